@@ -1,0 +1,242 @@
+//! Child processes that cannot outlive us.
+//!
+//! A server that keeps running after its lab died would hold a mount busy and a port taken, so every child gets
+//! the kernel's parent-death signal. That signal is tied to the *thread* that forked (`prctl(2)`,
+//! `PR_SET_PDEATHSIG`), so all children are forked by one thread that lives as long as the process.
+//!
+//! Promises: a child dropped is a child killed and reaped; waiting never polls; programs are started with
+//! argument lists, never through a shell.
+
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child as StdChild, Command, ExitStatus};
+use std::sync::OnceLock;
+use std::sync::mpsc::{Sender, channel};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// A running child process, killed with `SIGKILL` and reaped when dropped.
+#[derive(Debug)]
+pub struct Child {
+    process: StdChild,
+    pidfd: OwnedFd,
+    status: Option<ExitStatus>,
+}
+
+/// What identifies a process beyond its number, which the kernel reuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    /// Process number.
+    pub pid: u32,
+    /// Start time in clock ticks since boot (`proc(5)`, field 22 of `/proc/PID/stat`).
+    pub start_ticks: u64,
+}
+
+type Request = (Command, Sender<io::Result<StdChild>>);
+
+/// Starts `command` on the CPUs given (empty: wherever the kernel likes), to be killed when this process dies.
+///
+/// # Errors
+/// What `execve` or `sched_setaffinity` answered, e.g. program not found or no such CPU.
+pub fn spawn(mut command: Command, cpus: &[usize]) -> io::Result<Child> {
+    let affinity = (!cpus.is_empty()).then(|| crate::cpu::set_of(cpus)).transpose()?;
+    // SAFETY: the closure runs between fork and exec and makes only two system calls; it takes no lock and
+    // allocates nothing.
+    #[allow(unsafe_code)]
+    unsafe {
+        command.pre_exec(move || {
+            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+            if let Some(set) = &affinity {
+                rustix::thread::sched_setaffinity(None, set)?;
+            }
+            Ok(())
+        });
+    }
+    // A group of its own, so that Ctrl-C on the terminal reaches us alone and tear-down keeps its order.
+    command.process_group(0);
+    Child::watch(fork_on_lasting_thread(command)?)
+}
+
+fn fork_on_lasting_thread(command: Command) -> io::Result<StdChild> {
+    static FORKER: OnceLock<Sender<Request>> = OnceLock::new();
+    let forker = FORKER.get_or_init(|| {
+        let (sender, requests) = channel::<Request>();
+        std::thread::spawn(move || {
+            for (mut command, reply) in requests {
+                // A caller that has gone away drops its child, and with it kills it.
+                let _ = reply.send(command.spawn());
+            }
+        });
+        sender
+    });
+    let (reply, answer) = channel();
+    let gone = || io::Error::other("the thread that starts programs has ended");
+    forker.send((command, reply)).map_err(|_| gone())?;
+    answer.recv().map_err(|_| gone())?
+}
+
+impl Child {
+    fn watch(mut process: StdChild) -> io::Result<Child> {
+        let pidfd = Pid::from_raw(process.id().cast_signed())
+            .ok_or_else(|| io::Error::other("child without a process number"))
+            .and_then(|pid| Ok(pidfd_open(pid, PidfdFlags::empty())?));
+        match pidfd {
+            Ok(pidfd) => Ok(Child { process, pidfd, status: None }),
+            Err(error) => {
+                let _ = process.kill();
+                let _ = process.wait();
+                Err(error)
+            }
+        }
+    }
+
+    /// The child's process number.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// How the child ended, or nothing while it runs. Never blocks.
+    ///
+    /// # Errors
+    /// What `waitpid` answered.
+    pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        if self.status.is_none() {
+            self.status = self.process.try_wait()?;
+        }
+        Ok(self.status)
+    }
+
+    /// Waits until the child ends or `timeout` has passed, whichever comes first.
+    ///
+    /// # Errors
+    /// What `poll` or `waitpid` answered.
+    pub fn wait(&mut self, timeout: Duration) -> io::Result<Option<ExitStatus>> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            if let Some(status) = self.ended()? {
+                return Ok(Some(status));
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            let limit = Timespec::try_from(left).map_err(io::Error::other)?;
+            match poll(&mut [PollFd::new(&self.pidfd, PollFlags::IN)], Some(&limit)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Sends `signal`; a child that has ended already is not an error.
+    ///
+    /// # Errors
+    /// What `pidfd_send_signal` answered.
+    pub fn signal(&self, signal: Signal) -> io::Result<()> {
+        match pidfd_send_signal(&self.pidfd, signal) {
+            Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Asks with `SIGTERM`, waits up to `grace`, then kills. Says how it ended.
+    ///
+    /// # Errors
+    /// What the system calls answered.
+    pub fn stop(&mut self, grace: Duration) -> io::Result<ExitStatus> {
+        self.signal(Signal::TERM)?;
+        match self.wait(grace)? {
+            Some(status) => Ok(status),
+            None => self.kill(),
+        }
+    }
+
+    /// Kills with `SIGKILL` and reaps.
+    ///
+    /// # Errors
+    /// What the system calls answered.
+    pub fn kill(&mut self) -> io::Result<ExitStatus> {
+        self.signal(Signal::KILL)?;
+        let status = self.process.wait()?;
+        self.status = Some(status);
+        Ok(status)
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if matches!(self.ended(), Ok(None)) {
+            let _ = self.kill();
+        }
+    }
+}
+
+/// Says in words how a process ended: "exit code 1", "signal 9".
+#[must_use]
+pub fn describe(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "unknown status".into(),
+    }
+}
+
+/// The identity of a running process, or nothing if there is none with that number.
+#[must_use]
+pub fn identity(pid: u32) -> Option<Identity> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The command's name may hold spaces and parentheses: fields are counted from the last ')', state is field 3.
+    let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
+    let state = fields.next()?;
+    let start_ticks = fields.nth(18)?.parse().ok()?;
+    (!matches!(state, "Z" | "X")).then_some(Identity { pid, start_ticks })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sleeper() -> Child {
+        let mut command = Command::new("sleep");
+        command.arg("1000");
+        spawn(command, &[0]).unwrap()
+    }
+
+    #[test]
+    fn a_dropped_child_is_gone() {
+        let child = sleeper();
+        let identity_before = identity(child.pid()).unwrap();
+        drop(child);
+        assert_ne!(identity(identity_before.pid), Some(identity_before));
+    }
+
+    #[test]
+    fn waiting_times_out_and_stopping_reports_the_signal() {
+        let mut child = sleeper();
+        assert!(child.wait(Duration::from_millis(20)).unwrap().is_none());
+        assert_eq!(describe(child.stop(Duration::from_secs(10)).unwrap()), "signal 15");
+    }
+
+    #[test]
+    fn a_child_survives_the_thread_that_asked_for_it() {
+        let mut child = std::thread::spawn(sleeper).join().unwrap();
+        assert!(child.wait(Duration::from_millis(50)).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_missing_program_is_an_error() {
+        let error = spawn(Command::new("/nonexistent/program"), &[]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn affinity_reaches_the_child() {
+        let child = sleeper();
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.pid())).unwrap();
+        assert!(status.contains("Cpus_allowed_list:\t0\n"), "{status}");
+    }
+}
