@@ -1,3 +1,5 @@
 //! The `assay` command.
 
+mod store;
+
 fn main() {}

@@ -1,0 +1,131 @@
+//! The study's SQLite file: every result as soon as it exists, with what is needed to repeat it.
+//!
+//! A cell's results, series, histograms and variables are written in one transaction when the cell ends, so a
+//! crash leaves a cell either whole or not there, and the measured seconds carry no write of ours. Other
+//! programs (sqlite3, pandas, DuckDB) can read the file; the tables are named as the records are.
+
+mod read;
+mod records;
+mod write;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use rusqlite::{Connection, OpenFlags};
+
+pub use records::{Arm, Cell, CellKey, Histogram, Series, State, Study, Workload};
+pub use write::{Outcome, StudyHead};
+
+/// Name of the store's file inside a study's folder.
+pub const FILE_NAME: &str = "study.sqlite";
+
+/// Version of the tables below; a file with another one is refused.
+const SCHEMA_VERSION: i64 = 1;
+
+const TABLES: &str = "
+CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE notes (text TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE arms (name TEXT PRIMARY KEY, position INTEGER NOT NULL, rig_json TEXT NOT NULL,
+  settings_json TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE workloads (name TEXT PRIMARY KEY, position INTEGER NOT NULL, recipe TEXT NOT NULL,
+  options_json TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE cells (id INTEGER PRIMARY KEY, arm TEXT NOT NULL, workload TEXT NOT NULL,
+  threads INTEGER NOT NULL, repeat INTEGER NOT NULL, position INTEGER NOT NULL,
+  fingerprint TEXT NOT NULL, state TEXT NOT NULL, reason TEXT, started_at TEXT, ended_at TEXT,
+  window_from_s REAL, window_to_s REAL, facts_json TEXT NOT NULL DEFAULT '{}', variables_hash TEXT,
+  UNIQUE (arm, workload, threads, repeat));
+CREATE TABLE marks (cell_id INTEGER NOT NULL REFERENCES cells ON DELETE CASCADE, text TEXT NOT NULL);
+CREATE TABLE results (cell_id INTEGER NOT NULL REFERENCES cells ON DELETE CASCADE, name TEXT NOT NULL,
+  value REAL NOT NULL, PRIMARY KEY (cell_id, name)) WITHOUT ROWID;
+CREATE TABLE errors (cell_id INTEGER NOT NULL REFERENCES cells ON DELETE CASCADE, code INTEGER NOT NULL,
+  count INTEGER NOT NULL, PRIMARY KEY (cell_id, code)) WITHOUT ROWID;
+CREATE TABLE series (id INTEGER PRIMARY KEY, cell_id INTEGER NOT NULL REFERENCES cells ON DELETE CASCADE,
+  name TEXT NOT NULL, unit TEXT NOT NULL, label TEXT NOT NULL, layer TEXT NOT NULL, UNIQUE (cell_id, name));
+CREATE TABLE samples (series_id INTEGER NOT NULL REFERENCES series ON DELETE CASCADE, second INTEGER NOT NULL,
+  value REAL NOT NULL, PRIMARY KEY (series_id, second)) WITHOUT ROWID;
+CREATE TABLE histograms (cell_id INTEGER NOT NULL REFERENCES cells ON DELETE CASCADE, kind TEXT NOT NULL,
+  clock TEXT NOT NULL, latency_ns INTEGER NOT NULL, count INTEGER NOT NULL,
+  PRIMARY KEY (cell_id, kind, clock, latency_ns)) WITHOUT ROWID;
+CREATE TABLE variables (hash TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,
+  PRIMARY KEY (hash, name)) WITHOUT ROWID;
+";
+
+/// An open study.
+#[derive(Debug)]
+pub struct Store {
+    db: Connection,
+    path: PathBuf,
+}
+
+impl Store {
+    /// Opens the study in `folder`, making both where they are missing.
+    ///
+    /// # Errors
+    /// A folder that cannot be made, a file that is not a study, or one of another version.
+    pub fn open_or_create(folder: &Path) -> Result<Store> {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make the study's folder {}", folder.display()))?;
+        let path = folder.join(FILE_NAME);
+        let is_new = !path.exists();
+        let store = Store::connect(path, OpenFlags::default())?;
+        if is_new {
+            store.create_tables()?;
+        }
+        store.check_version()?;
+        Ok(store)
+    }
+
+    /// Opens an existing study.
+    ///
+    /// # Errors
+    /// A folder without a study, a file that is not a study, or one of another version.
+    pub fn open(folder: &Path) -> Result<Store> {
+        let path = folder.join(FILE_NAME);
+        if !path.is_file() {
+            bail!(
+                "{} holds no study: there is no {FILE_NAME}; make one with `assay run PLAN --out {0}`",
+                folder.display()
+            );
+        }
+        let store = Store::connect(path, OpenFlags::default() - OpenFlags::SQLITE_OPEN_CREATE)?;
+        store.check_version()?;
+        Ok(store)
+    }
+
+    fn connect(path: PathBuf, flags: OpenFlags) -> Result<Store> {
+        let what = || format!("cannot open the study {}", path.display());
+        let db = Connection::open_with_flags(&path, flags).with_context(what)?;
+        db.pragma_update(None, "foreign_keys", true).with_context(what)?;
+        db.busy_timeout(std::time::Duration::from_secs(10)).with_context(what)?;
+        Ok(Store { db, path })
+    }
+
+    fn create_tables(&self) -> Result<()> {
+        self.db
+            .execute_batch(&format!("BEGIN;{TABLES}PRAGMA user_version = {SCHEMA_VERSION};COMMIT;"))
+            .with_context(|| format!("cannot write the study {}", self.path.display()))
+    }
+
+    fn check_version(&self) -> Result<()> {
+        let version: i64 = self
+            .db
+            .pragma_query_value(None, "user_version", |row| row.get(0))
+            .with_context(|| format!("{} is not a study", self.path.display()))?;
+        if version != SCHEMA_VERSION {
+            bail!(
+                "{} has format {version}, this assay reads {SCHEMA_VERSION}; use the version that wrote it or another --out",
+                self.path.display()
+            );
+        }
+        Ok(())
+    }
+
+    /// The store's file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[cfg(test)]
+mod tests;

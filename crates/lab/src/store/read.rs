@@ -1,0 +1,236 @@
+//! Reading a study back, for resuming and for the report.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, Result};
+use rusqlite::{Row, params};
+use serde::de::DeserializeOwned;
+
+use super::Store;
+use super::records::{Arm, Cell, CellKey, Histogram, Series, Study, Workload};
+
+impl Store {
+    /// The whole study but for series, histograms and variables, which are read by cell.
+    ///
+    /// # Errors
+    /// A store that cannot be read.
+    pub fn study(&self) -> Result<Study> {
+        let arms = self.arms()?;
+        let workloads = self.workloads()?;
+        let mut cells = self.cells()?;
+        let arm_place = |name: &str| arms.iter().position(|arm| arm.name == name);
+        let workload_place = |name: &str| workloads.iter().position(|one| one.name == name);
+        cells.sort_by_key(|cell| {
+            let key = &cell.key;
+            (workload_place(&key.workload), key.threads, arm_place(&key.arm), key.repeat)
+        });
+        Ok(Study {
+            title: self.text("title")?.unwrap_or_default(),
+            question: self.text("question")?,
+            plan_toml: self.text("plan_toml")?.unwrap_or_default(),
+            facts: self.facts()?,
+            notes: self.column("SELECT text FROM notes ORDER BY text", [])?,
+            arms,
+            workloads,
+            cells,
+        })
+    }
+
+    /// The cells that are still to be run.
+    ///
+    /// # Errors
+    /// A store that cannot be read.
+    pub fn pending(&self) -> Result<BTreeSet<CellKey>> {
+        self.rows(
+            "SELECT arm, workload, threads, repeat FROM cells WHERE state = 'pending'",
+            [],
+            |row| cell_key(row, 0),
+        )
+        .map(BTreeSet::from_iter)
+    }
+
+    /// Every series of a cell, in the order in which they were written.
+    ///
+    /// # Errors
+    /// A store that cannot be read.
+    pub fn series(&self, cell_id: i64) -> Result<Vec<Series>> {
+        let heads = self.rows(
+            "SELECT id, name, unit, label, layer FROM series WHERE cell_id = ?1 ORDER BY id",
+            [cell_id],
+            |row| {
+                let id: i64 = row.get(0)?;
+                let (name, unit, label) = (row.get(1)?, row.get(2)?, row.get(3)?);
+                Ok((id, Series { name, unit, label, layer: row.get(4)?, points: Vec::new() }))
+            },
+        )?;
+        heads.into_iter().map(|(id, series)| self.with_points(id, series)).collect()
+    }
+
+    fn with_points(&self, id: i64, series: Series) -> Result<Series> {
+        let points = self.rows(
+            "SELECT second, value FROM samples WHERE series_id = ?1 ORDER BY second",
+            [id],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        Ok(Series { points, ..series })
+    }
+
+    /// Every latency distribution of a cell.
+    ///
+    /// # Errors
+    /// A store that cannot be read.
+    pub fn histograms(&self, cell_id: i64) -> Result<Vec<Histogram>> {
+        let rows = self.rows(
+            "SELECT kind, clock, latency_ns, count FROM histograms WHERE cell_id = ?1
+             ORDER BY kind, clock, latency_ns",
+            [cell_id],
+            |row| {
+                let bucket = (row.get::<_, i64>(2)?, row.get::<_, i64>(3)?);
+                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, bucket))
+            },
+        )?;
+        let mut histograms: Vec<Histogram> = Vec::new();
+        for (kind, clock, (latency_ns, count)) in rows {
+            let bucket = (latency_ns.cast_unsigned(), count.cast_unsigned());
+            match histograms.last_mut() {
+                Some(last) if last.kind == kind && last.clock == clock => last.buckets.push(bucket),
+                _ => histograms.push(Histogram { kind, clock, buckets: vec![bucket] }),
+            }
+        }
+        Ok(histograms)
+    }
+
+    /// All variables of the server that a cell ran on.
+    ///
+    /// # Errors
+    /// A store that cannot be read.
+    pub fn variables(&self, cell_id: i64) -> Result<BTreeMap<String, String>> {
+        self.rows(
+            "SELECT name, value FROM variables JOIN cells ON hash = variables_hash WHERE id = ?1",
+            [cell_id],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .map(BTreeMap::from_iter)
+    }
+
+    fn arms(&self) -> Result<Vec<Arm>> {
+        let rows = self.rows(
+            "SELECT name, rig_json, settings_json FROM arms ORDER BY position",
+            [],
+            three_texts,
+        )?;
+        rows.into_iter()
+            .map(|(name, rig, settings)| {
+                Ok(Arm { name, rig: parse(&rig)?, settings: parse(&settings)? })
+            })
+            .collect()
+    }
+
+    fn workloads(&self) -> Result<Vec<Workload>> {
+        let rows = self.rows(
+            "SELECT name, recipe, options_json FROM workloads ORDER BY position",
+            [],
+            three_texts,
+        )?;
+        rows.into_iter()
+            .map(|(name, recipe, options)| Ok(Workload { name, recipe, options: parse(&options)? }))
+            .collect()
+    }
+
+    fn cells(&self) -> Result<Vec<Cell>> {
+        let heads = self.rows(
+            "SELECT id, arm, workload, threads, repeat, position, state, reason, started_at, ended_at,
+             window_from_s, window_to_s, facts_json FROM cells",
+            [],
+            |row| {
+                let window: (Option<f64>, Option<f64>) = (row.get(10)?, row.get(11)?);
+                let state: String = row.get(6)?;
+                let facts: String = row.get(12)?;
+                let cell = Cell {
+                    id: row.get(0)?,
+                    key: cell_key(row, 1)?,
+                    position: row.get(5)?,
+                    state: super::State::Pending,
+                    reason: row.get(7)?,
+                    started_at: row.get(8)?,
+                    ended_at: row.get(9)?,
+                    window_s: window.0.zip(window.1),
+                    marks: Vec::new(),
+                    facts: BTreeMap::new(),
+                    results: BTreeMap::new(),
+                    errors: BTreeMap::new(),
+                };
+                Ok((cell, state, facts))
+            },
+        )?;
+        heads
+            .into_iter()
+            .map(|(cell, state, facts)| {
+                let state = state.parse().map_err(anyhow::Error::msg)?;
+                self.with_figures(Cell { state, facts: parse(&facts)?, ..cell })
+            })
+            .collect()
+    }
+
+    fn with_figures(&self, cell: Cell) -> Result<Cell> {
+        let id = cell.id;
+        let results =
+            self.rows("SELECT name, value FROM results WHERE cell_id = ?1", [id], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
+        let errors =
+            self.rows("SELECT code, count FROM errors WHERE cell_id = ?1", [id], |row| {
+                Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned()))
+            })?;
+        Ok(Cell {
+            marks: self.column("SELECT text FROM marks WHERE cell_id = ?1", [id])?,
+            results: BTreeMap::from_iter(results),
+            errors: BTreeMap::from_iter(errors),
+            ..cell
+        })
+    }
+
+    fn facts(&self) -> Result<BTreeMap<String, String>> {
+        self.rows("SELECT substr(key, 6), value FROM study WHERE key LIKE 'fact.%'", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .map(BTreeMap::from_iter)
+    }
+
+    fn text(&self, key: &str) -> Result<Option<String>> {
+        Ok(self.column("SELECT value FROM study WHERE key = ?1", params![key])?.pop())
+    }
+
+    fn column(&self, sql: &str, parameters: impl rusqlite::Params) -> Result<Vec<String>> {
+        self.rows(sql, parameters, |row| row.get(0))
+    }
+
+    fn rows<T>(
+        &self,
+        sql: &str,
+        parameters: impl rusqlite::Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        let what = || format!("cannot read the study {}", self.path.display());
+        let mut statement = self.db.prepare_cached(sql).with_context(what)?;
+        let rows = statement.query_map(parameters, read).with_context(what)?;
+        rows.collect::<rusqlite::Result<_>>().with_context(what)
+    }
+}
+
+fn cell_key(row: &Row<'_>, first: usize) -> rusqlite::Result<CellKey> {
+    Ok(CellKey {
+        arm: row.get(first)?,
+        workload: row.get(first + 1)?,
+        threads: row.get(first + 2)?,
+        repeat: row.get(first + 3)?,
+    })
+}
+
+fn three_texts(row: &Row<'_>) -> rusqlite::Result<(String, String, String)> {
+    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+}
+
+fn parse<T: DeserializeOwned>(json: &str) -> Result<T> {
+    serde_json::from_str(json).context("the study holds JSON that does not parse")
+}

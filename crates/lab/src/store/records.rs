@@ -1,0 +1,168 @@
+//! What a study holds, as plain records: the words of the design, ready for the report and for `results.json`.
+//!
+//! Names of results and series carry their unit last (`latency_ms_p99`, `disk_write_bytes_per_s`) and are the same
+//! word in the plan, the store, the report and the tables.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+/// One arm as it was run: a named rig with its server.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Arm {
+    /// The arm's name in the plan.
+    pub name: String,
+    /// What the rig is made of, layer by layer from media to server: label and description.
+    pub rig: Vec<(String, String)>,
+    /// Server settings of this arm that the plan sets, the plan-wide ones included.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// One workload of the plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Workload {
+    /// The workload's name in the plan.
+    pub name: String,
+    /// The sysbench recipe it runs, e.g. `oltp_read_write`.
+    pub recipe: String,
+    /// Every option of the workload, defaults included.
+    pub options: BTreeMap<String, String>,
+}
+
+/// Which cell: the coordinates in the plan's matrix.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct CellKey {
+    /// Name of the arm.
+    pub arm: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// Connections, one thread each.
+    pub threads: u32,
+    /// Repeat, from 1.
+    pub repeat: u32,
+}
+
+impl fmt::Display for CellKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CellKey { arm, workload, threads, repeat } = self;
+        write!(f, "{arm} / {workload} / {threads} threads / repeat {repeat}")
+    }
+}
+
+/// How far a cell has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// Planned, not begun.
+    Pending,
+    /// Begun; found in this state later, it was interrupted and is run again.
+    Running,
+    /// Ended with results.
+    Done,
+    /// Ended with a reason in place of results.
+    Failed,
+}
+
+impl State {
+    /// The word stored and shown.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            State::Pending => "pending",
+            State::Running => "running",
+            State::Done => "done",
+            State::Failed => "failed",
+        }
+    }
+}
+
+impl FromStr for State {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<State, String> {
+        [State::Pending, State::Running, State::Done, State::Failed]
+            .into_iter()
+            .find(|state| state.word() == word)
+            .ok_or_else(|| format!("`{word}` is not the state of a cell"))
+    }
+}
+
+/// One cell with everything about it but its series, which are read when needed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cell {
+    /// Row number in the store; series and histograms are asked for by it.
+    #[serde(skip)]
+    pub id: i64,
+    /// The cell's coordinates.
+    #[serde(flatten)]
+    pub key: CellKey,
+    /// Place in the run's random order, from 1.
+    pub position: u32,
+    /// How far it has come.
+    pub state: State,
+    /// Why it failed.
+    pub reason: Option<String>,
+    /// Start of bringing the rig up, RFC 3339 in UTC.
+    pub started_at: Option<String>,
+    /// End of tearing it down, RFC 3339 in UTC.
+    pub ended_at: Option<String>,
+    /// The measuring window in seconds of the cell's clock (series use the same clock): from, to.
+    pub window_s: Option<(f64, f64)>,
+    /// What was found wrong or worth knowing: a cell that does not reconcile carries a mark.
+    pub marks: Vec<String>,
+    /// Circumstances: placement, server version, seeds, limits.
+    pub facts: BTreeMap<String, String>,
+    /// Figures over the measuring window, by name with the unit last.
+    pub results: BTreeMap<String, f64>,
+    /// Errors by server code.
+    pub errors: BTreeMap<u16, u64>,
+}
+
+/// One counter over time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Series {
+    /// Name with the unit last, e.g. `disk_write_bytes_per_s`.
+    pub name: String,
+    /// Unit for an axis, e.g. `B/s`, `ms`, `%`.
+    pub unit: String,
+    /// What a person reads, e.g. "disk writes".
+    pub label: String,
+    /// The layer it was read at: `load`, `cpu`, `disk`, `backing`, `server`, `innodb`, `space`.
+    pub layer: String,
+    /// Second of the cell's clock and value. Seconds without a value are absent, not zero.
+    pub points: Vec<(u32, f64)>,
+}
+
+/// A latency distribution over the measuring window.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Histogram {
+    /// `transaction` or a statement kind, e.g. `point_select`.
+    pub kind: String,
+    /// `service` (from the actual start) or `response` (from the planned start).
+    pub clock: String,
+    /// Latency in nanoseconds (upper end of the bucket) and count; empty buckets are left out, ascending.
+    pub buckets: Vec<(u64, u64)>,
+}
+
+/// A whole study, read from the store.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Study {
+    /// Title of the plan.
+    pub title: String,
+    /// The question that the plan asks, if it says so.
+    pub question: Option<String>,
+    /// The plan as it was given.
+    pub plan_toml: String,
+    /// The machine and the programs: kernel, processors, memory, disk, versions.
+    pub facts: BTreeMap<String, String>,
+    /// What should be known of the whole study.
+    pub notes: Vec<String>,
+    /// Arms in the plan's order; colours follow this order.
+    pub arms: Vec<Arm>,
+    /// Workloads in the plan's order.
+    pub workloads: Vec<Workload>,
+    /// Cells in the order of the plan's matrix: workload, threads, arm, repeat.
+    pub cells: Vec<Cell>,
+}

@@ -1,0 +1,121 @@
+//! What is written is what is read, also after an interruption.
+
+use super::*;
+
+fn key(arm: &str, threads: u32) -> CellKey {
+    CellKey { arm: arm.into(), workload: "read_write".into(), threads, repeat: 1 }
+}
+
+fn outcome() -> Outcome {
+    Outcome {
+        window_s: Some((3.0, 13.0)),
+        marks: vec!["device bytes do not match".into()],
+        results: [("tps".into(), 120.5), ("undefined".into(), f64::NAN)].into(),
+        errors: [(1213, 4)].into(),
+        series: vec![Series {
+            name: "tps".into(),
+            unit: "1/s".into(),
+            label: "transactions".into(),
+            layer: "load".into(),
+            points: vec![(1, 100.0), (2, f64::NAN), (3, 130.0)],
+        }],
+        histograms: vec![Histogram {
+            kind: "transaction".into(),
+            clock: "service".into(),
+            buckets: vec![(1_000, 3), (2_000, 1)],
+        }],
+        variables: [("innodb_doublewrite".into(), "ON".into())].into(),
+        ..Outcome::default()
+    }
+}
+
+fn study() -> (tempfile::TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(folder.path()).unwrap();
+    let arm = |name: &str| Arm { name: name.into(), rig: vec![], settings: [].into() };
+    let workload = Workload {
+        name: "read_write".into(),
+        recipe: "oltp_read_write".into(),
+        options: [].into(),
+    };
+    let head = StudyHead {
+        title: "a study",
+        question: None,
+        plan_toml: "",
+        facts: &[("kernel".into(), "6.1".into())].into(),
+        arms: &[arm("on"), arm("off")],
+        workloads: &[workload],
+    };
+    store.write_head(&head).unwrap();
+    for (position, key) in [key("off", 8), key("on", 8), key("on", 1)].iter().enumerate() {
+        store.plan_cell(key, position as u32 + 1, "f").unwrap();
+    }
+    (folder, store)
+}
+
+#[test]
+fn a_cell_is_read_as_it_was_written() {
+    let (folder, mut store) = study();
+    store.begin_cell(&key("on", 8)).unwrap();
+    store.end_cell(&key("on", 8), &outcome()).unwrap();
+    drop(store);
+    let store = Store::open(folder.path()).unwrap();
+    let study = store.study().unwrap();
+    assert_eq!(study.facts["kernel"], "6.1");
+    let order: Vec<CellKey> = study.cells.iter().map(|cell| cell.key.clone()).collect();
+    assert_eq!(
+        order,
+        [key("on", 1), key("on", 8), key("off", 8)],
+        "the order of the plan's matrix"
+    );
+    let cell = &study.cells[1];
+    assert_eq!((cell.state, cell.window_s), (State::Done, Some((3.0, 13.0))));
+    assert_eq!(cell.results, [("tps".to_string(), 120.5)].into(), "what is not a number is absent");
+    assert_eq!(cell.errors, [(1213, 4)].into());
+    assert_eq!(cell.marks, ["device bytes do not match"]);
+    assert_eq!(store.series(cell.id).unwrap()[0].points, [(1, 100.0), (3, 130.0)]);
+    assert_eq!(store.histograms(cell.id).unwrap(), outcome().histograms);
+    assert_eq!(store.variables(cell.id).unwrap()["innodb_doublewrite"], "ON");
+}
+
+#[test]
+fn an_interrupted_cell_is_pending_again_and_a_done_one_is_not() {
+    let (_folder, mut store) = study();
+    store.begin_cell(&key("on", 8)).unwrap();
+    store.end_cell(&key("on", 8), &outcome()).unwrap();
+    store.begin_cell(&key("off", 8)).unwrap();
+    assert_eq!(store.reset_interrupted().unwrap(), 1);
+    assert_eq!(store.pending().unwrap(), [key("off", 8), key("on", 1)].into());
+}
+
+#[test]
+fn a_failed_cell_keeps_its_reason_and_can_be_tried_again() {
+    let (_folder, mut store) = study();
+    store.begin_cell(&key("on", 1)).unwrap();
+    let failed = Outcome { reason: Some("server vanished".into()), ..outcome() };
+    store.end_cell(&key("on", 1), &failed).unwrap();
+    let cell = store.study().unwrap().cells.remove(0);
+    assert_eq!((cell.state, cell.reason.as_deref()), (State::Failed, Some("server vanished")));
+    assert_eq!(store.reset_failed().unwrap(), 1);
+    store.begin_cell(&key("on", 1)).unwrap();
+    store.end_cell(&key("on", 1), &outcome()).unwrap();
+    let cell = store.study().unwrap().cells.remove(0);
+    assert_eq!((cell.state, cell.reason, cell.marks.len()), (State::Done, None, 1));
+}
+
+#[test]
+fn a_changed_plan_is_refused() {
+    let (_folder, store) = study();
+    assert!(store.plan_cell(&key("on", 8), 1, "f").is_ok());
+    let error = store.plan_cell(&key("on", 8), 1, "other").unwrap_err();
+    assert!(error.to_string().contains("give another --out"), "{error}");
+}
+
+#[test]
+fn what_is_not_a_study_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(Store::open(folder.path()).unwrap_err().to_string().contains("holds no study"));
+    std::fs::write(folder.path().join(FILE_NAME), "this is no database, it is a text file")
+        .unwrap();
+    assert!(Store::open(folder.path()).is_err());
+}

@@ -1,0 +1,282 @@
+//! Writing a study: its head once, each cell when it begins and, whole, when it ends.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail};
+use rusqlite::{Transaction, params};
+use sha2::{Digest, Sha256};
+
+use super::Store;
+use super::records::{Arm, CellKey, Histogram, Series, State, Workload};
+
+/// What is known of a study before its first cell.
+#[derive(Debug)]
+pub struct StudyHead<'a> {
+    /// Title of the plan.
+    pub title: &'a str,
+    /// The question that the plan asks.
+    pub question: Option<&'a str>,
+    /// The plan as it was given.
+    pub plan_toml: &'a str,
+    /// The machine and the programs.
+    pub facts: &'a BTreeMap<String, String>,
+    /// Arms in the plan's order.
+    pub arms: &'a [Arm],
+    /// Workloads in the plan's order.
+    pub workloads: &'a [Workload],
+}
+
+/// What a cell leaves behind, however it ended.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Why it failed; nothing if it is done.
+    pub reason: Option<String>,
+    /// The measuring window in seconds of the cell's clock.
+    pub window_s: Option<(f64, f64)>,
+    /// What was found wrong or worth knowing.
+    pub marks: Vec<String>,
+    /// Circumstances.
+    pub facts: BTreeMap<String, String>,
+    /// Figures over the measuring window.
+    pub results: BTreeMap<String, f64>,
+    /// Errors by server code.
+    pub errors: BTreeMap<u16, u64>,
+    /// Every counter over time.
+    pub series: Vec<Series>,
+    /// Latency distributions.
+    pub histograms: Vec<Histogram>,
+    /// All variables of the server.
+    pub variables: BTreeMap<String, String>,
+}
+
+impl Store {
+    /// Writes the head of the study, or brings it up to date when a plan is continued.
+    ///
+    /// # Errors
+    /// A store that cannot be written.
+    pub fn write_head(&mut self, head: &StudyHead<'_>) -> Result<()> {
+        let transaction = self.db.transaction()?;
+        let mut texts: Vec<(String, &str)> =
+            vec![("title".into(), head.title), ("plan_toml".into(), head.plan_toml)];
+        texts.extend(head.question.map(|question| ("question".into(), question)));
+        texts.extend(head.facts.iter().map(|(name, fact)| (format!("fact.{name}"), fact.as_str())));
+        for (key, value) in texts {
+            transaction.execute(
+                "INSERT OR REPLACE INTO study (key, value) VALUES (?1, ?2)",
+                params![key, value],
+            )?;
+        }
+        for (position, arm) in head.arms.iter().enumerate() {
+            transaction.execute(
+                "INSERT OR REPLACE INTO arms (name, position, rig_json, settings_json) VALUES (?1, ?2, ?3, ?4)",
+                params![arm.name, position as i64, json(&arm.rig)?, json(&arm.settings)?],
+            )?;
+        }
+        for (position, workload) in head.workloads.iter().enumerate() {
+            transaction.execute(
+                "INSERT OR REPLACE INTO workloads (name, position, recipe, options_json) VALUES (?1, ?2, ?3, ?4)",
+                params![workload.name, position as i64, workload.recipe, json(&workload.options)?],
+            )?;
+        }
+        transaction.commit().context("cannot write the study's head")
+    }
+
+    /// Plans a cell; one that is there already with the same fingerprint stays as it is.
+    ///
+    /// # Errors
+    /// A cell of the same coordinates that was run under other conditions.
+    pub fn plan_cell(&self, key: &CellKey, position: u32, fingerprint: &str) -> Result<()> {
+        self.db.execute(
+            "INSERT INTO cells (arm, workload, threads, repeat, position, fingerprint, state)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'pending') ON CONFLICT DO NOTHING",
+            params![key.arm, key.workload, key.threads, key.repeat, position, fingerprint],
+        )?;
+        let stored: String = self.db.query_row(
+            &format!("SELECT fingerprint FROM cells WHERE {BY_KEY}"),
+            params![key.arm, key.workload, key.threads, key.repeat],
+            |row| row.get(0),
+        )?;
+        if stored != fingerprint {
+            bail!(
+                "the plan differs from the one that {} was made with (cell {key}); give another --out",
+                self.path.display()
+            );
+        }
+        Ok(())
+    }
+
+    /// Notes that a cell has begun; what an interrupted try left of it is dropped.
+    ///
+    /// # Errors
+    /// A store that cannot be written.
+    pub fn begin_cell(&mut self, key: &CellKey) -> Result<()> {
+        let transaction = self.db.transaction()?;
+        let id = cell_id(&transaction, key)?;
+        for table in ["marks", "results", "errors", "series", "histograms"] {
+            transaction.execute(&format!("DELETE FROM {table} WHERE cell_id = ?1"), [id])?;
+        }
+        transaction.execute(
+            "UPDATE cells SET state = 'running', reason = NULL, started_at = ?2, ended_at = NULL,
+             window_from_s = NULL, window_to_s = NULL WHERE id = ?1",
+            params![id, now()],
+        )?;
+        transaction.commit().with_context(|| format!("cannot begin cell {key}"))
+    }
+
+    /// Writes all that a cell left behind, in one transaction.
+    ///
+    /// # Errors
+    /// A store that cannot be written.
+    pub fn end_cell(&mut self, key: &CellKey, outcome: &Outcome) -> Result<()> {
+        let transaction = self.db.transaction()?;
+        let id = cell_id(&transaction, key)?;
+        write_cell(&transaction, id, outcome)?;
+        write_counts(&transaction, id, outcome)?;
+        for series in &outcome.series {
+            write_series(&transaction, id, series)?;
+        }
+        for histogram in &outcome.histograms {
+            write_histogram(&transaction, id, histogram)?;
+        }
+        transaction.commit().with_context(|| format!("cannot store the results of cell {key}"))
+    }
+
+    /// Puts cells that an interruption left running back to pending. Returns how many.
+    ///
+    /// # Errors
+    /// A store that cannot be written.
+    pub fn reset_interrupted(&self) -> Result<usize> {
+        Ok(self.db.execute("UPDATE cells SET state = 'pending' WHERE state = 'running'", [])?)
+    }
+
+    /// Puts failed cells back to pending, to be tried again. Returns how many.
+    ///
+    /// # Errors
+    /// A store that cannot be written.
+    pub fn reset_failed(&self) -> Result<usize> {
+        Ok(self.db.execute("UPDATE cells SET state = 'pending' WHERE state = 'failed'", [])?)
+    }
+
+    /// Keeps something that should be known of the whole study; the same note twice is one note.
+    ///
+    /// # Errors
+    /// A store that cannot be written.
+    pub fn note(&self, text: &str) -> Result<()> {
+        self.db.execute("INSERT OR IGNORE INTO notes (text) VALUES (?1)", [text])?;
+        Ok(())
+    }
+}
+
+pub(super) const BY_KEY: &str = "arm = ?1 AND workload = ?2 AND threads = ?3 AND repeat = ?4";
+
+fn cell_id(transaction: &Transaction<'_>, key: &CellKey) -> Result<i64> {
+    transaction
+        .query_row(
+            &format!("SELECT id FROM cells WHERE {BY_KEY}"),
+            params![key.arm, key.workload, key.threads, key.repeat],
+            |row| row.get(0),
+        )
+        .with_context(|| format!("cell {key} was never planned"))
+}
+
+fn write_cell(transaction: &Transaction<'_>, id: i64, outcome: &Outcome) -> Result<()> {
+    let state = if outcome.reason.is_some() { State::Failed } else { State::Done };
+    transaction.execute(
+        "UPDATE cells SET state = ?2, reason = ?3, ended_at = ?4, window_from_s = ?5, window_to_s = ?6,
+         facts_json = ?7, variables_hash = ?8 WHERE id = ?1",
+        params![
+            id,
+            state.word(),
+            outcome.reason,
+            now(),
+            outcome.window_s.map(|(from, _)| from),
+            outcome.window_s.map(|(_, to)| to),
+            json(&outcome.facts)?,
+            write_variables(transaction, &outcome.variables)?,
+        ],
+    )?;
+    Ok(())
+}
+
+/// Servers of one arm differ in a handful of variables from cell to cell, if at all: equal sets are stored once.
+fn write_variables(
+    transaction: &Transaction<'_>,
+    variables: &BTreeMap<String, String>,
+) -> Result<Option<String>> {
+    if variables.is_empty() {
+        return Ok(None);
+    }
+    let hash = fingerprint(&json(variables)?);
+    let mut insert = transaction.prepare_cached(
+        "INSERT OR IGNORE INTO variables (hash, name, value) VALUES (?1, ?2, ?3)",
+    )?;
+    for (name, value) in variables {
+        insert.execute(params![hash, name, value])?;
+    }
+    Ok(Some(hash))
+}
+
+fn write_counts(transaction: &Transaction<'_>, id: i64, outcome: &Outcome) -> Result<()> {
+    for mark in &outcome.marks {
+        transaction
+            .execute("INSERT INTO marks (cell_id, text) VALUES (?1, ?2)", params![id, mark])?;
+    }
+    // SQLite stores NaN as NULL; a figure that could not be computed is absent.
+    for (name, value) in outcome.results.iter().filter(|(_, value)| value.is_finite()) {
+        transaction.execute(
+            "INSERT INTO results (cell_id, name, value) VALUES (?1, ?2, ?3)",
+            params![id, name, value],
+        )?;
+    }
+    for (code, &count) in &outcome.errors {
+        transaction.execute(
+            "INSERT INTO errors (cell_id, code, count) VALUES (?1, ?2, ?3)",
+            params![id, code, count.cast_signed()],
+        )?;
+    }
+    Ok(())
+}
+
+fn write_series(transaction: &Transaction<'_>, cell_id: i64, series: &Series) -> Result<()> {
+    transaction.execute(
+        "INSERT INTO series (cell_id, name, unit, label, layer) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![cell_id, series.name, series.unit, series.label, series.layer],
+    )?;
+    let id = transaction.last_insert_rowid();
+    let mut insert = transaction
+        .prepare_cached("INSERT INTO samples (series_id, second, value) VALUES (?1, ?2, ?3)")?;
+    for (second, value) in series.points.iter().filter(|(_, value)| value.is_finite()) {
+        insert.execute(params![id, second, value])?;
+    }
+    Ok(())
+}
+
+fn write_histogram(transaction: &Transaction<'_>, id: i64, histogram: &Histogram) -> Result<()> {
+    let mut insert = transaction.prepare_cached(
+        "INSERT INTO histograms (cell_id, kind, clock, latency_ns, count) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    for &(latency_ns, count) in &histogram.buckets {
+        insert.execute(params![
+            id,
+            histogram.kind,
+            histogram.clock,
+            latency_ns.cast_signed(),
+            count.cast_signed()
+        ])?;
+    }
+    Ok(())
+}
+
+/// A short name for a text: the first 16 hexadecimal digits of its SHA-256.
+#[must_use]
+pub fn fingerprint(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String> {
+    serde_json::to_string(value).context("cannot write JSON")
+}
+
+fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
