@@ -4,5 +4,9 @@
 //! Invariants: the one crate with `unsafe`, each with its reason; knows `assay_drive::Disk` and nothing of
 //! MySQL; whatever a value here has built, dropping it takes down.
 
+pub mod blockdev;
 pub mod child;
 pub mod cpu;
+pub mod filesystem;
+pub mod loopdev;
+pub mod program;

@@ -1,0 +1,132 @@
+//! Block devices that a user names: are they what he thinks they are, and is anyone using them?
+
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::filesystem;
+
+/// Why a path may not be overwritten as a block device.
+#[derive(Debug, Error)]
+pub enum DeviceError {
+    /// It cannot be looked at.
+    #[error("{path}: {source}")]
+    Unreadable {
+        /// What was named.
+        path: PathBuf,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// It is something else.
+    #[error("{path} is not a block device; name one such as /dev/nvme1n1 (`lsblk` lists them)")]
+    NotBlock {
+        /// What was named.
+        path: PathBuf,
+    },
+    /// It, or a partition of it, is mounted.
+    #[error("{path} is in use: {device} is mounted on {target}; unmount it or name another device")]
+    Mounted {
+        /// What was named.
+        path: PathBuf,
+        /// The device that is mounted.
+        device: String,
+        /// Where.
+        target: PathBuf,
+    },
+    /// Another device or the swap holds it.
+    #[error("{path} is in use by {holder}; release it or name another device")]
+    Held {
+        /// What was named.
+        path: PathBuf,
+        /// Who holds it.
+        holder: String,
+    },
+}
+
+/// Checks that `path` is a block device that nothing uses: neither it nor a partition is mounted, held by
+/// another device (RAID, LVM, encryption) or used as swap. Returns its size in bytes.
+///
+/// # Errors
+/// [`DeviceError`], saying who uses it.
+pub fn check_unused(path: &Path) -> Result<u64, DeviceError> {
+    let metadata = std::fs::metadata(path).map_err(unreadable(path))?;
+    if !metadata.file_type().is_block_device() {
+        return Err(DeviceError::NotBlock { path: path.into() });
+    }
+    let system = sysfs_folder(metadata.rdev()).map_err(unreadable(path))?;
+    for folder in with_partitions(&system).map_err(unreadable(path))? {
+        check_mounts(path, &folder)?;
+        check_holders(path, &folder)?;
+    }
+    // Sectors of 512 bytes whatever the device's own sector is (Documentation/ABI/stable/sysfs-block, `size`).
+    let sectors = std::fs::read_to_string(system.join("size")).map_err(unreadable(path))?;
+    Ok(sectors.trim().parse::<u64>().map_or(0, |sectors| sectors * 512))
+}
+
+fn unreadable(path: &Path) -> impl Fn(io::Error) -> DeviceError {
+    move |source| DeviceError::Unreadable { path: path.into(), source }
+}
+
+fn sysfs_folder(device: u64) -> io::Result<PathBuf> {
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    Path::new("/sys/dev/block").join(format!("{major}:{minor}")).canonicalize()
+}
+
+fn with_partitions(system: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut folders = vec![system.to_owned()];
+    for entry in std::fs::read_dir(system)? {
+        let folder = entry?.path();
+        if folder.join("partition").is_file() {
+            folders.push(folder);
+        }
+    }
+    Ok(folders)
+}
+
+fn check_mounts(path: &Path, folder: &Path) -> Result<(), DeviceError> {
+    let number = std::fs::read_to_string(folder.join("dev")).map_err(unreadable(path))?;
+    let mounts = filesystem::mounts().map_err(unreadable(path))?;
+    match mounts.into_iter().find(|mount| mount.device_number == number.trim()) {
+        None => Ok(()),
+        Some(mount) => Err(DeviceError::Mounted {
+            path: path.into(),
+            device: format!("/dev/{}", file_name(folder)),
+            target: mount.target,
+        }),
+    }
+}
+
+fn check_holders(path: &Path, folder: &Path) -> Result<(), DeviceError> {
+    let held = |holder| Err(DeviceError::Held { path: path.into(), holder });
+    let holders = std::fs::read_dir(folder.join("holders")).into_iter().flatten();
+    if let Some(holder) = holders.flatten().next() {
+        return held(file_name(&holder.path()));
+    }
+    let device = format!("/dev/{}", file_name(folder));
+    let swaps = std::fs::read_to_string("/proc/swaps").unwrap_or_default();
+    match swaps.lines().any(|line| line.split_whitespace().next() == Some(&device)) {
+        true => held("the swap".into()),
+        false => Ok(()),
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_and_a_missing_path_are_refused_by_name() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = check_unused(file.path()).unwrap_err();
+        assert!(matches!(error, DeviceError::NotBlock { .. }));
+        assert!(error.to_string().contains("is not a block device; name one"));
+        let error = check_unused(Path::new("/dev/nonexistent")).unwrap_err();
+        assert!(error.to_string().starts_with("/dev/nonexistent: "), "{error}");
+    }
+}

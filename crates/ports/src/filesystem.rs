@@ -1,0 +1,140 @@
+//! Making, mounting and unmounting file systems, and what is mounted where.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use crate::program::{ProgramError, run};
+
+/// A line of `/proc/self/mountinfo` (`proc(5)`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mount {
+    /// Device number as `major:minor`.
+    pub device_number: String,
+    /// Where it is mounted.
+    pub target: PathBuf,
+    /// File system type, e.g. `ext4`.
+    pub file_system: String,
+    /// What is mounted, e.g. `/dev/loop0`.
+    pub source: String,
+    /// Mount and superblock options, comma separated.
+    pub options: String,
+}
+
+/// Makes a file system of `kind` (`ext4`, `xfs`, …) on `device`, overwriting what is there.
+///
+/// # Errors
+/// What `mkfs` said.
+pub fn make(kind: &str, device: &Path, options: &[String]) -> Result<(), ProgramError> {
+    // Both tools ask, or refuse, when they see an old file system; whoever calls has decided.
+    let force = match kind {
+        "ext2" | "ext3" | "ext4" => ["-F", "-q"],
+        _ => ["-f", "-q"],
+    };
+    let arguments = force.iter().map(OsStr::new).chain(options.iter().map(OsStr::new));
+    run(&format!("mkfs.{kind}"), arguments.chain([device.as_os_str()])).map(drop)
+}
+
+/// Mounts `device` on the folder `target`.
+///
+/// # Errors
+/// What `mount` said, e.g. an option that the file system does not know.
+pub fn mount(
+    kind: &str,
+    device: &Path,
+    target: &Path,
+    options: &[String],
+) -> Result<(), ProgramError> {
+    let options = if options.is_empty() { "defaults".to_owned() } else { options.join(",") };
+    let words: [&OsStr; 6] = [
+        "-t".as_ref(),
+        kind.as_ref(),
+        "-o".as_ref(),
+        options.as_ref(),
+        device.as_os_str(),
+        target.as_os_str(),
+    ];
+    run("mount", words).map(drop)
+}
+
+/// Unmounts what is mounted on `target`.
+///
+/// # Errors
+/// What `umount` said, e.g. that it is in use.
+pub fn unmount(target: &Path) -> Result<(), ProgramError> {
+    run("umount", [target]).map(drop)
+}
+
+/// Everything that is mounted, in the kernel's order: a later line may cover an earlier one.
+///
+/// # Errors
+/// `/proc` cannot be read.
+pub fn mounts() -> std::io::Result<Vec<Mount>> {
+    Ok(parse_mounts(&std::fs::read_to_string("/proc/self/mountinfo")?))
+}
+
+/// The mount that holds `path`, seen from its resolved form.
+///
+/// # Errors
+/// A path that does not exist, or `/proc` cannot be read.
+pub fn mount_of(path: &Path) -> std::io::Result<Option<Mount>> {
+    let path = path.canonicalize()?;
+    let holding = mounts()?.into_iter().filter(|mount| path.starts_with(&mount.target));
+    Ok(holding
+        .enumerate()
+        .max_by_key(|(index, mount)| (mount.target.components().count(), *index))
+        .map(|(_, mount)| mount))
+}
+
+fn parse_mounts(text: &str) -> Vec<Mount> {
+    text.lines().filter_map(parse_mount).collect()
+}
+
+fn parse_mount(line: &str) -> Option<Mount> {
+    let (front, back) = line.split_once(" - ")?;
+    let mut front = front.split(' ').skip(2);
+    let mut back = back.split(' ');
+    let (device_number, target) = (front.next()?.to_owned(), unescape(front.nth(1)?));
+    let (file_system, source) = (back.next()?.to_owned(), unescape(back.next()?));
+    let options = format!("{},{}", front.next()?, back.next()?);
+    Some(Mount { device_number, target: target.into(), file_system, source, options })
+}
+
+/// The kernel writes blank, tab, line break and backslash as three octal digits (`proc(5)`).
+fn unescape(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        let octal = (byte == b'\\').then(|| tail.get(..3)).flatten();
+        let code =
+            octal.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
+        out.push(code.unwrap_or(byte));
+        rest = if code.is_some() { &tail[3..] } else { tail };
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mountinfo_is_read_with_optional_fields_and_escapes() {
+        let mounts = parse_mounts(
+            "36 35 98:0 /mnt1 /mnt/my\\040disk rw,noatime master:1 shared:2 - ext4 /dev/root rw,errors=continue\n\
+             40 35 7:0 / / rw - xfs /dev/loop0 rw\nnonsense\n",
+        );
+        assert_eq!(mounts.len(), 2);
+        assert_eq!(mounts[0].target, Path::new("/mnt/my disk"));
+        assert_eq!(mounts[0].options, "rw,noatime,rw,errors=continue");
+        assert_eq!(
+            (mounts[1].file_system.as_str(), mounts[1].device_number.as_str()),
+            ("xfs", "7:0")
+        );
+    }
+
+    #[test]
+    fn every_path_has_a_mount() {
+        let mount = mount_of(Path::new("/proc/self")).unwrap().unwrap();
+        assert_eq!(mount.file_system, "proc");
+    }
+}

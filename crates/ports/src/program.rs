@@ -1,0 +1,84 @@
+//! Runs a system program to its end and hands back what it printed, or why it failed.
+//!
+//! Programs of the system (`losetup`, `mount`, `mkfs.*`) are asked rather than imitated: they know their kernel.
+
+use std::ffi::OsStr;
+use std::process::{Command, Stdio};
+
+use thiserror::Error;
+
+/// Why a program did not do what it was asked.
+#[derive(Debug, Error)]
+pub enum ProgramError {
+    /// There is no such program.
+    #[error("`{name}` is not installed; install the package that holds it")]
+    Missing {
+        /// The program's name.
+        name: String,
+    },
+    /// It could not be started.
+    #[error("`{name}` could not be started: {source}")]
+    Start {
+        /// The program's name.
+        name: String,
+        /// What the system answered.
+        source: std::io::Error,
+    },
+    /// It ran and failed.
+    #[error("`{command}` failed: {reason}")]
+    Failed {
+        /// The command line.
+        command: String,
+        /// The last line that it wrote to its error output, or how it ended.
+        reason: String,
+    },
+}
+
+/// Runs `name` with `arguments` and returns its standard output without the closing line break.
+///
+/// # Errors
+/// [`ProgramError`], with the program's own words.
+pub fn run<S: AsRef<OsStr>>(
+    name: &str,
+    arguments: impl IntoIterator<Item = S>,
+) -> Result<String, ProgramError> {
+    let mut command = Command::new(name);
+    // /usr/sbin is not on everyone's path, but that is where file-system tools live.
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"));
+    command.env("LC_ALL", "C").args(arguments).stdin(Stdio::null());
+    let output = command.output().map_err(|source| match source.kind() {
+        std::io::ErrorKind::NotFound => ProgramError::Missing { name: name.into() },
+        _ => ProgramError::Start { name: name.into(), source },
+    })?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let last_line = said.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    let reason = last_line.map_or_else(|| crate::child::describe(output.status), str::to_owned);
+    Err(ProgramError::Failed { command: written_out(&command), reason })
+}
+
+fn written_out(command: &Command) -> String {
+    std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_reason_and_absence_are_told_apart() {
+        assert_eq!(run("echo", ["hello"]).unwrap(), "hello");
+        let failed = run("ls", ["/nonexistent"]).unwrap_err().to_string();
+        assert!(
+            failed.starts_with("`ls /nonexistent` failed: ") && failed.contains("No such file")
+        );
+        assert!(matches!(run("no-such-program", ["x"]), Err(ProgramError::Missing { .. })));
+    }
+}
