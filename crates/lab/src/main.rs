@@ -1,5 +1,40 @@
-//! The `assay` command.
+//! The `assay` command: args → plan → rig → load and watch → store → report.
 
+mod args;
+mod clean;
+mod interrupt;
+mod load_command;
+mod messages;
+mod nearest;
+mod plan;
+mod print;
+mod report;
+mod report_command;
+mod rig;
+mod run;
+mod server_command;
 mod store;
+mod watch;
 
-fn main() {}
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+
+use args::{Arguments, Command};
+
+fn main() -> ExitCode {
+    messages::set_up();
+    messages::exit_code(|| carry_out(Arguments::parse().command))
+}
+
+fn carry_out(command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Demo(args) => run::demo(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Report(args) => report_command::run(&args),
+        Command::Load { words } => load_command::run(&words),
+        Command::Server(args) => server_command::run(&args),
+        Command::Clean(args) => clean::run(&args),
+    }
+}

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use rusqlite::{Connection, OpenFlags};
 
 pub use records::{Arm, Cell, CellKey, Histogram, Series, State, Study, Workload};
-pub use write::{Outcome, StudyHead};
+pub use write::{Outcome, StudyHead, fingerprint};
 
 /// Name of the store's file inside a study's folder.
 pub const FILE_NAME: &str = "study.sqlite";

@@ -1,0 +1,76 @@
+//! `assay clean`: finds and removes what interrupted runs have left on the machine.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use serde_json::json;
+
+use crate::print;
+use crate::rig::ledger::{self, Found};
+
+/// Remove what interrupted runs left behind: servers, mounts, loop devices, folders
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  assay clean --dry-run    say what would be removed\n  assay clean")]
+pub struct CleanArgs {
+    /// Say what would be removed and leave it
+    #[arg(long)]
+    dry_run: bool,
+    /// Print one JSON object in place of lines
+    #[arg(long)]
+    json: bool,
+}
+
+/// What became of the leftovers, in words for people and programs.
+#[derive(Debug, Default)]
+struct Tally {
+    removed: Vec<String>,
+    failed: Vec<String>,
+    in_use: Vec<String>,
+}
+
+/// Runs the command. Exit code 2 if something could not be removed.
+///
+/// # Errors
+/// The ledgers cannot be read.
+pub fn run(args: &CleanArgs) -> Result<ExitCode> {
+    let mut tally = Tally::default();
+    for found in ledger::found()? {
+        clean(&found, args.dry_run, &mut tally)?;
+    }
+    tally.print(args);
+    Ok(if tally.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
+}
+
+fn clean(found: &Found, dry_run: bool, tally: &mut Tally) -> Result<()> {
+    let left = found.left()?;
+    if let Some(pid) = found.owner() {
+        tally.in_use.extend(left.iter().map(|thing| format!("{thing}, by process {pid}")));
+        return Ok(());
+    }
+    for thing in &left {
+        match if dry_run { Ok(()) } else { thing.remove() } {
+            Ok(()) => tally.removed.push(thing.to_string()),
+            Err(error) => tally.failed.push(format!("{error:#}")),
+        }
+    }
+    if !dry_run && found.left()?.is_empty() { found.close() } else { Ok(()) }
+}
+
+impl Tally {
+    fn print(&self, args: &CleanArgs) {
+        if args.json {
+            let Tally { removed, failed, in_use } = self;
+            print::line(json!({ "dry_run": args.dry_run, "removed": removed, "failed": failed, "in_use": in_use }));
+            return;
+        }
+        let verb = if args.dry_run { "would remove" } else { "removed" };
+        self.removed.iter().for_each(|thing| print::line(format_args!("{verb} {thing}")));
+        self.in_use.iter().for_each(|thing| print::line(format_args!("still in use: {thing}")));
+        self.failed.iter().for_each(|failure| print::line(format_args!("{failure}")));
+        if self.removed.is_empty() && self.failed.is_empty() {
+            print::line("nothing to clean");
+        }
+    }
+}
+

@@ -1,0 +1,53 @@
+//! Ctrl-C, asked politely: the first sets a flag that long work looks at, the second ends the process at once.
+//!
+//! What a second one leaves behind is in the ledger, and servers die with us.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result, bail};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+/// Whether the user wants us to stop.
+#[derive(Debug, Clone, Default)]
+pub struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// Begins to listen for `SIGINT`, `SIGTERM` and `SIGHUP`.
+    ///
+    /// # Errors
+    /// The handlers cannot be set.
+    pub fn listen() -> Result<Interrupt> {
+        let interrupt = Interrupt::default();
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // In this order: the first signal finds the flag unset and only sets it, the next one exits.
+            signal_hook::flag::register_conditional_shutdown(signal, 2, Arc::clone(&interrupt.0))
+                .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&interrupt.0)))
+                .context("cannot listen for Ctrl-C")?;
+        }
+        Ok(interrupt)
+    }
+
+    /// The flag itself, for what only takes a flag.
+    #[must_use]
+    pub fn flag(&self) -> &AtomicBool {
+        &self.0
+    }
+
+    /// Whether to stop.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Ends the work in hand if the user wants us to stop.
+    ///
+    /// # Errors
+    /// "interrupted".
+    pub fn check(&self) -> Result<()> {
+        if self.is_set() {
+            bail!("interrupted");
+        }
+        Ok(())
+    }
+}

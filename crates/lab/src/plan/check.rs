@@ -1,0 +1,97 @@
+//! What a plan must satisfy beyond its form.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, bail, ensure};
+
+use super::{FileSystem, Plan, RigKind, RigSpec, Size};
+
+/// Checks everything that the plan alone can tell.
+///
+/// # Errors
+/// One line naming the key and what it should be.
+pub fn check(plan: &Plan) -> Result<()> {
+    check_sweep(plan)?;
+    check_names(plan)?;
+    check_times(plan)?;
+    for (name, arm) in &plan.arms {
+        if arm.compression.is_some() && arm.key_block_size.is_some() {
+            bail!("arm `{name}` has both compression and key_block_size; InnoDB takes one of them, drop the other");
+        }
+        if let Some(kib) = arm.key_block_size {
+            ensure!(
+                [1, 2, 4, 8, 16].contains(&kib),
+                "arm `{name}`: key_block_size is {kib}; InnoDB knows 1, 2, 4, 8 and 16 (KiB)"
+            );
+        }
+        check_rig(name, plan.rig_of(arm))?;
+    }
+    Ok(())
+}
+
+fn check_sweep(plan: &Plan) -> Result<()> {
+    ensure!(!plan.arms.is_empty(), "the plan has no arms; add at least [arms.NAME]");
+    ensure!(!plan.workloads.is_empty(), "the plan has no workloads; add at least [workloads.NAME]");
+    ensure!(!plan.threads.is_empty(), "threads is empty; give at least one count, e.g. threads = [1, 8]");
+    ensure!(plan.repeats > 0, "repeats is 0; give at least 1");
+    let distinct: BTreeSet<u32> = plan.threads.iter().copied().collect();
+    ensure!(distinct.len() == plan.threads.len(), "threads names a count twice; use repeats for repeats");
+    for &threads in &plan.threads {
+        ensure!((1..=1000).contains(&threads), "threads has {threads}; a count is from 1 to 1000");
+    }
+    Ok(())
+}
+
+/// Names become folders and table columns.
+fn check_names(plan: &Plan) -> Result<()> {
+    for name in plan.arms.keys().chain(plan.workloads.keys()) {
+        let is_plain = !name.is_empty() && name.len() <= 64 && !name.contains(['/', '\n', '\t', '\0']);
+        ensure!(is_plain, "`{name}` cannot be a name; use up to 64 characters without slash or tab");
+    }
+    Ok(())
+}
+
+fn check_times(plan: &Plan) -> Result<()> {
+    ensure!(
+        plan.seconds.is_finite() && (1.0..=86_400.0 * 7.0).contains(&plan.seconds),
+        "seconds is {}; give from 1 to 604800 (a week)",
+        plan.seconds
+    );
+    ensure!(
+        plan.warmup_seconds.is_finite() && (0.0..=86_400.0 * 7.0).contains(&plan.warmup_seconds),
+        "warmup_seconds is {}; give from 0 to 604800 (a week)",
+        plan.warmup_seconds
+    );
+    ensure!(
+        !plan.warmup_until_steady || plan.warmup_seconds > 0.0,
+        "warmup_until_steady needs a cap; give it as warmup_seconds"
+    );
+    Ok(())
+}
+
+fn check_rig(arm: &str, rig: &RigSpec) -> Result<()> {
+    let needs = |kind, key: &str, is_there: bool| match (rig.kind == kind, is_there) {
+        (true, false) => bail!("arm `{arm}`: a rig of this kind needs the key {key}; add it"),
+        (false, true) => bail!("arm `{arm}`: {key} does not fit a rig of this kind; drop it or change kind"),
+        _ => Ok(()),
+    };
+    needs(RigKind::Image, "size", rig.size.is_some())?;
+    needs(RigKind::Device, "device", rig.device.is_some())?;
+    // The server's own files take about 200 MB before the first row.
+    ensure!(
+        rig.size.is_none_or(|size| size >= Size(512 << 20)),
+        "arm `{arm}`: the image is too small for a server; give size = \"512M\" or more"
+    );
+    let has_options = rig.file_system.is_some()
+        || rig.extsize.is_some()
+        || !(rig.mkfs_options.is_empty() && rig.mount_options.is_empty());
+    ensure!(
+        rig.kind != RigKind::Folder || !has_options,
+        "arm `{arm}`: a folder has no file system of its own to set options of; use kind = \"image\""
+    );
+    ensure!(
+        rig.extsize.is_none() || rig.file_system == Some(FileSystem::Xfs),
+        "arm `{arm}`: extsize is for xfs; drop it or set file_system = \"xfs\""
+    );
+    Ok(())
+}

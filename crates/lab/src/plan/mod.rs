@@ -1,0 +1,240 @@
+//! The plan: what will be run, read from TOML, complete and checked before anything is touched.
+//!
+//! Only this stage and the checks of [`crate::run`] may say "you cannot"; what comes after may fail but not
+//! refuse. Every default is a field's default here, so a plan written out again shows them all.
+
+mod cells;
+mod check;
+mod toml_error;
+mod units;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use assay_load::{Schema, Workload};
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+pub use cells::{PlannedCell, cells};
+pub use units::{CpuList, Size, Value};
+
+/// A whole plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// What the report is called.
+    pub title: String,
+    /// The question that the run is to answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    /// Seed of the cells' order and of everything that the load draws.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// How often each cell is run.
+    #[serde(default = "one_repeat")]
+    pub repeats: u32,
+    /// Connections to sweep over, one thread each.
+    pub threads: Vec<u32>,
+    /// Length of the measuring window.
+    pub seconds: f64,
+    /// Load before the measuring window; the cap of it with `warmup_until_steady`.
+    #[serde(default)]
+    pub warmup_seconds: f64,
+    /// End the warm-up as soon as throughput has settled.
+    #[serde(default)]
+    pub warmup_until_steady: bool,
+    /// The folder on the disk to be measured: rigs and data live in it. Not used by arms on a device, but for
+    /// the data that is copied onto them. Default: `work` in the study's folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<PathBuf>,
+    /// The server program, or a folder that holds one. Default: the one found, else the one brought.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<PathBuf>,
+    /// Which processors the server and the load may use, equal for all arms.
+    #[serde(default)]
+    pub placement: Placement,
+    /// The tables.
+    #[serde(default)]
+    pub data: Schema,
+    /// Server variables for all arms.
+    #[serde(default)]
+    pub settings: BTreeMap<String, Value>,
+    /// The rig of arms that name none.
+    #[serde(default)]
+    pub rig: RigSpec,
+    /// What is run, by name.
+    pub workloads: IndexMap<String, Workload>,
+    /// What is compared, by name.
+    pub arms: IndexMap<String, Arm>,
+}
+
+/// Which processors may be used; empty means all.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Placement {
+    /// Processors of the server, e.g. `"0-3"`.
+    #[serde(default)]
+    pub server_cpus: CpuList,
+    /// Processors of the load generator and the watch.
+    #[serde(default)]
+    pub load_cpus: CpuList,
+}
+
+/// One arm: a rig and the server's settings on it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Arm {
+    /// The rig, if not the plan's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rig: Option<RigSpec>,
+    /// The server, if not the plan's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<PathBuf>,
+    /// Server variables of this arm, over those of the plan.
+    #[serde(default)]
+    pub settings: BTreeMap<String, Value>,
+    /// InnoDB page compression of the tables: `zlib` or `lz4`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compression: Option<PageCompression>,
+    /// InnoDB compressed row format with this key block size in KiB (1, 2, 4, 8 or 16).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_block_size: Option<u32>,
+}
+
+/// Codec of InnoDB's page compression (MySQL 9 manual, "InnoDB Page Compression").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PageCompression {
+    /// `COMPRESSION='zlib'`.
+    Zlib,
+    /// `COMPRESSION='lz4'`.
+    Lz4,
+}
+
+/// What a server's data lies on, from the bottom up. Which keys a kind needs and allows is checked with the plan.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RigSpec {
+    /// What is at the bottom.
+    #[serde(default)]
+    pub kind: RigKind,
+    /// Size of an image, e.g. `"4G"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
+    /// The block device to overwrite, e.g. `/dev/nvme1n1`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<PathBuf>,
+    /// The file system to make on an image or a device. Default: ext4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<FileSystem>,
+    /// Options of `mkfs`, as on its command line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mkfs_options: Vec<String>,
+    /// Options of `mount`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mount_options: Vec<String>,
+    /// XFS only: extent size hint of the data folder, e.g. `"16K"`, so that pages are not split.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extsize: Option<Size>,
+}
+
+/// What a rig begins with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RigKind {
+    /// A folder in the plan's location, on the file system that is there.
+    #[default]
+    Folder,
+    /// A file in the plan's location on a loop device, with a file system of its own.
+    Image,
+    /// A block device, which is overwritten.
+    Device,
+}
+
+/// File systems that a rig can be made with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileSystem {
+    /// ext4.
+    #[default]
+    Ext4,
+    /// XFS.
+    Xfs,
+}
+
+impl FileSystem {
+    /// The name that `mkfs` and `mount` know.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            FileSystem::Ext4 => "ext4",
+            FileSystem::Xfs => "xfs",
+        }
+    }
+}
+
+impl Plan {
+    /// Reads and checks a plan file. Returns it with its text.
+    ///
+    /// # Errors
+    /// One line: the file, the line in it, what is wrong and the nearest thing that would be right.
+    pub fn read(path: &Path) -> Result<(Plan, String)> {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read the plan {}", path.display()))?;
+        let plan = Plan::parse(&text).with_context(|| format!("{}", path.display()))?;
+        Ok((plan, text))
+    }
+
+    /// Reads and checks a plan.
+    ///
+    /// # Errors
+    /// As [`Plan::read`], without the file's name.
+    pub fn parse(text: &str) -> Result<Plan> {
+        let plan: Plan = toml::from_str(text)
+            .map_err(|error| anyhow::Error::msg(toml_error::one_line(&error, text)))?;
+        check::check(&plan)?;
+        Ok(plan)
+    }
+
+    /// The arm's rig, its own or the plan's.
+    #[must_use]
+    pub fn rig_of<'a>(&'a self, arm: &'a Arm) -> &'a RigSpec {
+        arm.rig.as_ref().unwrap_or(&self.rig)
+    }
+
+    /// Every server variable of an arm, the plan's under its own.
+    #[must_use]
+    pub fn settings_of(&self, arm: &Arm) -> BTreeMap<String, String> {
+        let both = self.settings.iter().chain(&arm.settings);
+        both.map(|(name, value)| (name.replace('-', "_"), value.0.clone())).collect()
+    }
+
+    /// The tables of an arm: the plan's with the arm's compression.
+    #[must_use]
+    pub fn schema_of(&self, arm: &Arm) -> Schema {
+        let mut schema = self.data.clone();
+        let mut options = vec![schema.create_table_options.clone()];
+        options.extend(arm.compression.map(|codec| match codec {
+            PageCompression::Zlib => "COMPRESSION='zlib'".to_owned(),
+            PageCompression::Lz4 => "COMPRESSION='lz4'".to_owned(),
+        }));
+        options.extend(
+            arm.key_block_size.map(|kib| format!("ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE={kib}")),
+        );
+        options.retain(|option| !option.is_empty());
+        schema.create_table_options = options.join(" ");
+        schema
+    }
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn one_repeat() -> u32 {
+    1
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+//! Plans that are right are read whole; plans that are wrong are refused in one line that says what to do.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+const PLAN: &str = r#"
+title = "a plan"
+threads = [1, 8]
+seconds = 10
+repeats = 3
+[settings]
+innodb_buffer_pool_size = "64M"
+innodb-doublewrite = true
+[rig]
+kind = "image"
+size = "2G"
+mount_options = ["noatime", "data=writeback"]
+[workloads.read_write]
+recipe = "oltp_read_write"
+[arms.on]
+[arms.off.settings]
+innodb_doublewrite = false
+[arms.zlib]
+compression = "zlib"
+rig = { kind = "folder" }
+"#;
+
+fn error(text: &str) -> String {
+    let message = format!("{:#}", Plan::parse(text).unwrap_err());
+    assert!(!message.contains('\n'), "one line: {message}");
+    message
+}
+
+#[test]
+fn arms_inherit_what_they_do_not_set() {
+    let plan = Plan::parse(PLAN).unwrap();
+    let names: Vec<&String> = plan.arms.keys().collect();
+    assert_eq!(names, ["on", "off", "zlib"], "the order of the file is kept");
+    assert_eq!(plan.settings_of(&plan.arms["on"])["innodb_doublewrite"], "ON");
+    assert_eq!(plan.settings_of(&plan.arms["off"])["innodb_doublewrite"], "OFF");
+    assert_eq!(plan.settings_of(&plan.arms["off"])["innodb_buffer_pool_size"], "64M");
+    assert_eq!(plan.rig_of(&plan.arms["on"]).size, Some(Size(2 << 30)));
+    assert_eq!(plan.rig_of(&plan.arms["zlib"]).kind, RigKind::Folder);
+    assert_eq!(plan.schema_of(&plan.arms["zlib"]).create_table_options, "COMPRESSION='zlib'");
+}
+
+#[test]
+fn a_plan_written_out_reads_the_same() {
+    let plan = Plan::parse(PLAN).unwrap();
+    assert_eq!(Plan::parse(&toml::to_string(&plan).unwrap()).unwrap(), plan);
+}
+
+#[test]
+fn unknown_keys_are_refused_with_the_nearest() {
+    assert_eq!(error(&PLAN.replace("repeats", "repeat")), "line 5: unknown key `repeat`; did you mean `repeats`?");
+    let message = error(&PLAN.replace("compression", "compresion"));
+    assert!(message.contains("unknown key `compresion`; did you mean `compression`?"), "{message}");
+    let message = error(&PLAN.replace("mount_options", "mount_option"));
+    assert!(message.contains("did you mean `mount_options`?"), "{message}");
+}
+
+#[test]
+fn a_misspelt_workload_is_refused_with_the_nearest() {
+    let message = error(&PLAN.replace("oltp_read_write", "oltp_raed_write"));
+    assert!(message.contains("oltp_raed_write") && message.contains("oltp_read_write"), "{message}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    for (from, to, says) in [
+        ("threads = [1, 8]", "threads = []", "threads is empty"),
+        ("threads = [1, 8]", "threads = [1, 1]", "twice"),
+        ("threads = [1, 8]", "threads = [2000]", "from 1 to 1000"),
+        ("seconds = 10", "seconds = 0", "seconds is 0"),
+        ("repeats = 3", "repeats = 0", "repeats is 0"),
+        ("size = \"2G\"", "size = \"2M\"", "too small"),
+        ("size = \"2G\"", "size = \"two\"", "not a size"),
+        ("compression = \"zlib\"", "compression = \"zstd\"", "unknown value `zstd`"),
+        ("compression = \"zlib\"", "compression = \"zlib\"\nkey_block_size = 8", "drop the other"),
+        ("compression = \"zlib\"", "key_block_size = 3", "1, 2, 4, 8 and 16"),
+        ("title = \"a plan\"", "", "`title` is missing"),
+        ("size = \"2G\"", "", "needs the key size"),
+        ("rig = { kind = \"folder\" }", "rig = { extsize = \"16K\" }", "a folder has no file system"),
+        ("kind = \"image\"", "kind = \"device\"", "does not fit"),
+    ] {
+        let message = error(&PLAN.replace(from, to));
+        assert!(message.contains(says), "{to}: {message}");
+    }
+}
+
+#[test]
+fn cells_are_interleaved_in_an_order_that_the_seed_decides() {
+    let plan = Plan::parse(PLAN).unwrap();
+    let cells_once = cells(&plan);
+    assert_eq!(cells_once, cells(&plan));
+    assert_eq!(cells_once.len(), 3 * 2 * 3);
+    for block in cells_once.chunks(6) {
+        let distinct: BTreeSet<_> = block.iter().map(|cell| (&cell.key.arm, cell.key.threads)).collect();
+        assert_eq!(distinct.len(), 6, "each block holds every cell once");
+    }
+    let other = Plan { seed: 2, ..plan };
+    let order = |cells: &[PlannedCell]| cells.iter().map(|cell| cell.key.clone()).collect::<Vec<_>>();
+    assert_ne!(order(&cells_once), order(&cells(&other)));
+}
+
+#[test]
+fn fingerprints_change_with_the_conditions_only() {
+    let plan = Plan::parse(PLAN).unwrap();
+    let more = Plan { repeats: 5, threads: vec![1, 8, 64], title: "other".into(), ..plan.clone() };
+    let longer = Plan { seconds: 20.0, ..plan.clone() };
+    let find = |plan: &Plan| {
+        let key = CellKey { arm: "off".into(), workload: "read_write".into(), threads: 8, repeat: 2 };
+        cells(plan).into_iter().find(|cell| cell.key == key).unwrap().fingerprint
+    };
+    assert_eq!(find(&plan), find(&more));
+    assert_ne!(find(&plan), find(&longer));
+}
+
+#[test]
+fn sizes_read_and_print_alike() {
+    for (text, bytes) in [("512", 512), ("16k", 16 << 10), ("64MiB", 64 << 20), ("4GB", 4 << 30), ("2T", 2 << 40)] {
+        assert_eq!(Size::parse(text), Ok(Size(bytes)), "{text}");
+        assert_eq!(Size::parse(&Size(bytes).to_string()), Ok(Size(bytes)));
+    }
+    for bad in ["", "G", "4X", "-1", "99999999999T"] {
+        assert!(Size::parse(bad).is_err(), "{bad}");
+    }
+}

@@ -1,0 +1,122 @@
+//! Values as people write them in plans: `"4G"`, `"0-3"`, `true` for `ON`.
+
+use std::fmt;
+
+use assay_ports::cpu;
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A number of bytes, written as a number or with a binary suffix: `4G` is 4 × 2³⁰ (as MySQL and fio read it).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Size(pub u64);
+
+impl Size {
+    /// Reads `"512"`, `"64K"`, `"16M"`, `"4G"`, `"2T"`; a following `B` or `iB` is allowed.
+    ///
+    /// # Errors
+    /// A sentence saying what a size looks like.
+    pub fn parse(text: &str) -> Result<Size, String> {
+        let bad = || format!("`{text}` is not a size such as 512M or 4G");
+        let upper = text.trim().to_ascii_uppercase();
+        let bare = upper.trim_end_matches('B').trim_end_matches('I');
+        let digits = bare.trim_end_matches(char::is_alphabetic);
+        let shift = match &bare[digits.len()..] {
+            "" => 0,
+            "K" => 10,
+            "M" => 20,
+            "G" => 30,
+            "T" => 40,
+            _ => return Err(bad()),
+        };
+        let count: u64 = digits.trim().parse().map_err(|_| bad())?;
+        count.checked_mul(1 << shift).map(Size).ok_or_else(bad)
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(40, "T"), (30, "G"), (20, "M"), (10, "K")];
+        let whole = |shift: u32| self.0 > 0 && self.0.trailing_zeros() >= shift;
+        match units.into_iter().find(|&(shift, _)| whole(shift)) {
+            Some((shift, unit)) => write!(f, "{}{unit}", self.0 >> shift),
+            None => write!(f, "{}", self.0),
+        }
+    }
+}
+
+impl Serialize for Size {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Size, D::Error> {
+        Size::parse(&Value::deserialize(deserializer)?.0).map_err(D::Error::custom)
+    }
+}
+
+/// A list of processors as the kernel writes it, `0-3,8`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CpuList(pub Vec<usize>);
+
+impl fmt::Display for CpuList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers: Vec<String> = self.0.iter().map(usize::to_string).collect();
+        f.write_str(&numbers.join(","))
+    }
+}
+
+impl Serialize for CpuList {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for CpuList {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<CpuList, D::Error> {
+        let text = Value::deserialize(deserializer)?.0;
+        cpu::parse_list(&text).map(CpuList).map_err(D::Error::custom)
+    }
+}
+
+/// A server variable's value, as it goes on the server's command line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Value(pub String);
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(ValueVisitor)
+    }
+}
+
+struct ValueVisitor;
+
+impl Visitor<'_> for ValueVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text, a number, true or false")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
+        Ok(Value(text.to_owned()))
+    }
+
+    fn visit_bool<E: Error>(self, is_on: bool) -> Result<Value, E> {
+        Ok(Value(if is_on { "ON" } else { "OFF" }.to_owned()))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Value, E> {
+        Ok(Value(number.to_string()))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Value, E> {
+        Ok(Value(number.to_string()))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Value, E> {
+        Ok(Value(number.to_string()))
+    }
+}

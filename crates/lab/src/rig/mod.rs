@@ -1,0 +1,175 @@
+//! The rig: everything between the disk and the server, built bottom up and torn down in reverse.
+//!
+//! Each part is in the ledger before it exists. Whichever way a rig ends (done, failed, interrupted, panicked), its
+//! parts are dropped from the top; after a `kill -9` the ledger tells `assay clean` the same.
+
+pub mod dataset;
+pub mod ledger;
+pub mod server;
+pub mod thing;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use assay_ports::{blockdev, filesystem, loopdev, program};
+
+use crate::plan::{RigKind, RigSpec, Size};
+use ledger::{Ledger, Made};
+use thing::Thing;
+
+/// A rig that stands, without its server: a folder on a file system on a disk.
+#[derive(Debug)]
+pub struct Rig {
+    parts: Vec<Made>,
+    folder: PathBuf,
+    description: Vec<(String, String)>,
+}
+
+impl Rig {
+    /// Builds what `spec` asks for; what it needs of files lies in `folder`, which is made and owned.
+    ///
+    /// # Errors
+    /// The first layer that could not be built, in its tool's own words; what was built before it is removed.
+    pub fn build(spec: &RigSpec, folder: &Path, ledger: &Arc<Ledger>) -> Result<Rig> {
+        let mut rig = Rig { parts: Vec::new(), folder: folder.to_owned(), description: Vec::new() };
+        rig.add(ledger, Thing::Folder { path: folder.to_owned() }, || {
+            std::fs::create_dir(folder).with_context(|| format!("cannot make {}", folder.display()))
+        })?;
+        match spec.kind {
+            RigKind::Folder => rig.describe_ground(folder)?,
+            RigKind::Image => {
+                let device = rig.add_image(spec, ledger)?;
+                rig.add_file_system(spec, &device, ledger)?;
+            }
+            RigKind::Device => {
+                let device = rig.add_device(spec)?;
+                rig.add_file_system(spec, &device, ledger)?;
+            }
+        }
+        Ok(rig)
+    }
+
+    /// The folder on the measured disk that the server's data goes into; it does not exist yet.
+    #[must_use]
+    pub fn data_dir(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
+    /// What it is made of, from the bottom up: label and description.
+    #[must_use]
+    pub fn description(&self) -> &[(String, String)] {
+        &self.description
+    }
+
+    /// Removes all layers, the last built first.
+    ///
+    /// # Errors
+    /// The first layer that could not be removed; those above it are gone, it and those below stay in the ledger.
+    pub fn take_down(mut self) -> Result<()> {
+        while let Some(part) = self.parts.pop() {
+            part.remove()?;
+        }
+        Ok(())
+    }
+
+    fn add<T>(
+        &mut self,
+        ledger: &Arc<Ledger>,
+        thing: Thing,
+        make: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let (made, value) = ledger.make(thing, make)?;
+        self.parts.push(made);
+        Ok(value)
+    }
+
+    fn describe(&mut self, label: &str, text: impl Into<String>) {
+        self.description.push((label.to_owned(), text.into()));
+    }
+
+    fn describe_ground(&mut self, path: &Path) -> Result<()> {
+        let mount = filesystem::mount_of(path)?;
+        let text = mount.map_or_else(
+            || "unknown".to_owned(),
+            |mount| format!("{} on {} ({})", mount.file_system, mount.source, mount.options),
+        );
+        self.describe("file system below", text);
+        Ok(())
+    }
+
+    fn add_image(&mut self, spec: &RigSpec, ledger: &Arc<Ledger>) -> Result<PathBuf> {
+        let size = spec.size.context("an image needs a size")?;
+        self.describe_ground(&self.folder.clone())?;
+        let image = self.folder.join("disk.img");
+        allocate(&image, size)?;
+        let thing = Thing::Loop { backing: image.clone() };
+        let attached = self.add(ledger, thing, || Ok(loopdev::attach(&image)?))?;
+        let direct = if attached.is_direct { "direct I/O" } else { "through the page cache" };
+        self.describe("disk", format!("image of {size} on a loop device, {direct}"));
+        Ok(attached.device)
+    }
+
+    fn add_device(&mut self, spec: &RigSpec) -> Result<PathBuf> {
+        let device = spec.device.clone().context("a device rig needs a device")?;
+        let size = blockdev::check_unused(&device)?;
+        self.describe("disk", format!("{} of {}", device.display(), Size(size)));
+        Ok(device)
+    }
+
+    fn add_file_system(&mut self, spec: &RigSpec, device: &Path, ledger: &Arc<Ledger>) -> Result<()> {
+        let kind = spec.file_system.unwrap_or_default().name();
+        filesystem::make(kind, device, &spec.mkfs_options)?;
+        let target = self.folder.join("mount");
+        std::fs::create_dir(&target)?;
+        self.add(ledger, Thing::Mount { target: target.clone() }, || {
+            Ok(filesystem::mount(kind, device, &target, &spec.mount_options)?)
+        })?;
+        if let Some(extsize) = spec.extsize {
+            // Inherited by every file made below (xfs_io(8), `extsize -D`).
+            let command = format!("extsize -D {}", extsize.0);
+            let words = ["-c".as_ref(), command.as_ref(), target.as_os_str()];
+            program::run("xfs_io", words)?;
+        }
+        let options = filesystem::mount_of(&target)?.map(|mount| mount.options).unwrap_or_default();
+        let made = [&["mkfs".to_owned()], spec.mkfs_options.as_slice()].concat().join(" ");
+        self.describe("file system", format!("{kind}, {made}, mounted {options}"));
+        self.folder = target;
+        Ok(())
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        while self.parts.pop().is_some() {}
+    }
+}
+
+/// Space is taken for good: an image that runs out of disk under a running server would be read as a broken disk.
+fn allocate(path: &Path, size: Size) -> Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    let file = std::fs::File::create_new(path)?;
+    let taken = fallocate(&file, FallocateFlags::empty(), 0, size.0);
+    match taken {
+        Err(rustix::io::Errno::OPNOTSUPP) => Ok(file.set_len(size.0)?),
+        other => other.map_err(anyhow::Error::from),
+    }
+    .with_context(|| {
+        format!("no space for an image of {size} in {}; free some or set a smaller size", parent(path))
+    })
+}
+
+fn parent(path: &Path) -> std::path::Display<'_> {
+    path.parent().unwrap_or(path).display()
+}
+
+/// Free bytes for us on the file system that holds `path`.
+///
+/// # Errors
+/// What `statvfs` answered.
+pub fn free_bytes(path: &Path) -> Result<u64> {
+    let status = rustix::fs::statvfs(path)
+        .with_context(|| format!("cannot ask {} for its free space", path.display()))?;
+    ensure!(status.f_frsize > 0, "{} does not tell its free space", path.display());
+    Ok(status.f_bavail.saturating_mul(status.f_frsize))
+}
