@@ -1,0 +1,198 @@
+//! Datasets: the loaded tables that every cell of an arm starts from.
+//!
+//! Loading is done once for each server, layout and compression, on a plain folder of the measured disk with
+//! settings made for loading; the server is then shut down slowly, so that nothing is left to purge or to merge.
+//! Cells get a copy, holes kept as holes, with no page of it in the cache.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use assay_load::{Endpoint, PrepareOptions, Schema};
+use assay_ports::program;
+use serde_json::json;
+
+use super::ledger::{Ledger, Made};
+use super::server::{self, Binary, Start};
+use super::thing::Thing;
+use crate::interrupt::Interrupt;
+use crate::store::fingerprint;
+
+/// Database that holds the tables.
+pub const DATABASE: &str = "sbtest";
+
+/// What a dataset is made from; equal requests are one dataset.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    /// The server that loads it.
+    pub binary: &'a Binary,
+    /// The tables.
+    pub schema: &'a Schema,
+    /// The arm's server variables; those that shape files on disk hold for loading too.
+    pub settings: &'a BTreeMap<String, String>,
+    /// Threads that load, and the processors of server and load.
+    pub threads: u32,
+    /// Processors of the server.
+    pub server_cpus: &'a [usize],
+    /// Processors of the load.
+    pub load_cpus: &'a [usize],
+    /// Seed of the rows.
+    pub seed: u64,
+}
+
+/// Loaded tables in a folder.
+#[derive(Debug)]
+pub struct Dataset {
+    folder: PathBuf,
+    bytes: u64,
+    _made: Made,
+}
+
+/// The datasets of one run, made when first asked for and removed at its end.
+#[derive(Debug)]
+pub struct Datasets {
+    folder: PathBuf,
+    ledger: Arc<Ledger>,
+    made: BTreeMap<String, Dataset>,
+}
+
+impl Datasets {
+    /// None yet; they will be made in `folder`.
+    #[must_use]
+    pub fn new(folder: PathBuf, ledger: Arc<Ledger>) -> Datasets {
+        Datasets { folder, ledger, made: BTreeMap::new() }
+    }
+
+    /// The dataset for a request, loaded now if it is not there yet. `progress` is told how loading goes.
+    ///
+    /// # Errors
+    /// What the server or the load said; a half-loaded dataset is removed.
+    pub fn get(
+        &mut self,
+        request: &Request<'_>,
+        interrupt: &Interrupt,
+        progress: &dyn Fn(&assay_load::PrepareProgress),
+    ) -> Result<&Dataset> {
+        let name = request.name();
+        if !self.made.contains_key(&name) {
+            let folder = self.folder.join(format!("data-{name}"));
+            let thing = Thing::Folder { path: folder.clone() };
+            let (made, ()) = self.ledger.make(thing, || load(request, &folder, interrupt, progress))?;
+            let bytes = allocated_bytes(&folder)?;
+            self.made.insert(name.clone(), Dataset { folder, bytes, _made: made });
+        }
+        self.made.get(&name).context("a dataset that was just made is gone")
+    }
+}
+
+impl Request<'_> {
+    fn name(&self) -> String {
+        fingerprint(
+            &json!({
+                "server": self.binary.version_text,
+                "schema": self.schema,
+                "layout": server::layout_settings(self.settings),
+                "seed": self.seed,
+            })
+            .to_string(),
+        )
+    }
+
+    /// Durability is bought with the shutdown at the end, so loading need not pay for it with every row.
+    fn loading_settings(&self) -> BTreeMap<String, String> {
+        let mut settings = server::layout_settings(self.settings);
+        let quick = [
+            ("innodb_buffer_pool_size", "512M"),
+            ("innodb_doublewrite", "OFF"),
+            ("innodb_flush_log_at_trx_commit", "0"),
+            ("innodb_flush_method", "O_DIRECT"),
+            ("skip_log_bin", "ON"),
+        ];
+        settings.extend(quick.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        settings
+    }
+}
+
+impl Dataset {
+    /// Bytes that it takes on disk.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Copies it to `target`, which must not exist, and drops both copies from the page cache.
+    ///
+    /// # Errors
+    /// What `cp` said, e.g. that the space ran out.
+    pub fn restore(&self, target: &Path) -> Result<()> {
+        let words = ["-a", "--reflink=auto", "--sparse=auto"].map(AsRef::<std::ffi::OsStr>::as_ref);
+        let paths = [self.folder.join("data").into_os_string(), target.as_os_str().to_owned()];
+        program::run("cp", words.iter().map(|word| word.to_os_string()).chain(paths))
+            .context("cannot copy the dataset into the rig")?;
+        make_durable_and_forget(target)
+    }
+}
+
+fn load(
+    request: &Request<'_>,
+    folder: &Path,
+    interrupt: &Interrupt,
+    progress: &dyn Fn(&assay_load::PrepareProgress),
+) -> Result<()> {
+    std::fs::create_dir(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let data_dir = folder.join("data");
+    let settings = request.loading_settings();
+    server::make_datadir(request.binary, &settings, &data_dir)?;
+    let mut server = server::start(
+        request.binary,
+        &Start {
+            datadir: &data_dir,
+            run_dir: folder,
+            settings: &settings,
+            cpus: request.server_cpus,
+            port: None,
+        },
+    )?;
+    let endpoint = endpoint(server.socket());
+    let options = PrepareOptions {
+        threads: request.threads,
+        seed: request.seed,
+        cpus: request.load_cpus.to_vec(),
+    };
+    assay_load::prepare(&endpoint, request.schema, &options, interrupt.flag(), progress)
+        .with_context(|| server.ended().unwrap_or_else(|| "loading the tables failed".into()))?;
+    interrupt.check()?;
+    server.execute("SET GLOBAL innodb_fast_shutdown = 0")?;
+    server.stop(Duration::from_secs(600))
+}
+
+/// Root over the private socket, in the database of the tables.
+#[must_use]
+pub fn endpoint(socket: &Path) -> Endpoint {
+    Endpoint::socket(socket, "root", DATABASE)
+}
+
+fn allocated_bytes(folder: &Path) -> Result<u64> {
+    let listed = program::run("du", ["-s".as_ref(), "-B1".as_ref(), folder.as_os_str()])?;
+    let bytes = listed.split_whitespace().next().unwrap_or_default();
+    bytes.parse().with_context(|| format!("`du` answered {listed}"))
+}
+
+/// Buffered writes of the copy would otherwise reach the disk in the measured seconds, and cached pages would spare
+/// a server without direct I/O the reads that are to be measured.
+fn make_durable_and_forget(folder: &Path) -> Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let kind = path.symlink_metadata()?.file_type();
+        if kind.is_dir() {
+            make_durable_and_forget(&path)?;
+        } else if kind.is_file() {
+            let file = std::fs::File::open(&path)?;
+            file.sync_all()?;
+            rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
+        }
+    }
+    Ok(std::fs::File::open(folder)?.sync_all()?)
+}
