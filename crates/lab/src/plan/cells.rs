@@ -65,6 +65,7 @@ fn conditions(plan: &Plan, key: &CellKey) -> String {
         "seed": plan.seed,
         "seconds": plan.seconds,
         "warmup": [json!(plan.warmup_seconds), json!(plan.warmup_until_steady)],
+        "pace": plan.pace(),
         "location": plan.location,
         "server": arm.and_then(|arm| arm.server.as_ref()).or(plan.server.as_ref()),
         "placement": plan.placement,

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use assay_load::{Schema, Workload};
+use assay_load::{Arrivals, Pace, Schema, Workload};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,12 @@ pub struct Plan {
     /// End the warm-up as soon as throughput has settled.
     #[serde(default)]
     pub warmup_until_steady: bool,
+    /// Events per second over all threads, whether or not the server keeps up; absent: as fast as it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// How events of a fixed rate are spaced.
+    #[serde(default)]
+    pub arrivals: Arrivals,
     /// The folder on the disk to be measured: rigs and data live in it. Not used by arms on a device, but for
     /// the data that is copied onto them. Default: `work` in the study's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -195,6 +201,15 @@ impl Plan {
             .map_err(|error| anyhow::Error::msg(toml_error::one_line(&error, text)))?;
         check::check(&plan)?;
         Ok(plan)
+    }
+
+    /// How events are started.
+    #[must_use]
+    pub fn pace(&self) -> Pace {
+        match self.rate {
+            Some(per_second) => Pace::Rate { per_second, arrivals: self.arrivals },
+            None => Pace::Closed,
+        }
     }
 
     /// The arm's rig, its own or the plan's.

@@ -49,6 +49,15 @@ impl Store {
         .map(BTreeSet::from_iter)
     }
 
+    /// Whether every cell has ended, done or failed.
+    ///
+    /// # Errors
+    /// A store that cannot be read.
+    pub fn is_finished(&self) -> Result<bool> {
+        let open = "SELECT arm FROM cells WHERE state NOT IN ('done', 'failed') LIMIT 1";
+        Ok(self.column(open, [])?.is_empty())
+    }
+
     /// Every series of a cell, in the order in which they were written.
     ///
     /// # Errors

@@ -1,0 +1,178 @@
+//! One cell: a fresh rig, a copy of the dataset, a server, the load and the watch, and down again.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use assay_load::{Schedule, Warmup};
+use assay_ports::child::identity;
+
+use super::progress::Progress;
+use super::series::{Seconds, of_watch};
+use super::setup::{ArmSetup, Setup};
+use super::results;
+use crate::messages::one_line;
+use crate::plan::{Plan, PlannedCell};
+use crate::rig::Rig;
+use crate::rig::dataset::{Request, endpoint};
+use crate::rig::server::{self, Server};
+use crate::rig::thing::Thing;
+use crate::store::Outcome;
+use crate::watch::{Targets, Watch};
+
+/// Lines of the server's log that a failed cell keeps.
+const LOG_LINES: usize = 5;
+
+/// Runs a cell to its end. Whatever goes wrong is in the outcome, beside what was seen until then.
+pub fn run(setup: &mut Setup<'_>, cell: &PlannedCell, progress: &Progress) -> Outcome {
+    let mut outcome = Outcome::default();
+    if let Err(error) = bring_up_and_measure(setup, cell, progress, &mut outcome) {
+        outcome.reason = Some(one_line(&format!("{error:#}")));
+    }
+    outcome
+}
+
+fn bring_up_and_measure(
+    setup: &mut Setup<'_>,
+    cell: &PlannedCell,
+    progress: &Progress,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let arm = setup.arms.get(&cell.key.arm).context("a cell of an unknown arm")?.clone();
+    let rig = restored_rig(setup, &arm, cell, progress)?;
+    outcome.facts.extend(rig.description().iter().map(|(label, text)| (format!("rig: {label}"), text.clone())));
+    setup.interrupt.check()?;
+    progress.live(format_args!("  {}: starting the server", cell.key));
+    let run_dir = setup.work_folder().join("run");
+    let (_made, mut server) = start(setup, &arm, &rig, &run_dir)?;
+    let process = process_of(&server);
+    let (_listed, ()) = setup.ledger.make(process, || Ok(()))?;
+    outcome.variables = server.variables()?;
+    outcome.facts.insert("server".into(), arm.binary.version_text.clone());
+    outcome.marks.extend(server.adjusted_settings());
+    let measured = measure(setup, cell, &arm, &rig, &server, progress, outcome);
+    if let Err(error) = measured {
+        return Err(explain(error, &mut server));
+    }
+    // The data are a copy that nobody needs again: killing is quicker than an orderly end.
+    server.kill()?;
+    // What was measured holds even if something is left for `assay clean`.
+    outcome.marks.extend(rig.take_down().err().map(|error| one_line(&format!("{error:#}"))));
+    Ok(())
+}
+
+fn restored_rig(
+    setup: &mut Setup<'_>,
+    arm: &ArmSetup,
+    cell: &PlannedCell,
+    progress: &Progress,
+) -> Result<Rig> {
+    let plan = setup.plan;
+    let request = Request {
+        binary: &arm.binary,
+        schema: &arm.schema,
+        settings: &arm.settings,
+        threads: 2,
+        server_cpus: &plan.placement.server_cpus.0,
+        load_cpus: &plan.placement.load_cpus.0,
+        seed: plan.seed,
+    };
+    let folder = setup.work_folder().join(format!("rig-{}", cell.position));
+    let dataset = setup.datasets.get(&request, setup.interrupt, progress)?;
+    progress.live(format_args!("  {}: building the rig", cell.key));
+    let rig = Rig::build(&arm.rig, &folder, &setup.ledger)?;
+    dataset.restore(&rig.data_dir())?;
+    Ok(rig)
+}
+
+fn measure(
+    setup: &Setup<'_>,
+    cell: &PlannedCell,
+    arm: &ArmSetup,
+    rig: &Rig,
+    server: &Server,
+    progress: &Progress,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let plan = setup.plan;
+    let workload = plan.workloads.get(&cell.key.workload).context("a cell of an unknown workload")?;
+    let schedule = schedule(plan, cell);
+    let endpoint = endpoint(server.socket());
+    assay_load::preflight(&endpoint, &arm.schema, workload, &schedule)?;
+    let origin = Instant::now();
+    let targets = Targets {
+        data_dir: rig.data_dir(),
+        server_pid: Some(server.pid()),
+        load_pid: std::process::id(),
+        mysql: Some(server.opts()),
+        cpus: plan.placement.load_cpus.0.clone(),
+    };
+    let watch = Watch::start(targets, origin)?;
+    let seconds = Seconds::new(&cell.key, progress);
+    let ran = assay_load::run(
+        &endpoint,
+        &arm.schema,
+        workload,
+        &schedule,
+        origin,
+        &seconds,
+        setup.interrupt.flag(),
+    );
+    let watched = watch.finish();
+    outcome.series = seconds.series();
+    outcome.series.extend(of_watch(&watched));
+    outcome.marks.extend(watched.notes);
+    let ran = ran?;
+    setup.interrupt.check()?;
+    results::fill(outcome, &ran, workload, &schedule);
+    if ran.events == 0 {
+        bail!("no transaction ended in the measuring window; make seconds longer");
+    }
+    Ok(())
+}
+
+fn schedule(plan: &Plan, cell: &PlannedCell) -> Schedule {
+    let warmup = match plan.warmup_until_steady {
+        true => Warmup::Steady { cap_seconds: plan.warmup_seconds },
+        false => Warmup::Seconds(plan.warmup_seconds),
+    };
+    Schedule {
+        threads: cell.key.threads,
+        warmup,
+        seconds: plan.seconds,
+        pace: plan.pace(),
+        // The same draws in every arm; other ones in every repeat.
+        seed: plan.seed.wrapping_add(u64::from(cell.key.repeat)),
+        cpus: plan.placement.load_cpus.0.clone(),
+        ..Schedule::default()
+    }
+}
+
+fn start(
+    setup: &Setup<'_>,
+    arm: &ArmSetup,
+    rig: &Rig,
+    run_dir: &std::path::Path,
+) -> Result<(crate::rig::ledger::Made, Server)> {
+    let thing = Thing::Folder { path: run_dir.to_owned() };
+    let mut start = server::Start::new(&rig.data_dir(), run_dir);
+    start.settings = arm.settings.clone();
+    start.cpus = setup.plan.placement.server_cpus.0.clone();
+    setup.ledger.make(thing, || server::start(&arm.binary, &start))
+}
+
+fn process_of(server: &Server) -> Thing {
+    let pid = server.pid();
+    let start_ticks = identity(pid).map_or(0, |identity| identity.start_ticks);
+    Thing::Process { pid, start_ticks }
+}
+
+/// A server that has gone explains a failed load better than the load can.
+fn explain(error: anyhow::Error, server: &mut Server) -> anyhow::Error {
+    match server.ended() {
+        Ok(Some(how)) => error.context(format!("the server ended with {how}")),
+        _ => {
+            let tail = server.log_tail(LOG_LINES).join("; ");
+            if tail.is_empty() { error } else { error.context(format!("the server's log ends: {tail}")) }
+        }
+    }
+}

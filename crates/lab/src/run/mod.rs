@@ -1,0 +1,160 @@
+//! `assay run` and `assay demo`: what is missing of a plan, cell after cell, then the report.
+//!
+//! The order of things: the plan is read, checked, checked against the machine and tried out before the first
+//! thing is made that is measured; then each cell gets a rig of its own and the store gets each cell when it ends.
+//! Ctrl-C ends the cell in hand, which is run again next time; everything before it stays.
+
+mod cell;
+mod check;
+mod machine;
+mod progress;
+mod results;
+mod series;
+mod setup;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+
+use crate::interrupt::Interrupt;
+use crate::plan::{Plan, cells};
+use crate::print;
+use crate::report;
+use crate::store::{State, Store};
+use progress::Progress;
+use setup::Setup;
+
+/// The plan of `assay demo`, so that the program alone can run it.
+const DEMO_PLAN: &str = include_str!("../../../../plans/demo.toml");
+
+/// Run what is missing of a plan
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay run plans/demo.toml --out study           run it; interrupted, the same command goes on
+  assay run plan.toml --out study --dry-run       only say what would be run, and for how long
+  assay run plan.toml --location /mnt/new-disk    on another disk than the plan says
+  assay run plan.toml --erase /dev/nvme1n1        allow arms on this device, which is overwritten")]
+pub struct RunArgs {
+    /// The plan, a TOML file
+    plan: PathBuf,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+/// Run a small study of this machine's disk and write its report
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay demo                            on the disk of the current folder
+  assay demo --location /mnt/new-disk   on another one")]
+pub struct DemoArgs {
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+/// What both commands take.
+#[derive(Debug, Args)]
+struct CommonArgs {
+    /// Folder of the study: its results are kept there, and what is there already is not run again
+    #[arg(long, value_name = "STUDY")]
+    out: Option<PathBuf>,
+    /// Folder on the disk to be measured [default: the plan's, else `work` in the study]
+    #[arg(long, value_name = "FOLDER")]
+    location: Option<PathBuf>,
+    /// Server program to run, or a folder that holds one [default: the plan's, else the one found or brought]
+    #[arg(long, value_name = "PATH")]
+    server: Option<PathBuf>,
+    /// Block device that the plan may overwrite (can be given several times)
+    #[arg(long, value_name = "DEVICE")]
+    erase: Vec<PathBuf>,
+    /// Run failed cells again
+    #[arg(long)]
+    retry_failed: bool,
+    /// Say what would be run and for how long, and end
+    #[arg(long)]
+    dry_run: bool,
+    /// Go on with what is missing; this is what happens anyway
+    #[arg(long, hide = true)]
+    resume: bool,
+}
+
+/// Runs the demo's plan in a folder of its own.
+///
+/// # Errors
+/// As [`run`].
+pub fn demo(args: &DemoArgs) -> Result<ExitCode> {
+    let plan = Plan::parse(DEMO_PLAN)?;
+    let study = args.common.out.clone().map_or_else(|| unfinished_demo(Path::new(".")), Ok)?;
+    run_plan(plan, DEMO_PLAN, &study, &args.common)
+}
+
+/// Runs a plan from a file.
+///
+/// # Errors
+/// Whatever keeps the run from beginning, or from storing its results. A cell that fails is not an error here.
+pub fn run(args: &RunArgs) -> Result<ExitCode> {
+    let (plan, text) = Plan::read(&args.plan)?;
+    let study = args.common.out.clone().unwrap_or_else(|| default_study(&args.plan));
+    run_plan(plan, &text, &study, &args.common)
+}
+
+fn run_plan(mut plan: Plan, text: &str, study: &Path, args: &CommonArgs) -> Result<ExitCode> {
+    plan.location = args.location.clone().or(plan.location);
+    plan.server = args.server.clone().or(plan.server);
+    let planned = cells(&plan);
+    if args.dry_run {
+        progress::dry_run(&plan, &planned);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let interrupt = Interrupt::listen()?;
+    let mut setup = Setup::make(&plan, study, &args.erase, &interrupt)?;
+    let mut store = setup.open_store(text, &planned, args.retry_failed)?;
+    let pending = store.pending()?;
+    let progress = Progress::new(&plan, pending.len());
+    for cell in planned.iter().filter(|cell| pending.contains(&cell.key)) {
+        store.begin_cell(&cell.key)?;
+        let outcome = cell::run(&mut setup, cell, &progress);
+        if interrupt.is_set() {
+            store.reset_interrupted()?;
+            break;
+        }
+        progress.cell_ended(&cell.key, &outcome);
+        store.end_cell(&cell.key, &outcome)?;
+    }
+    setup.take_down()?;
+    conclude(&store, study, &interrupt)
+}
+
+fn conclude(store: &Store, study: &Path, interrupt: &Interrupt) -> Result<ExitCode> {
+    let cells = store.study()?.cells;
+    let count = |state| cells.iter().filter(|cell| cell.state == state).count();
+    if count(State::Done) + count(State::Failed) > 0 {
+        let written = report::write(store, study)?;
+        print::line(format_args!("report: {}", written.html.display()));
+    }
+    if interrupt.is_set() {
+        bail!("interrupted with {} of {} cells to go; the same command goes on", count(State::Pending), cells.len());
+    }
+    match count(State::Failed) {
+        0 => Ok(ExitCode::SUCCESS),
+        failed => bail!("{failed} of {} cells failed; the report says why, --retry-failed runs them again", cells.len()),
+    }
+}
+
+fn default_study(plan: &Path) -> PathBuf {
+    PathBuf::from(plan.file_stem().unwrap_or("study".as_ref()))
+}
+
+/// `assay-demo`, or the first of `assay-demo-2`, … that is not finished: a demo is typed twice to see it twice.
+fn unfinished_demo(parent: &Path) -> Result<PathBuf> {
+    let names = std::iter::once("assay-demo".to_owned()).chain((2..).map(|n| format!("assay-demo-{n}")));
+    for study in names.map(|name| parent.join(name)) {
+        if !study.exists() || !Store::open(&study)?.is_finished()? {
+            return Ok(study);
+        }
+    }
+    None.context("no name is left for the demo's folder; give one with --out")
+}

@@ -1,0 +1,88 @@
+//! From what load and watch saw to the store's series, on one clock.
+
+use std::sync::{Mutex, PoisonError};
+
+use assay_load::{Observer, Second};
+
+use super::progress::Progress;
+use crate::store::{CellKey, Series};
+use crate::watch::Watched;
+
+/// Keeps every second of the load and shows it.
+#[derive(Debug)]
+pub struct Seconds<'a> {
+    key: &'a CellKey,
+    progress: &'a Progress,
+    seen: Mutex<Vec<Second>>,
+}
+
+impl<'a> Seconds<'a> {
+    /// Of one cell.
+    #[must_use]
+    pub fn new(key: &'a CellKey, progress: &'a Progress) -> Seconds<'a> {
+        Seconds { key, progress, seen: Mutex::new(Vec::new()) }
+    }
+
+    /// The load's series so far.
+    #[must_use]
+    pub fn series(&self) -> Vec<Series> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        LOAD_SERIES
+            .iter()
+            .map(|&(name, unit, label, value)| Series {
+                name: name.into(),
+                unit: unit.into(),
+                label: label.into(),
+                layer: "load".into(),
+                points: seen.iter().map(|second| (second.second, value(second))).collect(),
+            })
+            .collect()
+    }
+}
+
+impl Observer for Seconds<'_> {
+    fn second(&self, second: &Second) {
+        self.progress.second(self.key, second);
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(second.clone());
+    }
+}
+
+/// Name, unit, label and value of a series.
+type LoadSeries = (&'static str, &'static str, &'static str, fn(&Second) -> f64);
+
+const LOAD_SERIES: [LoadSeries; 9] = [
+    ("tps", "1/s", "transactions", |second| second.tps),
+    ("qps", "1/s", "queries", |second| second.qps),
+    ("latency_ms_mean", "ms", "transaction latency, mean", |second| second.latency_ms_mean),
+    ("latency_ms_p50", "ms", "transaction latency, p50", |second| second.latency_ms_p50),
+    ("latency_ms_p95", "ms", "transaction latency, p95", |second| second.latency_ms_p95),
+    ("latency_ms_p99", "ms", "transaction latency, p99", |second| second.latency_ms_p99),
+    ("latency_ms_max", "ms", "transaction latency, maximum", |second| second.latency_ms_max),
+    ("errors_ignored_per_s", "1/s", "errors ignored", |second| second.errors_per_s),
+    ("queue_length", "count", "planned events waiting", |second| second.queue_length as f64),
+];
+
+/// The watch's series.
+#[must_use]
+pub fn of_watch(watched: &Watched) -> Vec<Series> {
+    let mut series: Vec<Series> = watched
+        .series
+        .iter()
+        .map(|info| Series {
+            name: info.name.clone(),
+            unit: info.unit.into(),
+            label: info.label.clone(),
+            layer: info.layer.name().into(),
+            points: Vec::with_capacity(watched.samples.len()),
+        })
+        .collect();
+    for sample in &watched.samples {
+        for &(place, value) in &sample.values {
+            if let Some(series) = series.get_mut(usize::from(place)) {
+                series.points.push((sample.second, value));
+            }
+        }
+    }
+    series.retain(|series| !series.points.is_empty());
+    series
+}

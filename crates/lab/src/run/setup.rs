@@ -1,0 +1,320 @@
+//! What a run stands on: the study's folder and lock, a work folder on the measured disk, servers and datasets.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use assay_load::Schema;
+
+use super::{check, machine};
+use crate::interrupt::Interrupt;
+use crate::plan::{Plan, PlannedCell, RigKind, RigSpec};
+use crate::rig::dataset::Datasets;
+use crate::rig::ledger::{Ledger, Made};
+use crate::rig::server::{self, Binary, Wanted};
+use crate::rig::thing::Thing;
+use crate::store::{Arm, Store, StudyHead, Workload};
+
+/// Everything that the cells of a run share.
+#[derive(Debug)]
+pub struct Setup<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// Set by Ctrl-C.
+    pub interrupt: &'a Interrupt,
+    /// What this process makes on the machine.
+    pub ledger: Arc<Ledger>,
+    /// Server and settings of each arm.
+    pub arms: BTreeMap<String, ArmSetup>,
+    /// The loaded tables.
+    pub datasets: Datasets,
+    study: PathBuf,
+    location: PathBuf,
+    work: Made,
+    work_folder: PathBuf,
+    // Dropped in this order: the lock's file must be gone before its folder can go.
+    _lock: Lock,
+    _folders: NewFolders,
+}
+
+/// What an arm's cells are run with.
+#[derive(Debug, Clone)]
+pub struct ArmSetup {
+    /// The server.
+    pub binary: Binary,
+    /// Its variables.
+    pub settings: BTreeMap<String, String>,
+    /// The tables, with the arm's compression.
+    pub schema: Schema,
+    /// What the data lies on.
+    pub rig: RigSpec,
+}
+
+impl<'a> Setup<'a> {
+    /// Checks the plan against the machine, then makes folders and tries every arm's server once.
+    ///
+    /// # Errors
+    /// One line; whatever was made until then is gone again.
+    pub fn make(
+        plan: &'a Plan,
+        study: &Path,
+        erase: &[PathBuf],
+        interrupt: &'a Interrupt,
+    ) -> Result<Setup<'a>> {
+        let location = plan.location.clone().unwrap_or_else(|| study.join("work"));
+        if plan.location.is_some() && !location.is_dir() {
+            bail!("the location {} is not a folder; make it or name another", location.display());
+        }
+        check::check(plan, &location, erase)?;
+        let arms = arms(plan)?;
+        let mut folders = NewFolders::default();
+        folders.make(study)?;
+        folders.make(&location)?;
+        let location = location.canonicalize()?;
+        let lock = Lock::take(study)?;
+        let ledger = Ledger::open()?;
+        let work_folder = location.join(format!("assay-{}", std::process::id()));
+        let thing = Thing::Folder { path: work_folder.clone() };
+        let (work, ()) = ledger.make(thing, || {
+            std::fs::create_dir(&work_folder)
+                .with_context(|| format!("cannot make {}", work_folder.display()))
+        })?;
+        let datasets = Datasets::new(work_folder.clone(), Arc::clone(&ledger));
+        let setup = Setup {
+            plan,
+            interrupt,
+            ledger,
+            arms,
+            datasets,
+            study: study.to_owned(),
+            location,
+            work,
+            work_folder,
+            _folders: folders,
+            _lock: lock,
+        };
+        setup.try_servers()?;
+        Ok(setup)
+    }
+
+    /// The folder on the measured disk in which rigs are built.
+    #[must_use]
+    pub fn work_folder(&self) -> &Path {
+        &self.work_folder
+    }
+
+    /// Opens the study, writes its head and plans its cells.
+    ///
+    /// # Errors
+    /// A store that cannot be written, or that was made by another plan.
+    pub fn open_store(
+        &self,
+        plan_toml: &str,
+        cells: &[PlannedCell],
+        retry_failed: bool,
+    ) -> Result<Store> {
+        let mut store = Store::open_or_create(&self.study)?;
+        for cell in cells {
+            store.plan_cell(&cell.key, cell.position, &cell.fingerprint)?;
+        }
+        let arms: Vec<Arm> = self.plan.arms.keys().map(|name| self.described_arm(name)).collect();
+        store.write_head(&StudyHead {
+            title: &self.plan.title,
+            question: self.plan.question.as_deref(),
+            plan_toml,
+            facts: &machine::facts(&self.location),
+            arms: &arms,
+            workloads: &workloads(self.plan),
+        })?;
+        store.reset_interrupted()?;
+        if retry_failed {
+            store.reset_failed()?;
+        }
+        if is_same_device(&self.study, &self.location) {
+            store.note(
+                "The study lies on the measured disk; its results are written between cells, not in measured seconds.",
+            )?;
+        }
+        Ok(store)
+    }
+
+    /// Removes datasets and folders.
+    ///
+    /// # Errors
+    /// What could not be removed; it stays in the ledger.
+    pub fn take_down(self) -> Result<()> {
+        drop(self.datasets);
+        self.work.remove()
+    }
+
+    fn described_arm(&self, name: &str) -> Arm {
+        let Some(arm) = self.arms.get(name) else {
+            return Arm { name: name.into(), rig: Vec::new(), settings: BTreeMap::new() };
+        };
+        let schema = &arm.schema;
+        let mut tables = format!("{} × {} rows", schema.tables, schema.table_size);
+        if !schema.create_table_options.is_empty() {
+            tables = format!("{tables}, {}", schema.create_table_options);
+        }
+        let rig = vec![
+            ("disk".to_owned(), disk_text(&arm.rig, &self.location)),
+            ("file system".to_owned(), file_system_text(&arm.rig)),
+            ("server".to_owned(), arm.binary.version_text.clone()),
+            ("tables".to_owned(), tables),
+        ];
+        Arm { name: name.into(), rig, settings: arm.settings.clone() }
+    }
+
+    /// A setting that a server refuses must not be found out an hour into the run.
+    fn try_servers(&self) -> Result<()> {
+        let mut tried: Vec<(&Binary, &BTreeMap<String, String>)> = Vec::new();
+        for (name, arm) in &self.arms {
+            self.interrupt.check()?;
+            if tried.contains(&(&arm.binary, &arm.settings)) {
+                continue;
+            }
+            let folder = self.work_folder.join("trial");
+            let thing = Thing::Folder { path: folder.clone() };
+            let (made, ()) = self.ledger.make(thing, || Ok(std::fs::create_dir(&folder)?))?;
+            try_server(arm, &folder).with_context(|| format!("arm `{name}`"))?;
+            made.remove()?;
+            tried.push((&arm.binary, &arm.settings));
+        }
+        Ok(())
+    }
+}
+
+fn try_server(arm: &ArmSetup, folder: &Path) -> Result<()> {
+    let data_dir = folder.join("data");
+    server::make_datadir(&arm.binary, &arm.settings, &data_dir, &say)?;
+    let mut start = server::Start::new(&data_dir, &folder.join("run"));
+    start.settings = arm.settings.clone();
+    server::start(&arm.binary, &start)?.kill()
+}
+
+fn arms(plan: &Plan) -> Result<BTreeMap<String, ArmSetup>> {
+    let mut arms = BTreeMap::new();
+    for (name, arm) in &plan.arms {
+        let path = arm.server.as_ref().or(plan.server.as_ref());
+        let wanted = path.map_or(Wanted::Any, |path| Wanted::Path(path.clone()));
+        let binary = server::find_or_fetch(&wanted, &say).with_context(|| format!("arm `{name}`"))?;
+        let setup = ArmSetup {
+            binary,
+            settings: plan.settings_of(arm),
+            schema: plan.schema_of(arm),
+            rig: plan.rig_of(arm).clone(),
+        };
+        arms.insert(name.clone(), setup);
+    }
+    Ok(arms)
+}
+
+fn workloads(plan: &Plan) -> Vec<Workload> {
+    let described = plan.workloads.iter().map(|(name, workload)| Workload {
+        name: name.clone(),
+        recipe: workload.recipe.name().to_owned(),
+        options: options(workload),
+    });
+    described.collect()
+}
+
+fn options(workload: &assay_load::Workload) -> BTreeMap<String, String> {
+    let Ok(serde_json::Value::Object(options)) = serde_json::to_value(workload) else {
+        return BTreeMap::new();
+    };
+    options
+        .into_iter()
+        .map(|(name, value)| match value {
+            serde_json::Value::String(text) => (name, text),
+            other => (name, other.to_string()),
+        })
+        .collect()
+}
+
+fn disk_text(rig: &RigSpec, location: &Path) -> String {
+    match (rig.kind, rig.size, &rig.device) {
+        (RigKind::Image, Some(size), _) => {
+            format!("image of {size} on a loop device, in {}", location.display())
+        }
+        (RigKind::Device, _, Some(device)) => device.display().to_string(),
+        _ => format!("folder in {}", location.display()),
+    }
+}
+
+fn file_system_text(rig: &RigSpec) -> String {
+    if rig.kind == RigKind::Folder {
+        return "the one that is there".into();
+    }
+    let mut text = rig.file_system.unwrap_or_default().name().to_owned();
+    for (what, options) in
+        [("made with", rig.mkfs_options.join(" ")), ("mounted", rig.mount_options.join(","))]
+    {
+        if !options.is_empty() {
+            text = format!("{text}, {what} {options}");
+        }
+    }
+    rig.extsize.map_or(text.clone(), |size| format!("{text}, extsize {size}"))
+}
+
+fn is_same_device(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
+    device(a).is_some() && device(a) == device(b)
+}
+
+fn say(text: &str) {
+    eprintln!("{text}");
+}
+
+/// Folders that were not there before; those still empty at the end are removed, so that a refused plan leaves
+/// nothing behind.
+#[derive(Debug, Default)]
+struct NewFolders(Vec<PathBuf>);
+
+impl NewFolders {
+    fn make(&mut self, folder: &Path) -> Result<()> {
+        let missing: Vec<PathBuf> =
+            folder.ancestors().take_while(|part| !part.as_os_str().is_empty() && !part.exists()).map(PathBuf::from).collect();
+        for part in missing.into_iter().rev() {
+            std::fs::create_dir(&part).with_context(|| format!("cannot make the folder {}", part.display()))?;
+            self.0.push(part);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for NewFolders {
+    fn drop(&mut self) {
+        for folder in self.0.iter().rev() {
+            // One that holds something by now has become the user's.
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
+}
+
+/// One run at a time in a study.
+#[derive(Debug)]
+struct Lock {
+    path: PathBuf,
+    _file: File,
+}
+
+impl Lock {
+    fn take(study: &Path) -> Result<Lock> {
+        let path = study.join("lock");
+        let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        let how = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+        if rustix::fs::flock(&file, how).is_err() {
+            bail!("another assay runs in {}; wait for it or give another --out", study.display());
+        }
+        Ok(Lock { path, _file: file })
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}

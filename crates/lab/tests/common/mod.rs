@@ -1,0 +1,151 @@
+//! What the tests of the whole tool share: the program in a world of its own, small plans, and skipping aloud.
+
+#![allow(dead_code, reason = "each test program uses a part of this")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use rusqlite::Connection;
+
+/// A folder in which one test runs the tool; its ledgers are not those of the user.
+pub struct World {
+    folder: tempfile::TempDir,
+}
+
+impl World {
+    pub fn new() -> World {
+        // Not /tmp: that may be memory, and rigs belong on a disk.
+        let parent = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        World { folder: tempfile::tempdir_in(parent).unwrap() }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// `assay` with these words, not started yet.
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+        command.args(words).current_dir(self.folder.path());
+        command.env("ASSAY_STATE", self.path("state"));
+        command
+    }
+
+    pub fn run(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    /// Runs to the end and hands back the one line of the error; what was said is printed for a failed test.
+    pub fn refused(&self, words: &[&str]) -> String {
+        let output = self.run(words);
+        let said = String::from_utf8(output.stderr).unwrap();
+        eprintln!("assay {words:?}\n{said}");
+        assert_eq!(output.status.code(), Some(2), "exit code of {words:?}");
+        said.lines().last().unwrap_or_default().to_owned()
+    }
+
+    /// What is in the folder, hidden files left out.
+    pub fn listing(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.folder.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.retain(|name| name != "state");
+        names.sort();
+        names
+    }
+
+    /// Mounts and loop devices below the folder, and processes that have it on their command line.
+    pub fn leftovers(&self) -> Vec<String> {
+        let folder = self.folder.path().to_str().unwrap().to_owned();
+        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+        let mut left: Vec<String> =
+            mounts.lines().filter(|line| line.contains(&folder)).map(str::to_owned).collect();
+        let loops = Command::new("losetup").args(["--list", "--noheadings"]).output();
+        let loops = loops.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        left.extend(loops.unwrap_or_default().lines().filter(|line| line.contains(&folder)).map(str::to_owned));
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let command = String::from_utf8_lossy(&command).replace('\0', " ");
+            if command.contains("mysqld") && command.contains(&folder) {
+                left.push(command);
+            }
+        }
+        left
+    }
+}
+
+/// Cells of a study: key, state, reason, when they began.
+pub fn cells(study: &Path) -> Vec<(String, String, Option<String>, Option<String>)> {
+    let db = Connection::open(study.join("study.sqlite")).unwrap();
+    let sql = "SELECT arm || '/' || workload || '/' || threads, state, reason, started_at FROM cells ORDER BY position";
+    let mut statement = db.prepare(sql).unwrap();
+    let rows = statement
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+        .unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+/// Two arms, one workload, two thread counts, on a rig of the kind given.
+pub fn small_plan(rig: &str) -> String {
+    format!(
+        r#"
+title = "small"
+threads = [1, 2]
+seconds = 2
+[data]
+table_size = 2000
+[settings]
+innodb_buffer_pool_size = "16M"
+skip_log_bin = true
+[rig]
+{rig}
+[workloads.write_only]
+recipe = "oltp_write_only"
+[arms.on.settings]
+innodb_doublewrite = true
+[arms.off.settings]
+innodb_doublewrite = false
+"#
+    )
+}
+
+pub const FOLDER: &str = "kind = \"folder\"";
+pub const IMAGE: &str =
+    "kind = \"image\"\nsize = \"600M\"\nmount_options = [\"noatime\", \"data=writeback\"]";
+
+/// Says what is missing and for what; with `ASSAY_REQUIRE_ALL=1` that is a failure.
+pub fn skip(test: &str, needs: &str) {
+    assert!(std::env::var_os("ASSAY_REQUIRE_ALL").is_none(), "{test} needs {needs}");
+    eprintln!("SKIPPED: {test} needs {needs}");
+}
+
+/// Whether a server can be had: installed, fetched before, or fetched now.
+pub fn has_server(test: &str) -> bool {
+    let listed = Command::new(env!("CARGO_BIN_EXE_assay")).args(["server", "list", "--json"]).output();
+    let is_there = listed.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("version"));
+    let fetched = is_there
+        || Command::new(env!("CARGO_BIN_EXE_assay"))
+            .args(["server", "fetch"])
+            .status()
+            .is_ok_and(|status| status.success());
+    if !fetched {
+        skip(test, "a MySQL server, installed or to be fetched");
+    }
+    fetched
+}
+
+/// Whether loop devices can be attached and mounted here.
+pub fn has_loop_devices(test: &str) -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    let has = is_root && Path::new("/dev/loop-control").exists();
+    if !has {
+        skip(test, "root and loop devices");
+    }
+    has
+}

@@ -1,0 +1,187 @@
+//! What a user does wrong is said in one line, with exit code 2, and changes nothing.
+
+mod common;
+
+use std::process::Command;
+
+use common::{FOLDER, IMAGE, World, cells, has_loop_devices, has_server, small_plan};
+
+/// The plan is refused with a line that says this, and nothing is there that was not there before.
+fn refused(plan: &str, says: &[&str]) {
+    let world = World::new();
+    world.write("plan.toml", plan);
+    let line = world.refused(&["run", "plan.toml", "--out", "study"]);
+    assert!(line.starts_with("assay: "), "{line}");
+    for part in says {
+        assert!(line.contains(part), "`{part}` is not in: {line}");
+    }
+    assert_eq!(world.listing(), ["plan.toml"]);
+    assert_eq!(world.leftovers(), Vec::<String>::new());
+}
+
+#[test]
+fn an_unknown_key() {
+    let plan = small_plan(FOLDER).replace("seconds = 2", "secnods = 2");
+    refused(&plan, &["plan.toml", "unknown key `secnods`; did you mean `seconds`?"]);
+}
+
+#[test]
+fn a_misspelt_workload() {
+    let plan = small_plan(FOLDER).replace("oltp_write_only", "oltp_wirte_only");
+    refused(&plan, &["oltp_wirte_only", "oltp_write_only"]);
+}
+
+#[test]
+fn a_plan_that_is_not_there() {
+    let line = World::new().refused(&["run", "nowhere.toml"]);
+    assert!(line.contains("cannot read the plan nowhere.toml"), "{line}");
+}
+
+#[test]
+fn no_space() {
+    refused(&small_plan(&IMAGE.replace("600M", "900T")), &["no space", "lower data.table_size"]);
+}
+
+#[test]
+fn data_larger_than_the_image() {
+    let plan = small_plan(IMAGE).replace("table_size = 2000", "table_size = 20000000");
+    refused(&plan, &["do not fit on a disk of 600M"]);
+}
+
+#[test]
+fn more_memory_than_there_is() {
+    let plan = small_plan(FOLDER).replace("\"16M\"", "\"64T\"");
+    refused(&plan, &["of memory", "lower innodb_buffer_pool_size"]);
+}
+
+#[test]
+fn processors_that_are_not_there() {
+    let plan = small_plan(FOLDER).replace("[data]", "[placement]\nload_cpus = \"900\"\n[data]");
+    refused(&plan, &["placement.load_cpus names processor 900"]);
+}
+
+#[test]
+fn a_setting_that_the_server_refuses() {
+    if !has_server("a_setting_that_the_server_refuses") {
+        return;
+    }
+    let plan = small_plan(FOLDER).replace("skip_log_bin = true", "innodb_dubblewrite = true");
+    refused(&plan, &["arm `", "innodb_dubblewrite"]);
+}
+
+#[test]
+fn a_server_that_dies_at_start() {
+    if !has_server("a_server_that_dies_at_start") {
+        return;
+    }
+    let plan = small_plan(FOLDER)
+        .replace("skip_log_bin = true", "innodb_data_file_path = \"ibdata1:1M\"");
+    refused(&plan, &["arm `", "innodb"]);
+}
+
+#[test]
+fn a_program_that_is_no_server() {
+    let world = World::new();
+    world.write("plan.toml", &small_plan(FOLDER));
+    let line = world.refused(&["run", "plan.toml", "--out", "study", "--server", "/bin/true"]);
+    assert!(line.contains("/bin/true"), "{line}");
+    assert_eq!(world.listing(), ["plan.toml"]);
+}
+
+#[test]
+fn a_device_that_is_none() {
+    refused(&small_plan("kind = \"device\"\ndevice = \"/dev/null\""), &["/dev/null is not a block device"]);
+    refused(&small_plan("kind = \"device\"\ndevice = \"/dev/nowhere\""), &["/dev/nowhere"]);
+}
+
+/// A loop device over a file, detached at the end.
+struct Loop(String);
+
+impl Loop {
+    fn over(world: &World) -> Loop {
+        let image = world.path("disk.img");
+        std::fs::File::create(&image).unwrap().set_len(700 << 20).unwrap();
+        let output = Command::new("losetup").args(["--find", "--show"]).arg(image).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        Loop(String::from_utf8(output.stdout).unwrap().trim().to_owned())
+    }
+
+    fn plan(&self) -> String {
+        small_plan(&format!("kind = \"device\"\ndevice = \"{}\"\nfile_system = \"xfs\"", self.0))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
+    }
+}
+
+#[test]
+fn a_device_that_is_mounted() {
+    if !has_loop_devices("a_device_that_is_mounted") {
+        return;
+    }
+    let world = World::new();
+    let device = Loop::over(&world);
+    let target = world.path("somewhere");
+    std::fs::create_dir(&target).unwrap();
+    assert!(Command::new("mkfs.ext4").args(["-q", &device.0]).status().unwrap().success());
+    assert!(Command::new("mount").arg(&device.0).arg(&target).status().unwrap().success());
+    world.write("plan.toml", &device.plan());
+    let line = world.refused(&["run", "plan.toml", "--out", "study", "--erase", &device.0]);
+    assert!(line.contains("is mounted on") && line.contains("unmount it"), "{line}");
+    assert!(!world.path("study").exists());
+}
+
+#[test]
+fn a_device_is_overwritten_only_when_the_command_says_so() {
+    let name = "a_device_is_overwritten_only_when_the_command_says_so";
+    if !has_loop_devices(name) || !has_server(name) {
+        return;
+    }
+    let world = World::new();
+    let device = Loop::over(&world);
+    let plan = device.plan().replace("threads = [1, 2]", "threads = [2]");
+    world.write("plan.toml", &plan);
+    let line = world.refused(&["run", "plan.toml", "--out", "study"]);
+    assert!(line.contains(&format!("allow it with --erase {}", device.0)), "{line}");
+    let first_block = std::fs::read(&device.0).unwrap();
+    assert!(first_block[..4096].iter().all(|&byte| byte == 0), "nothing was written to it");
+    let output = world.run(&["run", "plan.toml", "--out", "study", "--erase", &device.0]);
+    assert!(output.status.success(), "{output:?}");
+    assert!(cells(&world.path("study")).iter().all(|cell| cell.1 == "done"));
+}
+
+#[test]
+fn a_study_that_is_none() {
+    let line = World::new().refused(&["report", "nowhere"]);
+    assert!(line.contains("nowhere holds no study"), "{line}");
+}
+
+#[test]
+fn another_plan_in_the_same_study() {
+    let name = "another_plan_in_the_same_study";
+    if !has_server(name) {
+        return;
+    }
+    let world = World::new();
+    let plan = small_plan(FOLDER).replace("threads = [1, 2]", "threads = [1]");
+    world.write("plan.toml", &plan);
+    assert!(world.run(&["run", "plan.toml", "--out", "study"]).status.success());
+    world.write("plan.toml", &plan.replace("seconds = 2", "seconds = 3"));
+    let line = world.refused(&["run", "plan.toml", "--out", "study"]);
+    assert!(line.contains("give another --out"), "{line}");
+    // More of the same is no other plan.
+    world.write("plan.toml", &plan.replace("threads = [1]", "threads = [1, 4]"));
+    let output = world.run(&["run", "plan.toml", "--out", "study"]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(cells(&world.path("study")).len(), 4);
+}
+
+#[test]
+fn nobody_listens() {
+    let line = World::new().refused(&["load", "oltp_read_write", "--mysql-socket=/nowhere.sock", "run"]);
+    assert!(line.contains("/nowhere.sock"), "{line}");
+}

@@ -1,0 +1,143 @@
+//! A run that is killed outright: nothing stays behind after `assay clean`, finished cells are kept, the rest is done.
+
+mod common;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
+use common::{FOLDER, IMAGE, World, cells, has_loop_devices, has_server, small_plan};
+
+/// Starts a run and returns when its first cell has ended; the second is then under way.
+fn run_past_the_first_cell(world: &World) -> (Child, Vec<String>) {
+    let mut run = world
+        .command(&["run", "plan.toml", "--out", "study"])
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut said = Vec::new();
+    for line in BufReader::new(run.stderr.take().unwrap()).lines() {
+        said.push(line.unwrap());
+        if said.last().unwrap().starts_with("[1/4]") {
+            return (run, said);
+        }
+    }
+    panic!("the run ended before its first cell: {said:#?}");
+}
+
+/// Waits until the run has something on the machine that would stay behind.
+fn wait_for_leftovers(world: &World) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while world.leftovers().is_empty() {
+        assert!(std::time::Instant::now() < deadline, "the second cell built no rig");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_killed_run_is_cleaned_up_and_goes_on() {
+    let name = "a_killed_run_is_cleaned_up_and_goes_on";
+    if !has_server(name) || !has_loop_devices(name) {
+        return;
+    }
+    let world = World::new();
+    world.write("plan.toml", &small_plan(IMAGE));
+    let (mut run, said) = run_past_the_first_cell(&world);
+    wait_for_leftovers(&world);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    // The negative control: without cleaning there is something to clean.
+    assert!(!world.leftovers().is_empty(), "a killed run leaves its mount: {said:#?}");
+
+    let dry = world.run(&["clean", "--dry-run"]);
+    assert!(String::from_utf8_lossy(&dry.stdout).contains("would remove"), "{dry:?}");
+    let clean = world.run(&["clean"]);
+    assert!(clean.status.success(), "{clean:?}");
+    assert_eq!(world.leftovers(), Vec::<String>::new(), "{clean:?}");
+    let work = std::fs::read_dir(world.path("study/work"));
+    assert!(work.is_err() || work.unwrap().next().is_none(), "no data is left on the disk");
+    assert_eq!(String::from_utf8_lossy(&world.run(&["clean"]).stdout), "nothing to clean\n");
+
+    let before = cells(&world.path("study"));
+    assert_eq!(before.iter().filter(|cell| cell.1 == "done").count(), 1, "{before:?}");
+    let again = world.run(&["run", "plan.toml", "--out", "study"]);
+    assert!(again.status.success(), "{again:?}");
+    let after = cells(&world.path("study"));
+    assert!(after.iter().all(|cell| cell.1 == "done"), "{after:?}");
+    assert_eq!(before[0], after[0], "the finished cell was not run again");
+    assert!(world.path("study/report.html").is_file());
+    assert_eq!(world.leftovers(), Vec::<String>::new());
+}
+
+#[test]
+fn ctrl_c_takes_everything_down_and_keeps_what_is_done() {
+    let name = "ctrl_c_takes_everything_down_and_keeps_what_is_done";
+    if !has_server(name) || !has_loop_devices(name) {
+        return;
+    }
+    let world = World::new();
+    world.write("plan.toml", &small_plan(IMAGE));
+    let (mut run, said) = run_past_the_first_cell(&world);
+    wait_for_leftovers(&world);
+    let pid = rustix::process::Pid::from_child(&run);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let status = run.wait().unwrap();
+    assert_eq!(status.code(), Some(2), "{said:#?}");
+    assert_eq!(world.leftovers(), Vec::<String>::new());
+    let after = cells(&world.path("study"));
+    let states: Vec<&str> = after.iter().map(|cell| cell.1.as_str()).collect();
+    assert_eq!(states, ["done", "pending", "pending", "pending"]);
+    assert!(world.path("study/report.html").is_file(), "what is done is reported");
+}
+
+#[test]
+fn a_server_that_vanishes_costs_its_cell_and_no_other() {
+    let name = "a_server_that_vanishes_costs_its_cell_and_no_other";
+    if !has_server(name) {
+        return;
+    }
+    let world = World::new();
+    world.write("plan.toml", &small_plan(FOLDER).replace("seconds = 2", "seconds = 3"));
+    let (run, _) = run_past_the_first_cell(&world);
+    let pid = server_under_load(&world);
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let after = cells(&world.path("study"));
+    let states: Vec<&str> = after.iter().map(|cell| cell.1.as_str()).collect();
+    assert_eq!(states, ["done", "failed", "done", "done"]);
+    let reason = after[1].2.clone().unwrap();
+    assert!(reason.contains("the server ended with signal 9"), "{reason}");
+    assert_eq!(world.leftovers(), Vec::<String>::new());
+}
+
+/// The server of the second cell, once transactions of the load have committed there.
+fn server_under_load(world: &World) -> i32 {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    loop {
+        assert!(std::time::Instant::now() < deadline, "no server came under load");
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let words: Vec<String> =
+                command.split(|&byte| byte == 0).map(|w| String::from_utf8_lossy(w).into_owned()).collect();
+            let option = |name: &str| words.iter().find_map(|word| word.strip_prefix(name));
+            let is_cell = option("--datadir=").is_some_and(|folder| {
+                folder.starts_with(world.path("study").to_str().unwrap()) && folder.contains("/rig-2/")
+            });
+            let socket = option("--socket=").filter(|_| is_cell);
+            if socket.and_then(commits).is_some_and(|commits| commits > 20) {
+                return entry.file_name().to_str().unwrap().parse().unwrap();
+            }
+        }
+    }
+}
+
+fn commits(socket: &str) -> Option<u64> {
+    use mysql::prelude::Queryable;
+    let opts = mysql::OptsBuilder::new().socket(Some(socket)).user(Some("root"));
+    let mut connection = mysql::Conn::new(opts).ok()?;
+    let row: Option<(String, u64)> =
+        connection.query_first("SHOW GLOBAL STATUS LIKE 'Com_commit'").ok()?;
+    Some(row?.1)
+}
