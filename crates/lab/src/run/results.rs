@@ -1,0 +1,249 @@
+//! From what was seen to figures: means over the measuring window, what they come to per transaction, and marks
+//! where they do not reconcile.
+//!
+//! A result has the name of the series that it is the mean of; what is derived says so by its name
+//! (`write_bytes_per_transaction`).
+
+use std::collections::BTreeMap;
+
+use assay_load::{KindLatency, Outcome as Ran, Pace, Schedule, Workload};
+
+use crate::store::{Histogram, Outcome, Series};
+
+/// Half a percent more than what rounding, the window's edges and the watch's clock were seen to make.
+const RECIPE_TOLERANCE: f64 = 0.02;
+
+/// Little's law holds for means; the rest is the client's own time between two events.
+const LITTLE_TOLERANCE: f64 = 0.05;
+
+/// How much of a rate that was asked for may be missed.
+const RATE_TOLERANCE: f64 = 0.02;
+
+/// A generator that uses more of its processors than this is measured along with the server.
+const LOAD_BUSY_PERCENT: f64 = 85.0;
+
+/// Turns what the load says and the series already in `outcome` into results, histograms and marks.
+pub fn fill(outcome: &mut Outcome, ran: &Ran, workload: &Workload, schedule: &Schedule) {
+    outcome.window_s = Some((ran.measure_start_s, ran.measure_end_s));
+    outcome.errors = ran.errors.clone();
+    outcome.histograms = ran.latency.iter().flat_map(histograms).collect();
+    let mut results = window_means(&outcome.series, ran.measure_start_s, ran.measure_end_s);
+    results.extend(load_results(ran));
+    results.extend(derived(&results));
+    outcome.marks.extend(marks(ran, &results, workload, schedule));
+    outcome.facts.extend(facts(ran, schedule));
+    outcome.results = results;
+}
+
+type Results = BTreeMap<String, f64>;
+
+/// The mean of each series over the window. A latency's seconds weigh as many as they had operations.
+fn window_means(series: &[Series], from_s: f64, to_s: f64) -> Results {
+    let in_window = |second: u32| f64::from(second) > from_s && f64::from(second) <= to_s + 0.5;
+    let by_name: BTreeMap<&str, &Series> = series.iter().map(|one| (one.name.as_str(), one)).collect();
+    let mut means = Results::new();
+    for one in series {
+        let weights = weight_name(&one.name).and_then(|name| by_name.get(name.as_str()));
+        let weight = |second: u32| match weights {
+            Some(weights) => value_at(weights, second).unwrap_or(0.0),
+            None => 1.0,
+        };
+        let weighed: Vec<(f64, f64)> = one
+            .points
+            .iter()
+            .filter(|(second, _)| in_window(*second))
+            .map(|&(second, value)| (value, weight(second)))
+            .collect();
+        let total: f64 = weighed.iter().map(|(_, weight)| weight).sum();
+        if total > 0.0 {
+            let mean = weighed.iter().map(|(value, weight)| value * weight).sum::<f64>() / total;
+            means.insert(one.name.clone(), mean);
+        }
+    }
+    means
+}
+
+/// `disk_read_latency_ms` is weighed by `disk_reads_per_s`, likewise write, flush and discard.
+fn weight_name(name: &str) -> Option<String> {
+    let kind = name.strip_suffix("_latency_ms")?;
+    let plural = if kind.ends_with("flush") { "es" } else { "s" };
+    Some(format!("{kind}{plural}_per_s"))
+}
+
+fn value_at(series: &Series, second: u32) -> Option<f64> {
+    let place = series.points.binary_search_by_key(&second, |point| point.0).ok()?;
+    series.points.get(place).map(|point| point.1)
+}
+
+fn load_results(ran: &Ran) -> Results {
+    let mut results = Results::new();
+    let mut put = |name: &str, value: f64| results.insert(name.to_owned(), value);
+    put("tps", ran.tps);
+    put("qps", ran.qps);
+    put("transactions", ran.events as f64);
+    put("queries_per_transaction", ran.queries.total() as f64 / ran.events as f64);
+    put("errors_ignored", ran.errors.values().sum::<u64>() as f64);
+    put("reconnects", ran.reconnects as f64);
+    if let Some(transaction) = ran.latency_of("transaction") {
+        for (prefix, latency) in [("latency", &transaction.response), ("service", &transaction.service)] {
+            put(&format!("{prefix}_ms_mean"), latency.mean_ms);
+            put(&format!("{prefix}_ms_p50"), latency.percentile_ms(50.0));
+            put(&format!("{prefix}_ms_p95"), latency.percentile_ms(95.0));
+            put(&format!("{prefix}_ms_p99"), latency.percentile_ms(99.0));
+            put(&format!("{prefix}_ms_p999"), latency.percentile_ms(99.9));
+            put(&format!("{prefix}_ms_max"), latency.max_ms);
+        }
+    }
+    if let Some(target) = ran.rate_target {
+        put("target_rate", target);
+        put("achieved_rate", ran.tps);
+    }
+    if let Some(seconds) = ran.client_cpu_s {
+        put("load_cpu_us_per_query", seconds * 1e6 / ran.queries.total() as f64);
+    }
+    results
+}
+
+fn derived(results: &Results) -> Results {
+    let figure = |name: &str| results.get(name).copied();
+    let per = |amount: Option<f64>, of: &str| Some(amount? / figure(of)?);
+    let server_percent = figure("server_cpu_user_percent").zip(figure("server_cpu_system_percent"));
+    let fsyncs: f64 =
+        results.iter().filter(|(name, _)| name.starts_with("innodb_fsyncs_")).map(|(_, value)| value).sum();
+    let all = [
+        ("write_bytes_per_transaction", per(figure("disk_write_bytes_per_s"), "tps")),
+        ("read_bytes_per_transaction", per(figure("disk_read_bytes_per_s"), "tps")),
+        ("fsyncs_per_transaction", per(Some(fsyncs).filter(|&fsyncs| fsyncs > 0.0), "tps")),
+        // Percent of one processor; a hundredth of a second each second.
+        ("server_cpu_us_per_query", per(server_percent.map(|(user, system)| (user + system) * 1e4), "qps")),
+    ];
+    let known = all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    known.filter(|(_, value)| value.is_finite()).collect()
+}
+
+fn histograms(latency: &KindLatency) -> [Histogram; 2] {
+    let one = |clock: &str, buckets: &[(u64, u64)]| Histogram {
+        kind: latency.kind.clone(),
+        clock: clock.into(),
+        buckets: buckets.to_vec(),
+    };
+    [one("service", &latency.service.buckets), one("response", &latency.response.buckets)]
+}
+
+fn facts(ran: &Ran, schedule: &Schedule) -> BTreeMap<String, String> {
+    let mut facts = BTreeMap::from([("seed".to_owned(), schedule.seed.to_string())]);
+    if let Some(steady) = ran.steady {
+        let text = if steady { "throughput had settled" } else { "the cap came first" };
+        facts.insert("warm-up".into(), text.into());
+    }
+    facts
+}
+
+fn marks(ran: &Ran, results: &Results, workload: &Workload, schedule: &Schedule) -> Vec<String> {
+    [
+        recipe_mark(ran, workload, schedule),
+        little_mark(results, schedule),
+        rate_mark(ran),
+        load_mark(results, schedule),
+        steady_mark(ran),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Queries ÷ transactions is the recipe's, but for events cut by the window's edges and for repeats.
+fn recipe_mark(ran: &Ran, workload: &Workload, schedule: &Schedule) -> Option<String> {
+    let expected = f64::from(workload.queries_per_event());
+    let found = ran.queries.total() as f64 / ran.events as f64;
+    let edges = f64::from(schedule.threads) / ran.events as f64;
+    let repeats = ran.errors.values().sum::<u64>() as f64 / ran.events as f64;
+    let is_off = (found / expected - 1.0).abs() > RECIPE_TOLERANCE + edges + repeats;
+    is_off.then(|| format!("{found:.2} queries a transaction, the recipe has {expected:.0}"))
+}
+
+/// Threads = TPS × mean latency (Little 1961), in closed loop.
+fn little_mark(results: &Results, schedule: &Schedule) -> Option<String> {
+    if schedule.pace != Pace::Closed {
+        return None;
+    }
+    let busy = results.get("tps")? * results.get("latency_ms_mean")? / 1000.0;
+    let threads = f64::from(schedule.threads);
+    let edges = threads / results.get("transactions")?;
+    let is_off = (busy / threads - 1.0).abs() > LITTLE_TOLERANCE + edges;
+    is_off.then(|| format!("TPS × mean latency is {busy:.2}, there were {threads:.0} threads"))
+}
+
+fn rate_mark(ran: &Ran) -> Option<String> {
+    let target = ran.rate_target?;
+    // A Poisson process of n events has a relative spread of 1/√n.
+    let spread = 3.0 / (target * ran.elapsed_s).sqrt();
+    let is_off = ran.tps < target * (1.0 - RATE_TOLERANCE - spread);
+    is_off.then(|| format!("{:.1} of {target:.1} transactions/s asked for: overloaded", ran.tps))
+}
+
+fn load_mark(results: &Results, schedule: &Schedule) -> Option<String> {
+    let cpus = match schedule.cpus.len() {
+        0 => assay_ports::cpu::available().map_or(1, |cpus| cpus.len()),
+        count => count,
+    };
+    let busy = (results.get("load_cpu_user_percent")? + results.get("load_cpu_system_percent")?) / cpus as f64;
+    (busy > LOAD_BUSY_PERCENT)
+        .then(|| format!("the load generator used {busy:.0} % of its processors: it may be the limit"))
+}
+
+fn steady_mark(ran: &Ran) -> Option<String> {
+    (ran.steady == Some(false)).then(|| "throughput had not settled when measuring began".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(name: &str, points: &[(u32, f64)]) -> Series {
+        let (unit, label, layer) = (String::new(), String::new(), String::new());
+        Series { name: name.into(), unit, label, layer, points: points.to_vec() }
+    }
+
+    #[test]
+    fn means_are_of_the_window_and_latencies_weigh_operations() {
+        let all = [
+            series("disk_reads_per_s", &[(1, 900.0), (2, 100.0), (3, 300.0), (4, 900.0)]),
+            series("disk_read_latency_ms", &[(1, 99.0), (2, 1.0), (3, 5.0), (4, 99.0)]),
+            series("disk_flush_latency_ms", &[(2, 3.0)]),
+        ];
+        let means = window_means(&all, 1.0, 3.0);
+        assert_eq!(means["disk_reads_per_s"], 200.0);
+        assert_eq!(means["disk_read_latency_ms"], (100.0 * 1.0 + 300.0 * 5.0) / 400.0);
+        assert_eq!(means["disk_flush_latency_ms"], 3.0, "without its weights a plain mean");
+    }
+
+    #[test]
+    fn figures_per_transaction_follow_from_means() {
+        let means: Results = [
+            ("tps", 50.0),
+            ("qps", 1000.0),
+            ("disk_write_bytes_per_s", 1e6),
+            ("server_cpu_user_percent", 60.0),
+            ("server_cpu_system_percent", 20.0),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        let derived = derived(&means);
+        assert_eq!(derived["write_bytes_per_transaction"], 20_000.0);
+        assert_eq!(derived["server_cpu_us_per_query"], 800.0);
+        assert!(!derived.contains_key("fsyncs_per_transaction"), "what is not known is absent");
+    }
+
+    #[test]
+    fn what_breaks_littles_law_is_marked_and_what_keeps_it_is_not() {
+        let results = |tps: f64| -> Results {
+            [("tps", tps), ("latency_ms_mean", 10.0), ("transactions", tps * 10.0)]
+                .map(|(name, value)| (name.to_owned(), value))
+                .into()
+        };
+        let schedule = Schedule { threads: 8, ..Schedule::default() };
+        assert_eq!(little_mark(&results(790.0), &schedule), None);
+        assert!(little_mark(&results(700.0), &schedule).is_some());
+    }
+}
