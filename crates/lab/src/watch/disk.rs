@@ -187,8 +187,8 @@ mod tests {
     use super::super::sheet::Moment;
     use super::*;
 
-    /// Two readings a second apart: `/proc/diskstats` of Linux 4.14, 4.19 and 6.18 without number and name, and
-    /// one with a column that is not invented yet.
+    /// Two readings a second apart, by the kernel whose columns they have. The first of 6.18 was read from a disk;
+    /// the others have the documented columns and made-up figures.
     const V4_14: [&str; 2] = [
         "446216 784926 9550688 4382310 424847 312726 5922052 19310380 3 1065436 23693000",
         "446316 784926 9566688 4382360 425047 312726 5954052 19310780 5 1065936 23695000",

@@ -225,6 +225,15 @@ fn a_real_server_is_seen_from_inside() {
     watch.mark("end");
     let totals = watch.totals("begin", "end").unwrap();
     let sample = await_sample(&watch, 0);
+    assert_eq!(watch.notes(), [""; 0]);
+    // Connections younger than ours: the watch's. It loses its server, and nothing else.
+    let younger = "SELECT ID FROM information_schema.PROCESSLIST \
+                   WHERE ID > CONNECTION_ID() AND USER = 'root' AND COMMAND = 'Sleep'";
+    let ids: Vec<u64> = session.query(younger).unwrap();
+    assert_eq!(ids.len(), 1, "connections of the watch: {ids:?}");
+    session.query_drop(format!("KILL {}", ids[0])).unwrap();
+    let first_without = await_sample(&watch, sample.second);
+    let second_without = await_sample(&watch, first_without.second);
     let watched = watch.finish();
     session.query_drop("DROP DATABASE assay_watch_test").unwrap();
     assert_eq!(totals["innodb_rows_inserted"], 50.0);
@@ -232,5 +241,7 @@ fn a_real_server_is_seen_from_inside() {
     for name in ["innodb_dirty_pages", "innodb_checkpoint_age_bytes", "space_tables_file_bytes"] {
         assert!(value(&watched, &sample, name).is_some(), "{name}");
     }
-    assert_eq!(watched.notes, [""; 0]);
+    assert_eq!(value(&watched, &second_without, "innodb_dirty_pages"), None);
+    assert!(value(&watched, &second_without, "space_file_bytes").is_some());
+    assert_eq!(watched.notes.len(), 1, "{:?}", watched.notes);
 }

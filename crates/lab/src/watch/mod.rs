@@ -24,6 +24,7 @@ mod space;
 #[cfg(test)]
 mod live_tests;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -42,7 +43,7 @@ use probe::{Notes, Probe};
 const MARK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// What to watch.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Targets {
     /// The server's data directory; the disk is the block device under it.
     pub(crate) data_dir: PathBuf,
@@ -161,11 +162,7 @@ impl Watch {
     }
 
     /// What every counter grew by between two marks, e.g. over the measuring window.
-    pub(crate) fn totals(
-        &self,
-        from: &str,
-        to: &str,
-    ) -> Option<std::collections::BTreeMap<String, f64>> {
+    pub(crate) fn totals(&self, from: &str, to: &str) -> Option<BTreeMap<String, f64>> {
         lock(&self.shared).watched.totals(from, to)
     }
 

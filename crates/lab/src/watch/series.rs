@@ -52,7 +52,7 @@ impl Layer {
 pub(crate) struct SeriesInfo {
     /// The one word for it in store and report, unit last, e.g. `disk_write_bytes_per_s`.
     pub(crate) name: String,
-    /// The unit: `percent`, `1/s`, `bytes/s`, `bytes`, `ms`, `pages`, `ratio` or `count`.
+    /// The unit: `percent`, `1/s`, `bytes/s`, `bytes`, `ms`, `ms/s`, `pages`, `ratio` or `count`.
     pub(crate) unit: &'static str,
     /// What a person reads, e.g. "bytes written (vda)".
     pub(crate) label: String,

@@ -4,10 +4,11 @@
 //! a few rows of `INNODB_METRICS` where a server has no status variable for them, and five rows of the performance
 //! schema's file summary where that is on. They are in the server's own counts: about three `sql_questions` a second.
 //!
-//! Facts to know when reconciling. `Innodb_data_fsyncs` holds the redo log's, so data files are the difference.
-//! MySQL's `Innodb_data_written` leaves out the doublewrite files (8.0.20 and later, seen on 9.7), MariaDB's has them;
-//! `innodb_file_*` are exact by kind. File syncs come from the performance schema's "misc" operations, among which are
-//! the few opens and closes. MariaDB from 10.8 has no `Innodb_rows_*`: the handler counters of all engines stand in.
+//! Facts to know when reconciling, measured on MySQL 9.7 under a write load. `Innodb_data_fsyncs` holds the redo log's,
+//! so data files are the difference. `Innodb_data_written` is data pages and redo without the doublewrite files, which
+//! MariaDB's source adds; `innodb_file_*` are exact by kind. File syncs come from the performance schema's "misc"
+//! operations, among which are the few opens and closes. A server without `Innodb_rows_*` (newer MariaDB) has the
+//! handler counters of all engines stand in.
 //!
 //! A server that is gone is noted once; the connection is tried again every 5 s.
 
