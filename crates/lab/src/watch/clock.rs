@@ -1,0 +1,157 @@
+//! The ticking: one thread, its probes, and absolute deadlines.
+//!
+//! A tick is due at the origin plus a whole number of seconds on the monotonic clock. Whoever is late skips to the
+//! next one that lies ahead. Waiting is for a command with that deadline, so a mark or the end is served at once.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use super::probe::{Notes, Probe};
+use super::sheet::{Moment, Reading};
+use super::{SeriesId, Shared, lock};
+
+/// A first sample that covers less time than this would be noise: it is left to the second after.
+const FIRST_SPAN_MIN: Duration = Duration::from_millis(500);
+
+/// What a watch's thread is asked while it runs; when nobody can ask any more, it ends.
+#[derive(Debug)]
+pub(super) enum Command {
+    /// Read the counters for the mark at this place, then drop the sender.
+    Mark(usize, Sender<()>),
+}
+
+/// A probe and its reading before.
+pub(super) struct Meter {
+    probe: Box<dyn Probe>,
+    first: SeriesId,
+    before: Moment,
+    now: Moment,
+}
+
+/// One thread's work.
+pub(super) struct Clock {
+    pub(super) number: usize,
+    pub(super) origin: Instant,
+    pub(super) shared: Arc<Mutex<Shared>>,
+    pub(super) meters: Vec<Meter>,
+    pub(super) notes: Notes,
+}
+
+impl Meter {
+    /// Gives each probe the next free places in the list of series.
+    ///
+    /// # Errors
+    /// When there are more series than a `SeriesId` can tell apart.
+    pub(super) fn line_up(
+        probes: Vec<Box<dyn Probe>>,
+        first: &mut SeriesId,
+    ) -> anyhow::Result<Vec<Meter>> {
+        let place = |probe: Box<dyn Probe>| {
+            let series = SeriesId::try_from(probe.sheet().len())?;
+            let blank = Moment { at: Instant::now(), reading: probe.sheet().blank() };
+            let meter = Meter { probe, first: *first, before: blank.clone(), now: blank };
+            *first = first
+                .checked_add(series)
+                .ok_or_else(|| anyhow::anyhow!("more series than can be numbered; report this"))?;
+            Ok(meter)
+        };
+        probes.into_iter().map(place).collect()
+    }
+
+    fn read(&mut self, notes: &mut Notes) {
+        std::mem::swap(&mut self.before, &mut self.now);
+        self.now.reading.fill(f64::NAN);
+        self.probe.read(&mut self.now.reading, notes);
+        // After the reading: a server that makes us wait counts until it answers.
+        self.now.at = Instant::now();
+    }
+
+    fn values(&self, values: &mut Vec<(SeriesId, f64)>) {
+        self.probe.sheet().compute(&self.before, &self.now, |place, value| {
+            // `line_up` has seen to it that every place fits.
+            let id = SeriesId::try_from(place).map_or(SeriesId::MAX, |place| self.first + place);
+            values.push((id, value));
+        });
+    }
+}
+
+impl Clock {
+    /// Ticks until the commands' sender is gone.
+    pub(super) fn run(mut self, commands: &Receiver<Command>, cpus: &[usize]) {
+        if let Err(error) = assay_ports::cpu::bind_thread(cpus) {
+            self.notes.once(format!("the watch could not be bound to its processors: {error}"));
+        }
+        for meter in &mut self.meters {
+            meter.read(&mut self.notes);
+        }
+        self.hand_over_notes();
+        let mut values = Vec::new();
+        let mut second = second_after(self.origin, Instant::now() + FIRST_SPAN_MIN);
+        loop {
+            let due = self.origin + Duration::from_secs(second.into());
+            match commands.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                Ok(Command::Mark(place, done)) => {
+                    self.mark(place);
+                    drop(done);
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => {
+                    self.tick(second, &mut values);
+                    second = second_after(self.origin, Instant::now()).max(second + 1);
+                }
+            }
+        }
+    }
+
+    fn tick(&mut self, second: u32, values: &mut Vec<(SeriesId, f64)>) {
+        values.clear();
+        for meter in &mut self.meters {
+            meter.read(&mut self.notes);
+            meter.values(values);
+        }
+        lock(&self.shared).add(self.number, second, values);
+        self.hand_over_notes();
+    }
+
+    /// Reads the cumulative counters apart from the ticks, so that no sample is disturbed.
+    fn mark(&mut self, place: usize) {
+        let mut counters = Vec::new();
+        for meter in self.meters.iter_mut().filter(|meter| meter.probe.sheet().has_totals()) {
+            let mut reading: Reading = meter.probe.sheet().blank();
+            meter.probe.read(&mut reading, &mut self.notes);
+            let totals = meter.probe.sheet().totals_of(&reading);
+            counters.extend(totals.map(|(name, value)| (name.to_owned(), value)));
+        }
+        if let Some(mark) = lock(&self.shared).watched.marks.get_mut(place) {
+            mark.counters.extend(counters);
+        }
+        self.hand_over_notes();
+    }
+
+    fn hand_over_notes(&mut self) {
+        let new = self.notes.take_new();
+        if !new.is_empty() {
+            lock(&self.shared).watched.notes.extend(new);
+        }
+    }
+}
+
+/// The first whole second of the origin's clock that lies after `now`, at least 1.
+fn second_after(origin: Instant, now: Instant) -> u32 {
+    let passed = now.saturating_duration_since(origin).as_secs();
+    u32::try_from(passed).unwrap_or(u32::MAX).saturating_add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_lie_ahead_on_whole_seconds() {
+        let origin = Instant::now();
+        let at = |millis| second_after(origin, origin + Duration::from_millis(millis));
+        assert_eq!([at(0), at(999), at(1000), at(3400)], [1, 1, 2, 4]);
+        assert_eq!(second_after(origin + Duration::from_secs(9), origin), 1);
+    }
+}

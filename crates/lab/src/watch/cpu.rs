@@ -1,0 +1,253 @@
+//! Processors: `/proc/stat`, and the time lost to waiting, `/proc/pressure`.
+//!
+//! Classes are in percent of all processors and add up to 100. Time in guests is part of `user` and `nice` already
+//! (`proc_stat(5)`) and is not counted twice. The kernel may let `idle` and `iowait` step back a tick (same page);
+//! such a second is a gap. Pressure is the share of time in which some or all tasks waited for a resource
+//! (the kernel's "PSI" documentation); kernels without it have no such series.
+
+use anyhow::Context;
+
+use super::probe::{Notes, Probe, number};
+use super::procfile::ProcFile;
+use super::series::Layer;
+use super::sheet::{Field, Formula, Sheet};
+
+/// Clock ticks a second in `/proc`: `USER_HZ`, fixed at 100 on every architecture we run on (`time(7)`).
+pub(super) const TICKS_PER_SECOND: f64 = 100.0;
+
+/// Classes in the order of `/proc/stat`'s `cpu` lines.
+const CLASSES: [&str; 8] = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
+const IDLE: usize = 3;
+const IOWAIT: usize = 4;
+
+const PRESSURES: [&str; 3] = ["cpu", "io", "memory"];
+
+/// All processors and each of them.
+pub(super) struct CpuProbe {
+    sheet: Sheet,
+    stat: ProcFile,
+    fields: CpuFields,
+    pressures: Vec<(ProcFile, Field, Field)>,
+}
+
+struct CpuFields {
+    classes: [Field; 8],
+    total: Field,
+    cores: Vec<Core>,
+    context_switches: Field,
+}
+
+struct Core {
+    number: usize,
+    busy: Field,
+    iowait: Field,
+    total: Field,
+}
+
+impl CpuProbe {
+    /// Opens `/proc/stat` and what there is of `/proc/pressure`.
+    ///
+    /// # Errors
+    /// When `/proc/stat` cannot be read.
+    pub(super) fn open() -> anyhow::Result<CpuProbe> {
+        let unreadable = "cannot read /proc/stat; mount proc at /proc";
+        let mut stat = ProcFile::open("/proc/stat").context(unreadable)?;
+        let cores = core_numbers(&stat.read().context(unreadable)?);
+        let mut sheet = Sheet::new(Layer::Cpu);
+        let fields = CpuFields::declare(&mut sheet, &cores);
+        let pressures =
+            PRESSURES.iter().filter_map(|name| open_pressure(&mut sheet, name)).collect();
+        Ok(CpuProbe { sheet, stat, fields, pressures })
+    }
+}
+
+impl Probe for CpuProbe {
+    fn sheet(&self) -> &Sheet {
+        &self.sheet
+    }
+
+    fn read(&mut self, reading: &mut [f64], notes: &mut Notes) {
+        match self.stat.read() {
+            Ok(text) => self.fields.fill(&text, reading),
+            Err(error) => notes.once(format!("cannot read /proc/stat: {error}")),
+        }
+        for (file, some, full) in &mut self.pressures {
+            if let Ok(text) = file.read() {
+                (reading[*some], reading[*full]) = stalled_seconds(&text);
+            }
+        }
+    }
+}
+
+impl CpuFields {
+    fn declare(sheet: &mut Sheet, cores: &[usize]) -> CpuFields {
+        let classes = CLASSES.map(|class| sheet.total(format!("cpu_{class}_seconds")));
+        let total = sheet.field();
+        for (class, over) in CLASSES.iter().zip(classes) {
+            let label = format!("{} (all CPUs)", class.replace("iowait", "I/O wait"));
+            sheet.series(format!("cpu_{class}_percent"), "percent", label, share(over, total));
+        }
+        let mut declare_core = |&number: &usize| {
+            let (busy, iowait, total) = (sheet.field(), sheet.field(), sheet.field());
+            for (what, label, over) in [("busy", "busy", busy), ("iowait", "I/O wait", iowait)] {
+                let label = format!("{label} (CPU {number})");
+                let name = format!("cpu{number}_{what}_percent");
+                sheet.series(name, "percent", label, share(over, total));
+            }
+            Core { number, busy, iowait, total }
+        };
+        let cores = cores.iter().map(&mut declare_core).collect();
+        let context_switches =
+            sheet.counter("cpu_context_switches", "1/s", "context switches (all CPUs)".into());
+        CpuFields { classes, total, cores, context_switches }
+    }
+
+    fn fill(&self, stat: &str, reading: &mut [f64]) {
+        for line in stat.lines() {
+            let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+            if word == "cpu" {
+                let seconds = class_seconds(rest);
+                for (&field, value) in self.classes.iter().zip(seconds) {
+                    reading[field] = value;
+                }
+                reading[self.total] = sum(&seconds);
+            } else if word == "ctxt" {
+                reading[self.context_switches] = number(Some(rest));
+            } else if let Some(core) = core_number(word) {
+                self.fill_core(core, rest, reading);
+            }
+        }
+    }
+
+    fn fill_core(&self, number: usize, rest: &str, reading: &mut [f64]) {
+        let Some(core) = self.cores.iter().find(|core| core.number == number) else { return };
+        let seconds = class_seconds(rest);
+        reading[core.total] = sum(&seconds);
+        reading[core.iowait] = seconds[IOWAIT];
+        reading[core.busy] = reading[core.total] - seconds[IDLE] - seconds[IOWAIT];
+    }
+}
+
+fn share(over: Field, under: Field) -> Formula {
+    Formula::Quotient { over, under, base: 0.0, scale: 100.0 }
+}
+
+fn core_number(word: &str) -> Option<usize> {
+    word.strip_prefix("cpu")?.parse().ok()
+}
+
+fn core_numbers(stat: &str) -> Vec<usize> {
+    stat.lines().filter_map(|line| core_number(line.split_ascii_whitespace().next()?)).collect()
+}
+
+/// Seconds by class; kernels before 2.6.11 have fewer classes, later ones more.
+fn class_seconds(rest: &str) -> [f64; 8] {
+    let mut words = rest.split_ascii_whitespace();
+    std::array::from_fn(|_| number(words.next()) / TICKS_PER_SECOND)
+}
+
+fn sum(seconds: &[f64]) -> f64 {
+    seconds.iter().filter(|value| !value.is_nan()).sum()
+}
+
+fn open_pressure(sheet: &mut Sheet, name: &str) -> Option<(ProcFile, Field, Field)> {
+    let mut file = ProcFile::open(format!("/proc/pressure/{name}")).ok()?;
+    // A kernel started with psi=0 has the files and answers EOPNOTSUPP.
+    file.read().ok()?;
+    let mut declare = |who: &str| {
+        let field = sheet.total(format!("pressure_{name}_{who}_seconds"));
+        let formula = Formula::Rate { field, scale: 100.0 };
+        let label = format!("pressure: {who} tasks wait for {name}");
+        sheet.series(format!("pressure_{name}_{who}_percent"), "percent", label, formula);
+        field
+    };
+    let (some, full) = (declare("some"), declare("full"));
+    Some((file, some, full))
+}
+
+/// Seconds in which some, and in which all tasks waited; NaN where the kernel has no such line.
+fn stalled_seconds(text: &str) -> (f64, f64) {
+    let of = |who: &str| {
+        let line = text.lines().find(|line| line.starts_with(who));
+        number(line.and_then(|line| line.split_once("total=")).map(|(_, total)| total.trim())) / 1e6
+    };
+    (of("some"), of("full"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::super::sheet::Moment;
+    use super::*;
+
+    const BEFORE: &str = "cpu  1000 10 500 8000 200 5 15 20 300 0\n\
+        cpu0 500 5 250 4000 100 5 15 10 150 0\n\
+        cpu1 500 5 250 4000 100 0 0 10 150 0\n\
+        intr 350355 0 0\nctxt 536203\nbtime 1795200567\n";
+    const AFTER: &str = "cpu  1050 10 520 8100 225 5 15 20 340 0\n\
+        cpu0 550 5 270 4000 125 5 15 10 190 0\n\
+        cpu1 500 5 250 4100 100 0 0 10 150 0\n\
+        intr 350355 0 0\nctxt 537203\nbtime 1795200567\n";
+
+    fn values(before: &str, after: &str) -> Vec<(String, f64)> {
+        let mut sheet = Sheet::new(Layer::Cpu);
+        let fields = CpuFields::declare(&mut sheet, &core_numbers(before));
+        let at = Instant::now();
+        let moment = |text: &str, at| {
+            let mut reading = sheet.blank();
+            fields.fill(text, &mut reading);
+            Moment { at, reading }
+        };
+        let names: Vec<_> = sheet.infos().map(|info| info.name.clone()).collect();
+        let mut values = Vec::new();
+        let after = moment(after, at + Duration::from_secs(1));
+        sheet.compute(&moment(before, at), &after, |place, value| {
+            values.push((names[place].clone(), value));
+        });
+        values
+    }
+
+    fn get(values: &[(String, f64)], name: &str) -> Option<f64> {
+        let value = values.iter().find(|(known, _)| known == name)?.1;
+        Some((value * 100.0).round() / 100.0)
+    }
+
+    #[test]
+    fn classes_are_percent_of_all_cpus_and_add_up() {
+        let values = values(BEFORE, AFTER);
+        assert_eq!(get(&values, "cpu_user_percent"), Some(25.64));
+        assert_eq!(get(&values, "cpu_iowait_percent"), Some(12.82));
+        let all: f64 =
+            CLASSES.iter().filter_map(|class| get(&values, &format!("cpu_{class}_percent"))).sum();
+        assert!((all - 100.0).abs() < 0.05, "{all}");
+        assert_eq!(get(&values, "cpu0_busy_percent"), Some(73.68));
+        assert_eq!(get(&values, "cpu1_busy_percent"), Some(0.0));
+        assert_eq!(get(&values, "cpu_context_switches_per_s"), Some(1000.0));
+    }
+
+    #[test]
+    fn iowait_that_steps_back_is_a_gap_and_the_rest_stays() {
+        let after = AFTER.replace("8100 225", "8100 199");
+        let values = values(BEFORE, &after);
+        assert_eq!(get(&values, "cpu_iowait_percent"), None);
+        assert!(get(&values, "cpu_user_percent").is_some());
+    }
+
+    #[test]
+    fn old_kernels_with_four_classes_and_single_cores_are_read() {
+        let values =
+            values("cpu 10 0 10 80\ncpu0 10 0 10 80\n", "cpu 20 0 20 160\ncpu0 20 0 20 160\n");
+        assert_eq!(get(&values, "cpu_user_percent"), Some(10.0));
+        assert_eq!(get(&values, "cpu_steal_percent"), None);
+    }
+
+    #[test]
+    fn pressure_is_read_with_and_without_full() {
+        let both = "some avg10=0.62 avg60=0.58 avg300=1.09 total=20283428\n\
+                    full avg10=0.00 avg60=0.00 avg300=0.00 total=1000000\n";
+        assert_eq!(stalled_seconds(both), (20.283428, 1.0));
+        let (some, full) = stalled_seconds("some avg10=0.00 avg60=0.00 avg300=0.00 total=5\n");
+        assert!(some > 0.0 && full.is_nan());
+    }
+}

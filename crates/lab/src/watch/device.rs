@@ -1,0 +1,85 @@
+//! Which block device lies under a path.
+//!
+//! Found by device number, `st_dev` to `/sys/dev/block/MAJ:MIN`, so a partition is a partition and a disk a disk,
+//! and no byte is counted twice. File systems without a device of their own (overlay, tmpfs, network, and btrfs,
+//! whose numbers are made up) have none. A loop device names the file behind it, and that file lies on another.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{major, minor};
+
+/// A block device that the kernel keeps counters for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Device {
+    /// The kernel's name, e.g. `nvme0n1p2`.
+    pub(crate) name: String,
+    /// Whether it is a part of a disk.
+    pub(crate) partition: bool,
+    /// The file that a loop device shows, if it is one.
+    pub(crate) backing_file: Option<PathBuf>,
+    /// Its folder in `/sys`.
+    folder: PathBuf,
+}
+
+impl Device {
+    /// The device under `path`, or the device itself where `path` is one; nothing where there is none.
+    ///
+    /// # Errors
+    /// What `stat` answered for `path`.
+    pub(crate) fn under(path: &Path) -> io::Result<Option<Device>> {
+        let metadata = fs::metadata(path)?;
+        let number =
+            if metadata.file_type().is_block_device() { metadata.rdev() } else { metadata.dev() };
+        let folder = format!("/sys/dev/block/{}:{}", major(number), minor(number));
+        Ok(fs::canonicalize(folder).ok().and_then(Device::in_folder))
+    }
+
+    fn in_folder(folder: PathBuf) -> Option<Device> {
+        let name = folder.file_name()?.to_str()?.to_owned();
+        let partition = folder.join("partition").exists();
+        let disk = if partition { folder.parent()?.to_path_buf() } else { folder.clone() };
+        let backing_file = fs::read_to_string(disk.join("loop/backing_file")).ok();
+        let backing_file = backing_file.map(|path| PathBuf::from(path.trim_end_matches('\n')));
+        Some(Device { name, partition, backing_file, folder })
+    }
+
+    /// The file with its counters (`Documentation/block/stat.rst` of the kernel).
+    pub(super) fn stat_path(&self) -> PathBuf {
+        self.folder.join("stat")
+    }
+
+    /// Whether the kernel counts for this device at all.
+    pub(super) fn is_counted(&self) -> bool {
+        let queue = if self.partition { "../queue/iostats" } else { "queue/iostats" };
+        fs::read_to_string(self.folder.join(queue)).map_or(true, |text| text.trim() != "0")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pseudo_file_systems_have_no_device() {
+        assert_eq!(Device::under(Path::new("/proc")).unwrap(), None);
+        assert!(Device::under(Path::new("/nonexistent/folder")).is_err());
+    }
+
+    #[test]
+    fn a_partition_is_told_from_a_disk_and_a_loop_names_its_file() {
+        let sys = tempfile::tempdir().unwrap();
+        let part = sys.path().join("loop3/loop3p1");
+        fs::create_dir_all(&part).unwrap();
+        fs::create_dir_all(sys.path().join("loop3/loop")).unwrap();
+        fs::write(part.join("partition"), "1\n").unwrap();
+        fs::write(sys.path().join("loop3/loop/backing_file"), "/data/disk.img\n").unwrap();
+        let device = Device::in_folder(part).unwrap();
+        assert_eq!((device.name.as_str(), device.partition), ("loop3p1", true));
+        assert_eq!(device.backing_file, Some(PathBuf::from("/data/disk.img")));
+        let disk = Device::in_folder(sys.path().join("loop3")).unwrap();
+        assert!(!disk.partition && disk.is_counted());
+    }
+}

@@ -1,0 +1,258 @@
+//! The block device under the data, and the one under its image file.
+//!
+//! Counters are the kernel's own, as iostat reads them (`Documentation/admin-guide/iostats.rst`): 11 fields, with
+//! discards since 4.18 and flushes since 5.5; more may come. A sector there is 512 bytes whatever the device says.
+//! The device is watched as it is mounted, partition or disk, and so counted once. Flushes are counted for whole
+//! disks only, so a partition has no series of them.
+
+use std::io;
+use std::path::Path;
+
+use super::device::Device;
+use super::probe::{Notes, Probe, number};
+use super::procfile::ProcFile;
+use super::series::Layer;
+use super::sheet::{Field, Formula, Sheet};
+
+const SECTOR_BYTES: f64 = 512.0;
+
+/// What each of the kernel's columns holds, in its order.
+const COLUMNS: [Column; 17] = [
+    Column::Count("reads", "reads"),
+    Column::Count("read_merges", "read requests merged"),
+    Column::Sectors("read_bytes", "bytes read"),
+    Column::Millis("read_ms"),
+    Column::Count("writes", "writes"),
+    Column::Count("write_merges", "write requests merged"),
+    Column::Sectors("write_bytes", "bytes written"),
+    Column::Millis("write_ms"),
+    Column::InFlight,
+    Column::Millis("busy_ms"),
+    Column::Millis("queue_ms"),
+    Column::Count("discards", "discards"),
+    Column::Count("discard_merges", "discard requests merged"),
+    Column::Sectors("discard_bytes", "bytes discarded"),
+    Column::Millis("discard_ms"),
+    Column::Count("flushes", "flushes"),
+    Column::Millis("flush_ms"),
+];
+/// Columns that every kernel has.
+const COLUMNS_OLDEST: usize = 11;
+/// Which columns give how often and how long, by operation.
+const LATENCIES: [(&str, usize, usize); 4] =
+    [("read", 0, 3), ("write", 4, 7), ("discard", 11, 14), ("flush", 15, 16)];
+const BUSY: usize = 9;
+const QUEUE: usize = 10;
+const FIRST_FLUSH: usize = 15;
+
+#[derive(Clone, Copy)]
+enum Column {
+    Count(&'static str, &'static str),
+    Sectors(&'static str, &'static str),
+    Millis(&'static str),
+    InFlight,
+}
+
+/// One block device.
+pub(super) struct DiskProbe {
+    sheet: Sheet,
+    stat: ProcFile,
+    name: String,
+    fields: Vec<Field>,
+}
+
+/// The probes for the device under `path` and, if that is a loop device, for the device under its file. What is
+/// not there is noted.
+pub(super) fn probes_under(path: &Path, notes: &mut Notes) -> Vec<DiskProbe> {
+    let Some(device) = find(path, "the data", notes) else { return Vec::new() };
+    let backing = device.backing_file.as_deref().and_then(|file| find(file, "the image", notes));
+    let mut probes = Vec::new();
+    for (layer, device) in [(Layer::Disk, Some(&device)), (Layer::Backing, backing.as_ref())] {
+        let Some(device) = device else { continue };
+        if !device.is_counted() {
+            notes.once(format!(
+                "{} is not watched: its queue/iostats is 0; write 1 there to have its I/O counted",
+                device.name
+            ));
+            continue;
+        }
+        match DiskProbe::open(layer, device) {
+            Ok(probe) => probes.push(probe),
+            Err(error) => notes.once(format!("{} is not watched: {error}", device.name)),
+        }
+    }
+    probes
+}
+
+fn find(path: &Path, what: &str, notes: &mut Notes) -> Option<Device> {
+    let shown = path.display();
+    match Device::under(path) {
+        Ok(Some(device)) => return Some(device),
+        Ok(None) => notes.once(format!(
+            "no disk is watched under {what}: the file system of {shown} has no block device of its own"
+        )),
+        Err(error) => notes.once(format!("no disk is watched under {what}: {shown}: {error}")),
+    }
+    None
+}
+
+impl DiskProbe {
+    /// Opens the counters of `device`.
+    ///
+    /// # Errors
+    /// When they cannot be read or are not counters.
+    fn open(layer: Layer, device: &Device) -> io::Result<DiskProbe> {
+        let mut stat = ProcFile::open(device.stat_path())?;
+        let columns = column_count(&stat.read()?)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "unknown counters"))?;
+        let columns = if device.partition { columns.min(FIRST_FLUSH) } else { columns };
+        let (sheet, fields) = declare(layer, &device.name, columns);
+        Ok(DiskProbe { sheet, stat, name: device.name.clone(), fields })
+    }
+}
+
+impl Probe for DiskProbe {
+    fn sheet(&self) -> &Sheet {
+        &self.sheet
+    }
+
+    fn read(&mut self, reading: &mut [f64], notes: &mut Notes) {
+        match self.stat.read() {
+            Ok(text) => fill(&text, &self.fields, reading),
+            Err(error) => notes.once(format!("the counters of {} are gone: {error}", self.name)),
+        }
+    }
+}
+
+fn declare(layer: Layer, device: &str, columns: usize) -> (Sheet, Vec<Field>) {
+    let mut sheet = Sheet::new(layer);
+    let prefix = layer.name();
+    let fields: Vec<_> = COLUMNS[..columns]
+        .iter()
+        .map(|column| match *column {
+            Column::Count(name, label) => {
+                sheet.counter(&format!("{prefix}_{name}"), "1/s", format!("{label} ({device})"))
+            }
+            Column::Sectors(name, label) => {
+                sheet.counter(&format!("{prefix}_{name}"), "bytes/s", format!("{label} ({device})"))
+            }
+            Column::Millis(name) => sheet.total(format!("{prefix}_{name}")),
+            Column::InFlight => {
+                let label = format!("requests in flight ({device})");
+                sheet.gauge(&format!("{prefix}_in_flight"), "count", label)
+            }
+        })
+        .collect();
+    for (operation, count, millis) in LATENCIES.into_iter().filter(|&(.., millis)| millis < columns)
+    {
+        let (over, under) = (fields[millis], fields[count]);
+        let formula = Formula::Quotient { over, under, base: 0.0, scale: 1.0 };
+        let name = format!("{prefix}_{operation}_latency_ms");
+        sheet.series(name, "ms", format!("{operation} latency, mean ({device})"), formula);
+    }
+    // Milliseconds a second: 1000 of queue time is one request in flight all along, 1000 of busy time is 100 %.
+    let depth = Formula::Rate { field: fields[QUEUE], scale: 1e-3 };
+    let label = format!("queue depth, mean ({device})");
+    sheet.series(format!("{prefix}_queue_depth"), "count", label, depth);
+    let busy = Formula::Rate { field: fields[BUSY], scale: 0.1 };
+    let label = format!("utilisation ({device})");
+    sheet.series(format!("{prefix}_utilisation_percent"), "percent", label, busy);
+    (sheet, fields)
+}
+
+/// How many columns we know this kernel has; nothing if the text is not a line of counters.
+fn column_count(text: &str) -> Option<usize> {
+    let words = text.split_ascii_whitespace().take(COLUMNS.len());
+    let numbers = words.take_while(|word| word.parse::<u64>().is_ok()).count();
+    (numbers >= COLUMNS_OLDEST).then_some(match numbers {
+        17.. => 17,
+        15.. => 15,
+        _ => COLUMNS_OLDEST,
+    })
+}
+
+fn fill(text: &str, fields: &[Field], reading: &mut [f64]) {
+    let mut words = text.split_ascii_whitespace();
+    for (&field, column) in fields.iter().zip(COLUMNS) {
+        let value = number(words.next());
+        reading[field] =
+            if matches!(column, Column::Sectors(..)) { value * SECTOR_BYTES } else { value };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::super::sheet::Moment;
+    use super::*;
+
+    /// Two readings a second apart, by the kernel whose columns they have. The first of 6.18 was read from a disk;
+    /// the others have the documented columns and made-up figures.
+    const V4_14: [&str; 2] = [
+        "446216 784926 9550688 4382310 424847 312726 5922052 19310380 3 1065436 23693000",
+        "446316 784926 9566688 4382360 425047 312726 5954052 19310780 5 1065936 23695000",
+    ];
+    const V4_19: [&str; 2] =
+        ["8 0 64 1 100 0 800 50 0 40 51 10 0 8192 5", "8 0 64 1 100 0 800 50 0 40 51 14 0 16384 7"];
+    const V6_18: [&str; 2] = [
+        "63020 11061 9007914 29836 27267 38554 16470488 96711 0 18608 128019 8245 75 1115176 1246 2882 225",
+        "63020 11061 9007914 29836 27367 38554 16472536 96811 0 18858 128219 8245 75 1115176 1246 2892 245",
+    ];
+
+    fn values(pair: [&str; 2], columns: usize) -> Vec<(String, f64)> {
+        let (sheet, fields) = declare(Layer::Disk, "vda", columns);
+        let start = Instant::now();
+        let [before, after] = [0, 1].map(|second| {
+            let mut reading = sheet.blank();
+            fill(pair[second as usize], &fields, &mut reading);
+            Moment { at: start + Duration::from_secs(second), reading }
+        });
+        let names: Vec<_> = sheet.infos().map(|info| info.name.clone()).collect();
+        let mut values = Vec::new();
+        sheet.compute(&before, &after, |place, value| values.push((names[place].clone(), value)));
+        values
+    }
+
+    fn get(values: &[(String, f64)], name: &str) -> Option<f64> {
+        values.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+
+    #[test]
+    fn an_old_kernel_gives_reads_and_writes_as_iostat_does() {
+        let values = values(V4_14, column_count(V4_14[0]).unwrap());
+        for (name, expected) in [
+            ("disk_reads_per_s", 100.0),
+            ("disk_read_bytes_per_s", 16_000.0 * 512.0),
+            ("disk_read_latency_ms", 0.5),
+            ("disk_writes_per_s", 200.0),
+            ("disk_write_latency_ms", 2.0),
+            ("disk_in_flight", 5.0),
+            ("disk_utilisation_percent", 50.0),
+            ("disk_queue_depth", 2.0),
+        ] {
+            assert_eq!(get(&values, name), Some(expected), "{name}");
+        }
+        assert!(!values.iter().any(|(name, _)| name.contains("discard") || name.contains("flush")));
+    }
+
+    #[test]
+    fn newer_kernels_add_discards_then_flushes() {
+        let with_discards = values(V4_19, column_count(V4_19[0]).unwrap());
+        assert_eq!(get(&with_discards, "disk_discard_bytes_per_s"), Some(8192.0 * 512.0));
+        assert_eq!(get(&with_discards, "disk_discard_latency_ms"), Some(0.5));
+        assert_eq!(get(&with_discards, "disk_write_latency_ms"), None);
+        assert_eq!(get(&with_discards, "disk_flushes_per_s"), None);
+        let newest = values(V6_18, column_count(V6_18[0]).unwrap());
+        assert_eq!(get(&newest, "disk_flushes_per_s"), Some(10.0));
+        assert_eq!(get(&newest, "disk_flush_latency_ms"), Some(2.0));
+        assert_eq!(get(&newest, "disk_discard_latency_ms"), None);
+    }
+
+    #[test]
+    fn columns_to_come_are_accepted_and_nonsense_is_not() {
+        assert_eq!(column_count(&format!("{} 1 2 3", V6_18[0])), Some(17));
+        assert_eq!(column_count("1 2 3 4"), None);
+        assert_eq!(column_count(""), None);
+    }
+}

@@ -1,0 +1,239 @@
+//! One process: processor time, threads, memory, and the bytes it had the kernel read and write.
+//!
+//! Processor time is in percent of one CPU, so four busy threads are 400. `read_bytes` and `write_bytes` of
+//! `/proc/PID/io` are what the process caused at the storage layer; writes are counted when a page of the cache is
+//! dirtied, whether or not they reach the device later (`proc_pid_io(5)`). Context switches are kept by the kernel
+//! for each thread; they are summed while there are few threads, for the walk costs time.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+
+use super::cpu::TICKS_PER_SECOND;
+use super::probe::{Notes, Probe, number};
+use super::procfile::ProcFile;
+use super::series::Layer;
+use super::sheet::{Field, Formula, Sheet};
+
+/// Threads above which context switches are not summed: 100 take about 1.5 ms.
+const THREADS_WALKED_MAX: f64 = 100.0;
+
+/// One process.
+pub(super) struct ProcessProbe {
+    sheet: Sheet,
+    pid: u32,
+    prefix: &'static str,
+    stat: ProcFile,
+    status: ProcFile,
+    io: Option<ProcFile>,
+    fields: Fields,
+    switches: Switches,
+}
+
+struct Fields {
+    user: Field,
+    system: Field,
+    threads: Field,
+    rss: Field,
+    read: Field,
+    write: Field,
+    cancelled: Field,
+    switches: Field,
+}
+
+impl ProcessProbe {
+    /// Opens the counters of process `pid`; `layer` gives the series their prefix.
+    ///
+    /// # Errors
+    /// When there is no such process.
+    pub(super) fn open(layer: Layer, pid: u32, notes: &mut Notes) -> io::Result<ProcessProbe> {
+        let stat = ProcFile::open(format!("/proc/{pid}/stat"))?;
+        let status = ProcFile::open(format!("/proc/{pid}/status"))?;
+        let prefix = layer.name();
+        let io = ProcFile::open(format!("/proc/{pid}/io")).and_then(|mut io| {
+            io.read()?;
+            Ok(io)
+        });
+        let io = io
+            .inspect_err(|error| {
+                notes.once(format!(
+                    "bytes read and written by the {prefix} process are not watched: /proc/{pid}/io: {error}; \
+                     run as the same user or as root"
+                ));
+            })
+            .ok();
+        let (sheet, fields) = declare(layer);
+        let switches = Switches::default();
+        Ok(ProcessProbe { sheet, pid, prefix, stat, status, io, fields, switches })
+    }
+}
+
+impl Probe for ProcessProbe {
+    fn sheet(&self) -> &Sheet {
+        &self.sheet
+    }
+
+    fn read(&mut self, reading: &mut [f64], notes: &mut Notes) {
+        let fields = &self.fields;
+        match self.stat.read() {
+            Ok(text) => (reading[fields.user], reading[fields.system]) = cpu_seconds(&text),
+            Err(_) => return notes.once(format!("the {} process has ended", self.prefix)),
+        }
+        if let Ok(text) = self.status.read() {
+            (reading[fields.threads], reading[fields.rss]) = threads_and_rss(&text);
+        }
+        if let Some(Ok(text)) = self.io.as_mut().map(ProcFile::read) {
+            reading[fields.read] = value_of(&text, "read_bytes:");
+            reading[fields.write] = value_of(&text, "write_bytes:");
+            reading[fields.cancelled] = value_of(&text, "cancelled_write_bytes:");
+        }
+        if reading[fields.threads] <= THREADS_WALKED_MAX {
+            reading[fields.switches] = self.switches.walk(self.pid);
+        } else {
+            notes.once(format!(
+                "context switches of the {} process are a gap while it has more than {THREADS_WALKED_MAX} threads; \
+                 those of the whole machine are in cpu_context_switches_per_s",
+                self.prefix
+            ));
+        }
+    }
+}
+
+fn declare(layer: Layer) -> (Sheet, Fields) {
+    let mut sheet = Sheet::new(layer);
+    let prefix = layer.name();
+    let mut cpu = |class: &str| {
+        let field = sheet.total(format!("{prefix}_cpu_{class}_seconds"));
+        let formula = Formula::Rate { field, scale: 100.0 };
+        let label = format!("{class} time of the {prefix} process (100 = one CPU)");
+        sheet.series(format!("{prefix}_cpu_{class}_percent"), "percent", label, formula);
+        field
+    };
+    let (user, system) = (cpu("user"), cpu("system"));
+    let mut counter = |name: &str, unit, label: &str| {
+        sheet.counter(&format!("{prefix}_{name}"), unit, format!("{label} by the {prefix} process"))
+    };
+    let read = counter("read_bytes", "bytes/s", "bytes read from storage");
+    let write = counter("write_bytes", "bytes/s", "bytes written towards storage");
+    let cancelled = counter("cancelled_write_bytes", "bytes/s", "bytes that never needed writing");
+    let switches = counter("context_switches", "1/s", "context switches");
+    let of = |what: &str| format!("{what} of the {prefix} process");
+    let threads = sheet.gauge(&format!("{prefix}_threads"), "count", of("threads"));
+    let rss = sheet.gauge(&format!("{prefix}_rss_bytes"), "bytes", of("resident memory"));
+    (sheet, Fields { user, system, threads, rss, read, write, cancelled, switches })
+}
+
+/// User and system seconds of `/proc/PID/stat`, fields 14 and 15 (`proc_pid_stat(5)`).
+fn cpu_seconds(stat: &str) -> (f64, f64) {
+    // The command's name may hold spaces and parentheses: fields are counted from the last ')', state is field 3.
+    let rest = stat.rfind(')').map_or("", |end| &stat[end + 1..]);
+    let mut words = rest.split_ascii_whitespace().skip(11);
+    (number(words.next()) / TICKS_PER_SECOND, number(words.next()) / TICKS_PER_SECOND)
+}
+
+fn threads_and_rss(status: &str) -> (f64, f64) {
+    // The kernel writes "kB" and means 1024 bytes.
+    (value_of(status, "Threads:"), value_of(status, "VmRSS:") * 1024.0)
+}
+
+/// The number after `key` at the beginning of a line.
+fn value_of(text: &str, key: &str) -> f64 {
+    let line = text.lines().find_map(|line| line.strip_prefix(key));
+    number(line.and_then(|rest| rest.split_ascii_whitespace().next()))
+}
+
+/// Context switches of all threads together, never falling when one of them ends.
+#[derive(Default)]
+struct Switches {
+    total: f64,
+    by_thread: HashMap<u32, f64>,
+    text: Vec<u8>,
+}
+
+impl Switches {
+    fn walk(&mut self, pid: u32) -> f64 {
+        let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return f64::NAN };
+        let mut seen = HashMap::with_capacity(self.by_thread.len());
+        for thread in threads.flatten() {
+            let number = thread.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
+            let switches = self.of_thread(&thread.path());
+            if let (Some(number), Some(switches)) = (number, switches) {
+                seen.insert(number, switches);
+            }
+        }
+        self.add(seen)
+    }
+
+    fn of_thread(&mut self, folder: &std::path::Path) -> Option<f64> {
+        use std::io::Read;
+        self.text.clear();
+        fs::File::open(folder.join("status")).ok()?.read_to_end(&mut self.text).ok()?;
+        let text = String::from_utf8_lossy(&self.text);
+        let switches = value_of(&text, "voluntary_ctxt_switches:")
+            + value_of(&text, "nonvoluntary_ctxt_switches:");
+        (!switches.is_nan()).then_some(switches)
+    }
+
+    fn add(&mut self, seen: HashMap<u32, f64>) -> f64 {
+        for (thread, switches) in &seen {
+            let before = self.by_thread.get(thread).copied().unwrap_or(0.0);
+            // Fewer than before: the number belongs to another thread now.
+            self.total += if *switches >= before { switches - before } else { *switches };
+        }
+        self.by_thread = seen;
+        self.total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAT: &str = "10018 (my sql) d) S 1 10018 8000 0 -1 4194560 25123 0 12 0 4321 1234 0 0 20 0 41 0 30000 \
+                        1843200000 98304 18446744073709551615 1 1 0 0 0";
+
+    #[test]
+    fn cpu_time_is_found_behind_any_name() {
+        assert_eq!(cpu_seconds(STAT), (43.21, 12.34));
+        assert!(cpu_seconds("nonsense").0.is_nan());
+    }
+
+    #[test]
+    fn status_and_io_are_read_by_key() {
+        let status = "Name:\tmysqld\nVmRSS:\t  409600 kB\nThreads:\t41\n";
+        assert_eq!(threads_and_rss(status), (41.0, 419_430_400.0));
+        let io = "rchar: 1\nwchar: 2\nread_bytes: 3\nwrite_bytes: 4\ncancelled_write_bytes: 5\n";
+        assert_eq!(value_of(io, "write_bytes:"), 4.0);
+        assert!(value_of(io, "missing:").is_nan());
+    }
+
+    #[test]
+    fn context_switches_never_fall_when_threads_end() {
+        let mut switches = Switches::default();
+        assert_eq!(switches.add(HashMap::from([(1, 10.0), (2, 100.0)])), 110.0);
+        assert_eq!(switches.add(HashMap::from([(1, 15.0)])), 115.0);
+        assert_eq!(switches.add(HashMap::from([(1, 15.0), (2, 3.0)])), 118.0);
+    }
+
+    #[test]
+    fn our_own_work_is_seen() {
+        let mut notes = Notes::default();
+        let mut probe = ProcessProbe::open(Layer::Load, std::process::id(), &mut notes).unwrap();
+        let mut read = |probe: &mut ProcessProbe| {
+            let mut reading = probe.sheet.blank();
+            probe.read(&mut reading, &mut notes);
+            reading
+        };
+        let before = read(&mut probe);
+        let start = std::time::Instant::now();
+        let mut spins = 0_u64;
+        while start.elapsed().as_millis() < 300 {
+            spins = std::hint::black_box(spins + 1);
+        }
+        let after = read(&mut probe);
+        let used = after[probe.fields.user] - before[probe.fields.user]
+            + (after[probe.fields.system] - before[probe.fields.system]);
+        assert!(used > 0.05, "{used} s of CPU in 300 ms of spinning");
+        assert!(after[probe.fields.rss] > 100_000.0 && after[probe.fields.threads] >= 1.0);
+    }
+}

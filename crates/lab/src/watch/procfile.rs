@@ -1,0 +1,69 @@
+//! A file of `/proc` or `/sys` that stays open and is read again from its start.
+//!
+//! An open file of `/proc/PID` answers `ESRCH` once that process is gone, so a reused number is never mistaken for
+//! the process that was meant. The text is kept in one buffer; reading allocates only until that fits.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// An open pseudo file and the text read last.
+#[derive(Debug)]
+pub(super) struct ProcFile {
+    file: File,
+    buffer: Vec<u8>,
+}
+
+impl ProcFile {
+    /// Opens `path`.
+    ///
+    /// # Errors
+    /// What `open` answered.
+    pub(super) fn open(path: impl AsRef<Path>) -> io::Result<ProcFile> {
+        Ok(ProcFile { file: File::open(path)?, buffer: vec![0; 4096] })
+    }
+
+    /// The whole text as it is now.
+    ///
+    /// # Errors
+    /// What `pread` answered, e.g. `ESRCH` when the process has ended.
+    pub(super) fn read(&mut self) -> io::Result<Cow<'_, str>> {
+        let mut length = 0;
+        loop {
+            if length == self.buffer.len() {
+                self.buffer.resize(2 * length, 0);
+            }
+            match self.file.read_at(&mut self.buffer[length..], length as u64) {
+                Ok(0) => return Ok(String::from_utf8_lossy(&self.buffer[..length])),
+                Ok(more) => length += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_files_are_read_whole_and_changes_are_seen() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "x".repeat(10_000)).unwrap();
+        let mut open = ProcFile::open(file.path()).unwrap();
+        assert_eq!(open.read().unwrap().len(), 10_000);
+        std::fs::write(file.path(), "short").unwrap();
+        assert_eq!(open.read().unwrap(), "short");
+    }
+
+    #[test]
+    fn a_process_that_ended_is_an_error() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let mut stat = ProcFile::open(format!("/proc/{}/stat", child.id())).unwrap();
+        child.wait().unwrap();
+        assert!(stat.read().is_err());
+    }
+}

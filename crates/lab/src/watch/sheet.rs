@@ -1,0 +1,220 @@
+//! From counters to values: the arithmetic that every layer shares.
+//!
+//! A probe declares its *fields* (counters and gauges as read) and, from them, its series, each by a formula. Rates
+//! divide by the time that really passed between two readings. A field that is absent, or a counter that went
+//! backwards, makes a gap in every series built on it.
+
+use std::time::Instant;
+
+use super::series::{Layer, SeriesInfo};
+
+/// A field's place in a reading.
+pub(super) type Field = usize;
+
+/// The fields of one reading; NaN where a field is absent.
+pub(super) type Reading = Vec<f64>;
+
+/// What to compute from two readings.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Formula {
+    /// The field as it is.
+    Value(Field),
+    /// Part of a whole, both gauges, in percent.
+    Share { part: Field, whole: Field },
+    /// Growth per second, times the scale.
+    Rate { field: Field, scale: f64 },
+    /// Growth of one counter less growth of another that is counted in it, per second.
+    RateWithout { field: Field, without: Field },
+    /// `base + scale × growth of over / growth of under`; a gap while `under` stands still.
+    Quotient { over: Field, under: Field, base: f64, scale: f64 },
+}
+
+/// What a probe reads and what becomes of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Sheet {
+    layer: Layer,
+    fields: usize,
+    totals: Vec<(String, Field)>,
+    series: Vec<(SeriesInfo, Formula)>,
+}
+
+impl Sheet {
+    pub(super) fn new(layer: Layer) -> Sheet {
+        Sheet { layer, fields: 0, totals: Vec::new(), series: Vec::new() }
+    }
+
+    /// Declares a counter that has a total and no series of its own.
+    pub(super) fn total(&mut self, name: impl Into<String>) -> Field {
+        let field = self.field();
+        self.totals.push((name.into(), field));
+        field
+    }
+
+    /// Declares a counter with a total `name` and a series `name_per_s`.
+    pub(super) fn counter(&mut self, name: &str, unit: &'static str, label: String) -> Field {
+        let field = self.total(name);
+        self.series(format!("{name}_per_s"), unit, label, Formula::Rate { field, scale: 1.0 });
+        field
+    }
+
+    /// Declares a value that is reported as it is.
+    pub(super) fn gauge(&mut self, name: &str, unit: &'static str, label: String) -> Field {
+        let field = self.field();
+        self.series(name.to_owned(), unit, label, Formula::Value(field));
+        field
+    }
+
+    /// Declares a field that only formulas use.
+    pub(super) fn field(&mut self) -> Field {
+        self.fields += 1;
+        self.fields - 1
+    }
+
+    /// Declares a series computed by `formula`.
+    pub(super) fn series(
+        &mut self,
+        name: String,
+        unit: &'static str,
+        label: String,
+        formula: Formula,
+    ) {
+        self.series.push((SeriesInfo { name, unit, label, layer: self.layer }, formula));
+    }
+
+    /// Series declared from now on belong to `layer`.
+    pub(super) fn set_layer(&mut self, layer: Layer) {
+        self.layer = layer;
+    }
+
+    pub(super) fn infos(&self) -> impl Iterator<Item = &SeriesInfo> {
+        self.series.iter().map(|(info, _)| info)
+    }
+
+    /// How many series there are.
+    pub(super) fn len(&self) -> usize {
+        self.series.len()
+    }
+
+    /// A reading in which every field is absent.
+    pub(super) fn blank(&self) -> Reading {
+        vec![f64::NAN; self.fields]
+    }
+
+    /// Whether there is anything cumulative.
+    pub(super) fn has_totals(&self) -> bool {
+        !self.totals.is_empty()
+    }
+
+    /// The totals that a reading holds.
+    pub(super) fn totals_of<'a>(
+        &'a self,
+        reading: &'a [f64],
+    ) -> impl Iterator<Item = (&'a str, f64)> {
+        let present = move |(name, field): &'a (String, Field)| (name.as_str(), reading[*field]);
+        self.totals.iter().map(present).filter(|(_, value)| !value.is_nan())
+    }
+
+    /// Computes every series that can be known from two readings, and gives each with its place.
+    pub(super) fn compute(&self, before: &Moment, now: &Moment, mut known: impl FnMut(usize, f64)) {
+        let seconds = now.at.saturating_duration_since(before.at).as_secs_f64();
+        for (place, (_, formula)) in self.series.iter().enumerate() {
+            let value = formula.value(&before.reading, &now.reading, seconds);
+            if value.is_finite() {
+                known(place, value);
+            }
+        }
+    }
+}
+
+/// A reading and when it was taken.
+#[derive(Debug, Clone)]
+pub(super) struct Moment {
+    pub(super) at: Instant,
+    pub(super) reading: Reading,
+}
+
+impl Formula {
+    fn value(self, before: &[f64], now: &[f64], seconds: f64) -> f64 {
+        let growth = |field: Field| match now[field] - before[field] {
+            grown if grown >= 0.0 => grown,
+            _ => f64::NAN,
+        };
+        match self {
+            Formula::Value(field) => now[field],
+            Formula::Share { part, whole } => 100.0 * now[part] / now[whole],
+            Formula::Rate { field, scale } => scale * growth(field) / seconds,
+            Formula::RateWithout { field, without } => {
+                let rest = growth(field) - growth(without);
+                // Two counters are never read in one instant, so their difference may dip by one; NaN stays NaN.
+                if rest < 0.0 { 0.0 } else { rest / seconds }
+            }
+            Formula::Quotient { over, under, base, scale } => match growth(under) {
+                grown if grown > 0.0 => base + scale * growth(over) / grown,
+                _ => f64::NAN,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn sheet() -> Sheet {
+        let mut sheet = Sheet::new(Layer::Disk);
+        let writes = sheet.counter("disk_writes", "1/s", "writes".into());
+        let spent = sheet.total("disk_write_ms");
+        let formula = Formula::Quotient { over: spent, under: writes, base: 0.0, scale: 1.0 };
+        sheet.series("disk_write_latency_ms".into(), "ms", "write latency".into(), formula);
+        sheet.gauge("disk_in_flight", "count", "in flight".into());
+        sheet
+    }
+
+    fn computed(before: [f64; 3], now: [f64; 3], millis: u64) -> Vec<(String, f64)> {
+        let sheet = sheet();
+        let start = Instant::now();
+        let before = Moment { at: start, reading: before.to_vec() };
+        let now = Moment { at: start + Duration::from_millis(millis), reading: now.to_vec() };
+        let mut values = Vec::new();
+        let names: Vec<_> = sheet.infos().map(|info| info.name.clone()).collect();
+        sheet.compute(&before, &now, |place, value| values.push((names[place].clone(), value)));
+        values
+    }
+
+    #[test]
+    fn rates_divide_by_the_time_that_really_passed() {
+        let values = computed([100.0, 10.0, 0.0], [400.0, 70.0, 2.0], 1500);
+        let expected = [
+            ("disk_writes_per_s".to_owned(), 200.0),
+            ("disk_write_latency_ms".to_owned(), 0.2),
+            ("disk_in_flight".to_owned(), 2.0),
+        ];
+        assert_eq!(values, expected);
+    }
+
+    #[test]
+    fn a_second_without_io_has_a_rate_and_no_latency() {
+        let values = computed([100.0, 10.0, 0.0], [100.0, 10.0, 0.0], 1000);
+        let expected = [("disk_writes_per_s".to_owned(), 0.0), ("disk_in_flight".to_owned(), 0.0)];
+        assert_eq!(values, expected);
+    }
+
+    #[test]
+    fn a_reset_or_absent_counter_is_a_gap() {
+        for now in [[3.0, 11.0, 1.0], [f64::NAN, 11.0, 1.0]] {
+            let values = computed([100.0, 10.0, 0.0], now, 1000);
+            assert_eq!(values, [("disk_in_flight".to_owned(), 1.0)]);
+        }
+        assert!(computed([f64::NAN; 3], [f64::NAN; 3], 1000).is_empty());
+    }
+
+    #[test]
+    fn a_difference_never_dips_below_zero_and_keeps_gaps() {
+        let formula = Formula::RateWithout { field: 0, without: 1 };
+        assert_eq!(formula.value(&[10.0, 5.0], &[30.0, 15.0], 2.0), 5.0);
+        assert_eq!(formula.value(&[10.0, 5.0], &[11.0, 7.0], 1.0), 0.0);
+        assert!(formula.value(&[10.0, 5.0], &[11.0, 1.0], 1.0).is_nan());
+    }
+}

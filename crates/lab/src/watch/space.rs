@@ -1,0 +1,237 @@
+//! Space: what the data directory holds, and how full its file system is.
+//!
+//! File bytes are sizes as `ls` shows them, allocated bytes are what the file system gave (`st_blocks` × 512,
+//! `inode(7)`), less for sparse files and punched holes. Logs kept outside the data directory are not seen.
+//! Groups go by the names that servers give their files (MySQL manual, "InnoDB on-disk structures"). A walk that
+//! takes long is repeated every 5 s only, with gaps between.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::statvfs;
+
+use super::probe::{Notes, Probe};
+use super::series::Layer;
+use super::sheet::{Field, Sheet};
+
+/// A walk longer than this is repeated every `PAUSE` only.
+const WALK_LONG: Duration = Duration::from_millis(20);
+const PAUSE: Duration = Duration::from_secs(5);
+/// Data directories are two levels deep; partitions and links do not change that.
+const DEPTH_MAX: usize = 4;
+
+/// Folders that belong to the server, not to a schema of the user.
+const SERVER_FOLDERS: [&str; 4] = ["mysql", "sys", "performance_schema", "information_schema"];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Group {
+    Tables,
+    Redo,
+    Undo,
+    Doublewrite,
+    Binlog,
+    System,
+    Other,
+}
+
+const GROUPS: [(Group, &str); 7] = [
+    (Group::Tables, "tables"),
+    (Group::Redo, "redo"),
+    (Group::Undo, "undo"),
+    (Group::Doublewrite, "doublewrite"),
+    (Group::Binlog, "binlog"),
+    (Group::System, "system"),
+    (Group::Other, "other"),
+];
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Used {
+    file_bytes: f64,
+    allocated_bytes: f64,
+}
+
+/// The data directory and its file system.
+pub(super) struct SpaceProbe {
+    sheet: Sheet,
+    data_dir: PathBuf,
+    fields: Fields,
+    next_walk: Instant,
+}
+
+struct Fields {
+    all: (Field, Field),
+    groups: Vec<(Field, Field)>,
+    filesystem: (Field, Field),
+}
+
+impl SpaceProbe {
+    pub(super) fn new(data_dir: PathBuf) -> SpaceProbe {
+        let (sheet, fields) = declare();
+        SpaceProbe { sheet, data_dir, fields, next_walk: Instant::now() }
+    }
+
+    fn walk(&mut self, reading: &mut [f64], notes: &mut Notes) {
+        let started = Instant::now();
+        match measure(&self.data_dir) {
+            Ok(groups) => {
+                let mut all = Used::default();
+                for (used, &field) in groups.iter().zip(&self.fields.groups) {
+                    put(*used, field, reading);
+                    all.file_bytes += used.file_bytes;
+                    all.allocated_bytes += used.allocated_bytes;
+                }
+                put(all, self.fields.all, reading);
+            }
+            Err(error) => {
+                notes.once(format!("cannot measure {}: {error}", self.data_dir.display()));
+            }
+        }
+        if started.elapsed() > WALK_LONG {
+            self.next_walk = started + PAUSE;
+        }
+    }
+}
+
+impl Probe for SpaceProbe {
+    fn sheet(&self) -> &Sheet {
+        &self.sheet
+    }
+
+    fn read(&mut self, reading: &mut [f64], notes: &mut Notes) {
+        if let Ok(filesystem) = statvfs(&self.data_dir) {
+            let bytes = |blocks: u64| blocks as f64 * filesystem.f_frsize as f64;
+            let (used, total) = self.fields.filesystem;
+            reading[used] = bytes(filesystem.f_blocks.saturating_sub(filesystem.f_bfree));
+            reading[total] = bytes(filesystem.f_blocks);
+        }
+        if Instant::now() >= self.next_walk {
+            self.walk(reading, notes);
+        }
+    }
+}
+
+fn declare() -> (Sheet, Fields) {
+    let mut sheet = Sheet::new(Layer::Space);
+    let mut gauge = |name: &str, label: String| sheet.gauge(name, "bytes", label);
+    let all = (
+        gauge("space_file_bytes", "file sizes".into()),
+        gauge("space_allocated_bytes", "allocated to files".into()),
+    );
+    let mut pair = |(_, name): &(Group, &str)| {
+        (
+            gauge(&format!("space_{name}_file_bytes"), format!("file sizes, {name}")),
+            gauge(&format!("space_{name}_allocated_bytes"), format!("allocated, {name}")),
+        )
+    };
+    let groups = GROUPS.iter().map(&mut pair).collect();
+    let filesystem = (
+        gauge("space_filesystem_used_bytes", "file system, used".into()),
+        gauge("space_filesystem_total_bytes", "file system, total".into()),
+    );
+    (sheet, Fields { all, groups, filesystem })
+}
+
+fn put(used: Used, (file, allocated): (Field, Field), reading: &mut [f64]) {
+    reading[file] = used.file_bytes;
+    reading[allocated] = used.allocated_bytes;
+}
+
+/// What each group takes, in the order of `GROUPS`. Files that vanish meanwhile are not counted.
+fn measure(data_dir: &Path) -> io::Result<[Used; GROUPS.len()]> {
+    let mut groups = [Used::default(); GROUPS.len()];
+    let mut folders = vec![(data_dir.to_path_buf(), None::<String>, 0)];
+    while let Some((folder, top, depth)) = folders.pop() {
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if depth == 0 => return Err(error),
+            Err(_) => continue,
+        };
+        for entry in entries.flatten() {
+            let Ok(metadata) = entry.metadata() else { continue };
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if metadata.is_dir() {
+                if depth < DEPTH_MAX {
+                    let top = top.clone().unwrap_or(name);
+                    folders.push((entry.path(), Some(top), depth + 1));
+                }
+            } else if metadata.is_file() {
+                let group = group_of(top.as_deref(), &name);
+                let used = &mut groups[group as usize];
+                used.file_bytes += metadata.len() as f64;
+                used.allocated_bytes += metadata.blocks() as f64 * 512.0;
+            }
+        }
+    }
+    Ok(groups)
+}
+
+/// The group of a file by its name and the topmost folder it is in, if any.
+fn group_of(top: Option<&str>, name: &str) -> Group {
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    match top {
+        Some("#innodb_redo") => Group::Redo,
+        Some("#innodb_temp") => Group::System,
+        Some(folder) if SERVER_FOLDERS.contains(&folder) => Group::System,
+        Some(_) if extension == "ibd" => Group::Tables,
+        Some(_) => Group::Other,
+        None if name.starts_with("ib_logfile") => Group::Redo,
+        None if extension == "dblwr" => Group::Doublewrite,
+        None if name.starts_with("undo") || extension == "ibu" => Group::Undo,
+        None if name.starts_with("ib") || extension == "ibd" => Group::System,
+        None if name.starts_with("aria_log") => Group::System,
+        None if extension.len() >= 6 && extension.bytes().all(|b| b.is_ascii_digit()) => {
+            Group::Binlog
+        }
+        None => Group::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_in_their_own_order() {
+        for (place, (group, _)) in GROUPS.iter().enumerate() {
+            assert_eq!(*group as usize, place);
+        }
+    }
+
+    #[test]
+    fn files_of_mysql_and_mariadb_find_their_group() {
+        for (top, name, group) in [
+            (Some("sbtest"), "sbtest1.ibd", Group::Tables),
+            (Some("sbtest"), "db.opt", Group::Other),
+            (Some("#innodb_redo"), "#ib_redo10", Group::Redo),
+            (None, "ib_logfile0", Group::Redo),
+            (None, "undo_001", Group::Undo),
+            (None, "undo001", Group::Undo),
+            (None, "#ib_16384_0.dblwr", Group::Doublewrite),
+            (None, "binlog.000002", Group::Binlog),
+            (None, "ibdata1", Group::System),
+            (None, "mysql.ibd", Group::System),
+            (Some("mysql"), "gtid_slave_pos.ibd", Group::System),
+            (None, "server-cert.pem", Group::Other),
+        ] {
+            assert_eq!(group_of(top, name), group, "{name}");
+        }
+    }
+
+    #[test]
+    fn sizes_and_allocation_are_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("sbtest")).unwrap();
+        let sparse = fs::File::create(folder.path().join("sbtest/t.ibd")).unwrap();
+        sparse.set_len(1 << 20).unwrap();
+        fs::write(folder.path().join("undo_001"), vec![1; 8192]).unwrap();
+        let groups = measure(folder.path()).unwrap();
+        let tables = groups[Group::Tables as usize];
+        assert_eq!(tables.file_bytes, f64::from(1 << 20));
+        assert!(tables.allocated_bytes < tables.file_bytes);
+        assert_eq!(groups[Group::Undo as usize].file_bytes, 8192.0);
+        assert!(measure(&folder.path().join("missing")).is_err());
+    }
+}
