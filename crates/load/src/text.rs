@@ -10,9 +10,9 @@
 //! | the two columns, row after row | 2.00 | 1.96 | 1.27 |
 //! | whole rows: header, id, k, c, pad, data1, data2 | 1.72 | 1.67 | 1.14 |
 //!
-//! The tests in `text/calibration.rs` print these figures and hold the first two of ours within 5 % of the novel. zlib is
-//! `flate2` as we build it (miniz_oxide; equal to zlib 1.2.13 in every digit shown; libdeflate's level 6 packs 1.6 % tighter), lz4 is
-//! `lz4_flex` (0.7 % below the C library 1.9.4, which gives 1.28 for the invented lines).
+//! The tests in `text/calibration.rs` print these figures and hold the first two of ours within 5 % of the novel. zlib
+//! is `flate2` on miniz_oxide (equal to zlib 1.2.13 in every digit shown; libdeflate's level 6 packs 1.6 % tighter), lz4
+//! is `lz4_flex` (0.7 % below the C library 1.9.4, which gives 1.28 for the invented lines).
 //!
 //! A line is 90 to 120 bytes wide and ends with a word, 102 bytes in the mean: two make 204 bytes a row. What is drawn
 //! depends on the `Rng` alone: same seed and stream, same lines.
