@@ -1,1 +1,4 @@
-//! .
+//! MySQL sessions, sysbench workloads, pacing and histograms; knows nothing of drives.
+
+pub mod random;
+pub mod text;
