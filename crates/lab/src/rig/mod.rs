@@ -1,0 +1,3 @@
+//! One complete arrangement of media, file system and server.
+
+pub(crate) mod server;
