@@ -1,0 +1,342 @@
+//! What a server binary is: which program, of which make and version, and how it is called.
+//!
+//! Everything is learnt from the program itself (`--version`) and from the folder tree around it. A tree that
+//! holds its own C library, as a fetched one does, is run through that tree's loader (`ld.so(8)`,
+//! "--library-path"), so that it needs nothing of the host's libraries.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde::Serialize;
+
+use super::tool;
+
+/// Who makes the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Flavour {
+    /// MySQL, as Oracle or a distribution builds it.
+    Mysql,
+    /// Percona Server for MySQL.
+    Percona,
+    /// MariaDB Server.
+    Mariadb,
+}
+
+/// Where a binary was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Origin {
+    /// Named by the user.
+    Explicit,
+    /// Installed: on `PATH` or in one of the usual places.
+    Path,
+    /// In the private cache, where it was fetched to.
+    Cache,
+}
+
+/// A dynamic loader of the tree's own, with the folders it shall take libraries from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Loader {
+    /// The loader, e.g. `…/ld-linux-x86-64.so.2`.
+    pub(crate) program: PathBuf,
+    /// Folders, separated by colons.
+    pub(crate) library_path: OsString,
+}
+
+/// A server program that this lab can run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Binary {
+    /// The program, symbolic links resolved.
+    pub(crate) program: PathBuf,
+    /// The loader to run it with; none for an installed server.
+    pub(crate) loader: Option<Loader>,
+    /// The folder whose `share` and `lib` belong to it.
+    pub(crate) basedir: PathBuf,
+    /// Who makes it.
+    pub(crate) flavour: Flavour,
+    /// Major, minor and patch number.
+    pub(crate) version: (u32, u32, u32),
+    /// The version as the program prints it, in one line.
+    pub(crate) version_text: String,
+    /// Where it was found.
+    pub(crate) origin: Origin,
+}
+
+impl fmt::Display for Flavour {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Flavour::Mysql => "MySQL",
+            Flavour::Percona => "Percona Server",
+            Flavour::Mariadb => "MariaDB",
+        })
+    }
+}
+
+impl Flavour {
+    /// The word used in plans, on the command line and in the names of cache entries.
+    #[must_use]
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Flavour::Mysql => "mysql",
+            Flavour::Percona => "percona",
+            Flavour::Mariadb => "mariadb",
+        }
+    }
+
+    /// Whether this lab knows how to run that version.
+    fn supports(self, (major, minor, _): (u32, u32, u32)) -> bool {
+        match self {
+            Flavour::Mysql | Flavour::Percona => matches!(major, 8 | 9),
+            Flavour::Mariadb => ((10, 6)..(12, 0)).contains(&(major, minor)),
+        }
+    }
+}
+
+impl fmt::Display for Binary {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (major, minor, patch) = self.version;
+        write!(formatter, "{} {major}.{minor}.{patch}", self.flavour)
+    }
+}
+
+impl Binary {
+    /// Asks the program at `path` who it is.
+    ///
+    /// # Errors
+    /// It cannot be run, does not answer as a server does, or is of a version that this lab does not know.
+    pub(crate) fn inspect(path: &Path, origin: Origin) -> Result<Binary> {
+        let program =
+            path.canonicalize().with_context(|| format!("no server at {}", path.display()))?;
+        let loader = own_loader(&program);
+        let mut command = bare_command(&program, loader.as_ref());
+        command.args(["--no-defaults", "--version"]);
+        let said = tool::run(command, Duration::from_secs(30))
+            .with_context(|| format!("{} does not run", program.display()))?;
+        let version_text = said.stdout.lines().next().unwrap_or_default().trim();
+        let (flavour, version) = parse_version(version_text)
+            .ok_or_else(|| anyhow!("{} is not a MySQL or MariaDB server", program.display()))?;
+        let binary = Binary {
+            basedir: basedir_of(&program),
+            version_text: version_text.replace(&*program.to_string_lossy(), "mysqld"),
+            program,
+            loader,
+            flavour,
+            version,
+            origin,
+        };
+        binary.check_supported()
+    }
+
+    fn check_supported(self) -> Result<Binary> {
+        if self.flavour.supports(self.version) {
+            return Ok(self);
+        }
+        bail!(
+            "{self} at {} is not supported; use MySQL or Percona Server 8.0 to 9.x, or MariaDB 10.6 to 11.x",
+            self.program.display()
+        )
+    }
+
+    /// The name of its cache entry, e.g. `mysql-9.7.4`.
+    #[must_use]
+    pub(crate) fn name(&self) -> String {
+        let (major, minor, patch) = self.version;
+        format!("{}-{major}.{minor}.{patch}", self.flavour.word())
+    }
+
+    /// A command that runs the server with no option file read and its own messages, character sets and plugins.
+    #[must_use]
+    pub(crate) fn command(&self) -> Command {
+        let mut command = bare_command(&self.program, self.loader.as_ref());
+        command.arg("--no-defaults").arg(option("basedir", &self.basedir));
+        let folders = [
+            ("lc-messages-dir", self.share_with("english/errmsg.sys")),
+            (
+                "character-sets-dir",
+                self.share_with("charsets/Index.xml").map(|p| p.join("charsets")),
+            ),
+            ("plugin-dir", self.plugin_folder()),
+        ];
+        for (name, folder) in folders {
+            command.args(folder.map(|folder| option(name, &folder)));
+        }
+        // A service manager that waits for us must not take the server's word for ours.
+        command.env_remove("NOTIFY_SOCKET");
+        command
+    }
+
+    /// The folder of shared files that holds `part`: distributions say `share/mysql`, makers' archives `share`.
+    #[must_use]
+    pub(crate) fn share_with(&self, part: &str) -> Option<PathBuf> {
+        ["share/mysql", "share/mariadb", "share"]
+            .map(|folder| self.basedir.join(folder))
+            .into_iter()
+            .find(|folder| folder.join(part).exists())
+    }
+
+    fn plugin_folder(&self) -> Option<PathBuf> {
+        ["lib/mysql/plugin", "lib64/mysql/plugin", "lib/mariadb/plugin", "lib/plugin"]
+            .map(|folder| self.basedir.join(folder))
+            .into_iter()
+            .find(|folder| folder.is_dir())
+    }
+}
+
+/// `--name=path`, whatever bytes the path has.
+pub(super) fn option(name: &str, path: &Path) -> OsString {
+    let mut text = OsString::from(format!("--{name}="));
+    text.push(path);
+    text
+}
+
+fn bare_command(program: &Path, loader: Option<&Loader>) -> Command {
+    let Some(loader) = loader else { return Command::new(program) };
+    let mut command = Command::new(&loader.program);
+    command.arg("--library-path").arg(&loader.library_path).arg(program);
+    command
+}
+
+/// `…/bin/mysqld` and `…/sbin/mysqld` belong to `…`.
+fn basedir_of(program: &Path) -> PathBuf {
+    program.ancestors().nth(2).unwrap_or(Path::new("/")).to_path_buf()
+}
+
+/// The loader inside the tree that has `program` as `usr/sbin/…`, if it has one. The host's own tree does not count.
+fn own_loader(program: &Path) -> Option<Loader> {
+    let root = basedir_of(program).parent()?.to_path_buf();
+    if root == Path::new("/") {
+        return None;
+    }
+    // Before the merge of /lib into /usr/lib, the C library lived in the former and all else in the latter.
+    let folders: Vec<PathBuf> =
+        ["usr/lib", "lib"].iter().flat_map(|lib| folders_in(&root.join(lib))).collect();
+    let program = folders.iter().find_map(|folder| loader_in(folder))?;
+    let library_path = std::env::join_paths(&folders).ok()?;
+    Some(Loader { program, library_path })
+}
+
+/// The folders of a library folder named after a machine, as Debian's multiarch has them, e.g. `x86_64-linux-gnu`.
+fn folders_in(lib: &Path) -> Vec<PathBuf> {
+    let machine = format!("{}-linux-gnu", std::env::consts::ARCH);
+    Some(lib.join(machine)).into_iter().filter(|folder| folder.is_dir()).collect()
+}
+
+/// A loader that is a file of its own: an absolute symbolic link would lead to the host's.
+fn loader_in(folder: &Path) -> Option<PathBuf> {
+    let is_loader = |path: &PathBuf| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        name.is_some_and(|name| name.starts_with("ld-linux") && name.contains(".so."))
+            && path.symlink_metadata().is_ok_and(|metadata| metadata.is_file())
+    };
+    std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).find(is_loader)
+}
+
+/// Reads `mysqld  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL), …)` and its relatives.
+fn parse_version(text: &str) -> Option<(Flavour, (u32, u32, u32))> {
+    let number = text.split_once(" Ver ").or_else(|| text.split_once(" from "))?.1.trim_start();
+    let mut parts = number
+        .split(|c: char| !c.is_ascii_digit() && c != '.')
+        .next()?
+        .split('.')
+        .map(|part| part.parse::<u32>().ok());
+    let version = (parts.next()??, parts.next()??, parts.next()??);
+    let flavour = match text {
+        _ if text.contains("MariaDB") => Flavour::Mariadb,
+        _ if text.contains("Percona") => Flavour::Percona,
+        _ => Flavour::Mysql,
+    };
+    Some((flavour, version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn versions_are_read_as_the_servers_print_them() {
+        let cases = [
+            (
+                "/usr/sbin/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))",
+                Flavour::Mysql,
+                (9, 7, 4),
+            ),
+            (
+                "/usr/sbin/mysqld  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL), Release 28)",
+                Flavour::Percona,
+                (8, 0, 36),
+            ),
+            (
+                "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)",
+                Flavour::Mariadb,
+                (10, 11, 19),
+            ),
+            ("mariadbd from 11.8.3-MariaDB, client 15.2", Flavour::Mariadb, (11, 8, 3)),
+        ];
+        for (text, flavour, version) in cases {
+            assert_eq!(parse_version(text), Some((flavour, version)), "{text}");
+        }
+        for text in ["", "bash, version 5.2.15", "Python 3.11.2", "x Ver y"] {
+            assert_eq!(parse_version(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn versions_outside_the_supported_range_are_told_apart() {
+        let supported = |flavour: Flavour, major, minor| flavour.supports((major, minor, 1));
+        assert!(supported(Flavour::Mysql, 8, 0) && supported(Flavour::Percona, 9, 9));
+        assert!(supported(Flavour::Mariadb, 10, 6) && supported(Flavour::Mariadb, 11, 99));
+        assert!(!supported(Flavour::Mysql, 5, 7) && !supported(Flavour::Mysql, 10, 0));
+        assert!(!supported(Flavour::Mariadb, 10, 5) && !supported(Flavour::Mariadb, 12, 0));
+    }
+
+    fn fake_server(root: &Path, answer: &str) -> PathBuf {
+        let program = root.join("usr/sbin/mysqld");
+        std::fs::create_dir_all(program.parent().unwrap()).unwrap();
+        std::fs::write(&program, format!("#!/bin/sh\necho '{answer}'\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        program
+    }
+
+    #[test]
+    fn an_old_server_is_refused_with_the_range() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = fake_server(folder.path(), "mysqld  Ver 5.7.44 for Linux on x86_64");
+        let error = Binary::inspect(&program, Origin::Explicit).unwrap_err().to_string();
+        assert!(error.starts_with("MySQL 5.7.44 at ") && error.contains("8.0 to 9.x"), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_is_no_server_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = fake_server(folder.path(), "hello");
+        let error = Binary::inspect(&program, Origin::Explicit).unwrap_err().to_string();
+        assert!(error.contains("is not a MySQL or MariaDB server"), "{error}");
+        let missing = Binary::inspect(&folder.path().join("none"), Origin::Explicit).unwrap_err();
+        assert!(missing.to_string().starts_with("no server at "), "{missing}");
+    }
+
+    #[test]
+    fn a_tree_with_a_c_library_is_run_through_its_own_loader() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = fake_server(folder.path(), "");
+        assert_eq!(own_loader(&program), None);
+        let machine = format!("{}-linux-gnu", std::env::consts::ARCH);
+        for lib in ["lib", "usr/lib"] {
+            std::fs::create_dir_all(folder.path().join(lib).join(&machine)).unwrap();
+        }
+        let lib = folder.path().join("lib").join(&machine);
+        std::os::unix::fs::symlink("/lib64/ld.so", lib.join("ld-linux-x86-32.so.2")).unwrap();
+        assert_eq!(own_loader(&program), None, "a link would lead to the host's loader");
+        std::fs::write(lib.join("ld-linux-x86-64.so.2"), "").unwrap();
+        let loader = own_loader(&program).unwrap();
+        assert_eq!(loader.program, lib.join("ld-linux-x86-64.so.2"));
+        let path = loader.library_path.to_string_lossy().into_owned();
+        assert!(path.contains("/usr/lib/") && path.contains(lib.to_str().unwrap()), "{path}");
+    }
+}

@@ -1,0 +1,180 @@
+//! The private folder that keeps what is dear to make: server binaries and initialised data folders.
+//!
+//! `$ASSAY_CACHE`, else `$XDG_CACHE_HOME/assay`, else `~/.cache/assay` (XDG Base Directory Specification).
+//!
+//! Promises: an entry is there whole or not at all, because it is made in a staging folder and renamed; two
+//! makers of the same kind wait for one another; what an interrupted maker left is removed by the next.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+const STAGING_PREFIX: &str = ".staging-";
+
+/// The cache folder; it need not exist yet.
+///
+/// # Errors
+/// When the environment names no home.
+pub(crate) fn root() -> Result<PathBuf> {
+    let folder =
+        |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let path = folder("ASSAY_CACHE")
+        .or_else(|| folder("XDG_CACHE_HOME").map(|path| path.join("assay")))
+        .or_else(|| folder("HOME").map(|path| path.join(".cache/assay")));
+    match path {
+        Some(path) => std::path::absolute(&path).context("cannot tell where the cache folder is"),
+        None => {
+            bail!("no folder for the cache: neither ASSAY_CACHE nor HOME is set; set ASSAY_CACHE")
+        }
+    }
+}
+
+/// One kind of entries (`servers`, `templates`), locked against other makers until dropped.
+pub(super) struct Shelf {
+    folder: PathBuf,
+    _lock: File,
+}
+
+impl Shelf {
+    /// Opens the shelf `kind`, waiting for another maker if there is one; `waiting` is called once before a wait.
+    pub(super) fn open(kind: &str, waiting: impl FnOnce()) -> Result<Shelf> {
+        let folder = root()?.join(kind);
+        Shelf::open_at(folder, waiting)
+    }
+
+    fn open_at(folder: PathBuf, waiting: impl FnOnce()) -> Result<Shelf> {
+        let cannot =
+            || format!("cannot use the cache folder {}; set ASSAY_CACHE", folder.display());
+        fs::create_dir_all(&folder).with_context(cannot)?;
+        let lock = File::create(folder.join(".lock")).with_context(cannot)?;
+        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => {
+                waiting();
+                flock(&lock, FlockOperation::LockExclusive).with_context(cannot)?;
+            }
+            other => other.with_context(cannot)?,
+        }
+        let shelf = Shelf { folder, _lock: lock };
+        shelf.sweep()?;
+        Ok(shelf)
+    }
+
+    /// Where the entry `name` is, or would be.
+    pub(super) fn entry(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// A fresh folder to make an entry in.
+    pub(super) fn stage(&self) -> Result<Staging> {
+        let path = self.folder.join(format!("{STAGING_PREFIX}{}", std::process::id()));
+        fs::create_dir(&path).with_context(|| format!("cannot create {}", path.display()))?;
+        Ok(Staging { path })
+    }
+
+    /// Removes what interrupted makers left: under the lock every staging folder is one of those.
+    fn sweep(&self) -> Result<()> {
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            if entry.file_name().as_encoded_bytes().starts_with(STAGING_PREFIX.as_bytes()) {
+                fs::remove_dir_all(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A folder in the making, removed when dropped.
+pub(super) struct Staging {
+    path: PathBuf,
+}
+
+impl Staging {
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes the sub-folder `part` the cache entry `target`; the rest of the staging folder goes.
+    pub(super) fn publish(self, part: &str, target: &Path) -> Result<()> {
+        let made = self.path.join(part);
+        rustix::fs::syncfs(File::open(&made)?).context("cannot write out the cache")?;
+        fs::rename(&made, target).with_context(|| format!("cannot create {}", target.display()))
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// The folders of a kind that are whole, by name.
+pub(super) fn entries(kind: &str) -> Result<Vec<PathBuf>> {
+    let folder = root()?.join(kind);
+    let Ok(listing) = fs::read_dir(&folder) else { return Ok(Vec::new()) };
+    let hidden = |path: &PathBuf| {
+        path.file_name().is_none_or(|name: &OsStr| name.as_encoded_bytes().starts_with(b"."))
+    };
+    let mut paths: Vec<_> =
+        listing.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| !hidden(path)).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    fn shelf(folder: &Path) -> Shelf {
+        Shelf::open_at(folder.to_path_buf(), || {}).unwrap()
+    }
+
+    #[test]
+    fn an_entry_appears_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = shelf(folder.path());
+        let staging = shelf.stage().unwrap();
+        fs::create_dir(staging.path().join("tree")).unwrap();
+        fs::write(staging.path().join("rest"), "x").unwrap();
+        let target = shelf.entry("thing");
+        staging.publish("tree", &target).unwrap();
+        assert!(target.is_dir());
+        drop(shelf.stage().unwrap());
+        let names: Vec<_> =
+            fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(names.len(), 2, "the entry and the lock only: {names:?}");
+    }
+
+    #[test]
+    fn leftovers_of_an_interrupted_maker_are_swept_and_entries_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join(".staging-1/half")).unwrap();
+        fs::create_dir_all(folder.path().join("whole")).unwrap();
+        let shelf = shelf(folder.path());
+        assert!(!folder.path().join(".staging-1").exists());
+        assert!(shelf.entry("whole").is_dir());
+    }
+
+    #[test]
+    fn a_second_maker_waits_for_the_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = shelf(folder.path());
+        let (said, told) = std::sync::mpsc::channel();
+        let released = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let waiting = || said.send(()).unwrap();
+                let _second = Shelf::open_at(folder.path().to_path_buf(), waiting).unwrap();
+                assert!(released.load(Ordering::SeqCst));
+            });
+            told.recv().unwrap();
+            released.store(true, Ordering::SeqCst);
+            drop(first);
+        });
+    }
+}

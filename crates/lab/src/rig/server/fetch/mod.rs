@@ -1,0 +1,131 @@
+//! Brings a server from the distribution's packages into the private cache.
+//!
+//! Where it comes from: the sources this machine's apt is configured for, where they have the package (Ubuntu:
+//! MySQL and MariaDB, Debian: MariaDB); else, for MySQL on Debian, the suite `sid` of the very mirror that is
+//! configured for the base archive. apt resolves the package and all it depends on against an empty package
+//! state and private lists; the files are unpacked, not installed, C library and loader included.
+//!
+//! Promises: nothing on the machine changes but the cache; packages are verified by apt against the archive's
+//! keys; an interrupted fetch leaves no server behind; one fetch at a time.
+
+mod apt;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use self::apt::{Apt, Sources};
+use super::binary::{Binary, Flavour, Origin};
+use super::cache::{Shelf, Staging};
+use super::{find, tool};
+
+/// Free space needed for each byte to download: the packages, and what is in them (measured: 5.5 times as much).
+const SPACE_PER_DOWNLOAD_BYTE: u64 = 8;
+
+/// Brings the newest packaged server of that make and returns it; one that is there already is kept.
+/// `progress` gets a plain line for each step.
+///
+/// # Errors
+/// No apt here, no such package, no network, no space; the message says which and what to do.
+pub(crate) fn fetch(flavour: Flavour, progress: &dyn Fn(&str)) -> Result<Binary> {
+    check_tools()?;
+    let shelf = Shelf::open("servers", || progress("waiting for another fetch to end"))?;
+    let staging = shelf.stage()?;
+    let (apt, package) = locate(flavour, staging.path(), progress)?;
+    let plan = apt.plan(&package)?;
+    progress(&format!("downloading {package}: {plan}"));
+    check_space(staging.path(), plan.download_bytes)?;
+    let packages = apt.download(&package)?;
+    progress(&format!("unpacking {} packages", packages.len()));
+    let tree = staging.path().join("tree");
+    for file in &packages {
+        unpack(file, &tree)?;
+    }
+    publish(&shelf, staging, &tree)
+}
+
+fn check_tools() -> Result<()> {
+    for (program, argument) in [("apt-get", "--version"), ("dpkg-deb", "--version")] {
+        let mut command = Command::new(program);
+        command.arg(argument);
+        if tool::run(command, Duration::from_secs(30)).is_err() {
+            bail!(
+                "no server is installed and none can be fetched, as there is no `{program}` here; \
+                 install MySQL or MariaDB, or name a server by path"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// An apt whose sources have a server package of that make, and the package's name.
+fn locate(flavour: Flavour, staging: &Path, progress: &dyn Fn(&str)) -> Result<(Apt, String)> {
+    let stem = match flavour {
+        Flavour::Mysql => "mysql-server-core",
+        Flavour::Mariadb => "mariadb-server-core",
+        Flavour::Percona => {
+            bail!("Percona Server is in no distribution; install it, or name its program by path")
+        }
+    };
+    progress("reading the package lists of the configured sources");
+    let configured = Apt::new(&staging.join("apt"), Sources::Configured)?;
+    configured.update()?;
+    if let Some(package) = configured.newest_named(stem)? {
+        return Ok((configured, package));
+    }
+    let Some(mirror) = apt::debian_mirror(&configured.targets()?) else {
+        bail!(
+            "the configured package sources have no {stem}; install {flavour}, or name a server by path"
+        );
+    };
+    progress("reading the package lists of the suite sid of the configured mirror");
+    let sid = Apt::new(&staging.join("apt-sid"), Sources::Suite { mirror: &mirror, suite: "sid" })?;
+    sid.update()?;
+    match sid.newest_named(stem)? {
+        Some(package) => Ok((sid, package)),
+        None => bail!(
+            "neither the configured package sources nor sid have {stem}; install {flavour}, or name a server by path"
+        ),
+    }
+}
+
+fn check_space(folder: &Path, download_bytes: u64) -> Result<()> {
+    let free = rustix::fs::statvfs(folder).context("cannot tell how much space is free")?;
+    let (free, needed) = (free.f_bavail * free.f_frsize, download_bytes * SPACE_PER_DOWNLOAD_BYTE);
+    if free < needed {
+        bail!(
+            "{} MB are needed in {} and {} MB are free; make space or set ASSAY_CACHE",
+            needed / 1_000_000,
+            folder.parent().unwrap_or(folder).display(),
+            free / 1_000_000
+        );
+    }
+    Ok(())
+}
+
+fn unpack(package: &Path, tree: &Path) -> Result<()> {
+    let mut command = Command::new("dpkg-deb");
+    command.arg("--extract").arg(package).arg(tree);
+    tool::run(command, Duration::from_secs(300))
+        .with_context(|| format!("cannot unpack {}", package.display()))?;
+    Ok(fs::remove_file(package)?)
+}
+
+/// Tries the new tree's server and makes it the cache entry of its version, unless that is there and works.
+fn publish(shelf: &Shelf, staging: Staging, tree: &Path) -> Result<Binary> {
+    let program = find::program_in(tree).context("the packages hold no server program")?;
+    let relative = program.strip_prefix(tree)?.to_path_buf();
+    let target = shelf.entry(&Binary::inspect(&program, Origin::Cache)?.name());
+    let in_place = target.join(relative);
+    if let Ok(binary) = Binary::inspect(&in_place, Origin::Cache) {
+        return Ok(binary);
+    }
+    if target.exists() {
+        fs::remove_dir_all(&target)?;
+    }
+    staging.publish("tree", &target)?;
+    Binary::inspect(&in_place, Origin::Cache)
+}

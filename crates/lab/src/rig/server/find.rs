@@ -1,0 +1,176 @@
+//! Finds server binaries: the one named, those installed, those in the private cache.
+
+use std::convert::Infallible;
+use std::env;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::{Result, bail};
+
+use super::binary::{Binary, Flavour, Origin};
+use super::cache;
+
+/// What the programs are called; MySQL first, because a MariaDB installation often has both names.
+const PROGRAMS: [&str; 2] = ["mysqld", "mariadbd"];
+
+/// Where packages and makers' archives put servers besides `PATH` (Filesystem Hierarchy Standard 3.0, and the
+/// installation layouts in the manuals of MySQL and MariaDB).
+const USUAL_FOLDERS: [&str; 6] = [
+    "/usr/sbin",
+    "/usr/local/sbin",
+    "/usr/libexec",
+    "/usr/local/mysql/bin",
+    "/usr/local/mariadb/bin",
+    "/opt/mysql/bin",
+];
+
+/// Where a server lies within a folder that a user names.
+const WITHIN_FOLDER: [&str; 7] =
+    ["", "bin", "sbin", "libexec", "usr/sbin", "usr/bin", "usr/libexec"];
+
+/// Which server is asked for: nothing particular, one of a make, or the one at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Any, installed ones before fetched ones and MySQL before MariaDB.
+    Any,
+    /// One of that make: the words `mysql`, `percona` and `mariadb`.
+    Flavour(Flavour),
+    /// The program there, or the one in the folder there: any other text.
+    Path(PathBuf),
+}
+
+impl FromStr for Wanted {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Wanted, Infallible> {
+        let flavours = [Flavour::Mysql, Flavour::Percona, Flavour::Mariadb];
+        let flavour = flavours.into_iter().find(|flavour| flavour.word() == text);
+        Ok(match flavour {
+            Some(flavour) => Wanted::Flavour(flavour),
+            None if text.is_empty() => Wanted::Any,
+            None => Wanted::Path(PathBuf::from(text)),
+        })
+    }
+}
+
+/// A server program that was found, and either what it is or why it cannot be used.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// The program as found.
+    pub(crate) program: PathBuf,
+    /// Where it was found.
+    pub(crate) origin: Origin,
+    /// What it is, or why it cannot be used.
+    pub(crate) server: Result<Binary>,
+}
+
+/// The first usable server of those wanted, or none if one would have to be fetched.
+///
+/// # Errors
+/// A path was named and holds no usable server.
+pub(crate) fn find(wanted: &Wanted) -> Result<Option<Binary>> {
+    if let Wanted::Path(path) = wanted {
+        return Binary::inspect(&program_at(path)?, Origin::Explicit).map(Some);
+    }
+    let fits = |binary: &Binary| match wanted {
+        Wanted::Flavour(flavour) => binary.flavour == *flavour,
+        Wanted::Any | Wanted::Path(_) => true,
+    };
+    // A server of no use (too old, broken) is passed over: `list` tells why, and a fetched one can stand in.
+    Ok(list()?.into_iter().filter_map(|found| found.server.ok()).find(fits))
+}
+
+/// All server programs on this machine: installed ones, then those in the cache, newest first.
+///
+/// # Errors
+/// The environment names no folder for the cache.
+pub(crate) fn list() -> Result<Vec<Found>> {
+    let mut found: Vec<Found> = installed().into_iter().map(|p| inspect(p, Origin::Path)).collect();
+    let mut cached: Vec<Found> = cache::entries("servers")?
+        .iter()
+        .filter_map(|folder| program_in(folder))
+        .map(|program| inspect(program, Origin::Cache))
+        .collect();
+    let rank = |found: &Found| match &found.server {
+        Ok(binary) => (0, binary.flavour, std::cmp::Reverse(binary.version)),
+        Err(_) => (1, Flavour::Mariadb, std::cmp::Reverse((0, 0, 0))),
+    };
+    cached.sort_by_key(rank);
+    found.extend(cached);
+    Ok(found)
+}
+
+fn inspect(program: PathBuf, origin: Origin) -> Found {
+    Found { server: Binary::inspect(&program, origin), program, origin }
+}
+
+/// Server programs on `PATH` and in the usual folders, each once however many names it has.
+fn installed() -> Vec<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> =
+        env::split_paths(&path).chain(USUAL_FOLDERS.map(PathBuf::from)).collect();
+    let mut programs: Vec<PathBuf> = Vec::new();
+    for name in PROGRAMS {
+        for folder in folders.iter().filter(|folder| folder.is_absolute()) {
+            let Ok(program) = folder.join(name).canonicalize() else { continue };
+            if program.is_file() && !programs.contains(&program) {
+                programs.push(program);
+            }
+        }
+    }
+    programs
+}
+
+fn program_at(path: &Path) -> Result<PathBuf> {
+    if !path.exists() {
+        bail!(
+            "no server at {}; name a mysqld or mariadbd, or a folder that holds one",
+            path.display()
+        );
+    }
+    if !path.is_dir() {
+        return Ok(path.to_path_buf());
+    }
+    match program_in(path) {
+        Some(program) => Ok(program),
+        None => bail!("no mysqld or mariadbd in {}; name the program itself", path.display()),
+    }
+}
+
+pub(super) fn program_in(folder: &Path) -> Option<PathBuf> {
+    WITHIN_FOLDER
+        .iter()
+        .flat_map(|part| PROGRAMS.map(|name| folder.join(part).join(name)))
+        .find(|program| program.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_name_makes_and_anything_else_is_a_path() {
+        let parse = |text: &str| text.parse::<Wanted>().unwrap();
+        assert_eq!(parse("mariadb"), Wanted::Flavour(Flavour::Mariadb));
+        assert_eq!(parse(""), Wanted::Any);
+        assert_eq!(parse("/opt/x"), Wanted::Path("/opt/x".into()));
+    }
+
+    #[test]
+    fn a_folder_is_searched_where_servers_lie() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("usr/sbin")).unwrap();
+        let error = program_at(folder.path()).unwrap_err().to_string();
+        assert!(error.starts_with("no mysqld or mariadbd in "), "{error}");
+        let program = folder.path().join("usr/sbin/mariadbd");
+        std::fs::write(&program, "").unwrap();
+        assert_eq!(program_at(folder.path()).unwrap(), program);
+        assert_eq!(program_at(&program).unwrap(), program);
+    }
+
+    #[test]
+    fn a_path_without_a_server_is_an_error_and_not_a_fallback() {
+        let wanted = Wanted::Path("/nonexistent/mysqld".into());
+        assert!(find(&wanted).unwrap_err().to_string().starts_with("no server at "));
+    }
+}

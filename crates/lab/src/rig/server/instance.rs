@@ -1,0 +1,300 @@
+//! A running server: started on a data folder, waited for, asked, stopped or killed.
+//!
+//! Promises: it listens on a Unix socket in a folder of mode 0700, on TCP only when asked, on loopback, with a
+//! password; it dies with us and with the value that stands for it; a start that fails says why in the server's
+//! own words; sockets and folders made here go with it, the log stays.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail};
+use assay_ports::child::{Child, describe, spawn};
+use mysql::prelude::Queryable;
+use mysql::{Conn, Opts, OptsBuilder};
+
+use super::binary::{Binary, Flavour, Origin, option};
+use super::places::{self, SocketPlace};
+use super::settings::{self, Settings};
+use super::{error_log, template};
+
+/// How often a starting server is tried: it has no way to tell us that works for every make and build, so its
+/// socket is knocked at, and a death is noticed at once in between.
+const KNOCK_EVERY: Duration = Duration::from_millis(20);
+
+/// Lines of the log that go into an error.
+const TAIL_LINES: usize = 12;
+
+/// How a server is started.
+#[derive(Debug, Clone)]
+pub(crate) struct Start {
+    /// An initialised data folder; see [`super::make_datadir`].
+    pub(crate) datadir: PathBuf,
+    /// Where socket, log and process number go: made with mode 0700, or there already and open to nobody else.
+    pub(crate) run_dir: PathBuf,
+    /// Server variables.
+    pub(crate) settings: Settings,
+    /// Processors it may use; empty: all.
+    pub(crate) cpus: Vec<usize>,
+    /// A TCP port on loopback besides the socket.
+    pub(crate) port: Option<TcpPort>,
+    /// How long it may take to be ready, recovery included.
+    pub(crate) ready_within: Duration,
+}
+
+/// A TCP port on 127.0.0.1 with an account for it.
+#[derive(Debug, Clone)]
+pub(crate) struct TcpPort {
+    /// The port.
+    pub(crate) number: u16,
+    /// Password of the account [`TcpPort::USER`], which has all rights; nobody else can log in over TCP.
+    pub(crate) password: String,
+}
+
+impl TcpPort {
+    /// Name of the account that may log in over TCP.
+    pub(crate) const USER: &str = "assay";
+}
+
+impl Start {
+    /// On that data folder, with that run folder, all else at its default and five minutes to be ready.
+    pub(crate) fn new(datadir: &Path, run_dir: &Path) -> Start {
+        Start {
+            datadir: datadir.to_path_buf(),
+            run_dir: run_dir.to_path_buf(),
+            settings: Settings::new(),
+            cpus: Vec::new(),
+            port: None,
+            ready_within: Duration::from_secs(300),
+        }
+    }
+}
+
+/// A running server; dropping it kills it.
+#[derive(Debug)]
+pub(crate) struct Server {
+    child: Child,
+    socket: SocketPlace,
+    log: PathBuf,
+    log_start: u64,
+}
+
+/// Starts a server and waits until it answers.
+///
+/// # Errors
+/// Socket, port or data folder in use; a setting refused, with the server's log line; a server that ended before
+/// it was ready or was not ready in time, with the last lines of its log.
+pub(crate) fn start(binary: &Binary, start: &Start) -> Result<Server> {
+    let settings = settings::checked(&start.settings)?;
+    places::make_private(&start.run_dir)?;
+    places::check_datadir(&start.datadir)?;
+    let socket = SocketPlace::choose(&start.run_dir)?;
+    if let Some(port) = &start.port {
+        port.check()?;
+    }
+    let log = start.run_dir.join("mysqld.log");
+    let log_file = File::options().create(true).append(true).open(&log);
+    let log_file = log_file.with_context(|| format!("cannot write {}", log.display()))?;
+    let log_start = log_file.metadata()?.len();
+    let mut command = command(binary, start, &socket, &log)?;
+    // What the server says before its log is open, its loader's complaints above all, belongs there too.
+    command.args(settings::arguments(&settings)).stdin(std::process::Stdio::null());
+    command.stdout(log_file.try_clone()?).stderr(log_file);
+    let child = spawn(command, &start.cpus).with_context(|| format!("cannot start {binary}"))?;
+    let mut server = Server { child, socket, log, log_start };
+    server.wait_until_ready(binary, &settings, start.ready_within)?;
+    if let Some(port) = &start.port {
+        server.open_to(port)?;
+    }
+    Ok(server)
+}
+
+fn command(binary: &Binary, start: &Start, socket: &SocketPlace, log: &Path) -> Result<Command> {
+    let temporary = start.datadir.join(places::TEMPORARY);
+    fs::create_dir_all(&temporary)
+        .with_context(|| format!("cannot create {}", temporary.display()))?;
+    let mut command = binary.command();
+    command.args(template::user_argument()).args([
+        option("datadir", &start.datadir),
+        option("tmpdir", &temporary),
+        option("socket", socket.path()),
+        option("pid-file", &start.run_dir.join("mysqld.pid")),
+        option("log-error", log),
+        option("secure-file-priv", &start.run_dir),
+    ]);
+    match &start.port {
+        Some(port) => {
+            command.args(["--bind-address=127.0.0.1", "--skip-name-resolve"]);
+            command.arg(format!("--port={}", port.number));
+        }
+        None => {
+            command.arg("--skip-networking");
+        }
+    }
+    command.arg(match binary.flavour {
+        // The X protocol would open a second socket and a port of its own.
+        Flavour::Mysql | Flavour::Percona => "--loose-mysqlx=OFF".into(),
+        // MariaDB takes every folder for a database.
+        Flavour::Mariadb => format!("--ignore-db-dirs={}", places::TEMPORARY),
+    });
+    Ok(command)
+}
+
+impl TcpPort {
+    pub(super) fn check(&self) -> Result<()> {
+        if self.password.is_empty() {
+            bail!("TCP port {} needs a password; give one", self.number);
+        }
+        let free = std::net::TcpListener::bind(("127.0.0.1", self.number));
+        let number = self.number;
+        free.map(drop).with_context(|| format!("TCP port {number} cannot be used; name another"))
+    }
+}
+
+impl Server {
+    fn wait_until_ready(
+        &mut self,
+        binary: &Binary,
+        settings: &Settings,
+        within: Duration,
+    ) -> Result<()> {
+        let deadline = Instant::now() + within;
+        loop {
+            if let Some(status) = self.child.wait(KNOCK_EVERY)? {
+                return Err(self.explain_death(binary, settings, status));
+            }
+            match self.knock() {
+                Ok(()) => return Ok(()),
+                Err(mysql::Error::MySqlError(refusal)) => bail!(
+                    "{binary} does not let root in over its socket ({refusal}); use a data folder made by assay"
+                ),
+                Err(_) if Instant::now() < deadline => {}
+                Err(error) => bail!(
+                    "{binary} was not ready after {} s ({error}); its log ends:{}",
+                    within.as_secs(),
+                    self.indented_tail()
+                ),
+            }
+        }
+    }
+
+    fn knock(&self) -> mysql::Result<()> {
+        let limit = Some(Duration::from_secs(5));
+        let opts = OptsBuilder::from_opts(self.opts()).read_timeout(limit).write_timeout(limit);
+        Conn::new(opts).map(drop)
+    }
+
+    fn explain_death(
+        &self,
+        binary: &Binary,
+        settings: &Settings,
+        status: ExitStatus,
+    ) -> anyhow::Error {
+        let log = error_log::read_from(&self.log, self.log_start);
+        if let Some(line) = error_log::refused_setting(&log, settings) {
+            return anyhow!("{binary} refused a setting: {line}");
+        }
+        let mut text = format!("{binary} ended at start with {}", describe(status));
+        if let Some(line) = error_log::first_error(&log) {
+            let _ = write!(text, ": {line}");
+        }
+        if binary.origin == Origin::Path && places::is_confined(&binary.program) {
+            text.push_str("; AppArmor confines this program to its usual folders, `assay server fetch` brings one that is free");
+        }
+        anyhow!("{text}; its log ends:{}", self.indented_tail())
+    }
+
+    fn indented_tail(&self) -> String {
+        self.log_tail(TAIL_LINES).iter().fold(String::new(), |text, line| text + "\n  " + line)
+    }
+
+    /// Makes the account that may come in over TCP.
+    fn open_to(&self, port: &TcpPort) -> Result<()> {
+        let mut conn = self.connect()?;
+        let quoted = format!("'{}'", port.password.replace('\\', "\\\\").replace('\'', "''"));
+        let account = format!("'{}'@'127.0.0.1'", TcpPort::USER);
+        for statement in [
+            "SET SESSION sql_log_bin = 0, SESSION sql_mode = ''".to_string(),
+            format!("CREATE USER IF NOT EXISTS {account}"),
+            format!("ALTER USER {account} IDENTIFIED BY {quoted}"),
+            format!("GRANT ALL PRIVILEGES ON *.* TO {account} WITH GRANT OPTION"),
+        ] {
+            conn.query_drop(statement).context("cannot make the account for the TCP port")?;
+        }
+        Ok(())
+    }
+
+    fn connect(&self) -> Result<Conn> {
+        Conn::new(self.opts()).context("cannot connect to the server's socket")
+    }
+
+    /// Its process number.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.pid()
+    }
+
+    /// Its Unix socket.
+    pub(crate) fn socket(&self) -> &Path {
+        self.socket.path()
+    }
+
+    /// Its error log.
+    pub(crate) fn log(&self) -> &Path {
+        &self.log
+    }
+
+    /// How to connect: `root` without a password over the socket.
+    pub(crate) fn opts(&self) -> Opts {
+        let builder = OptsBuilder::new().socket(self.socket.path().to_str()).user(Some("root"));
+        builder.into()
+    }
+
+    /// All global variables by name, as `SHOW GLOBAL VARIABLES` prints them.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub(crate) fn variables(&self) -> Result<Settings> {
+        let rows: Vec<(String, String)> =
+            self.connect()?.query("SHOW GLOBAL VARIABLES").context("cannot read the variables")?;
+        Ok(rows.into_iter().collect())
+    }
+
+    /// Settings that the server took with another value than was asked for, in its log's words.
+    pub(crate) fn adjusted_settings(&self) -> Vec<String> {
+        error_log::adjusted_settings(&error_log::read_from(&self.log, self.log_start))
+    }
+
+    /// The last lines of its log since this start.
+    pub(crate) fn log_tail(&self, lines: usize) -> Vec<String> {
+        error_log::tail(&error_log::read_from(&self.log, self.log_start), lines)
+    }
+
+    /// How it ended, with the last lines of its log; nothing while it runs. Never blocks.
+    ///
+    /// # Errors
+    /// What `waitpid` answered.
+    pub(crate) fn ended(&mut self) -> Result<Option<String>> {
+        let Some(status) = self.child.ended()? else { return Ok(None) };
+        Ok(Some(format!("{}; its log ends:{}", describe(status), self.indented_tail())))
+    }
+
+    /// Asks it to shut down, waits up to `grace`, then kills. A status that is no success is a server that did not
+    /// shut down cleanly.
+    ///
+    /// # Errors
+    /// What the system calls answered.
+    pub(crate) fn stop(mut self, grace: Duration) -> Result<ExitStatus> {
+        Ok(self.child.stop(grace)?)
+    }
+
+    /// Kills it with `SIGKILL`, as a crash would.
+    ///
+    /// # Errors
+    /// What the system calls answered.
+    pub(crate) fn kill(mut self) -> Result<()> {
+        self.child.kill()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,54 @@
+//! Database servers: found or brought, initialised, started, asked, stopped.
+//!
+//! The way of a server: `find` (an installed one) or `fetch` (a private one) gives a [`Binary`]; `template`
+//! initialises a data folder once per version and layout and clones it; `instance` runs the binary on a clone.
+//!
+//! Relies on `assay_ports::child` for processes that cannot outlive us, and on apt only for fetching.
+//! Promises: nothing outside the cache and the folders named by the caller changes; a server listens on a Unix
+//! socket in a folder of mode 0700, on TCP only when asked, on loopback, with a password; programs are started
+//! with argument lists.
+
+mod binary;
+mod cache;
+mod error_log;
+mod fetch;
+mod find;
+mod instance;
+mod memory;
+mod places;
+mod settings;
+mod template;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+mod tool;
+
+use anyhow::{Result, bail};
+
+pub(crate) use binary::{Binary, Flavour, Loader, Origin};
+pub(crate) use cache::root as cache_root;
+pub(crate) use fetch::fetch;
+pub(crate) use find::{Found, Wanted, find, list};
+pub(crate) use instance::{Server, Start, TcpPort, start};
+pub(crate) use memory::memory_needed_bytes;
+pub(crate) use settings::Settings;
+pub(crate) use template::make_datadir;
+
+/// The server that `wanted` asks for; when none is there and none was named by path, one is fetched into the cache.
+/// `progress` gets a plain line for each step that takes time.
+///
+/// # Errors
+/// A path that holds no usable server; nothing to fetch from; no network.
+pub(crate) fn find_or_fetch(wanted: &Wanted, progress: &dyn Fn(&str)) -> Result<Binary> {
+    if let Some(binary) = find(wanted)? {
+        return Ok(binary);
+    }
+    match wanted {
+        Wanted::Flavour(Flavour::Percona) => {
+            bail!("no Percona Server is installed here; install it, or name its program by path")
+        }
+        Wanted::Flavour(flavour) => fetch(*flavour, progress),
+        Wanted::Any | Wanted::Path(_) => fetch(Flavour::Mysql, progress),
+    }
+}

@@ -1,0 +1,164 @@
+//! The places of a running server: a folder of its own, a socket whose path is short enough, a data folder that
+//! nobody else uses.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use rustix::fs::{FlockOperation, fcntl_lock};
+use rustix::io::Errno;
+
+/// The folder for temporary files within a data folder: on the disk under test, and hidden, since servers take
+/// plain folders there for databases.
+pub(super) const TEMPORARY: &str = ".tmp";
+
+/// Longest path of a socket in bytes: `sun_path` has 108 with the final zero (`unix(7)`).
+const SOCKET_PATH_MAX: usize = 107;
+
+/// Makes `folder` with mode 0700, or checks that nobody else has access: whoever reaches the socket is root in
+/// the server.
+pub(super) fn make_private(folder: &Path) -> Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    builder.create(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let mode = fs::metadata(folder)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        let folder = folder.display();
+        bail!("others have access to the server's folder {folder}; `chmod 700 {folder}`");
+    }
+    Ok(())
+}
+
+/// Checks that `datadir` holds a server's files and that no server runs on them: a second one would wait for
+/// minutes for the lock before it gave up.
+pub(super) fn check_datadir(datadir: &Path) -> Result<()> {
+    let system = datadir.join("ibdata1");
+    let file = match File::options().read(true).write(true).open(&system) {
+        Ok(file) => file,
+        // `innodb_data_file_path` may name it otherwise.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && datadir.is_dir() => return Ok(()),
+        Err(error) => {
+            return Err(error)
+                .with_context(|| format!("cannot use the data folder {}", datadir.display()));
+        }
+    };
+    match fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::AGAIN | Errno::ACCESS) => {
+            bail!("a server is running on the data folder {}; stop it", datadir.display())
+        }
+        other => Ok(other?),
+    }
+}
+
+/// Whether AppArmor has a profile for the program (only root can tell).
+pub(super) fn is_confined(program: &Path) -> bool {
+    let profiles = fs::read_to_string("/sys/kernel/security/apparmor/profiles");
+    let name = format!("{} ", program.display());
+    profiles.is_ok_and(|profiles| profiles.lines().any(|line| line.starts_with(&name)))
+}
+
+/// Where a server's socket is; dropping it removes what was made for it.
+#[derive(Debug)]
+pub(super) struct SocketPlace {
+    path: PathBuf,
+    own_folder: Option<PathBuf>,
+}
+
+impl SocketPlace {
+    /// In `run_dir`, or where that is too long a path, in a short private folder under `/tmp`.
+    pub(super) fn choose(run_dir: &Path) -> Result<SocketPlace> {
+        let run_dir = std::path::absolute(run_dir)?;
+        let path = run_dir.join("mysqld.sock");
+        if path.as_os_str().len() > SOCKET_PATH_MAX || path.to_str().is_none() {
+            return SocketPlace::in_short_folder();
+        }
+        if UnixStream::connect(&path).is_ok() {
+            bail!("a server is listening on {}; stop it or use another folder", path.display());
+        }
+        let place = SocketPlace { path, own_folder: None };
+        place.remove_files();
+        Ok(place)
+    }
+
+    fn in_short_folder() -> Result<SocketPlace> {
+        for number in 0..u32::MAX {
+            let folder =
+                PathBuf::from(format!("/tmp/assay-socket-{}-{number}", std::process::id()));
+            match fs::DirBuilder::new().mode(0o700).create(&folder) {
+                Ok(()) => {
+                    return Ok(SocketPlace {
+                        path: folder.join("mysqld.sock"),
+                        own_folder: Some(folder),
+                    });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    return Err(error).context("cannot create a folder for the socket in /tmp");
+                }
+            }
+        }
+        bail!("no name is left for a folder for the socket in /tmp; run `assay clean`")
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Socket and lock file, as a killed server leaves them.
+    fn remove_files(&self) {
+        let mut lock = self.path.clone().into_os_string();
+        lock.push(".lock");
+        let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_file(lock);
+    }
+}
+
+impl Drop for SocketPlace {
+    fn drop(&mut self) {
+        self.remove_files();
+        if let Some(folder) = &self.own_folder {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_open_to_others_is_refused_and_a_new_one_is_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let new = folder.path().join("a/b");
+        make_private(&new).unwrap();
+        assert_eq!(fs::metadata(&new).unwrap().permissions().mode() & 0o777, 0o700);
+        fs::set_permissions(&new, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(make_private(&new).unwrap_err().to_string().starts_with("others have access"));
+    }
+
+    #[test]
+    fn a_long_path_moves_the_socket_to_a_short_private_folder() {
+        let long = PathBuf::from(format!("/tmp/{}", "x".repeat(100)));
+        let place = SocketPlace::choose(&long).unwrap();
+        let folder = place.path().parent().unwrap().to_path_buf();
+        assert!(place.path().as_os_str().len() <= SOCKET_PATH_MAX);
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+        drop(place);
+        assert!(!folder.exists());
+    }
+
+    #[test]
+    fn a_live_socket_is_respected_and_a_dead_one_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let listener =
+            std::os::unix::net::UnixListener::bind(folder.path().join("mysqld.sock")).unwrap();
+        let error = SocketPlace::choose(folder.path()).unwrap_err().to_string();
+        assert!(error.starts_with("a server is listening on "), "{error}");
+        drop(listener);
+        let place = SocketPlace::choose(folder.path()).unwrap();
+        assert!(!place.path().exists());
+    }
+}

@@ -1,0 +1,40 @@
+//! A real server for tests, or a word about why there is none.
+
+use std::path::Path;
+
+use super::{Binary, Flavour, Server, Settings, Start, Wanted, find_or_fetch, make_datadir, start};
+
+/// The server of that make, fetched if need be; without one the test `name` is skipped aloud, and fails where
+/// everything is required.
+pub(crate) fn binary(name: &str, flavour: Flavour) -> Option<Binary> {
+    match find_or_fetch(&Wanted::Flavour(flavour), &|line| eprintln!("{line}")) {
+        Ok(binary) => Some(binary),
+        Err(error) => {
+            skip(name, &format!("a {flavour} server ({error:#})"));
+            None
+        }
+    }
+}
+
+/// Says that the test `name` is skipped because it needs `what`.
+pub(crate) fn skip(name: &str, what: &str) {
+    let required = std::env::var("ASSAY_REQUIRE_ALL").is_ok_and(|value| value == "1");
+    assert!(!required, "{name} needs {what}");
+    eprintln!("SKIPPED: {name} needs {what}");
+}
+
+/// A start on a small fresh data folder within `folder`.
+pub(crate) fn prepared(binary: &Binary, folder: &Path, settings: &[(&str, &str)]) -> Start {
+    let mut start = Start::new(&folder.join("data"), &folder.join("run"));
+    start.settings = Settings::from([("innodb_buffer_pool_size".into(), "32M".into())]);
+    start
+        .settings
+        .extend(settings.iter().map(|(name, value)| (name.to_string(), value.to_string())));
+    make_datadir(binary, &start.settings, &start.datadir, &|line| eprintln!("{line}")).unwrap();
+    start
+}
+
+/// A running server on a small fresh data folder within `folder`.
+pub(crate) fn running(binary: &Binary, folder: &Path) -> Server {
+    start(binary, &prepared(binary, folder, &[])).unwrap()
+}

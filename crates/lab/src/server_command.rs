@@ -1,0 +1,137 @@
+//! `assay server list|fetch`: what server programs there are, and bringing one.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+
+use crate::rig::server::{self, Binary, Flavour, Found, Origin};
+
+const LIST_EXAMPLES: &str = "Examples:
+  assay server list
+  assay server list --json";
+
+const FETCH_EXAMPLES: &str = "Examples:
+  assay server fetch              the newest packaged MySQL
+  assay server fetch mariadb      the newest packaged MariaDB
+
+The packages come from the sources that apt is configured for, or, where these have no MySQL (Debian), from the
+suite sid of the same mirror. They are unpacked into the cache ($ASSAY_CACHE, else ~/.cache/assay), not installed.";
+
+/// Server programs: MySQL and Percona Server 8.0 to 9.x, MariaDB 10.6 to 11.x.
+#[derive(Debug, Args)]
+pub(crate) struct ServerArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the server programs on this machine: installed ones and fetched ones.
+    #[command(after_help = LIST_EXAMPLES)]
+    List {
+        /// Print a JSON array instead.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Bring a server into the private cache, touching nothing else on the machine.
+    #[command(after_help = FETCH_EXAMPLES)]
+    Fetch {
+        /// Which server.
+        #[arg(value_enum, default_value_t = Make::Mysql)]
+        make: Make,
+    },
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Make {
+    Mysql,
+    Mariadb,
+}
+
+/// Does what was asked for; exit code 0 done, 1 when `list` finds no usable server.
+///
+/// # Errors
+/// No folder for the cache; nothing to fetch from.
+pub(crate) fn run(args: &ServerArgs) -> Result<ExitCode> {
+    match args.action {
+        Action::List { json } => list(json),
+        Action::Fetch { make } => fetch(make),
+    }
+}
+
+fn fetch(make: Make) -> Result<ExitCode> {
+    let flavour = match make {
+        Make::Mysql => Flavour::Mysql,
+        Make::Mariadb => Flavour::Mariadb,
+    };
+    let binary = server::fetch(flavour, &|line| eprintln!("{line}"))?;
+    writeln!(io::stdout(), "{binary} is ready at {}", binary.program.display())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(as_json: bool) -> Result<ExitCode> {
+    let found = server::list()?;
+    let usable = found.iter().any(|found| found.server.is_ok());
+    let text = match as_json {
+        true => {
+            serde_json::to_string_pretty(&found.iter().map(json_of).collect::<Vec<_>>())? + "\n"
+        }
+        false => table(&found),
+    };
+    io::stdout().write_all(text.as_bytes())?;
+    Ok(if usable { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn table(found: &[Found]) -> String {
+    if found.is_empty() {
+        return "no server on this machine; `assay server fetch` brings one\n".into();
+    }
+    found.iter().map(line_of).collect()
+}
+
+fn line_of(found: &Found) -> String {
+    let origin = word(found.origin);
+    match &found.server {
+        Ok(binary) => {
+            format!("{:<24} {origin:<9} {}\n", binary.to_string(), binary.program.display())
+        }
+        Err(reason) => format!("{:<24} {origin:<9} {reason:#}\n", "(not usable)"),
+    }
+}
+
+fn word(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Explicit => "named",
+        Origin::Path => "installed",
+        Origin::Cache => "fetched",
+    }
+}
+
+fn json_of(found: &Found) -> Value {
+    match &found.server {
+        Ok(binary) => usable_json(binary),
+        Err(reason) => json!({
+            "usable": false,
+            "origin": found.origin,
+            "program": found.program.to_string_lossy(),
+            "reason": format!("{reason:#}"),
+        }),
+    }
+}
+
+fn usable_json(binary: &Binary) -> Value {
+    let (major, minor, patch) = binary.version;
+    json!({
+        "usable": true,
+        "origin": binary.origin,
+        "program": binary.program.to_string_lossy(),
+        "loader": binary.loader.as_ref().map(|loader| loader.program.to_string_lossy()),
+        "basedir": binary.basedir.to_string_lossy(),
+        "flavour": binary.flavour,
+        "version": format!("{major}.{minor}.{patch}"),
+        "version_text": binary.version_text,
+    })
+}
