@@ -13,6 +13,7 @@ mod report_command;
 mod rig;
 mod run;
 mod server_command;
+mod server_run;
 mod store;
 mod watch;
 

@@ -1,4 +1,4 @@
-//! `assay server list|fetch`: what server programs there are, and bringing one.
+//! `assay server list|fetch|run`: what server programs there are, bringing one, and running one for a while.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -7,6 +7,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
+use crate::server_run::{self, RunArgs};
 use crate::rig::server::{self, Binary, Flavour, Found, Origin};
 
 const LIST_EXAMPLES: &str = "Examples:
@@ -43,6 +44,9 @@ enum Action {
         #[arg(value_enum, default_value_t = Make::Mysql)]
         make: Make,
     },
+    /// Run a command beside a private server that ends with it.
+    #[command(after_help = server_run::EXAMPLES)]
+    Run(RunArgs),
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -56,9 +60,10 @@ enum Make {
 /// # Errors
 /// No folder for the cache; nothing to fetch from.
 pub(crate) fn run(args: &ServerArgs) -> Result<ExitCode> {
-    match args.action {
-        Action::List { json } => list(json),
-        Action::Fetch { make } => fetch(make),
+    match &args.action {
+        Action::List { json } => list(*json),
+        Action::Fetch { make } => fetch(*make),
+        Action::Run(args) => server_run::run(args),
     }
 }
 

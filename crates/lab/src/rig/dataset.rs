@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use assay_load::{Endpoint, PrepareOptions, Schema};
+use assay_ports::child::describe;
 use assay_ports::program;
 use serde_json::json;
 
@@ -18,7 +19,11 @@ use super::ledger::{Ledger, Made};
 use super::server::{self, Binary, Start};
 use super::thing::Thing;
 use crate::interrupt::Interrupt;
+use crate::run::Progress;
 use crate::store::fingerprint;
+
+/// A slow shutdown writes every dirty page and purges all history; on a slow disk that is minutes, not more.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(1800);
 
 /// Database that holds the tables.
 pub const DATABASE: &str = "sbtest";
@@ -73,7 +78,7 @@ impl Datasets {
         &mut self,
         request: &Request<'_>,
         interrupt: &Interrupt,
-        progress: &dyn Fn(&assay_load::PrepareProgress),
+        progress: &Progress,
     ) -> Result<&Dataset> {
         let name = request.name();
         if !self.made.contains_key(&name) {
@@ -139,33 +144,36 @@ fn load(
     request: &Request<'_>,
     folder: &Path,
     interrupt: &Interrupt,
-    progress: &dyn Fn(&assay_load::PrepareProgress),
+    progress: &Progress,
 ) -> Result<()> {
     std::fs::create_dir(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let data_dir = folder.join("data");
     let settings = request.loading_settings();
-    server::make_datadir(request.binary, &settings, &data_dir)?;
-    let mut server = server::start(
-        request.binary,
-        &Start {
-            datadir: &data_dir,
-            run_dir: folder,
-            settings: &settings,
-            cpus: request.server_cpus,
-            port: None,
-        },
-    )?;
+    server::make_datadir(request.binary, &settings, &data_dir, &|text| progress.say(text))?;
+    let mut start = Start::new(&data_dir, &folder.join("run"));
+    start.settings = settings;
+    start.cpus = request.server_cpus.to_vec();
+    let mut server = server::start(request.binary, &start)?;
     let endpoint = endpoint(server.socket());
     let options = PrepareOptions {
         threads: request.threads,
         seed: request.seed,
         cpus: request.load_cpus.to_vec(),
+        ..PrepareOptions::default()
     };
-    assay_load::prepare(&endpoint, request.schema, &options, interrupt.flag(), progress)
-        .with_context(|| server.ended().unwrap_or_else(|| "loading the tables failed".into()))?;
+    let loading = |state: &assay_load::PrepareProgress| progress.loading(state);
+    if let Err(error) = assay_load::prepare(&endpoint, request.schema, &options, interrupt.flag(), &loading) {
+        let error = anyhow::Error::from(error).context("loading the tables failed");
+        return Err(match server.ended()? {
+            Some(how) => error.context(format!("the server ended with {how}")),
+            None => error,
+        });
+    }
     interrupt.check()?;
     server.execute("SET GLOBAL innodb_fast_shutdown = 0")?;
-    server.stop(Duration::from_secs(600))
+    let status = server.stop(SHUTDOWN_LIMIT)?;
+    ensure!(status.success(), "the server did not shut down cleanly after loading: {}", describe(status));
+    Ok(())
 }
 
 /// Root over the private socket, in the database of the tables.

@@ -84,7 +84,7 @@ fn ensure_fits(arm: &str, disk: Size, data_bytes: u64) -> Result<()> {
 
 fn check_memory(plan: &Plan, name: &str, arm: &Arm) -> Result<()> {
     let threads = plan.threads.iter().copied().max().unwrap_or(1);
-    let needed = server::memory_needed_bytes(&plan.settings_of(arm), threads);
+    let needed = server::memory_needed_bytes(&plan.settings_of(arm), u64::from(threads));
     let there = available_memory_bytes()?;
     ensure!(
         needed <= there,

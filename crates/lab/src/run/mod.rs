@@ -23,7 +23,7 @@ use crate::plan::{Plan, cells};
 use crate::print;
 use crate::report;
 use crate::store::{State, Store};
-use progress::Progress;
+pub use progress::Progress;
 use setup::Setup;
 
 /// The plan of `assay demo`, so that the program alone can run it.

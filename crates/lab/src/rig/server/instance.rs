@@ -261,6 +261,15 @@ impl Server {
         Ok(rows.into_iter().collect())
     }
 
+    /// Carries out one statement as `root`.
+    ///
+    /// # Errors
+    /// What the server answered.
+    pub(crate) fn execute(&self, statement: &str) -> Result<()> {
+        let done = self.connect()?.query_drop(statement);
+        done.with_context(|| format!("the server refused `{statement}`"))
+    }
+
     /// Settings that the server took with another value than was asked for, in its log's words.
     pub(crate) fn adjusted_settings(&self) -> Vec<String> {
         error_log::adjusted_settings(&error_log::read_from(&self.log, self.log_start))

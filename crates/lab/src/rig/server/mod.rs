@@ -33,7 +33,7 @@ pub(crate) use find::{Found, Wanted, find, list};
 pub(crate) use instance::{Server, Start, TcpPort, start};
 pub(crate) use memory::memory_needed_bytes;
 pub(crate) use settings::Settings;
-pub(crate) use template::make_datadir;
+pub(crate) use template::{layout_settings, make_datadir};
 
 /// The server that `wanted` asks for; when none is there and none was named by path, one is fetched into the cache.
 /// `progress` gets a plain line for each step that takes time.

@@ -49,12 +49,14 @@ pub(crate) fn make_datadir(
     datadir: &Path,
     progress: &dyn Fn(&str),
 ) -> Result<()> {
-    let layout = layout_of(&settings::checked(settings)?);
+    let layout = layout_settings(&settings::checked(settings)?);
     let template = ensure(binary, &layout, progress)?;
     clone(&template, datadir)
 }
 
-fn layout_of(settings: &Settings) -> Settings {
+/// Of `settings`, those that shape files when a data folder is made: servers that differ in no other can take turns
+/// on one.
+pub(crate) fn layout_settings(settings: &Settings) -> Settings {
     let decides = |name: &str| LAYOUT.iter().any(|(layout, _)| *layout == name);
     settings.iter().filter(|(n, _)| decides(n)).map(|(n, v)| (n.clone(), v.clone())).collect()
 }

@@ -1,0 +1,98 @@
+//! `assay server run`: a private server for as long as a command takes.
+//!
+//! For comparing tools on one server, for trying a setting, for benches: the command finds the server's socket in
+//! `ASSAY_SOCKET`, user `root` without a password, and an empty database `test`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use assay_ports::cpu;
+use clap::Args;
+
+use crate::rig::ledger::{Ledger, Made};
+use crate::rig::server::{self, Server, Settings, Start, Wanted};
+use crate::rig::thing::Thing;
+
+/// Shown with the help.
+pub const EXAMPLES: &str = "Examples:
+  assay server run -- sh -c 'sysbench oltp_read_write --mysql-socket=$ASSAY_SOCKET …'
+  assay server run --set innodb_buffer_pool_size=2G --location /mnt/disk -- ./my-bench
+
+The command finds the socket in ASSAY_SOCKET; user root, no password, database test.";
+
+/// What was typed.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Server variable, e.g. innodb_doublewrite=OFF (can be given several times)
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    settings: Vec<String>,
+    /// Processors of the server, e.g. 0-3
+    #[arg(long, default_value = "")]
+    cpus: String,
+    /// Folder in which the data folder is made and removed
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    location: PathBuf,
+    /// Server program, or a folder that holds one [default: the one found or brought]
+    #[arg(long, value_name = "PATH")]
+    server: Option<PathBuf>,
+    /// The command and its words
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+/// Runs the command beside the server. The exit code is the command's.
+///
+/// # Errors
+/// A server that does not start, a command that does not.
+pub fn run(args: &RunArgs) -> Result<ExitCode> {
+    let (program, words) = args.command.split_first().context("no command was given")?;
+    let interrupt = crate::interrupt::Interrupt::listen()?;
+    let ledger = Ledger::open()?;
+    let (_folder, server) = bring_up(args, &ledger)?;
+    server.execute("CREATE DATABASE test")?;
+    interrupt.check()?;
+    let mut command = Command::new(program);
+    command.args(words).env("ASSAY_SOCKET", server.socket());
+    let status = command
+        .status()
+        .with_context(|| format!("cannot run {}", program.to_string_lossy()))?;
+    server.kill()?;
+    match status.code().map(u8::try_from) {
+        Some(Ok(code)) => Ok(ExitCode::from(code)),
+        _ => bail!("the command ended with {}", assay_ports::child::describe(status)),
+    }
+}
+
+fn bring_up(args: &RunArgs, ledger: &Arc<Ledger>) -> Result<(Made, Server)> {
+    let wanted = args.server.as_ref().map_or(Wanted::Any, |path| Wanted::Path(path.clone()));
+    let say = |text: &str| eprintln!("{text}");
+    let binary = server::find_or_fetch(&wanted, &say)?;
+    let location = args.location.canonicalize().with_context(|| {
+        format!("the location {} is not a folder; make it or name another", args.location.display())
+    })?;
+    let folder = location.join(format!("assay-server-{}", std::process::id()));
+    let thing = Thing::Folder { path: folder.clone() };
+    let (made, data_dir) = ledger.make(thing, || {
+        std::fs::create_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        Ok(folder.join("data"))
+    })?;
+    let mut start = Start::new(&data_dir, &folder.join("run"));
+    start.settings = settings(&args.settings)?;
+    start.cpus = cpu::parse_list(&args.cpus)?;
+    server::make_datadir(&binary, &start.settings, &data_dir, &say)?;
+    let server = server::start(&binary, &start)?;
+    Ok((made, server))
+}
+
+fn settings(given: &[String]) -> Result<Settings> {
+    let pairs = given.iter().map(|setting| {
+        let (name, value) = setting
+            .split_once('=')
+            .with_context(|| format!("`{setting}` is not a setting; write NAME=VALUE"))?;
+        Ok((name.to_owned(), value.to_owned()))
+    });
+    pairs.collect()
+}
