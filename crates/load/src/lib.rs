@@ -1,4 +1,46 @@
 //! MySQL sessions, sysbench workloads, pacing and histograms; knows nothing of drives.
+//!
+//! [`prepare`] fills tables, [`run`] loads them and says what it found, [`preflight`] says beforehand what would stop
+//! it, [`cleanup`] drops the tables. [`sysbench`] reads that tool's command line and prints as it does.
+//!
+//! Promises: no event starts outside the schedule; each time is noted once, where it belongs; equal seeds draw equal
+//! keys; nothing is printed and no signal is handled here.
 
+pub mod endpoint;
+pub mod error;
+pub mod keys;
+pub mod oltp;
+pub mod outcome;
+pub mod preflight;
+pub mod prepare;
 pub mod random;
+pub mod schedule;
+pub mod schema;
+pub mod suggest;
+pub mod sysbench;
 pub mod text;
+pub mod workload;
+
+mod pace;
+mod program;
+mod record;
+mod rows;
+mod run;
+mod session;
+mod sync;
+mod worker;
+
+pub use endpoint::{Address, Endpoint, Tls};
+pub use error::{Error, Result};
+pub use oltp::Recipe;
+pub use outcome::{KindLatency, Observer, Outcome, Second, SecondPhase, ThreadOutcome};
+pub use preflight::preflight;
+pub use prepare::{
+    PrepareOptions, PrepareProgress, PrepareReport, PrepareStage, cleanup, prepare, prewarm,
+};
+pub use program::queries_per_event;
+pub use record::{Latency, Queries};
+pub use run::run;
+pub use schedule::{Arrivals, Pace, Schedule, Warmup};
+pub use schema::{Schema, SchemaKind};
+pub use workload::{Mode, Workload};

@@ -1,0 +1,64 @@
+//! What can go wrong, one variant for each thing a caller would do differently.
+
+use std::io;
+
+use crate::preflight::Problem;
+
+/// Why loading or running failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No connection at all: nobody listens, or the network says no.
+    #[error("cannot connect to {address}: {reason}; check that the server runs and listens there")]
+    Connect {
+        /// Where.
+        address: String,
+        /// What the system or the server said.
+        reason: String,
+    },
+    /// The server turned the user away (errors 1044, 1045, 1698 and the like).
+    #[error("{user} may not log in: {message}; check user, password and grants")]
+    Denied {
+        /// User and address.
+        user: String,
+        /// The server's words.
+        message: String,
+    },
+    /// The server went away in mid-run (client errors 2006 and 2013, or the server said it shuts down).
+    #[error("lost the server: {0}; see the server's own log for the reason")]
+    Lost(String),
+    /// The server refused a statement with an error that is not on the list of those to ignore.
+    #[error("server error {code} ({state}): {message}; it came from `{statement}`")]
+    Server {
+        /// The server's error number.
+        code: u16,
+        /// The SQL state.
+        state: String,
+        /// The server's message.
+        message: String,
+        /// The statement, shortened.
+        statement: String,
+    },
+    /// A setting makes no sense; nothing was done.
+    #[error("{0}")]
+    Config(String),
+    /// A limit would be hit; nothing was done.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Preflight(Vec<Problem>),
+    /// The operating system refused something, such as a thread or a file.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// What it answered.
+        source: io::Error,
+    },
+}
+
+/// The result of what this crate does.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    pub(crate) fn system(what: impl Into<String>, source: io::Error) -> Error {
+        Error::System { what: what.into(), source }
+    }
+}

@@ -1,0 +1,137 @@
+//! What a run found: second by second while it lasts, and as a whole.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Latency, Queries};
+use crate::schedule::Schedule;
+use crate::schema::Schema;
+use crate::workload::Workload;
+
+/// Whether a second counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SecondPhase {
+    /// Before the measuring window.
+    Warmup,
+    /// Inside it.
+    Measure,
+}
+
+/// One second of load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Second {
+    /// When it ended, in seconds of the run's clock; whole but for the last one of a run.
+    pub end_s: f64,
+    /// How long it was, in seconds: 1 but for the first and the last of a run.
+    pub length_s: f64,
+    /// Whether it counts.
+    pub phase: SecondPhase,
+    /// Connections.
+    pub threads: u32,
+    /// Events that ended in it.
+    pub events: u64,
+    /// Events per second.
+    pub tps: f64,
+    /// Statements per second.
+    pub qps: f64,
+    /// Statements that ended in it.
+    pub queries: Queries,
+    /// Response times of the events that ended in it.
+    pub latency: Latency,
+    /// Errors ignored in it.
+    pub errors: u64,
+    /// Connections made anew in it.
+    pub reconnects: u64,
+    /// At its end, events that were due and not begun. Zero in closed loop.
+    pub queue_length: u64,
+    /// At its end, events in flight.
+    pub concurrency: u32,
+}
+
+/// Takes every second as it ends.
+pub trait Observer: Sync {
+    /// Called once a second, at `origin + n` seconds, from a thread of the load: be brief.
+    fn second(&self, second: &Second);
+}
+
+/// An observer that looks away.
+impl Observer for () {
+    fn second(&self, _: &Second) {}
+}
+
+/// Times of one kind of statement, or of whole events.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KindLatency {
+    /// `transaction` (a whole event), a kind of statement, or `failed` (statements answered with an error).
+    pub kind: String,
+    /// From sending to the end of the answer; of a transaction, of the attempt that succeeded.
+    pub service: Latency,
+    /// From the planned start; of a transaction, with all its attempts and waits between them.
+    pub response: Latency,
+}
+
+/// What one thread did in the window.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ThreadOutcome {
+    /// Events that ended.
+    pub events: u64,
+    /// The sum of their response times, in seconds.
+    pub busy_s: f64,
+}
+
+/// What a run found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Start of the measuring window, in seconds of the run's clock.
+    pub measure_start_s: f64,
+    /// Its end. In mode `compat` this is when the last event had ended, as in sysbench.
+    pub measure_end_s: f64,
+    /// End less start.
+    pub elapsed_s: f64,
+    /// Events that ended in the window.
+    pub events: u64,
+    /// Events per second.
+    pub tps: f64,
+    /// Statements that ended in the window.
+    pub queries: Queries,
+    /// Statements per second.
+    pub qps: f64,
+    /// Events that ended before the window.
+    pub events_warmup: u64,
+    /// Events that began in the window and ended after it.
+    pub events_late: u64,
+    /// Ignored errors by number.
+    pub errors: BTreeMap<u16, u64>,
+    /// Connections made anew.
+    pub reconnects: u64,
+    /// Times by kind, `transaction` first.
+    pub latency: Vec<KindLatency>,
+    /// The sum of all response times of events, in ms, exact.
+    pub latency_ms_sum: f64,
+    /// What each thread did.
+    pub threads: Vec<ThreadOutcome>,
+    /// Events per second asked for; absent in closed loop.
+    pub rate_target: Option<f64>,
+    /// Processor time of the load's own threads over the window, in seconds; absent where the kernel does not tell.
+    pub client_cpu_s: Option<f64>,
+    /// Whether throughput held still before its cap; absent for a warm-up of fixed length.
+    pub steady: Option<bool>,
+    /// Whether `stop` ended the run before its time.
+    pub interrupted: bool,
+    /// What was run.
+    pub workload: Workload,
+    /// On which tables.
+    pub schema: Schema,
+    /// How.
+    pub schedule: Schedule,
+}
+
+impl Outcome {
+    /// Times of one kind, if it occurred.
+    #[must_use]
+    pub fn latency_of(&self, kind: &str) -> Option<&KindLatency> {
+        self.latency.iter().find(|latency| latency.kind == kind)
+    }
+}

@@ -1,0 +1,157 @@
+//! What would stop a run, found before it starts, each with the setting to change.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::endpoint::{Address, Endpoint};
+use crate::error::{Error, Result};
+use crate::program::Program;
+use crate::schedule::Schedule;
+use crate::schema::Schema;
+use crate::session::{Session, open};
+use crate::workload::Workload;
+
+/// A limit that a run would hit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// What is short: the server variable or the resource.
+    pub what: String,
+    /// How much the run needs.
+    pub needed: u64,
+    /// How much there is.
+    pub available: u64,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} is short: {} needed, {} there; {}",
+            self.what, self.needed, self.available, self.remedy
+        )
+    }
+}
+
+/// Descriptors this process uses besides its connections.
+const FILES_BESIDES: u64 = 64;
+/// Share of the tables' size that loading takes beside them: redo, undo, the sort of the index.
+const SPACE_MARGIN: f64 = 1.2;
+
+/// Checks that `schedule` fits the server's limits and our own: prepared statements, connections, open files, and
+/// space if the tables are still to be made and the server's files are on this machine.
+///
+/// Raises this process's soft limit of open files if that is all it takes.
+///
+/// # Errors
+/// [`Error::Preflight`] with all that is short; other errors if the server cannot be asked.
+pub fn preflight(
+    endpoint: &Endpoint,
+    schema: &Schema,
+    workload: &Workload,
+    schedule: &Schedule,
+) -> Result<()> {
+    schedule.check()?;
+    let program = Program::new(schema, workload, schedule.threads, schedule.seed)?;
+    let mut server = Server { session: open(endpoint)?, endpoint };
+    let threads = u64::from(schedule.threads);
+    let mut problems = Vec::new();
+    problems.extend(statements(&mut server, program.prepared_per_connection() * threads)?);
+    problems.extend(connections(&mut server, threads)?);
+    problems.extend(open_files(threads + FILES_BESIDES));
+    problems.extend(space(&mut server, schema)?);
+    if problems.is_empty() { Ok(()) } else { Err(Error::Preflight(problems)) }
+}
+
+/// A server that is asked for single numbers.
+struct Server<'a> {
+    session: crate::session::mysql::MysqlSession,
+    endpoint: &'a Endpoint,
+}
+
+impl Server<'_> {
+    /// The last column of the first row, if there is a row.
+    fn text(&mut self, sql: &str) -> Result<Option<String>> {
+        let rows = self.session.rows(sql).map_err(|e| e.at(&self.endpoint.to_string(), sql))?;
+        Ok(rows.into_iter().next().and_then(|mut row| row.pop().flatten()))
+    }
+
+    fn number(&mut self, sql: &str) -> Result<u64> {
+        Ok(self.text(sql)?.and_then(|text| text.parse().ok()).unwrap_or(0))
+    }
+}
+
+fn statements(server: &mut Server<'_>, wanted: u64) -> Result<Option<Problem>> {
+    let limit = server.number("SELECT @@GLOBAL.max_prepared_stmt_count")?;
+    let used = server.number("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'")?;
+    let needed = wanted + used;
+    Ok((needed > limit).then(|| Problem {
+        what: "max_prepared_stmt_count".into(),
+        needed,
+        available: limit,
+        remedy: format!("SET GLOBAL max_prepared_stmt_count={needed}, or fewer threads or tables"),
+    }))
+}
+
+fn connections(server: &mut Server<'_>, wanted: u64) -> Result<Option<Problem>> {
+    let limit = server.number("SELECT @@GLOBAL.max_connections")?;
+    // This connection is among those that are there, and ends before the load begins.
+    let used = server.number("SHOW GLOBAL STATUS LIKE 'Threads_connected'")?.saturating_sub(1);
+    let needed = wanted + used;
+    Ok((needed > limit).then(|| Problem {
+        what: "max_connections".into(),
+        needed,
+        available: limit,
+        remedy: format!("SET GLOBAL max_connections={needed}, or fewer threads"),
+    }))
+}
+
+fn open_files(needed: u64) -> Option<Problem> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current.is_none_or(|current| current >= needed) {
+        return None;
+    }
+    if maximum.is_none_or(|maximum| maximum >= needed)
+        && setrlimit(Resource::Nofile, Rlimit { current: Some(needed), maximum }).is_ok()
+    {
+        return None;
+    }
+    Some(Problem {
+        what: "this process's limit of open files".into(),
+        needed,
+        available: maximum.unwrap_or(needed),
+        remedy: format!("run `ulimit -n {needed}` first, or fewer threads"),
+    })
+}
+
+fn space(server: &mut Server<'_>, schema: &Schema) -> Result<Option<Problem>> {
+    if !is_local(&server.endpoint.address) {
+        return Ok(None);
+    }
+    let tables = "SELECT COUNT(*) FROM information_schema.tables \
+                  WHERE table_schema = DATABASE() AND table_name = 'sbtest1'";
+    let Some(datadir) = server.text("SELECT @@GLOBAL.datadir")? else { return Ok(None) };
+    if server.number(tables)? > 0 {
+        return Ok(None);
+    }
+    let Ok(file_system) = rustix::fs::statvfs(&datadir) else { return Ok(None) };
+    let available = file_system.f_bavail * file_system.f_frsize;
+    let rows = u64::from(schema.tables) * schema.table_size;
+    let needed = ((rows * schema.row_bytes()) as f64 * SPACE_MARGIN) as u64;
+    Ok((needed > available).then(|| Problem {
+        what: format!("space under {datadir} in bytes"),
+        needed,
+        available,
+        remedy: "make room, or lower tables or table_size".into(),
+    }))
+}
+
+fn is_local(address: &Address) -> bool {
+    match address {
+        Address::Socket(_) => true,
+        Address::Tcp { host, .. } => matches!(host.as_str(), "localhost" | "127.0.0.1" | "::1"),
+    }
+}

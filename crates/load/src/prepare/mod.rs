@@ -1,0 +1,338 @@
+//! Fills tables: in parallel inside each table, in primary-key order, with the secondary index built after.
+//!
+//! Every table is cut into as many pieces as keep all threads equally busy, each piece a run of consecutive ids that
+//! one thread inserts from low to high, so that threads append to different pages. The contents of a row depend on
+//! the seed, the table and the id alone, and not on the number of threads.
+
+mod insert;
+
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::endpoint::Endpoint;
+use crate::error::{Error, Result};
+use crate::keys::Keys;
+use crate::oltp::Recipe;
+use crate::program::{scatter_seed, text_source};
+use crate::schema::Schema;
+use crate::session::{Session, open};
+use crate::sync::lock;
+use crate::text::TextSource;
+use crate::workload::Workload;
+
+/// How to fill tables.
+#[derive(Debug, Clone, Default)]
+pub struct PrepareOptions {
+    /// Connections that insert at the same time; 0 counts as 1.
+    pub threads: u32,
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// The workload to come: column `k` is drawn from its distribution of keys, and `oltp_insert` without
+    /// auto-increment starts from empty tables.
+    pub workload: Workload,
+}
+
+/// What is being done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PrepareStage {
+    /// Rows are inserted.
+    Rows,
+    /// Secondary indexes are built.
+    Index,
+}
+
+/// How far loading has come; shown once a second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PrepareProgress {
+    /// What is being done.
+    pub stage: PrepareStage,
+    /// Rows inserted, or tables indexed.
+    pub done: u64,
+    /// Rows to insert, or tables to index.
+    pub total: u64,
+    /// Of these per second, since the stage began.
+    pub per_second: f64,
+    /// Seconds left at this speed; nothing before anything is done.
+    pub seconds_left: Option<f64>,
+}
+
+/// What loading did.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct PrepareReport {
+    /// Tables created.
+    pub tables: u32,
+    /// Rows inserted.
+    pub rows: u64,
+    /// Seconds it took to insert them.
+    pub rows_s: f64,
+    /// Seconds it took to build the indexes.
+    pub index_s: f64,
+}
+
+/// One thread's stretch of one table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Piece {
+    table: u32,
+    ids: Range<u64>,
+}
+
+/// What the threads that fill tables share.
+struct Filling<'a> {
+    endpoint: &'a Endpoint,
+    schema: &'a Schema,
+    keys: Keys,
+    text: Option<TextSource>,
+    seed: u64,
+    rows_done: AtomicU64,
+    stop: &'a AtomicBool,
+}
+
+/// Creates the tables of `schema` and fills them; creates the database if there is none. `stop` ends it early.
+///
+/// # Errors
+/// [`Error::Server`] with code 1050 if a table exists already, else whatever the first thread to fail met, or
+/// [`Error::Config`] if stopped.
+pub fn prepare(
+    endpoint: &Endpoint,
+    schema: &Schema,
+    options: &PrepareOptions,
+    progress: &dyn Fn(&PrepareProgress),
+    stop: &AtomicBool,
+) -> Result<PrepareReport> {
+    schema.check()?;
+    options.workload.check()?;
+    let distribution = options.workload.distribution();
+    let scatter = scatter_seed(&options.workload, options.seed);
+    let filling = Filling {
+        endpoint,
+        schema,
+        keys: Keys::new(&distribution, 1, schema.table_size, scatter),
+        text: text_source(schema)?,
+        seed: options.seed,
+        rows_done: AtomicU64::new(0),
+        stop,
+    };
+    create_tables(endpoint, schema)?;
+    let threads = options.threads.max(1);
+    let stays_empty = options.workload.recipe == Recipe::OltpInsert && !schema.auto_inc;
+    let rows = if stays_empty { 0 } else { u64::from(schema.tables) * schema.table_size };
+
+    let began = Instant::now();
+    let pieces = if stays_empty { Vec::new() } else { cut(schema, threads) };
+    let show = |started: Instant| {
+        progress(&state(
+            PrepareStage::Rows,
+            filling.rows_done.load(Ordering::Relaxed),
+            rows,
+            started,
+        ))
+    };
+    in_parallel(threads, pieces, |piece| insert::fill(&filling, &piece), show)?;
+    let rows_s = began.elapsed().as_secs_f64();
+
+    let began = Instant::now();
+    if schema.create_secondary {
+        let tables: Vec<u32> = (1..=schema.tables).collect();
+        let indexed = AtomicU64::new(0);
+        let builders = threads.min(schema.tables);
+        let build = |table| {
+            if stop.load(Ordering::Relaxed) {
+                return Err(stopped());
+            }
+            build_index(endpoint, table, threads.div_ceil(builders))?;
+            indexed.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        };
+        let total = u64::from(schema.tables);
+        let show = |started| {
+            progress(&state(PrepareStage::Index, indexed.load(Ordering::Relaxed), total, started))
+        };
+        in_parallel(builders, tables, build, show)?;
+    }
+    Ok(PrepareReport {
+        tables: schema.tables,
+        rows,
+        rows_s,
+        index_s: began.elapsed().as_secs_f64(),
+    })
+}
+
+/// Drops the tables of `schema`; those that are not there are no error.
+///
+/// # Errors
+/// What the server said.
+pub fn cleanup(endpoint: &Endpoint, schema: &Schema) -> Result<()> {
+    let mut session = open(endpoint)?;
+    for table in 1..=schema.tables {
+        run(&mut session, endpoint, &format!("DROP TABLE IF EXISTS sbtest{table}"))?;
+    }
+    Ok(())
+}
+
+/// Reads all tables and their indexes once, so that as much of them as fits lies in the buffer pool.
+///
+/// # Errors
+/// What the server said.
+pub fn prewarm(endpoint: &Endpoint, schema: &Schema) -> Result<()> {
+    let mut session = open(endpoint)?;
+    // Derived tables of the scans below are to stay in memory.
+    run(&mut session, endpoint, "SET tmp_table_size=2*1024*1024*1024")?;
+    run(&mut session, endpoint, "SET max_heap_table_size=2*1024*1024*1024")?;
+    for table in 1..=schema.tables {
+        let (t, rows) = (format!("sbtest{table}"), schema.table_size);
+        run(&mut session, endpoint, &format!("ANALYZE TABLE {t}"))?;
+        let key = if schema.secondary { "xid" } else { "PRIMARY" };
+        for scan in [
+            format!("SELECT AVG(id) FROM (SELECT * FROM {t} FORCE KEY ({key}) LIMIT {rows}) t"),
+            format!("SELECT COUNT(*) FROM (SELECT * FROM {t} WHERE k LIKE '%0%' LIMIT {rows}) t"),
+        ] {
+            run(&mut session, endpoint, &scan)?;
+        }
+    }
+    Ok(())
+}
+
+fn run(session: &mut impl Session, endpoint: &Endpoint, sql: &str) -> Result<()> {
+    session.query(sql.as_bytes()).map(drop).map_err(|error| error.at(&endpoint.to_string(), sql))
+}
+
+fn stopped() -> Error {
+    Error::Config("loading was stopped; run `cleanup` before the next `prepare`".into())
+}
+
+fn create_tables(endpoint: &Endpoint, schema: &Schema) -> Result<()> {
+    let mut session = match open(endpoint) {
+        Err(Error::Server { code: 1049, .. }) => {
+            create_database(endpoint)?;
+            open(endpoint)?
+        }
+        other => other?,
+    };
+    (1..=schema.tables)
+        .try_for_each(|table| run(&mut session, endpoint, &schema.create_table(table)))
+}
+
+fn create_database(endpoint: &Endpoint) -> Result<()> {
+    let nowhere = Endpoint { database: String::new(), ..endpoint.clone() };
+    let name = endpoint.database.replace('`', "``");
+    run(&mut open(&nowhere)?, endpoint, &format!("CREATE DATABASE `{name}`"))
+}
+
+fn build_index(endpoint: &Endpoint, table: u32, threads: u32) -> Result<()> {
+    let mut session = open(endpoint)?;
+    // Known to MySQL from 8.0.27 on only; elsewhere the server builds as it is used to.
+    for setting in [
+        format!("SET SESSION innodb_parallel_read_threads={threads}"),
+        format!("SET SESSION innodb_ddl_threads={threads}"),
+        format!("SET SESSION innodb_ddl_buffer_size={}", 32 * 1024 * 1024 * u64::from(threads)),
+    ] {
+        let _ = session.query(setting.as_bytes());
+    }
+    run(&mut session, endpoint, &Schema::create_index(table))
+}
+
+/// Cuts all tables into equal pieces, in order, their number a multiple of `threads`.
+fn cut(schema: &Schema, threads: u32) -> Vec<Piece> {
+    let (tables, threads) = (u64::from(schema.tables), u64::from(threads));
+    let pieces = (threads / greatest_common_divisor(tables, threads)).min(schema.table_size);
+    let end = |piece: u64| 1 + schema.table_size * piece / pieces;
+    (1..=schema.tables)
+        .flat_map(|table| (0..pieces).map(move |p| Piece { table, ids: end(p)..end(p + 1) }))
+        .collect()
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+fn state(stage: PrepareStage, done: u64, total: u64, started: Instant) -> PrepareProgress {
+    let per_second = done as f64 / started.elapsed().as_secs_f64().max(1e-9);
+    let seconds_left = (done > 0).then(|| total.saturating_sub(done) as f64 / per_second);
+    PrepareProgress { stage, done, total, per_second, seconds_left }
+}
+
+/// Does `jobs` on so many threads, in order; calls `show` once a second and at the end. The first failure ends it.
+fn in_parallel<J: Send>(
+    threads: u32,
+    jobs: Vec<J>,
+    work: impl Fn(J) -> Result<()> + Sync,
+    show: impl Fn(Instant),
+) -> Result<()> {
+    let started = Instant::now();
+    let queue = Mutex::new(jobs.into_iter());
+    let (sender, results) = channel();
+    let outcome = thread::scope(|scope| {
+        for _ in 0..threads {
+            let (sender, queue, work) = (sender.clone(), &queue, &work);
+            let loader = move || {
+                let mut next = || lock(queue).next();
+                let result = std::iter::from_fn(&mut next).try_for_each(work);
+                if result.is_err() {
+                    // The others end after the piece at hand.
+                    lock(queue).by_ref().for_each(drop);
+                }
+                let _ = sender.send(result);
+            };
+            thread::Builder::new()
+                .name("load prepare".into())
+                .spawn_scoped(scope, loader)
+                .map_err(|error| Error::system("cannot start a thread", error))?;
+        }
+        drop(sender);
+        let mut outcome = Ok(());
+        loop {
+            match results.recv_timeout(Duration::from_secs(1)) {
+                Ok(result) => outcome = outcome.and(result),
+                Err(RecvTimeoutError::Timeout) => show(started),
+                Err(RecvTimeoutError::Disconnected) => return outcome,
+            }
+        }
+    });
+    show(started);
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(tables: u32, table_size: u64, threads: u32) -> Vec<Piece> {
+        cut(&Schema { tables, table_size, ..Schema::default() }, threads)
+    }
+
+    #[test]
+    fn pieces_cover_every_row_once_and_share_out_evenly() {
+        for (tables, size, threads) in
+            [(1, 10, 4), (3, 1000, 2), (4, 100, 8), (8, 7, 3), (1, 3, 64)]
+        {
+            let all = pieces(tables, size, threads);
+            for table in 1..=tables {
+                let mut next = 1;
+                for piece in all.iter().filter(|piece| piece.table == table) {
+                    assert_eq!(piece.ids.start, next);
+                    next = piece.ids.end;
+                }
+                assert_eq!(next, size + 1);
+            }
+            if size > u64::from(threads) {
+                assert_eq!(all.len() % threads as usize, 0, "{tables} {threads}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_failure_ends_the_rest() {
+        let done = AtomicU64::new(0);
+        let work = |job: u64| {
+            done.fetch_add(1, Ordering::Relaxed);
+            if job == 3 { Err(Error::Config("three".into())) } else { Ok(()) }
+        };
+        let error = in_parallel(1, (0..100).collect(), work, |_| {}).unwrap_err();
+        assert_eq!(error.to_string(), "three");
+        assert_eq!(done.into_inner(), 4);
+    }
+}

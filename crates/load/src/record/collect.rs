@@ -1,0 +1,77 @@
+//! Takes the ledgers and sorts their samples by second and by phase.
+
+use std::sync::Arc;
+
+use super::{Event, Ledger, Phase, Sample, Time, Totals};
+
+/// What one thread did in the measuring window.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ThreadTotals {
+    pub(crate) events: u64,
+    pub(crate) busy_ns: u64,
+}
+
+/// The sum of all ledgers.
+#[derive(Debug)]
+pub(crate) struct Collector {
+    ledgers: Vec<Arc<Ledger>>,
+    spare: Vec<Sample>,
+    /// The second being closed and the one after it, by whether their numbers are odd.
+    seconds: [Totals; 2],
+    pub(crate) measured: Totals,
+    pub(crate) warmup_events: u64,
+    pub(crate) late_events: u64,
+    pub(crate) threads: Vec<ThreadTotals>,
+}
+
+impl Collector {
+    pub(crate) fn new(threads: usize) -> Collector {
+        Collector {
+            ledgers: (0..threads).map(|_| Arc::new(Ledger::new())).collect(),
+            spare: Vec::with_capacity(1024),
+            seconds: [Totals::default(), Totals::default()],
+            measured: Totals::default(),
+            warmup_events: 0,
+            late_events: 0,
+            threads: vec![ThreadTotals::default(); threads],
+        }
+    }
+
+    pub(crate) fn ledger(&self, thread: usize) -> Arc<Ledger> {
+        Arc::clone(&self.ledgers[thread])
+    }
+
+    /// Takes everything noted so far.
+    pub(crate) fn collect(&mut self) {
+        let mut samples = std::mem::take(&mut self.spare);
+        for thread in 0..self.ledgers.len() {
+            self.ledgers[thread].exchange(&mut samples);
+            for sample in samples.drain(..) {
+                self.sort(thread, sample);
+            }
+        }
+        self.spare = samples;
+    }
+
+    fn sort(&mut self, thread: usize, sample: Sample) {
+        self.seconds[usize::from(sample.odd_second())].record_briefly(sample);
+        let ends_event = sample.event() == Event::Transaction && sample.time() != Time::Service;
+        match sample.phase() {
+            Phase::Warmup => self.warmup_events += u64::from(ends_event),
+            Phase::Late => self.late_events += u64::from(ends_event),
+            Phase::Measure => {
+                self.measured.record(sample);
+                if ends_event {
+                    let totals = &mut self.threads[thread];
+                    totals.events += 1;
+                    totals.busy_ns += sample.number();
+                }
+            }
+        }
+    }
+
+    /// What fell into the second numbered `second` of the clock.
+    pub(crate) fn second(&mut self, second: u64) -> &mut Totals {
+        &mut self.seconds[(second & 1) as usize]
+    }
+}

@@ -1,0 +1,166 @@
+//! What happened, from the threads that saw it to the histograms.
+//!
+//! A thread notes each statement as one 64-bit *sample* in a ledger of its own; the collector takes all ledgers once
+//! a second, gives each an emptied one back, and sorts the samples into HDR histograms (1 ns to 1 h, three digits).
+//! Memory follows the rate of statements and not the number of threads times the size of a histogram, and the hot
+//! path is an uncontended lock and a store.
+
+mod collect;
+mod latency;
+mod totals;
+
+pub(crate) use collect::Collector;
+pub use latency::Latency;
+pub use totals::Queries;
+pub(crate) use totals::Totals;
+
+use std::sync::Mutex;
+
+use crate::oltp::Kind;
+use crate::session::Reply;
+use crate::sync::lock;
+
+/// What a sample is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// A statement that was answered.
+    Statement(Kind, Outcome),
+    /// A statement that the server refused.
+    Failed,
+    /// A whole event that succeeded.
+    Transaction,
+    /// An error that was ignored; the sample's number is the error's.
+    Ignored,
+    /// A connection made anew.
+    Reconnect,
+}
+
+/// How sysbench counts a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Read,
+    Write,
+    Other,
+}
+
+impl From<Reply> for Outcome {
+    fn from(reply: Reply) -> Outcome {
+        match reply {
+            Reply::Rows => Outcome::Read,
+            Reply::Done { affected: 0 } => Outcome::Other,
+            Reply::Done { .. } => Outcome::Write,
+        }
+    }
+}
+
+/// Where in the run a sample ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Warmup,
+    Measure,
+    Late,
+}
+
+/// Which of the two times a sample holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Time {
+    /// Service and response time, which are equal.
+    Both,
+    /// From when it was sent; of a transaction, of the attempt that succeeded.
+    Service,
+    /// From when it was planned; of a transaction, with all attempts.
+    Response,
+}
+
+/// One thing that happened, in 64 bits: number 46, odd second 1, time 2, phase 2, outcome 2, event 8, spare 3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sample(u64);
+
+const NUMBER_BITS: u32 = 46;
+const NUMBER_MAX: u64 = (1 << NUMBER_BITS) - 1;
+const FAILED: u64 = Kind::COUNT as u64;
+const TRANSACTION: u64 = FAILED + 1;
+const IGNORED: u64 = FAILED + 2;
+const RECONNECT: u64 = FAILED + 3;
+
+impl Sample {
+    /// A sample of `event` that ended in the second numbered `second` of the clock; `number` is ns, or an error code.
+    #[inline]
+    pub(crate) fn new(event: Event, time: Time, phase: Phase, second: u64, number: u64) -> Sample {
+        let (event, outcome) = match event {
+            Event::Statement(kind, outcome) => (kind as u64, outcome as u64),
+            Event::Failed => (FAILED, 0),
+            Event::Transaction => (TRANSACTION, 0),
+            Event::Ignored => (IGNORED, 0),
+            Event::Reconnect => (RECONNECT, 0),
+        };
+        let high =
+            event << 7 | outcome << 5 | (phase as u64) << 3 | (time as u64) << 1 | second & 1;
+        Sample(high << NUMBER_BITS | number.min(NUMBER_MAX))
+    }
+
+    fn number(self) -> u64 {
+        self.0 & NUMBER_MAX
+    }
+
+    fn odd_second(self) -> bool {
+        self.0 >> NUMBER_BITS & 1 == 1
+    }
+
+    fn time(self) -> Time {
+        match self.0 >> (NUMBER_BITS + 1) & 3 {
+            0 => Time::Both,
+            1 => Time::Service,
+            _ => Time::Response,
+        }
+    }
+
+    fn phase(self) -> Phase {
+        match self.0 >> (NUMBER_BITS + 3) & 3 {
+            0 => Phase::Warmup,
+            1 => Phase::Measure,
+            _ => Phase::Late,
+        }
+    }
+
+    fn event(self) -> Event {
+        let outcome = match self.0 >> (NUMBER_BITS + 5) & 3 {
+            0 => Outcome::Read,
+            1 => Outcome::Write,
+            _ => Outcome::Other,
+        };
+        match self.0 >> (NUMBER_BITS + 7) {
+            TRANSACTION => Event::Transaction,
+            IGNORED => Event::Ignored,
+            RECONNECT => Event::Reconnect,
+            kind => Kind::ALL
+                .get(kind as usize)
+                .map_or(Event::Failed, |kind| Event::Statement(*kind, outcome)),
+        }
+    }
+}
+
+/// The samples of one thread since they were last taken.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    samples: Mutex<Vec<Sample>>,
+}
+
+impl Ledger {
+    pub(crate) fn new() -> Ledger {
+        Ledger { samples: Mutex::new(Vec::with_capacity(1024)) }
+    }
+
+    #[inline]
+    pub(crate) fn note(&self, sample: Sample) {
+        lock(&self.samples).push(sample);
+    }
+
+    /// Takes what was noted and leaves `empty` in its place.
+    fn exchange(&self, empty: &mut Vec<Sample>) {
+        std::mem::swap(&mut *lock(&self.samples), empty);
+    }
+}
+
+#[cfg(test)]
+mod tests;

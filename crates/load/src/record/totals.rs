@@ -1,0 +1,162 @@
+//! Counters and histograms of a stretch of time.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+use super::{Event, Latency, Outcome, Sample, Time, latency};
+use crate::oltp::Kind;
+
+/// Statements by what they did, as sysbench counts them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Queries {
+    /// Statements that gave a result set.
+    pub read: u64,
+    /// Statements that changed rows.
+    pub write: u64,
+    /// The rest: `BEGIN`, `COMMIT`, and changes that hit no row.
+    pub other: u64,
+}
+
+impl Queries {
+    /// All statements.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.read + self.write + self.other
+    }
+
+    fn count(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Read => self.read += 1,
+            Outcome::Write => self.write += 1,
+            Outcome::Other => self.other += 1,
+        }
+    }
+}
+
+/// Service and response times of one kind, the part where they are equal kept once.
+#[derive(Debug)]
+struct Times {
+    both: Histogram<u64>,
+    service: Option<Histogram<u64>>,
+    response: Option<Histogram<u64>>,
+}
+
+impl Times {
+    fn new() -> Times {
+        Times { both: latency::empty(), service: None, response: None }
+    }
+
+    fn record(&mut self, time: Time, ns: u64) {
+        let histogram = match time {
+            Time::Both => &mut self.both,
+            Time::Service => self.service.get_or_insert_with(latency::empty),
+            Time::Response => self.response.get_or_insert_with(latency::empty),
+        };
+        histogram.saturating_record(ns.max(1));
+    }
+
+    fn latency(&self, extra: Option<&Histogram<u64>>) -> Latency {
+        match extra {
+            None => Latency::of(&self.both),
+            Some(extra) => {
+                let mut sum = self.both.clone();
+                // All our histograms have the same bounds, so adding cannot fail.
+                let _ = sum.add(extra);
+                Latency::of(&sum)
+            }
+        }
+    }
+}
+
+/// Everything counted in a stretch of time.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    pub(crate) events: u64,
+    pub(crate) queries: Queries,
+    pub(crate) failed: u64,
+    pub(crate) ignored: BTreeMap<u16, u64>,
+    pub(crate) reconnects: u64,
+    /// The sum of all transactions' response times, exact, in ns.
+    pub(crate) response_ns_sum: u128,
+    times: BTreeMap<u8, Times>,
+}
+
+/// The places of the two kinds of time that belong to no statement kind.
+const TRANSACTION: u8 = Kind::COUNT as u8;
+const FAILED: u8 = TRANSACTION + 1;
+
+impl Totals {
+    pub(crate) fn record(&mut self, sample: Sample) {
+        self.count(sample);
+        let place = match sample.event() {
+            Event::Statement(kind, _) => kind as u8,
+            Event::Transaction => TRANSACTION,
+            Event::Failed => FAILED,
+            Event::Ignored | Event::Reconnect => return,
+        };
+        self.times.entry(place).or_insert_with(Times::new).record(sample.time(), sample.number());
+    }
+
+    /// Counts without timing statements; transactions are timed.
+    pub(crate) fn record_briefly(&mut self, sample: Sample) {
+        if sample.event() == Event::Transaction {
+            self.record(sample);
+        } else {
+            self.count(sample);
+        }
+    }
+
+    fn count(&mut self, sample: Sample) {
+        let is_response = sample.time() != Time::Service;
+        match sample.event() {
+            // An event is counted once: by the one sample of it that tells its response time.
+            Event::Transaction if is_response => {
+                self.events += 1;
+                self.response_ns_sum += u128::from(sample.number());
+            }
+            Event::Statement(_, outcome) if sample.time() != Time::Response => {
+                self.queries.count(outcome);
+            }
+            Event::Failed => self.failed += 1,
+            Event::Ignored => *self.ignored.entry(sample.number() as u16).or_default() += 1,
+            Event::Reconnect => self.reconnects += 1,
+            Event::Statement(..) | Event::Transaction => {}
+        }
+    }
+
+    /// Forgets everything but keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        let mut times = std::mem::take(&mut self.times);
+        times.values_mut().for_each(|times| {
+            times.both.reset();
+            times.service.iter_mut().for_each(Histogram::reset);
+            times.response.iter_mut().for_each(Histogram::reset);
+        });
+        *self = Totals { times, ..Totals::default() };
+    }
+
+    /// Response times of whole events.
+    pub(crate) fn response(&self) -> Latency {
+        self.times
+            .get(&TRANSACTION)
+            .map_or_else(Latency::default, |t| t.latency(t.response.as_ref()))
+    }
+
+    /// Name, service and response times of every kind that occurred: `transaction` first, then statements, then
+    /// `failed` (statements answered with an error).
+    pub(crate) fn latencies(&self) -> Vec<(&'static str, Latency, Latency)> {
+        let named = |(place, times): (&u8, &Times)| {
+            let name = match *place {
+                TRANSACTION => "transaction",
+                FAILED => "failed",
+                kind => Kind::ALL[usize::from(kind)].name(),
+            };
+            (name, times.latency(times.service.as_ref()), times.latency(times.response.as_ref()))
+        };
+        let mut all: Vec<_> = self.times.iter().map(named).collect();
+        all.sort_by_key(|(name, ..)| *name != "transaction");
+        all
+    }
+}

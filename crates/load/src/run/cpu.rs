@@ -1,0 +1,35 @@
+//! Processor time of single threads, from `/proc/self/task/TID/schedstat`, whose first number is ns on a processor
+//! (kernel documentation, `scheduler/sched-stats`).
+
+use rustix::thread::Pid;
+
+/// A thread as the kernel numbers it.
+pub(super) type Tid = Pid;
+
+/// This thread.
+pub(super) fn tid() -> Tid {
+    rustix::thread::gettid()
+}
+
+/// The processor time of all `tids` so far, in seconds; nothing where the kernel does not tell.
+pub(super) fn seconds_of(tids: &[Tid]) -> Option<f64> {
+    let mut total_ns = 0;
+    for tid in tids {
+        let path = format!("/proc/self/task/{}/schedstat", tid.as_raw_nonzero());
+        // A thread that has ended took its figure with it: then the sum would lie.
+        let text = std::fs::read_to_string(path).ok()?;
+        total_ns += text.split_ascii_whitespace().next()?.parse::<u64>().ok()?;
+    }
+    Some(total_ns as f64 / 1e9)
+}
+
+/// The processor time of this thread so far, in seconds.
+pub(super) fn own_seconds() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// Asks for timers of this thread as sharp as the kernel makes them (`prctl(2)`, `PR_SET_TIMERSLACK`).
+pub(super) fn sharpen_timers() -> rustix::io::Result<()> {
+    rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1))
+}

@@ -1,0 +1,473 @@
+//! A run from the first connection to the outcome.
+//!
+//! One coordinating thread binds itself to the processors given, starts a worker per connection (they inherit the
+//! binding), lets them all start at one instant, wakes once a second to collect what they noted, and ends the run.
+//!
+//! The window of mode `fixed` starts and ends at set instants of the clock; what ends outside is booked outside. The
+//! window of mode `compat` is the whole run, and ends when the last event has ended.
+
+mod cpu;
+mod steady;
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{self, Scope, Thread};
+use std::time::{Duration, Instant};
+
+use crate::endpoint::Endpoint;
+use crate::error::{Error, Result};
+use crate::outcome::{KindLatency, Observer, Outcome, Second, SecondPhase, ThreadOutcome};
+use crate::pace::Pacer;
+use crate::program::Program;
+use crate::record::{Collector, Ledger};
+use crate::schedule::{Pace, Schedule, Warmup};
+use crate::schema::Schema;
+use crate::session::Connect;
+use crate::session::mysql::MysqlConnect;
+use crate::sync::lock;
+use crate::worker::{Clock, SECOND_NS, Shared, Window, Worker, second_of};
+use crate::workload::{Mode, Workload};
+use steady::Steady;
+
+/// A worker's stack: the deepest thing it does is a TLS handshake.
+const STACK_BYTES: usize = 256 * 1024;
+
+/// Runs `workload` against the tables of `schema`.
+///
+/// Seconds are counted from `origin`, or from the start of the load where there is none. The load starts on a whole
+/// second of that clock. `stop` ends the run early, with what was measured until then as its outcome.
+///
+/// # Errors
+/// Whatever the first thread to fail met; all threads end with it. [`Error::Lost`] if the server went away.
+pub fn run(
+    endpoint: &Endpoint,
+    schema: &Schema,
+    workload: &Workload,
+    schedule: &Schedule,
+    origin: Option<Instant>,
+    observer: &dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Outcome> {
+    let connect =
+        MysqlConnect::new(endpoint).map_err(|e| e.at(&endpoint.to_string(), "connect"))?;
+    run_on(&connect, &endpoint.to_string(), schema, workload, schedule, origin, observer, stop)
+}
+
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn run_on<C: Connect>(
+    connect: &C,
+    endpoint: &str,
+    schema: &Schema,
+    workload: &Workload,
+    schedule: &Schedule,
+    origin: Option<Instant>,
+    observer: &dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Outcome> {
+    schedule.check()?;
+    let program = Program::new(schema, workload, schedule.threads, schedule.seed)?;
+    let shared = Shared {
+        program: &program,
+        connect,
+        endpoint,
+        window: Window::new(),
+        pacer: Pacer::new(schedule.pace, schedule.seed),
+        stop: AtomicBool::new(false),
+        begun: AtomicU64::new(0),
+        in_flight: AtomicU32::new(0),
+        events_max: schedule.events,
+    };
+    let job = Job { shared: &shared, schedule, schema, origin, observer, stop };
+    thread::scope(|scope| {
+        let coordinator = thread::Builder::new().name("load".into()).spawn_scoped(scope, || {
+            bind(&schedule.cpus)?;
+            thread::scope(|scope| job.coordinate(scope))
+        });
+        let handle = coordinator.map_err(|e| Error::system("cannot start a thread", e))?;
+        handle.join().unwrap_or_else(|_| Err(Error::Config("the load's coordinator failed".into())))
+    })
+}
+
+/// Binds this thread, and those it will start, to `cpus`; to any if there are none.
+fn bind(cpus: &[usize]) -> Result<()> {
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    let mut set = rustix::thread::CpuSet::new();
+    for &cpu in cpus {
+        if cpu >= rustix::thread::CpuSet::MAX_CPU {
+            return Err(Error::Config(format!("there is no processor {cpu}; see `nproc`")));
+        }
+        set.set(cpu);
+    }
+    rustix::thread::sched_setaffinity(None, &set)
+        .map_err(|e| Error::system(format!("cannot run on processors {cpus:?}"), e.into()))
+}
+
+/// What a worker tells the coordinator.
+enum Message {
+    Ready(Thread, cpu::Tid),
+    /// How it ended, and the processor time the thread had taken.
+    Ended(Result<()>, f64),
+}
+
+/// Holds connected workers back until all are.
+#[derive(Default)]
+struct Gate {
+    open: Mutex<Option<Option<(Clock, u64)>>>,
+    changed: Condvar,
+}
+
+impl Gate {
+    fn open(&self, start: Option<(Clock, u64)>) {
+        *lock(&self.open) = Some(start);
+        self.changed.notify_all();
+    }
+
+    /// The clock and when to start on it, or nothing if the run is off.
+    fn pass(&self) -> Option<(Clock, u64)> {
+        let mut open = lock(&self.open);
+        loop {
+            if let Some(start) = *open {
+                return start;
+            }
+            open = self.changed.wait(open).unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+    }
+}
+
+struct Job<'a, C> {
+    shared: &'a Shared<'a, C>,
+    schedule: &'a Schedule,
+    schema: &'a Schema,
+    origin: Option<Instant>,
+    observer: &'a dyn Observer,
+    stop: &'a AtomicBool,
+}
+
+/// The workers as the coordinator sees them.
+struct Crew {
+    messages: Receiver<Message>,
+    threads: Vec<Thread>,
+    tids: Vec<cpu::Tid>,
+    working: usize,
+    /// Processor time of those that have ended.
+    cpu_s: f64,
+    failure: Option<Error>,
+}
+
+impl<C: Connect> Job<'_, C> {
+    fn coordinate<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) -> Result<Outcome> {
+        let mut collector = Collector::new(self.schedule.threads as usize);
+        let gate = Arc::new(Gate::default());
+        let mut crew = match self.assemble(scope, &collector, &gate) {
+            Ok(crew) => crew,
+            Err(error) => {
+                gate.open(None);
+                return Err(error);
+            }
+        };
+        let now = Instant::now();
+        let clock = Clock::from(self.origin.unwrap_or(now));
+        let start = clock.now().div_ceil(SECOND_NS) * SECOND_NS * u64::from(self.origin.is_some());
+        let mut watch = Watch::new(self, clock, start);
+        watch.plan_window();
+        if self.shared.window.start() <= start {
+            watch.cpu_at_start = cpu::seconds_of(&crew.tids);
+        }
+        gate.open(Some((clock, start)));
+        let interrupted = watch.attend(&mut crew, &mut collector);
+        self.end(&mut crew);
+        if let Some(error) = crew.failure {
+            return Err(error);
+        }
+        collector.collect();
+        let cpu_s = crew.cpu_s + cpu::own_seconds();
+        Ok(watch.outcome(&collector, interrupted, cpu_s))
+    }
+
+    /// Starts all workers and waits until each is connected and has its statements prepared.
+    fn assemble<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        collector: &Collector,
+        gate: &Arc<Gate>,
+    ) -> Result<Crew> {
+        let (sender, messages) = channel();
+        for thread in 0..self.schedule.threads {
+            let (sender, gate) = (sender.clone(), Arc::clone(gate));
+            let ledger = collector.ledger(thread as usize);
+            thread::Builder::new()
+                .name(format!("load {thread}"))
+                .stack_size(STACK_BYTES)
+                .spawn_scoped(scope, move || self.work(thread, ledger, &gate, &sender))
+                .map_err(|e| Error::system(format!("cannot start thread {}", thread + 1), e))?;
+        }
+        let mut crew = Crew {
+            messages,
+            threads: vec![],
+            tids: vec![cpu::tid()],
+            working: 0,
+            cpu_s: 0.0,
+            failure: None,
+        };
+        while crew.working < self.schedule.threads as usize {
+            match crew.messages.recv() {
+                Ok(Message::Ready(thread, tid)) => {
+                    crew.threads.push(thread);
+                    crew.tids.push(tid);
+                    crew.working += 1;
+                }
+                Ok(Message::Ended(Err(error), _)) => return Err(error),
+                Ok(Message::Ended(Ok(()), _)) | Err(_) => {
+                    return Err(Error::Config("a thread ended before the load began".into()));
+                }
+            }
+        }
+        Ok(crew)
+    }
+
+    fn work(&self, thread: u32, ledger: Arc<Ledger>, gate: &Gate, sender: &Sender<Message>) {
+        // The timer slack of 50 µs would make every planned start late by as much.
+        let _ = cpu::sharpen_timers();
+        let result =
+            Worker::new(self.shared, thread, self.schedule.seed, ledger).and_then(|mut worker| {
+                let _ = sender.send(Message::Ready(thread::current(), cpu::tid()));
+                match gate.pass() {
+                    Some((clock, start)) => worker.run(clock, start),
+                    None => Ok(()),
+                }
+            });
+        let _ = sender.send(Message::Ended(result, cpu::own_seconds()));
+    }
+
+    /// Ends all workers and waits for them.
+    fn end(&self, crew: &mut Crew) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        crew.threads.iter().for_each(Thread::unpark);
+        while crew.working > 0 {
+            match crew.messages.recv() {
+                Ok(message) => crew.note(message),
+                Err(_) => break,
+            }
+        }
+    }
+}
+
+impl Crew {
+    fn note(&mut self, message: Message) {
+        if let Message::Ended(result, cpu_s) = message {
+            self.working -= 1;
+            self.cpu_s += cpu_s;
+            if let Err(error) = result {
+                self.failure.get_or_insert(error);
+            }
+        }
+    }
+}
+
+/// The clock's side of a run: seconds, window, outcome.
+struct Watch<'a, C> {
+    job: &'a Job<'a, C>,
+    clock: Clock,
+    start: u64,
+    steady: Option<Steady>,
+    reached_steady: Option<bool>,
+    cpu_at_start: Option<f64>,
+    /// Up to where seconds were reported.
+    reported: u64,
+}
+
+impl<'a, C: Connect> Watch<'a, C> {
+    fn new(job: &'a Job<'a, C>, clock: Clock, start: u64) -> Watch<'a, C> {
+        let steady = match job.schedule.warmup {
+            Warmup::Steady { cap_seconds } => Some(Steady::new(cap_seconds)),
+            Warmup::Seconds(_) => None,
+        };
+        Watch {
+            job,
+            clock,
+            start,
+            reached_steady: steady.is_some().then_some(false),
+            steady,
+            cpu_at_start: None,
+            reported: start,
+        }
+    }
+
+    fn plan_window(&mut self) {
+        if let Warmup::Seconds(seconds) = self.job.schedule.warmup {
+            let warmup = (seconds.max(0.0) * SECOND_NS as f64) as u64;
+            self.set_window(self.start + warmup.div_ceil(SECOND_NS) * SECOND_NS);
+        }
+    }
+
+    fn set_window(&mut self, start: u64) {
+        let seconds = self.job.schedule.seconds;
+        let window = &self.job.shared.window;
+        window.set_start(start);
+        if seconds > 0.0 {
+            window.set_end(start + (seconds * SECOND_NS as f64) as u64);
+        }
+    }
+
+    /// Reports seconds until the run is over; says whether it was stopped from outside.
+    fn attend(&mut self, crew: &mut Crew, collector: &mut Collector) -> bool {
+        loop {
+            let window = &self.job.shared.window;
+            let mut until = ((self.reported / SECOND_NS) + 1) * SECOND_NS;
+            until = until.min(window.end());
+            let cause = self.wait(crew, until);
+            let now = self.clock.now().min(until);
+            collector.collect();
+            if self.cpu_at_start.is_none() && self.clock.now() >= window.start() {
+                self.cpu_at_start = cpu::seconds_of(&crew.tids);
+            }
+            if cause == Cause::Time {
+                self.report(until, collector);
+                self.decide_window();
+            }
+            let over = until >= self.job.shared.window.end();
+            if over || cause != Cause::Time {
+                if !over && self.job.shared.program.workload.mode == Mode::Fixed {
+                    self.close_window(now);
+                }
+                return cause == Cause::Stopped;
+            }
+        }
+    }
+
+    /// Ends the window before its time: what was counted so far is the result.
+    fn close_window(&self, now: u64) {
+        let window = &self.job.shared.window;
+        window.set_end(now.max(self.start));
+        if window.start() > window.end() {
+            window.set_start(window.end());
+        }
+    }
+
+    fn wait(&self, crew: &mut Crew, until: u64) -> Cause {
+        loop {
+            if self.job.stop.load(Ordering::Relaxed) {
+                return Cause::Stopped;
+            }
+            if crew.failure.is_some() || crew.working == 0 {
+                return Cause::Ended;
+            }
+            let left = Duration::from_nanos(until.saturating_sub(self.clock.now()));
+            if left.is_zero() {
+                return Cause::Time;
+            }
+            match crew.messages.recv_timeout(left.min(Duration::from_millis(100))) {
+                Ok(message) => crew.note(message),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Cause::Ended,
+            }
+        }
+    }
+
+    /// Closes the second that ended at `end` and shows it.
+    fn report(&mut self, end: u64, collector: &mut Collector) {
+        let second = self.second(self.reported, end, collector);
+        self.reported = end;
+        if let Some(steady) = &mut self.steady {
+            steady.push(second.tps);
+        }
+        self.job.observer.second(&second);
+    }
+
+    fn second(&self, begin: u64, end: u64, collector: &mut Collector) -> Second {
+        let length_s = (end - begin) as f64 / SECOND_NS as f64;
+        let totals = collector.second(second_of(begin));
+        let queue_length =
+            self.job.shared.pacer.as_ref().map_or(0, |pacer| pacer.queue_length(end - self.start));
+        let measuring = begin >= self.job.shared.window.start();
+        let second = Second {
+            end_s: end as f64 / SECOND_NS as f64,
+            length_s,
+            phase: if measuring { SecondPhase::Measure } else { SecondPhase::Warmup },
+            threads: self.job.schedule.threads,
+            events: totals.events,
+            tps: totals.events as f64 / length_s,
+            qps: totals.queries.total() as f64 / length_s,
+            queries: totals.queries,
+            latency: totals.response(),
+            errors: totals.ignored.values().sum(),
+            reconnects: totals.reconnects,
+            queue_length,
+            concurrency: self.job.shared.in_flight.load(Ordering::Relaxed),
+        };
+        totals.clear();
+        second
+    }
+
+    /// With a warm-up until steady: begins the window at the end of the next second, once throughput holds still.
+    fn decide_window(&mut self) {
+        let Some(steady) = &self.steady else { return };
+        if let Some(reached) = steady.verdict() {
+            self.reached_steady = Some(reached);
+            self.steady = None;
+            self.set_window(self.reported + SECOND_NS);
+        }
+    }
+
+    fn outcome(&self, collector: &Collector, interrupted: bool, cpu_s: f64) -> Outcome {
+        let job = self.job;
+        let window = &job.shared.window;
+        let compat = job.shared.program.workload.mode == Mode::Compat;
+        let (start, end) = match compat {
+            true => (window.start().min(self.clock.now()), self.clock.now()),
+            false => (window.start(), window.end().min(self.clock.now())),
+        };
+        let seconds = |ns: u64| ns as f64 / SECOND_NS as f64;
+        let elapsed_s = seconds(end.saturating_sub(start));
+        let per_second = |count: u64| if elapsed_s > 0.0 { count as f64 / elapsed_s } else { 0.0 };
+        let totals = &collector.measured;
+        let latencies = totals.latencies().into_iter();
+        Outcome {
+            measure_start_s: seconds(start),
+            measure_end_s: seconds(end),
+            elapsed_s,
+            events: totals.events,
+            tps: per_second(totals.events),
+            queries: totals.queries,
+            qps: per_second(totals.queries.total()),
+            events_warmup: collector.warmup_events,
+            events_late: collector.late_events,
+            errors: totals.ignored.clone(),
+            reconnects: totals.reconnects,
+            latency: latencies
+                .map(|(kind, service, response)| KindLatency {
+                    kind: kind.into(),
+                    service,
+                    response,
+                })
+                .collect(),
+            latency_ms_sum: totals.response_ns_sum as f64 / 1e6,
+            threads: collector
+                .threads
+                .iter()
+                .map(|t| ThreadOutcome { events: t.events, busy_s: seconds(t.busy_ns) })
+                .collect(),
+            rate_target: match job.schedule.pace {
+                Pace::Closed => None,
+                Pace::Rate { per_second, .. } => Some(per_second),
+            },
+            client_cpu_s: self.cpu_at_start.map(|start| cpu_s - start),
+            steady: self.reached_steady,
+            interrupted,
+            workload: job.shared.program.workload.clone(),
+            schema: job.schema.clone(),
+            schedule: job.schedule.clone(),
+        }
+    }
+}
+
+/// Why the coordinator woke.
+#[derive(PartialEq, Eq)]
+enum Cause {
+    Time,
+    Ended,
+    Stopped,
+}

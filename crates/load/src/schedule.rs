@@ -1,0 +1,111 @@
+//! How long, how many, how fast, from which seed, on which processors.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// When measuring begins.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Warmup {
+    /// After this many seconds.
+    Seconds(f64),
+    /// Once throughput holds still: the means of the last two spans of five seconds differ by less than 5 %, or after
+    /// `cap_seconds`.
+    Steady {
+        /// Longest wait, in seconds.
+        cap_seconds: f64,
+    },
+}
+
+/// How events are started.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pace {
+    /// Closed loop: each thread starts the next event when the last has ended.
+    Closed,
+    /// Open loop: so many events per second over all threads, whether or not the server keeps up.
+    Rate {
+        /// Events per second.
+        per_second: f64,
+        /// How they are spaced.
+        arrivals: Arrivals,
+    },
+}
+
+/// How planned starts are spaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrivals {
+    /// At random, as independent users arrive: gaps are exponential.
+    #[default]
+    Poisson,
+    /// All gaps alike.
+    Even,
+}
+
+/// How a run goes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Schedule {
+    /// Connections, one thread each.
+    pub threads: u32,
+    /// When measuring begins.
+    pub warmup: Warmup,
+    /// Length of the measuring window in seconds; 0 for no limit.
+    pub seconds: f64,
+    /// Events after which the run ends, warm-up included; 0 for no limit.
+    pub events: u64,
+    /// How events are started.
+    pub pace: Pace,
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// Processors to run on; empty for any.
+    pub cpus: Vec<usize>,
+    /// Seconds to wait for events in flight when time is up, after which their connections are cut; absent: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forced_shutdown: Option<f64>,
+}
+
+impl Default for Schedule {
+    fn default() -> Schedule {
+        Schedule {
+            threads: 1,
+            warmup: Warmup::Seconds(0.0),
+            seconds: 10.0,
+            events: 0,
+            pace: Pace::Closed,
+            seed: 1,
+            cpus: Vec::new(),
+            forced_shutdown: None,
+        }
+    }
+}
+
+/// The most threads one run may have.
+pub const THREADS_MAX: u32 = 4096;
+
+impl Schedule {
+    /// Checks what cannot work, such as no threads.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with what to change.
+    pub fn check(&self) -> Result<()> {
+        let refuse = |message: String| Err(Error::Config(message));
+        if self.threads == 0 || self.threads > THREADS_MAX {
+            return refuse(format!("`threads` is {}; give 1 to {THREADS_MAX}", self.threads));
+        }
+        let (Warmup::Seconds(warmup) | Warmup::Steady { cap_seconds: warmup }) = self.warmup;
+        for (name, seconds) in [("warmup", warmup), ("seconds", self.seconds)] {
+            if !(0.0..=1e7).contains(&seconds) {
+                return refuse(format!("`{name}` is {seconds}; give 0 to 10000000 seconds"));
+            }
+        }
+        match self.pace {
+            Pace::Rate { per_second, .. } if !(per_second > 0.0 && per_second <= 1e8) => {
+                refuse(format!("the rate is {per_second}; give more than 0 events per second"))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The clock of a run and the window that is measured on it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::record::Phase;
+
+pub(crate) const SECOND_NS: u64 = 1_000_000_000;
+
+/// The number of the second that holds `ns`.
+pub(crate) fn second_of(ns: u64) -> u64 {
+    ns / SECOND_NS
+}
+
+/// Nanoseconds since an origin.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock {
+    origin: Instant,
+}
+
+impl Clock {
+    pub(crate) fn from(origin: Instant) -> Clock {
+        Clock { origin }
+    }
+
+    pub(crate) fn starting_now() -> Clock {
+        Clock { origin: Instant::now() }
+    }
+
+    #[inline]
+    pub(crate) fn now(&self) -> u64 {
+        self.origin.elapsed().as_nanos() as u64
+    }
+
+    /// Waits until `ns`, or until `give_up` holds after this thread was unparked.
+    pub(crate) fn wait_until(&self, ns: u64, give_up: impl Fn() -> bool) {
+        loop {
+            let left = ns.saturating_sub(self.now());
+            if left == 0 || give_up() {
+                return;
+            }
+            thread::park_timeout(Duration::from_nanos(left));
+        }
+    }
+}
+
+/// From when to when is measured, in ns of the clock. Both ends may be set while the load runs.
+#[derive(Debug)]
+pub(crate) struct Window {
+    start: AtomicU64,
+    end: AtomicU64,
+}
+
+impl Window {
+    /// Not begun and without end.
+    pub(crate) fn new() -> Window {
+        Window { start: AtomicU64::new(u64::MAX), end: AtomicU64::new(u64::MAX) }
+    }
+
+    pub(crate) fn start(&self) -> u64 {
+        self.start.load(Ordering::Relaxed)
+    }
+
+    /// No event starts from here on.
+    pub(crate) fn end(&self) -> u64 {
+        self.end.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_start(&self, ns: u64) {
+        self.start.store(ns, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_end(&self, ns: u64) {
+        self.end.store(ns, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn phase(&self, ns: u64) -> Phase {
+        if ns < self.start() {
+            Phase::Warmup
+        } else if ns < self.end() {
+            Phase::Measure
+        } else {
+            Phase::Late
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! One connection, one thread: draws keys, runs events, notes times.
+//!
+//! Promises: nothing is allocated between two statements once buffers have grown; one reading of the clock per
+//! statement; no event starts after the window's end or after `stop`.
+
+mod clock;
+mod statement;
+
+pub(crate) use clock::{Clock, SECOND_NS, Window, second_of};
+pub(crate) use statement::push_quoted;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::keys::Keys;
+use crate::oltp::{Kind, Tables};
+use crate::pace::Pacer;
+use crate::program::Program;
+use crate::random::Rng;
+use crate::record::{Event, Ledger, Outcome, Sample, Time};
+use crate::session::{Connect, Session, SessionError};
+use crate::workload::Mode;
+use statement::{Buffers, Slots};
+
+/// What all workers of a run share.
+pub(crate) struct Shared<'a, C> {
+    pub(crate) program: &'a Program,
+    pub(crate) connect: &'a C,
+    /// The endpoint in words, for errors.
+    pub(crate) endpoint: &'a str,
+    pub(crate) window: Window,
+    pub(crate) pacer: Option<Pacer>,
+    /// No new event is to begin.
+    pub(crate) stop: AtomicBool,
+    /// Events begun so far, and the number to stop at.
+    pub(crate) begun: AtomicU64,
+    pub(crate) events_max: u64,
+    /// In open loop, events that have begun and not ended.
+    pub(crate) in_flight: AtomicU32,
+}
+
+/// Why an attempt at an event did not succeed.
+enum Setback {
+    /// Run it again.
+    Again { code: u16 },
+    /// Connect anew, then run it again.
+    Reconnect { code: u16 },
+    /// Give up the whole run.
+    Fatal(Error),
+}
+
+/// A connected worker, its statements prepared.
+pub(crate) struct Worker<'a, C: Connect> {
+    shared: &'a Shared<'a, C>,
+    session: C::Session,
+    slots: Slots,
+    rng: Rng,
+    points: Keys,
+    buffers: Buffers,
+    ledger: Arc<Ledger>,
+    clock: Clock,
+    /// When the last statement ended, in ns of the clock.
+    now: u64,
+    /// How long after its planned start this event began, until its first statement has told.
+    lateness: u64,
+}
+
+impl<'a, C: Connect> Worker<'a, C> {
+    /// Connects and prepares.
+    pub(crate) fn new(
+        shared: &'a Shared<'a, C>,
+        thread: u32,
+        seed: u64,
+        ledger: Arc<Ledger>,
+    ) -> Result<Worker<'a, C>> {
+        let (session, slots) = connect(shared)?;
+        Ok(Worker {
+            shared,
+            session,
+            slots,
+            rng: Rng::new(seed, u64::from(thread)),
+            points: shared.program.points(thread),
+            buffers: Buffers::default(),
+            ledger,
+            clock: Clock::starting_now(),
+            now: 0,
+            lateness: 0,
+        })
+    }
+
+    /// Runs events until the window's end, the last event, or `stop`.
+    pub(crate) fn run(&mut self, clock: Clock, start_ns: u64) -> Result<()> {
+        self.clock = clock;
+        self.clock.wait_until(start_ns, || self.stopped());
+        self.now = self.clock.now();
+        while !self.finished() {
+            match &self.shared.pacer {
+                None => self.event(self.now)?,
+                Some(pacer) => {
+                    let planned = start_ns + pacer.take();
+                    let end = self.shared.window.end();
+                    self.clock.wait_until(planned.min(end), || self.stopped());
+                    if planned >= end || self.stopped() {
+                        break;
+                    }
+                    self.now = self.clock.now();
+                    self.shared.in_flight.fetch_add(1, Ordering::Relaxed);
+                    let result = self.event(planned);
+                    self.shared.in_flight.fetch_sub(1, Ordering::Relaxed);
+                    result?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn stopped(&self) -> bool {
+        self.shared.stop.load(Ordering::Relaxed)
+    }
+
+    fn finished(&self) -> bool {
+        let shared = self.shared;
+        if self.stopped() || self.now >= shared.window.end() {
+            return true;
+        }
+        shared.events_max > 0 && shared.begun.fetch_add(1, Ordering::Relaxed) >= shared.events_max
+    }
+
+    fn event(&mut self, planned: u64) -> Result<()> {
+        self.lateness = self.now.saturating_sub(planned);
+        let planned = planned.min(self.now);
+        let mut attempt = 0;
+        loop {
+            let began = self.now;
+            match self.attempt() {
+                Ok(()) => {
+                    self.note_event(planned, began);
+                    return Ok(());
+                }
+                Err(setback) => self.recover(setback, attempt)?,
+            }
+            attempt += 1;
+            if self.stopped() || self.now >= self.shared.window.end() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn attempt(&mut self) -> Result<(), Setback> {
+        let program = self.shared.program;
+        for group in &program.groups {
+            let table = match group.tables {
+                Tables::Any => self.rng.below(u64::from(program.tables)) as usize,
+                Tables::None | Tables::First => 0,
+            };
+            for _ in 0..group.repeat {
+                for &kind in group.steps {
+                    self.step(kind, table)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, kind: Kind, table: usize) -> Result<(), Setback> {
+        let program = self.shared.program;
+        let values = self.buffers.values(kind, program, &self.points, &mut self.rng);
+        let answer = self.slots.run(&mut self.session, kind, table, program, values.as_slice());
+        let sent = std::mem::replace(&mut self.now, self.clock.now());
+        let service = self.now - sent;
+        match answer {
+            Ok(reply) => {
+                let event = Event::Statement(kind, Outcome::from(reply));
+                self.note_statement(event, service);
+                Ok(())
+            }
+            Err(error) => {
+                self.note_statement(Event::Failed, service);
+                Err(self.setback(error, kind, table))
+            }
+        }
+    }
+
+    fn setback(&self, error: SessionError, kind: Kind, table: usize) -> Setback {
+        let ignored = error
+            .code()
+            .filter(|code| self.shared.program.workload.mysql_ignore_errors.covers(*code));
+        match (ignored, &error) {
+            (Some(code), SessionError::Lost { .. }) => Setback::Reconnect { code },
+            (Some(code), _) => Setback::Again { code },
+            (None, _) => {
+                let text = self.shared.program.statement(kind, table);
+                Setback::Fatal(error.at(self.shared.endpoint, text))
+            }
+        }
+    }
+
+    fn recover(&mut self, setback: Setback, attempt: u32) -> Result<()> {
+        match setback {
+            Setback::Fatal(error) => return Err(error),
+            Setback::Again { code } => {
+                self.note(Event::Ignored, Time::Both, u64::from(code));
+                if self.shared.program.workload.mode == Mode::Fixed {
+                    self.roll_back()?;
+                    self.back_off(attempt);
+                }
+            }
+            Setback::Reconnect { code } => {
+                self.note(Event::Ignored, Time::Both, u64::from(code));
+                let (session, slots) = connect(self.shared)?;
+                self.session = session;
+                self.slots = slots;
+                self.note(Event::Reconnect, Time::Both, 0);
+            }
+        }
+        self.now = self.clock.now();
+        Ok(())
+    }
+
+    /// After error 1205 the server keeps the transaction open, and the retry's `BEGIN` would commit half of it.
+    fn roll_back(&mut self) -> Result<()> {
+        let answer = self.session.query(b"ROLLBACK");
+        answer.map(drop).map_err(|error| error.at(self.shared.endpoint, "ROLLBACK"))
+    }
+
+    /// Waits 0 to 1 ms before the first retry, twice as long before each further one, at most 64 ms.
+    fn back_off(&mut self, attempt: u32) {
+        let longest = Duration::from_millis(1 << attempt.min(6)).as_nanos() as u64;
+        let until = self.clock.now() + self.rng.below(longest);
+        self.clock.wait_until(until, || self.stopped());
+    }
+
+    fn note_event(&mut self, planned: u64, began: u64) {
+        let (service, response) = (self.now - began, self.now - planned);
+        if service == response {
+            self.note(Event::Transaction, Time::Both, service);
+        } else {
+            self.note(Event::Transaction, Time::Service, service);
+            self.note(Event::Transaction, Time::Response, response);
+        }
+    }
+
+    /// The first statement of a late event bears the event's lateness; the next ones begin as their predecessors end.
+    fn note_statement(&mut self, event: Event, service: u64) {
+        match std::mem::take(&mut self.lateness) {
+            0 => self.note(event, Time::Both, service),
+            lateness => {
+                self.note(event, Time::Service, service);
+                self.note(event, Time::Response, service + lateness);
+            }
+        }
+    }
+
+    fn note(&self, event: Event, time: Time, number: u64) {
+        let phase = self.shared.window.phase(self.now);
+        self.ledger.note(Sample::new(event, time, phase, clock::second_of(self.now), number));
+    }
+}
+
+fn connect<C: Connect>(shared: &Shared<'_, C>) -> Result<(C::Session, Slots)> {
+    let mut session =
+        shared.connect.connect().map_err(|error| error.at(shared.endpoint, "connect"))?;
+    let slots = Slots::prepare(&mut session, shared.program)
+        .map_err(|(error, text)| error.at(shared.endpoint, &text))?;
+    Ok((session, slots))
+}

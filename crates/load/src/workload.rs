@@ -1,0 +1,209 @@
+//! What to run: the recipe with its options, named as sysbench names them (underscores for dashes).
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::keys::{Distribution, RandType};
+use crate::oltp::Recipe;
+
+/// As sysbench does it, or repaired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// sysbench 1.0.20's behaviour: its retries, its clock that runs until the last event ends, its hot window.
+    Compat,
+    /// Rolls back before a retry, an exact measuring window, the hot window as wide as asked.
+    #[default]
+    Fixed,
+}
+
+/// How statements travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PsMode {
+    /// Prepared on the server, as text where the server refuses to prepare.
+    #[default]
+    Auto,
+    /// All as text.
+    Disable,
+}
+
+/// Server errors that make an event start again, where others end the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum IgnoreErrors {
+    /// These error numbers.
+    Listed(Vec<u16>),
+    /// Every error, by the word `all`.
+    Every(AllWord),
+}
+
+/// The word `all`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AllWord {
+    /// Every error.
+    All,
+}
+
+impl IgnoreErrors {
+    /// Whether error number `code` is to be ignored.
+    #[must_use]
+    pub fn covers(&self, code: u16) -> bool {
+        match self {
+            IgnoreErrors::Listed(codes) => codes.contains(&code),
+            IgnoreErrors::Every(_) => true,
+        }
+    }
+}
+
+impl Default for IgnoreErrors {
+    /// Deadlock, record changed, lock wait time-out.
+    fn default() -> IgnoreErrors {
+        IgnoreErrors::Listed(vec![1213, 1020, 1205])
+    }
+}
+
+/// A recipe with all its options.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Workload {
+    /// What an event is made of.
+    pub recipe: Recipe,
+    /// As sysbench does it, or repaired.
+    pub mode: Mode,
+    /// Rows in a range.
+    pub range_size: u64,
+    /// Point selects in a transaction.
+    pub point_selects: u32,
+    /// Plain ranges in a transaction.
+    pub simple_ranges: u32,
+    /// Sums in a transaction.
+    pub sum_ranges: u32,
+    /// Sorted ranges in a transaction.
+    pub order_ranges: u32,
+    /// Distinct ranges in a transaction.
+    pub distinct_ranges: u32,
+    /// Updates of the indexed column in a transaction.
+    pub index_updates: u32,
+    /// Updates of a column without index in a transaction.
+    pub non_index_updates: u32,
+    /// Pairs of delete and insert in a transaction.
+    pub delete_inserts: u32,
+    /// Whether transactions have ranges at all.
+    pub range_selects: bool,
+    /// No transactions: each statement commits itself.
+    pub skip_trx: bool,
+    /// Values in the list of `select_random_points`.
+    pub random_points: u32,
+    /// Ranges of `select_random_ranges`.
+    pub number_of_ranges: u32,
+    /// Upper less lower end of such a range.
+    pub delta: u64,
+    /// Selects of both text columns in a transaction (schema `text`).
+    pub text_selects: u32,
+    /// Updates of a text column in a transaction (schema `text`).
+    pub text_updates: u32,
+    /// Distribution of keys; absent: `special` in mode `compat`, `uniform` in mode `fixed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rand_type: Option<RandType>,
+    /// Numbers averaged by gaussian and special.
+    pub rand_spec_iter: u32,
+    /// Width of special's window, per cent.
+    pub rand_spec_pct: u32,
+    /// Share of special's draws meant for the window, per cent.
+    pub rand_spec_res: u32,
+    /// Pareto's h.
+    pub rand_pareto_h: f64,
+    /// Zipf's θ.
+    pub rand_zipfian_exp: f64,
+    /// Fraction of the keys that hotspot heats.
+    pub rand_hot_fraction: f64,
+    /// Share of draws that hotspot sends there.
+    pub rand_hot_share: f64,
+    /// Whether popular keys are scattered over the table rather than neighbours.
+    pub rand_scatter: bool,
+    /// How statements travel.
+    pub db_ps_mode: PsMode,
+    /// Errors that make an event start again: numbers, or `all`.
+    pub mysql_ignore_errors: IgnoreErrors,
+}
+
+impl Default for Workload {
+    fn default() -> Workload {
+        Workload {
+            recipe: Recipe::OltpReadWrite,
+            mode: Mode::Fixed,
+            range_size: 100,
+            point_selects: 10,
+            simple_ranges: 1,
+            sum_ranges: 1,
+            order_ranges: 1,
+            distinct_ranges: 1,
+            index_updates: 1,
+            non_index_updates: 1,
+            delete_inserts: 1,
+            range_selects: true,
+            skip_trx: false,
+            random_points: 10,
+            number_of_ranges: 10,
+            delta: 5,
+            text_selects: 1,
+            text_updates: 1,
+            rand_type: None,
+            rand_spec_iter: 12,
+            rand_spec_pct: 1,
+            rand_spec_res: 75,
+            rand_pareto_h: 0.2,
+            rand_zipfian_exp: 0.8,
+            rand_hot_fraction: 0.2,
+            rand_hot_share: 0.8,
+            rand_scatter: false,
+            db_ps_mode: PsMode::Auto,
+            mysql_ignore_errors: IgnoreErrors::default(),
+        }
+    }
+}
+
+impl Workload {
+    /// The distribution of keys, the mode's own where none is set.
+    #[must_use]
+    pub fn distribution(&self) -> Distribution {
+        let own = if self.mode == Mode::Compat { RandType::Special } else { RandType::Uniform };
+        Distribution {
+            rand_type: self.rand_type.unwrap_or(own),
+            spec_iter: self.rand_spec_iter,
+            spec_pct: f64::from(self.rand_spec_pct),
+            spec_res: f64::from(self.rand_spec_res),
+            pareto_h: self.rand_pareto_h,
+            zipfian_exp: self.rand_zipfian_exp,
+            hot_fraction: self.rand_hot_fraction,
+            hot_share: self.rand_hot_share,
+            narrow_special: self.mode == Mode::Compat,
+        }
+    }
+
+    /// Checks what cannot work, such as a share above 1.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with what to change.
+    pub fn check(&self) -> Result<()> {
+        let refuse = |message: String| Err(Error::Config(message));
+        let within = |name: &str, value: f64, low: f64, high: f64| {
+            if value > low && value < high {
+                return Ok(());
+            }
+            refuse(format!("`{name}` is {value}; give more than {low} and less than {high}"))
+        };
+        within("rand_pareto_h", self.rand_pareto_h, 0.0, 1.0)?;
+        within("rand_zipfian_exp", self.rand_zipfian_exp, 0.0, 100.0)?;
+        within("rand_hot_fraction", self.rand_hot_fraction, 0.0, 1.0)?;
+        within("rand_hot_share", self.rand_hot_share, 0.0, 1.0)?;
+        within("rand_spec_res", f64::from(self.rand_spec_res), -1.0, 100.0)?;
+        within("rand_spec_pct", f64::from(self.rand_spec_pct), -1.0, 101.0)?;
+        within("rand_spec_iter", f64::from(self.rand_spec_iter), 0.0, 1000.0)?;
+        within("range_size", self.range_size as f64, 0.0, 2e9)?;
+        within("random_points", f64::from(self.random_points), 0.0, 65_536.0)?;
+        within("number_of_ranges", f64::from(self.number_of_ranges), 0.0, 32_768.0)
+    }
+}
