@@ -11,7 +11,9 @@ use crate::rig::ledger::{self, Found};
 
 /// Remove what interrupted runs left behind: servers, mounts, loop devices, folders
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  assay clean --dry-run    say what would be removed\n  assay clean")]
+#[command(
+    after_help = "Examples:\n  assay clean --dry-run    say what would be removed\n  assay clean"
+)]
 pub struct CleanArgs {
     /// Say what would be removed and leave it
     #[arg(long)]
@@ -61,7 +63,9 @@ impl Tally {
     fn print(&self, args: &CleanArgs) {
         if args.json {
             let Tally { removed, failed, in_use } = self;
-            print::line(json!({ "dry_run": args.dry_run, "removed": removed, "failed": failed, "in_use": in_use }));
+            print::line(
+                json!({ "dry_run": args.dry_run, "removed": removed, "failed": failed, "in_use": in_use }),
+            );
             return;
         }
         let verb = if args.dry_run { "would remove" } else { "removed" };
@@ -73,4 +77,3 @@ impl Tally {
         }
     }
 }
-

@@ -34,7 +34,9 @@ pub fn set_up() {
         let place = panic.location().map(|at| format!(" at {}:{}", at.file(), at.line()));
         let said = panic.payload_as_str().unwrap_or("no reason given");
         let place = place.unwrap_or_default();
-        eprintln!("assay: internal error{place}: {said}; please report it with the command you gave");
+        eprintln!(
+            "assay: internal error{place}: {said}; please report it with the command you gave"
+        );
     }));
 }
 

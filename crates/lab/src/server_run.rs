@@ -56,9 +56,8 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
     interrupt.check()?;
     let mut command = Command::new(program);
     command.args(words).env("ASSAY_SOCKET", server.socket());
-    let status = command
-        .status()
-        .with_context(|| format!("cannot run {}", program.to_string_lossy()))?;
+    let status =
+        command.status().with_context(|| format!("cannot run {}", program.to_string_lossy()))?;
     server.kill()?;
     match status.code().map(u8::try_from) {
         Some(Ok(code)) => Ok(ExitCode::from(code)),
@@ -76,7 +75,8 @@ fn bring_up(args: &RunArgs, ledger: &Arc<Ledger>) -> Result<(Made, Server)> {
     let folder = location.join(format!("assay-server-{}", std::process::id()));
     let thing = Thing::Folder { path: folder.clone() };
     let (made, data_dir) = ledger.make(thing, || {
-        std::fs::create_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        std::fs::create_dir(&folder)
+            .with_context(|| format!("cannot make {}", folder.display()))?;
         Ok(folder.join("data"))
     })?;
     let mut start = Start::new(&data_dir, &folder.join("run"));

@@ -74,8 +74,8 @@ fn a_server_that_dies_at_start() {
     if !has_server("a_server_that_dies_at_start") {
         return;
     }
-    let plan = small_plan(FOLDER)
-        .replace("skip_log_bin = true", "innodb_data_file_path = \"ibdata1:1M\"");
+    let plan =
+        small_plan(FOLDER).replace("skip_log_bin = true", "innodb_data_file_path = \"ibdata1:1M\"");
     refused(&plan, &["arm `", "innodb"]);
 }
 
@@ -90,7 +90,10 @@ fn a_program_that_is_no_server() {
 
 #[test]
 fn a_device_that_is_none() {
-    refused(&small_plan("kind = \"device\"\ndevice = \"/dev/null\""), &["/dev/null is not a block device"]);
+    refused(
+        &small_plan("kind = \"device\"\ndevice = \"/dev/null\""),
+        &["/dev/null is not a block device"],
+    );
     refused(&small_plan("kind = \"device\"\ndevice = \"/dev/nowhere\""), &["/dev/nowhere"]);
 }
 
@@ -101,7 +104,8 @@ impl Loop {
     fn over(world: &World) -> Loop {
         let image = world.path("disk.img");
         std::fs::File::create(&image).unwrap().set_len(700 << 20).unwrap();
-        let output = Command::new("losetup").args(["--find", "--show"]).arg(image).output().unwrap();
+        let output =
+            Command::new("losetup").args(["--find", "--show"]).arg(image).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         Loop(String::from_utf8(output.stdout).unwrap().trim().to_owned())
     }
@@ -182,6 +186,7 @@ fn another_plan_in_the_same_study() {
 
 #[test]
 fn nobody_listens() {
-    let line = World::new().refused(&["load", "oltp_read_write", "--mysql-socket=/nowhere.sock", "run"]);
+    let line =
+        World::new().refused(&["load", "oltp_read_write", "--mysql-socket=/nowhere.sock", "run"]);
     assert!(line.contains("/nowhere.sock"), "{line}");
 }

@@ -119,11 +119,14 @@ fn server_under_load(world: &World) -> i32 {
         assert!(std::time::Instant::now() < deadline, "no server came under load");
         for entry in std::fs::read_dir("/proc").unwrap().flatten() {
             let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            let words: Vec<String> =
-                command.split(|&byte| byte == 0).map(|w| String::from_utf8_lossy(w).into_owned()).collect();
+            let words: Vec<String> = command
+                .split(|&byte| byte == 0)
+                .map(|w| String::from_utf8_lossy(w).into_owned())
+                .collect();
             let option = |name: &str| words.iter().find_map(|word| word.strip_prefix(name));
             let is_cell = option("--datadir=").is_some_and(|folder| {
-                folder.starts_with(world.path("study").to_str().unwrap()) && folder.contains("/rig-2/")
+                folder.starts_with(world.path("study").to_str().unwrap())
+                    && folder.contains("/rig-2/")
             });
             let socket = option("--socket=").filter(|_| is_cell);
             if socket.and_then(commits).is_some_and(|commits| commits > 20) {

@@ -25,13 +25,22 @@ pub struct Mount {
 /// # Errors
 /// What `mkfs` said.
 pub fn make(kind: &str, device: &Path, options: &[String]) -> Result<(), ProgramError> {
-    // Both tools ask, or refuse, when they see an old file system; whoever calls has decided.
-    let force = match kind {
-        "ext2" | "ext3" | "ext4" => ["-F", "-q"],
-        _ => ["-f", "-q"],
-    };
-    let arguments = force.iter().map(OsStr::new).chain(options.iter().map(OsStr::new));
+    let arguments =
+        own_options(kind, options).iter().map(OsStr::new).chain(options.iter().map(OsStr::new));
     run(&format!("mkfs.{kind}"), arguments.chain([device.as_os_str()])).map(drop)
+}
+
+/// Both tools ask, or refuse, when they see an old file system; whoever calls has decided. Neither shall discard, for
+/// that would give back the space that was taken for an image, and ext4 shall not put off writing its tables to a
+/// time when something is measured (`mkfs.ext4(8)`, `mkfs.xfs(8)`).
+fn own_options(kind: &str, options: &[String]) -> &'static [&'static str] {
+    let has_extended = options.iter().any(|option| option.starts_with("-E"));
+    match kind {
+        // The last -E counts alone, so the user's is left alone.
+        "ext4" if has_extended => &["-F", "-q"],
+        "ext4" => &["-F", "-q", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"],
+        _ => &["-f", "-q", "-K"],
+    }
 }
 
 /// Mounts `device` on the folder `target`.

@@ -3,7 +3,7 @@
 //! Each repeat is a block that holds every cell once, shuffled by the plan's seed: what drifts over an hour (heat,
 //! neighbours, the disk's own state) then meets all arms alike instead of the last one.
 
-use assay_load::Rng;
+use assay_load::random::Rng;
 use serde_json::json;
 
 use super::Plan;

@@ -16,7 +16,9 @@ pub fn check(plan: &Plan) -> Result<()> {
     check_times(plan)?;
     for (name, arm) in &plan.arms {
         if arm.compression.is_some() && arm.key_block_size.is_some() {
-            bail!("arm `{name}` has both compression and key_block_size; InnoDB takes one of them, drop the other");
+            bail!(
+                "arm `{name}` has both compression and key_block_size; InnoDB takes one of them, drop the other"
+            );
         }
         if let Some(kib) = arm.key_block_size {
             ensure!(
@@ -32,10 +34,16 @@ pub fn check(plan: &Plan) -> Result<()> {
 fn check_sweep(plan: &Plan) -> Result<()> {
     ensure!(!plan.arms.is_empty(), "the plan has no arms; add at least [arms.NAME]");
     ensure!(!plan.workloads.is_empty(), "the plan has no workloads; add at least [workloads.NAME]");
-    ensure!(!plan.threads.is_empty(), "threads is empty; give at least one count, e.g. threads = [1, 8]");
+    ensure!(
+        !plan.threads.is_empty(),
+        "threads is empty; give at least one count, e.g. threads = [1, 8]"
+    );
     ensure!(plan.repeats > 0, "repeats is 0; give at least 1");
     let distinct: BTreeSet<u32> = plan.threads.iter().copied().collect();
-    ensure!(distinct.len() == plan.threads.len(), "threads names a count twice; use repeats for repeats");
+    ensure!(
+        distinct.len() == plan.threads.len(),
+        "threads names a count twice; use repeats for repeats"
+    );
     for &threads in &plan.threads {
         ensure!((1..=1000).contains(&threads), "threads has {threads}; a count is from 1 to 1000");
     }
@@ -45,8 +53,12 @@ fn check_sweep(plan: &Plan) -> Result<()> {
 /// Names become folders and table columns.
 fn check_names(plan: &Plan) -> Result<()> {
     for name in plan.arms.keys().chain(plan.workloads.keys()) {
-        let is_plain = !name.is_empty() && name.len() <= 64 && !name.contains(['/', '\n', '\t', '\0']);
-        ensure!(is_plain, "`{name}` cannot be a name; use up to 64 characters without slash or tab");
+        let is_plain =
+            !name.is_empty() && name.len() <= 64 && !name.contains(['/', '\n', '\t', '\0']);
+        ensure!(
+            is_plain,
+            "`{name}` cannot be a name; use up to 64 characters without slash or tab"
+        );
     }
     Ok(())
 }
@@ -72,7 +84,9 @@ fn check_times(plan: &Plan) -> Result<()> {
 fn check_rig(arm: &str, rig: &RigSpec) -> Result<()> {
     let needs = |kind, key: &str, is_there: bool| match (rig.kind == kind, is_there) {
         (true, false) => bail!("arm `{arm}`: a rig of this kind needs the key {key}; add it"),
-        (false, true) => bail!("arm `{arm}`: {key} does not fit a rig of this kind; drop it or change kind"),
+        (false, true) => {
+            bail!("arm `{arm}`: {key} does not fit a rig of this kind; drop it or change kind")
+        }
         _ => Ok(()),
     };
     needs(RigKind::Image, "size", rig.size.is_some())?;

@@ -118,6 +118,26 @@ pub enum PageCompression {
     Lz4,
 }
 
+impl PageCompression {
+    /// The codec's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            PageCompression::Zlib => "zlib",
+            PageCompression::Lz4 => "lz4",
+        }
+    }
+
+    /// What `CREATE TABLE` says for it, in MySQL's words.
+    #[must_use]
+    pub fn table_option(self) -> &'static str {
+        match self {
+            PageCompression::Zlib => "COMPRESSION='zlib'",
+            PageCompression::Lz4 => "COMPRESSION='lz4'",
+        }
+    }
+}
+
 /// What a server's data lies on, from the bottom up. Which keys a kind needs and allows is checked with the plan.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -230,10 +250,7 @@ impl Plan {
     pub fn schema_of(&self, arm: &Arm) -> Schema {
         let mut schema = self.data.clone();
         let mut options = vec![schema.create_table_options.clone()];
-        options.extend(arm.compression.map(|codec| match codec {
-            PageCompression::Zlib => "COMPRESSION='zlib'".to_owned(),
-            PageCompression::Lz4 => "COMPRESSION='lz4'".to_owned(),
-        }));
+        options.extend(arm.compression.map(|codec| codec.table_option().to_owned()));
         options.extend(
             arm.key_block_size.map(|kib| format!("ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE={kib}")),
         );

@@ -53,7 +53,10 @@ fn a_plan_written_out_reads_the_same() {
 
 #[test]
 fn unknown_keys_are_refused_with_the_nearest() {
-    assert_eq!(error(&PLAN.replace("repeats", "repeat")), "line 5: unknown key `repeat`; did you mean `repeats`?");
+    assert_eq!(
+        error(&PLAN.replace("repeats", "repeat")),
+        "line 5: unknown key `repeat`; did you mean `repeats`?"
+    );
     let message = error(&PLAN.replace("compression", "compresion"));
     assert!(message.contains("unknown key `compresion`; did you mean `compression`?"), "{message}");
     let message = error(&PLAN.replace("mount_options", "mount_option"));
@@ -63,7 +66,10 @@ fn unknown_keys_are_refused_with_the_nearest() {
 #[test]
 fn a_misspelt_workload_is_refused_with_the_nearest() {
     let message = error(&PLAN.replace("oltp_read_write", "oltp_raed_write"));
-    assert!(message.contains("oltp_raed_write") && message.contains("oltp_read_write"), "{message}");
+    assert!(
+        message.contains("oltp_raed_write") && message.contains("oltp_read_write"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -81,7 +87,11 @@ fn what_makes_no_sense_is_refused() {
         ("compression = \"zlib\"", "key_block_size = 3", "1, 2, 4, 8 and 16"),
         ("title = \"a plan\"", "", "`title` is missing"),
         ("size = \"2G\"", "", "needs the key size"),
-        ("rig = { kind = \"folder\" }", "rig = { extsize = \"16K\" }", "a folder has no file system"),
+        (
+            "rig = { kind = \"folder\" }",
+            "rig = { extsize = \"16K\" }",
+            "a folder has no file system",
+        ),
         ("kind = \"image\"", "kind = \"device\"", "does not fit"),
     ] {
         let message = error(&PLAN.replace(from, to));
@@ -96,11 +106,13 @@ fn cells_are_interleaved_in_an_order_that_the_seed_decides() {
     assert_eq!(cells_once, cells(&plan));
     assert_eq!(cells_once.len(), 3 * 2 * 3);
     for block in cells_once.chunks(6) {
-        let distinct: BTreeSet<_> = block.iter().map(|cell| (&cell.key.arm, cell.key.threads)).collect();
+        let distinct: BTreeSet<_> =
+            block.iter().map(|cell| (&cell.key.arm, cell.key.threads)).collect();
         assert_eq!(distinct.len(), 6, "each block holds every cell once");
     }
     let other = Plan { seed: 2, ..plan };
-    let order = |cells: &[PlannedCell]| cells.iter().map(|cell| cell.key.clone()).collect::<Vec<_>>();
+    let order =
+        |cells: &[PlannedCell]| cells.iter().map(|cell| cell.key.clone()).collect::<Vec<_>>();
     assert_ne!(order(&cells_once), order(&cells(&other)));
 }
 
@@ -110,7 +122,8 @@ fn fingerprints_change_with_the_conditions_only() {
     let more = Plan { repeats: 5, threads: vec![1, 8, 64], title: "other".into(), ..plan.clone() };
     let longer = Plan { seconds: 20.0, ..plan.clone() };
     let find = |plan: &Plan| {
-        let key = CellKey { arm: "off".into(), workload: "read_write".into(), threads: 8, repeat: 2 };
+        let key =
+            CellKey { arm: "off".into(), workload: "read_write".into(), threads: 8, repeat: 2 };
         cells(plan).into_iter().find(|cell| cell.key == key).unwrap().fingerprint
     };
     assert_eq!(find(&plan), find(&more));
@@ -119,7 +132,9 @@ fn fingerprints_change_with_the_conditions_only() {
 
 #[test]
 fn sizes_read_and_print_alike() {
-    for (text, bytes) in [("512", 512), ("16k", 16 << 10), ("64MiB", 64 << 20), ("4GB", 4 << 30), ("2T", 2 << 40)] {
+    for (text, bytes) in
+        [("512", 512), ("16k", 16 << 10), ("64MiB", 64 << 20), ("4GB", 4 << 30), ("2T", 2 << 40)]
+    {
         assert_eq!(Size::parse(text), Ok(Size(bytes)), "{text}");
         assert_eq!(Size::parse(&Size(bytes).to_string()), Ok(Size(bytes)));
     }

@@ -1,11 +1,12 @@
 //! Turns what the TOML reader says into one line with the nearest thing that would be right.
 
-use crate::nearest::nearest;
+use assay_load::suggest::nearest;
 
 /// `line 3: unknown key `thread`; did you mean `threads`?`
 #[must_use]
 pub fn one_line(error: &toml::de::Error, text: &str) -> String {
-    let line = error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+    let line =
+        error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
     let place = line.map_or_else(String::new, |line| format!("line {line}: "));
     format!("{place}{}", reworded(error.message()))
 }
@@ -13,7 +14,8 @@ pub fn one_line(error: &toml::de::Error, text: &str) -> String {
 /// serde says ``unknown field `x`, expected one of `a`, `b` `` and the same of variants (serde's `Error` trait).
 fn reworded(message: &str) -> String {
     let first_line = message.lines().next().unwrap_or_default();
-    for (start, what) in [("unknown field ", "unknown key"), ("unknown variant ", "unknown value")] {
+    for (start, what) in [("unknown field ", "unknown key"), ("unknown variant ", "unknown value")]
+    {
         if let Some(rest) = first_line.strip_prefix(start) {
             let names: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
             if let Some((wrong, known)) = names.split_first() {

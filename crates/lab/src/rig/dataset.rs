@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use assay_load::{Endpoint, PrepareOptions, Schema};
+use assay_load::{Address, Endpoint, PrepareOptions, Schema, Tls};
 use assay_ports::child::describe;
 use assay_ports::program;
 use serde_json::json;
@@ -37,12 +37,8 @@ pub struct Request<'a> {
     pub schema: &'a Schema,
     /// The arm's server variables; those that shape files on disk hold for loading too.
     pub settings: &'a BTreeMap<String, String>,
-    /// Threads that load, and the processors of server and load.
+    /// Threads that load.
     pub threads: u32,
-    /// Processors of the server.
-    pub server_cpus: &'a [usize],
-    /// Processors of the load.
-    pub load_cpus: &'a [usize],
     /// Seed of the rows.
     pub seed: u64,
 }
@@ -51,7 +47,6 @@ pub struct Request<'a> {
 #[derive(Debug)]
 pub struct Dataset {
     folder: PathBuf,
-    bytes: u64,
     _made: Made,
 }
 
@@ -84,9 +79,9 @@ impl Datasets {
         if !self.made.contains_key(&name) {
             let folder = self.folder.join(format!("data-{name}"));
             let thing = Thing::Folder { path: folder.clone() };
-            let (made, ()) = self.ledger.make(thing, || load(request, &folder, interrupt, progress))?;
-            let bytes = allocated_bytes(&folder)?;
-            self.made.insert(name.clone(), Dataset { folder, bytes, _made: made });
+            let (made, ()) =
+                self.ledger.make(thing, || load(request, &folder, interrupt, progress))?;
+            self.made.insert(name.clone(), Dataset { folder, _made: made });
         }
         self.made.get(&name).context("a dataset that was just made is gone")
     }
@@ -121,12 +116,6 @@ impl Request<'_> {
 }
 
 impl Dataset {
-    /// Bytes that it takes on disk.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
     /// Copies it to `target`, which must not exist, and drops both copies from the page cache.
     ///
     /// # Errors
@@ -136,7 +125,9 @@ impl Dataset {
         let paths = [self.folder.join("data").into_os_string(), target.as_os_str().to_owned()];
         program::run("cp", words.iter().map(|word| word.to_os_string()).chain(paths))
             .context("cannot copy the dataset into the rig")?;
-        make_durable_and_forget(target)
+        // Buffered writes of the copy would otherwise reach the disk in the measured seconds.
+        rustix::fs::syncfs(std::fs::File::open(target)?)?;
+        drop_from_cache(target)
     }
 }
 
@@ -152,17 +143,17 @@ fn load(
     server::make_datadir(request.binary, &settings, &data_dir, &|text| progress.say(text))?;
     let mut start = Start::new(&data_dir, &folder.join("run"));
     start.settings = settings;
-    start.cpus = request.server_cpus.to_vec();
     let mut server = server::start(request.binary, &start)?;
     let endpoint = endpoint(server.socket());
     let options = PrepareOptions {
         threads: request.threads,
         seed: request.seed,
-        cpus: request.load_cpus.to_vec(),
         ..PrepareOptions::default()
     };
     let loading = |state: &assay_load::PrepareProgress| progress.loading(state);
-    if let Err(error) = assay_load::prepare(&endpoint, request.schema, &options, interrupt.flag(), &loading) {
+    if let Err(error) =
+        assay_load::prepare(&endpoint, request.schema, &options, &loading, interrupt.flag())
+    {
         let error = anyhow::Error::from(error).context("loading the tables failed");
         return Err(match server.ended()? {
             Some(how) => error.context(format!("the server ended with {how}")),
@@ -172,35 +163,37 @@ fn load(
     interrupt.check()?;
     server.execute("SET GLOBAL innodb_fast_shutdown = 0")?;
     let status = server.stop(SHUTDOWN_LIMIT)?;
-    ensure!(status.success(), "the server did not shut down cleanly after loading: {}", describe(status));
+    ensure!(
+        status.success(),
+        "the server did not shut down cleanly after loading: {}",
+        describe(status)
+    );
     Ok(())
 }
 
 /// Root over the private socket, in the database of the tables.
 #[must_use]
 pub fn endpoint(socket: &Path) -> Endpoint {
-    Endpoint::socket(socket, "root", DATABASE)
+    Endpoint {
+        address: Address::Socket(socket.to_owned()),
+        user: "root".into(),
+        password: String::new(),
+        database: DATABASE.into(),
+        tls: Tls::Off,
+    }
 }
 
-fn allocated_bytes(folder: &Path) -> Result<u64> {
-    let listed = program::run("du", ["-s".as_ref(), "-B1".as_ref(), folder.as_os_str()])?;
-    let bytes = listed.split_whitespace().next().unwrap_or_default();
-    bytes.parse().with_context(|| format!("`du` answered {listed}"))
-}
-
-/// Buffered writes of the copy would otherwise reach the disk in the measured seconds, and cached pages would spare
-/// a server without direct I/O the reads that are to be measured.
-fn make_durable_and_forget(folder: &Path) -> Result<()> {
+/// Cached pages would spare a server without direct I/O the reads that are to be measured.
+fn drop_from_cache(folder: &Path) -> Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         let kind = path.symlink_metadata()?.file_type();
         if kind.is_dir() {
-            make_durable_and_forget(&path)?;
+            drop_from_cache(&path)?;
         } else if kind.is_file() {
             let file = std::fs::File::open(&path)?;
-            file.sync_all()?;
             rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
         }
     }
-    Ok(std::fs::File::open(folder)?.sync_all()?)
+    Ok(())
 }

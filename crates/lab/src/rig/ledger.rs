@@ -132,15 +132,18 @@ fn found_in(folder: &Path) -> Result<Vec<Found>> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", folder.display())),
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot read {}", folder.display()));
+        }
     };
     let mut found = Vec::new();
     for entry in entries {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "json") {
             let text = std::fs::read_to_string(&path)?;
-            let pages: Pages = serde_json::from_str(&text)
-                .with_context(|| format!("{} is not a ledger; look at it and delete it", path.display()))?;
+            let pages: Pages = serde_json::from_str(&text).with_context(|| {
+                format!("{} is not a ledger; look at it and delete it", path.display())
+            })?;
             found.push(Found { path, pages });
         }
     }
@@ -153,8 +156,8 @@ impl Found {
     #[must_use]
     pub fn owner(&self) -> Option<u32> {
         let Pages { pid, start_ticks, ref boot_id, .. } = self.pages;
-        let lives = *boot_id == self::boot_id()
-            && identity(pid) == Some(Identity { pid, start_ticks });
+        let lives =
+            *boot_id == self::boot_id() && identity(pid) == Some(Identity { pid, start_ticks });
         lives.then_some(pid)
     }
 
@@ -187,7 +190,8 @@ impl Found {
 
 /// `$ASSAY_STATE`, else `$XDG_STATE_HOME/assay`, else `~/.local/state/assay` (XDG Base Directory Specification).
 fn folder() -> PathBuf {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let variable =
+        |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     variable("ASSAY_STATE")
         .or_else(|| Some(variable("XDG_STATE_HOME")?.join("assay")))
         .or_else(|| Some(variable("HOME")?.join(".local/state/assay")))

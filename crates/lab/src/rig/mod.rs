@@ -117,7 +117,12 @@ impl Rig {
         Ok(device)
     }
 
-    fn add_file_system(&mut self, spec: &RigSpec, device: &Path, ledger: &Arc<Ledger>) -> Result<()> {
+    fn add_file_system(
+        &mut self,
+        spec: &RigSpec,
+        device: &Path,
+        ledger: &Arc<Ledger>,
+    ) -> Result<()> {
         let kind = spec.file_system.unwrap_or_default().name();
         filesystem::make(kind, device, &spec.mkfs_options)?;
         let target = self.folder.join("mount");
@@ -155,7 +160,10 @@ fn allocate(path: &Path, size: Size) -> Result<()> {
         other => other.map_err(anyhow::Error::from),
     }
     .with_context(|| {
-        format!("no space for an image of {size} in {}; free some or set a smaller size", parent(path))
+        format!(
+            "no space for an image of {size} in {}; free some or set a smaller size",
+            parent(path)
+        )
     })
 }
 

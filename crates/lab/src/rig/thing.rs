@@ -47,7 +47,9 @@ impl Thing {
     pub fn exists(&self) -> Result<bool> {
         Ok(match self {
             Thing::Folder { path } => path.symlink_metadata().is_ok(),
-            Thing::Loop { backing } => backing.exists() && !loopdev::attached_to(backing)?.is_empty(),
+            Thing::Loop { backing } => {
+                backing.exists() && !loopdev::attached_to(backing)?.is_empty()
+            }
             Thing::Mount { target } => mounted_at_or_below(target)?.iter().any(|at| at == target),
             Thing::Process { pid, start_ticks } => {
                 identity(*pid) == Some(Identity { pid: *pid, start_ticks: *start_ticks })
@@ -65,9 +67,9 @@ impl Thing {
         }
         match self {
             Thing::Folder { path } => remove_folder(path),
-            Thing::Loop { backing } => {
-                loopdev::attached_to(backing)?.iter().try_for_each(|device| Ok(loopdev::detach(device)?))
-            }
+            Thing::Loop { backing } => loopdev::attached_to(backing)?
+                .iter()
+                .try_for_each(|device| Ok(loopdev::detach(device)?)),
             Thing::Mount { target } => Ok(filesystem::unmount(target)?),
             Thing::Process { pid, .. } => kill(*pid),
         }

@@ -7,9 +7,9 @@ use assay_load::{Schedule, Warmup};
 use assay_ports::child::identity;
 
 use super::progress::Progress;
+use super::results;
 use super::series::{Seconds, of_watch};
 use super::setup::{ArmSetup, Setup};
-use super::results;
 use crate::messages::one_line;
 use crate::plan::{Plan, PlannedCell};
 use crate::rig::Rig;
@@ -39,7 +39,9 @@ fn bring_up_and_measure(
 ) -> Result<()> {
     let arm = setup.arms.get(&cell.key.arm).context("a cell of an unknown arm")?.clone();
     let rig = restored_rig(setup, &arm, cell, progress)?;
-    outcome.facts.extend(rig.description().iter().map(|(label, text)| (format!("rig: {label}"), text.clone())));
+    outcome.facts.extend(
+        rig.description().iter().map(|(label, text)| (format!("rig: {label}"), text.clone())),
+    );
     setup.interrupt.check()?;
     progress.live(format_args!("  {}: starting the server", cell.key));
     let run_dir = setup.work_folder().join("run");
@@ -71,9 +73,7 @@ fn restored_rig(
         binary: &arm.binary,
         schema: &arm.schema,
         settings: &arm.settings,
-        threads: 2,
-        server_cpus: &plan.placement.server_cpus.0,
-        load_cpus: &plan.placement.load_cpus.0,
+        threads: setup.loading_threads(),
         seed: plan.seed,
     };
     let folder = setup.work_folder().join(format!("rig-{}", cell.position));
@@ -94,7 +94,8 @@ fn measure(
     outcome: &mut Outcome,
 ) -> Result<()> {
     let plan = setup.plan;
-    let workload = plan.workloads.get(&cell.key.workload).context("a cell of an unknown workload")?;
+    let workload =
+        plan.workloads.get(&cell.key.workload).context("a cell of an unknown workload")?;
     let schedule = schedule(plan, cell);
     let endpoint = endpoint(server.socket());
     assay_load::preflight(&endpoint, &arm.schema, workload, &schedule)?;
@@ -113,7 +114,7 @@ fn measure(
         &arm.schema,
         workload,
         &schedule,
-        origin,
+        Some(origin),
         &seconds,
         setup.interrupt.flag(),
     );
@@ -123,7 +124,7 @@ fn measure(
     outcome.marks.extend(watched.notes);
     let ran = ran?;
     setup.interrupt.check()?;
-    results::fill(outcome, &ran, workload, &schedule);
+    results::fill(outcome, &ran);
     if ran.events == 0 {
         bail!("no transaction ended in the measuring window; make seconds longer");
     }
@@ -172,7 +173,11 @@ fn explain(error: anyhow::Error, server: &mut Server) -> anyhow::Error {
         Ok(Some(how)) => error.context(format!("the server ended with {how}")),
         _ => {
             let tail = server.log_tail(LOG_LINES).join("; ");
-            if tail.is_empty() { error } else { error.context(format!("the server's log ends: {tail}")) }
+            if tail.is_empty() {
+                error
+            } else {
+                error.context(format!("the server's log ends: {tail}"))
+            }
         }
     }
 }

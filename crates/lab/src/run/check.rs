@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use assay_load::Recipe;
 use assay_ports::{blockdev, cpu};
 
 use crate::plan::{Arm, Plan, RigKind, Size};
@@ -19,7 +20,7 @@ const BESIDE_TABLES_BYTES: u64 = 320 << 20;
 /// One line: what is missing and what to change.
 pub fn check(plan: &Plan, location: &Path, erase: &[PathBuf]) -> Result<()> {
     check_processors(plan)?;
-    check_text(plan)?;
+    check_load(plan)?;
     for (name, arm) in &plan.arms {
         check_rights(plan, name, arm)?;
         check_device(plan, name, arm, erase)?;
@@ -32,7 +33,9 @@ pub fn check(plan: &Plan, location: &Path, erase: &[PathBuf]) -> Result<()> {
 fn check_processors(plan: &Plan) -> Result<()> {
     let there = cpu::available().context("cannot ask for the processors")?;
     let placement = &plan.placement;
-    for (key, list) in [("server_cpus", &placement.server_cpus), ("load_cpus", &placement.load_cpus)] {
+    for (key, list) in
+        [("server_cpus", &placement.server_cpus), ("load_cpus", &placement.load_cpus)]
+    {
         if let Some(missing) = list.0.iter().find(|cpu| !there.contains(cpu)) {
             bail!("placement.{key} names processor {missing}; this machine has {there:?}");
         }
@@ -40,10 +43,14 @@ fn check_processors(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-fn check_text(plan: &Plan) -> Result<()> {
-    plan.data.check()?;
-    for workload in plan.workloads.values() {
-        workload.check(&plan.data)?;
+fn check_load(plan: &Plan) -> Result<()> {
+    plan.data.check().context("data")?;
+    for (name, workload) in &plan.workloads {
+        workload.check().with_context(|| format!("workload `{name}`"))?;
+        ensure!(
+            workload.recipe != Recipe::OltpInsert || plan.data.auto_inc,
+            "workload `{name}` inserts its own ids, which would meet those that are there; set data.auto_inc = true"
+        );
     }
     Ok(())
 }
@@ -51,7 +58,9 @@ fn check_text(plan: &Plan) -> Result<()> {
 fn check_rights(plan: &Plan, name: &str, arm: &Arm) -> Result<()> {
     let needs_root = plan.rig_of(arm).kind != RigKind::Folder;
     if needs_root && !rustix::process::geteuid().is_root() {
-        bail!("arm `{name}` needs root to attach and mount its disk; run as root or set rig.kind = \"folder\"");
+        bail!(
+            "arm `{name}` needs root to attach and mount its disk; run as root or set rig.kind = \"folder\""
+        );
     }
     Ok(())
 }

@@ -40,7 +40,10 @@ fn disk_facts(location: &Path, note: &mut impl FnMut(&str, Option<String>)) {
     let Some(queue) = queue_folder(location) else { return };
     let queue_text = |name: &str| text(queue.join(name));
     note("disk_model", text(queue.join("../device/model")));
-    note("disk_is_rotational", queue_text("rotational").map(|is| if is == "1" { "yes" } else { "no" }.into()));
+    note(
+        "disk_is_rotational",
+        queue_text("rotational").map(|is| if is == "1" { "yes" } else { "no" }.into()),
+    );
     note("disk_scheduler", chosen(queue.join("scheduler")));
     note("disk_write_cache", queue_text("write_cache"));
     note("disk_logical_block_bytes", queue_text("logical_block_size"));
@@ -52,7 +55,8 @@ fn disk_facts(location: &Path, note: &mut impl FnMut(&str, Option<String>)) {
 fn queue_folder(path: &Path) -> Option<PathBuf> {
     let device = std::fs::metadata(path).ok()?.dev();
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    let folder = Path::new("/sys/dev/block").join(format!("{major}:{minor}")).canonicalize().ok()?;
+    let folder =
+        Path::new("/sys/dev/block").join(format!("{major}:{minor}")).canonicalize().ok()?;
     [folder.join("queue"), folder.parent()?.join("queue")].into_iter().find(|queue| queue.is_dir())
 }
 

@@ -21,7 +21,6 @@ use clap::Args;
 use crate::interrupt::Interrupt;
 use crate::plan::{Plan, cells};
 use crate::print;
-use crate::report;
 use crate::store::{State, Store};
 pub use progress::Progress;
 use setup::Setup;
@@ -132,15 +131,21 @@ fn conclude(store: &Store, study: &Path, interrupt: &Interrupt) -> Result<ExitCo
     let cells = store.study()?.cells;
     let count = |state| cells.iter().filter(|cell| cell.state == state).count();
     if count(State::Done) + count(State::Failed) > 0 {
-        let written = report::write(store, study)?;
-        print::line(format_args!("report: {}", written.html.display()));
+        print::line(format_args!("report: {}", study.display()));
     }
     if interrupt.is_set() {
-        bail!("interrupted with {} of {} cells to go; the same command goes on", count(State::Pending), cells.len());
+        bail!(
+            "interrupted with {} of {} cells to go; the same command goes on",
+            count(State::Pending),
+            cells.len()
+        );
     }
     match count(State::Failed) {
         0 => Ok(ExitCode::SUCCESS),
-        failed => bail!("{failed} of {} cells failed; the report says why, --retry-failed runs them again", cells.len()),
+        failed => bail!(
+            "{failed} of {} cells failed; the report says why, --retry-failed runs them again",
+            cells.len()
+        ),
     }
 }
 
@@ -150,7 +155,8 @@ fn default_study(plan: &Path) -> PathBuf {
 
 /// `assay-demo`, or the first of `assay-demo-2`, … that is not finished: a demo is typed twice to see it twice.
 fn unfinished_demo(parent: &Path) -> Result<PathBuf> {
-    let names = std::iter::once("assay-demo".to_owned()).chain((2..).map(|n| format!("assay-demo-{n}")));
+    let names =
+        std::iter::once("assay-demo".to_owned()).chain((2..).map(|n| format!("assay-demo-{n}")));
     for study in names.map(|name| parent.join(name)) {
         if !study.exists() || !Store::open(&study)?.is_finished()? {
             return Ok(study);

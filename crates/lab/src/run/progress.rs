@@ -7,7 +7,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use assay_load::{PrepareProgress, Second};
+use assay_load::{PrepareProgress, PrepareStage, Second};
 
 use crate::plan::{Plan, PlannedCell};
 use crate::print;
@@ -58,21 +58,29 @@ impl Progress {
 
     /// Loading goes on.
     pub fn loading(&self, loading: &PrepareProgress) {
-        let left = loading.seconds_left.map_or_else(String::new, |left| format!(", {} left", time(left)));
-        self.live(format_args!(
-            "  loading: {} of {} rows, {:.0} rows/s{left}",
-            loading.rows, loading.rows_total, loading.rows_per_s
-        ));
+        let left =
+            loading.seconds_left.map_or_else(String::new, |left| format!(", {} left", time(left)));
+        let PrepareProgress { done, total, per_second, .. } = loading;
+        match loading.stage {
+            PrepareStage::Rows => {
+                self.live(format_args!(
+                    "  loading: {done} of {total} rows, {per_second:.0} rows/s{left}"
+                ));
+            }
+            PrepareStage::Index => {
+                self.live(format_args!("  loading: {done} of {total} indexes{left}"))
+            }
+        }
     }
 
     /// A second of a cell has passed.
     pub fn second(&self, key: &CellKey, second: &Second) {
         self.live(format_args!(
-            "  {} {key}: second {}, {:.0} tps, p99 {:.2} ms, {} left",
+            "  {} {key}: second {:.0}, {:.0} tps, p99 {:.2} ms, {} left",
             self.counter(),
-            second.second,
+            second.end_s,
             second.tps,
-            second.latency_ms_p99,
+            second.latency.latency_ms_p99,
             time(self.seconds_left()),
         ));
     }
@@ -129,7 +137,11 @@ pub fn dry_run(plan: &Plan, cells: &[PlannedCell]) {
         print::line(format_args!("{:4}. {}", cell.position, cell.key));
     }
     let seconds = cells.len() as f64 * cell_seconds(plan);
-    print::line(format_args!("{} cells, about {}, and loading the data before", cells.len(), time(seconds)));
+    print::line(format_args!(
+        "{} cells, about {}, and loading the data before",
+        cells.len(),
+        time(seconds)
+    ));
 }
 
 fn cell_seconds(plan: &Plan) -> f64 {
@@ -151,6 +163,9 @@ mod tests {
 
     #[test]
     fn times_are_short_and_rounded_down() {
-        assert_eq!([time(0.4), time(59.9), time(125.0), time(7_265.0)], ["0s", "59s", "2m05s", "2h01m"]);
+        assert_eq!(
+            [time(0.4), time(59.9), time(125.0), time(7_265.0)],
+            ["0s", "59s", "2m05s", "2h01m"]
+        );
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_load::{KindLatency, Outcome as Ran, Pace, Schedule, Workload};
+use assay_load::{KindLatency, Outcome as Ran, Pace, Schedule, queries_per_event};
 
 use crate::store::{Histogram, Outcome, Series};
 
@@ -23,15 +23,15 @@ const RATE_TOLERANCE: f64 = 0.02;
 const LOAD_BUSY_PERCENT: f64 = 85.0;
 
 /// Turns what the load says and the series already in `outcome` into results, histograms and marks.
-pub fn fill(outcome: &mut Outcome, ran: &Ran, workload: &Workload, schedule: &Schedule) {
+pub fn fill(outcome: &mut Outcome, ran: &Ran) {
     outcome.window_s = Some((ran.measure_start_s, ran.measure_end_s));
     outcome.errors = ran.errors.clone();
     outcome.histograms = ran.latency.iter().flat_map(histograms).collect();
     let mut results = window_means(&outcome.series, ran.measure_start_s, ran.measure_end_s);
     results.extend(load_results(ran));
     results.extend(derived(&results));
-    outcome.marks.extend(marks(ran, &results, workload, schedule));
-    outcome.facts.extend(facts(ran, schedule));
+    outcome.marks.extend(marks(ran, &results));
+    outcome.facts.extend(facts(ran));
     outcome.results = results;
 }
 
@@ -40,7 +40,8 @@ type Results = BTreeMap<String, f64>;
 /// The mean of each series over the window. A latency's seconds weigh as many as they had operations.
 fn window_means(series: &[Series], from_s: f64, to_s: f64) -> Results {
     let in_window = |second: u32| f64::from(second) > from_s && f64::from(second) <= to_s + 0.5;
-    let by_name: BTreeMap<&str, &Series> = series.iter().map(|one| (one.name.as_str(), one)).collect();
+    let by_name: BTreeMap<&str, &Series> =
+        series.iter().map(|one| (one.name.as_str(), one)).collect();
     let mut means = Results::new();
     for one in series {
         let weights = weight_name(&one.name).and_then(|name| by_name.get(name.as_str()));
@@ -85,13 +86,15 @@ fn load_results(ran: &Ran) -> Results {
     put("errors_ignored", ran.errors.values().sum::<u64>() as f64);
     put("reconnects", ran.reconnects as f64);
     if let Some(transaction) = ran.latency_of("transaction") {
-        for (prefix, latency) in [("latency", &transaction.response), ("service", &transaction.service)] {
-            put(&format!("{prefix}_ms_mean"), latency.mean_ms);
-            put(&format!("{prefix}_ms_p50"), latency.percentile_ms(50.0));
-            put(&format!("{prefix}_ms_p95"), latency.percentile_ms(95.0));
-            put(&format!("{prefix}_ms_p99"), latency.percentile_ms(99.0));
-            put(&format!("{prefix}_ms_p999"), latency.percentile_ms(99.9));
-            put(&format!("{prefix}_ms_max"), latency.max_ms);
+        for (prefix, latency) in
+            [("latency", &transaction.response), ("service", &transaction.service)]
+        {
+            put(&format!("{prefix}_ms_mean"), latency.latency_ms_mean);
+            put(&format!("{prefix}_ms_p50"), latency.latency_ms_p50);
+            put(&format!("{prefix}_ms_p95"), latency.latency_ms_p95);
+            put(&format!("{prefix}_ms_p99"), latency.latency_ms_p99);
+            put(&format!("{prefix}_ms_p999"), latency.latency_ms_p999);
+            put(&format!("{prefix}_ms_max"), latency.latency_ms_max);
         }
     }
     if let Some(target) = ran.rate_target {
@@ -108,14 +111,15 @@ fn derived(results: &Results) -> Results {
     let figure = |name: &str| results.get(name).copied();
     let per = |amount: Option<f64>, of: &str| Some(amount? / figure(of)?);
     let server_percent = figure("server_cpu_user_percent").zip(figure("server_cpu_system_percent"));
-    let fsyncs: f64 =
-        results.iter().filter(|(name, _)| name.starts_with("innodb_fsyncs_")).map(|(_, value)| value).sum();
     let all = [
         ("write_bytes_per_transaction", per(figure("disk_write_bytes_per_s"), "tps")),
         ("read_bytes_per_transaction", per(figure("disk_read_bytes_per_s"), "tps")),
-        ("fsyncs_per_transaction", per(Some(fsyncs).filter(|&fsyncs| fsyncs > 0.0), "tps")),
+        ("fsyncs_per_transaction", per(figure("innodb_fsyncs_per_s"), "tps")),
         // Percent of one processor; a hundredth of a second each second.
-        ("server_cpu_us_per_query", per(server_percent.map(|(user, system)| (user + system) * 1e4), "qps")),
+        (
+            "server_cpu_us_per_query",
+            per(server_percent.map(|(user, system)| (user + system) * 1e4), "qps"),
+        ),
     ];
     let known = all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     known.filter(|(_, value)| value.is_finite()).collect()
@@ -127,11 +131,11 @@ fn histograms(latency: &KindLatency) -> [Histogram; 2] {
         clock: clock.into(),
         buckets: buckets.to_vec(),
     };
-    [one("service", &latency.service.buckets), one("response", &latency.response.buckets)]
+    [one("service", &latency.service.buckets_ns), one("response", &latency.response.buckets_ns)]
 }
 
-fn facts(ran: &Ran, schedule: &Schedule) -> BTreeMap<String, String> {
-    let mut facts = BTreeMap::from([("seed".to_owned(), schedule.seed.to_string())]);
+fn facts(ran: &Ran) -> BTreeMap<String, String> {
+    let mut facts = BTreeMap::from([("seed".to_owned(), ran.schedule.seed.to_string())]);
     if let Some(steady) = ran.steady {
         let text = if steady { "throughput had settled" } else { "the cap came first" };
         facts.insert("warm-up".into(), text.into());
@@ -139,9 +143,10 @@ fn facts(ran: &Ran, schedule: &Schedule) -> BTreeMap<String, String> {
     facts
 }
 
-fn marks(ran: &Ran, results: &Results, workload: &Workload, schedule: &Schedule) -> Vec<String> {
+fn marks(ran: &Ran, results: &Results) -> Vec<String> {
+    let schedule = &ran.schedule;
     [
-        recipe_mark(ran, workload, schedule),
+        recipe_mark(ran),
         little_mark(results, schedule),
         rate_mark(ran),
         load_mark(results, schedule),
@@ -153,10 +158,10 @@ fn marks(ran: &Ran, results: &Results, workload: &Workload, schedule: &Schedule)
 }
 
 /// Queries ÷ transactions is the recipe's, but for events cut by the window's edges and for repeats.
-fn recipe_mark(ran: &Ran, workload: &Workload, schedule: &Schedule) -> Option<String> {
-    let expected = f64::from(workload.queries_per_event());
+fn recipe_mark(ran: &Ran) -> Option<String> {
+    let expected = queries_per_event(&ran.workload, &ran.schema).total() as f64;
     let found = ran.queries.total() as f64 / ran.events as f64;
-    let edges = f64::from(schedule.threads) / ran.events as f64;
+    let edges = f64::from(ran.schedule.threads) / ran.events as f64;
     let repeats = ran.errors.values().sum::<u64>() as f64 / ran.events as f64;
     let is_off = (found / expected - 1.0).abs() > RECIPE_TOLERANCE + edges + repeats;
     is_off.then(|| format!("{found:.2} queries a transaction, the recipe has {expected:.0}"))
@@ -187,13 +192,16 @@ fn load_mark(results: &Results, schedule: &Schedule) -> Option<String> {
         0 => assay_ports::cpu::available().map_or(1, |cpus| cpus.len()),
         count => count,
     };
-    let busy = (results.get("load_cpu_user_percent")? + results.get("load_cpu_system_percent")?) / cpus as f64;
-    (busy > LOAD_BUSY_PERCENT)
-        .then(|| format!("the load generator used {busy:.0} % of its processors: it may be the limit"))
+    let busy = (results.get("load_cpu_user_percent")? + results.get("load_cpu_system_percent")?)
+        / cpus as f64;
+    (busy > LOAD_BUSY_PERCENT).then(|| {
+        format!("the load generator used {busy:.0} % of its processors: it may be the limit")
+    })
 }
 
 fn steady_mark(ran: &Ran) -> Option<String> {
-    (ran.steady == Some(false)).then(|| "throughput had not settled when measuring began".to_owned())
+    (ran.steady == Some(false))
+        .then(|| "throughput had not settled when measuring began".to_owned())
 }
 
 #[cfg(test)]

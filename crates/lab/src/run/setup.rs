@@ -10,10 +10,10 @@ use assay_load::Schema;
 
 use super::{check, machine};
 use crate::interrupt::Interrupt;
-use crate::plan::{Plan, PlannedCell, RigKind, RigSpec};
+use crate::plan::{PageCompression, Plan, PlannedCell, RigKind, RigSpec};
 use crate::rig::dataset::Datasets;
 use crate::rig::ledger::{Ledger, Made};
-use crate::rig::server::{self, Binary, Wanted};
+use crate::rig::server::{self, Binary, Flavour, Wanted};
 use crate::rig::thing::Thing;
 use crate::store::{Arm, Store, StudyHead, Workload};
 
@@ -97,6 +97,12 @@ impl<'a> Setup<'a> {
         };
         setup.try_servers()?;
         Ok(setup)
+    }
+
+    /// Threads that load a dataset: one for each processor, which is not measured.
+    #[must_use]
+    pub fn loading_threads(&self) -> u32 {
+        assay_ports::cpu::available().map_or(1, |cpus| cpus.len() as u32)
     }
 
     /// The folder on the measured disk in which rigs are built.
@@ -186,6 +192,17 @@ impl<'a> Setup<'a> {
     }
 }
 
+impl ArmSetup {
+    /// MariaDB compresses pages too, but asks for it by other words: the codec is the server's, not the table's
+    /// (MariaDB documentation, "InnoDB Page Compression").
+    fn compress_as_mariadb(&mut self, codec: PageCompression) {
+        self.schema.create_table_options =
+            self.schema.create_table_options.replace(codec.table_option(), "PAGE_COMPRESSED=1");
+        let algorithm = codec.name().to_owned();
+        self.settings.entry("innodb_compression_algorithm".into()).or_insert(algorithm);
+    }
+}
+
 fn try_server(arm: &ArmSetup, folder: &Path) -> Result<()> {
     let data_dir = folder.join("data");
     server::make_datadir(&arm.binary, &arm.settings, &data_dir, &say)?;
@@ -199,13 +216,17 @@ fn arms(plan: &Plan) -> Result<BTreeMap<String, ArmSetup>> {
     for (name, arm) in &plan.arms {
         let path = arm.server.as_ref().or(plan.server.as_ref());
         let wanted = path.map_or(Wanted::Any, |path| Wanted::Path(path.clone()));
-        let binary = server::find_or_fetch(&wanted, &say).with_context(|| format!("arm `{name}`"))?;
-        let setup = ArmSetup {
+        let binary =
+            server::find_or_fetch(&wanted, &say).with_context(|| format!("arm `{name}`"))?;
+        let mut setup = ArmSetup {
             binary,
             settings: plan.settings_of(arm),
             schema: plan.schema_of(arm),
             rig: plan.rig_of(arm).clone(),
         };
+        if let Some(codec) = arm.compression.filter(|_| setup.binary.flavour == Flavour::Mariadb) {
+            setup.compress_as_mariadb(codec);
+        }
         arms.insert(name.clone(), setup);
     }
     Ok(arms)
@@ -275,10 +296,14 @@ struct NewFolders(Vec<PathBuf>);
 
 impl NewFolders {
     fn make(&mut self, folder: &Path) -> Result<()> {
-        let missing: Vec<PathBuf> =
-            folder.ancestors().take_while(|part| !part.as_os_str().is_empty() && !part.exists()).map(PathBuf::from).collect();
+        let missing: Vec<PathBuf> = folder
+            .ancestors()
+            .take_while(|part| !part.as_os_str().is_empty() && !part.exists())
+            .map(PathBuf::from)
+            .collect();
         for part in missing.into_iter().rev() {
-            std::fs::create_dir(&part).with_context(|| format!("cannot make the folder {}", part.display()))?;
+            std::fs::create_dir(&part)
+                .with_context(|| format!("cannot make the folder {}", part.display()))?;
             self.0.push(part);
         }
         Ok(())
@@ -304,7 +329,8 @@ struct Lock {
 impl Lock {
     fn take(study: &Path) -> Result<Lock> {
         let path = study.join("lock");
-        let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        let file =
+            File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
         let how = rustix::fs::FlockOperation::NonBlockingLockExclusive;
         if rustix::fs::flock(&file, how).is_err() {
             bail!("another assay runs in {}; wait for it or give another --out", study.display());

@@ -68,7 +68,13 @@ impl World {
             mounts.lines().filter(|line| line.contains(&folder)).map(str::to_owned).collect();
         let loops = Command::new("losetup").args(["--list", "--noheadings"]).output();
         let loops = loops.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-        left.extend(loops.unwrap_or_default().lines().filter(|line| line.contains(&folder)).map(str::to_owned));
+        left.extend(
+            loops
+                .unwrap_or_default()
+                .lines()
+                .filter(|line| line.contains(&folder))
+                .map(str::to_owned),
+        );
         for entry in std::fs::read_dir("/proc").unwrap().flatten() {
             let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
             let command = String::from_utf8_lossy(&command).replace('\0', " ");
@@ -127,8 +133,10 @@ pub fn skip(test: &str, needs: &str) {
 
 /// Whether a server can be had: installed, fetched before, or fetched now.
 pub fn has_server(test: &str) -> bool {
-    let listed = Command::new(env!("CARGO_BIN_EXE_assay")).args(["server", "list", "--json"]).output();
-    let is_there = listed.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("version"));
+    let listed =
+        Command::new(env!("CARGO_BIN_EXE_assay")).args(["server", "list", "--json"]).output();
+    let is_there =
+        listed.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("version"));
     let fetched = is_there
         || Command::new(env!("CARGO_BIN_EXE_assay"))
             .args(["server", "fetch"])
