@@ -10,6 +10,13 @@ use assay_load::{KindLatency, Outcome as Ran, Pace, Schedule, queries_per_event}
 
 use crate::store::{Histogram, Outcome, Series};
 
+/// Walking a large data folder is not done every second; what was last seen of its space still holds.
+const SLOW_LAYER: &str = "space";
+
+/// Of what InnoDB wrote to its files: metadata and journal of the file system come on top; what is cached for a
+/// while or compressed by punching holes falls below.
+const FILE_BYTES_RANGE: std::ops::Range<f64> = 0.85..1.35;
+
 /// Half a percent more than what rounding, the window's edges and the watch's clock were seen to make.
 const RECIPE_TOLERANCE: f64 = 0.02;
 
@@ -55,6 +62,10 @@ fn window_means(series: &[Series], from_s: f64, to_s: f64) -> Results {
             .filter(|(second, _)| in_window(*second))
             .map(|&(second, value)| (value, weight(second)))
             .collect();
+        if weighed.is_empty() && one.layer == SLOW_LAYER {
+            let last = one.points.iter().rev().find(|(second, _)| f64::from(*second) <= to_s);
+            means.extend(last.map(|(_, value)| (one.name.clone(), *value)));
+        }
         let total: f64 = weighed.iter().map(|(_, weight)| weight).sum();
         if total > 0.0 {
             let mean = weighed.iter().map(|(value, weight)| value * weight).sum::<f64>() / total;
@@ -149,6 +160,7 @@ fn marks(ran: &Ran, results: &Results) -> Vec<String> {
         recipe_mark(ran),
         little_mark(results, schedule),
         rate_mark(ran),
+        bytes_mark(results),
         load_mark(results, schedule),
         steady_mark(ran),
     ]
@@ -185,6 +197,21 @@ fn rate_mark(ran: &Ran) -> Option<String> {
     let spread = 3.0 / (target * ran.elapsed_s).sqrt();
     let is_off = ran.tps < target * (1.0 - RATE_TOLERANCE - spread);
     is_off.then(|| format!("{:.1} of {target:.1} transactions/s asked for: overloaded", ran.tps))
+}
+
+/// What the device wrote is about what InnoDB wrote to its files.
+fn bytes_mark(results: &Results) -> Option<String> {
+    let file = |kind: &str| results.get(&format!("innodb_file_{kind}_write_bytes_per_s"));
+    let files = file("data")? + file("redo")? + file("doublewrite")?;
+    let device = *results.get("disk_write_bytes_per_s")?;
+    let is_off = files > 1e6 && !FILE_BYTES_RANGE.contains(&(device / files));
+    is_off.then(|| {
+        format!(
+            "the device wrote {:.1} MB/s, InnoDB {:.1} MB/s to its files",
+            device / 1e6,
+            files / 1e6
+        )
+    })
 }
 
 fn load_mark(results: &Results, schedule: &Schedule) -> Option<String> {
