@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-#[allow(dead_code, reason = "the rest of the lab, which uses it, is not here yet")]
+#[allow(dead_code, unused_imports, reason = "the rest of the lab, which uses it, is not here yet")]
 mod rig;
 mod server_command;
 
