@@ -8,6 +8,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use log::{LevelFilter, Log, Metadata, Record};
 
+use crate::print;
+
 struct StandardError;
 
 impl Log for StandardError {
@@ -17,7 +19,11 @@ impl Log for StandardError {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            eprintln!("assay: {}: {}", record.level().as_str().to_lowercase(), record.args());
+            print::note(format_args!(
+                "assay: {}: {}",
+                record.level().as_str().to_lowercase(),
+                record.args()
+            ));
         }
     }
 
@@ -34,9 +40,9 @@ pub fn set_up() {
         let place = panic.location().map(|at| format!(" at {}:{}", at.file(), at.line()));
         let said = panic.payload_as_str().unwrap_or("no reason given");
         let place = place.unwrap_or_default();
-        eprintln!(
+        print::note(format_args!(
             "assay: internal error{place}: {said}; please report it with the command you gave"
-        );
+        ));
     }));
 }
 
@@ -45,7 +51,7 @@ pub fn exit_code(work: impl FnOnce() -> Result<ExitCode> + UnwindSafe) -> ExitCo
     match catch_unwind(work) {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => {
-            eprintln!("assay: {}", one_line(&format!("{error:#}")));
+            print::note(format_args!("assay: {}", one_line(&format!("{error:#}"))));
             ExitCode::from(2)
         }
         // The hook has said it; unwinding has taken the rig down.

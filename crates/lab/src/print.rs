@@ -1,9 +1,14 @@
-//! The one place that writes to standard output.
+//! The one place that writes to standard output, and to standard error.
 //!
 //! A reader that has seen enough (`assay models | head`) closes the pipe; that is success, not an error.
 
 use std::fmt::Display;
 use std::io::Write;
+
+/// Writes a line to standard error. That nobody reads it changes nothing about the work in hand.
+pub fn note(text: impl Display) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
 
 /// Prints a line; ends the process quietly if nobody reads any more.
 pub fn line(text: impl Display) {

@@ -72,7 +72,7 @@ fn fetch(make: Make) -> Result<ExitCode> {
         Make::Mysql => Flavour::Mysql,
         Make::Mariadb => Flavour::Mariadb,
     };
-    let binary = server::fetch(flavour, &|line| eprintln!("{line}"))?;
+    let binary = server::fetch(flavour, &|line| crate::print::note(line))?;
     writeln!(io::stdout(), "{binary} is ready at {}", binary.program.display())?;
     Ok(ExitCode::SUCCESS)
 }

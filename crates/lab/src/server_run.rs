@@ -67,7 +67,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
 
 fn bring_up(args: &RunArgs, ledger: &Arc<Ledger>) -> Result<(Made, Server)> {
     let wanted = args.server.as_ref().map_or(Wanted::Any, |path| Wanted::Path(path.clone()));
-    let say = |text: &str| eprintln!("{text}");
+    let say = |text: &str| crate::print::note(text);
     let binary = server::find_or_fetch(&wanted, &say)?;
     let location = args.location.canonicalize().with_context(|| {
         format!("the location {} is not a folder; make it or name another", args.location.display())

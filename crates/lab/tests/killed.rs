@@ -3,26 +3,25 @@
 mod common;
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStderr, Stdio};
 
 use common::{FOLDER, IMAGE, World, cells, has_loop_devices, has_server, small_plan};
 
 /// Starts a run and returns when its first cell has ended; the second is then under way.
-fn run_past_the_first_cell(world: &World) -> (Child, Vec<String>) {
+fn run_past_the_first_cell(world: &World) -> (Child, ChildStderr) {
     let mut run = world
         .command(&["run", "plan.toml", "--out", "study"])
         .stderr(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let mut said = Vec::new();
-    for line in BufReader::new(run.stderr.take().unwrap()).lines() {
-        said.push(line.unwrap());
-        if said.last().unwrap().starts_with("[1/4]") {
-            return (run, said);
-        }
+    let mut said = BufReader::new(run.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.starts_with("[1/4]") {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0, "the run ended before its first cell");
     }
-    panic!("the run ended before its first cell: {said:#?}");
+    (run, said.into_inner())
 }
 
 /// Waits until the run has something on the machine that would stay behind.
@@ -42,12 +41,12 @@ fn a_killed_run_is_cleaned_up_and_goes_on() {
     }
     let world = World::new();
     world.write("plan.toml", &small_plan(IMAGE));
-    let (mut run, said) = run_past_the_first_cell(&world);
+    let (mut run, _said) = run_past_the_first_cell(&world);
     wait_for_leftovers(&world);
     run.kill().unwrap();
     run.wait().unwrap();
     // The negative control: without cleaning there is something to clean.
-    assert!(!world.leftovers().is_empty(), "a killed run leaves its mount: {said:#?}");
+    assert!(!world.leftovers().is_empty(), "a killed run leaves its mount");
 
     let dry = world.run(&["clean", "--dry-run"]);
     assert!(String::from_utf8_lossy(&dry.stdout).contains("would remove"), "{dry:?}");
@@ -77,12 +76,12 @@ fn ctrl_c_takes_everything_down_and_keeps_what_is_done() {
     }
     let world = World::new();
     world.write("plan.toml", &small_plan(IMAGE));
-    let (mut run, said) = run_past_the_first_cell(&world);
+    let (mut run, _said) = run_past_the_first_cell(&world);
     wait_for_leftovers(&world);
     let pid = rustix::process::Pid::from_child(&run);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     let status = run.wait().unwrap();
-    assert_eq!(status.code(), Some(2), "{said:#?}");
+    assert_eq!(status.code(), Some(2));
     assert_eq!(world.leftovers(), Vec::<String>::new());
     let after = cells(&world.path("study"));
     let states: Vec<&str> = after.iter().map(|cell| cell.1.as_str()).collect();
@@ -98,7 +97,7 @@ fn a_server_that_vanishes_costs_its_cell_and_no_other() {
     }
     let world = World::new();
     world.write("plan.toml", &small_plan(FOLDER).replace("seconds = 2", "seconds = 3"));
-    let (run, _) = run_past_the_first_cell(&world);
+    let (run, _said) = run_past_the_first_cell(&world);
     let pid = server_under_load(&world);
     let pid = rustix::process::Pid::from_raw(pid).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();

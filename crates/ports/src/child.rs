@@ -9,7 +9,7 @@
 
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child as StdChild, Command, ExitStatus};
+use std::process::{Child as StdChild, Command, ExitStatus, Output, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
@@ -42,6 +42,19 @@ type Request = (Command, Sender<io::Result<StdChild>>);
 /// # Errors
 /// What `execve` or `sched_setaffinity` answered, e.g. program not found or no such CPU.
 pub fn spawn(mut command: Command, cpus: &[usize]) -> io::Result<Child> {
+    tie_to_us(&mut command, cpus)?;
+    Child::watch(fork_on_lasting_thread(command)?)
+}
+
+/// Runs `command` to its end and hands back what it printed. It dies with us too: a copy that went on after a
+/// `kill -9` would hold its mount busy.
+pub(crate) fn output(mut command: Command) -> io::Result<Output> {
+    tie_to_us(&mut command, &[])?;
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    fork_on_lasting_thread(command)?.wait_with_output()
+}
+
+fn tie_to_us(command: &mut Command, cpus: &[usize]) -> io::Result<()> {
     let affinity = (!cpus.is_empty()).then(|| crate::cpu::set_of(cpus)).transpose()?;
     // SAFETY: the closure runs between fork and exec and makes only two system calls; it takes no lock and
     // allocates nothing.
@@ -57,7 +70,7 @@ pub fn spawn(mut command: Command, cpus: &[usize]) -> io::Result<Child> {
     }
     // A group of its own, so that Ctrl-C on the terminal reaches us alone and tear-down keeps its order.
     command.process_group(0);
-    Child::watch(fork_on_lasting_thread(command)?)
+    Ok(())
 }
 
 fn fork_on_lasting_thread(command: Command) -> io::Result<StdChild> {

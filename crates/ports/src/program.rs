@@ -3,7 +3,7 @@
 //! Programs of the system (`losetup`, `mount`, `mkfs.*`) are asked rather than imitated: they know their kernel.
 
 use std::ffi::OsStr;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use thiserror::Error;
 
@@ -46,8 +46,9 @@ pub fn run<S: AsRef<OsStr>>(
     // /usr/sbin is not on everyone's path, but that is where file-system tools live.
     let path = std::env::var("PATH").unwrap_or_default();
     command.env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"));
-    command.env("LC_ALL", "C").args(arguments).stdin(Stdio::null());
-    let output = command.output().map_err(|source| match source.kind() {
+    command.env("LC_ALL", "C").args(arguments);
+    let line = written_out(&command);
+    let output = crate::child::output(command).map_err(|source| match source.kind() {
         std::io::ErrorKind::NotFound => ProgramError::Missing { name: name.into() },
         _ => ProgramError::Start { name: name.into(), source },
     })?;
@@ -57,7 +58,7 @@ pub fn run<S: AsRef<OsStr>>(
     let said = String::from_utf8_lossy(&output.stderr);
     let last_line = said.lines().rev().map(str::trim).find(|line| !line.is_empty());
     let reason = last_line.map_or_else(|| crate::child::describe(output.status), str::to_owned);
-    Err(ProgramError::Failed { command: written_out(&command), reason })
+    Err(ProgramError::Failed { command: line, reason })
 }
 
 fn written_out(command: &Command) -> String {

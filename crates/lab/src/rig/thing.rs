@@ -5,11 +5,15 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use assay_ports::child::{Identity, identity};
 use assay_ports::{filesystem, loopdev};
 use serde::{Deserialize, Serialize};
+
+/// How long a busy mount is tried again.
+const BUSY_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Something that exists on this machine because we made it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,10 +74,24 @@ impl Thing {
             Thing::Loop { backing } => loopdev::attached_to(backing)?
                 .iter()
                 .try_for_each(|device| Ok(loopdev::detach(device)?)),
-            Thing::Mount { target } => Ok(filesystem::unmount(target)?),
+            Thing::Mount { target } => unmount(target),
             Thing::Process { pid, .. } => kill(*pid),
         }
         .with_context(|| format!("cannot remove {self}"))
+    }
+}
+
+/// A process that was just killed lets go of its files only when its last read or write has come back, which
+/// nobody but the kernel knows; so a busy mount is tried again for a while.
+fn unmount(target: &Path) -> Result<()> {
+    let deadline = Instant::now() + BUSY_PATIENCE;
+    loop {
+        match filesystem::unmount(target) {
+            Err(error) if error.to_string().contains("busy") && Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            done => return Ok(done?),
+        }
     }
 }
 

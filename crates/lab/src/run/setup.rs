@@ -286,7 +286,7 @@ fn is_same_device(a: &Path, b: &Path) -> bool {
 }
 
 fn say(text: &str) {
-    eprintln!("{text}");
+    crate::print::note(text);
 }
 
 /// Folders that were not there before; those still empty at the end are removed, so that a refused plan leaves
