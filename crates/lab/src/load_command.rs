@@ -23,7 +23,7 @@ use serde::Serialize;
 ///
 /// # Errors
 /// A command line that makes no sense, a server that says no, a file that cannot be written.
-pub fn run(args: &[OsString]) -> Result<ExitCode> {
+pub(crate) fn run(args: &[OsString]) -> Result<ExitCode> {
     let words: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let line = parse(&words)?;
     match line.command {

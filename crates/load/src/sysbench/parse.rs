@@ -97,9 +97,10 @@ pub fn parse(words: &[String]) -> Result<CommandLine> {
             (Some(known), None, _) => command = Some(known),
             (None, _, None) => recipe = Some(recipe_or_command(word)?),
             _ => {
-                return refuse(format!(
-                    "unexpected word `{word}`; give one workload and one command"
-                ));
+                let message = "give one workload and one command";
+                let unexpected = || format!("unexpected word `{word}`; {message}");
+                let slip = command.is_none().then(|| command_hint(word)).flatten();
+                return refuse(slip.unwrap_or_else(unexpected));
             }
         }
     }
@@ -118,14 +119,12 @@ pub fn parse(words: &[String]) -> Result<CommandLine> {
 
 /// The workload of that name. A slip may have meant a command as well.
 fn recipe_or_command(word: &str) -> Result<Recipe> {
-    Recipe::from_name(word).map_err(|error| {
-        match suggest::nearest(word, COMMANDS.map(|(name, _)| name)) {
-            Some(near) => {
-                Error::Config(format!("unknown command `{word}`, did you mean `{near}`?"))
-            }
-            None => error,
-        }
-    })
+    Recipe::from_name(word).map_err(|error| command_hint(word).map_or(error, Error::Config))
+}
+
+fn command_hint(word: &str) -> Option<String> {
+    let near = suggest::nearest(word, COMMANDS.map(|(name, _)| name))?;
+    Some(format!("unknown command `{word}`, did you mean `{near}`?"))
 }
 
 fn refuse<T>(message: String) -> Result<T> {
@@ -164,9 +163,6 @@ fn split(words: &[String]) -> Result<(Options, Vec<String>)> {
             },
             (None, Takes::Value(what)) => match words.next() {
                 Some(value) if !value.starts_with("--") => value.clone(),
-                (None, None, Some(_)) if command_hint(word).is_some() => {
-                    return refuse(command_hint(word).unwrap_or_default());
-                }
                 _ => return refuse(format!("option `--{name}` needs a value: --{name}={what}")),
             },
         };
