@@ -308,7 +308,11 @@ impl<'a, C: Connect> Watch<'a, C> {
         let window = &self.job.shared.window;
         window.set_start(start);
         if seconds > 0.0 {
-            window.set_end(start + (seconds * SECOND_NS as f64) as u64);
+            let stop = start + (seconds * SECOND_NS as f64) as u64;
+            window.set_stop(stop);
+            if self.job.shared.program.workload.mode == Mode::Fixed {
+                window.set_end(stop);
+            }
         }
     }
 
@@ -317,7 +321,7 @@ impl<'a, C: Connect> Watch<'a, C> {
         loop {
             let window = &self.job.shared.window;
             let mut until = ((self.reported / SECOND_NS) + 1) * SECOND_NS;
-            until = until.min(window.end());
+            until = until.min(window.stop());
             let cause = self.wait(crew, until);
             let now = self.clock.now().min(until);
             collector.collect();
@@ -328,7 +332,7 @@ impl<'a, C: Connect> Watch<'a, C> {
                 self.report(until, collector);
                 self.decide_window();
             }
-            let over = until >= self.job.shared.window.end();
+            let over = until >= self.job.shared.window.stop();
             if over || cause != Cause::Time {
                 if !over && self.job.shared.program.workload.mode == Mode::Fixed {
                     self.close_window(now);

@@ -1,1 +1,16 @@
-//! sysbench 1.0.20's command line and report.
+//! sysbench 1.0.20's command line, its way of counting, and its report.
+//!
+//! [`parse`] turns the words of a sysbench command line into the configuration of this crate; [`Printer`] prints the
+//! interval lines and the final block under sysbench's labels, then what sysbench does not tell. Options, defaults and
+//! labels were taken from the program's own help and output.
+
+mod help;
+mod options;
+mod parse;
+mod percentile;
+mod print;
+
+pub use help::help;
+pub use parse::{Command, CommandLine, Reporting, parse};
+pub use percentile::percentile_ms;
+pub use print::Printer;

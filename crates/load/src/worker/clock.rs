@@ -45,17 +45,19 @@ impl Clock {
     }
 }
 
-/// From when to when is measured, in ns of the clock. Both ends may be set while the load runs.
+/// From when to when is measured and when the load ends, in ns of the clock. All may be set while it runs.
 #[derive(Debug)]
 pub(crate) struct Window {
     start: AtomicU64,
     end: AtomicU64,
+    stop: AtomicU64,
 }
 
 impl Window {
     /// Not begun and without end.
     pub(crate) fn new() -> Window {
-        Window { start: AtomicU64::new(u64::MAX), end: AtomicU64::new(u64::MAX) }
+        let never = || AtomicU64::new(u64::MAX);
+        Window { start: never(), end: never(), stop: never() }
     }
 
     pub(crate) fn start(&self) -> u64 {
@@ -63,12 +65,21 @@ impl Window {
     }
 
     /// No event starts from here on.
+    pub(crate) fn stop(&self) -> u64 {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// What ends from here on is not measured.
     pub(crate) fn end(&self) -> u64 {
         self.end.load(Ordering::Relaxed)
     }
 
     pub(crate) fn set_start(&self, ns: u64) {
         self.start.store(ns, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_stop(&self, ns: u64) {
+        self.stop.store(ns, Ordering::Relaxed);
     }
 
     pub(crate) fn set_end(&self, ns: u64) {

@@ -100,9 +100,9 @@ impl<'a, C: Connect> Worker<'a, C> {
                 None => self.event(self.now)?,
                 Some(pacer) => {
                     let planned = start_ns + pacer.take();
-                    let end = self.shared.window.end();
-                    self.clock.wait_until(planned.min(end), || self.stopped());
-                    if planned >= end || self.stopped() {
+                    let stop = self.shared.window.stop();
+                    self.clock.wait_until(planned.min(stop), || self.stopped());
+                    if planned >= stop || self.stopped() {
                         break;
                     }
                     self.now = self.clock.now();
@@ -122,7 +122,7 @@ impl<'a, C: Connect> Worker<'a, C> {
 
     fn finished(&self) -> bool {
         let shared = self.shared;
-        if self.stopped() || self.now >= shared.window.end() {
+        if self.stopped() || self.now >= shared.window.stop() {
             return true;
         }
         shared.events_max > 0 && shared.begun.fetch_add(1, Ordering::Relaxed) >= shared.events_max
@@ -142,7 +142,7 @@ impl<'a, C: Connect> Worker<'a, C> {
                 Err(setback) => self.recover(setback, attempt)?,
             }
             attempt += 1;
-            if self.stopped() || self.now >= self.shared.window.end() {
+            if self.stopped() || self.now >= self.shared.window.stop() {
                 return Ok(());
             }
         }

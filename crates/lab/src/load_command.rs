@@ -1,0 +1,148 @@
+//! `assay load`: the load generator by itself, with sysbench's command line.
+//!
+//! Reads the words with [`assay_load::sysbench::parse`], does what they say, prints as sysbench prints, and writes
+//! everything as JSON if asked. The first Ctrl-C ends a run early with its results; the second one kills.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{BufWriter, Stdout, Write, stdout};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+use assay_load::sysbench::{Command, CommandLine, Printer, help, parse};
+use assay_load::{
+    Observer, Outcome, PrepareOptions, PrepareProgress, PrepareStage, Second, cleanup, preflight,
+    prepare, prewarm,
+};
+use serde::Serialize;
+
+/// Runs `assay load` with the words after `load`.
+///
+/// # Errors
+/// A command line that makes no sense, a server that says no, a file that cannot be written.
+pub(crate) fn run(args: &[OsString]) -> Result<ExitCode> {
+    let words: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let line = parse(&words)?;
+    match line.command {
+        Command::Help => write!(stdout(), "{}", help())?,
+        Command::Version => {
+            writeln!(stdout(), "assay load {} (as sysbench 1.0.20)", env!("CARGO_PKG_VERSION"))?
+        }
+        Command::Prepare => fill(&line)?,
+        Command::Prewarm => prewarm(&line.endpoint, &line.schema)?,
+        Command::Cleanup => cleanup(&line.endpoint, &line.schema)?,
+        Command::Run => load(&line)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A flag that Ctrl-C or `SIGTERM` sets; when it is set already, they end the process.
+fn stop_on_signals() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
+            .context("cannot catch signals")?;
+    }
+    Ok(stop)
+}
+
+fn fill(line: &CommandLine) -> Result<()> {
+    let stop = stop_on_signals()?;
+    let options = PrepareOptions {
+        threads: line.schedule.threads,
+        seed: line.schedule.seed,
+        workload: line.workload.clone(),
+    };
+    let report = prepare(&line.endpoint, &line.schema, &options, &show_progress, &stop)?;
+    writeln!(
+        stdout(),
+        "{} tables with {} rows: rows in {:.1} s ({:.0} rows/s), indexes in {:.1} s",
+        report.tables,
+        report.rows,
+        report.rows_s,
+        report.rows as f64 / report.rows_s.max(1e-9),
+        report.index_s
+    )?;
+    line.reporting.json.as_deref().map_or(Ok(()), |path| write_json(path, &report))
+}
+
+fn show_progress(progress: &PrepareProgress) {
+    let what = match progress.stage {
+        PrepareStage::Rows => "rows inserted",
+        PrepareStage::Index => "indexes built",
+    };
+    let left = progress.seconds_left.map_or(String::new(), |left| format!(", {left:.0} s left"));
+    let (done, total) = (progress.done, progress.total);
+    // A closed pipe ends the show and not the loading.
+    let _ = writeln!(stdout(), "{done} of {total} {what}, {:.0}/s{left}", progress.per_second);
+}
+
+/// Everything about a run, as `--json` writes it.
+#[derive(Serialize)]
+struct Report<'a> {
+    version: &'static str,
+    endpoint: String,
+    outcome: &'a Outcome,
+    seconds: &'a [Second],
+}
+
+fn load(line: &CommandLine) -> Result<()> {
+    if line.preflight {
+        preflight(&line.endpoint, &line.schema, &line.workload, &line.schedule)?;
+    }
+    let stop = stop_on_signals()?;
+    let screen = Screen {
+        printer: Mutex::new(Printer::new(stdout(), line)),
+        seconds: Mutex::new(Vec::new()),
+    };
+    screen.with_printer(|printer| printer.header(line))?;
+    let outcome = assay_load::run(
+        &line.endpoint,
+        &line.schema,
+        &line.workload,
+        &line.schedule,
+        None,
+        &screen,
+        &stop,
+    )?;
+    screen.with_printer(|printer| printer.outcome(&outcome))?;
+    let seconds = screen.seconds.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let report = Report {
+        version: env!("CARGO_PKG_VERSION"),
+        endpoint: line.endpoint.to_string(),
+        outcome: &outcome,
+        seconds: &seconds,
+    };
+    line.reporting.json.as_deref().map_or(Ok(()), |path| write_json(path, &report))
+}
+
+/// Prints seconds as they end and keeps them for the JSON.
+struct Screen {
+    printer: Mutex<Printer<Stdout>>,
+    seconds: Mutex<Vec<Second>>,
+}
+
+impl Screen {
+    fn with_printer<T>(&self, act: impl FnOnce(&mut Printer<Stdout>) -> T) -> T {
+        act(&mut self.printer.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Observer for Screen {
+    fn second(&self, second: &Second) {
+        // A closed pipe ends the show and not the run.
+        let _ = self.with_printer(|printer| printer.second(second));
+        self.seconds.lock().unwrap_or_else(PoisonError::into_inner).push(second.clone());
+    }
+}
+
+fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    let context = || format!("cannot write {}; give another file with --json", path.display());
+    let mut out = BufWriter::new(File::create(path).with_context(context)?);
+    serde_json::to_writer_pretty(&mut out, value).with_context(context)?;
+    out.flush().with_context(context)
+}

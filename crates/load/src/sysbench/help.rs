@@ -1,0 +1,62 @@
+//! The help, made from the table of options.
+
+use std::fmt::Write;
+
+use super::options::{OPTIONS, Opt, Origin, Takes};
+use crate::oltp::Recipe;
+
+/// The text that `--help` prints.
+#[must_use]
+pub fn help() -> String {
+    let mut text = String::from(
+        "Loads a MySQL or MariaDB server as sysbench 1.0.20 does, from the same command line.\n\n\
+         Usage: assay load WORKLOAD [--OPTION=VALUE…] prepare|prewarm|run|cleanup|help\n\n\
+         Examples:\n  \
+         assay load oltp_read_write --tables=4 --table-size=100000 --threads=8 --mysql-socket=/run/mysqld/mysqld.sock --mysql-user=root prepare\n  \
+         assay load oltp_read_write --tables=4 --table-size=100000 --threads=8 --time=60 --report-interval=1 --mysql-socket=/run/mysqld/mysqld.sock --mysql-user=root run\n  \
+         assay load run oltp_read_only --mode=fixed --warmup-time=10 --time=60 --threads 64 --json=result.json --mysql-host=db --mysql-ssl --mysql-user=bench\n\n\
+         Mode `compat`, the default here, does as sysbench does, quirks included; `--mode=fixed` repairs them: an exact\n\
+         measuring window, rollback before a retry, special's window as wide as asked. docs/workloads.md lists all.\n\n",
+    );
+    let names = Recipe::ALL.map(Recipe::name).join(", ");
+    let _ = writeln!(text, "Workloads: {names}");
+    let mut group = "";
+    for option in OPTIONS.iter().filter(|option| !option.help.is_empty()) {
+        if option.group != group {
+            group = option.group;
+            let _ = writeln!(text, "\n{group}:");
+        }
+        let _ = writeln!(text, "  {}", line(option));
+    }
+    text.push_str("\n* not in sysbench 1.0.20\n");
+    let ignored = OPTIONS.iter().filter(|option| option.origin == Origin::NoEffect);
+    let ignored: Vec<String> = ignored.map(|option| option.name.replace('_', "-")).collect();
+    let _ = writeln!(text, "Accepted without effect: {}", ignored.join(", "));
+    text
+}
+
+fn line(option: &Opt) -> String {
+    let value = match option.takes {
+        Takes::Switch => "[=on|off]".to_owned(),
+        Takes::Value(what) => format!("={what}"),
+    };
+    let name = format!("--{}{value}", option.name.replace('_', "-"));
+    let mark = if option.origin == Origin::Own { "*" } else { " " };
+    let default =
+        if option.default.is_empty() { String::new() } else { format!(" [{}]", option.default) };
+    format!("{name:35}{mark} {}{default}", option.help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_is_mentioned_and_examples_are_given() {
+        let help = help();
+        for option in OPTIONS {
+            assert!(help.contains(&option.name.replace('_', "-")), "{}", option.name);
+        }
+        assert!(help.contains("Examples:") && help.contains("--mode=fixed"));
+    }
+}

@@ -1,0 +1,304 @@
+//! Every option: name, default, and what it means. The parser, the hints and the help all read this table.
+
+/// What follows an option's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Takes {
+    /// `=on`, `=off`, or nothing, which means on.
+    Switch,
+    /// A value, called so in the help.
+    Value(&'static str),
+}
+
+/// Whose option it is, and what becomes of it here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// sysbench's, with the same effect.
+    Sysbench,
+    /// sysbench's, accepted without effect: it changes nothing that is measured.
+    NoEffect,
+    /// Our own.
+    Own,
+}
+
+/// An option.
+#[derive(Debug)]
+pub(super) struct Opt {
+    /// With underscores; dashes are read as such.
+    pub(super) name: &'static str,
+    pub(super) takes: Takes,
+    pub(super) default: &'static str,
+    pub(super) origin: Origin,
+    pub(super) group: &'static str,
+    pub(super) help: &'static str,
+}
+
+const fn opt(
+    group: &'static str,
+    origin: Origin,
+    name: &'static str,
+    takes: Takes,
+    default: &'static str,
+    help: &'static str,
+) -> Opt {
+    Opt { name, takes, default, origin, group, help }
+}
+
+const RUN: &str = "Run";
+const RANDOM: &str = "Random numbers";
+const REPORT: &str = "Report";
+const SERVER: &str = "Server";
+const TABLES: &str = "Tables";
+const STATEMENTS: &str = "Statements";
+const N: Takes = Takes::Value("N");
+const TEXT: Takes = Takes::Value("TEXT");
+const FILE: Takes = Takes::Value("FILE");
+const S: Takes = Takes::Switch;
+
+use Origin::{NoEffect, Own, Sysbench};
+
+/// All options, in order of the help.
+pub(super) const OPTIONS: &[Opt] = &[
+    opt(
+        RUN,
+        Own,
+        "mode",
+        Takes::Value("compat|fixed"),
+        "compat",
+        "as sysbench 1.0.20 does it, or repaired (docs/workloads.md)",
+    ),
+    opt(RUN, Sysbench, "threads", N, "1", "connections, one thread each"),
+    opt(RUN, Sysbench, "events", N, "0", "end after so many events; 0 for no limit"),
+    opt(RUN, Sysbench, "time", N, "10", "end after so many seconds; 0 for no limit"),
+    opt(
+        RUN,
+        Own,
+        "warmup_time",
+        Takes::Value("N|steady[:CAP]"),
+        "0",
+        "seconds before measuring begins, or until throughput holds still, CAP seconds (300) at most",
+    ),
+    opt(
+        RUN,
+        Sysbench,
+        "rate",
+        N,
+        "0",
+        "events per second, whatever the server does; 0 for as many as it takes",
+    ),
+    opt(
+        RUN,
+        Own,
+        "arrivals",
+        Takes::Value("poisson|even"),
+        "poisson",
+        "how the starts of a rate are spaced",
+    ),
+    opt(
+        RUN,
+        Sysbench,
+        "forced_shutdown",
+        N,
+        "off",
+        "seconds to wait for events in flight after the end, or off",
+    ),
+    opt(RUN, Own, "cpus", Takes::Value("LIST"), "", "processors to run on, such as 0-3,8"),
+    opt(RUN, Own, "preflight", S, "on", "check the server's limits before a run"),
+    opt(RUN, Sysbench, "tx_rate", N, "0", "old name of rate"),
+    opt(RUN, Sysbench, "max_requests", N, "0", "old name of events"),
+    opt(RUN, Sysbench, "max_time", N, "0", "old name of time"),
+    opt(RUN, Sysbench, "num_threads", N, "1", "old name of threads"),
+    opt(RUN, NoEffect, "thread_stack_size", Takes::Value("SIZE"), "64K", ""),
+    opt(RUN, NoEffect, "debug", S, "off", ""),
+    opt(RUN, NoEffect, "validate", S, "off", ""),
+    opt(RUN, Sysbench, "help", S, "off", "this text"),
+    opt(RUN, Sysbench, "version", S, "off", "the version"),
+    opt(
+        RANDOM,
+        Sysbench,
+        "rand_type",
+        Takes::Value("uniform|gaussian|special|pareto|zipf|hotspot"),
+        "special; uniform with --mode=fixed",
+        "distribution of keys",
+    ),
+    opt(RANDOM, Own, "rand_scatter", S, "off", "popular keys lie anywhere instead of side by side"),
+    opt(
+        RANDOM,
+        Sysbench,
+        "rand_seed",
+        N,
+        "0",
+        "where randomness comes from; 0 for the time of day",
+    ),
+    opt(RANDOM, Sysbench, "rand_spec_iter", N, "12", "numbers averaged by gaussian and special"),
+    opt(RANDOM, Sysbench, "rand_spec_pct", N, "1", "width of special's window, per cent"),
+    opt(
+        RANDOM,
+        Sysbench,
+        "rand_spec_res",
+        N,
+        "75",
+        "share of special's draws meant for the window, per cent",
+    ),
+    opt(RANDOM, Sysbench, "rand_pareto_h", N, "0.2", "pareto's h"),
+    opt(RANDOM, Own, "rand_zipfian_exp", N, "0.8", "zipf's exponent"),
+    opt(RANDOM, Own, "rand_hot_fraction", N, "0.2", "fraction of the keys that hotspot heats"),
+    opt(RANDOM, Own, "rand_hot_share", N, "0.8", "share of the draws that go there"),
+    opt(REPORT, Sysbench, "report_interval", N, "0", "seconds between interval lines; 0 for none"),
+    opt(REPORT, Sysbench, "percentile", N, "95", "percentile to print, 1 to 100; 0 for none"),
+    opt(REPORT, Sysbench, "histogram", S, "off", "print the latency histogram"),
+    opt(REPORT, Own, "json", FILE, "", "write all results there, every second and every bucket"),
+    opt(REPORT, Sysbench, "verbosity", N, "3", "0 to 5; below 3 only errors are printed"),
+    opt(
+        REPORT,
+        Sysbench,
+        "report_checkpoints",
+        Takes::Value("LIST"),
+        "",
+        "refused: --json has every second",
+    ),
+    opt(REPORT, Sysbench, "config_file", FILE, "", "refused: write the options out"),
+    opt(SERVER, Sysbench, "mysql_socket", FILE, "", "Unix socket"),
+    opt(
+        SERVER,
+        Sysbench,
+        "mysql_host",
+        Takes::Value("HOST"),
+        "localhost",
+        "host; localhost means the usual Unix sockets, if there is one and no port is given",
+    ),
+    opt(SERVER, Sysbench, "mysql_port", N, "3306", "TCP port"),
+    opt(SERVER, Sysbench, "mysql_user", TEXT, "sbtest", "user"),
+    opt(
+        SERVER,
+        Sysbench,
+        "mysql_password",
+        TEXT,
+        "",
+        "password; better in the environment variable MYSQL_PWD, where `ps` does not show it",
+    ),
+    opt(SERVER, Sysbench, "mysql_db", TEXT, "sbtest", "database"),
+    opt(SERVER, Sysbench, "mysql_ssl", S, "off", "encrypt TCP connections"),
+    opt(
+        SERVER,
+        Own,
+        "mysql_ssl_ca",
+        FILE,
+        "",
+        "encrypt, and check the server's certificate against this one",
+    ),
+    opt(
+        SERVER,
+        Sysbench,
+        "mysql_ignore_errors",
+        Takes::Value("LIST"),
+        "1213,1020,1205",
+        "errors that make an event start again, or all",
+    ),
+    opt(
+        SERVER,
+        Sysbench,
+        "db_ps_mode",
+        Takes::Value("auto|disable"),
+        "auto",
+        "prepared statements, or text",
+    ),
+    opt(SERVER, Sysbench, "db_driver", Takes::Value("mysql"), "mysql", "only mysql"),
+    opt(SERVER, Sysbench, "mysql_ssl_cipher", TEXT, "", "refused"),
+    opt(SERVER, Sysbench, "mysql_compression", S, "off", "refused"),
+    opt(SERVER, Sysbench, "mysql_dry_run", S, "off", "refused"),
+    opt(SERVER, NoEffect, "mysql_debug", S, "off", ""),
+    opt(SERVER, NoEffect, "db_debug", S, "off", ""),
+    opt(SERVER, NoEffect, "pgsql_host", TEXT, "", ""),
+    opt(SERVER, NoEffect, "pgsql_port", N, "", ""),
+    opt(SERVER, NoEffect, "pgsql_user", TEXT, "", ""),
+    opt(SERVER, NoEffect, "pgsql_password", TEXT, "", ""),
+    opt(SERVER, NoEffect, "pgsql_db", TEXT, "", ""),
+    opt(TABLES, Sysbench, "tables", N, "1", "number of tables"),
+    opt(TABLES, Sysbench, "table_size", N, "10000", "rows in each"),
+    opt(TABLES, Sysbench, "auto_inc", S, "on", "the server numbers inserted rows"),
+    opt(TABLES, Sysbench, "secondary", S, "off", "a plain index on id in place of the primary key"),
+    opt(TABLES, Sysbench, "create_secondary", S, "on", "index k once the rows are in"),
+    opt(TABLES, Sysbench, "mysql_storage_engine", TEXT, "innodb", "storage engine"),
+    opt(TABLES, Own, "create_table_options", TEXT, "", "further options of CREATE TABLE"),
+    opt(
+        TABLES,
+        Own,
+        "schema",
+        Takes::Value("default|text"),
+        "default",
+        "text: two columns of English more",
+    ),
+    opt(TABLES, Own, "text", FILE, "", "a book to take those lines from"),
+    opt(TABLES, NoEffect, "pgsql_variant", TEXT, "", ""),
+    opt(STATEMENTS, Sysbench, "point_selects", N, "10", "point selects in a transaction"),
+    opt(STATEMENTS, Sysbench, "simple_ranges", N, "1", "plain ranges in a transaction"),
+    opt(STATEMENTS, Sysbench, "sum_ranges", N, "1", "sums in a transaction"),
+    opt(STATEMENTS, Sysbench, "order_ranges", N, "1", "sorted ranges in a transaction"),
+    opt(STATEMENTS, Sysbench, "distinct_ranges", N, "1", "distinct ranges in a transaction"),
+    opt(STATEMENTS, Sysbench, "range_size", N, "100", "rows in a range"),
+    opt(STATEMENTS, Sysbench, "range_selects", S, "on", "ranges at all"),
+    opt(
+        STATEMENTS,
+        Sysbench,
+        "index_updates",
+        N,
+        "1",
+        "updates of the indexed column in a transaction",
+    ),
+    opt(
+        STATEMENTS,
+        Sysbench,
+        "non_index_updates",
+        N,
+        "1",
+        "updates of a column without index in a transaction",
+    ),
+    opt(
+        STATEMENTS,
+        Sysbench,
+        "delete_inserts",
+        N,
+        "1",
+        "pairs of delete and insert in a transaction",
+    ),
+    opt(
+        STATEMENTS,
+        Sysbench,
+        "skip_trx",
+        S,
+        "off",
+        "no transactions: each statement commits itself",
+    ),
+    opt(
+        STATEMENTS,
+        Sysbench,
+        "random_points",
+        N,
+        "10",
+        "values in the list of select_random_points",
+    ),
+    opt(STATEMENTS, Sysbench, "number_of_ranges", N, "10", "ranges of select_random_ranges"),
+    opt(STATEMENTS, Sysbench, "delta", N, "5", "upper less lower end of such a range"),
+    opt(
+        STATEMENTS,
+        Own,
+        "text_selects",
+        N,
+        "1",
+        "selects of the text columns in a transaction (schema text)",
+    ),
+    opt(
+        STATEMENTS,
+        Own,
+        "text_updates",
+        N,
+        "1",
+        "updates of a text column in a transaction (schema text)",
+    ),
+];
+
+/// The option of that name, dashes or underscores.
+pub(super) fn find(name: &str) -> Option<&'static Opt> {
+    let name = name.replace('-', "_");
+    OPTIONS.iter().find(|option| option.name == name)
+}

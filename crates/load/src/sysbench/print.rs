@@ -1,0 +1,293 @@
+//! Interval lines and the final block under sysbench's labels, then what sysbench does not tell.
+
+use std::io::{self, Write};
+
+use super::parse::{CommandLine, Reporting};
+use super::percentile::{buckets, percentile_ms, value_ms};
+use crate::outcome::{Outcome, Second};
+use crate::record::{Latency, Queries};
+use crate::schedule::{Pace, Warmup};
+
+/// Prints a run as it goes.
+#[derive(Debug)]
+pub struct Printer<W> {
+    out: W,
+    reporting: Reporting,
+    open_loop: bool,
+    /// When the load started, in seconds of its clock, once known.
+    start_s: Option<f64>,
+    interval: Interval,
+}
+
+/// Seconds added up since the last line.
+#[derive(Debug, Default)]
+struct Interval {
+    length_s: f64,
+    events: u64,
+    queries: Queries,
+    errors: u64,
+    reconnects: u64,
+    latency: Latency,
+}
+
+impl Interval {
+    fn add(&mut self, second: &Second) {
+        self.length_s += second.length_s;
+        self.events += second.events;
+        self.queries.read += second.queries.read;
+        self.queries.write += second.queries.write;
+        self.queries.other += second.queries.other;
+        self.errors += second.errors;
+        self.reconnects += second.reconnects;
+        self.latency.count += second.latency.count;
+        self.latency.buckets_ns.extend_from_slice(&second.latency.buckets_ns);
+    }
+}
+
+impl<W: Write> Printer<W> {
+    /// A printer for the run that `line` describes.
+    pub fn new(out: W, line: &CommandLine) -> Printer<W> {
+        Printer {
+            out,
+            reporting: line.reporting.clone(),
+            open_loop: line.schedule.pace != Pace::Closed,
+            start_s: None,
+            interval: Interval::default(),
+        }
+    }
+
+    fn is_silent(&self) -> bool {
+        self.reporting.verbosity < 3
+    }
+
+    /// What is printed before the first connection.
+    ///
+    /// # Errors
+    /// What writing answered.
+    pub fn header(&mut self, line: &CommandLine) -> io::Result<()> {
+        if self.is_silent() {
+            return Ok(());
+        }
+        let out = &mut self.out;
+        writeln!(out, "Running the test with following options:")?;
+        writeln!(out, "Number of threads: {}", line.schedule.threads)?;
+        if let Pace::Rate { per_second, .. } = line.schedule.pace {
+            writeln!(out, "Target transaction rate: {per_second}/sec")?;
+        }
+        match self.reporting.report_interval {
+            0 => {}
+            n => writeln!(out, "Report intermediate results every {n} second(s)")?,
+        }
+        match self.reporting.seed_given {
+            true => writeln!(
+                out,
+                "Initializing random number generator from seed ({}).",
+                line.schedule.seed
+            )?,
+            false => writeln!(out, "Initializing random number generator from current time")?,
+        }
+        writeln!(out, "\n\nInitializing worker threads...\n\nThreads started!\n")?;
+        out.flush()
+    }
+
+    /// Takes a second, and prints a line if the interval is over.
+    ///
+    /// # Errors
+    /// What writing answered.
+    pub fn second(&mut self, second: &Second) -> io::Result<()> {
+        let start_s = *self.start_s.get_or_insert(second.end_s - second.length_s);
+        self.interval.add(second);
+        let elapsed = (second.end_s - start_s).round() as u64;
+        let every = self.reporting.report_interval;
+        if every == 0 || elapsed == 0 || !elapsed.is_multiple_of(every) || self.is_silent() {
+            return Ok(());
+        }
+        let interval = std::mem::take(&mut self.interval);
+        let per_second = |count: u64| count as f64 / interval.length_s;
+        let percentile = self.reporting.percentile;
+        writeln!(
+            self.out,
+            "[ {elapsed}s ] thds: {} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) lat (ms,{percentile}%): {:.2} \
+             err/s: {:.2} reconn/s: {:.2}",
+            second.threads,
+            per_second(interval.events),
+            per_second(interval.queries.total()),
+            per_second(interval.queries.read),
+            per_second(interval.queries.write),
+            per_second(interval.queries.other),
+            if percentile == 0 { 0.0 } else { percentile_ms(&interval.latency, percentile) },
+            per_second(interval.errors),
+            per_second(interval.reconnects),
+        )?;
+        if self.open_loop {
+            let (queue, busy) = (second.queue_length, second.concurrency);
+            writeln!(self.out, "[ {elapsed}s ] queue length: {queue}, concurrency: {busy}")?;
+        }
+        self.out.flush()
+    }
+
+    /// The final block, and what sysbench does not tell.
+    ///
+    /// # Errors
+    /// What writing answered.
+    pub fn outcome(&mut self, outcome: &Outcome) -> io::Result<()> {
+        if self.is_silent() {
+            return Ok(());
+        }
+        let events =
+            outcome.latency_of("transaction").map(|kind| kind.response.clone()).unwrap_or_default();
+        if self.reporting.histogram {
+            histogram(&mut self.out, &events)?;
+        }
+        statistics(&mut self.out, outcome)?;
+        latency(&mut self.out, &events, outcome, self.reporting.percentile)?;
+        fairness(&mut self.out, outcome)?;
+        additions(&mut self.out, outcome)?;
+        self.out.flush()
+    }
+}
+
+fn histogram(out: &mut impl Write, events: &Latency) -> io::Result<()> {
+    let counts = buckets(events);
+    let most = counts.iter().copied().max().unwrap_or(0).max(1);
+    writeln!(out, "Latency histogram (values are in milliseconds)")?;
+    writeln!(out, "       value  ------------- distribution ------------- count")?;
+    for (bucket, count) in counts.into_iter().enumerate().filter(|(_, count)| *count > 0) {
+        let bar = "*".repeat((count as f64 / most as f64 * 40.0 + 0.5) as usize);
+        writeln!(out, "{:12.3} |{bar:40} {count}", value_ms(bucket))?;
+    }
+    writeln!(out, " ")
+}
+
+fn statistics(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
+    let Queries { read, write, other } = outcome.queries;
+    let total = outcome.queries.total();
+    let errors: u64 = outcome.errors.values().sum();
+    let rate =
+        |count: u64| if outcome.elapsed_s > 0.0 { count as f64 / outcome.elapsed_s } else { 0.0 };
+    writeln!(out, "SQL statistics:")?;
+    writeln!(out, "    queries performed:")?;
+    for (label, count) in [("read:", read), ("write:", write), ("other:", other), ("total:", total)]
+    {
+        writeln!(out, "        {label:33}{count}")?;
+    }
+    for (label, count) in [
+        ("transactions:", outcome.events),
+        ("queries:", total),
+        ("ignored errors:", errors),
+        ("reconnects:", outcome.reconnects),
+    ] {
+        writeln!(out, "    {label:37}{count:<6} ({:.2} per sec.)", rate(count))?;
+    }
+    writeln!(out, "\nGeneral statistics:")?;
+    writeln!(out, "    {:37}{:.4}s", "total time:", outcome.elapsed_s)?;
+    writeln!(out, "    {:37}{}", "total number of events:", outcome.events)
+}
+
+fn latency(
+    out: &mut impl Write,
+    events: &Latency,
+    outcome: &Outcome,
+    percentile: u32,
+) -> io::Result<()> {
+    let mean = if events.count > 0 { outcome.latency_ms_sum / events.count as f64 } else { 0.0 };
+    writeln!(out, "\nLatency (ms):")?;
+    writeln!(out, "         min:{:40.2}", events.latency_ms_min)?;
+    writeln!(out, "         avg:{mean:40.2}")?;
+    writeln!(out, "         max:{:40.2}", events.latency_ms_max)?;
+    match percentile {
+        0 => writeln!(out, "         percentile stats:               disabled")?,
+        _ => writeln!(
+            out,
+            "        {percentile:3}th percentile:{:28.2}",
+            percentile_ms(events, percentile)
+        )?,
+    }
+    writeln!(out, "         sum:{:40.2}", outcome.latency_ms_sum)
+}
+
+fn fairness(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
+    let spread = |value: fn(&crate::outcome::ThreadOutcome) -> f64| {
+        let count = outcome.threads.len().max(1) as f64;
+        let mean = outcome.threads.iter().map(value).sum::<f64>() / count;
+        let variance =
+            outcome.threads.iter().map(|t| (value(t) - mean).powi(2)).sum::<f64>() / count;
+        (mean, variance.sqrt())
+    };
+    let (events, events_deviation) = spread(|thread| thread.events as f64);
+    let (busy, busy_deviation) = spread(|thread| thread.busy_s);
+    writeln!(out, "\nThreads fairness:")?;
+    writeln!(out, "    events (avg/stddev):           {events:.4}/{events_deviation:.2}")?;
+    writeln!(out, "    execution time (avg/stddev):   {busy:.4}/{busy_deviation:.2}\n")
+}
+
+fn additions(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
+    let distribution = outcome.workload.distribution().rand_type;
+    writeln!(out, "Beyond sysbench:")?;
+    let settings = format!(
+        "{}, {}{}, seed {}",
+        lower(outcome.workload.mode),
+        lower(distribution),
+        if outcome.workload.rand_scatter { " scattered" } else { "" },
+        outcome.schedule.seed
+    );
+    writeln!(out, "    {:37}{settings}", "mode, keys, seed:")?;
+    if outcome.interrupted {
+        writeln!(out, "    {:37}before its time", "interrupted:")?;
+    }
+    if outcome.events_warmup > 0 || outcome.schedule.warmup != Warmup::Seconds(0.0) {
+        writeln!(out, "    {:37}{}", "events before the window:", outcome.events_warmup)?;
+    }
+    if outcome.events_late > 0 {
+        writeln!(out, "    {:37}{}", "events ending after the window:", outcome.events_late)?;
+    }
+    if let Some(target) = outcome.rate_target {
+        writeln!(
+            out,
+            "    {:37}{target:.2} / {:.2} per sec.",
+            "rate asked / reached:", outcome.tps
+        )?;
+    }
+    for (code, count) in &outcome.errors {
+        writeln!(out, "    {:37}{count}", format!("ignored error {code}:"))?;
+    }
+    if let Some(cpu_s) = outcome.client_cpu_s {
+        let per_query_us = cpu_s * 1e6 / outcome.queries.total().max(1) as f64;
+        writeln!(out, "    {:37}{cpu_s:.3} s, {per_query_us:.2} us per query", "client CPU:")?;
+    }
+    writeln!(out, "\nLatency by kind (ms):")?;
+    writeln!(
+        out,
+        "    {:25} {:>10} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
+        "", "count", "mean", "p50", "p95", "p99", "p99.9", "max"
+    )?;
+    for kind in &outcome.latency {
+        row(out, &kind.kind, &kind.service)?;
+        if kind.response != kind.service {
+            row(out, &format!("{} (response)", kind.kind), &kind.response)?;
+        }
+    }
+    Ok(())
+}
+
+fn row(out: &mut impl Write, name: &str, l: &Latency) -> io::Result<()> {
+    writeln!(
+        out,
+        "    {name:25} {:>10} {:>9.3} {:>9.3} {:>9.3} {:>9.3} {:>9.3} {:>9.3}",
+        l.count,
+        l.latency_ms_mean,
+        l.latency_ms_p50,
+        l.latency_ms_p95,
+        l.latency_ms_p99,
+        l.latency_ms_p999,
+        l.latency_ms_max
+    )
+}
+
+fn lower(name: impl std::fmt::Debug) -> String {
+    format!("{name:?}").to_lowercase()
+}
+
+#[cfg(test)]
+#[path = "print_tests.rs"]
+mod tests;

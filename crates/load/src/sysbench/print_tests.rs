@@ -1,0 +1,162 @@
+use std::collections::BTreeMap;
+
+use super::super::parse::parse;
+use super::*;
+use crate::outcome::{KindLatency, SecondPhase, ThreadOutcome};
+
+fn line(words: &str) -> CommandLine {
+    parse(&words.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).unwrap()
+}
+
+fn latency(ms: u64, count: u64) -> Latency {
+    let ms_f = ms as f64;
+    Latency {
+        count,
+        latency_ms_mean: ms_f,
+        latency_ms_min: ms_f,
+        latency_ms_max: ms_f,
+        latency_ms_p50: ms_f,
+        latency_ms_p95: ms_f,
+        latency_ms_p99: ms_f,
+        latency_ms_p999: ms_f,
+        buckets_ns: vec![(ms * 1_000_000, count)],
+    }
+}
+
+fn second(end_s: f64, events: u64) -> Second {
+    Second {
+        end_s,
+        length_s: 1.0,
+        phase: SecondPhase::Measure,
+        threads: 2,
+        events,
+        tps: events as f64,
+        qps: events as f64 * 20.0,
+        queries: Queries { read: events * 14, write: events * 4, other: events * 2 },
+        latency: latency(10, events),
+        errors: 3,
+        reconnects: 0,
+        queue_length: 5,
+        concurrency: 2,
+    }
+}
+
+fn outcome(line: &CommandLine) -> Outcome {
+    let transaction = KindLatency {
+        kind: "transaction".into(),
+        service: latency(10, 100),
+        response: latency(10, 100),
+    };
+    Outcome {
+        measure_start_s: 0.0,
+        measure_end_s: 2.0,
+        elapsed_s: 2.0,
+        events: 100,
+        tps: 50.0,
+        queries: Queries { read: 1400, write: 400, other: 200 },
+        qps: 1000.0,
+        events_warmup: 0,
+        events_late: 0,
+        errors: BTreeMap::from([(1213, 4)]),
+        reconnects: 0,
+        latency: vec![transaction],
+        latency_ms_sum: 1000.0,
+        threads: vec![
+            ThreadOutcome { events: 60, busy_s: 0.6 },
+            ThreadOutcome { events: 40, busy_s: 0.4 },
+        ],
+        rate_target: None,
+        client_cpu_s: Some(0.02),
+        steady: None,
+        interrupted: false,
+        workload: line.workload.clone(),
+        schema: line.schema.clone(),
+        schedule: line.schedule.clone(),
+    }
+}
+
+fn printed(words: &str, act: impl FnOnce(&mut Printer<&mut Vec<u8>>, &CommandLine)) -> String {
+    let line = line(words);
+    let mut out = Vec::new();
+    act(&mut Printer::new(&mut out, &line), &line);
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn interval_lines_bear_sysbenchs_labels() {
+    let text = printed("oltp_read_write run --report-interval=2 --rate=9", |printer, _| {
+        for (end_s, events) in [(7.0, 10), (8.0, 30)] {
+            printer.second(&second(end_s, events)).unwrap();
+        }
+    });
+    assert_eq!(
+        text,
+        "[ 2s ] thds: 2 tps: 20.00 qps: 400.00 (r/w/o: 280.00/80.00/40.00) lat (ms,95%): 10.09 err/s: 3.00 \
+         reconn/s: 0.00\n[ 2s ] queue length: 5, concurrency: 2\n"
+    );
+}
+
+/// What sysbench 1.0.20 prints for these numbers: written from its output, blanks included.
+const FINAL_BLOCK: &str = "\
+SQL statistics:
+    queries performed:
+        read:                            1400
+        write:                           400
+        other:                           200
+        total:                           2000
+    transactions:                        100    (50.00 per sec.)
+    queries:                             2000   (1000.00 per sec.)
+    ignored errors:                      4      (2.00 per sec.)
+    reconnects:                          0      (0.00 per sec.)
+
+General statistics:
+    total time:                          2.0000s
+    total number of events:              100
+
+Latency (ms):
+         min:                                   10.00
+         avg:                                   10.00
+         max:                                   10.00
+         95th percentile:                       10.09
+         sum:                                 1000.00
+
+Threads fairness:
+    events (avg/stddev):           50.0000/10.00
+    execution time (avg/stddev):   0.5000/0.10
+
+";
+
+#[test]
+fn the_final_block_is_sysbenchs_then_ours() {
+    let text =
+        printed("oltp_read_write run", |printer, line| printer.outcome(&outcome(line)).unwrap());
+    assert!(text.starts_with(FINAL_BLOCK), "{text}");
+    let ours = &text[FINAL_BLOCK.len()..];
+    for label in ["compat, special, seed", "ignored error 1213:", "us per query", "transaction"] {
+        assert!(ours.contains(label), "{label} in {ours}");
+    }
+}
+
+#[test]
+fn percentile_0_and_low_verbosity_are_obeyed() {
+    let text = printed("oltp_read_write run --percentile=0", |printer, line| {
+        printer.outcome(&outcome(line)).unwrap();
+    });
+    assert!(text.contains("         percentile stats:               disabled\n"));
+    let silent =
+        printed("oltp_read_write run --verbosity=1 --report-interval=1", |printer, line| {
+            printer.header(line).unwrap();
+            printer.second(&second(1.0, 1)).unwrap();
+            printer.outcome(&outcome(line)).unwrap();
+        });
+    assert_eq!(silent, "");
+}
+
+#[test]
+fn the_histogram_shows_each_bucket_once() {
+    let text = printed("oltp_read_write run --histogram", |printer, line| {
+        printer.outcome(&outcome(line)).unwrap();
+    });
+    let bar = "*".repeat(40);
+    assert!(text.contains(&format!("      10.090 |{bar} 100\n")), "{text}");
+}
