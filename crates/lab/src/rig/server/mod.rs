@@ -44,11 +44,12 @@ pub(crate) fn find_or_fetch(wanted: &Wanted, progress: &dyn Fn(&str)) -> Result<
     if let Some(binary) = find(wanted)? {
         return Ok(binary);
     }
-    match wanted {
+    let flavour = match wanted {
         Wanted::Flavour(Flavour::Percona) => {
             bail!("no Percona Server is installed here; install it, or name its program by path")
         }
-        Wanted::Flavour(flavour) => fetch(*flavour, progress),
-        Wanted::Any | Wanted::Path(_) => fetch(Flavour::Mysql, progress),
-    }
+        Wanted::Flavour(flavour) => *flavour,
+        Wanted::Any | Wanted::Path(_) => Flavour::Mysql,
+    };
+    fetch::fetch_unless(|| find(wanted), flavour, progress)
 }

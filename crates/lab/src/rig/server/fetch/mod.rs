@@ -25,14 +25,34 @@ use super::{find, tool};
 /// Free space needed for each byte to download: the packages, and what is in them (measured: 5.5 times as much).
 const SPACE_PER_DOWNLOAD_BYTE: u64 = 8;
 
-/// Brings the newest packaged server of that make and returns it; one that is there already is kept.
-/// `progress` gets a plain line for each step.
+/// Brings the newest packaged server of that make and returns it; one of the same version that is there already is
+/// kept. `progress` gets a plain line for each step.
 ///
 /// # Errors
 /// No apt here, no such package, no network, no space; the message says which and what to do.
 pub(crate) fn fetch(flavour: Flavour, progress: &dyn Fn(&str)) -> Result<Binary> {
+    fetch_onto(&open_shelf(progress)?, flavour, progress)
+}
+
+/// As [`fetch`], unless `find` finds a server once nobody else is fetching.
+pub(super) fn fetch_unless(
+    find: impl FnOnce() -> Result<Option<Binary>>,
+    flavour: Flavour,
+    progress: &dyn Fn(&str),
+) -> Result<Binary> {
+    let shelf = open_shelf(progress)?;
+    match find()? {
+        Some(binary) => Ok(binary),
+        None => fetch_onto(&shelf, flavour, progress),
+    }
+}
+
+fn open_shelf(progress: &dyn Fn(&str)) -> Result<Shelf> {
+    Shelf::open("servers", || progress("waiting for another fetch to end"))
+}
+
+fn fetch_onto(shelf: &Shelf, flavour: Flavour, progress: &dyn Fn(&str)) -> Result<Binary> {
     check_tools()?;
-    let shelf = Shelf::open("servers", || progress("waiting for another fetch to end"))?;
     let staging = shelf.stage()?;
     let (apt, package) = locate(flavour, staging.path(), progress)?;
     let plan = apt.plan(&package)?;
@@ -44,7 +64,7 @@ pub(crate) fn fetch(flavour: Flavour, progress: &dyn Fn(&str)) -> Result<Binary>
     for file in &packages {
         unpack(file, &tree)?;
     }
-    publish(&shelf, staging, &tree)
+    publish(shelf, staging, &tree)
 }
 
 fn check_tools() -> Result<()> {
