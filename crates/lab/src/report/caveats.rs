@@ -1,0 +1,113 @@
+//! What could be wrong with the study: its notes, cells that failed or carry a mark, errors, what was not run.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::store::{Cell, State, Study};
+
+use super::format::plural;
+use super::series::Embedded;
+
+/// One thing to know before a number is quoted.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Caveat {
+    /// What sort of thing.
+    pub(super) kind: &'static str,
+    /// The thing itself.
+    pub(super) text: String,
+}
+
+fn caveat(kind: &'static str, text: String) -> Caveat {
+    Caveat { kind, text }
+}
+
+/// All of them, the gravest first.
+pub(super) fn of(study: &Study, series: &Embedded) -> Vec<Caveat> {
+    let mut caveats: Vec<Caveat> = of_cells(study, State::Failed, "failed", |cell| {
+        vec![cell.reason.clone().unwrap_or_else(|| "no reason was stored".into())]
+    });
+    caveats.extend(of_cells(study, State::Done, "marked", |cell| cell.marks.clone()));
+    caveats.extend(study.notes.iter().map(|note| caveat("note", note.clone())));
+    caveats.extend(of_cells(study, State::Done, "errors", errors));
+    caveats.extend(not_run(study));
+    caveats.extend(once(study));
+    caveats.extend(of_page(series));
+    caveats
+}
+
+/// One caveat for each distinct text, naming its cells.
+fn of_cells(
+    study: &Study,
+    state: State,
+    kind: &'static str,
+    texts: impl Fn(&Cell) -> Vec<String>,
+) -> Vec<Caveat> {
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for cell in study.cells.iter().filter(|cell| cell.state == state) {
+        for text in texts(cell) {
+            match found.iter_mut().find(|(one, _)| *one == text) {
+                Some((_, cells)) => cells.push(cell.key.to_string()),
+                None => found.push((text, vec![cell.key.to_string()])),
+            }
+        }
+    }
+    let named = |(text, cells): (String, Vec<String>)| {
+        let more = cells.len().saturating_sub(4);
+        let mut names = cells.into_iter().take(4).collect::<Vec<_>>().join("; ");
+        if more > 0 {
+            names.push_str(&format!("; and {more} more"));
+        }
+        caveat(kind, format!("{text} ({names})"))
+    };
+    found.into_iter().map(named).collect()
+}
+
+/// Counts differ from cell to cell, so the text names the codes only; counts are in `results.json`.
+fn errors(cell: &Cell) -> Vec<String> {
+    cell.errors.keys().map(|code| format!("transactions met server error {code}")).collect()
+}
+
+fn not_run(study: &Study) -> Option<Caveat> {
+    let waiting = |cell: &&Cell| matches!(cell.state, State::Pending | State::Running);
+    let count = study.cells.iter().filter(waiting).count();
+    let text = format!("{} of {} not run yet", count, plural(study.cells.len(), "cell"));
+    (count > 0).then(|| caveat("not run", text))
+}
+
+fn once(study: &Study) -> Option<Caveat> {
+    let mut repeats: BTreeMap<_, u32> = BTreeMap::new();
+    for cell in study.cells.iter().filter(|cell| cell.state == State::Done) {
+        *repeats.entry((&cell.key.arm, &cell.key.workload, cell.key.threads)).or_default() += 1;
+    }
+    let count = repeats.values().filter(|repeats| **repeats == 1).count();
+    let text = format!(
+        "{} of {} of arm, workload and threads finished one repeat only: how far another would differ is not known",
+        count,
+        plural(repeats.len(), "combination")
+    );
+    (count > 0).then(|| caveat("one repeat", text))
+}
+
+fn of_page(series: &Embedded) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    if series.coarsest_step_s > 1 {
+        caveats.push(caveat(
+            "this page",
+            format!(
+                "a point of the second-by-second charts stands for up to {} seconds: means, of latencies the longest; every second is in tables/series",
+                series.coarsest_step_s
+            ),
+        ));
+    }
+    if !series.left_out.is_empty() {
+        caveats.push(caveat(
+            "this page",
+            format!(
+                "left out to keep the page small, but in tables/series: {}",
+                series.left_out.join(", ")
+            ),
+        ));
+    }
+    caveats
+}

@@ -1,0 +1,145 @@
+//! What differs between the arms, and what does not: rigs, settings, circumstances and server variables.
+//!
+//! A variable or a circumstance counts for an arm only if all of the arm's cells agree on it, so process numbers,
+//! paths and identifiers that change with every start are no differences between arms.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::store::Study;
+
+/// One thing, and what it is in each arm.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Row {
+    /// Layer, setting or variable.
+    pub(super) name: String,
+    /// Its value in each arm of the study, in their order; nothing where an arm has none.
+    pub(super) values: Vec<Option<String>>,
+}
+
+impl Row {
+    fn differs(&self) -> bool {
+        self.values.windows(2).any(|pair| pair[0] != pair[1])
+    }
+}
+
+/// Rows that differ, and rows that do not.
+#[derive(Debug, Default, PartialEq, Serialize)]
+pub(super) struct Compared {
+    /// Not the same in all arms.
+    pub(super) different: Vec<Row>,
+    /// The same in all arms.
+    pub(super) same: Vec<Row>,
+}
+
+type Names = BTreeMap<String, String>;
+
+/// Rig, layer by layer, then settings, then circumstances of the cells.
+pub(super) fn of_arms(study: &Study) -> Compared {
+    let rigs: Vec<Names> = study.arms.iter().map(|arm| joined(&arm.rig)).collect();
+    let mut layers: Vec<&str> = Vec::new();
+    for (layer, _) in study.arms.iter().flat_map(|arm| &arm.rig) {
+        if !layers.contains(&layer.as_str()) {
+            layers.push(layer);
+        }
+    }
+    let mut rows: Vec<Row> = layers.into_iter().map(|layer| row(layer, &rigs)).collect();
+    let settings: Vec<Names> = study.arms.iter().map(|arm| arm.settings.clone()).collect();
+    rows.extend(rows_of(&settings));
+    rows.extend(rows_of(&facts(study)));
+    split(rows)
+}
+
+/// Recipes and options, for each workload.
+pub(super) fn of_workloads(study: &Study) -> Compared {
+    let recipes = study.workloads.iter().map(|one| Some(one.recipe.clone())).collect();
+    let options: Vec<Names> = study.workloads.iter().map(|one| one.options.clone()).collect();
+    let mut compared = split(rows_of(&options));
+    compared.different.insert(0, Row { name: "recipe".into(), values: recipes });
+    compared
+}
+
+/// Server variables, of which `variables` holds every set seen in each arm.
+pub(super) fn of_variables(variables: &[Vec<Names>]) -> Compared {
+    let agreed: Vec<Names> = variables.iter().map(|sets| agreed(sets.iter())).collect();
+    // A name that is unsteady in one arm is unsteady: its steadiness in another is chance.
+    let steady = |name: &String| {
+        variables.iter().zip(&agreed).all(|(sets, agreed)| {
+            agreed.contains_key(name) || sets.iter().all(|set| !set.contains_key(name))
+        })
+    };
+    split(rows_of(&agreed).into_iter().filter(|row| steady(&row.name)).collect())
+}
+
+fn facts(study: &Study) -> Vec<Names> {
+    let of_arm = |name: &str| {
+        let cells = study.cells.iter().filter(|cell| cell.key.arm == name);
+        agreed(cells.map(|cell| &cell.facts).filter(|facts| !facts.is_empty()))
+    };
+    study.arms.iter().map(|arm| of_arm(&arm.name)).collect()
+}
+
+/// What all sets hold with the same value.
+fn agreed<'a>(mut sets: impl Iterator<Item = &'a Names>) -> Names {
+    let mut common = sets.next().cloned().unwrap_or_default();
+    for set in sets {
+        common.retain(|name, value| set.get(name) == Some(value));
+    }
+    common
+}
+
+fn joined(rig: &[(String, String)]) -> Names {
+    let mut names = Names::new();
+    for (layer, what) in rig {
+        names
+            .entry(layer.clone())
+            .and_modify(|text: &mut String| {
+                text.push_str("; ");
+                text.push_str(what);
+            })
+            .or_insert_with(|| what.clone());
+    }
+    names
+}
+
+fn rows_of(sets: &[Names]) -> Vec<Row> {
+    let names: BTreeSet<&String> = sets.iter().flat_map(BTreeMap::keys).collect();
+    names.into_iter().map(|name| row(name, sets)).collect()
+}
+
+fn row(name: &str, sets: &[Names]) -> Row {
+    Row { name: name.into(), values: sets.iter().map(|set| set.get(name).cloned()).collect() }
+}
+
+fn split(rows: Vec<Row>) -> Compared {
+    let (different, same) = rows.into_iter().partition(Row::differs);
+    Compared { different, same }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names<const N: usize>(pairs: [(&str, &str); N]) -> Names {
+        pairs.map(|(name, value)| (name.into(), value.into())).into()
+    }
+
+    #[test]
+    fn only_what_is_steady_within_arms_and_differs_between_them_is_a_difference() {
+        let set = |pid: &str, doublewrite: &str| {
+            names([("pid_file", pid), ("innodb_doublewrite", doublewrite), ("port", "0")])
+        };
+        let compared = of_variables(&[vec![set("1", "ON"), set("2", "ON")], vec![set("3", "OFF")]]);
+        let different: Vec<&str> = compared.different.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(different, ["innodb_doublewrite"]);
+        assert_eq!(compared.same.len(), 1);
+        assert_eq!(compared.different[0].values, [Some("ON".into()), Some("OFF".into())]);
+    }
+
+    #[test]
+    fn a_variable_that_one_server_lacks_is_a_difference() {
+        let compared = of_variables(&[vec![names([("a", "1")])], vec![names([])]]);
+        assert_eq!(compared.different[0].values, [Some("1".into()), None]);
+    }
+}

@@ -1,0 +1,114 @@
+//! The report of a study: `report.html`, one file that opens offline; `results.json` and `tables/*.csv` for other
+//! programs.
+//!
+//! Built from the store alone and written again as often as one likes. Charts are Plotly's, their traces and
+//! layouts built here with the `plotly` crate and its embedded script; the page is a minijinja template with
+//! everything escaped. The page carries a policy that forbids fetching anything, and is at most 10 MB whatever
+//! the study's size. Every result and series is optional: what nobody recorded is left out or said to be missing.
+
+mod arms;
+mod caveats;
+mod charts;
+mod differences;
+mod files;
+mod format;
+mod metrics;
+mod page;
+mod second;
+mod series;
+mod summary;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use crate::store::{Store, Study};
+
+/// Bytes for series in the page: 10 MB less Plotly's 4.7 MB and what the rest of a large study takes.
+const SERIES_BUDGET: usize = 4_200_000;
+
+/// What was written, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// The page.
+    pub(crate) html: PathBuf,
+    /// The study as JSON.
+    pub(crate) json: PathBuf,
+    /// The folder of the CSV files.
+    pub(crate) tables: PathBuf,
+}
+
+/// Writes the report of the study in `store` into `folder`, over an older one if there is one. Each file is
+/// whole or not there.
+///
+/// # Errors
+/// A store that cannot be read, or a folder that cannot be written.
+pub(crate) fn write(store: &Store, folder: &Path) -> Result<Written> {
+    let study = store.study()?;
+    let groups = summary::groups(&study);
+    let variables = variables(store, &study)?;
+    let written = Written {
+        html: folder.join("report.html"),
+        json: folder.join("results.json"),
+        tables: folder.join("tables"),
+    };
+    let (collector, with_series) = write_series(store, &study, &written.tables)?;
+    files::replace(&written.tables.join("cells.csv"), |file| {
+        tables::write_cells(file, &study, &with_series)
+    })?;
+    files::replace(&written.tables.join("summary.csv"), |file| {
+        tables::write_summary(file, &study, &groups)
+    })?;
+    files::replace(&written.json, |file| tables::write_results(file, &study, &groups, &variables))?;
+    let charted: BTreeSet<&str> = second::charted().collect();
+    let templates = second::templates(&collector.recorded());
+    let input = page::Input {
+        study: &study,
+        groups: &groups,
+        variables: &variables,
+        second_charts: templates,
+        series: collector.embed(&charted, SERIES_BUDGET),
+    };
+    let html = page::render(&input)?;
+    files::replace(&written.html, |file| Ok(file.write_all(html.as_bytes())?))?;
+    Ok(written)
+}
+
+/// Writes every cell's series and keeps what the page needs of them: no more than a cell is held in full.
+fn write_series(
+    store: &Store,
+    study: &Study,
+    tables: &Path,
+) -> Result<(series::Collector, BTreeSet<i64>)> {
+    let mut collector = series::Collector::default();
+    let mut with_series = BTreeSet::new();
+    for cell in &study.cells {
+        let series = store.series(cell.id)?;
+        if !series.is_empty() {
+            let path = tables.join("series").join(tables::series_file(cell));
+            files::replace(&path, |file| tables::write_series(file, cell, &series))?;
+            with_series.insert(cell.id);
+        }
+        collector.push(&series);
+    }
+    Ok((collector, with_series))
+}
+
+/// For each arm, the distinct sets of server variables of its cells.
+fn variables(store: &Store, study: &Study) -> Result<Vec<Vec<BTreeMap<String, String>>>> {
+    let mut sets: Vec<Vec<BTreeMap<String, String>>> = vec![Vec::new(); study.arms.len()];
+    for cell in &study.cells {
+        let arm = study.arms.iter().position(|arm| arm.name == cell.key.arm);
+        let Some(of_arm) = arm.and_then(|arm| sets.get_mut(arm)) else { continue };
+        let set = store.variables(cell.id)?;
+        if !set.is_empty() && !of_arm.contains(&set) {
+            of_arm.push(set);
+        }
+    }
+    Ok(sets)
+}

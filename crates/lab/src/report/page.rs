@@ -1,0 +1,373 @@
+//! The page: what the template is given, and the page it makes of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, Result};
+use minijinja::{Environment, UndefinedBehavior};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::store::{Cell, State, Study};
+
+use super::arms::look;
+use super::charts::{self, Plot};
+use super::differences::{self, Compared};
+use super::format::{json_for_script, list, plural};
+use super::metrics::{self, Metric};
+use super::second::{self, Chart, Template};
+use super::series::{Embedded, Head};
+use super::summary::{self, Group};
+use super::{caveats, view};
+
+const TEMPLATE: &str = include_str!("assets/report.html");
+const STYLE: &str = include_str!("assets/report.css");
+const SCRIPT: &str = include_str!("assets/report.js");
+
+/// Nothing may be fetched, by anything on the page: its own script and style stand in it, pictures are made in it.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+    img-src data: blob:; base-uri 'none'; form-action 'none'";
+
+/// All that a page is made of.
+pub(super) struct Input<'a> {
+    /// The study.
+    pub(super) study: &'a Study,
+    /// Its cells taken together over the repeats.
+    pub(super) groups: &'a [Group<'a>],
+    /// For each arm, the distinct sets of server variables.
+    pub(super) variables: &'a [Vec<BTreeMap<String, String>>],
+    /// Charts of the second-by-second page.
+    pub(super) second_charts: Vec<Template>,
+    /// Series of all cells, coded.
+    pub(super) series: Embedded,
+}
+
+#[derive(Serialize)]
+struct Page<'a> {
+    policy: &'static str,
+    style: &'static str,
+    script: &'static str,
+    plotly: &'static str,
+    version: &'static str,
+    title: &'a str,
+    question: Option<&'a str>,
+    compared: String,
+    arms: Vec<Arm<'a>>,
+    workloads: Vec<Workload<'a>>,
+    has_sweep: bool,
+    second: Option<Second<'a>>,
+    space: Option<Space<'a>>,
+    differences: Compared,
+    options: Compared,
+    variables: Compared,
+    facts: &'a BTreeMap<String, String>,
+    plan_toml: &'a str,
+    cells: Vec<view::CellRow>,
+    caveats: Vec<caveats::Caveat>,
+    data: String,
+}
+
+#[derive(Serialize)]
+struct Arm<'a> {
+    name: &'a str,
+    light: &'a str,
+    dark: &'a str,
+    dash: &'a str,
+    marker: &'a str,
+}
+
+#[derive(Serialize)]
+struct Workload<'a> {
+    name: &'a str,
+    recipe: &'a str,
+    table: view::Table,
+    more: view::Table,
+    sweeps: Vec<Sweep>,
+}
+
+/// A chart against threads, with the figures it can show.
+#[derive(Serialize)]
+struct Sweep {
+    name: String,
+    heading: &'static str,
+    choices: Vec<Choice>,
+}
+
+#[derive(Serialize)]
+struct Choice {
+    plot: usize,
+    label: String,
+    caption: String,
+    is_first: bool,
+}
+
+#[derive(Serialize)]
+struct Second<'a> {
+    charts: Vec<Chart>,
+    threads: Vec<u32>,
+    repeats: Vec<u32>,
+    layers: BTreeMap<&'a str, Vec<(usize, &'a Head, bool)>>,
+}
+
+#[derive(Serialize)]
+struct Space<'a> {
+    plot: usize,
+    columns: Vec<&'a str>,
+    rows: Vec<view::SpaceRow>,
+}
+
+/// What the script is given.
+#[derive(Serialize)]
+struct Data<'a> {
+    arms: Vec<&'a str>,
+    config: plotly::Configuration,
+    plots: &'a [Plot],
+    seconds: &'a [Template],
+    any: Template,
+    heads: &'a [Head],
+    cells: Vec<DataCell<'a>>,
+}
+
+#[derive(Serialize)]
+struct DataCell<'a> {
+    arm: usize,
+    workload: usize,
+    threads: u32,
+    repeat: u32,
+    /// Why there is nothing to draw.
+    reason: Option<String>,
+    window: Option<(f64, f64)>,
+    series: &'a BTreeMap<usize, Value>,
+}
+
+/// Makes the page.
+///
+/// # Errors
+/// Data that cannot be written as JSON, or a template that does not fit its data: both are mistakes of ours.
+pub(super) fn render(input: &Input<'_>) -> Result<String> {
+    let study = input.study;
+    let mut plots = Vec::new();
+    let workloads = workloads(input, &mut plots);
+    let space = space(input, &mut plots);
+    let page = Page {
+        policy: POLICY,
+        style: STYLE,
+        script: SCRIPT,
+        plotly: plotly_script(),
+        version: env!("CARGO_PKG_VERSION"),
+        title: if study.title.is_empty() { "Untitled study" } else { &study.title },
+        question: study.question.as_deref(),
+        compared: compared(study),
+        arms: arms(study),
+        has_sweep: workloads.iter().any(|workload| !workload.sweeps.is_empty()),
+        workloads,
+        second: second(input),
+        space,
+        differences: differences::of_arms(study),
+        options: differences::of_workloads(study),
+        variables: differences::of_variables(input.variables),
+        facts: &study.facts,
+        plan_toml: &study.plan_toml,
+        cells: view::cells(study),
+        caveats: caveats::of(study, &input.series),
+        data: json_for_script(&data(input, &plots)).context("cannot write the report's data")?,
+    };
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    // The name's ending switches the escaping of everything printed on.
+    environment
+        .render_named_str("report.html", TEMPLATE, minijinja::value::Serde(&page))
+        .context("the report's template does not fit its data")
+}
+
+/// Plotly's script alone: the crate's sources bring MathJax too, which no chart here uses.
+fn plotly_script() -> &'static str {
+    static SCRIPT: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| {
+        let sources = plotly::Plot::offline_js_sources();
+        let first = sources.split_once("</script>").map_or("", |(first, _)| first);
+        first.split_once('>').map_or("", |(_, script)| script).into()
+    });
+    &SCRIPT
+}
+
+fn arms(study: &Study) -> Vec<Arm<'_>> {
+    study
+        .arms
+        .iter()
+        .enumerate()
+        .map(|(place, arm)| {
+            let look = look(place);
+            Arm {
+                name: &arm.name,
+                light: look.light,
+                dark: look.dark,
+                dash: look.svg_dash,
+                marker: look.svg_marker,
+            }
+        })
+        .collect()
+}
+
+fn workloads<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Vec<Workload<'a>> {
+    let summary = metrics::summary();
+    let more = metrics::more(input.study);
+    let study = input.study;
+    study
+        .workloads
+        .iter()
+        .enumerate()
+        .map(|(place, workload)| Workload {
+            name: &workload.name,
+            recipe: &workload.recipe,
+            table: view::table(input.groups, place, &summary),
+            more: view::table(input.groups, place, &more),
+            sweeps: sweeps(input, place, &more, plots),
+        })
+        .collect()
+}
+
+fn sweeps(
+    input: &Input<'_>,
+    workload: usize,
+    more: &[Metric<'_>],
+    plots: &mut Vec<Plot>,
+) -> Vec<Sweep> {
+    let others: Vec<Metric<'_>> = metrics::MACHINE.iter().chain(more).copied().collect();
+    // Of the percentiles the 95th is shown first: it is the one sysbench prints.
+    let [p50, p95, p99, p999] = metrics::LATENCY;
+    let kinds = [
+        ("throughput", "Throughput", metrics::THROUGHPUT.to_vec()),
+        ("latency", "Latency", vec![p95, p99, p999, p50]),
+        ("other", "Other figures", others),
+    ];
+    kinds
+        .into_iter()
+        .filter_map(|(name, heading, metrics)| {
+            let choices = choices(input, workload, &metrics, plots);
+            let name = format!("{name}-by-threads:{workload}");
+            (!choices.is_empty()).then_some(Sweep { name, heading, choices })
+        })
+        .collect()
+}
+
+fn choices(
+    input: &Input<'_>,
+    workload: usize,
+    metrics: &[Metric<'_>],
+    plots: &mut Vec<Plot>,
+) -> Vec<Choice> {
+    let mut choices = Vec::new();
+    for metric in metrics {
+        let plot = charts::against_threads(input.study, input.groups, workload, metric);
+        let Some(plot) = plot else { continue };
+        plots.push(plot);
+        let unit =
+            if metric.unit.is_empty() { String::new() } else { format!(", {}", metric.unit) };
+        choices.push(Choice {
+            plot: plots.len() - 1,
+            label: format!("{}{unit}", metric.head),
+            caption: metric.title.into(),
+            is_first: choices.is_empty(),
+        });
+    }
+    choices
+}
+
+fn space<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Option<Space<'a>> {
+    let kinds = metrics::SPACE;
+    let plot = charts::space(input.study, &kinds, input.groups)?;
+    plots.push(plot);
+    Some(Space {
+        plot: plots.len() - 1,
+        columns: kinds.iter().map(|kind| kind.head).collect(),
+        rows: view::space(input.study, input.groups, &kinds),
+    })
+}
+
+fn second<'a>(input: &'a Input<'_>) -> Option<Second<'a>> {
+    let cells = &input.study.cells;
+    let mut layers: BTreeMap<&str, Vec<(usize, &Head, bool)>> = BTreeMap::new();
+    for (place, head) in input.series.heads.iter().enumerate() {
+        let is_here = !input.series.left_out.contains(&head.name);
+        layers.entry(&head.layer).or_default().push((place, head, is_here));
+    }
+    let repeats: BTreeSet<u32> = cells.iter().map(|cell| cell.key.repeat).collect();
+    (!layers.is_empty()).then(|| Second {
+        charts: input.second_charts.iter().map(Template::chart).collect(),
+        threads: summary::threads(input.study),
+        repeats: repeats.into_iter().collect(),
+        layers,
+    })
+}
+
+fn data<'a>(input: &'a Input<'_>, plots: &'a [Plot]) -> Data<'a> {
+    let study = input.study;
+    let place = |cell: &Cell| {
+        let arm = study.arms.iter().position(|arm| arm.name == cell.key.arm)?;
+        let workload = study.workloads.iter().position(|one| one.name == cell.key.workload)?;
+        Some((arm, workload))
+    };
+    let cell = |(cell, series): (&'a Cell, &'a BTreeMap<usize, Value>)| {
+        let (arm, workload) = place(cell)?;
+        Some(DataCell {
+            arm,
+            workload,
+            threads: cell.key.threads,
+            repeat: cell.key.repeat,
+            reason: (cell.state != State::Done).then(|| view::standing(cell)),
+            window: cell.window_s,
+            series,
+        })
+    };
+    Data {
+        arms: study.arms.iter().map(|arm| arm.name.as_str()).collect(),
+        config: charts::configuration(),
+        plots,
+        seconds: &input.second_charts,
+        any: second::any_series(),
+        heads: &input.series.heads,
+        cells: study.cells.iter().zip(&input.series.cells).filter_map(cell).collect(),
+    }
+}
+
+/// What was compared, in a sentence or two of numbers.
+fn compared(study: &Study) -> String {
+    let threads: Vec<String> =
+        summary::threads(study).iter().map(|threads| threads.to_string()).collect();
+    let names = |names: Vec<&String>| list(&names.into_iter().cloned().collect::<Vec<_>>());
+    let mut text = format!(
+        "{} ({}) under {} ({}) at {} threads",
+        plural(study.arms.len(), "arm"),
+        names(study.arms.iter().map(|arm| &arm.name).collect()),
+        plural(study.workloads.len(), "workload"),
+        names(study.workloads.iter().map(|one| &one.name).collect()),
+        list(&threads),
+    );
+    let repeats = study.cells.iter().map(|cell| cell.key.repeat).max().unwrap_or(0);
+    if repeats > 0 {
+        text.push_str(&format!(", {}", plural(repeats as usize, "repeat")));
+    }
+    text.push_str(&windows(study));
+    let of_state = |state: State| study.cells.iter().filter(|cell| cell.state == state).count();
+    let (done, failed) = (of_state(State::Done), of_state(State::Failed));
+    let marked = study.cells.iter().filter(|cell| !cell.marks.is_empty()).count();
+    text.push_str(&format!(". {} of {} done", done, plural(study.cells.len(), "cell")));
+    for (count, what) in [(failed, "failed"), (marked, "marked")] {
+        if count > 0 {
+            text.push_str(&format!(", {count} {what}"));
+        }
+    }
+    text.push('.');
+    text
+}
+
+/// How long cells were measured.
+fn windows(study: &Study) -> String {
+    let lengths = study.cells.iter().filter_map(|cell| cell.window_s).map(|(from, to)| to - from);
+    let (low, high) =
+        lengths.fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(one), high.max(one)));
+    match (low.round(), high.round()) {
+        _ if high <= 0.0 => String::new(),
+        (low, high) if low == high => format!(", each measured for {high} s"),
+        (low, high) => format!(", measured for {low} to {high} s"),
+    }
+}

@@ -1,0 +1,174 @@
+//! Charts of the second-by-second page: which series stand in which chart. A chart is a row of the table below;
+//! one whose series nobody recorded is left out, and a series that is in no chart can be chosen by name.
+
+use std::collections::BTreeSet;
+
+use plotly::common::{DashType, Line, Mode};
+use plotly::layout::Axis;
+use plotly::{Scatter, Trace};
+use serde::Serialize;
+
+use super::charts::{Plot, hover, label};
+
+/// One chart, drawn once for each arm, all on one scale.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct Chart {
+    /// Name, for the page's hooks.
+    pub(super) name: &'static str,
+    /// Heading.
+    pub(super) title: &'static str,
+    /// Unit of its y axis.
+    pub(super) unit: &'static str,
+    /// What it shows and where it was measured.
+    pub(super) caption: &'static str,
+    /// Series and what they are called in the legend, from the bottom up where they are stacked.
+    pub(super) series: &'static [(&'static str, &'static str)],
+    /// Areas on top of one another instead of lines.
+    pub(super) is_stacked: bool,
+    /// The end of the y axis where it is fixed.
+    pub(super) top: Option<f64>,
+}
+
+const fn lines(
+    name: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    caption: &'static str,
+    series: &'static [(&'static str, &'static str)],
+) -> Chart {
+    Chart { name, title, unit, caption, series, is_stacked: false, top: None }
+}
+
+/// The charts of the ScaleFlux papers, in their order, and those that explain them.
+pub(super) const CHARTS: [Chart; 8] = [
+    lines(
+        "throughput",
+        "Throughput",
+        "transactions/s",
+        "Transactions committed in each second, counted by the load generator.",
+        &[("tps", "transactions")],
+    ),
+    lines(
+        "latency",
+        "Latency",
+        "ms",
+        "Response time of the transactions that ended in each second, seen by the load generator.",
+        &[("latency_ms_p50", "p50"), ("latency_ms_p95", "p95"), ("latency_ms_p99", "p99")],
+    ),
+    Chart {
+        is_stacked: true,
+        top: Some(100.0),
+        ..lines(
+            "cpu",
+            "CPU",
+            "%",
+            "All processors of the machine, from the kernel's accounting.",
+            &[
+                ("cpu_user_percent", "user"),
+                ("cpu_system_percent", "system"),
+                ("cpu_iowait_percent", "I/O wait"),
+            ],
+        )
+    },
+    lines(
+        "disk-latency",
+        "Disk latency",
+        "ms",
+        "Mean time of a request at the block device under the data, queueing included, from the kernel's accounting.",
+        &[("disk_read_latency_ms", "read"), ("disk_write_latency_ms", "write")],
+    ),
+    lines(
+        "disk-operations",
+        "Disk operations",
+        "1/s",
+        "Requests completed by the block device under the data, from the kernel's accounting.",
+        &[("disk_reads_per_s", "reads"), ("disk_writes_per_s", "writes")],
+    ),
+    lines(
+        "disk-bytes",
+        "Disk bytes",
+        "B/s",
+        "Bytes moved by the block device under the data, from the kernel's accounting.",
+        &[("disk_read_bytes_per_s", "read"), ("disk_write_bytes_per_s", "written")],
+    ),
+    lines(
+        "rows-written",
+        "InnoDB rows written",
+        "rows/s",
+        "Rows inserted, updated and deleted, from the server's own counters.",
+        &[
+            ("innodb_rows_inserted_per_s", "inserted"),
+            ("innodb_rows_updated_per_s", "updated"),
+            ("innodb_rows_deleted_per_s", "deleted"),
+        ],
+    ),
+    lines(
+        "rows-read",
+        "InnoDB rows read",
+        "rows/s",
+        "Rows read, from the server's own counters.",
+        &[("innodb_rows_read_per_s", "read")],
+    ),
+];
+
+/// A chart with its empty traces, which the page's script fills with the chosen cell's series.
+#[derive(Serialize)]
+pub(super) struct Template {
+    #[serde(flatten)]
+    chart: Chart,
+    plot: Plot,
+}
+
+impl Template {
+    /// What stands around the chart.
+    pub(super) fn chart(&self) -> Chart {
+        self.chart
+    }
+}
+
+/// The charts that have at least one of the series recorded.
+pub(super) fn templates(recorded: &BTreeSet<&str>) -> Vec<Template> {
+    let has_data = |chart: &&Chart| chart.series.iter().any(|(name, _)| recorded.contains(name));
+    CHARTS.iter().filter(has_data).map(template).collect()
+}
+
+/// The chart of whatever series is chosen by name.
+pub(super) fn any_series() -> Template {
+    template(&lines("any", "All counters", "", "", &[("", "value")]))
+}
+
+/// Every series that stands in a chart.
+pub(super) fn charted() -> impl Iterator<Item = &'static str> {
+    CHARTS.iter().flat_map(|chart| chart.series).map(|(name, _)| *name)
+}
+
+fn template(chart: &Chart) -> Template {
+    let mut plot = Plot::new(Axis::new().tick_suffix(" s"), Axis::new());
+    for (place, (_, role)) in chart.series.iter().enumerate() {
+        plot.push(0, trace(place, role, chart));
+    }
+    Template { chart: *chart, plot }
+}
+
+fn trace(place: usize, role: &str, chart: &Chart) -> Box<dyn Trace> {
+    let line = Line::new().width(if chart.is_stacked { 0.8 } else { 1.6 });
+    let trace = Scatter::<u32, f64>::new(Vec::new(), Vec::new())
+        .name(label(role))
+        .mode(Mode::Lines)
+        .connect_gaps(false)
+        .hover_template(hover(chart.unit));
+    if chart.is_stacked {
+        trace.stack_group("all").line(line)
+    } else {
+        trace.line(line.dash(dash(place)))
+    }
+}
+
+fn dash(place: usize) -> DashType {
+    match place {
+        0 => DashType::Solid,
+        1 => DashType::Dot,
+        2 => DashType::Dash,
+        _ => DashType::DashDot,
+    }
+}

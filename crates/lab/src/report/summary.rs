@@ -1,0 +1,85 @@
+//! Cells of equal arm, workload and threads taken together: mean, lowest and highest over the repeats.
+//!
+//! No judgement here: intervals and verdicts are the statistics' business.
+
+use crate::store::{Cell, State, Study};
+
+use super::metrics::Metric;
+
+/// The repeats of one arm × workload × threads.
+#[derive(Debug)]
+pub(super) struct Group<'a> {
+    /// Place of the arm in the study.
+    pub(super) arm: usize,
+    /// Place of the workload in the study.
+    pub(super) workload: usize,
+    /// Connections.
+    pub(super) threads: u32,
+    /// The repeats in order.
+    pub(super) cells: Vec<&'a Cell>,
+}
+
+/// A figure over the repeats.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Figure {
+    /// Arithmetic mean.
+    pub(super) mean: f64,
+    /// Smallest.
+    pub(super) low: f64,
+    /// Largest.
+    pub(super) high: f64,
+    /// Each repeat's value.
+    pub(super) values: Vec<f64>,
+}
+
+impl Group<'_> {
+    /// The repeats that ended with results.
+    pub(super) fn done(&self) -> impl Iterator<Item = &Cell> {
+        self.cells.iter().copied().filter(|cell| cell.state == State::Done)
+    }
+
+    /// A metric over the repeats that have it.
+    pub(super) fn figure(&self, metric: &Metric<'_>) -> Option<Figure> {
+        Figure::of(self.done().filter_map(|cell| metric.of(cell)).collect())
+    }
+}
+
+impl Figure {
+    /// Nothing of nothing.
+    pub(super) fn of(values: Vec<f64>) -> Option<Figure> {
+        let first = *values.first()?;
+        Some(Figure {
+            mean: values.iter().sum::<f64>() / values.len() as f64,
+            low: values.iter().copied().fold(first, f64::min),
+            high: values.iter().copied().fold(first, f64::max),
+            values,
+        })
+    }
+}
+
+/// All groups in the order of the plan's matrix: workload, threads, arm.
+pub(super) fn groups(study: &Study) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for cell in &study.cells {
+        let arm = study.arms.iter().position(|arm| arm.name == cell.key.arm);
+        let workload = study.workloads.iter().position(|one| one.name == cell.key.workload);
+        let (Some(arm), Some(workload)) = (arm, workload) else { continue };
+        let threads = cell.key.threads;
+        let same = |group: &&mut Group<'_>| {
+            (group.arm, group.workload, group.threads) == (arm, workload, threads)
+        };
+        match groups.last_mut().filter(same) {
+            Some(group) => group.cells.push(cell),
+            None => groups.push(Group { arm, workload, threads, cells: vec![cell] }),
+        }
+    }
+    groups
+}
+
+/// The thread counts of the study, ascending.
+pub(super) fn threads(study: &Study) -> Vec<u32> {
+    let mut threads: Vec<u32> = study.cells.iter().map(|cell| cell.key.threads).collect();
+    threads.sort_unstable();
+    threads.dedup();
+    threads
+}

@@ -1,0 +1,227 @@
+//! The study for other programs: `results.json`, `tables/cells.csv`, `tables/summary.csv` and one
+//! `tables/series/*.csv` for each cell with a column for each series. Columns are named as results are stored.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::store::{Cell, Series, State, Study};
+
+use super::metrics::Metric;
+use super::summary::{Figure, Group};
+
+/// Version of `results.json`.
+const FORMAT: u32 = 1;
+
+/// Writes one row, quoted where it must be (RFC 4180).
+fn write_row(file: &mut dyn Write, fields: impl IntoIterator<Item = String>) -> Result<()> {
+    let quoted = |field: String| {
+        if field.contains([',', '"', '\n', '\r']) {
+            format!("\"{}\"", field.replace('"', "\"\""))
+        } else {
+            field
+        }
+    };
+    let row: Vec<String> = fields.into_iter().map(quoted).collect();
+    Ok(writeln!(file, "{}", row.join(","))?)
+}
+
+fn result_names(study: &Study) -> BTreeSet<&str> {
+    study.cells.iter().flat_map(|cell| cell.results.keys().map(String::as_str)).collect()
+}
+
+fn optional(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+fn coordinates(cell: &Cell) -> [String; 4] {
+    let key = &cell.key;
+    [key.arm.clone(), key.workload.clone(), key.threads.to_string(), key.repeat.to_string()]
+}
+
+/// Name of a cell's series file, or nothing if it has none.
+pub(super) fn series_file(cell: &Cell) -> String {
+    let plain = |text: &str| -> String {
+        let mut name: String = text
+            .chars()
+            .map(|one| if one.is_ascii_alphanumeric() || "_-".contains(one) { one } else { '_' })
+            .collect();
+        name.truncate(40);
+        name
+    };
+    let key = &cell.key;
+    format!(
+        "{:04}-{}-{}-{}-{}.csv",
+        cell.id,
+        plain(&key.arm),
+        plain(&key.workload),
+        key.threads,
+        key.repeat
+    )
+}
+
+/// `cells.csv`: a row a cell with all its results. `with_series` holds the cells that have a series file.
+pub(super) fn write_cells(
+    file: &mut dyn Write,
+    study: &Study,
+    with_series: &BTreeSet<i64>,
+) -> Result<()> {
+    let names = result_names(study);
+    let head = [
+        "arm",
+        "workload",
+        "threads",
+        "repeat",
+        "position",
+        "state",
+        "reason",
+        "marks",
+        "started_at",
+        "ended_at",
+        "window_from_s",
+        "window_to_s",
+        "series_file",
+    ];
+    write_row(file, head.iter().chain(&names).map(ToString::to_string))?;
+    for cell in &study.cells {
+        let mut row = coordinates(cell).to_vec();
+        row.extend([
+            cell.position.to_string(),
+            cell.state.word().into(),
+            optional(cell.reason.as_ref()),
+            cell.marks.join("; "),
+            optional(cell.started_at.as_ref()),
+            optional(cell.ended_at.as_ref()),
+            optional(cell.window_s.map(|(from, _)| from)),
+            optional(cell.window_s.map(|(_, to)| to)),
+            if with_series.contains(&cell.id) {
+                format!("series/{}", series_file(cell))
+            } else {
+                String::new()
+            },
+        ]);
+        row.extend(names.iter().map(|name| optional(cell.results.get(*name))));
+        write_row(file, row)?;
+    }
+    Ok(())
+}
+
+/// `summary.csv`: a row an arm × workload × threads; of each result the mean, lowest and highest repeat.
+pub(super) fn write_summary(
+    file: &mut dyn Write,
+    study: &Study,
+    groups: &[Group<'_>],
+) -> Result<()> {
+    let names = result_names(study);
+    let head = ["arm", "workload", "threads", "repeats_done", "repeats_failed"].map(String::from);
+    let of_result = names
+        .iter()
+        .flat_map(|name| [(*name).into(), format!("{name}_low"), format!("{name}_high")]);
+    write_row(file, head.into_iter().chain(of_result))?;
+    for group in groups {
+        let failed = group.cells.iter().filter(|cell| cell.state == State::Failed).count();
+        let mut row = vec![
+            study.arms[group.arm].name.clone(),
+            study.workloads[group.workload].name.clone(),
+            group.threads.to_string(),
+            group.done().count().to_string(),
+            failed.to_string(),
+        ];
+        row.extend(names.iter().flat_map(|name| {
+            let figure = stored(group, name);
+            [
+                optional(figure.as_ref().map(|figure| figure.mean)),
+                optional(figure.as_ref().map(|figure| figure.low)),
+                optional(figure.map(|figure| figure.high)),
+            ]
+        }));
+        write_row(file, row)?;
+    }
+    Ok(())
+}
+
+/// A result as it is stored, over the repeats.
+fn stored(group: &Group<'_>, name: &str) -> Option<Figure> {
+    group.figure(&Metric { name, plus: None, head: "", unit: "", scale: 1.0, title: "" })
+}
+
+/// `series/*.csv`: a row a second. The cell's coordinates lead each row, so that files can be put together.
+pub(super) fn write_series(file: &mut dyn Write, cell: &Cell, series: &[Series]) -> Result<()> {
+    let head = ["arm", "workload", "threads", "repeat", "second"].map(String::from);
+    write_row(file, head.into_iter().chain(series.iter().map(|one| one.name.clone())))?;
+    let mut seconds: BTreeMap<u32, Vec<Option<f64>>> = BTreeMap::new();
+    for (column, one) in series.iter().enumerate() {
+        for &(second, value) in &one.points {
+            seconds.entry(second).or_insert_with(|| vec![None; series.len()])[column] = Some(value);
+        }
+    }
+    for (second, values) in seconds {
+        let row = coordinates(cell).into_iter().chain([second.to_string()]);
+        write_row(file, row.chain(values.into_iter().map(optional)))?;
+    }
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct Results<'a> {
+    format: u32,
+    written_by: &'a str,
+    #[serde(flatten)]
+    study: &'a Study,
+    summary: Vec<Summary<'a>>,
+    variables: BTreeMap<&'a str, &'a BTreeMap<String, String>>,
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    arm: &'a str,
+    workload: &'a str,
+    threads: u32,
+    repeats_done: usize,
+    results: BTreeMap<&'a str, Spread>,
+}
+
+#[derive(Serialize)]
+struct Spread {
+    mean: f64,
+    low: f64,
+    high: f64,
+}
+
+/// `results.json`: the study, its summary and the variables of each arm's server. `variables` holds, for each
+/// arm, every set seen; the first is written.
+pub(super) fn write_results(
+    file: &mut dyn Write,
+    study: &Study,
+    groups: &[Group<'_>],
+    variables: &[Vec<BTreeMap<String, String>>],
+) -> Result<()> {
+    let names = result_names(study);
+    let spread = |figure: Figure| Spread { mean: figure.mean, low: figure.low, high: figure.high };
+    let summary = groups.iter().map(|group| Summary {
+        arm: &study.arms[group.arm].name,
+        workload: &study.workloads[group.workload].name,
+        threads: group.threads,
+        repeats_done: group.done().count(),
+        results: names
+            .iter()
+            .filter_map(|name| Some((*name, spread(stored(group, name)?))))
+            .collect(),
+    });
+    let results = Results {
+        format: FORMAT,
+        written_by: concat!("assay ", env!("CARGO_PKG_VERSION")),
+        study,
+        summary: summary.collect(),
+        variables: study
+            .arms
+            .iter()
+            .zip(variables)
+            .filter_map(|(arm, sets)| Some((arm.name.as_str(), sets.first()?)))
+            .collect(),
+    };
+    serde_json::to_writer_pretty(&mut *file, &results)?;
+    Ok(writeln!(file)?)
+}

@@ -1,0 +1,315 @@
+//! Invented studies that look like real ones, with everything that can go wrong in them.
+
+use std::collections::BTreeMap;
+
+use crate::store::{Arm, CellKey, Outcome, Series, Store, StudyHead, Workload};
+
+/// A name that closes scripts, opens tags and ends attributes wherever it is not escaped.
+pub(super) const HOSTILE: &str = "a</script><b>&\"";
+
+/// Size of an invented study.
+pub(super) struct Shape {
+    pub(super) arms: Vec<&'static str>,
+    pub(super) workloads: Vec<&'static str>,
+    pub(super) threads: Vec<u32>,
+    pub(super) repeats: u32,
+    pub(super) seconds: u32,
+    /// Series beyond those that stand in charts.
+    pub(super) other_series: u32,
+    /// One cell failed, one marked, one without disk series, one not run.
+    pub(super) has_trouble: bool,
+}
+
+impl Shape {
+    /// Three arms, one with a hostile name, two workloads, three thread counts, two repeats.
+    pub(super) fn small() -> Shape {
+        Shape {
+            arms: vec!["doublewrite on", "doublewrite off", HOSTILE],
+            workloads: vec!["read_write", "write_only"],
+            threads: vec![1, 8, 32],
+            repeats: 2,
+            seconds: 30,
+            other_series: 4,
+            has_trouble: true,
+        }
+    }
+
+    /// 200 cells of two minutes with 72 series each.
+    pub(super) fn large() -> Shape {
+        Shape {
+            arms: vec!["csd", "plain", "plain-dw", "zlib", "lz4"],
+            workloads: vec!["read_write", "write_only", "read_only", "text"],
+            threads: vec![1, 8, 32, 64, 128],
+            repeats: 2,
+            seconds: 120,
+            other_series: 52,
+            has_trouble: false,
+        }
+    }
+}
+
+/// Numbers that look random and are the same each time (SplitMix64).
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (bits ^ (bits >> 31)) as f64 / u64::MAX as f64
+    }
+
+    /// Around `value`, by up to `part` of it either way.
+    fn near(&mut self, value: f64, part: f64) -> f64 {
+        value * (1.0 + part * (2.0 * self.next() - 1.0))
+    }
+}
+
+/// Writes an invented study into `folder`.
+pub(super) fn study(folder: &std::path::Path, shape: &Shape) -> Store {
+    let mut store = Store::open_or_create(folder).unwrap();
+    write_head(&mut store, shape);
+    let mut keys = Vec::new();
+    for workload in &shape.workloads {
+        for &threads in &shape.threads {
+            for repeat in 1..=shape.repeats {
+                for arm in &shape.arms {
+                    let (arm, workload) = ((*arm).into(), (*workload).into());
+                    keys.push(CellKey { arm, workload, threads, repeat });
+                }
+            }
+        }
+    }
+    for (place, key) in keys.iter().enumerate() {
+        store.plan_cell(key, place as u32 + 1, "f").unwrap();
+    }
+    for (place, key) in keys.iter().enumerate() {
+        if shape.has_trouble && place + 1 == keys.len() {
+            continue;
+        }
+        store.begin_cell(key).unwrap();
+        store.end_cell(key, &outcome(place, key, shape)).unwrap();
+    }
+    store
+}
+
+fn write_head(store: &mut Store, shape: &Shape) {
+    let arm = |(place, name): (usize, &&str)| Arm {
+        name: (*name).into(),
+        rig: vec![
+            ("media".into(), "image file on /data, 40 GB".into()),
+            (
+                "filesystem".into(),
+                if place == 2 { "xfs, extsize=16k" } else { "ext4, noatime, data=writeback" }
+                    .into(),
+            ),
+            ("server".into(), "MySQL 9.7.0".into()),
+        ],
+        settings: [
+            ("innodb_doublewrite", if place == 1 { "OFF" } else { "ON" }),
+            ("innodb_buffer_pool_size", "2G"),
+            ("innodb_flush_log_at_trx_commit", "1"),
+            ("innodb_io_capacity", if place == 0 { "2000" } else { "8000" }),
+        ]
+        .map(|(name, value)| (name.into(), value.into()))
+        .into(),
+    };
+    let workload = |name: &&str| Workload {
+        name: (*name).into(),
+        recipe: format!("oltp_{name}"),
+        options: [
+            ("tables", "4"),
+            ("table_size", "1000000"),
+            ("rand_type", if name.contains("write_only") { "zipf" } else { "uniform" }),
+            ("schema", "text"),
+            ("mode", "fixed"),
+        ]
+        .map(|(name, value)| (name.into(), value.into()))
+        .into(),
+    };
+    let facts: BTreeMap<String, String> = [
+        ("cpu", "2 × AMD EPYC 7B13, 2.45 GHz"),
+        ("memory", "24 GB"),
+        ("kernel", "6.12.43 #1 SMP <x86_64>"),
+        ("disk", "/dev/vda, 252 GB, rotational 0, scheduler none"),
+        ("server", "MySQL 9.7.0"),
+        ("assay", "0.1.0"),
+    ]
+    .map(|(name, value)| (name.into(), value.into()))
+    .into();
+    let title = if shape.has_trouble {
+        "What does the doublewrite buffer cost on this disk? <img src=x onerror=alert(1)>"
+    } else {
+        "A large study"
+    };
+    let head = StudyHead {
+        title,
+        question: Some(
+            "How much throughput and how many bytes does writing every page twice take, and does a file system with 16 KiB extents change that?",
+        ),
+        plan_toml: "title = \"What does the doublewrite buffer cost?\"\nthreads = [1, 8, 32]\nseconds = 24\nwarm_up = 5\nrepeats = 2\n\n[[arms]]\nname = \"doublewrite on\" # </pre></details><script>alert(2)</script>\n",
+        facts: &facts,
+        arms: &shape.arms.iter().enumerate().map(arm).collect::<Vec<_>>(),
+        workloads: &shape.workloads.iter().map(workload).collect::<Vec<_>>(),
+    };
+    store.write_head(&head).unwrap();
+    store.note("the disk's write cache could not be read <i>from sysfs</i>").unwrap();
+}
+
+/// How a server of this arm does under this workload: a rate that levels off, a latency that does not.
+struct Load {
+    tps: f64,
+    latency_ms: f64,
+    write_bytes: f64,
+    busy: f64,
+}
+
+impl Load {
+    fn of(key: &CellKey, shape: &Shape, noise: &mut Noise) -> Load {
+        let arm = shape.arms.iter().position(|arm| *arm == key.arm).unwrap() as f64;
+        let workload = shape.workloads.iter().position(|one| *one == key.workload).unwrap() as f64;
+        let threads = f64::from(key.threads);
+        let top = 900.0 * (1.0 + 0.16 * arm) * (1.0 + 0.5 * workload);
+        let tps = noise.near(top * threads / (threads + 6.0), 0.04);
+        Load {
+            tps,
+            latency_ms: threads / tps * 1000.0,
+            write_bytes: if arm == 1.0 { 21_400.0 } else { 38_900.0 - 2_000.0 * arm },
+            busy: threads / (threads + 6.0),
+        }
+    }
+}
+
+fn outcome(place: usize, key: &CellKey, shape: &Shape) -> Outcome {
+    let mut noise = Noise(place as u64 * 7919 + 1);
+    let load = Load::of(key, shape, &mut noise);
+    let variables = [
+        ("innodb_doublewrite", if key.arm.contains("off") { "OFF" } else { "ON" }),
+        ("version", "9.7.0"),
+        ("innodb_flush_method", "O_DIRECT"),
+        ("pid_file", if place.is_multiple_of(2) { "/tmp/a.pid" } else { "/tmp/b.pid" }),
+    ];
+    let mut outcome = Outcome {
+        window_s: Some((5.0, f64::from(shape.seconds) - 1.0)),
+        facts: [("server_cpus".into(), "0".into()), ("load_cpus".into(), "1".into())].into(),
+        results: results(&load, &mut noise),
+        series: series(&load, shape, &mut noise),
+        variables: variables.map(|(name, value)| (name.into(), value.into())).into(),
+        ..Outcome::default()
+    };
+    if shape.has_trouble {
+        make_trouble(place, key, &mut outcome);
+    }
+    outcome
+}
+
+fn make_trouble(place: usize, key: &CellKey, outcome: &mut Outcome) {
+    if key.arm == "doublewrite off" && key.threads == 8 && key.workload == "read_write" {
+        *outcome = Outcome {
+            reason: Some(
+                "the server vanished: [ERROR] <InnoDB> \"Operating system error number 28\"".into(),
+            ),
+            ..Outcome::default()
+        };
+    }
+    if place == 0 {
+        outcome.marks.push("device bytes are 14 % more than InnoDB & redo wrote".into());
+        outcome.errors = [(1213, 17)].into();
+    }
+    if key.arm == HOSTILE {
+        outcome.series.retain(|series| !series.name.starts_with("disk_"));
+        outcome.results.remove("disk_read_bytes_per_s");
+    }
+}
+
+fn results(load: &Load, noise: &mut Noise) -> BTreeMap<String, f64> {
+    let Load { tps, latency_ms, write_bytes, busy } = *load;
+    [
+        ("tps", tps),
+        ("qps", tps * 20.0),
+        ("latency_ms_mean", latency_ms),
+        ("latency_ms_p50", latency_ms * 0.9),
+        ("latency_ms_p95", noise.near(latency_ms * 2.1, 0.05)),
+        ("latency_ms_p99", noise.near(latency_ms * 3.7, 0.1)),
+        ("latency_ms_p999", noise.near(latency_ms * 9.0, 0.2)),
+        ("latency_ms_max", noise.near(latency_ms * 30.0, 0.3)),
+        ("service_ms_p50", latency_ms * 0.9),
+        ("queries_per_transaction", 20.0),
+        ("cpu_user_percent", 46.0 * busy),
+        ("cpu_system_percent", 15.0 * busy),
+        ("cpu_iowait_percent", noise.near(19.0 * busy, 0.2)),
+        ("disk_read_bytes_per_s", tps * 18_000.0),
+        ("disk_write_bytes_per_s", tps * write_bytes),
+        ("disk_reads_per_s", tps * 1.1),
+        ("disk_writes_per_s", tps * 2.6),
+        ("disk_write_latency_ms", noise.near(0.8, 0.2)),
+        ("write_bytes_per_transaction", write_bytes),
+        ("fsyncs_per_transaction", 1.8),
+        ("innodb_hit_ratio", 0.962),
+        ("server_cpu_us_per_query", 41.0),
+        ("load_cpu_us_per_query", 7.3),
+        ("space_file_bytes", 1.12e9),
+        ("space_allocated_bytes", noise.near(0.9e9, 0.1)),
+        ("a_result_nobody_knows_yet", 3.0),
+    ]
+    .map(|(name, value)| (name.into(), value))
+    .into()
+}
+
+fn series(load: &Load, shape: &Shape, noise: &mut Noise) -> Vec<Series> {
+    let Load { tps, latency_ms, write_bytes, busy } = *load;
+    let kinds = [
+        ("tps", "1/s", "load", tps, 0.07),
+        ("qps", "1/s", "load", tps * 20.0, 0.07),
+        ("latency_ms_p50", "ms", "load", latency_ms * 0.9, 0.1),
+        ("latency_ms_p95", "ms", "load", latency_ms * 2.1, 0.2),
+        ("latency_ms_p99", "ms", "load", latency_ms * 3.7, 0.3),
+        ("cpu_user_percent", "%", "cpu", 46.0 * busy, 0.1),
+        ("cpu_system_percent", "%", "cpu", 15.0 * busy, 0.1),
+        ("cpu_iowait_percent", "%", "cpu", 19.0 * busy, 0.4),
+        ("disk_reads_per_s", "1/s", "disk", tps * 1.1, 0.1),
+        ("disk_writes_per_s", "1/s", "disk", tps * 2.6, 0.2),
+        ("disk_read_bytes_per_s", "B/s", "disk", tps * 18_000.0, 0.1),
+        ("disk_write_bytes_per_s", "B/s", "disk", tps * write_bytes, 0.2),
+        ("disk_read_latency_ms", "ms", "disk", 0.4, 0.3),
+        ("disk_write_latency_ms", "ms", "disk", 0.8, 0.4),
+        ("innodb_rows_inserted_per_s", "rows/s", "innodb", tps, 0.07),
+        ("innodb_rows_updated_per_s", "rows/s", "innodb", tps * 2.0, 0.07),
+        ("innodb_rows_deleted_per_s", "rows/s", "innodb", tps, 0.07),
+        ("innodb_rows_read_per_s", "rows/s", "innodb", tps * 414.0, 0.07),
+        ("innodb_dirty_pages", "pages", "innodb", 31_000.0, 0.02),
+        ("space_allocated_bytes", "B", "space", 0.9e9, 0.001),
+    ];
+    let mut all: Vec<Series> = Vec::new();
+    for (name, unit, layer, value, part) in kinds {
+        let label = name.replace('_', " ");
+        all.push(Series {
+            name: name.into(),
+            unit: unit.into(),
+            label,
+            layer: layer.into(),
+            points: points(shape.seconds, value, part, noise),
+        });
+    }
+    for number in 0..shape.other_series {
+        // As in life: some counters stand still, some are hardly ever anything but zero.
+        let (value, part) = if number % 3 == 0 { (0.0, 0.0) } else { (1000.0, 0.5) };
+        all.push(Series {
+            name: format!("other_{number}_per_s"),
+            unit: "1/s".into(),
+            label: format!("other counter <{number}>"),
+            layer: if number % 2 == 0 { "drive" } else { "backing" }.into(),
+            points: points(shape.seconds, value, part, noise),
+        });
+    }
+    all
+}
+
+fn points(seconds: u32, value: f64, part: f64, noise: &mut Noise) -> Vec<(u32, f64)> {
+    let warm = |second: u32| (f64::from(second) / 4.0).min(1.0).sqrt();
+    let dip = |second: u32| if second % 23 == 17 { 0.55 } else { 1.0 };
+    (1..=seconds)
+        .map(|second| (second, noise.near(value, part) * warm(second) * dip(second)))
+        .collect()
+}

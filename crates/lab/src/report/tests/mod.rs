@@ -1,0 +1,203 @@
+//! What a report must do on any study: say everything, escape everything, stay small. How it looks and behaves
+//! in a browser is tested in [`pages`].
+
+mod browser;
+mod fixture;
+mod pages;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::store::{Store, StudyHead};
+
+use super::{Written, write};
+use fixture::{HOSTILE, Shape, study};
+
+/// A report in a folder that goes when it is dropped.
+struct Report {
+    _folder: tempfile::TempDir,
+    written: Written,
+}
+
+fn report(shape: &Shape) -> Report {
+    let folder = tempfile::tempdir().unwrap();
+    let store = study(folder.path(), shape);
+    let written = write(&store, folder.path()).unwrap();
+    Report { _folder: folder, written }
+}
+
+impl Report {
+    fn html(&self) -> String {
+        fs::read_to_string(&self.written.html).unwrap()
+    }
+}
+
+/// The page without its scripts, where escaping is by HTML's rules.
+fn markup(html: &str) -> String {
+    let mut rest = html;
+    let mut text = String::new();
+    while let Some((before, after)) = rest.split_once("<script") {
+        text.push_str(before);
+        rest = after.split_once("</script>").unwrap().1;
+    }
+    text + rest
+}
+
+fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
+    let text = fs::read_to_string(path).unwrap();
+    let mut lines = text.lines();
+    let head: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let row = |line: &str| {
+        // The hostile name holds a quote; no field here holds a comma within quotes but the reason.
+        let fields = split_quoted(line);
+        assert_eq!(fields.len(), head.len(), "{line}");
+        head.iter().map(|name| (*name).to_string()).zip(fields).collect()
+    };
+    lines.map(row).collect()
+}
+
+fn split_quoted(line: &str) -> Vec<String> {
+    let (mut fields, mut field, mut is_quoted) = (Vec::new(), String::new(), false);
+    let mut signs = line.chars().peekable();
+    while let Some(sign) = signs.next() {
+        match sign {
+            '"' if is_quoted && signs.peek() == Some(&'"') => field.extend(signs.next()),
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => fields.push(std::mem::take(&mut field)),
+            sign => field.push(sign),
+        }
+    }
+    fields.push(field);
+    fields
+}
+
+#[test]
+fn hostile_names_are_text_everywhere() {
+    let html = report(&Shape::small()).html();
+    assert!(!html.contains(HOSTILE), "a name as it stands would close the script");
+    let markup = markup(&html);
+    assert!(markup.contains("a&lt;&#x2f;script&gt;&lt;b&gt;&amp;&quot;"));
+    for tag in ["<img", "<i>from", "<b>&", "<InnoDB", "</pre></details><script"] {
+        assert!(!markup.contains(tag), "{tag}");
+    }
+    // One element each for data, Plotly and the page's own script: no text opened or closed another.
+    assert_eq!(html.matches("<script").count() - plotly_mentions(&html, "<script"), 3);
+    assert_eq!(html.matches("</script>").count(), 3);
+}
+
+/// Plotly's source may hold the word in a string.
+fn plotly_mentions(html: &str, word: &str) -> usize {
+    let plotly = html.split_once("<script>/**").unwrap().1.split_once("</script>").unwrap().0;
+    plotly.matches(word).count()
+}
+
+#[test]
+fn nothing_can_be_fetched_and_plotly_is_there_once() {
+    let html = report(&Shape::small()).html();
+    assert!(html.contains("default-src &#x27;none&#x27;"));
+    assert!(!html.contains("unsafe-eval"));
+    assert_eq!(html.matches("* plotly.js v").count(), 1);
+    assert!(!html.contains("MathJax.js") && !html.contains("cdn.plot.ly/plotly"));
+    let markup = markup(&html);
+    for attribute in [" src=\"", "href=\"http", "url(", "@import"] {
+        assert!(!markup.contains(attribute), "{attribute}");
+    }
+}
+
+#[test]
+fn trouble_is_told_where_its_numbers_would_be() {
+    let markup = markup(&report(&Shape::small()).html());
+    assert!(markup.contains("failed: the server vanished: [ERROR] &lt;InnoDB&gt;"));
+    assert!(markup.contains("<li>device bytes are 14 % more than InnoDB &amp; redo wrote</li>"));
+    assert!(markup.contains("repeat 2 not run yet"));
+    assert!(markup.contains("transactions met server error 1213"));
+    assert!(markup.contains("33 of 36 cells done, 2 failed, 1 marked"));
+    assert!(markup.contains("a_result_nobody_knows_yet"));
+    assert!(markup.contains("1 of 36 cells not run yet"));
+}
+
+#[test]
+fn what_differs_between_arms_is_on_top() {
+    let markup = markup(&report(&Shape::small()).html());
+    let place = |text: &str| markup.find(text).unwrap_or_else(|| panic!("{text} is not there"));
+    let row = |name: &str| place(&format!("<th scope=\"row\">{name}</th>"));
+    let same = place("What is the same in all arms");
+    assert!(row("innodb_doublewrite") < same && row("filesystem") < same);
+    assert!(row("innodb_buffer_pool_size") > same && row("server_cpus") > same);
+    assert!(!markup.contains("pid_file"), "what changes with every start is no difference");
+}
+
+#[test]
+fn a_failed_cell_is_a_gap_in_its_line() {
+    let html = report(&Shape::small()).html();
+    let data = html.split_once("id=\"data\">").unwrap().1.split_once("</script>").unwrap().0;
+    let data: Value = serde_json::from_str(data).unwrap();
+    let throughput = &data["plots"][0]["data"];
+    assert_eq!(throughput[0]["x"], serde_json::json!(["1", "8", "32"]));
+    let has_point = |arm: usize| -> Vec<bool> {
+        throughput[arm]["y"].as_array().unwrap().iter().map(Value::is_number).collect()
+    };
+    assert_eq!((has_point(0), has_point(1)), (vec![true; 3], vec![true, false, true]));
+    assert_eq!(throughput[1]["connectgaps"], false);
+}
+
+#[test]
+fn tables_hold_every_cell_and_every_second() {
+    let report = report(&Shape::small());
+    let cells = rows(&report.written.tables.join("cells.csv"));
+    assert_eq!(cells.len(), 36);
+    let failed = cells.iter().find(|cell| cell["state"] == "failed").unwrap();
+    assert!(failed["reason"].contains("\"Operating system error"), "{failed:?}");
+    assert_eq!((failed["tps"].as_str(), failed["series_file"].as_str()), ("", ""));
+    let hostile = cells.iter().find(|cell| cell["arm"] == HOSTILE).unwrap();
+    let series = rows(&report.written.tables.join(&hostile["series_file"]));
+    assert_eq!((series.len(), series[0]["arm"].as_str()), (30, HOSTILE));
+    assert!(series[0].contains_key("tps") && !series[0].contains_key("disk_reads_per_s"));
+    let summary = rows(&report.written.tables.join("summary.csv"));
+    assert_eq!(summary.len(), 18);
+    for row in summary.iter().filter(|row| row["repeats_done"] == "2") {
+        let number = |name: &str| row[name].parse::<f64>().unwrap();
+        assert!(number("tps_low") < number("tps") && number("tps") < number("tps_high"));
+    }
+}
+
+#[test]
+fn the_json_holds_the_study_and_its_summary() {
+    let report = report(&Shape::small());
+    let json: Value = serde_json::from_slice(&fs::read(&report.written.json).unwrap()).unwrap();
+    assert_eq!(json["format"], 1);
+    assert_eq!(json["cells"].as_array().unwrap().len(), 36);
+    assert_eq!(json["cells"][0]["results"]["queries_per_transaction"], 20.0);
+    assert_eq!(json["summary"].as_array().unwrap().len(), 18);
+    assert_eq!(json["variables"]["doublewrite off"]["innodb_doublewrite"], "OFF");
+}
+
+#[test]
+fn a_study_without_a_single_result_still_makes_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(folder.path()).unwrap();
+    let written = write(&store, folder.path()).unwrap();
+    assert!(fs::read_to_string(&written.html).unwrap().contains("Untitled study"));
+    let head = StudyHead {
+        title: "begun",
+        question: None,
+        plan_toml: "",
+        facts: &BTreeMap::new(),
+        arms: &[],
+        workloads: &[],
+    };
+    store.write_head(&head).unwrap();
+    write(&store, folder.path()).unwrap();
+    assert!(fs::read_to_string(&written.html).unwrap().contains("begun"));
+}
+
+#[test]
+fn two_hundred_cells_of_two_minutes_stay_under_ten_megabytes() {
+    let report = report(&Shape::large());
+    let size = fs::metadata(&report.written.html).unwrap().len();
+    assert!(size <= 10_000_000, "{size} bytes");
+    assert!(size > 6_000_000, "{size} bytes: where are the series?");
+}

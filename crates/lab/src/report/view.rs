@@ -1,0 +1,227 @@
+//! Tables of the page, as texts: what the template prints and no more.
+
+use serde::Serialize;
+
+use crate::store::{Cell, State, Study};
+
+use super::charts;
+use super::format::{bytes, figure, plural};
+use super::metrics::Metric;
+use super::summary::{Figure, Group};
+
+/// A table of figures: arms within thread counts, a metric a column.
+#[derive(Debug, Serialize)]
+pub(super) struct Table {
+    columns: Vec<Column>,
+    blocks: Vec<Block>,
+    footnotes: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Column {
+    head: String,
+    unit: String,
+    title: String,
+}
+
+/// The rows of one thread count.
+#[derive(Debug, Serialize)]
+struct Block {
+    threads: String,
+    rows: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    arm: usize,
+    /// Why there are no figures.
+    reason: Option<String>,
+    /// Numbers of the footnotes that concern the row, from 1.
+    notes: Vec<usize>,
+    fields: Vec<Field>,
+}
+
+/// A figure as it is read, with the raw one behind it.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Field {
+    text: String,
+    spread: Option<String>,
+    raw: String,
+    /// Length of the bar under it in percent of the largest, in the first column.
+    bar: Option<u32>,
+}
+
+impl Field {
+    fn of(metric: &Metric<'_>, figure_of: Option<Figure>) -> Field {
+        let Some(found) = figure_of else {
+            return Field { text: "–".into(), ..Field::default() };
+        };
+        let (low, high) = (figure(found.low), figure(found.high));
+        let repeats: Vec<String> =
+            found.values.iter().map(|value| (value / metric.scale).to_string()).collect();
+        Field {
+            text: figure(found.mean),
+            spread: (low != high).then(|| format!("{low}–{high}")),
+            raw: format!("{}: {}", metric.stored(), repeats.join(", ")),
+            bar: None,
+        }
+    }
+}
+
+/// The figures of one workload. Columns that no cell has are left out.
+pub(super) fn table(groups: &[Group<'_>], workload: usize, metrics: &[Metric<'_>]) -> Table {
+    let of_workload: Vec<&Group<'_>> =
+        groups.iter().filter(|group| group.workload == workload).collect();
+    let present: Vec<Metric<'_>> = metrics
+        .iter()
+        .copied()
+        .filter(|metric| of_workload.iter().any(|group| group.figure(metric).is_some()))
+        .collect();
+    let mut footnotes = Vec::new();
+    let mut blocks: Vec<(u32, Block)> = Vec::new();
+    let largest = present.first().map_or(0.0, |first| largest(&of_workload, first));
+    for group in of_workload {
+        let row = row(group, &present, largest, &mut footnotes);
+        match blocks.last_mut() {
+            Some((threads, block)) if *threads == group.threads => block.rows.push(row),
+            _ => {
+                let threads = plural(group.threads as usize, "thread");
+                blocks.push((group.threads, Block { threads, rows: vec![row] }));
+            }
+        }
+    }
+    let column = |metric: Metric<'_>| Column {
+        head: metric.head.into(),
+        unit: metric.unit.into(),
+        title: format!("{} ({})", metric.title, metric.stored()),
+    };
+    Table {
+        columns: present.into_iter().map(column).collect(),
+        blocks: blocks.into_iter().map(|(_, block)| block).collect(),
+        footnotes,
+    }
+}
+
+fn largest(groups: &[&Group<'_>], metric: &Metric<'_>) -> f64 {
+    groups.iter().filter_map(|group| group.figure(metric)).map(|one| one.mean).fold(0.0, f64::max)
+}
+
+fn row(group: &Group<'_>, metrics: &[Metric<'_>], largest: f64, notes: &mut Vec<String>) -> Row {
+    if group.done().next().is_none() {
+        let reason = Some(reasons(&group.cells));
+        return Row { arm: group.arm, reason, notes: Vec::new(), fields: Vec::new() };
+    }
+    let mut fields: Vec<Field> =
+        metrics.iter().map(|metric| Field::of(metric, group.figure(metric))).collect();
+    if let (Some(field), Some(first)) = (fields.first_mut(), metrics.first()) {
+        let part =
+            group.figure(first).map(|one| one.mean / largest).filter(|part| part.is_finite());
+        field.bar = part.map(|part| (part * 100.0).round() as u32);
+    }
+    let mut numbers: Vec<usize> = remarks(group).map(|text| number_of(text, notes)).collect();
+    numbers.dedup();
+    Row { arm: group.arm, reason: None, notes: numbers, fields }
+}
+
+fn number_of(text: String, notes: &mut Vec<String>) -> usize {
+    let place = notes.iter().position(|note| *note == text).unwrap_or_else(|| {
+        notes.push(text);
+        notes.len() - 1
+    });
+    place + 1
+}
+
+/// What is to be said of a row that has figures.
+fn remarks<'a>(group: &'a Group<'_>) -> impl Iterator<Item = String> + 'a {
+    group.cells.iter().flat_map(|cell| match cell.state {
+        State::Done => cell.marks.clone(),
+        _ => vec![format!("repeat {} {}", cell.key.repeat, standing(cell))],
+    })
+}
+
+/// Why a group has no figures at all.
+fn reasons(cells: &[&Cell]) -> String {
+    let mut reasons: Vec<String> = cells.iter().map(|cell| standing(cell)).collect();
+    reasons.dedup();
+    reasons.join("; ")
+}
+
+/// Where a cell without results stands.
+pub(super) fn standing(cell: &Cell) -> String {
+    match (cell.state, &cell.reason) {
+        (State::Failed, Some(reason)) => format!("failed: {reason}"),
+        (State::Failed, None) => "failed".into(),
+        (State::Running, _) => "was interrupted".into(),
+        (State::Pending, _) => "not run yet".into(),
+        (State::Done, _) => "done".into(),
+    }
+}
+
+/// A row of the table of all cells.
+#[derive(Debug, Serialize)]
+pub(super) struct CellRow {
+    position: u32,
+    arm: usize,
+    workload: String,
+    threads: u32,
+    repeat: u32,
+    started_at: String,
+    seconds: String,
+    tps: Field,
+    remarks: Vec<String>,
+}
+
+/// All cells in the order in which they were run.
+pub(super) fn cells(study: &Study) -> Vec<CellRow> {
+    let mut cells: Vec<&Cell> = study.cells.iter().collect();
+    cells.sort_by_key(|cell| cell.position);
+    let row = |cell: &Cell| {
+        let mut remarks = cell.marks.clone();
+        if cell.state != State::Done {
+            remarks.push(standing(cell));
+        }
+        let [tps, _] = super::metrics::THROUGHPUT;
+        Some(CellRow {
+            position: cell.position,
+            arm: study.arms.iter().position(|arm| arm.name == cell.key.arm)?,
+            workload: cell.key.workload.clone(),
+            threads: cell.key.threads,
+            repeat: cell.key.repeat,
+            started_at: cell.started_at.clone().unwrap_or_default(),
+            seconds: cell.window_s.map(|(from, to)| figure(to - from)).unwrap_or_default(),
+            tps: Field::of(&tps, Figure::of(tps.of(cell).into_iter().collect())),
+            remarks,
+        })
+    };
+    cells.into_iter().filter_map(row).collect()
+}
+
+/// Space of each workload's data, arm by arm.
+#[derive(Debug, Serialize)]
+pub(super) struct SpaceRow {
+    workload: String,
+    arm: usize,
+    fields: Vec<Field>,
+}
+
+/// Rows of the space table; `kinds` are its columns.
+pub(super) fn space(study: &Study, groups: &[Group<'_>], kinds: &[Metric<'_>]) -> Vec<SpaceRow> {
+    let mut rows = Vec::new();
+    for (workload, name) in study.workloads.iter().enumerate() {
+        for arm in 0..study.arms.len() {
+            let figures: Vec<Option<Figure>> =
+                kinds.iter().map(|kind| charts::space_of(groups, arm, workload, kind)).collect();
+            if figures.iter().any(Option::is_some) {
+                let fields = kinds.iter().zip(figures).map(|(kind, one)| space_field(kind, one));
+                rows.push(SpaceRow { workload: name.name.clone(), arm, fields: fields.collect() });
+            }
+        }
+    }
+    rows
+}
+
+fn space_field(kind: &Metric<'_>, figure: Option<Figure>) -> Field {
+    let text = figure.as_ref().map(|figure| bytes(figure.mean / kind.scale));
+    let field = Field::of(kind, figure);
+    Field { text: text.unwrap_or_else(|| field.text.clone()), spread: None, ..field }
+}
