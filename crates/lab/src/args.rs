@@ -1,8 +1,11 @@
 //! What was typed.
 
+use std::ffi::OsString;
+
 use clap::{Parser, Subcommand};
 
 use crate::clean::CleanArgs;
+use crate::report_command::ReportArgs;
 use crate::run::{DemoArgs, RunArgs};
 use crate::server_command::ServerArgs;
 
@@ -30,6 +33,15 @@ pub enum Command {
     Demo(DemoArgs),
     /// Run what is missing of a plan
     Run(RunArgs),
+    /// Write report.html, results.json and the tables of a study again
+    Report(ReportArgs),
+    /// Load any MySQL endpoint as sysbench does
+    #[command(disable_help_flag = true)]
+    Load {
+        /// A sysbench command line
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
     /// List the server programs that can be used, or bring one
     Server(ServerArgs),
     /// Remove what interrupted runs left behind

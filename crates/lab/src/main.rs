@@ -3,9 +3,12 @@
 mod args;
 mod clean;
 mod interrupt;
+mod load_command;
 mod messages;
 mod plan;
 mod print;
+mod report;
+mod report_command;
 mod rig;
 mod run;
 mod server_command;
@@ -29,6 +32,8 @@ fn carry_out(command: Command) -> Result<ExitCode> {
     match command {
         Command::Demo(args) => run::demo(&args),
         Command::Run(args) => run::run(&args),
+        Command::Report(args) => report_command::run(&args),
+        Command::Load { words } => load_command::run(&words),
         Command::Server(args) => server_command::run(&args),
         Command::Clean(args) => clean::run(&args),
     }

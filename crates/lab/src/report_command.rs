@@ -1,10 +1,11 @@
 //! `assay report STUDY`: writes the report of a study again from its store.
 
-use std::io::Write;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::Result;
 
+use crate::print;
 use crate::report;
 use crate::store::Store;
 
@@ -20,12 +21,11 @@ pub(crate) struct ReportArgs {
 ///
 /// # Errors
 /// A folder without a study, or one that cannot be written.
-pub(crate) fn run(args: &ReportArgs) -> Result<()> {
+pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let store = Store::open(&args.study)?;
     let written = report::write(&store, &args.study)?;
-    let mut out = std::io::stdout().lock();
     for path in [&written.html, &written.json, &written.tables] {
-        writeln!(out, "{}", path.display())?;
+        print::line(path.display());
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,12 @@
 //! What a user does wrong is said in one line, with exit code 2, and changes nothing.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
 mod common;
 
 use std::process::Command;

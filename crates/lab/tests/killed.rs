@@ -1,5 +1,12 @@
 //! A run that is killed outright: nothing stays behind after `assay clean`, finished cells are kept, the rest is done.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
 mod common;
 
 use std::io::{BufRead, BufReader};

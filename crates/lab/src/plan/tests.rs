@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::store::CellKey;
+
 use super::*;
 
 const PLAN: &str = r#"

@@ -21,6 +21,7 @@ use clap::Args;
 use crate::interrupt::Interrupt;
 use crate::plan::{Plan, cells};
 use crate::print;
+use crate::report;
 use crate::store::{State, Store};
 pub use progress::Progress;
 use setup::Setup;
@@ -131,7 +132,8 @@ fn conclude(store: &Store, study: &Path, interrupt: &Interrupt) -> Result<ExitCo
     let cells = store.study()?.cells;
     let count = |state| cells.iter().filter(|cell| cell.state == state).count();
     if count(State::Done) + count(State::Failed) > 0 {
-        print::line(format_args!("report: {}", study.display()));
+        let written = report::write(store, study)?;
+        print::line(format_args!("report: {}", written.html.display()));
     }
     if interrupt.is_set() {
         bail!(
