@@ -2,8 +2,9 @@
 
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use rusqlite::Connection;
 
@@ -156,4 +157,36 @@ pub fn has_loop_devices(test: &str) -> bool {
         skip(test, "root and loop devices");
     }
     has
+}
+
+/// A private server for as long as this lives: `assay server run` beside a `cat` that ends when we let go.
+pub struct TestServer {
+    process: std::process::Child,
+    pub socket: PathBuf,
+    _world: World,
+}
+
+impl TestServer {
+    /// Nothing, said aloud, where no server can be had.
+    pub fn start(test: &str, settings: &[&str]) -> Option<TestServer> {
+        if !has_server(test) {
+            return None;
+        }
+        let world = World::new();
+        let mut command = world.command(&["server", "run"]);
+        settings.iter().for_each(|setting| drop(command.args(["--set", setting])));
+        command.args(["--", "sh", "-c", "echo $ASSAY_SOCKET; exec cat"]);
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.starts_with('/'), "the server did not start");
+        Some(TestServer { process, socket: line.trim().into(), _world: world })
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        drop(self.process.stdin.take());
+        let _ = self.process.wait();
+    }
 }

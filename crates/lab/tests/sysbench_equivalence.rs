@@ -1,8 +1,7 @@
 //! In mode `compat` a server cannot tell us from sysbench 1.0.20: the same statements in the same order, grouped on
 //! tables alike, with the same counts and the same distribution of ids, for every recipe.
 //!
-//! Needs the real `sysbench` and a server: `ASSAY_TEST_SOCKET` names its Unix socket; user `root` without password.
-//! Both tools run 1 000 events at one thread under the server's general log.
+//! Needs the real `sysbench` and a server. Both tools run 1 000 events at one thread under the server's general log.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,6 +9,8 @@
     clippy::panic,
     reason = "a test fails by panicking"
 )]
+
+mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -20,6 +21,7 @@ use assay_load::workload::PsMode;
 use assay_load::{
     Address, Endpoint, Mode, Outcome, PrepareOptions, Schedule, Schema, Tls, Workload,
 };
+use common::{TestServer, skip};
 use mysql::prelude::Queryable;
 
 const EVENTS: u64 = 1000;
@@ -293,27 +295,16 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// The server's socket, or nothing if the test cannot be made here.
-fn socket() -> Option<String> {
-    let socket = std::env::var("ASSAY_TEST_SOCKET").ok();
-    let sysbench = Command::new("sysbench").arg("--version").output().is_ok();
-    if socket.is_some() && sysbench {
-        return socket;
-    }
-    let missing =
-        if socket.is_none() { "a server; set ASSAY_TEST_SOCKET" } else { "sysbench; install it" };
-    assert!(
-        std::env::var("ASSAY_REQUIRE_ALL").as_deref() != Ok("1"),
-        "the comparison with sysbench needs {missing}"
-    );
-    eprintln!("SKIPPED: the comparison with sysbench needs {missing}");
-    None
-}
+const NAME: &str = "every_recipe_looks_like_sysbench_to_the_server";
 
 #[test]
 fn every_recipe_looks_like_sysbench_to_the_server() {
-    let Some(socket) = socket() else { return };
-    let mut bench = Bench::open(socket);
+    if Command::new("sysbench").arg("--version").output().is_err() {
+        return skip(NAME, "sysbench 1.0");
+    }
+    let settings = ["skip_log_bin=ON", "innodb_flush_log_at_trx_commit=0"];
+    let Some(server) = TestServer::start(NAME, &settings) else { return };
+    let mut bench = Bench::open(server.socket.to_str().unwrap().to_owned());
     let mut failures = Vec::new();
     for case in cases() {
         let name = format!("{} {:?}", case.workload.recipe.name(), case.options);
