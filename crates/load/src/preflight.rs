@@ -67,7 +67,7 @@ pub fn preflight(
 
 /// A server that is asked for single numbers.
 struct Server<'a> {
-    session: crate::session::mysql::MysqlSession,
+    session: crate::session::client::ClientSession,
     endpoint: &'a Endpoint,
 }
 

@@ -24,7 +24,7 @@ use crate::record::{Collector, Ledger};
 use crate::schedule::{Pace, Schedule, Warmup};
 use crate::schema::Schema;
 use crate::session::Connect;
-use crate::session::mysql::MysqlConnect;
+use crate::session::client::ClientConnect;
 use crate::sync::lock;
 use crate::worker::{Clock, SECOND_NS, Shared, Window, Worker, second_of};
 use crate::workload::{Mode, Workload};
@@ -50,7 +50,7 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Outcome> {
     let connect =
-        MysqlConnect::new(endpoint).map_err(|e| e.at(&endpoint.to_string(), "connect"))?;
+        ClientConnect::new(endpoint).map_err(|e| e.at(&endpoint.to_string(), "connect"))?;
     run_on(&connect, &endpoint.to_string(), schema, workload, schedule, origin, observer, stop)
 }
 

@@ -3,7 +3,7 @@
 //! Everything above speaks this trait, so a test can put a fake in place of a server, and a client written for speed
 //! can take the place of a general one.
 
-pub(crate) mod mysql;
+pub(crate) mod client;
 
 use crate::endpoint::Endpoint;
 use crate::error::Error;
@@ -55,6 +55,22 @@ pub(crate) trait Session {
     fn query(&mut self, sql: &[u8]) -> Result<Reply, SessionError>;
     /// Runs one statement of text and reads its rows; for set-up, not for load.
     fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SessionError>;
+    /// What cuts this session's connection from another thread.
+    fn interrupter(&self) -> Option<Interrupter>;
+}
+
+/// Cuts a connection that another thread may be waiting on.
+pub(crate) struct Interrupter(Box<dyn Fn() + Send + Sync>);
+
+impl Interrupter {
+    pub(crate) fn new(cut: impl Fn() + Send + Sync + 'static) -> Interrupter {
+        Interrupter(Box::new(cut))
+    }
+
+    /// Cuts it.
+    pub(crate) fn cut(&self) {
+        (self.0)();
+    }
 }
 
 /// Makes connections.
@@ -93,8 +109,8 @@ impl SessionError {
 }
 
 /// A connection for set-up work.
-pub(crate) fn open(endpoint: &Endpoint) -> crate::error::Result<mysql::MysqlSession> {
-    mysql::MysqlConnect::new(endpoint)
+pub(crate) fn open(endpoint: &Endpoint) -> crate::error::Result<client::ClientSession> {
+    client::ClientConnect::new(endpoint)
         .and_then(|connect| connect.connect())
         .map_err(|error| error.at(&endpoint.to_string(), "connect"))
 }

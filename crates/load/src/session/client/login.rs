@@ -1,0 +1,267 @@
+//! From the server's greeting to a session: capabilities, encryption, and proof of the password.
+//!
+//! `caching_sha2_password` proves by a scramble where the server remembers the password; where it does not, the
+//! password itself is sent over a Unix socket or TLS, else encrypted with the server's RSA key. The scrambles and
+//! the RSA step are those of the `mysql_common` crate.
+
+use mysql_common::{crypto, scramble};
+
+use super::socket::Stream;
+use super::tls;
+use super::wire::{Wire, lost};
+use crate::endpoint::Endpoint;
+use crate::session::SessionError;
+
+const LONG_PASSWORD: u32 = 1;
+const LONG_FLAG: u32 = 1 << 2;
+const CONNECT_WITH_DB: u32 = 1 << 3;
+const PROTOCOL_41: u32 = 1 << 9;
+const SSL: u32 = 1 << 11;
+const TRANSACTIONS: u32 = 1 << 13;
+const SECURE_CONNECTION: u32 = 1 << 15;
+const MULTI_STATEMENTS: u32 = 1 << 16;
+const MULTI_RESULTS: u32 = 1 << 17;
+const PS_MULTI_RESULTS: u32 = 1 << 18;
+const PLUGIN_AUTH: u32 = 1 << 19;
+const DEPRECATE_EOF: u32 = 1 << 24;
+
+/// What we would like, as sysbench's client library does.
+const WANTED: u32 = LONG_PASSWORD
+    | LONG_FLAG
+    | PROTOCOL_41
+    | TRANSACTIONS
+    | SECURE_CONNECTION
+    | MULTI_STATEMENTS
+    | MULTI_RESULTS
+    | PS_MULTI_RESULTS
+    | PLUGIN_AUTH
+    | DEPRECATE_EOF;
+
+/// utf8mb4_general_ci, which every server knows.
+const COLLATION: u8 = 45;
+/// The longest packet we announce.
+const PACKET_BYTES_MAX: u32 = 1 << 30;
+
+const NATIVE: &[u8] = b"mysql_native_password";
+const CACHING_SHA2: &[u8] = b"caching_sha2_password";
+
+/// The server's first packet.
+#[derive(Debug, PartialEq)]
+struct Greeting {
+    capabilities: u32,
+    nonce: Vec<u8>,
+    plugin: Vec<u8>,
+}
+
+/// Logs in over `stream`.
+pub(super) fn log_in(
+    stream: Stream,
+    endpoint: &Endpoint,
+    tls: Option<&tls::Config>,
+) -> Result<Wire, SessionError> {
+    let mut wire = Wire::new(stream);
+    let greeting = match wire.answer() {
+        Ok(packet) => {
+            parse_greeting(packet).ok_or_else(|| unspoken("its greeting is not MySQL's"))?
+        }
+        Err(SessionError::Lost { message, .. }) => return Err(SessionError::Connect(message)),
+        Err(error) => return Err(error),
+    };
+    let mut flags = WANTED & greeting.capabilities;
+    if !endpoint.database.is_empty() {
+        flags |= CONNECT_WITH_DB;
+    }
+    if let Some(tls) = tls {
+        if greeting.capabilities & SSL == 0 {
+            return Err(unspoken("it does not offer encryption"));
+        }
+        flags |= SSL;
+        begin_response(&mut wire, flags);
+        wire.send()?;
+        wire = wire.over(|stream| {
+            let encrypted = tls.wrap(stream.socket().clone()).map_err(SessionError::Connect)?;
+            Ok(Stream::Tls(Box::new(encrypted)))
+        })?;
+    }
+    wire.definitions_end_marked = flags & DEPRECATE_EOF == 0;
+    let plugin = if greeting.plugin == CACHING_SHA2 { CACHING_SHA2 } else { NATIVE };
+    respond(&mut wire, flags, endpoint, plugin, &greeting.nonce).map_err(in_handshake)?;
+    prove(&mut wire, endpoint, plugin.to_vec(), greeting.nonce).map_err(in_handshake)?;
+    wire.be_patient().map_err(|error| SessionError::Connect(error.to_string()))?;
+    Ok(wire)
+}
+
+fn unspoken(what: &str) -> SessionError {
+    SessionError::Connect(format!("the server cannot be talked to: {what}"))
+}
+
+/// A connection that breaks before the login is done never came to be.
+fn in_handshake(error: SessionError) -> SessionError {
+    match error {
+        SessionError::Lost { message, .. } => SessionError::Connect(message),
+        other => other,
+    }
+}
+
+fn parse_greeting(packet: &[u8]) -> Option<Greeting> {
+    let (protocol, rest) = packet.split_first()?;
+    let version_end = rest.iter().position(|byte| *byte == 0)?;
+    // After the version: thread id (4), nonce (8), filler (1), low capabilities (2), collation (1), status (2), high
+    // capabilities (2), length of the nonce (1), reserved (10), rest of the nonce (13 or more), plugin's name.
+    let rest = rest.get(version_end + 1..)?;
+    if *protocol != 10 || rest.len() < 31 {
+        return None;
+    }
+    let byte = |at: usize| u32::from(rest[at]);
+    let capabilities = byte(13) | byte(14) << 8 | byte(18) << 16 | byte(19) << 24;
+    let tail_length = usize::from(rest[20]).saturating_sub(8).max(13);
+    let tail = rest.get(31..)?;
+    let (nonce_tail, plugin) = tail.split_at_checked(tail_length).unwrap_or((tail, &[]));
+    let mut nonce = rest[4..12].to_vec();
+    nonce.extend_from_slice(nonce_tail);
+    nonce.resize(20, 0);
+    Some(Greeting { capabilities, nonce, plugin: until_zero(plugin).to_vec() })
+}
+
+fn until_zero(bytes: &[u8]) -> &[u8] {
+    bytes.split(|byte| *byte == 0).next().unwrap_or_default()
+}
+
+fn begin_response(wire: &mut Wire, flags: u32) {
+    wire.begin_packet();
+    wire.put(&flags.to_le_bytes());
+    wire.put(&PACKET_BYTES_MAX.to_le_bytes());
+    wire.put(&[COLLATION]);
+    wire.put_zeroes(23);
+}
+
+fn respond(
+    wire: &mut Wire,
+    flags: u32,
+    endpoint: &Endpoint,
+    plugin: &[u8],
+    nonce: &[u8],
+) -> Result<(), SessionError> {
+    begin_response(wire, flags);
+    wire.put(endpoint.user.as_bytes());
+    wire.put(&[0]);
+    wire.put_counted(&proof(plugin, &endpoint.password, nonce));
+    if flags & CONNECT_WITH_DB != 0 {
+        wire.put(endpoint.database.as_bytes());
+        wire.put(&[0]);
+    }
+    wire.put(plugin);
+    wire.put(&[0]);
+    wire.send()
+}
+
+/// What proves the password to `plugin`; empty for no password and for plugins that need none.
+fn proof(plugin: &[u8], password: &str, nonce: &[u8]) -> Vec<u8> {
+    let password = password.as_bytes();
+    match plugin {
+        NATIVE => scramble::scramble_native(nonce, password).map_or_else(Vec::new, Vec::from),
+        CACHING_SHA2 => scramble::scramble_sha256(nonce, password).map_or_else(Vec::new, Vec::from),
+        _ => Vec::new(),
+    }
+}
+
+/// Answers until the server is content.
+fn prove(
+    wire: &mut Wire,
+    endpoint: &Endpoint,
+    mut plugin: Vec<u8>,
+    mut nonce: Vec<u8>,
+) -> Result<(), SessionError> {
+    loop {
+        let packet = wire.answer()?.to_vec();
+        match packet[0] {
+            0x00 => return Ok(()),
+            0xfe => {
+                let name = until_zero(&packet[1..]);
+                plugin =
+                    if name.is_empty() { b"mysql_old_password".to_vec() } else { name.to_vec() };
+                refuse_unknown(&plugin)?;
+                nonce = packet.get(name.len() + 2..).unwrap_or_default().to_vec();
+                nonce.resize(20, 0);
+                wire.begin_packet();
+                wire.put(&proof(&plugin, &endpoint.password, &nonce));
+                wire.send()?;
+            }
+            // The server's cache knew the password; its consent follows.
+            0x01 if plugin == CACHING_SHA2 && packet.get(1) == Some(&3) => {}
+            0x01 if plugin == CACHING_SHA2 && packet.get(1) == Some(&4) => {
+                send_password(wire, &endpoint.password, &nonce)?;
+            }
+            _ => {
+                return Err(unspoken(
+                    "it wants a step of its login that this client does not know",
+                ));
+            }
+        }
+    }
+}
+
+fn refuse_unknown(plugin: &[u8]) -> Result<(), SessionError> {
+    // The last two let the server ask the kernel who we are.
+    let known = [NATIVE, CACHING_SHA2, b"auth_socket", b"unix_socket"];
+    if known.contains(&plugin) {
+        return Ok(());
+    }
+    let name = String::from_utf8_lossy(plugin);
+    Err(unspoken(&format!("the user logs in by {name}; use one with caching_sha2_password")))
+}
+
+fn send_password(wire: &mut Wire, password: &str, nonce: &[u8]) -> Result<(), SessionError> {
+    let mut secret = password.as_bytes().to_vec();
+    secret.push(0);
+    if !wire.stream().is_private() {
+        wire.begin_packet();
+        wire.put(&[2]);
+        wire.send()?;
+        let key = wire.answer()?.get(1..).unwrap_or_default().to_vec();
+        if !key.starts_with(b"-----BEGIN PUBLIC KEY-----") {
+            return Err(lost("the server sent no public key; use --mysql-ssl"));
+        }
+        for (byte, mask) in secret.iter_mut().zip(nonce.iter().cycle()) {
+            *byte ^= mask;
+        }
+        secret = crypto::encrypt(&secret, &key);
+    }
+    wire.begin_packet();
+    wire.put(&secret);
+    wire.send()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A greeting as MySQL 8 and later send it.
+    fn greeting() -> Vec<u8> {
+        let mut packet = b"\x0a9.7.4\0".to_vec();
+        packet.extend_from_slice(&[9, 0, 0, 0]);
+        packet.extend_from_slice(b"abcdefgh\0");
+        packet.extend_from_slice(&[0xff, 0xff, 255, 2, 0, 0xff, 0xdf, 21]);
+        packet.extend_from_slice(&[0; 10]);
+        packet.extend_from_slice(b"ijklmnopqrst\0caching_sha2_password\0");
+        packet
+    }
+
+    #[test]
+    fn a_greeting_is_taken_apart() {
+        let parsed = parse_greeting(&greeting()).unwrap();
+        assert_eq!(parsed.capabilities, 0xdfff_ffff);
+        assert_eq!(parsed.nonce, b"abcdefghijklmnopqrst");
+        assert_eq!(parsed.plugin, CACHING_SHA2);
+    }
+
+    #[test]
+    fn broken_greetings_are_refused_without_panic() {
+        let whole = greeting();
+        for length in 0..whole.len() {
+            let _ = parse_greeting(&whole[..length]);
+        }
+        assert_eq!(parse_greeting(&whole[..30]), None);
+        assert_eq!(parse_greeting(b"HTTP/1.1 400 Bad Request\r\n\r\n"), None);
+    }
+}

@@ -1,0 +1,122 @@
+//! Encryption of TCP connections.
+//!
+//! With a CA file the server's certificate must chain to it; as with MySQL's `VERIFY_CA` its name is not compared,
+//! because the certificates that MySQL makes for itself bear none. Without, any certificate is taken.
+
+use std::sync::Arc;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{
+    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore,
+    SignatureScheme, StreamOwned,
+};
+
+use super::socket::Socket;
+use crate::endpoint::{Address, Endpoint, Tls};
+
+pub(super) type TlsStream = StreamOwned<ClientConnection, Socket>;
+
+/// What all encrypted connections to one server share.
+pub(super) struct Config {
+    client: Arc<ClientConfig>,
+    name: ServerName<'static>,
+}
+
+impl Config {
+    /// The configuration an endpoint asks for; nothing for plain connections, and for Unix sockets, which need none.
+    pub(super) fn new(endpoint: &Endpoint) -> Result<Option<Config>, String> {
+        let Address::Tcp { host, .. } = &endpoint.address else { return Ok(None) };
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let chain = match &endpoint.tls {
+            Tls::Off => return Ok(None),
+            Tls::Unverified => None,
+            Tls::Verified { ca } => Some(chain_verifier(ca, &provider)?),
+        };
+        let verifier = Arc::new(Verifier { chain, provider: Arc::clone(&provider) });
+        let client = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier)
+            .with_no_client_auth();
+        let name =
+            ServerName::try_from(host.clone()).map_err(|error| format!("{host}: {error}"))?;
+        Ok(Some(Config { client: Arc::new(client), name }))
+    }
+
+    /// Starts encryption over `socket`; the handshake takes place with the first bytes.
+    pub(super) fn wrap(&self, socket: Socket) -> Result<TlsStream, String> {
+        let connection = ClientConnection::new(Arc::clone(&self.client), self.name.clone());
+        connection.map(|connection| StreamOwned::new(connection, socket)).map_err(|e| e.to_string())
+    }
+}
+
+fn chain_verifier(
+    ca: &std::path::Path,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<WebPkiServerVerifier>, String> {
+    let about = |error: String| format!("certificates of {}: {error}", ca.display());
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(ca).map_err(|e| about(e.to_string()))? {
+        let certificate = certificate.map_err(|e| about(e.to_string()))?;
+        roots.add(certificate).map_err(|e| about(e.to_string()))?;
+    }
+    WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
+        .build()
+        .map_err(|error| about(error.to_string()))
+}
+
+/// Takes any certificate, or any that chains to ours.
+#[derive(Debug)]
+struct Verifier {
+    chain: Option<Arc<WebPkiServerVerifier>>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        use CertificateError::{NotValidForName, NotValidForNameContext};
+        let Some(chain) = &self.chain else { return Ok(ServerCertVerified::assertion()) };
+        match chain.verify_server_cert(certificate, intermediates, name, ocsp, now) {
+            Err(Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. })) => {
+                Ok(ServerCertVerified::assertion())
+            }
+            verdict => verdict,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}

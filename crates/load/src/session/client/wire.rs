@@ -1,0 +1,381 @@
+//! Packets: three bytes of length, one of sequence, then the payload.
+//!
+//! What arrives is kept in one buffer and looked at where it lies; what is sent is built in another.
+
+use std::io::{ErrorKind, Read, Write};
+
+use super::socket::Stream;
+use crate::session::{Interrupter, LOST_IN_QUERY, SessionError};
+
+const HEADER: usize = 4;
+/// The longest payload of one packet; a longer one is sent in pieces.
+pub(super) const PAYLOAD_MAX: usize = 0xff_ffff;
+/// Room for what arrives at once.
+const BUFFER_BYTES: usize = 16 * 1024;
+
+/// A stream of packets.
+pub(super) struct Wire {
+    stream: Stream,
+    out: Vec<u8>,
+    arrived: Vec<u8>,
+    /// What lies in `arrived` and was not looked at.
+    unread: std::ops::Range<usize>,
+    sequence: u8,
+    /// Whether result sets mark the end of their column definitions.
+    pub(super) definitions_end_marked: bool,
+    lost: bool,
+    /// Whether waiting has no limit of time any more.
+    logged_in: bool,
+}
+
+/// The first packet of a result.
+pub(super) enum Head {
+    Done { affected: u64, status: u16 },
+    Columns(u64),
+}
+
+impl Wire {
+    pub(super) fn new(stream: Stream) -> Wire {
+        Wire {
+            stream,
+            out: Vec::with_capacity(1024),
+            arrived: vec![0; BUFFER_BYTES],
+            unread: 0..0,
+            sequence: 0,
+            definitions_end_marked: true,
+            lost: false,
+            logged_in: false,
+        }
+    }
+
+    pub(super) fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// From here on an answer may take as long as it takes.
+    pub(super) fn be_patient(&mut self) -> std::io::Result<()> {
+        self.logged_in = true;
+        self.stream.socket().set_timeout(None)
+    }
+
+    /// The same packets over another stream, such as the encrypted one over this.
+    pub(super) fn over(
+        self,
+        change: impl FnOnce(Stream) -> Result<Stream, SessionError>,
+    ) -> Result<Wire, SessionError> {
+        Ok(Wire { stream: change(self.stream)?, ..self })
+    }
+
+    pub(super) fn interrupter(&self) -> Interrupter {
+        let socket = self.stream.socket().clone();
+        Interrupter::new(move || socket.cut())
+    }
+
+    /// Begins a command.
+    #[inline]
+    pub(super) fn begin(&mut self, command: u8) {
+        self.sequence = 0;
+        self.begin_packet();
+        self.out.push(command);
+    }
+
+    /// Begins a packet that goes on with an exchange.
+    pub(super) fn begin_packet(&mut self) {
+        self.out.clear();
+        self.out.extend_from_slice(&[0; HEADER]);
+    }
+
+    #[inline]
+    pub(super) fn put(&mut self, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
+    }
+
+    pub(super) fn put_zeroes(&mut self, count: usize) {
+        self.out.resize(self.out.len() + count, 0);
+    }
+
+    /// Bytes with their number before them.
+    #[inline]
+    pub(super) fn put_counted(&mut self, bytes: &[u8]) {
+        let count = bytes.len() as u64;
+        match count {
+            0..=250 => self.put(&[count as u8]),
+            251..=0xffff => {
+                self.put(&[0xfc]);
+                self.put(&count.to_le_bytes()[..2]);
+            }
+            0x1_0000..=0xff_ffff => {
+                self.put(&[0xfd]);
+                self.put(&count.to_le_bytes()[..3]);
+            }
+            _ => {
+                self.put(&[0xfe]);
+                self.put(&count.to_le_bytes());
+            }
+        }
+        self.put(bytes);
+    }
+
+    /// Sends the packet that was built.
+    #[inline]
+    pub(super) fn send(&mut self) -> Result<(), SessionError> {
+        if self.lost {
+            return Err(lost("the connection was lost before"));
+        }
+        let payload = self.out.len() - HEADER;
+        if payload >= PAYLOAD_MAX {
+            return self.send_in_pieces();
+        }
+        self.out[..3].copy_from_slice(&payload.to_le_bytes()[..3]);
+        self.out[3] = self.sequence;
+        self.sequence = self.sequence.wrapping_add(1);
+        let sent = self.stream.write_all(&self.out).and_then(|()| self.stream.flush());
+        sent.map_err(|error| self.lose(&error))
+    }
+
+    fn send_in_pieces(&mut self) -> Result<(), SessionError> {
+        let out = std::mem::take(&mut self.out);
+        let payload = &out[HEADER..];
+        // A last piece of full length is followed by an empty one.
+        let pieces = payload.len() / PAYLOAD_MAX + 1;
+        for piece in 0..pieces {
+            let bytes = &payload[piece * PAYLOAD_MAX..payload.len().min((piece + 1) * PAYLOAD_MAX)];
+            let mut header = (bytes.len() as u32).to_le_bytes();
+            header[3] = self.sequence;
+            self.sequence = self.sequence.wrapping_add(1);
+            let sent = self.stream.write_all(&header).and_then(|()| self.stream.write_all(bytes));
+            sent.map_err(|error| self.lose(&error))?;
+        }
+        self.out = out;
+        self.stream.flush().map_err(|error| self.lose(&error))
+    }
+
+    fn lose(&mut self, error: &std::io::Error) -> SessionError {
+        self.lost = true;
+        match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+                lost("the server did not answer in time")
+            }
+            _ => lost(&error.to_string()),
+        }
+    }
+
+    /// The next packet's payload, whatever it is.
+    #[inline]
+    pub(super) fn packet(&mut self) -> Result<&[u8], SessionError> {
+        self.fill(HEADER)?;
+        let start = self.unread.start;
+        let [a, b, c, sequence] = [0, 1, 2, 3].map(|i| self.arrived[start + i]);
+        let length = usize::from(a) | usize::from(b) << 8 | usize::from(c) << 16;
+        if length == PAYLOAD_MAX {
+            self.lost = true;
+            return Err(lost("the server sent a packet of 16 MiB, longer than any row of a load"));
+        }
+        self.sequence = sequence.wrapping_add(1);
+        self.fill(HEADER + length)?;
+        let start = self.unread.start + HEADER;
+        self.unread.start = start + length;
+        Ok(&self.arrived[start..start + length])
+    }
+
+    /// The next packet's payload; an error packet becomes an error.
+    #[inline]
+    pub(super) fn answer(&mut self) -> Result<&[u8], SessionError> {
+        let packet = self.packet()?;
+        match packet.first() {
+            Some(0xff) => Err(server_error(packet)),
+            Some(_) => Ok(packet),
+            None => Err(lost("the server sent an empty packet")),
+        }
+    }
+
+    /// Waits until `count` bytes lie unread.
+    #[inline]
+    fn fill(&mut self, count: usize) -> Result<(), SessionError> {
+        while self.unread.len() < count {
+            if self.unread.is_empty() {
+                self.unread = 0..0;
+            } else if self.unread.start + count > self.arrived.len() {
+                self.arrived.copy_within(self.unread.clone(), 0);
+                self.unread = 0..self.unread.len();
+            }
+            if self.arrived.len() < count {
+                self.arrived.resize(count, 0);
+            }
+            let wait = match self.logged_in {
+                true => self.stream.socket().wait_readable(),
+                false => Ok(()),
+            };
+            match wait.and_then(|()| self.stream.read(&mut self.arrived[self.unread.end..])) {
+                Ok(0) => {
+                    self.lost = true;
+                    return Err(lost("the server closed the connection"));
+                }
+                Ok(read) => self.unread.end += read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.lose(&error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Walks over so many column or parameter definitions.
+    #[inline]
+    pub(super) fn skip_definitions(&mut self, count: u64) -> Result<(), SessionError> {
+        for _ in 0..count {
+            self.answer()?;
+        }
+        if count > 0 && self.definitions_end_marked {
+            self.answer()?;
+        }
+        Ok(())
+    }
+
+    /// The next row, or nothing after the last.
+    pub(super) fn row(&mut self) -> Result<Option<&[u8]>, SessionError> {
+        let packet = self.answer()?;
+        Ok((!ends_rows(packet)).then_some(packet))
+    }
+
+    /// Walks over all rows; gives the status at their end.
+    #[inline]
+    pub(super) fn skip_rows(&mut self) -> Result<u16, SessionError> {
+        let marked = self.definitions_end_marked;
+        loop {
+            let packet = self.answer()?;
+            if ends_rows(packet) {
+                // An EOF packet has warnings, then status; an OK packet in its place is read as one.
+                return Ok(if marked {
+                    number(packet, 3)
+                } else {
+                    ok(packet).map_or(0, |(_, status)| status)
+                });
+            }
+        }
+    }
+}
+
+#[inline]
+fn ends_rows(packet: &[u8]) -> bool {
+    // A row that begins with 0xfe has a first field of more than 16 MiB, which no packet of ours holds.
+    packet.first() == Some(&0xfe)
+}
+
+fn number(packet: &[u8], at: usize) -> u16 {
+    packet.get(at..at + 2).map_or(0, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]))
+}
+
+/// Affected rows and status of an OK packet.
+fn ok(packet: &[u8]) -> Option<(u64, u16)> {
+    let (affected, rest) = counted_number(packet.get(1..)?)?;
+    let (_insert_id, rest) = counted_number(rest)?;
+    Some((affected, number(rest, 0)))
+}
+
+/// Reads the first packet of a result.
+#[inline]
+pub(super) fn result_head(packet: &[u8]) -> Result<Head, SessionError> {
+    match packet[0] {
+        0x00 => {
+            let (affected, status) =
+                ok(packet).ok_or_else(|| lost("the server sent a broken packet"))?;
+            Ok(Head::Done { affected, status })
+        }
+        0xfb => Err(lost("the server asked for a file, which this client never sends")),
+        _ => {
+            let (columns, _) =
+                counted_number(packet).ok_or_else(|| lost("the server sent a broken packet"))?;
+            Ok(Head::Columns(columns))
+        }
+    }
+}
+
+/// A number of one to nine bytes, and what follows it. A lone 0xfb, which stands for NULL, is none.
+#[inline]
+pub(super) fn counted_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let (first, rest) = bytes.split_first()?;
+    let width = match first {
+        0..=250 => return Some((u64::from(*first), rest)),
+        0xfc => 2,
+        0xfd => 3,
+        0xfe => 8,
+        _ => return None,
+    };
+    let (number, rest) = rest.split_at_checked(width)?;
+    Some((number.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)), rest))
+}
+
+/// The fields of a text row.
+pub(super) fn texts(row: &[u8], columns: usize) -> Vec<Option<String>> {
+    let mut rest = row;
+    let mut next = || {
+        let (length, after) = match counted_number(rest) {
+            Some(found) => found,
+            None => {
+                rest = rest.get(1..).unwrap_or_default();
+                return None;
+            }
+        };
+        let (text, after) = after.split_at_checked(length as usize)?;
+        rest = after;
+        Some(String::from_utf8_lossy(text).into_owned())
+    };
+    (0..columns).map(|_| next()).collect()
+}
+
+/// Error number, state and message of an error packet.
+pub(super) fn server_error(packet: &[u8]) -> SessionError {
+    let code = number(packet, 1);
+    let rest = packet.get(3..).unwrap_or_default();
+    let (state, message) = match rest.split_first() {
+        Some((b'#', rest)) => rest.split_at_checked(5).unwrap_or((b"HY000", rest)),
+        _ => (&b"HY000"[..], rest),
+    };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    SessionError::Server { code, state: text(state), message: text(message) }
+}
+
+pub(super) fn lost(message: &str) -> SessionError {
+    SessionError::Lost { code: LOST_IN_QUERY, message: message.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counted_numbers_are_read_at_every_width() {
+        let read = |bytes: &[u8]| counted_number(bytes).map(|(number, rest)| (number, rest.len()));
+        assert_eq!(read(&[250, 9]), Some((250, 1)));
+        assert_eq!(read(&[0xfc, 1, 2]), Some((0x0201, 0)));
+        assert_eq!(read(&[0xfd, 1, 2, 3]), Some((0x0003_0201, 0)));
+        assert_eq!(read(&[0xfe, 1, 0, 0, 0, 0, 0, 0, 1]), Some((1 << 56 | 1, 0)));
+        for broken in [&[][..], &[0xfb], &[0xfc, 1], &[0xfe, 1, 2]] {
+            assert_eq!(read(broken), None);
+        }
+    }
+
+    #[test]
+    fn rows_and_errors_are_taken_apart() {
+        assert_eq!(
+            texts(&[2, b'a', b'b', 0xfb, 0], 3),
+            [Some("ab".into()), None, Some(String::new())]
+        );
+        assert_eq!(texts(&[5, b'a'], 1), [None]);
+        let error = server_error(b"\xff\xbd\x04#40001Deadlock found");
+        let expected = SessionError::Server {
+            code: 1213,
+            state: "40001".into(),
+            message: "Deadlock found".into(),
+        };
+        assert_eq!(error, expected);
+    }
+
+    #[test]
+    fn the_head_of_a_result_tells_rows_from_changes() {
+        assert!(matches!(result_head(&[0, 7, 0, 2, 0]), Ok(Head::Done { affected: 7, status: 2 })));
+        assert!(matches!(result_head(&[3]), Ok(Head::Columns(3))));
+        assert!(result_head(&[0xfb]).is_err());
+        assert!(result_head(&[0]).is_err());
+    }
+}
