@@ -21,7 +21,7 @@ pub(super) struct Browser {
     session: String,
     last_id: u64,
     events: Vec<Value>,
-    _process: Child,
+    process: Child,
     _profile: tempfile::TempDir,
 }
 
@@ -91,7 +91,7 @@ impl Browser {
             session: String::new(),
             last_id: 0,
             events: Vec::new(),
-            _process: process,
+            process,
             _profile: profile,
         };
         browser.open_tab();
@@ -220,6 +220,16 @@ impl Browser {
             let answer = self.call("Page.captureScreenshot", shot);
             let picture = decode_base64(answer["data"].as_str().unwrap());
             std::fs::write(format!("{path}-{number}.png"), picture).unwrap();
+        }
+    }
+}
+
+impl Drop for Browser {
+    /// A browser that is only killed leaves helpers that still write into the profile while it is removed.
+    fn drop(&mut self) {
+        let close = json!({"id": self.last_id + 1, "method": "Browser.close"});
+        if self.socket.send(Message::text(close.to_string())).is_ok() {
+            let _ = self.process.wait(Duration::from_secs(10));
         }
     }
 }

@@ -71,16 +71,16 @@ fn every_chart_draws_on_laptop_and_phone_in_light_and_dark() {
         assert_eq!(assert_sound(&mut browser, &url, &format!("{look:?}")), CHARTS);
         let weak = browser.ask(include_str!("contrast.js"));
         assert_eq!(weak, serde_json::json!([]), "{look:?}");
-        photograph(&mut browser, look, &report);
+        photograph(&mut browser, look, &report, "small");
     }
 }
 
-fn photograph(browser: &mut Browser, look: Look, report: &Report) {
+fn photograph(browser: &mut Browser, look: Look, report: &Report, name: &str) {
     let Some(folder) = std::env::var_os("ASSAY_PICTURES").map(PathBuf::from) else { return };
     let theme = if look.is_dark { "dark" } else { "light" };
     fs::create_dir_all(&folder).unwrap();
-    fs::copy(&report.written.html, folder.join("report.html")).unwrap();
-    browser.pictures(&folder.join(format!("{}-{theme}", look.width)).display().to_string());
+    fs::copy(&report.written.html, folder.join(format!("{name}.html"))).unwrap();
+    browser.pictures(&folder.join(format!("{name}-{}-{theme}", look.width)).display().to_string());
 }
 
 #[test]
@@ -258,6 +258,7 @@ fn a_large_report_is_ready_within_two_seconds() {
     assert!(ready <= 2_000.0, "{ready} ms");
     let url = open(&mut browser, &report);
     assert_sound(&mut browser, &url, "a large study");
+    photograph(&mut browser, LAPTOP, &report, "large");
 }
 
 #[test]
