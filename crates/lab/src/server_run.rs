@@ -1,9 +1,11 @@
 //! `assay server run`: a private server for as long as a command takes.
 //!
 //! For comparing tools on one server, for trying a setting, for benches: the command finds the server's socket in
-//! `ASSAY_SOCKET`, user `root` without a password, and an empty database `test`.
+//! `ASSAY_SOCKET`, user `root` without a password, and an empty database `test`. Tools that know no sockets can have
+//! a port on loopback; its account and a password drawn for this run are in the environment too.
 
 use std::ffi::OsString;
+use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
@@ -13,7 +15,7 @@ use assay_ports::cpu;
 use clap::Args;
 
 use crate::rig::ledger::{Ledger, Made};
-use crate::rig::server::{self, Server, Settings, Start, Wanted};
+use crate::rig::server::{self, Server, Settings, Start, TcpPort, Wanted};
 use crate::rig::thing::Thing;
 
 /// Shown with the help.
@@ -21,7 +23,8 @@ pub const EXAMPLES: &str = "Examples:
   assay server run -- sh -c 'sysbench oltp_read_write --mysql-socket=$ASSAY_SOCKET …'
   assay server run --set innodb_buffer_pool_size=2G --location /mnt/disk -- ./my-bench
 
-The command finds the socket in ASSAY_SOCKET; user root, no password, database test.";
+The command finds the socket in ASSAY_SOCKET; user root, no password, database test. With --port it finds
+ASSAY_PORT, ASSAY_USER and ASSAY_PASSWORD too.";
 
 /// What was typed.
 #[derive(Debug, Args)]
@@ -38,6 +41,9 @@ pub struct RunArgs {
     /// Server program, or a folder that holds one [default: the one found or brought]
     #[arg(long, value_name = "PATH")]
     server: Option<PathBuf>,
+    /// TCP port on loopback besides the socket
+    #[arg(long)]
+    port: Option<u16>,
     /// The command and its words
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
@@ -51,11 +57,16 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let (program, words) = args.command.split_first().context("no command was given")?;
     let interrupt = crate::interrupt::Interrupt::listen()?;
     let ledger = Ledger::open()?;
-    let (_folder, server) = bring_up(args, &ledger)?;
+    let port = args.port.map(tcp_port).transpose()?;
+    let (_folder, server) = bring_up(args, port.clone(), &ledger)?;
     server.execute("CREATE DATABASE test")?;
     interrupt.check()?;
     let mut command = Command::new(program);
     command.args(words).env("ASSAY_SOCKET", server.socket());
+    if let Some(port) = port {
+        command.env("ASSAY_PORT", port.number.to_string());
+        command.env("ASSAY_USER", TcpPort::USER).env("ASSAY_PASSWORD", port.password);
+    }
     let status =
         command.status().with_context(|| format!("cannot run {}", program.to_string_lossy()))?;
     server.kill()?;
@@ -65,7 +76,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
     }
 }
 
-fn bring_up(args: &RunArgs, ledger: &Arc<Ledger>) -> Result<(Made, Server)> {
+fn bring_up(args: &RunArgs, port: Option<TcpPort>, ledger: &Arc<Ledger>) -> Result<(Made, Server)> {
     let wanted = args.server.as_ref().map_or(Wanted::Any, |path| Wanted::Path(path.clone()));
     let say = |text: &str| crate::print::note(text);
     let binary = server::find_or_fetch(&wanted, &say)?;
@@ -82,9 +93,19 @@ fn bring_up(args: &RunArgs, ledger: &Arc<Ledger>) -> Result<(Made, Server)> {
     let mut start = Start::new(&data_dir, &folder.join("run"));
     start.settings = settings(&args.settings)?;
     start.cpus = cpu::parse_list(&args.cpus)?;
+    start.port = port;
     server::make_datadir(&binary, &start.settings, &data_dir, &say)?;
     let server = server::start(&binary, &start)?;
     Ok((made, server))
+}
+
+/// A port is open to every user of the machine, so its password is drawn anew each time.
+fn tcp_port(number: u16) -> Result<TcpPort> {
+    let mut bytes = [0; 16];
+    std::fs::File::open("/dev/urandom")
+        .and_then(|mut file| file.read_exact(&mut bytes))
+        .context("cannot draw a password from /dev/urandom")?;
+    Ok(TcpPort { number, password: bytes.iter().map(|byte| format!("{byte:02x}")).collect() })
 }
 
 fn settings(given: &[String]) -> Result<Settings> {

@@ -191,6 +191,37 @@ fn another_plan_in_the_same_study() {
 }
 
 #[test]
+fn a_port_that_is_in_use() {
+    if !has_server("a_port_that_is_in_use") {
+        return;
+    }
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let world = World::new();
+    let line = world.refused(&["server", "run", "--port", &port, "--", "true"]);
+    assert!(line.contains(&format!("TCP port {port} cannot be used; name another")), "{line}");
+    assert_eq!(world.listing(), Vec::<String>::new());
+}
+
+#[test]
+fn a_wrong_password() {
+    let name = "a_wrong_password";
+    if !has_server(name) {
+        return;
+    }
+    let world = World::new();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let load = format!(
+        "{} load oltp_read_write --mysql-host=127.0.0.1 --mysql-port=$ASSAY_PORT --mysql-user=$ASSAY_USER \
+         --mysql-db=test --mysql-ssl=on",
+        env!("CARGO_BIN_EXE_assay")
+    );
+    let script = format!("{load} --mysql-password=$ASSAY_PASSWORD prepare && {load} --mysql-password=wrong run");
+    let line = world.refused(&["server", "run", "--port", &free.to_string(), "--", "sh", "-c", &script]);
+    assert!(line.contains("may not log in") && line.contains("check user, password"), "{line}");
+}
+
+#[test]
 fn nobody_listens() {
     let line =
         World::new().refused(&["load", "oltp_read_write", "--mysql-socket=/nowhere.sock", "run"]);
