@@ -216,8 +216,11 @@ fn a_wrong_password() {
          --mysql-db=test --mysql-ssl=on",
         env!("CARGO_BIN_EXE_assay")
     );
-    let script = format!("{load} --mysql-password=$ASSAY_PASSWORD prepare && {load} --mysql-password=wrong run");
-    let line = world.refused(&["server", "run", "--port", &free.to_string(), "--", "sh", "-c", &script]);
+    let script = format!(
+        "{load} --mysql-password=$ASSAY_PASSWORD prepare && {load} --mysql-password=wrong run"
+    );
+    let line =
+        world.refused(&["server", "run", "--port", &free.to_string(), "--", "sh", "-c", &script]);
     assert!(line.contains("may not log in") && line.contains("check user, password"), "{line}");
 }
 
