@@ -14,6 +14,8 @@ mod run;
 mod server_command;
 mod server_run;
 mod store;
+#[cfg(test)]
+mod testing;
 mod watch;
 
 use std::process::ExitCode;
