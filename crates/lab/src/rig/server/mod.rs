@@ -26,11 +26,10 @@ mod tool;
 
 use anyhow::{Result, bail};
 
-pub(crate) use binary::{Binary, Flavour, Loader, Origin};
-pub(crate) use cache::root as cache_root;
+pub(crate) use binary::{Binary, Flavour, Origin};
 pub(crate) use fetch::fetch;
 pub(crate) use find::{Found, Wanted, find, list};
-pub(crate) use instance::{Server, Start, TcpPort, start};
+pub(crate) use instance::{Server, Start, start};
 pub(crate) use memory::memory_needed_bytes;
 pub(crate) use settings::Settings;
 pub(crate) use template::{layout_settings, make_datadir};
