@@ -16,7 +16,7 @@ impl CostProbe {
     /// For the thread that is called `name` in the series `watch_NAME_cpu_percent`.
     pub(super) fn new(name: &str) -> CostProbe {
         let mut sheet = Sheet::new(Layer::Watch);
-        let used = sheet.total(format!("watch_{name}_cpu_seconds"));
+        let used = sheet.field();
         let formula = Formula::Rate { field: used, scale: 100.0 };
         let label = format!("CPU time of the watch, {name} thread (100 = one CPU)");
         sheet.series(format!("watch_{name}_cpu_percent"), "percent", label, formula);

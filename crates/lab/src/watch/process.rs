@@ -103,7 +103,7 @@ fn declare(layer: Layer) -> (Sheet, Fields) {
     let mut sheet = Sheet::new(layer);
     let prefix = layer.name();
     let mut cpu = |class: &str| {
-        let field = sheet.total(format!("{prefix}_cpu_{class}_seconds"));
+        let field = sheet.field();
         let formula = Formula::Rate { field, scale: 100.0 };
         let label = format!("{class} time of the {prefix} process (100 = one CPU)");
         sheet.series(format!("{prefix}_cpu_{class}_percent"), "percent", label, formula);
