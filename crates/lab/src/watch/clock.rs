@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::probe::{Notes, Probe};
+use super::series::{SeriesId, Watched};
 use super::sheet::Moment;
-use super::{SeriesId, Watched, lock};
+use crate::sync::lock;
 
 /// A first sample that covers less time than this would be noise: it is left to the second after.
 const FIRST_SPAN_MIN: Duration = Duration::from_millis(500);

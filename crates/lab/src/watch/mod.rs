@@ -26,7 +26,7 @@ mod live_tests;
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -37,6 +37,8 @@ pub(crate) use series::Watched;
 use clock::Meter;
 use probe::{Notes, Probe};
 use series::{Layer, SeriesId};
+
+use crate::sync::lock;
 
 /// What to watch.
 #[derive(Clone)]
@@ -162,9 +164,4 @@ fn slow_probes(targets: &Targets, notes: &mut Notes) -> Vec<Box<dyn Probe>> {
     probes.push(Box::new(space::SpaceProbe::new(targets.data_dir.clone())));
     probes.push(Box::new(cost::CostProbe::new("server")));
     probes
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A thread that panicked left whole samples: each is added in one step.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
