@@ -155,11 +155,8 @@ fn open_pressure(sheet: &mut Sheet, name: &str) -> Option<(ProcFile, Field, Fiel
     // A kernel started with psi=0 has the files and answers EOPNOTSUPP.
     file.read().ok()?;
     let mut declare = |who: &str| {
-        let field = sheet.field();
-        let formula = Formula::Rate { field, scale: 100.0 };
         let label = format!("pressure: {who} tasks wait for {name}");
-        sheet.series(format!("pressure_{name}_{who}_percent"), "percent", label, formula);
-        field
+        sheet.seconds(&format!("pressure_{name}_{who}"), label)
     };
     let (some, full) = (declare("some"), declare("full"));
     Some((file, some, full))

@@ -49,6 +49,14 @@ impl Sheet {
         field
     }
 
+    /// Declares a counter of seconds with a series `name_percent`: what part of the time it grew in.
+    pub(super) fn seconds(&mut self, name: &str, label: String) -> Field {
+        let field = self.field();
+        let formula = Formula::Rate { field, scale: 100.0 };
+        self.series(format!("{name}_percent"), "percent", label, formula);
+        field
+    }
+
     /// Declares a value that is reported as it is.
     pub(super) fn gauge(&mut self, name: &str, unit: &'static str, label: String) -> Field {
         let field = self.field();
