@@ -9,7 +9,7 @@ use std::io::{BufWriter, Stdout, Write, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
 use assay_load::sysbench::{Command, CommandLine, Printer, help, parse};
@@ -18,6 +18,8 @@ use assay_load::{
     prepare, prewarm,
 };
 use serde::Serialize;
+
+use crate::sync::lock;
 
 /// Runs `assay load` with the words after `load`.
 ///
@@ -110,7 +112,7 @@ fn load(line: &CommandLine) -> Result<()> {
         &stop,
     )?;
     screen.with_printer(|printer| printer.outcome(&outcome))?;
-    let seconds = screen.seconds.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let seconds = lock(&screen.seconds);
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
         endpoint: line.endpoint.to_string(),
@@ -128,7 +130,7 @@ struct Screen {
 
 impl Screen {
     fn with_printer<T>(&self, act: impl FnOnce(&mut Printer<Stdout>) -> T) -> T {
-        act(&mut self.printer.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut lock(&self.printer))
     }
 }
 
@@ -136,7 +138,7 @@ impl Observer for Screen {
     fn second(&self, second: &Second) {
         // A closed pipe ends the show and not the run.
         let _ = self.with_printer(|printer| printer.second(second));
-        self.seconds.lock().unwrap_or_else(PoisonError::into_inner).push(second.clone());
+        lock(&self.seconds).push(second.clone());
     }
 }
 

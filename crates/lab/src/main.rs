@@ -14,6 +14,9 @@ mod run;
 mod server_command;
 mod server_run;
 mod store;
+mod sync;
+#[cfg(test)]
+mod testing;
 mod watch;
 
 use std::process::ExitCode;

@@ -40,16 +40,26 @@ fn wait_for_leftovers(world: &World) {
     }
 }
 
-#[test]
-fn a_killed_run_is_cleaned_up_and_goes_on() {
-    let name = "a_killed_run_is_cleaned_up_and_goes_on";
-    if !has_server(name) || !has_loop_devices(name) {
-        return;
+/// A run on image rigs that is in its second cell and has things on the machine; nothing, said aloud, where the
+/// machine cannot do that.
+fn run_in_its_second_cell(test: &str) -> Option<(World, Child, ChildStderr)> {
+    if !has_server(test) || !has_loop_devices(test) {
+        return None;
     }
     let world = World::new();
     world.write("plan.toml", &small_plan(IMAGE));
-    let (mut run, _said) = run_past_the_first_cell(&world);
+    let (run, said) = run_past_the_first_cell(&world);
     wait_for_leftovers(&world);
+    Some((world, run, said))
+}
+
+#[test]
+fn a_killed_run_is_cleaned_up_and_goes_on() {
+    let Some((world, mut run, _said)) =
+        run_in_its_second_cell("a_killed_run_is_cleaned_up_and_goes_on")
+    else {
+        return;
+    };
     run.kill().unwrap();
     run.wait().unwrap();
     // The negative control: without cleaning there is something to clean.
@@ -77,14 +87,11 @@ fn a_killed_run_is_cleaned_up_and_goes_on() {
 
 #[test]
 fn ctrl_c_takes_everything_down_and_keeps_what_is_done() {
-    let name = "ctrl_c_takes_everything_down_and_keeps_what_is_done";
-    if !has_server(name) || !has_loop_devices(name) {
+    let Some((world, mut run, _said)) =
+        run_in_its_second_cell("ctrl_c_takes_everything_down_and_keeps_what_is_done")
+    else {
         return;
-    }
-    let world = World::new();
-    world.write("plan.toml", &small_plan(IMAGE));
-    let (mut run, _said) = run_past_the_first_cell(&world);
-    wait_for_leftovers(&world);
+    };
     let pid = rustix::process::Pid::from_child(&run);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     let status = run.wait().unwrap();

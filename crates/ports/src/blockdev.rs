@@ -69,7 +69,11 @@ fn unreadable(path: &Path) -> impl Fn(io::Error) -> DeviceError {
     move |source| DeviceError::Unreadable { path: path.into(), source }
 }
 
-fn sysfs_folder(device: u64) -> io::Result<PathBuf> {
+/// The folder in `/sys` of the block device with that number (`st_dev` or `st_rdev` of `stat(2)`).
+///
+/// # Errors
+/// `NotFound` for a number that is no block device's, as those of file systems without a device of their own.
+pub fn sysfs_folder(device: u64) -> io::Result<PathBuf> {
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     Path::new("/sys/dev/block").join(format!("{major}:{minor}")).canonicalize()
 }
@@ -119,6 +123,12 @@ fn file_name(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn made_up_numbers_have_no_folder() {
+        let number = std::fs::metadata("/proc").unwrap().dev();
+        assert_eq!(sysfs_folder(number).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
 
     #[test]
     fn a_file_and_a_missing_path_are_refused_by_name() {

@@ -134,13 +134,19 @@ fn fingerprints_change_with_the_conditions_only() {
 
 #[test]
 fn sizes_read_and_print_alike() {
-    for (text, bytes) in
-        [("512", 512), ("16k", 16 << 10), ("64MiB", 64 << 20), ("4GB", 4 << 30), ("2T", 2 << 40)]
-    {
+    for (text, bytes) in [
+        ("512", 512),
+        ("16k", 16 << 10),
+        (" 64MiB ", 64 << 20),
+        ("4GB", 4 << 30),
+        ("2T", 2 << 40),
+        ("3P", 3 << 50),
+        ("1E", 1 << 60),
+    ] {
         assert_eq!(Size::parse(text), Ok(Size(bytes)), "{text}");
         assert_eq!(Size::parse(&Size(bytes).to_string()), Ok(Size(bytes)));
     }
-    for bad in ["", "G", "4X", "-1", "99999999999T"] {
+    for bad in ["", "G", "4X", "-1", "1.5G", "99999999999T", "16E"] {
         assert!(Size::parse(bad).is_err(), "{bad}");
     }
 }

@@ -11,7 +11,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Size(pub u64);
 
 impl Size {
-    /// Reads `"512"`, `"64K"`, `"16M"`, `"4G"`, `"2T"`; a following `B` or `iB` is allowed.
+    /// Reads `"512"` and `"4G"`, with the suffixes K, M, G, T, P and E in either case (MySQL reference manual, "Using
+    /// Options to Set Program Variables"); a following `B` or `iB` is allowed.
     ///
     /// # Errors
     /// A sentence saying what a size looks like.
@@ -26,6 +27,8 @@ impl Size {
             "M" => 20,
             "G" => 30,
             "T" => 40,
+            "P" => 50,
+            "E" => 60,
             _ => return Err(bad()),
         };
         let count: u64 = digits.trim().parse().map_err(|_| bad())?;
@@ -35,7 +38,7 @@ impl Size {
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units = [(40, "T"), (30, "G"), (20, "M"), (10, "K")];
+        let units = [(60, "E"), (50, "P"), (40, "T"), (30, "G"), (20, "M"), (10, "K")];
         let whole = |shift: u32| self.0 > 0 && self.0.trailing_zeros() >= shift;
         match units.into_iter().find(|&(shift, _)| whole(shift)) {
             Some((shift, unit)) => write!(f, "{}{unit}", self.0 >> shift),

@@ -5,13 +5,14 @@
 //! Promise: what exists is written down, at worst with something that never came to be.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
 use assay_ports::child::{Identity, identity};
 use serde::{Deserialize, Serialize};
 
 use super::thing::Thing;
+use crate::sync::lock;
 
 /// The ledger of this process.
 #[derive(Debug)]
@@ -77,7 +78,7 @@ impl Ledger {
     }
 
     fn change(&self, change: impl FnOnce(&mut Vec<Thing>)) -> Result<()> {
-        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pages = lock(&self.pages);
         change(&mut pages.things);
         write(&self.path, &pages)
     }

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use assay_load::Recipe;
 use assay_ports::{blockdev, cpu};
 
+use super::machine;
 use crate::plan::{Arm, Plan, RigKind, Size};
 use crate::rig::{self, server};
 
@@ -106,12 +107,11 @@ fn check_memory(plan: &Plan, name: &str, arm: &Arm) -> Result<()> {
 
 /// What the kernel reckons can be had without swapping (`proc(5)`, `MemAvailable`).
 fn available_memory_bytes() -> Result<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").context("cannot read /proc/meminfo")?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kib: u64 = line
-        .and_then(|rest| rest.split_whitespace().next())
-        .and_then(|number| number.parse().ok())
-        .context("/proc/meminfo does not tell MemAvailable")?;
+    let told = machine::field("/proc/meminfo", "MemAvailable:");
+    // The kernel writes "kB" and means 1024 bytes.
+    let kib: u64 = told
+        .and_then(|told| told.trim_end_matches(" kB").parse().ok())
+        .context("/proc/meminfo does not tell MemAvailable; mount proc at /proc")?;
     Ok(kib * 1024)
 }
 

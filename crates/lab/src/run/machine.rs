@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use assay_ports::{cpu, filesystem};
+use assay_ports::{blockdev, cpu, filesystem};
 
 /// Facts by name. What a machine does not tell is absent.
 #[must_use]
@@ -53,10 +53,7 @@ fn disk_facts(location: &Path, note: &mut impl FnMut(&str, Option<String>)) {
 
 /// `/sys/…/queue` of the whole disk that holds `path`, also when it lies on a partition.
 fn queue_folder(path: &Path) -> Option<PathBuf> {
-    let device = std::fs::metadata(path).ok()?.dev();
-    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    let folder =
-        Path::new("/sys/dev/block").join(format!("{major}:{minor}")).canonicalize().ok()?;
+    let folder = blockdev::sysfs_folder(std::fs::metadata(path).ok()?.dev()).ok()?;
     [folder.join("queue"), folder.parent()?.join("queue")].into_iter().find(|queue| queue.is_dir())
 }
 
@@ -72,7 +69,8 @@ fn is_virtual() -> Option<bool> {
     Some(flags.split_whitespace().any(|flag| flag == "hypervisor"))
 }
 
-fn field(path: &str, name: &str) -> Option<String> {
+/// The rest of the first line of `path` that begins with `name`, without separator and quotes.
+pub(super) fn field(path: &str, name: &str) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     Some(line.trim_start_matches([' ', '\t', ':', '=']).trim_matches('"').trim().to_owned())

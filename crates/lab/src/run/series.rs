@@ -1,11 +1,12 @@
 //! From what load and watch saw to the store's series, on one clock.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use assay_load::{Observer, Second};
 
 use super::progress::Progress;
 use crate::store::{CellKey, Series};
+use crate::sync::lock;
 use crate::watch::Watched;
 
 /// Keeps every second of the load and shows it.
@@ -26,7 +27,7 @@ impl<'a> Seconds<'a> {
     /// The load's series so far.
     #[must_use]
     pub fn series(&self) -> Vec<Series> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = lock(&self.seen);
         // What is left of a second at the end of a run is no sample: its rates rest on next to nothing.
         let whole = seen.iter().filter(|second| second.length_s > 0.5);
         LOAD_SERIES
@@ -48,7 +49,7 @@ impl<'a> Seconds<'a> {
 impl Observer for Seconds<'_> {
     fn second(&self, second: &Second) {
         self.progress.second(self.key, second);
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(second.clone());
+        lock(&self.seen).push(second.clone());
     }
 }
 

@@ -119,12 +119,6 @@ impl Store {
         }
         Ok(())
     }
-
-    /// The store's file.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 #[cfg(test)]

@@ -1,25 +1,19 @@
 //! The ticking: one thread, its probes, and absolute deadlines.
 //!
 //! A tick is due at the origin plus a whole number of seconds on the monotonic clock. Whoever is late skips to the
-//! next one that lies ahead. Waiting is for a command with that deadline, so a mark or the end is served at once.
+//! next one that lies ahead. What it waits for is its end, with that deadline, so the end comes at once.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::probe::{Notes, Probe};
-use super::sheet::{Moment, Reading};
-use super::{SeriesId, Shared, lock};
+use super::series::{SeriesId, Watched};
+use super::sheet::Moment;
+use crate::sync::lock;
 
 /// A first sample that covers less time than this would be noise: it is left to the second after.
 const FIRST_SPAN_MIN: Duration = Duration::from_millis(500);
-
-/// What a watch's thread is asked while it runs; when nobody can ask any more, it ends.
-#[derive(Debug)]
-pub(super) enum Command {
-    /// Read the counters for the mark at this place, then drop the sender.
-    Mark(usize, Sender<()>),
-}
 
 /// A probe and its reading before.
 pub(super) struct Meter {
@@ -31,9 +25,8 @@ pub(super) struct Meter {
 
 /// One thread's work.
 pub(super) struct Clock {
-    pub(super) number: usize,
     pub(super) origin: Instant,
-    pub(super) shared: Arc<Mutex<Shared>>,
+    pub(super) watched: Arc<Mutex<Watched>>,
     pub(super) meters: Vec<Meter>,
     pub(super) notes: Notes,
 }
@@ -77,8 +70,8 @@ impl Meter {
 }
 
 impl Clock {
-    /// Ticks until the commands' sender is gone.
-    pub(super) fn run(mut self, commands: &Receiver<Command>, cpus: &[usize]) {
+    /// Ticks until the sender to `stop` is gone.
+    pub(super) fn run(mut self, stop: &Receiver<()>, cpus: &[usize]) {
         if let Err(error) = assay_ports::cpu::bind_thread(cpus) {
             self.notes.once(format!("the watch could not be bound to its processors: {error}"));
         }
@@ -90,17 +83,12 @@ impl Clock {
         let mut second = second_after(self.origin, Instant::now() + FIRST_SPAN_MIN);
         loop {
             let due = self.origin + Duration::from_secs(second.into());
-            match commands.recv_timeout(due.saturating_duration_since(Instant::now())) {
-                Ok(Command::Mark(place, done)) => {
-                    self.mark(place);
-                    drop(done);
-                }
-                Err(RecvTimeoutError::Disconnected) => return,
-                Err(RecvTimeoutError::Timeout) => {
-                    self.tick(second, &mut values);
-                    second = second_after(self.origin, Instant::now()).max(second + 1);
-                }
+            let left = due.saturating_duration_since(Instant::now());
+            if stop.recv_timeout(left) != Err(RecvTimeoutError::Timeout) {
+                return;
             }
+            self.tick(second, &mut values);
+            second = second_after(self.origin, Instant::now()).max(second + 1);
         }
     }
 
@@ -110,29 +98,14 @@ impl Clock {
             meter.read(&mut self.notes);
             meter.values(values);
         }
-        lock(&self.shared).add(self.number, second, values);
-        self.hand_over_notes();
-    }
-
-    /// Reads the cumulative counters apart from the ticks, so that no sample is disturbed.
-    fn mark(&mut self, place: usize) {
-        let mut counters = Vec::new();
-        for meter in self.meters.iter_mut().filter(|meter| meter.probe.sheet().has_totals()) {
-            let mut reading: Reading = meter.probe.sheet().blank();
-            meter.probe.read(&mut reading, &mut self.notes);
-            let totals = meter.probe.sheet().totals_of(&reading);
-            counters.extend(totals.map(|(name, value)| (name.to_owned(), value)));
-        }
-        if let Some(mark) = lock(&self.shared).watched.marks.get_mut(place) {
-            mark.counters.extend(counters);
-        }
+        lock(&self.watched).add(second, values);
         self.hand_over_notes();
     }
 
     fn hand_over_notes(&mut self) {
         let new = self.notes.take_new();
         if !new.is_empty() {
-            lock(&self.shared).watched.notes.extend(new);
+            lock(&self.watched).notes.extend(new);
         }
     }
 }

@@ -4,7 +4,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::probe::{Notes, Probe};
 use super::series::Layer;
-use super::sheet::{Field, Formula, Sheet};
+use super::sheet::{Field, Sheet};
 
 /// Processor time of the thread that reads it (`clock_gettime(2)`, `CLOCK_THREAD_CPUTIME_ID`).
 pub(super) struct CostProbe {
@@ -16,10 +16,8 @@ impl CostProbe {
     /// For the thread that is called `name` in the series `watch_NAME_cpu_percent`.
     pub(super) fn new(name: &str) -> CostProbe {
         let mut sheet = Sheet::new(Layer::Watch);
-        let used = sheet.total(format!("watch_{name}_cpu_seconds"));
-        let formula = Formula::Rate { field: used, scale: 100.0 };
         let label = format!("CPU time of the watch, {name} thread (100 = one CPU)");
-        sheet.series(format!("watch_{name}_cpu_percent"), "percent", label, formula);
+        let used = sheet.seconds(&format!("watch_{name}_cpu"), label);
         CostProbe { sheet, used }
     }
 }

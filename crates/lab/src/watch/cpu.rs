@@ -81,7 +81,7 @@ impl Probe for CpuProbe {
 
 impl CpuFields {
     fn declare(sheet: &mut Sheet, cores: &[usize]) -> CpuFields {
-        let classes = CLASSES.map(|class| sheet.total(format!("cpu_{class}_seconds")));
+        let classes = CLASSES.map(|_| sheet.field());
         let total = sheet.field();
         for (class, over) in CLASSES.iter().zip(classes) {
             let label = format!("{} (all CPUs)", class.replace("iowait", "I/O wait"));
@@ -155,11 +155,8 @@ fn open_pressure(sheet: &mut Sheet, name: &str) -> Option<(ProcFile, Field, Fiel
     // A kernel started with psi=0 has the files and answers EOPNOTSUPP.
     file.read().ok()?;
     let mut declare = |who: &str| {
-        let field = sheet.total(format!("pressure_{name}_{who}_seconds"));
-        let formula = Formula::Rate { field, scale: 100.0 };
         let label = format!("pressure: {who} tasks wait for {name}");
-        sheet.series(format!("pressure_{name}_{who}_percent"), "percent", label, formula);
-        field
+        sheet.seconds(&format!("pressure_{name}_{who}"), label)
     };
     let (some, full) = (declare("some"), declare("full"));
     Some((file, some, full))

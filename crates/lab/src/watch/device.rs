@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{major, minor};
+use assay_ports::blockdev;
 
 /// A block device that the kernel keeps counters for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,8 +33,7 @@ impl Device {
         let metadata = fs::metadata(path)?;
         let number =
             if metadata.file_type().is_block_device() { metadata.rdev() } else { metadata.dev() };
-        let folder = format!("/sys/dev/block/{}:{}", major(number), minor(number));
-        Ok(fs::canonicalize(folder).ok().and_then(Device::in_folder))
+        Ok(blockdev::sysfs_folder(number).ok().and_then(Device::in_folder))
     }
 
     fn in_folder(folder: PathBuf) -> Option<Device> {

@@ -21,20 +21,20 @@ const COLUMNS: [Column; 17] = [
     Column::Count("reads", "reads"),
     Column::Count("read_merges", "read requests merged"),
     Column::Sectors("read_bytes", "bytes read"),
-    Column::Millis("read_ms"),
+    Column::Millis,
     Column::Count("writes", "writes"),
     Column::Count("write_merges", "write requests merged"),
     Column::Sectors("write_bytes", "bytes written"),
-    Column::Millis("write_ms"),
+    Column::Millis,
     Column::InFlight,
-    Column::Millis("busy_ms"),
-    Column::Millis("queue_ms"),
+    Column::Millis,
+    Column::Millis,
     Column::Count("discards", "discards"),
     Column::Count("discard_merges", "discard requests merged"),
     Column::Sectors("discard_bytes", "bytes discarded"),
-    Column::Millis("discard_ms"),
+    Column::Millis,
     Column::Count("flushes", "flushes"),
-    Column::Millis("flush_ms"),
+    Column::Millis,
 ];
 /// Columns that every kernel has.
 const COLUMNS_OLDEST: usize = 11;
@@ -49,7 +49,7 @@ const FIRST_FLUSH: usize = 15;
 enum Column {
     Count(&'static str, &'static str),
     Sectors(&'static str, &'static str),
-    Millis(&'static str),
+    Millis,
     InFlight,
 }
 
@@ -136,7 +136,7 @@ fn declare(layer: Layer, device: &str, columns: usize) -> (Sheet, Vec<Field>) {
             Column::Sectors(name, label) => {
                 sheet.counter(&format!("{prefix}_{name}"), "bytes/s", format!("{label} ({device})"))
             }
-            Column::Millis(name) => sheet.total(format!("{prefix}_{name}")),
+            Column::Millis => sheet.field(),
             Column::InFlight => {
                 let label = format!("requests in flight ({device})");
                 sheet.gauge(&format!("{prefix}_in_flight"), "count", label)

@@ -7,15 +7,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use mysql::prelude::Queryable;
+
+use super::device::Device;
+use super::series::Sample;
+use super::sheet::Moment;
 use super::*;
+use crate::rig::server::{Flavour, testing};
+use crate::testing::skip;
 
 const MIB: u64 = 1 << 20;
-
-/// Says that a test could not run, and fails where everything is required.
-fn skip(what: &str, needs: &str) {
-    eprintln!("SKIPPED: {what} needs {needs}");
-    assert!(std::env::var_os("ASSAY_REQUIRE_ALL").is_none(), "{what} needs {needs}");
-}
 
 fn targets(data_dir: &Path) -> Targets {
     Targets {
@@ -32,21 +33,38 @@ fn start(targets: Targets) -> (Watch, Instant) {
     (Watch::start(targets, origin).unwrap(), origin)
 }
 
-/// Waits until the watch has a complete sample after `second`.
-fn await_sample(watch: &Watch, second: u32) -> Sample {
-    let deadline = Instant::now() + Duration::from_secs(10);
+/// Waits until the watch has a sample after `second` that holds the series `name`.
+fn await_sample(watch: &Watch, second: u32, name: &str) -> Sample {
+    let deadline = Instant::now() + Duration::from_secs(30);
     loop {
-        if let Some(sample) = watch.since(second).into_iter().next() {
-            return sample;
+        let watched = lock(&watch.watched);
+        let later = watched.samples.iter().filter(|sample| sample.second > second);
+        let found = later
+            .filter(|sample| value(&watched, sample, name).is_some())
+            .min_by_key(|sample| sample.second);
+        if let Some(sample) = found {
+            return sample.clone();
         }
-        assert!(Instant::now() < deadline, "no sample after second {second}");
+        drop(watched);
+        assert!(Instant::now() < deadline, "no {name} after second {second}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
 fn value(watched: &Watched, sample: &Sample, name: &str) -> Option<f64> {
     let id = watched.series.iter().position(|info| info.name == name)?;
-    sample.get(SeriesId::try_from(id).unwrap())
+    let id = SeriesId::try_from(id).unwrap();
+    sample.values.iter().find(|(series, _)| *series == id).map(|(_, value)| *value)
+}
+
+/// What the counter behind `name_per_s` grew by after the sample of `second`. Seconds are as long as the clock says:
+/// a tick that came late makes its second's rate that much too small and the next one's too large.
+fn growth(watched: &Watched, second: u32, name: &str) -> f64 {
+    let name = format!("{name}_per_s");
+    let rate = |sample: &Sample| Some((sample.second, value(watched, sample, &name)?));
+    let rates: Vec<_> = watched.samples.iter().filter_map(rate).collect();
+    let after = rates.windows(2).filter(|pair| pair[0].0 >= second);
+    after.map(|pair| pair[1].1 * f64::from(pair[1].0 - pair[0].0)).sum()
 }
 
 /// A folder of ours on a file system with a block device, or nothing.
@@ -74,13 +92,29 @@ fn write_direct(path: &Path, bytes: u64) {
     file.sync_all().unwrap();
 }
 
-/// Bytes that `layer` wrote while `work` ran, by the marks.
-fn written_while(folder: &Path, layer: &str, work: impl Fn()) -> f64 {
-    let (watch, _) = start(targets(folder));
-    watch.mark("begin");
+/// Bytes that the device under `folder` wrote while `work` ran, to the byte: no clock has a part in it.
+fn written_while(folder: &Path, work: &dyn Fn()) -> f64 {
+    let mut notes = Notes::default();
+    let mut disk = disk::probes_under(folder, &mut notes).swap_remove(0);
+    let name = "disk_write_bytes_per_s";
+    let place = disk.sheet().infos().position(|info| info.name == name).unwrap();
+    let mut moment = |at| {
+        let mut reading = disk.sheet().blank();
+        disk.read(&mut reading, &mut notes);
+        Moment { at, reading }
+    };
+    // One second apart, so that the rate is the growth.
+    let at = Instant::now();
+    let before = moment(at);
     work();
-    watch.mark("end");
-    watch.totals("begin", "end").unwrap()[&format!("{layer}_write_bytes")]
+    let after = moment(at + Duration::from_secs(1));
+    let mut written = f64::NAN;
+    disk.sheet().compute(&before, &after, |series, value| {
+        if series == place {
+            written = value;
+        }
+    });
+    written
 }
 
 #[test]
@@ -92,7 +126,7 @@ fn the_device_wrote_what_we_wrote() {
     let bytes = (16 * MIB) as f64;
     // Others write to the same device: the quietest of some tries tells.
     let quietest = |work: &dyn Fn()| {
-        (0..8).map(|_| written_while(folder.path(), "disk", work)).fold(f64::INFINITY, f64::min)
+        (0..8).map(|_| written_while(folder.path(), work)).fold(f64::INFINITY, f64::min)
     };
     let written = quietest(&|| write_direct(&file, 16 * MIB));
     let idle = quietest(&|| ());
@@ -143,30 +177,34 @@ fn a_loop_device_is_watched_above_and_below() {
         return skip("watching under a loop device", "root, loop devices and mkfs.ext4");
     };
     let mounted = rig.mount_point();
-    let (watch, _) = start(targets(&mounted));
-    let labels: Vec<_> = watch.series().into_iter().map(|info| info.label).collect();
+    let (watch, origin) = start(targets(&mounted));
+    let first = await_sample(&watch, 0, "backing_write_bytes_per_s");
+    write_direct(&mounted.join("data"), 32 * MIB);
+    let written = u32::try_from(origin.elapsed().as_secs()).unwrap();
+    await_sample(&watch, written, "backing_write_bytes_per_s");
+    let watched = watch.finish();
     let name = rig.device.trim_start_matches("/dev/");
-    assert!(labels.contains(&format!("bytes written ({name})")), "{labels:?}");
-    drop(watch);
+    let label = format!("bytes written ({name})");
+    let info = watched.series.iter().find(|info| info.label == label).unwrap();
+    assert_eq!(info.layer, Layer::Disk);
     let bytes = (32 * MIB) as f64;
     for layer in ["disk", "backing"] {
-        let written = written_while(&mounted, layer, || {
-            let _ = fs::remove_file(mounted.join("data"));
-            write_direct(&mounted.join("data"), 32 * MIB);
-        });
-        assert!(written >= bytes, "{layer}: {written} of {bytes}");
+        let written = growth(&watched, first.second, &format!("{layer}_write_bytes"));
+        assert!(written >= 0.8 * bytes, "{layer}: {written} of {bytes}");
     }
+    let disk_read = growth(&watched, first.second, "disk_read_bytes");
+    assert!(disk_read < bytes / 4.0, "{disk_read} bytes read by nobody");
 }
 
 #[test]
 fn samples_fall_on_the_clock_and_the_end_is_prompt() {
     let folder = tempfile::tempdir().unwrap();
     let (watch, origin) = start(targets(folder.path()));
-    let first = await_sample(&watch, 0);
+    let name = "load_rss_bytes";
+    let first = await_sample(&watch, 0, name);
     let taken = origin.elapsed().as_secs_f64() - f64::from(first.second);
     assert!((0.0..0.5).contains(&taken), "sample {} came {taken} s late", first.second);
-    let second = await_sample(&watch, first.second);
-    assert_eq!(watch.latest().map(|sample| sample.second), Some(second.second));
+    let second = await_sample(&watch, first.second, name);
     let asked = Instant::now();
     let watched = watch.finish();
     assert!(asked.elapsed() < Duration::from_millis(300), "{:?} to stop", asked.elapsed());
@@ -175,7 +213,7 @@ fn samples_fall_on_the_clock_and_the_end_is_prompt() {
     let percent = |class| value(&watched, &second, &format!("cpu_{class}_percent"));
     let all: Option<f64> = classes.into_iter().map(percent).sum();
     assert!(all.is_none_or(|all| (all - 100.0).abs() < 0.1), "{all:?}");
-    assert!(value(&watched, &second, "load_rss_bytes").is_some_and(|rss| rss > 0.0));
+    assert!(value(&watched, &second, name).is_some_and(|rss| rss > 0.0));
 }
 
 #[test]
@@ -186,7 +224,7 @@ fn what_is_missing_is_noted_and_the_rest_goes_on() {
     let targets =
         Targets { server_pid: Some(u32::MAX), mysql: Some(mysql), ..targets(Path::new("/proc")) };
     let (watch, _) = start(targets);
-    await_sample(&watch, 0);
+    await_sample(&watch, 0, "load_rss_bytes");
     let watched = watch.finish();
     for part in ["no disk is watched", "server process", "not watched from inside"] {
         assert!(
@@ -199,49 +237,52 @@ fn what_is_missing_is_noted_and_the_rest_goes_on() {
     assert!(!watched.series.iter().any(|info| info.layer == Layer::Innodb));
 }
 
-/// The server of `ASSAY_TEST_SOCKET`, as root without a password.
-fn test_server() -> Option<mysql::Opts> {
-    let socket = std::env::var("ASSAY_TEST_SOCKET").ok()?;
-    Some(mysql::OptsBuilder::new().socket(Some(socket)).user(Some("root")).into())
-}
-
 #[test]
 fn a_real_server_is_seen_from_inside() {
-    use mysql::prelude::Queryable;
-    let Some(opts) = test_server() else {
-        return skip("watching a server", "a running server; set ASSAY_TEST_SOCKET to its socket");
-    };
-    let mut session = mysql::Conn::new(opts.clone()).unwrap();
+    let Some(binary) = testing::binary("watching a server", Flavour::Mysql) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let server = testing::running(&binary, folder.path());
+    let mut session = mysql::Conn::new(server.opts()).unwrap();
+    session.query_drop("CREATE DATABASE watched").unwrap();
+    session.query_drop("CREATE TABLE watched.t (id INT PRIMARY KEY, c TEXT)").unwrap();
     let data_dir: String = session.query_first("SELECT @@datadir").unwrap().unwrap();
-    session.query_drop("DROP DATABASE IF EXISTS assay_watch_test").unwrap();
-    session.query_drop("CREATE DATABASE assay_watch_test").unwrap();
-    session.query_drop("CREATE TABLE assay_watch_test.t (id INT PRIMARY KEY, c TEXT)").unwrap();
-    let (watch, _) = start(Targets { mysql: Some(opts), ..targets(Path::new(&data_dir)) });
-    watch.mark("begin");
+    let (watch, origin) = start(Targets {
+        server_pid: Some(server.pid()),
+        mysql: Some(server.opts()),
+        ..targets(Path::new(&data_dir))
+    });
+    let first = await_sample(&watch, 0, "innodb_dirty_pages");
     for id in 0..50 {
         let text = "x".repeat(1000);
-        session.exec_drop("INSERT INTO assay_watch_test.t VALUES (?, ?)", (id, text)).unwrap();
+        session.exec_drop("INSERT INTO watched.t VALUES (?, ?)", (id, text)).unwrap();
     }
-    watch.mark("end");
-    let totals = watch.totals("begin", "end").unwrap();
-    let sample = await_sample(&watch, 0);
-    assert_eq!(watch.notes(), [""; 0]);
+    let inserted = u32::try_from(origin.elapsed().as_secs()).unwrap();
+    let sample = await_sample(&watch, inserted, "innodb_dirty_pages");
+    // A folder in memory, or in the layers of a container, has no disk and says so.
+    let notes = |watched: &Watched| {
+        let notes = watched.notes.iter().filter(|note| !note.starts_with("no disk is watched"));
+        notes.cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(notes(&lock(&watch.watched)), [""; 0]);
     // Connections younger than ours: the watch's. It loses its server, and nothing else.
     let younger = "SELECT ID FROM information_schema.PROCESSLIST \
                    WHERE ID > CONNECTION_ID() AND USER = 'root' AND COMMAND = 'Sleep'";
     let ids: Vec<u64> = session.query(younger).unwrap();
     assert_eq!(ids.len(), 1, "connections of the watch: {ids:?}");
     session.query_drop(format!("KILL {}", ids[0])).unwrap();
-    let first_without = await_sample(&watch, sample.second);
-    let second_without = await_sample(&watch, first_without.second);
+    let always = "space_filesystem_used_bytes";
+    let first_without = await_sample(&watch, sample.second, always);
+    let second_without = await_sample(&watch, first_without.second, always);
     let watched = watch.finish();
-    session.query_drop("DROP DATABASE assay_watch_test").unwrap();
-    assert_eq!(totals["innodb_rows_inserted"], 50.0);
-    assert!(totals["innodb_redo_bytes"] >= 50_000.0, "{}", totals["innodb_redo_bytes"]);
+    let rows = growth(&watched, first.second, "innodb_rows_inserted");
+    assert!((40.0..60.0).contains(&rows), "{rows} rows of 50");
+    assert_eq!(growth(&watched, first.second, "innodb_rows_deleted"), 0.0);
+    let redo = growth(&watched, first.second, "innodb_redo_bytes");
+    assert!(redo >= 40_000.0, "{redo} bytes of redo");
     for name in ["innodb_dirty_pages", "innodb_checkpoint_age_bytes", "space_tables_file_bytes"] {
         assert!(value(&watched, &sample, name).is_some(), "{name}");
     }
     assert_eq!(value(&watched, &second_without, "innodb_dirty_pages"), None);
-    assert!(value(&watched, &second_without, "space_file_bytes").is_some());
-    assert_eq!(watched.notes.len(), 1, "{:?}", watched.notes);
+    assert!(value(&watched, &second_without, "server_rss_bytes").is_some());
+    assert_eq!(notes(&watched).len(), 1, "{:?}", watched.notes);
 }

@@ -13,7 +13,7 @@ use super::cpu::TICKS_PER_SECOND;
 use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
 use super::series::Layer;
-use super::sheet::{Field, Formula, Sheet};
+use super::sheet::{Field, Sheet};
 
 /// Threads above which context switches are not summed: 100 take about 1.5 ms.
 const THREADS_WALKED_MAX: f64 = 100.0;
@@ -103,11 +103,8 @@ fn declare(layer: Layer) -> (Sheet, Fields) {
     let mut sheet = Sheet::new(layer);
     let prefix = layer.name();
     let mut cpu = |class: &str| {
-        let field = sheet.total(format!("{prefix}_cpu_{class}_seconds"));
-        let formula = Formula::Rate { field, scale: 100.0 };
         let label = format!("{class} time of the {prefix} process (100 = one CPU)");
-        sheet.series(format!("{prefix}_cpu_{class}_percent"), "percent", label, formula);
-        field
+        sheet.seconds(&format!("{prefix}_cpu_{class}"), label)
     };
     let (user, system) = (cpu("user"), cpu("system"));
     let mut counter = |name: &str, unit, label: &str| {

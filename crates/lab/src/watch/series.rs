@@ -1,11 +1,9 @@
-//! What the watch hands on: series, samples, marks.
+//! What the watch hands on: series and samples.
 //!
 //! A *sample* is one second of every counter; a *series* is one counter's values in order. A value that could not
 //! be known is absent, never zero: a counter that went backwards, a latency in a second without I/O, a layer that
 //! has gone. Samples name their series by position in the list of `SeriesInfo`, which is fixed when the watch
 //! starts.
-
-use std::collections::BTreeMap;
 
 /// The part of the machine that a series belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -72,24 +70,6 @@ pub(crate) struct Sample {
     pub(crate) values: Vec<(SeriesId, f64)>,
 }
 
-impl Sample {
-    /// The value of one series, if it is known for this second.
-    pub(crate) fn get(&self, id: SeriesId) -> Option<f64> {
-        self.values.iter().find(|(series, _)| *series == id).map(|(_, value)| *value)
-    }
-}
-
-/// Every cumulative counter at one moment.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Mark {
-    /// Which moment, e.g. `measuring-begins`.
-    pub(crate) name: String,
-    /// When it was asked for, in seconds since the origin.
-    pub(crate) at_seconds: f64,
-    /// Counters since boot or server start, by name, e.g. `disk_write_bytes`, `server_cpu_user_seconds`.
-    pub(crate) counters: BTreeMap<String, f64>,
-}
-
 /// Everything that was seen.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Watched {
@@ -99,44 +79,15 @@ pub(crate) struct Watched {
     pub(crate) samples: Vec<Sample>,
     /// What could not be watched and why, in plain words.
     pub(crate) notes: Vec<String>,
-    /// The marks, in order.
-    pub(crate) marks: Vec<Mark>,
 }
 
 impl Watched {
-    /// What every counter grew by between two marks; see `totals_between`.
-    pub(crate) fn totals(&self, from: &str, to: &str) -> Option<BTreeMap<String, f64>> {
-        let mark = |name: &str| self.marks.iter().find(|mark| mark.name == name);
-        Some(totals_between(mark(from)?, mark(to)?))
-    }
-}
-
-/// What every counter grew by between two marks, in the counter's unit. A counter that is missing from either, or
-/// that went backwards (the server was started again), is absent.
-pub(crate) fn totals_between(from: &Mark, to: &Mark) -> BTreeMap<String, f64> {
-    let grown = |(name, end): (&String, &f64)| {
-        let difference = end - from.counters.get(name)?;
-        (difference >= 0.0).then(|| (name.clone(), difference))
-    };
-    to.counters.iter().filter_map(grown).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn mark(name: &str, counters: &[(&str, f64)]) -> Mark {
-        let counters = counters.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-        Mark { name: name.into(), counters, ..Mark::default() }
-    }
-
-    #[test]
-    fn totals_are_differences_and_resets_are_absent() {
-        let begin = mark("begin", &[("disk_writes", 10.0), ("innodb_rows_read", 500.0)]);
-        let end = mark("end", &[("disk_writes", 25.0), ("innodb_rows_read", 3.0), ("new", 1.0)]);
-        let watched = Watched { marks: vec![begin, end], ..Watched::default() };
-        let totals = watched.totals("begin", "end").unwrap();
-        assert_eq!(totals.into_iter().collect::<Vec<_>>(), [("disk_writes".to_owned(), 15.0)]);
-        assert!(watched.totals("begin", "nowhere").is_none());
+    /// Puts values into the sample of `second`; every thread does, in any order.
+    pub(super) fn add(&mut self, second: u32, values: &[(SeriesId, f64)]) {
+        let samples = &mut self.samples;
+        match samples.binary_search_by_key(&second, |sample| sample.second) {
+            Ok(place) => samples[place].values.extend_from_slice(values),
+            Err(place) => samples.insert(place, Sample { second, values: values.to_vec() }),
+        }
     }
 }

@@ -34,26 +34,26 @@ pub(super) enum Formula {
 pub(super) struct Sheet {
     layer: Layer,
     fields: usize,
-    totals: Vec<(String, Field)>,
     series: Vec<(SeriesInfo, Formula)>,
 }
 
 impl Sheet {
     pub(super) fn new(layer: Layer) -> Sheet {
-        Sheet { layer, fields: 0, totals: Vec::new(), series: Vec::new() }
+        Sheet { layer, fields: 0, series: Vec::new() }
     }
 
-    /// Declares a counter that has a total and no series of its own.
-    pub(super) fn total(&mut self, name: impl Into<String>) -> Field {
+    /// Declares a counter with a series `name_per_s`.
+    pub(super) fn counter(&mut self, name: &str, unit: &'static str, label: String) -> Field {
         let field = self.field();
-        self.totals.push((name.into(), field));
+        self.series(format!("{name}_per_s"), unit, label, Formula::Rate { field, scale: 1.0 });
         field
     }
 
-    /// Declares a counter with a total `name` and a series `name_per_s`.
-    pub(super) fn counter(&mut self, name: &str, unit: &'static str, label: String) -> Field {
-        let field = self.total(name);
-        self.series(format!("{name}_per_s"), unit, label, Formula::Rate { field, scale: 1.0 });
+    /// Declares a counter of seconds with a series `name_percent`: what part of the time it grew in.
+    pub(super) fn seconds(&mut self, name: &str, label: String) -> Field {
+        let field = self.field();
+        let formula = Formula::Rate { field, scale: 100.0 };
+        self.series(format!("{name}_percent"), "percent", label, formula);
         field
     }
 
@@ -98,20 +98,6 @@ impl Sheet {
     /// A reading in which every field is absent.
     pub(super) fn blank(&self) -> Reading {
         vec![f64::NAN; self.fields]
-    }
-
-    /// Whether there is anything cumulative.
-    pub(super) fn has_totals(&self) -> bool {
-        !self.totals.is_empty()
-    }
-
-    /// The totals that a reading holds.
-    pub(super) fn totals_of<'a>(
-        &'a self,
-        reading: &'a [f64],
-    ) -> impl Iterator<Item = (&'a str, f64)> {
-        let present = move |(name, field): &'a (String, Field)| (name.as_str(), reading[*field]);
-        self.totals.iter().map(present).filter(|(_, value)| !value.is_nan())
     }
 
     /// Computes every series that can be known from two readings, and gives each with its place.
@@ -165,7 +151,7 @@ mod tests {
     fn sheet() -> Sheet {
         let mut sheet = Sheet::new(Layer::Disk);
         let writes = sheet.counter("disk_writes", "1/s", "writes".into());
-        let spent = sheet.total("disk_write_ms");
+        let spent = sheet.field();
         let formula = Formula::Quotient { over: spent, under: writes, base: 0.0, scale: 1.0 };
         sheet.series("disk_write_latency_ms".into(), "ms", "write latency".into(), formula);
         sheet.gauge("disk_in_flight", "count", "in flight".into());

@@ -2,11 +2,15 @@
 
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
+#[path = "../../src/testing.rs"]
+mod testing;
+
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use rusqlite::Connection;
+use testing::skip;
 
 /// A folder in which one test runs the tool; its ledgers are not those of the user.
 pub struct World {
@@ -125,12 +129,6 @@ innodb_doublewrite = false
 pub const FOLDER: &str = "kind = \"folder\"";
 pub const IMAGE: &str =
     "kind = \"image\"\nsize = \"600M\"\nmount_options = [\"noatime\", \"data=writeback\"]";
-
-/// Says what is missing and for what; with `ASSAY_REQUIRE_ALL=1` that is a failure.
-pub fn skip(test: &str, needs: &str) {
-    assert!(std::env::var_os("ASSAY_REQUIRE_ALL").is_none(), "{test} needs {needs}");
-    eprintln!("SKIPPED: {test} needs {needs}");
-}
 
 /// Whether a server can be had: installed, fetched before, or fetched now.
 pub fn has_server(test: &str) -> bool {

@@ -240,11 +240,6 @@ impl Server {
         self.socket.path()
     }
 
-    /// Its error log.
-    pub(crate) fn log(&self) -> &Path {
-        &self.log
-    }
-
     /// How to connect: `root` without a password over the socket.
     pub(crate) fn opts(&self) -> Opts {
         let builder = OptsBuilder::new().socket(self.socket.path().to_str()).user(Some("root"));

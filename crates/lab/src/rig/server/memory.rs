@@ -1,6 +1,7 @@
 //! How much memory a server will need, to be checked before one is started.
 
-use super::settings::{Settings, canonical, parse_size_bytes};
+use super::settings::{Settings, canonical};
+use crate::plan::Size;
 
 /// What the server holds besides what is counted below: code, dictionary, performance schema, background threads.
 /// Measured on MySQL 9.7 with a 32 MB buffer pool: 534 MB resident when idle, and 0.9 MB more a connection.
@@ -29,7 +30,7 @@ const PER_CONNECTION: [(&str, u64); 5] = [
 pub(crate) fn memory_needed_bytes(settings: &Settings, connections: u64) -> u64 {
     let size = |&(name, default): &(&str, u64)| {
         let given = settings.iter().find(|(given, _)| canonical(given) == name);
-        given.and_then(|(_, value)| parse_size_bytes(value)).unwrap_or(default)
+        given.and_then(|(_, value)| Size::parse(value).ok()).map_or(default, |size| size.0)
     };
     let global = GLOBAL.iter().map(size).fold(BASE_BYTES, u64::saturating_add);
     let each = PER_CONNECTION.iter().map(size).fold(0, u64::saturating_add);

@@ -27,7 +27,6 @@ mod tool;
 use anyhow::{Result, bail};
 
 pub(crate) use binary::{Binary, Flavour, Origin};
-pub(crate) use cache::root as cache_root;
 pub(crate) use fetch::fetch;
 pub(crate) use find::{Found, Wanted, find, list};
 pub(crate) use instance::{Server, Start, TcpPort, start};

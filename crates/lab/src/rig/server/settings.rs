@@ -67,24 +67,6 @@ pub(super) fn arguments(settings: &Settings) -> impl Iterator<Item = String> {
     settings.iter().map(|(name, value)| format!("--{name}={value}"))
 }
 
-/// A size in bytes from a number with an optional suffix K, M, G, T, P or E, powers of 1024 (MySQL reference
-/// manual, "Using Options to Set Program Variables").
-pub(super) fn parse_size_bytes(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let power = match text.get(digits.len()..)?.to_ascii_uppercase().as_str() {
-        "" => 0,
-        "K" => 1,
-        "M" => 2,
-        "G" => 3,
-        "T" => 4,
-        "P" => 5,
-        "E" => 6,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(1024u64.checked_pow(power)?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,15 +89,5 @@ mod tests {
         let mut twice = one("max_connections");
         twice.insert("max-connections".into(), "2".into());
         assert!(checked(&twice).unwrap_err().to_string().contains("given twice"));
-    }
-
-    #[test]
-    fn sizes_have_the_suffixes_of_the_manual() {
-        assert_eq!(parse_size_bytes("1536"), Some(1536));
-        assert_eq!(parse_size_bytes("2g"), Some(2 << 30));
-        assert_eq!(parse_size_bytes(" 16M "), Some(16 << 20));
-        for bad in ["", "G", "1.5G", "1Q", "99999999999E"] {
-            assert_eq!(parse_size_bytes(bad), None, "{bad}");
-        }
     }
 }

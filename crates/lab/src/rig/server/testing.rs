@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{Binary, Flavour, Server, Settings, Start, Wanted, find_or_fetch, make_datadir, start};
+use crate::testing::skip;
 
 /// The server of that make, fetched if need be; without one the test `name` is skipped aloud, and fails where
 /// everything is required.
@@ -14,13 +15,6 @@ pub(crate) fn binary(name: &str, flavour: Flavour) -> Option<Binary> {
             None
         }
     }
-}
-
-/// Says that the test `name` is skipped because it needs `what`.
-pub(crate) fn skip(name: &str, what: &str) {
-    let required = std::env::var("ASSAY_REQUIRE_ALL").is_ok_and(|value| value == "1");
-    assert!(!required, "{name} needs {what}");
-    eprintln!("SKIPPED: {name} needs {what}");
 }
 
 /// A start on a small fresh data folder within `folder`.

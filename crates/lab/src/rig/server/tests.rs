@@ -8,6 +8,7 @@ use assay_ports::child::identity;
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 
+use super::instance::TcpPort;
 use super::testing::{binary, prepared, running};
 use super::*;
 

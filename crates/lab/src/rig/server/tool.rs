@@ -11,6 +11,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::fs::{MemfdFlags, memfd_create};
 
+use crate::messages::one_line;
+
 /// What a program that ended well wrote.
 pub(super) struct Said {
     pub(super) stdout: String,
@@ -50,10 +52,6 @@ pub(super) fn run_with_input(mut command: Command, stdin: Stdio, limit: Duration
     }
     let ending = assay_ports::child::describe(status);
     Err(anyhow!(Failed { program, ending, stderr: said.stderr }))
-}
-
-fn one_line(text: &str) -> String {
-    text.trim().replace('\n', "; ")
 }
 
 fn memory_file() -> Result<File> {

@@ -7,7 +7,7 @@
 
 /// One counter or gauge.
 pub(super) struct Wanted {
-    /// The counter's total, or the gauge's series.
+    /// The gauge's series; of a counter, the series without its `_per_s`.
     pub(super) name: &'static str,
     /// Unit of the series.
     pub(super) unit: &'static str,
@@ -25,7 +25,7 @@ const fn wanted(
     Wanted { name, unit, label, sources }
 }
 
-/// Counters: each gives a total and a rate.
+/// Counters: each gives a rate.
 pub(super) const COUNTERS: &[Wanted] = &[
     wanted(
         "innodb_rows_read",
