@@ -4,6 +4,8 @@
 //! Needs the real `sysbench` and a server: `ASSAY_TEST_SOCKET` names its Unix socket; user `root` without password.
 //! Both tools run 1 000 events at one thread under the server's general log.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;

@@ -33,6 +33,9 @@ use steady::Steady;
 /// A worker's stack: the deepest thing it does is a TLS handshake.
 const STACK_BYTES: usize = 256 * 1024;
 
+/// How long events in flight may take to end once the run was stopped from outside.
+const INTERRUPTED_GRACE: Duration = Duration::from_secs(5);
+
 /// Runs `workload` against the tables of `schema`.
 ///
 /// Seconds are counted from `origin`, or from the start of the load where there is none. The load starts on a whole
@@ -75,6 +78,7 @@ pub(crate) fn run_on<C: Connect>(
         pacer: Pacer::new(schedule.pace, schedule.seed),
         stop: AtomicBool::new(false),
         begun: AtomicU64::new(0),
+        interrupters: (0..schedule.threads).map(|_| Mutex::new(None)).collect(),
         in_flight: AtomicU32::new(0),
         events_max: schedule.events,
     };
@@ -178,7 +182,7 @@ impl<C: Connect> Job<'_, C> {
         }
         gate.open(Some((clock, start)));
         let interrupted = watch.attend(&mut crew, &mut collector);
-        self.end(&mut crew);
+        self.end(&mut crew, interrupted);
         if let Some(error) = crew.failure {
             return Err(error);
         }
@@ -242,20 +246,44 @@ impl<C: Connect> Job<'_, C> {
         let _ = sender.send(Message::Ended(result, cpu::own_seconds()));
     }
 
-    /// Ends all workers and waits for them.
-    fn end(&self, crew: &mut Crew) {
+    /// Ends all workers and waits for them: as long as it takes when time was up, else a grace, after which their
+    /// connections are cut.
+    fn end(&self, crew: &mut Crew, interrupted: bool) {
         self.shared.stop.store(true, Ordering::Relaxed);
         crew.threads.iter().for_each(Thread::unpark);
+        let grace = match self.schedule.forced_shutdown {
+            _ if crew.failure.is_some() => Some(Duration::ZERO),
+            Some(seconds) => Some(Duration::from_secs_f64(seconds)),
+            None => interrupted.then_some(INTERRUPTED_GRACE),
+        };
+        let Some(deadline) = grace.map(|grace| Instant::now() + grace) else {
+            return crew.await_all();
+        };
         while crew.working > 0 {
-            match crew.messages.recv() {
+            match crew.messages.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(message) => crew.note(message),
                 Err(_) => break,
             }
+        }
+        let lost_by_us = crew.failure.is_none();
+        self.shared.interrupters.iter().filter_map(|i| lock(i).take()).for_each(|i| i.cut());
+        crew.await_all();
+        if lost_by_us && matches!(crew.failure, Some(Error::Lost(_))) {
+            crew.failure = None;
         }
     }
 }
 
 impl Crew {
+    fn await_all(&mut self) {
+        while self.working > 0 {
+            match self.messages.recv() {
+                Ok(message) => self.note(message),
+                Err(_) => return,
+            }
+        }
+    }
+
     fn note(&mut self, message: Message) {
         if let Message::Ended(result, cpu_s) = message {
             self.working -= 1;
@@ -475,3 +503,6 @@ enum Cause {
     Ended,
     Stopped,
 }
+
+#[cfg(test)]
+mod tests;
