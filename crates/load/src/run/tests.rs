@@ -2,10 +2,11 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::oltp::Recipe;
-use crate::schedule::Arrivals;
+use crate::outcome::{Second, SecondPhase};
+use crate::schedule::{Arrivals, Pace, Warmup};
 use crate::session::fake::{FakeServer, refusal};
 use crate::session::{LOST_IN_QUERY, SessionError};
-use crate::workload::IgnoreErrors;
+use crate::workload::{IgnoreErrors, Mode};
 
 #[derive(Default)]
 struct Seconds(Mutex<Vec<Second>>);

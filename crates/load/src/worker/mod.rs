@@ -7,7 +7,7 @@ mod clock;
 mod statement;
 
 pub(crate) use clock::{Clock, SECOND_NS, Window, second_of};
-pub(crate) use statement::push_quoted;
+
 #[cfg(test)]
 pub(crate) use statement::render;
 
