@@ -1,15 +1,22 @@
 //! "Did you mean": the known name nearest to what was typed.
 
-/// The nearest of `known` to `typed`, if near enough to be a slip (Jaro-Winkler similarity of 0.75 or more).
+/// The nearest of `known` to `typed`, if near enough to be a slip: at most two letters in five wrong, swapped, missing
+/// or too many.
 #[must_use]
 pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let typed = typed.to_ascii_lowercase().replace('-', "_");
     known
         .into_iter()
         .map(|name| {
-            (strsim::jaro_winkler(&typed, &name.to_ascii_lowercase().replace('-', "_")), name)
+            (
+                strsim::normalized_damerau_levenshtein(
+                    &typed,
+                    &name.to_ascii_lowercase().replace('-', "_"),
+                ),
+                name,
+            )
         })
-        .filter(|(similarity, _)| *similarity >= 0.75)
+        .filter(|(similarity, _)| *similarity >= 0.6)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)
 }
@@ -29,6 +36,7 @@ mod tests {
         let known = ["threads", "table_size", "tables"];
         assert_eq!(nearest("threds", known), Some("threads"));
         assert_eq!(nearest("tablesize", known), Some("table_size"));
+        assert_eq!(nearest("rnu", ["prepare", "run"]), Some("run"));
         assert_eq!(nearest("zzz", known), None);
         assert_eq!(hint("zzz", known), "");
     }

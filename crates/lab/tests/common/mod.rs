@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
 #[path = "../../src/testing.rs"]
-mod testing;
+pub mod testing;
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -172,7 +172,11 @@ impl TestServer {
         }
         let world = World::new();
         let mut command = world.command(&["server", "run"]);
-        settings.iter().for_each(|setting| drop(command.args(["--set", setting])));
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        command.args(["--port", &free.port().to_string()]);
+        for setting in settings {
+            command.args(["--set", setting]);
+        }
         command.args(["--", "sh", "-c", "echo $ASSAY_SOCKET; exec cat"]);
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();

@@ -8,30 +8,34 @@
 
 mod cpu;
 mod steady;
+mod watch;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, Scope, Thread};
 use std::time::{Duration, Instant};
 
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
-use crate::outcome::{KindLatency, Observer, Outcome, Second, SecondPhase, ThreadOutcome};
+use crate::outcome::{Observer, Outcome};
 use crate::pace::Pacer;
 use crate::program::Program;
 use crate::record::{Collector, Ledger};
-use crate::schedule::{Pace, Schedule, Warmup};
+use crate::schedule::Schedule;
 use crate::schema::Schema;
 use crate::session::Connect;
 use crate::session::client::ClientConnect;
 use crate::sync::lock;
-use crate::worker::{Clock, SECOND_NS, Shared, Window, Worker, second_of};
-use crate::workload::{Mode, Workload};
-use steady::Steady;
+use crate::worker::{Clock, SECOND_NS, Shared, Window, Worker};
+use crate::workload::Workload;
+use watch::Watch;
 
 /// A worker's stack: the deepest thing it does is a TLS handshake.
 const STACK_BYTES: usize = 256 * 1024;
+
+/// How long events in flight may take to end once the run was stopped from outside.
+const INTERRUPTED_GRACE: Duration = Duration::from_secs(5);
 
 /// Runs `workload` against the tables of `schema`.
 ///
@@ -75,6 +79,7 @@ pub(crate) fn run_on<C: Connect>(
         pacer: Pacer::new(schedule.pace, schedule.seed),
         stop: AtomicBool::new(false),
         begun: AtomicU64::new(0),
+        interrupters: (0..schedule.threads).map(|_| Mutex::new(None)).collect(),
         in_flight: AtomicU32::new(0),
         events_max: schedule.events,
     };
@@ -178,7 +183,7 @@ impl<C: Connect> Job<'_, C> {
         }
         gate.open(Some((clock, start)));
         let interrupted = watch.attend(&mut crew, &mut collector);
-        self.end(&mut crew);
+        self.end(&mut crew, interrupted);
         if let Some(error) = crew.failure {
             return Err(error);
         }
@@ -242,20 +247,44 @@ impl<C: Connect> Job<'_, C> {
         let _ = sender.send(Message::Ended(result, cpu::own_seconds()));
     }
 
-    /// Ends all workers and waits for them.
-    fn end(&self, crew: &mut Crew) {
+    /// Ends all workers and waits for them: as long as it takes when time was up, else a grace, after which their
+    /// connections are cut.
+    fn end(&self, crew: &mut Crew, interrupted: bool) {
         self.shared.stop.store(true, Ordering::Relaxed);
         crew.threads.iter().for_each(Thread::unpark);
+        let grace = match self.schedule.forced_shutdown {
+            _ if crew.failure.is_some() => Some(Duration::ZERO),
+            Some(seconds) => Some(Duration::from_secs_f64(seconds)),
+            None => interrupted.then_some(INTERRUPTED_GRACE),
+        };
+        let Some(deadline) = grace.map(|grace| Instant::now() + grace) else {
+            return crew.await_all();
+        };
         while crew.working > 0 {
-            match crew.messages.recv() {
+            match crew.messages.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(message) => crew.note(message),
                 Err(_) => break,
             }
+        }
+        let lost_by_us = crew.failure.is_none();
+        self.shared.interrupters.iter().filter_map(|i| lock(i).take()).for_each(|i| i.cut());
+        crew.await_all();
+        if lost_by_us && matches!(crew.failure, Some(Error::Lost(_))) {
+            crew.failure = None;
         }
     }
 }
 
 impl Crew {
+    fn await_all(&mut self) {
+        while self.working > 0 {
+            match self.messages.recv() {
+                Ok(message) => self.note(message),
+                Err(_) => return,
+            }
+        }
+    }
+
     fn note(&mut self, message: Message) {
         if let Message::Ended(result, cpu_s) = message {
             self.working -= 1;
@@ -267,211 +296,5 @@ impl Crew {
     }
 }
 
-/// The clock's side of a run: seconds, window, outcome.
-struct Watch<'a, C> {
-    job: &'a Job<'a, C>,
-    clock: Clock,
-    start: u64,
-    steady: Option<Steady>,
-    reached_steady: Option<bool>,
-    cpu_at_start: Option<f64>,
-    /// Up to where seconds were reported.
-    reported: u64,
-}
-
-impl<'a, C: Connect> Watch<'a, C> {
-    fn new(job: &'a Job<'a, C>, clock: Clock, start: u64) -> Watch<'a, C> {
-        let steady = match job.schedule.warmup {
-            Warmup::Steady { cap_seconds } => Some(Steady::new(cap_seconds)),
-            Warmup::Seconds(_) => None,
-        };
-        Watch {
-            job,
-            clock,
-            start,
-            reached_steady: steady.is_some().then_some(false),
-            steady,
-            cpu_at_start: None,
-            reported: start,
-        }
-    }
-
-    fn plan_window(&mut self) {
-        if let Warmup::Seconds(seconds) = self.job.schedule.warmup {
-            let warmup = (seconds.max(0.0) * SECOND_NS as f64) as u64;
-            self.set_window(self.start + warmup.div_ceil(SECOND_NS) * SECOND_NS);
-        }
-    }
-
-    fn set_window(&mut self, start: u64) {
-        let seconds = self.job.schedule.seconds;
-        let window = &self.job.shared.window;
-        window.set_start(start);
-        if seconds > 0.0 {
-            let stop = start + (seconds * SECOND_NS as f64) as u64;
-            window.set_stop(stop);
-            if self.job.shared.program.workload.mode == Mode::Fixed {
-                window.set_end(stop);
-            }
-        }
-    }
-
-    /// Reports seconds until the run is over; says whether it was stopped from outside.
-    fn attend(&mut self, crew: &mut Crew, collector: &mut Collector) -> bool {
-        loop {
-            let window = &self.job.shared.window;
-            let mut until = ((self.reported / SECOND_NS) + 1) * SECOND_NS;
-            until = until.min(window.stop());
-            let cause = self.wait(crew, until);
-            let now = self.clock.now().min(until);
-            collector.collect();
-            if self.cpu_at_start.is_none() && self.clock.now() >= window.start() {
-                self.cpu_at_start = cpu::seconds_of(&crew.tids);
-            }
-            if cause == Cause::Time {
-                self.report(until, collector);
-                self.decide_window();
-            }
-            let over = until >= self.job.shared.window.stop();
-            if over || cause != Cause::Time {
-                if !over && self.job.shared.program.workload.mode == Mode::Fixed {
-                    self.close_window(now);
-                }
-                return cause == Cause::Stopped;
-            }
-        }
-    }
-
-    /// Ends the window before its time: what was counted so far is the result.
-    fn close_window(&self, now: u64) {
-        let window = &self.job.shared.window;
-        window.set_end(now.max(self.start));
-        if window.start() > window.end() {
-            window.set_start(window.end());
-        }
-    }
-
-    fn wait(&self, crew: &mut Crew, until: u64) -> Cause {
-        loop {
-            if self.job.stop.load(Ordering::Relaxed) {
-                return Cause::Stopped;
-            }
-            if crew.failure.is_some() || crew.working == 0 {
-                return Cause::Ended;
-            }
-            let left = Duration::from_nanos(until.saturating_sub(self.clock.now()));
-            if left.is_zero() {
-                return Cause::Time;
-            }
-            match crew.messages.recv_timeout(left.min(Duration::from_millis(100))) {
-                Ok(message) => crew.note(message),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Cause::Ended,
-            }
-        }
-    }
-
-    /// Closes the second that ended at `end` and shows it.
-    fn report(&mut self, end: u64, collector: &mut Collector) {
-        let second = self.second(self.reported, end, collector);
-        self.reported = end;
-        if let Some(steady) = &mut self.steady {
-            steady.push(second.tps);
-        }
-        self.job.observer.second(&second);
-    }
-
-    fn second(&self, begin: u64, end: u64, collector: &mut Collector) -> Second {
-        let length_s = (end - begin) as f64 / SECOND_NS as f64;
-        let totals = collector.second(second_of(begin));
-        let queue_length =
-            self.job.shared.pacer.as_ref().map_or(0, |pacer| pacer.queue_length(end - self.start));
-        let measuring = begin >= self.job.shared.window.start();
-        let second = Second {
-            end_s: end as f64 / SECOND_NS as f64,
-            length_s,
-            phase: if measuring { SecondPhase::Measure } else { SecondPhase::Warmup },
-            threads: self.job.schedule.threads,
-            events: totals.events,
-            tps: totals.events as f64 / length_s,
-            qps: totals.queries.total() as f64 / length_s,
-            queries: totals.queries,
-            latency: totals.response(),
-            errors: totals.ignored.values().sum(),
-            reconnects: totals.reconnects,
-            queue_length,
-            concurrency: self.job.shared.in_flight.load(Ordering::Relaxed),
-        };
-        totals.clear();
-        second
-    }
-
-    /// With a warm-up until steady: begins the window at the end of the next second, once throughput holds still.
-    fn decide_window(&mut self) {
-        let Some(steady) = &self.steady else { return };
-        if let Some(reached) = steady.verdict() {
-            self.reached_steady = Some(reached);
-            self.steady = None;
-            self.set_window(self.reported + SECOND_NS);
-        }
-    }
-
-    fn outcome(&self, collector: &Collector, interrupted: bool, cpu_s: f64) -> Outcome {
-        let job = self.job;
-        let window = &job.shared.window;
-        let compat = job.shared.program.workload.mode == Mode::Compat;
-        let (start, end) = match compat {
-            true => (window.start().min(self.clock.now()), self.clock.now()),
-            false => (window.start(), window.end().min(self.clock.now())),
-        };
-        let seconds = |ns: u64| ns as f64 / SECOND_NS as f64;
-        let elapsed_s = seconds(end.saturating_sub(start));
-        let per_second = |count: u64| if elapsed_s > 0.0 { count as f64 / elapsed_s } else { 0.0 };
-        let totals = &collector.measured;
-        let latencies = totals.latencies().into_iter();
-        Outcome {
-            measure_start_s: seconds(start),
-            measure_end_s: seconds(end),
-            elapsed_s,
-            events: totals.events,
-            tps: per_second(totals.events),
-            queries: totals.queries,
-            qps: per_second(totals.queries.total()),
-            events_warmup: collector.warmup_events,
-            events_late: collector.late_events,
-            errors: totals.ignored.clone(),
-            reconnects: totals.reconnects,
-            latency: latencies
-                .map(|(kind, service, response)| KindLatency {
-                    kind: kind.into(),
-                    service,
-                    response,
-                })
-                .collect(),
-            latency_ms_sum: totals.response_ns_sum as f64 / 1e6,
-            threads: collector
-                .threads
-                .iter()
-                .map(|t| ThreadOutcome { events: t.events, busy_s: seconds(t.busy_ns) })
-                .collect(),
-            rate_target: match job.schedule.pace {
-                Pace::Closed => None,
-                Pace::Rate { per_second, .. } => Some(per_second),
-            },
-            client_cpu_s: self.cpu_at_start.map(|start| cpu_s - start),
-            steady: self.reached_steady,
-            interrupted,
-            workload: job.shared.program.workload.clone(),
-            schema: job.schema.clone(),
-            schedule: job.schedule.clone(),
-        }
-    }
-}
-
-/// Why the coordinator woke.
-#[derive(PartialEq, Eq)]
-enum Cause {
-    Time,
-    Ended,
-    Stopped,
-}
+#[cfg(test)]
+mod tests;

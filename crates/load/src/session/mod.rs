@@ -4,6 +4,8 @@
 //! can take the place of a general one.
 
 pub(crate) mod client;
+#[cfg(test)]
+pub(crate) mod fake;
 
 use crate::endpoint::Endpoint;
 use crate::error::Error;

@@ -4,6 +4,8 @@
 //! interval lines and the final block under sysbench's labels, then what sysbench does not tell. Options, defaults and
 //! labels were taken from the program's own help and output.
 
+mod assemble;
+mod given;
 mod help;
 mod options;
 mod parse;

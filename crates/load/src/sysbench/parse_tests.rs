@@ -1,4 +1,10 @@
+use super::super::given::dashed;
 use super::*;
+use crate::endpoint::{Address, Tls};
+use crate::keys::RandType;
+use crate::schedule::{Arrivals, Pace, Warmup};
+use crate::schema::SchemaKind;
+use crate::workload::Mode;
 
 fn parsed(line: &str) -> CommandLine {
     try_parse(line).unwrap()

@@ -7,10 +7,12 @@ mod clock;
 mod statement;
 
 pub(crate) use clock::{Clock, SECOND_NS, Window, second_of};
-pub(crate) use statement::push_quoted;
 
-use std::sync::Arc;
+#[cfg(test)]
+pub(crate) use statement::render;
+
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
@@ -20,7 +22,8 @@ use crate::pace::Pacer;
 use crate::program::Program;
 use crate::random::Rng;
 use crate::record::{Event, Ledger, Outcome, Sample, Time};
-use crate::session::{Connect, Session, SessionError};
+use crate::session::{Connect, Interrupter, Session, SessionError};
+use crate::sync::lock;
 use crate::workload::Mode;
 use statement::{Buffers, Slots};
 
@@ -37,6 +40,8 @@ pub(crate) struct Shared<'a, C> {
     /// Events begun so far, and the number to stop at.
     pub(crate) begun: AtomicU64,
     pub(crate) events_max: u64,
+    /// What cuts each thread's connection.
+    pub(crate) interrupters: Vec<Mutex<Option<Interrupter>>>,
     /// In open loop, events that have begun and not ended.
     pub(crate) in_flight: AtomicU32,
 }
@@ -54,6 +59,7 @@ enum Setback {
 /// A connected worker, its statements prepared.
 pub(crate) struct Worker<'a, C: Connect> {
     shared: &'a Shared<'a, C>,
+    thread: u32,
     session: C::Session,
     slots: Slots,
     rng: Rng,
@@ -75,9 +81,10 @@ impl<'a, C: Connect> Worker<'a, C> {
         seed: u64,
         ledger: Arc<Ledger>,
     ) -> Result<Worker<'a, C>> {
-        let (session, slots) = connect(shared)?;
+        let (session, slots) = connect(shared, thread)?;
         Ok(Worker {
             shared,
+            thread,
             session,
             slots,
             rng: Rng::new(seed, u64::from(thread)),
@@ -209,7 +216,8 @@ impl<'a, C: Connect> Worker<'a, C> {
             }
             Setback::Reconnect { code } => {
                 self.note(Event::Ignored, Time::Both, u64::from(code));
-                let (session, slots) = connect(self.shared)?;
+                let (session, slots) = connect(self.shared, self.thread)
+                    .map_err(|error| Error::Lost(format!("and could not connect anew: {error}")))?;
                 self.session = session;
                 self.slots = slots;
                 self.note(Event::Reconnect, Time::Both, 0);
@@ -259,9 +267,10 @@ impl<'a, C: Connect> Worker<'a, C> {
     }
 }
 
-fn connect<C: Connect>(shared: &Shared<'_, C>) -> Result<(C::Session, Slots)> {
-    let mut session =
-        shared.connect.connect().map_err(|error| error.at(shared.endpoint, "connect"))?;
+fn connect<C: Connect>(shared: &Shared<'_, C>, thread: u32) -> Result<(C::Session, Slots)> {
+    let connected = shared.connect.connect();
+    let mut session = connected.map_err(|error| error.at(shared.endpoint, "connect"))?;
+    *lock(&shared.interrupters[thread as usize]) = session.interrupter();
     let slots = Slots::prepare(&mut session, shared.program)
         .map_err(|(error, text)| error.at(shared.endpoint, &text))?;
     Ok((session, slots))

@@ -82,7 +82,7 @@ pub(crate) fn render(template: &str, values: &[Value<'_>], out: &mut Vec<u8>) {
 }
 
 /// Appends a string literal. Backslashes are doubled too, as the default `sql_mode` asks.
-pub(crate) fn push_quoted(out: &mut Vec<u8>, bytes: &[u8]) {
+fn push_quoted(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'\'');
     for &byte in bytes {
         if matches!(byte, b'\'' | b'\\') {

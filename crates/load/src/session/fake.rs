@@ -1,0 +1,102 @@
+//! A fake server for tests: it answers after a set time, fails when told to, and remembers what it was asked.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::{Connect, Interrupter, Reply, Session, SessionError, StatementId, Value};
+use crate::sync::lock;
+use crate::worker::render;
+
+type Failure = dyn Fn(usize, &str) -> Option<SessionError> + Send + Sync;
+
+/// A fake server. Clones are the same server.
+#[derive(Clone)]
+pub(crate) struct FakeServer {
+    service: Duration,
+    log: Arc<Mutex<Vec<String>>>,
+    failure: Arc<Failure>,
+}
+
+impl FakeServer {
+    /// A server that takes `service` for each statement and never fails.
+    pub(crate) fn new(service: Duration) -> FakeServer {
+        FakeServer { service, log: Arc::default(), failure: Arc::new(|_, _| None) }
+    }
+
+    /// One that asks `failure` for the answer to the statement of that number and text, preparing not counted.
+    pub(crate) fn failing(
+        failure: impl Fn(usize, &str) -> Option<SessionError> + Send + Sync + 'static,
+    ) -> FakeServer {
+        FakeServer { failure: Arc::new(failure), ..FakeServer::new(Duration::ZERO) }
+    }
+
+    /// All statements so far, `connect` and `prepare …` among them.
+    pub(crate) fn log(&self) -> Vec<String> {
+        lock(&self.log).clone()
+    }
+
+    fn note(&self, text: String) -> usize {
+        let mut log = lock(&self.log);
+        log.push(text);
+        log.iter().filter(|text| !text.starts_with("prepare ") && *text != "connect").count()
+    }
+}
+
+pub(crate) fn refusal(code: u16) -> SessionError {
+    SessionError::Server { code, state: "HY000".into(), message: format!("error {code}") }
+}
+
+impl Connect for FakeServer {
+    type Session = FakeSession;
+
+    fn connect(&self) -> Result<FakeSession, SessionError> {
+        self.note("connect".into());
+        Ok(FakeSession { server: self.clone(), statements: Vec::new() })
+    }
+}
+
+pub(crate) struct FakeSession {
+    server: FakeServer,
+    statements: Vec<String>,
+}
+
+impl Session for FakeSession {
+    fn prepare(&mut self, sql: &str) -> Result<StatementId, SessionError> {
+        if sql == "BEGIN" {
+            return Err(refusal(1295));
+        }
+        self.server.note(format!("prepare {sql}"));
+        self.statements.push(sql.into());
+        Ok(StatementId(self.statements.len() - 1))
+    }
+
+    fn execute(&mut self, id: StatementId, values: &[Value<'_>]) -> Result<Reply, SessionError> {
+        let mut text = Vec::new();
+        render(&self.statements[id.0], values, &mut text);
+        self.query(&text)
+    }
+
+    fn query(&mut self, sql: &[u8]) -> Result<Reply, SessionError> {
+        if !self.server.service.is_zero() {
+            std::thread::sleep(self.server.service);
+        }
+        let text = String::from_utf8_lossy(sql).into_owned();
+        let number = self.server.note(text.clone());
+        if let Some(error) = (self.server.failure)(number, &text) {
+            return Err(error);
+        }
+        Ok(match text.split(' ').next() {
+            Some("SELECT") => Reply::Rows,
+            Some("UPDATE" | "DELETE" | "INSERT") => Reply::Done { affected: 1 },
+            _ => Reply::Done { affected: 0 },
+        })
+    }
+
+    fn rows(&mut self, _: &str) -> Result<Vec<Vec<Option<String>>>, SessionError> {
+        Ok(Vec::new())
+    }
+
+    fn interrupter(&self) -> Option<Interrupter> {
+        None
+    }
+}

@@ -1,0 +1,248 @@
+//! From options to the configuration of a run.
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::given::{Given, dashed};
+use super::parse::{Command, CommandLine, Reporting};
+use crate::endpoint::{Address, Endpoint, Tls};
+use crate::error::{Error, Result};
+use crate::keys::RandType;
+use crate::oltp::Recipe;
+use crate::schedule::{Arrivals, Pace, Schedule, Warmup};
+use crate::schema::{Schema, SchemaKind};
+use crate::workload::{AllWord, IgnoreErrors, Mode, PsMode, Workload};
+
+fn refuse<T>(message: String) -> Result<T> {
+    Err(Error::Config(message))
+}
+
+/// What the options say; what was not given has the default of the table.
+pub(super) fn assemble(
+    command: Command,
+    recipe: Option<Recipe>,
+    given: &Given,
+) -> Result<CommandLine> {
+    refuse_unsupported(given)?;
+    let seed: u64 = given.number("rand_seed")?;
+    let line = CommandLine {
+        command,
+        endpoint: endpoint(given)?,
+        schema: schema(given)?,
+        workload: workload(given, recipe)?,
+        schedule: schedule(given, if seed == 0 { time_of_day() } else { seed })?,
+        reporting: Reporting {
+            report_interval: given.number("report_interval")?,
+            percentile: given.number("percentile")?,
+            histogram: given.switch("histogram")?,
+            verbosity: given.number("verbosity")?,
+            json: given.path("json"),
+            seed_given: seed != 0,
+        },
+        preflight: given.switch("preflight")?,
+    };
+    if line.reporting.percentile > 100 {
+        return refuse("`--percentile` is above 100; give 1 to 100, or 0 for none".into());
+    }
+    line.schema.check()?;
+    line.workload.check()?;
+    line.schedule.check()?;
+    Ok(line)
+}
+
+fn time_of_day() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_secs())
+}
+
+fn refuse_unsupported(given: &Given) -> Result<()> {
+    let remedies = [
+        ("report_checkpoints", "use --json, which has every second"),
+        ("config_file", "write its options on the command line"),
+        ("mysql_ssl_cipher", "leave it out: the strongest common cipher is taken"),
+    ];
+    for (name, remedy) in remedies {
+        if !given.text(name).is_empty() {
+            return refuse(format!("`--{}` is not supported; {remedy}", dashed(name)));
+        }
+    }
+    for name in ["mysql_compression", "mysql_dry_run"] {
+        if given.switch(name)? {
+            return refuse(format!("`--{}` is not supported; leave it out", dashed(name)));
+        }
+    }
+    given.choice("db_driver", [("mysql", ())])
+}
+
+fn endpoint(given: &Given) -> Result<Endpoint> {
+    for name in ["mysql_host", "mysql_port", "mysql_socket"] {
+        if given.text(name).contains(',') {
+            let name = dashed(name);
+            return refuse(format!(
+                "`--{name}` is a list; one server only is loaded: give a single {name}"
+            ));
+        }
+    }
+    let (host, socket) = (given.text("mysql_host"), given.path("mysql_socket"));
+    let usual = || {
+        ["/run/mysqld/mysqld.sock", "/tmp/mysql.sock"]
+            .map(Path::new)
+            .into_iter()
+            .find(|p| p.exists())
+    };
+    let by_socket = socket.or_else(|| {
+        (host == "localhost" && !given.is_given("mysql_port"))
+            .then(usual)
+            .flatten()
+            .map(PathBuf::from)
+    });
+    let address = match by_socket {
+        Some(path) => Address::Socket(path),
+        None => Address::Tcp { host: host.into(), port: given.number("mysql_port")? },
+    };
+    let tls = match (given.path("mysql_ssl_ca"), given.switch("mysql_ssl")?) {
+        (Some(ca), _) => Tls::Verified { ca },
+        (None, true) => Tls::Unverified,
+        (None, false) => Tls::Off,
+    };
+    let password = match given.is_given("mysql_password") {
+        true => given.text("mysql_password").into(),
+        false => std::env::var("MYSQL_PWD").unwrap_or_default(),
+    };
+    Ok(Endpoint {
+        address,
+        user: given.text("mysql_user").into(),
+        password,
+        database: given.text("mysql_db").into(),
+        tls,
+    })
+}
+
+fn schema(given: &Given) -> Result<Schema> {
+    Ok(Schema {
+        kind: given
+            .choice("schema", [("default", SchemaKind::Default), ("text", SchemaKind::Text)])?,
+        tables: given.number("tables")?,
+        table_size: given.number("table_size")?,
+        auto_inc: given.switch("auto_inc")?,
+        secondary: given.switch("secondary")?,
+        create_secondary: given.switch("create_secondary")?,
+        mysql_storage_engine: given.text("mysql_storage_engine").into(),
+        create_table_options: given.text("create_table_options").into(),
+        text: given.path("text"),
+    })
+}
+
+fn workload(given: &Given, recipe: Option<Recipe>) -> Result<Workload> {
+    let rand_types = [
+        ("uniform", RandType::Uniform),
+        ("gaussian", RandType::Gaussian),
+        ("special", RandType::Special),
+        ("pareto", RandType::Pareto),
+        ("zipf", RandType::Zipf),
+        ("zipfian", RandType::Zipf),
+        ("hotspot", RandType::Hotspot),
+    ];
+    let rand_type = given.is_given("rand_type").then(|| given.choice("rand_type", rand_types));
+    Ok(Workload {
+        recipe: recipe.unwrap_or(Recipe::OltpReadWrite),
+        mode: given.choice("mode", [("compat", Mode::Compat), ("fixed", Mode::Fixed)])?,
+        range_size: given.number("range_size")?,
+        point_selects: given.number("point_selects")?,
+        simple_ranges: given.number("simple_ranges")?,
+        sum_ranges: given.number("sum_ranges")?,
+        order_ranges: given.number("order_ranges")?,
+        distinct_ranges: given.number("distinct_ranges")?,
+        index_updates: given.number("index_updates")?,
+        non_index_updates: given.number("non_index_updates")?,
+        delete_inserts: given.number("delete_inserts")?,
+        range_selects: given.switch("range_selects")?,
+        skip_trx: given.switch("skip_trx")?,
+        random_points: given.number("random_points")?,
+        number_of_ranges: given.number("number_of_ranges")?,
+        delta: given.number("delta")?,
+        text_selects: given.number("text_selects")?,
+        text_updates: given.number("text_updates")?,
+        rand_type: rand_type.transpose()?,
+        rand_spec_iter: given.number("rand_spec_iter")?,
+        rand_spec_pct: given.number("rand_spec_pct")?,
+        rand_spec_res: given.number("rand_spec_res")?,
+        rand_pareto_h: given.number("rand_pareto_h")?,
+        rand_zipfian_exp: given.number("rand_zipfian_exp")?,
+        rand_hot_fraction: given.number("rand_hot_fraction")?,
+        rand_hot_share: given.number("rand_hot_share")?,
+        rand_scatter: given.switch("rand_scatter")?,
+        db_ps_mode: given
+            .choice("db_ps_mode", [("auto", PsMode::Auto), ("disable", PsMode::Disable)])?,
+        mysql_ignore_errors: ignore_errors(given.text("mysql_ignore_errors"))?,
+    })
+}
+
+fn ignore_errors(text: &str) -> Result<IgnoreErrors> {
+    if text == "all" {
+        return Ok(IgnoreErrors::Every(AllWord::All));
+    }
+    let code = |part: &str| {
+        part.trim().parse().map_err(|_| {
+            Error::Config(format!(
+                "`{part}` in --mysql-ignore-errors is no error number; give numbers or all"
+            ))
+        })
+    };
+    text.split(',')
+        .filter(|part| !part.trim().is_empty())
+        .map(code)
+        .collect::<Result<_>>()
+        .map(IgnoreErrors::Listed)
+}
+
+fn schedule(given: &Given, seed: u64) -> Result<Schedule> {
+    let rate: u64 = given.renamed("rate", "tx_rate")?;
+    let arrivals =
+        given.choice("arrivals", [("poisson", Arrivals::Poisson), ("even", Arrivals::Even)])?;
+    Ok(Schedule {
+        threads: given.renamed("threads", "num_threads")?,
+        warmup: warmup(given.text("warmup_time"))?,
+        seconds: given.renamed::<u64>("time", "max_time")? as f64,
+        events: given.renamed("events", "max_requests")?,
+        pace: match rate {
+            0 => Pace::Closed,
+            rate => Pace::Rate { per_second: rate as f64, arrivals },
+        },
+        seed,
+        cpus: cpus(given.text("cpus"))?,
+        forced_shutdown: match given.text("forced_shutdown") {
+            "off" => None,
+            _ => Some(given.number("forced_shutdown")?),
+        },
+    })
+}
+
+fn warmup(text: &str) -> Result<Warmup> {
+    let bad =
+        || Error::Config(format!("`--warmup-time={text}` is neither seconds nor steady[:CAP]"));
+    match text.strip_prefix("steady") {
+        None => text.parse().map(Warmup::Seconds).map_err(|_| bad()),
+        Some("") => Ok(Warmup::Steady { cap_seconds: 300.0 }),
+        Some(cap) => {
+            let cap = cap.strip_prefix(':').ok_or_else(bad)?;
+            Ok(Warmup::Steady { cap_seconds: cap.parse().map_err(|_| bad())? })
+        }
+    }
+}
+
+fn cpus(text: &str) -> Result<Vec<usize>> {
+    let mut cpus = Vec::new();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let bad = || {
+            Error::Config(format!("`{part}` in --cpus is no processor and no range such as 0-3"))
+        };
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (usize, usize) =
+            (first.parse().map_err(|_| bad())?, last.parse().map_err(|_| bad())?);
+        if first > last || last > 1 << 16 {
+            return Err(bad());
+        }
+        cpus.extend(first..=last);
+    }
+    Ok(cpus)
+}
