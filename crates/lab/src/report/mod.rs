@@ -64,6 +64,9 @@ pub(crate) fn write(store: &Store, folder: &Path) -> Result<Written> {
     files::replace(&written.tables.join("summary.csv"), |file| {
         tables::write_summary(file, &study, &groups)
     })?;
+    files::replace(&written.tables.join("latencies.csv"), |file| {
+        tables::write_latencies(file, &study, store)
+    })?;
     files::replace(&written.json, |file| tables::write_results(file, &study, &groups, &variables))?;
     let charted: BTreeSet<&str> = second::charted().collect();
     let templates = second::templates(&collector.recorded());

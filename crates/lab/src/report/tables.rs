@@ -1,4 +1,4 @@
-//! The study for other programs: `results.json`, `tables/cells.csv`, `tables/summary.csv` and one
+//! The study for other programs: `results.json`, `tables/cells.csv`, `summary.csv` and `latencies.csv`, and one
 //! `tables/series/*.csv` for each cell with a column for each series. Columns are named as results are stored.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,7 +7,7 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::store::{Cell, Series, State, Study};
+use crate::store::{Cell, Histogram, Series, State, Store, Study};
 
 use super::metrics::Metric;
 use super::summary::{Figure, Group};
@@ -160,6 +160,22 @@ pub(super) fn write_series(file: &mut dyn Write, cell: &Cell, series: &[Series])
     for (second, values) in seconds {
         let row = coordinates(cell).into_iter().chain([second.to_string()]);
         write_row(file, row.chain(values.into_iter().map(optional)))?;
+    }
+    Ok(())
+}
+
+/// `latencies.csv`: every latency distribution of every cell, a row a bucket that is not empty.
+pub(super) fn write_latencies(file: &mut dyn Write, study: &Study, store: &Store) -> Result<()> {
+    let columns = ["arm", "workload", "threads", "repeat", "kind", "clock", "latency_ns", "count"];
+    write_row(file, columns.map(String::from))?;
+    for cell in &study.cells {
+        for Histogram { kind, clock, buckets } in store.histograms(cell.id)? {
+            for (latency_ns, count) in buckets {
+                let bucket =
+                    [kind.clone(), clock.clone(), latency_ns.to_string(), count.to_string()];
+                write_row(file, coordinates(cell).into_iter().chain(bucket))?;
+            }
+        }
     }
     Ok(())
 }

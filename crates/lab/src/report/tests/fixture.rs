@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::store::{Arm, CellKey, Outcome, Series, Store, StudyHead, Workload};
+use crate::store::{Arm, CellKey, Histogram, Outcome, Series, Store, StudyHead, Workload};
 
 /// A name that closes scripts, opens tags and ends attributes wherever it is not escaped.
 pub(super) const HOSTILE: &str = "a</script><b>&\"";
@@ -195,6 +195,11 @@ fn outcome(place: usize, key: &CellKey, shape: &Shape) -> Outcome {
         facts: [("server_cpus".into(), "0".into()), ("load_cpus".into(), "1".into())].into(),
         results: results(&load, &mut noise),
         series: series(&load, shape, &mut noise),
+        histograms: vec![Histogram {
+            kind: "transaction".into(),
+            clock: "response".into(),
+            buckets: vec![(1_000_000, 90), (20_000_000, 10)],
+        }],
         variables: variables.map(|(name, value)| (name.into(), value.into())).into(),
         ..Outcome::default()
     };

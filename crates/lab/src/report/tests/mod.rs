@@ -156,6 +156,11 @@ fn tables_hold_every_cell_and_every_second() {
     let series = rows(&report.written.tables.join(&hostile["series_file"]));
     assert_eq!((series.len(), series[0]["arm"].as_str()), (30, HOSTILE));
     assert!(series[0].contains_key("tps") && !series[0].contains_key("disk_reads_per_s"));
+    let latencies = rows(&report.written.tables.join("latencies.csv"));
+    let done = cells.iter().filter(|cell| cell["state"] == "done").count();
+    assert_eq!(latencies.len(), 2 * done, "two buckets for each cell that has any");
+    let bucket = latencies.last().unwrap();
+    assert_eq!((bucket["latency_ns"].as_str(), bucket["count"].as_str()), ("20000000", "10"));
     let summary = rows(&report.written.tables.join("summary.csv"));
     assert_eq!(summary.len(), 18);
     for row in summary.iter().filter(|row| row["repeats_done"] == "2") {
