@@ -250,6 +250,8 @@ fn users_log_in_by_password_over_socket_tcp_and_tls() {
     assert_eq!(log_in(&socket).unwrap(), 4);
     let wrong = Endpoint { password: "wrong".into(), ..socket.clone() };
     assert!(matches!(log_in(&wrong), Err(Error::Denied { .. })));
+    let nobody = Endpoint { user: "assay_nobody".into(), ..socket.clone() };
+    assert!(matches!(log_in(&nobody), Err(Error::Denied { .. })), "{:?}", log_in(&nobody));
     let nowhere = Endpoint { address: Address::Socket("/nonexistent".into()), ..socket.clone() };
     assert!(matches!(log_in(&nowhere), Err(Error::Connect { .. })));
 
@@ -266,8 +268,13 @@ fn users_log_in_by_password_over_socket_tcp_and_tls() {
         for time in ["first", "second"] {
             assert_eq!(log_in(&endpoint).unwrap(), 4, "{time} login by {:?}", endpoint.tls);
         }
-        let wrong = Endpoint { password: "wrong".into(), ..endpoint };
-        assert!(matches!(log_in(&wrong), Err(Error::Denied { .. })));
+        for (user, password) in
+            [("assay_login", "wrong"), ("assay_nobody", "any"), ("assay_nobody", "")]
+        {
+            let (user, password) = (user.to_owned(), password.to_owned());
+            let wrong = log_in(&Endpoint { user, password, ..endpoint.clone() });
+            assert!(matches!(wrong, Err(Error::Denied { .. })), "{wrong:?}");
+        }
     }
     let other = Path::new(&datadir).join("client-cert.pem");
     if other.exists() {

@@ -27,7 +27,7 @@ pub enum Error {
     #[error("lost the server: {0}; see the server's own log for the reason")]
     Lost(String),
     /// The server refused a statement with an error that is not on the list of those to ignore.
-    #[error("server error {code} ({state}): {message}; it came from `{statement}`")]
+    #[error("server error {code} ({state}): {message}; {}", next_step(*code, statement))]
     Server {
         /// The server's error number.
         code: u16,
@@ -60,5 +60,14 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     pub(crate) fn system(what: impl Into<String>, source: io::Error) -> Error {
         Error::System { what: what.into(), source }
+    }
+}
+
+fn next_step(code: u16, statement: &str) -> String {
+    match code {
+        1049 => "create the database, or let `prepare` do it".into(),
+        1050 => "run `cleanup` first".into(),
+        1146 => "run `prepare` first, with the same options".into(),
+        _ => format!("it came from `{statement}`"),
     }
 }

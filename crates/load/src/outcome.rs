@@ -46,7 +46,7 @@ pub struct Second {
     pub reconnects: u64,
     /// At its end, events that were due and not begun. Zero in closed loop.
     pub queue_length: u64,
-    /// At its end, events in flight.
+    /// At its end, events in flight. Zero in closed loop, where it is the number of threads.
     pub concurrency: u32,
 }
 

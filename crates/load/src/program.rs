@@ -43,9 +43,9 @@ pub(crate) fn text_source(schema: &Schema) -> Result<Option<TextSource>> {
     match (schema.kind, &schema.text) {
         (SchemaKind::Default, _) => Ok(None),
         (SchemaKind::Text, None) => Ok(Some(TextSource::built_in())),
-        (SchemaKind::Text, Some(path)) => TextSource::from_file(path).map(Some).map_err(|error| {
-            Error::Config(format!("cannot take lines from {}: {error}", path.display()))
-        }),
+        (SchemaKind::Text, Some(path)) => {
+            TextSource::from_file(path).map(Some).map_err(|error| Error::Config(error.to_string()))
+        }
     }
 }
 

@@ -96,7 +96,9 @@ impl Schedule {
             return refuse(format!("`threads` is {}; give 1 to {THREADS_MAX}", self.threads));
         }
         let (Warmup::Seconds(warmup) | Warmup::Steady { cap_seconds: warmup }) = self.warmup;
-        for (name, seconds) in [("warmup", warmup), ("seconds", self.seconds)] {
+        let grace = self.forced_shutdown.unwrap_or(0.0);
+        let times = [("warmup", warmup), ("seconds", self.seconds), ("forced_shutdown", grace)];
+        for (name, seconds) in times {
             if !(0.0..=1e7).contains(&seconds) {
                 return refuse(format!("`{name}` is {seconds}; give 0 to 10000000 seconds"));
             }
@@ -106,6 +108,31 @@ impl Schedule {
                 refuse(format!("the rate is {per_second}; give more than 0 events per second"))
             }
             _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        Schedule::default().check().unwrap();
+        let bad = [
+            Schedule { threads: 0, ..Schedule::default() },
+            Schedule { threads: THREADS_MAX + 1, ..Schedule::default() },
+            Schedule { seconds: -1.0, ..Schedule::default() },
+            Schedule { seconds: f64::NAN, ..Schedule::default() },
+            Schedule { warmup: Warmup::Seconds(f64::INFINITY), ..Schedule::default() },
+            Schedule { forced_shutdown: Some(-1.0), ..Schedule::default() },
+            Schedule {
+                pace: Pace::Rate { per_second: 0.0, arrivals: Arrivals::Even },
+                ..Schedule::default()
+            },
+        ];
+        for schedule in bad {
+            assert!(schedule.check().is_err(), "{schedule:?}");
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::keys::Keys;
 use crate::oltp::Recipe;
 use crate::program::{scatter_seed, text_source};
+use crate::schedule::THREADS_MAX;
 use crate::schema::Schema;
 use crate::session::{Session, open};
 use crate::sync::lock;
@@ -105,6 +106,9 @@ pub fn prepare(
 ) -> Result<PrepareReport> {
     schema.check()?;
     options.workload.check()?;
+    if options.threads > THREADS_MAX {
+        return Err(Error::Config(format!("`threads` is above {THREADS_MAX}; give fewer")));
+    }
     let distribution = options.workload.distribution();
     let scatter = scatter_seed(&options.workload, options.seed);
     let filling = Filling {

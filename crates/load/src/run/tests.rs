@@ -188,12 +188,12 @@ fn one_seed_is_one_sequence_of_statements() {
 #[test]
 fn stopping_from_outside_gives_what_was_measured() {
     let server = FakeServer::new(Duration::from_millis(1));
-    let stop = AtomicBool::new(false);
+    let (stop, seconds) = (AtomicBool::new(false), Seconds::default());
     let schedule = Schedule { seconds: 600.0, ..Schedule::default() };
     let workload = workload(Recipe::OltpPointSelect, Mode::Fixed);
     let outcome = thread::scope(|scope| {
         let run = scope.spawn(|| {
-            run_on(&server, "fake", &Schema::default(), &workload, &schedule, None, &(), &stop)
+            run_on(&server, "fake", &Schema::default(), &workload, &schedule, None, &seconds, &stop)
         });
         while server.log().len() < 50 {
             thread::yield_now();
@@ -202,6 +202,8 @@ fn stopping_from_outside_gives_what_was_measured() {
         run.join().unwrap().unwrap()
     });
     assert!(outcome.interrupted && outcome.events > 0 && outcome.elapsed_s < 60.0, "{outcome:?}");
+    let events: u64 = lock(&seconds.0).iter().map(|second| second.events).sum();
+    assert!(events.abs_diff(outcome.events) <= 1, "the last, shorter second is told too");
 }
 
 #[test]

@@ -78,6 +78,9 @@ impl<'a, C: Connect> Watch<'a, C> {
                 self.report(until, collector);
                 self.decide_window();
             }
+            if cause != Cause::Time && now > self.reported {
+                self.report(now, collector);
+            }
             let over = until >= self.job.shared.window.stop();
             if over || cause != Cause::Time {
                 if !over && self.job.shared.program.workload.mode == Mode::Fixed {

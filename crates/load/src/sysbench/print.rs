@@ -97,9 +97,16 @@ impl<W: Write> Printer<W> {
     pub fn second(&mut self, second: &Second) -> io::Result<()> {
         let start_s = *self.start_s.get_or_insert(second.end_s - second.length_s);
         self.interval.add(second);
-        let elapsed = (second.end_s - start_s).round() as u64;
+        let elapsed_s = second.end_s - start_s;
+        let elapsed = elapsed_s.round() as u64;
+        let is_whole = (elapsed_s - elapsed_s.round()).abs() < 1e-6;
         let every = self.reporting.report_interval;
-        if every == 0 || elapsed == 0 || !elapsed.is_multiple_of(every) || self.is_silent() {
+        if every == 0
+            || !is_whole
+            || elapsed == 0
+            || !elapsed.is_multiple_of(every)
+            || self.is_silent()
+        {
             return Ok(());
         }
         let interval = std::mem::take(&mut self.interval);

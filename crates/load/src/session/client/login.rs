@@ -1,8 +1,9 @@
 //! From the server's greeting to a session: capabilities, encryption, and proof of the password.
 //!
 //! `caching_sha2_password` proves by a scramble where the server remembers the password; where it does not, the
-//! password itself is sent over a Unix socket or TLS, else encrypted with the server's RSA key. The scrambles and
-//! the RSA step are those of the `mysql_common` crate.
+//! password itself is sent over a Unix socket or TLS, else encrypted with the server's RSA key; `sha256_password`,
+//! which MySQL also feigns for users that do not exist, always does so. The scrambles and the RSA step are those of
+//! the `mysql_common` crate.
 
 use mysql_common::{crypto, scramble};
 
@@ -44,6 +45,7 @@ const PACKET_BYTES_MAX: u32 = 1 << 30;
 
 const NATIVE: &[u8] = b"mysql_native_password";
 const CACHING_SHA2: &[u8] = b"caching_sha2_password";
+const SHA256: &[u8] = b"sha256_password";
 
 /// The server's first packet.
 #[derive(Debug, PartialEq)]
@@ -183,14 +185,18 @@ fn prove(
                 refuse_unknown(&plugin)?;
                 nonce = packet.get(name.len() + 2..).unwrap_or_default().to_vec();
                 nonce.resize(20, 0);
-                wire.begin_packet();
-                wire.put(&proof(&plugin, &endpoint.password, &nonce));
-                wire.send()?;
+                if plugin == SHA256 {
+                    send_password(wire, &endpoint.password, &nonce, 1)?;
+                } else {
+                    wire.begin_packet();
+                    wire.put(&proof(&plugin, &endpoint.password, &nonce));
+                    wire.send()?;
+                }
             }
             // The server's cache knew the password; its consent follows.
             0x01 if plugin == CACHING_SHA2 && packet.get(1) == Some(&3) => {}
             0x01 if plugin == CACHING_SHA2 && packet.get(1) == Some(&4) => {
-                send_password(wire, &endpoint.password, &nonce)?;
+                send_password(wire, &endpoint.password, &nonce, 2)?;
             }
             _ => {
                 return Err(unspoken(
@@ -203,7 +209,7 @@ fn prove(
 
 fn refuse_unknown(plugin: &[u8]) -> Result<(), SessionError> {
     // The last two let the server ask the kernel who we are.
-    let known = [NATIVE, CACHING_SHA2, b"auth_socket", b"unix_socket"];
+    let known = [NATIVE, CACHING_SHA2, SHA256, b"auth_socket", b"unix_socket"];
     if known.contains(&plugin) {
         return Ok(());
     }
@@ -211,12 +217,18 @@ fn refuse_unknown(plugin: &[u8]) -> Result<(), SessionError> {
     Err(unspoken(&format!("the user logs in by {name}; use one with caching_sha2_password")))
 }
 
-fn send_password(wire: &mut Wire, password: &str, nonce: &[u8]) -> Result<(), SessionError> {
+/// Sends the password itself, under the server's key where others could read along; `ask` is what asks for the key.
+fn send_password(
+    wire: &mut Wire,
+    password: &str,
+    nonce: &[u8],
+    ask: u8,
+) -> Result<(), SessionError> {
     let mut secret = password.as_bytes().to_vec();
     secret.push(0);
-    if !wire.stream().is_private() {
+    if !wire.stream().is_private() && !password.is_empty() {
         wire.begin_packet();
-        wire.put(&[2]);
+        wire.put(&[ask]);
         wire.send()?;
         let key = wire.answer()?.get(1..).unwrap_or_default().to_vec();
         if !key.starts_with(b"-----BEGIN PUBLIC KEY-----") {
