@@ -1,6 +1,6 @@
 //! MySQL sessions, sysbench workloads, pacing and histograms; knows nothing of drives.
 //!
-//! [`prepare`] fills tables, [`run`] loads them and says what it found, [`preflight`] says beforehand what would stop
+//! [`prepare()`] fills tables, [`run`] loads them and says what it found, [`preflight()`] says beforehand what would stop
 //! it, [`cleanup`] drops the tables. [`sysbench`] reads that tool's command line and prints as it does.
 //!
 //! Promises: no event starts outside the schedule; each time is noted once, where it belongs; equal seeds draw equal

@@ -19,7 +19,7 @@ fn complaint(line: &str) -> String {
 }
 
 #[test]
-fn the_issues_own_example() {
+fn a_usual_command_line() {
     let line = parsed(
         "oltp_read_write --tables=4 --table-size=100000 --threads=8 --time=60 --report-interval=1 \
          --rand-type=uniform --mysql-socket=/s --mysql-user=root run",
