@@ -28,17 +28,25 @@ use crate::sync::lock;
 pub(crate) fn run(args: &[OsString]) -> Result<ExitCode> {
     let words: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let line = parse(&words)?;
+    check_json(line.reporting.json.as_deref())?;
+    match carry_out(&line) {
+        Err(error) if is_closed_pipe(&error) => Ok(ExitCode::SUCCESS),
+        done => done.map(|()| ExitCode::SUCCESS),
+    }
+}
+
+fn carry_out(line: &CommandLine) -> Result<()> {
     match line.command {
         Command::Help => write!(stdout(), "{}", help())?,
         Command::Version => {
             writeln!(stdout(), "assay load {} (as sysbench 1.0.20)", env!("CARGO_PKG_VERSION"))?
         }
-        Command::Prepare => fill(&line)?,
+        Command::Prepare => fill(line)?,
         Command::Prewarm => prewarm(&line.endpoint, &line.schema)?,
         Command::Cleanup => cleanup(&line.endpoint, &line.schema)?,
-        Command::Run => load(&line)?,
+        Command::Run => load(line)?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// A flag that Ctrl-C or `SIGTERM` sets; when it is set already, they end the process.
@@ -140,6 +148,23 @@ impl Observer for Screen {
         let _ = self.with_printer(|printer| printer.second(second));
         lock(&self.seconds).push(second.clone());
     }
+}
+
+/// A run of an hour must not end with a file that cannot be written.
+fn check_json(path: Option<&Path>) -> Result<()> {
+    let Some(path) = path else { return Ok(()) };
+    File::options()
+        .create(true)
+        .append(true)
+        .open(path)
+        .map(drop)
+        .with_context(|| format!("cannot write {}; give another file with --json", path.display()))
+}
+
+/// Nobody reads any more (`| head`): that ends a program quietly.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let cause = error.root_cause().downcast_ref::<std::io::Error>();
+    cause.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {

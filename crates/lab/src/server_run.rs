@@ -17,6 +17,7 @@ use clap::Args;
 use crate::rig::ledger::{Ledger, Made};
 use crate::rig::server::{self, Server, Settings, Start, TcpPort, Wanted};
 use crate::rig::thing::Thing;
+use crate::run::check;
 
 /// Shown with the help.
 pub const EXAMPLES: &str = "Examples:
@@ -93,6 +94,7 @@ fn bring_up(args: &RunArgs, port: Option<TcpPort>, ledger: &Arc<Ledger>) -> Resu
     let mut start = Start::new(&data_dir, &folder.join("run"));
     start.settings = settings(&args.settings)?;
     start.cpus = cpu::parse_list(&args.cpus)?;
+    check::ensure_memory(&start.settings, 1)?;
     start.port = port;
     server::make_datadir(&binary, &start.settings, &data_dir, &say)?;
     let server = server::start(&binary, &start)?;

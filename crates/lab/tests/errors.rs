@@ -77,6 +77,16 @@ fn a_setting_that_the_server_refuses() {
 }
 
 #[test]
+fn a_mount_option_that_is_none() {
+    let name = "a_mount_option_that_is_none";
+    if !has_server(name) || !has_loop_devices(name) {
+        return;
+    }
+    let plan = small_plan(&IMAGE.replace("noatime", "nonexistent"));
+    refused(&plan, &["arm `", "nonexistent", "bad option"]);
+}
+
+#[test]
 fn a_server_that_dies_at_start() {
     if !has_server("a_server_that_dies_at_start") {
         return;

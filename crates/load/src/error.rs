@@ -45,7 +45,7 @@ pub enum Error {
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Preflight(Vec<Problem>),
     /// The operating system refused something, such as a thread or a file.
-    #[error("{what}: {source}")]
+    #[error("{what}")]
     System {
         /// What was tried.
         what: String,

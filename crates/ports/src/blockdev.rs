@@ -12,12 +12,12 @@ use crate::filesystem;
 #[derive(Debug, Error)]
 pub enum DeviceError {
     /// It cannot be looked at.
-    #[error("{path}: {source}")]
+    #[error("{path}: {reason}")]
     Unreadable {
         /// What was named.
         path: PathBuf,
         /// What the system answered.
-        source: io::Error,
+        reason: io::Error,
     },
     /// It is something else.
     #[error("{path} is not a block device; name one such as /dev/nvme1n1 (`lsblk` lists them)")]
@@ -66,7 +66,7 @@ pub fn check_unused(path: &Path) -> Result<u64, DeviceError> {
 }
 
 fn unreadable(path: &Path) -> impl Fn(io::Error) -> DeviceError {
-    move |source| DeviceError::Unreadable { path: path.into(), source }
+    move |reason| DeviceError::Unreadable { path: path.into(), reason }
 }
 
 /// The folder in `/sys` of the block device with that number (`st_dev` or `st_rdev` of `stat(2)`).

@@ -17,19 +17,19 @@ pub enum ProgramError {
         name: String,
     },
     /// It could not be started.
-    #[error("`{name}` could not be started: {source}")]
+    #[error("`{name}` could not be started: {reason}")]
     Start {
         /// The program's name.
         name: String,
         /// What the system answered.
-        source: std::io::Error,
+        reason: std::io::Error,
     },
     /// It ran and failed.
     #[error("`{command}` failed: {reason}")]
     Failed {
         /// The command line.
         command: String,
-        /// The last line that it wrote to its error output, or how it ended.
+        /// What it wrote to its error output in one line, or how it ended.
         reason: String,
     },
 }
@@ -50,14 +50,17 @@ pub fn run<S: AsRef<OsStr>>(
     let line = written_out(&command);
     let output = crate::child::output(command).map_err(|source| match source.kind() {
         std::io::ErrorKind::NotFound => ProgramError::Missing { name: name.into() },
-        _ => ProgramError::Start { name: name.into(), source },
+        _ => ProgramError::Start { name: name.into(), reason: source },
     })?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let last_line = said.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    let reason = last_line.map_or_else(|| crate::child::describe(output.status), str::to_owned);
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let reason = match lines.is_empty() {
+        true => crate::child::describe(output.status),
+        false => lines.join("; "),
+    };
     Err(ProgramError::Failed { command: line, reason })
 }
 

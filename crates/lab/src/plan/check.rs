@@ -38,7 +38,7 @@ fn check_sweep(plan: &Plan) -> Result<()> {
         !plan.threads.is_empty(),
         "threads is empty; give at least one count, e.g. threads = [1, 8]"
     );
-    ensure!(plan.repeats > 0, "repeats is 0; give at least 1");
+    ensure!((1..=1000).contains(&plan.repeats), "repeats is {}; give from 1 to 1000", plan.repeats);
     let distinct: BTreeSet<u32> = plan.threads.iter().copied().collect();
     ensure!(
         distinct.len() == plan.threads.len(),
@@ -53,11 +53,13 @@ fn check_sweep(plan: &Plan) -> Result<()> {
 /// Names become folders and table columns.
 fn check_names(plan: &Plan) -> Result<()> {
     for name in plan.arms.keys().chain(plan.workloads.keys()) {
-        let is_plain =
-            !name.is_empty() && name.len() <= 64 && !name.contains(['/', '\n', '\t', '\0']);
+        let is_plain = !name.is_empty()
+            && name.len() <= 64
+            && name.trim() == name
+            && !name.contains(|one: char| one == '/' || one.is_control());
         ensure!(
             is_plain,
-            "`{name}` cannot be a name; use up to 64 characters without slash or tab"
+            "`{name}` cannot be a name; use up to 64 characters, no slash, no control character, no blank at the ends"
         );
     }
     Ok(())
@@ -73,6 +75,11 @@ fn check_times(plan: &Plan) -> Result<()> {
         plan.warmup_seconds.is_finite() && (0.0..=86_400.0 * 7.0).contains(&plan.warmup_seconds),
         "warmup_seconds is {}; give from 0 to 604800 (a week)",
         plan.warmup_seconds
+    );
+    ensure!(
+        plan.rate.is_none_or(|rate| rate.is_finite() && rate > 0.0 && rate <= 1e8),
+        "rate is {}; give more than 0 events per second, or leave it out for a closed loop",
+        plan.rate.unwrap_or_default()
     );
     ensure!(
         !plan.warmup_until_steady || plan.warmup_seconds > 0.0,

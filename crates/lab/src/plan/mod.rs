@@ -11,13 +11,16 @@ mod units;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use assay_load::{Arrivals, Pace, Schema, Workload};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 pub use cells::{PlannedCell, cells};
 pub use units::{CpuList, Size, Value};
+
+/// Beyond this a file is something else that was named by mistake.
+const PLAN_BYTES_MAX: u64 = 1 << 20;
 
 /// A whole plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -206,8 +209,14 @@ impl Plan {
     /// # Errors
     /// One line: the file, the line in it, what is wrong and the nearest thing that would be right.
     pub fn read(path: &Path) -> Result<(Plan, String)> {
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read the plan {}", path.display()))?;
+        let what = || format!("cannot read the plan {}", path.display());
+        let metadata = path.metadata().with_context(what)?;
+        ensure!(
+            metadata.is_file() && metadata.len() <= PLAN_BYTES_MAX,
+            "{} is not a plan; name a TOML file of at most 1 MiB",
+            path.display()
+        );
+        let text = std::fs::read_to_string(path).with_context(what)?;
         let plan = Plan::parse(&text).with_context(|| format!("{}", path.display()))?;
         Ok((plan, text))
     }

@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn a_dropped_thing_is_gone_and_struck_out() {
         let (folder, ledger) = ledger();
-        let path = folder.path().join("made");
+        let path = folder.path().join("assay-made");
         let thing = Thing::Folder { path: path.clone() };
         let (made, ()) = ledger.make(thing, || Ok(std::fs::create_dir(&path)?)).unwrap();
         assert!(ledger.path.is_file() && path.is_dir());
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn what_a_failed_making_left_is_removed() {
         let (folder, ledger) = ledger();
-        let path = folder.path().join("made");
+        let path = folder.path().join("assay-made");
         let thing = Thing::Folder { path: path.clone() };
         let made = ledger.make(thing, || {
             std::fs::create_dir(&path)?;
@@ -258,8 +258,8 @@ mod tests {
     #[test]
     fn the_ledger_of_a_dead_process_tells_what_is_left() {
         let (folder, ledger) = ledger();
-        let path = folder.path().join("made");
-        let gone = Thing::Folder { path: folder.path().join("never") };
+        let path = folder.path().join("assay-made");
+        let gone = Thing::Folder { path: folder.path().join("assay-never") };
         let kept = ledger.make(gone, || Ok(())).unwrap();
         let thing = Thing::Folder { path: path.clone() };
         let made = ledger.make(thing.clone(), || Ok(std::fs::create_dir(&path)?)).unwrap();

@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use assay_ports::child::{Identity, identity};
 use assay_ports::{filesystem, loopdev};
 use serde::{Deserialize, Serialize};
@@ -97,6 +97,14 @@ fn unmount(target: &Path) -> Result<()> {
 
 /// Never reaches through a mount: what is mounted below belongs to somebody, and deleting it cannot be undone.
 fn remove_folder(path: &Path) -> Result<()> {
+    // Whatever a ledger may say by then, only what bears our mark is ours to delete.
+    let is_ours =
+        |part: std::path::Component<'_>| part.as_os_str().as_encoded_bytes().starts_with(b"assay-");
+    ensure!(
+        path.is_absolute() && path.components().any(is_ours),
+        "{} is not a folder of ours",
+        path.display()
+    );
     if let Some(mount) = mounted_at_or_below(path)?.first() {
         bail!("{} is still mounted; unmount it first", mount.display());
     }

@@ -19,9 +19,6 @@ use crate::rig::thing::Thing;
 use crate::store::Outcome;
 use crate::watch::{Targets, Watch};
 
-/// Lines of the server's log that a failed cell keeps.
-const LOG_LINES: usize = 5;
-
 /// Runs a cell to its end. Whatever goes wrong is in the outcome, beside what was seen until then.
 pub fn run(setup: &mut Setup<'_>, cell: &PlannedCell, progress: &Progress) -> Outcome {
     let mut outcome = Outcome::default();
@@ -171,13 +168,6 @@ fn process_of(server: &Server) -> Thing {
 fn explain(error: anyhow::Error, server: &mut Server) -> anyhow::Error {
     match server.ended() {
         Ok(Some(how)) => error.context(format!("the server ended with {how}")),
-        _ => {
-            let tail = server.log_tail(LOG_LINES).join("; ");
-            if tail.is_empty() {
-                error
-            } else {
-                error.context(format!("the server's log ends: {tail}"))
-            }
-        }
+        _ => error,
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use assay_load::Recipe;
+use assay_load::text::TextSource;
+use assay_load::{Recipe, queries_per_event};
 use assay_ports::{blockdev, cpu};
 
 use super::machine;
@@ -46,8 +47,15 @@ fn check_processors(plan: &Plan) -> Result<()> {
 
 fn check_load(plan: &Plan) -> Result<()> {
     plan.data.check().context("data")?;
+    if let Some(book) = &plan.data.text {
+        TextSource::from_file(book).context("data.text")?;
+    }
     for (name, workload) in &plan.workloads {
         workload.check().with_context(|| format!("workload `{name}`"))?;
+        ensure!(
+            queries_per_event(workload, &plan.data).total() > 0,
+            "workload `{name}` has no statements; give at least one of its counts"
+        );
         ensure!(
             workload.recipe != Recipe::OltpInsert || plan.data.auto_inc,
             "workload `{name}` inserts its own ids, which would meet those that are there; set data.auto_inc = true"
@@ -94,11 +102,19 @@ fn ensure_fits(arm: &str, disk: Size, data_bytes: u64) -> Result<()> {
 
 fn check_memory(plan: &Plan, name: &str, arm: &Arm) -> Result<()> {
     let threads = plan.threads.iter().copied().max().unwrap_or(1);
-    let needed = server::memory_needed_bytes(&plan.settings_of(arm), u64::from(threads));
+    ensure_memory(&plan.settings_of(arm), threads).with_context(|| format!("arm `{name}`"))
+}
+
+/// Checks that a server with these settings under so many connections fits into what memory is left.
+///
+/// # Errors
+/// One line with both figures and what to lower.
+pub fn ensure_memory(settings: &server::Settings, connections: u32) -> Result<()> {
+    let needed = server::memory_needed_bytes(settings, u64::from(connections));
     let there = available_memory_bytes()?;
     ensure!(
         needed <= there,
-        "arm `{name}` needs about {} of memory, {} are available; lower innodb_buffer_pool_size or the threads",
+        "the server needs about {} of memory, {} are available; lower innodb_buffer_pool_size or the threads",
         rounded(needed),
         rounded(there)
     );

@@ -5,7 +5,7 @@
 //! Ctrl-C ends the cell in hand, which is run again next time; everything before it stays.
 
 mod cell;
-mod check;
+pub mod check;
 mod machine;
 mod progress;
 mod results;

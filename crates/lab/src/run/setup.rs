@@ -11,6 +11,7 @@ use assay_load::Schema;
 use super::{check, machine};
 use crate::interrupt::Interrupt;
 use crate::plan::{PageCompression, Plan, PlannedCell, RigKind, RigSpec};
+use crate::rig::Rig;
 use crate::rig::dataset::Datasets;
 use crate::rig::ledger::{Ledger, Made};
 use crate::rig::server::{self, Binary, Flavour, Wanted};
@@ -155,6 +156,19 @@ impl<'a> Setup<'a> {
         self.work.remove()
     }
 
+    fn try_arm(&self, arm: &ArmSetup) -> Result<()> {
+        let rig = Rig::build(&arm.rig, &self.work_folder.join("trial"), &self.ledger)?;
+        server::make_datadir(&arm.binary, &arm.settings, &rig.data_dir(), &say)?;
+        let run_dir = self.work_folder.join("run");
+        let mut start = server::Start::new(&rig.data_dir(), &run_dir);
+        start.settings = arm.settings.clone();
+        let thing = Thing::Folder { path: run_dir };
+        let (run_dir, server) = self.ledger.make(thing, || server::start(&arm.binary, &start))?;
+        server.kill()?;
+        run_dir.remove()?;
+        rig.take_down()
+    }
+
     fn described_arm(&self, name: &str) -> Arm {
         let Some(arm) = self.arms.get(name) else {
             return Arm { name: name.into(), rig: Vec::new(), settings: BTreeMap::new() };
@@ -173,26 +187,25 @@ impl<'a> Setup<'a> {
         Arm { name: name.into(), rig, settings: arm.settings.clone() }
     }
 
-    /// A setting that a server refuses must not be found out an hour into the run.
+    /// A mount option or a setting that is refused must not be found out an hour into the run.
     fn try_servers(&self) -> Result<()> {
-        let mut tried: Vec<(&Binary, &BTreeMap<String, String>)> = Vec::new();
+        let mut tried: Vec<&ArmSetup> = Vec::new();
         for (name, arm) in &self.arms {
             self.interrupt.check()?;
-            if tried.contains(&(&arm.binary, &arm.settings)) {
-                continue;
+            if !tried.iter().any(|other| other.is_built_like(arm)) {
+                self.try_arm(arm).with_context(|| format!("arm `{name}`"))?;
+                tried.push(arm);
             }
-            let folder = self.work_folder.join("trial");
-            let thing = Thing::Folder { path: folder.clone() };
-            let (made, ()) = self.ledger.make(thing, || Ok(std::fs::create_dir(&folder)?))?;
-            try_server(arm, &folder).with_context(|| format!("arm `{name}`"))?;
-            made.remove()?;
-            tried.push((&arm.binary, &arm.settings));
         }
         Ok(())
     }
 }
 
 impl ArmSetup {
+    fn is_built_like(&self, other: &ArmSetup) -> bool {
+        (&self.binary, &self.settings, &self.rig) == (&other.binary, &other.settings, &other.rig)
+    }
+
     /// MariaDB compresses pages too, but asks for it by other words: the codec is the server's, not the table's
     /// (MariaDB documentation, "InnoDB Page Compression").
     fn compress_as_mariadb(&mut self, codec: PageCompression) {
@@ -201,14 +214,6 @@ impl ArmSetup {
         let algorithm = codec.name().to_owned();
         self.settings.entry("innodb_compression_algorithm".into()).or_insert(algorithm);
     }
-}
-
-fn try_server(arm: &ArmSetup, folder: &Path) -> Result<()> {
-    let data_dir = folder.join("data");
-    server::make_datadir(&arm.binary, &arm.settings, &data_dir, &say)?;
-    let mut start = server::Start::new(&data_dir, &folder.join("run"));
-    start.settings = arm.settings.clone();
-    server::start(&arm.binary, &start)?.kill()
 }
 
 fn arms(plan: &Plan) -> Result<BTreeMap<String, ArmSetup>> {

@@ -28,9 +28,15 @@ const BY_THE_RIG: [&str; 15] = [
     "user",
 ];
 
-/// What would put parts of the data where a clone of the data folder does not reach.
-const OUTSIDE_DATADIR: [&str; 3] =
-    ["innodb_data_home_dir", "innodb_log_group_home_dir", "innodb_undo_directory"];
+/// Endings of names whose values are places of files.
+const PLACES: [&str; 8] =
+    ["_dir", "_directory", "_file", "_path", "_basename", "_index", "log_bin", "relay_log"];
+
+/// Places that are only read.
+const READ_ONLY_PLACES: [&str; 2] = ["init_file", "ssl_"];
+
+/// Prefixes that a server takes before a name (MySQL reference manual, "Program Option Modifiers").
+const MODIFIERS: [&str; 4] = ["skip_", "disable_", "enable_", "maximum_"];
 
 /// The name as `SHOW VARIABLES` prints it.
 pub(super) fn canonical(name: &str) -> String {
@@ -49,17 +55,39 @@ pub(super) fn checked(settings: &Settings) -> Result<Settings> {
         if name.is_empty() || !name.chars().all(plain) {
             bail!("`{name}` is not the name of a server setting; write it as SHOW VARIABLES does");
         }
-        if BY_THE_RIG.contains(&name.as_str()) {
+        if name.starts_with("loose_") {
+            bail!(
+                "server setting `{name}` would be ignored when misspelt; write it without loose_"
+            );
+        }
+        if is_by_the_rig(&name) {
             bail!("server setting `{name}` is decided by the rig; leave it out");
         }
-        if OUTSIDE_DATADIR.contains(&name.as_str()) {
-            bail!("server setting `{name}` would put data outside the data folder; leave it out");
+        if is_place_elsewhere(&name, value) {
+            bail!("server setting `{name}` would put files outside the data folder; leave it out");
         }
         if checked.insert(name.clone(), value.clone()).is_some() {
             bail!("server setting `{name}` is given twice; keep one");
         }
     }
     Ok(checked)
+}
+
+/// Servers also take modified and, the older ones, shortened names.
+fn is_by_the_rig(name: &str) -> bool {
+    let bare =
+        MODIFIERS.iter().fold(name, |name, prefix| name.strip_prefix(prefix).unwrap_or(name));
+    let is_short_for = |decided: &str| bare.len() >= 3 && decided.starts_with(bare);
+    BY_THE_RIG.iter().any(|decided| {
+        is_short_for(decided) || is_short_for(decided.strip_prefix("skip_").unwrap_or(decided))
+    })
+}
+
+/// What lies outside the data folder is on another disk than the one measured, and stays behind.
+fn is_place_elsewhere(name: &str, value: &str) -> bool {
+    let is_place = PLACES.iter().any(|ending| name.ends_with(ending));
+    let is_read = READ_ONLY_PLACES.iter().any(|start| name.starts_with(start));
+    is_place && !is_read && value.contains('/')
 }
 
 /// `--name=value` for each.
@@ -79,6 +107,21 @@ mod tests {
     fn names_are_taken_as_the_server_takes_them() {
         let checked = checked(&one("InnoDB-Doublewrite")).unwrap();
         assert_eq!(arguments(&checked).collect::<Vec<_>>(), ["--innodb_doublewrite=1"]);
+    }
+
+    #[test]
+    fn neither_modifiers_nor_paths_lead_out_of_the_rig() {
+        let refused = |name: &str, value: &str| {
+            checked(&Settings::from([(name.to_string(), value.to_string())])).is_err()
+        };
+        assert!(refused("loose_port", "3306") && refused("loose-innodb_doublwrite", "OFF"));
+        assert!(refused("disable-skip-networking", "1") && refused("enable_networking", "1"));
+        assert!(refused("datadi", "/var/lib/mysql"));
+        assert!(refused("innodb_doublewrite_dir", "/tmp/x"));
+        assert!(refused("general_log_file", "../x") && refused("log_bin", "/tmp/binlog"));
+        assert!(refused("innodb_data_file_path", "ibdata1:12M;/tmp/ibdata2:12M"));
+        assert!(!refused("skip_log_bin", "ON") && !refused("init_file", "/etc/init.sql"));
+        assert!(!refused("default_time_zone", "Europe/Berlin") && !refused("log_bin", "binlog"));
     }
 
     #[test]
