@@ -32,6 +32,10 @@ const BY_THE_RIG: [&str; 15] = [
 const PLACES: [&str; 8] =
     ["_dir", "_directory", "_file", "_path", "_basename", "_index", "log_bin", "relay_log"];
 
+/// Places that an existing data folder cannot be given anew, wherever they are.
+const FIXED_PLACES: [&str; 3] =
+    ["innodb_data_home_dir", "innodb_log_group_home_dir", "innodb_undo_directory"];
+
 /// Places that are only read.
 const READ_ONLY_PLACES: [&str; 2] = ["init_file", "ssl_"];
 
@@ -87,7 +91,7 @@ fn is_by_the_rig(name: &str) -> bool {
 fn is_place_elsewhere(name: &str, value: &str) -> bool {
     let is_place = PLACES.iter().any(|ending| name.ends_with(ending));
     let is_read = READ_ONLY_PLACES.iter().any(|start| name.starts_with(start));
-    is_place && !is_read && value.contains('/')
+    FIXED_PLACES.contains(&name) || (is_place && !is_read && value.contains('/'))
 }
 
 /// `--name=value` for each.
