@@ -69,7 +69,13 @@ impl<'a, C: Connect> Watch<'a, C> {
             let mut until = ((self.reported / SECOND_NS) + 1) * SECOND_NS;
             until = until.min(window.stop());
             let cause = self.wait(crew, until);
+            let over = until >= window.stop();
             let now = self.clock.now().min(until);
+            if !over && cause != Cause::Time && self.job.shared.program.workload.mode == Mode::Fixed
+            {
+                // Before collecting: what ends from here on is late for the last second and for the window alike.
+                self.close_window(now);
+            }
             collector.collect();
             if self.cpu_at_start.is_none() && self.clock.now() >= window.start() {
                 self.cpu_at_start = cpu::seconds_of(&crew.tids);
@@ -81,11 +87,8 @@ impl<'a, C: Connect> Watch<'a, C> {
             if cause != Cause::Time && now > self.reported {
                 self.report(now, collector);
             }
-            let over = until >= self.job.shared.window.stop();
-            if over || cause != Cause::Time {
-                if !over && self.job.shared.program.workload.mode == Mode::Fixed {
-                    self.close_window(now);
-                }
+            // Asked anew: the window may just have been decided.
+            if until >= self.job.shared.window.stop() || cause != Cause::Time {
                 return cause == Cause::Stopped;
             }
         }
