@@ -158,7 +158,11 @@ fn check_json(path: Option<&Path>) -> Result<()> {
         .append(true)
         .open(path)
         .map(drop)
-        .with_context(|| format!("cannot write {}; give another file with --json", path.display()))
+        .with_context(|| cannot_write(path))
+}
+
+fn cannot_write(path: &Path) -> String {
+    format!("cannot write {}; give another file with --json", path.display())
 }
 
 /// Nobody reads any more (`| head`): that ends a program quietly.
@@ -168,7 +172,7 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 }
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
-    let context = || format!("cannot write {}; give another file with --json", path.display());
+    let context = || cannot_write(path);
     let mut out = BufWriter::new(File::create(path).with_context(context)?);
     serde_json::to_writer_pretty(&mut out, value).with_context(context)?;
     out.flush().with_context(context)

@@ -81,6 +81,8 @@ fn a_killed_run_is_cleaned_up_and_goes_on() {
     let after = cells(&world.path("study"));
     assert!(after.iter().all(|cell| cell.1 == "done"), "{after:?}");
     assert_eq!(before[0], after[0], "the finished cell was not run again");
+    let results = std::fs::read_to_string(world.path("study/results.json")).unwrap();
+    assert!(results.contains("\"server_cpus\": \"all\""), "placement is stored with the cells");
     assert!(world.path("study/report.html").is_file());
     assert_eq!(world.leftovers(), Vec::<String>::new());
 }

@@ -11,7 +11,7 @@ use super::results;
 use super::series::{Seconds, of_watch};
 use super::setup::{ArmSetup, Setup};
 use crate::messages::one_line;
-use crate::plan::{Plan, PlannedCell};
+use crate::plan::{CpuList, Placement, Plan, PlannedCell};
 use crate::rig::Rig;
 use crate::rig::dataset::{Request, endpoint};
 use crate::rig::server::{self, Server};
@@ -47,6 +47,7 @@ fn bring_up_and_measure(
     let (_listed, ()) = setup.ledger.make(process, || Ok(()))?;
     outcome.variables = server.variables()?;
     outcome.facts.insert("server".into(), arm.binary.version_text.clone());
+    outcome.facts.extend(placement(setup.plan));
     outcome.marks.extend(server.adjusted_settings());
     let measured = measure(setup, cell, &arm, &rig, &server, progress, outcome);
     if let Err(error) = measured {
@@ -162,6 +163,13 @@ fn process_of(server: &Server) -> Thing {
     let pid = server.pid();
     let start_ticks = identity(pid).map_or(0, |identity| identity.start_ticks);
     Thing::Process { pid, start_ticks }
+}
+
+/// Which processors server and load may use, in words.
+fn placement(plan: &Plan) -> [(String, String); 2] {
+    let text = |cpus: &CpuList| if cpus.0.is_empty() { "all".into() } else { cpus.to_string() };
+    let Placement { server_cpus, load_cpus } = &plan.placement;
+    [("server_cpus".into(), text(server_cpus)), ("load_cpus".into(), text(load_cpus))]
 }
 
 /// A server that has gone explains a failed load better than the load can.
