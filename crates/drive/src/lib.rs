@@ -6,8 +6,10 @@
 //! Invariants: no threads, no clock, no files and no randomness of its own; whatever it needs of these is handed
 //! in, so that one seed repeats every failure.
 
+mod buffer;
 mod disk;
 mod memory;
 
+pub use buffer::BlockBuffer;
 pub use disk::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
 pub use memory::MemoryDisk;
