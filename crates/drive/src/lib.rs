@@ -7,9 +7,14 @@
 //! in, so that one seed repeats every failure.
 
 mod buffer;
+mod codec;
 mod disk;
 mod memory;
 
 pub use buffer::BlockBuffer;
+pub use codec::{
+    Codec, CodecError, Coder, DICTIONARY_BYTES, Dictionary, Encoding, RECORD_OVERHEAD_BYTES,
+    UnknownCodec, is_zero, looks_incompressible,
+};
 pub use disk::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
 pub use memory::MemoryDisk;

@@ -1,0 +1,180 @@
+//! One worker's compressors and decompressors, made when first needed and used again.
+
+use std::sync::Arc;
+
+use libdeflater::{CompressionLvl, Compressor, Decompressor};
+use lz4_flex::block::{self, CompressTable};
+
+use super::zstandard::{Decoder, Encoder};
+use super::{Codec, CodecError, Dictionary, Encoding, looks_incompressible};
+
+/// libdeflate's level: as dense on blocks of rows as the higher ones, at twice their speed.
+const DEFLATE_LEVEL: i32 = 1;
+
+/// Turns data into what is stored and back. For one thread at a time; each holds up to about 2 MiB.
+pub struct Coder {
+    codec: Codec,
+    lz4: Option<Box<CompressTable>>,
+    deflate: Option<Compressor>,
+    inflate: Option<Decompressor>,
+    zstd: Option<Encoder>,
+    zstd_with_dictionary: Option<Encoder>,
+    zstd_decoder: Option<Decoder>,
+}
+
+impl Coder {
+    /// A coder that stores with `codec` and reads everything.
+    #[must_use]
+    pub fn new(codec: Codec) -> Coder {
+        Coder {
+            codec,
+            lz4: None,
+            deflate: None,
+            inflate: None,
+            zstd: None,
+            zstd_with_dictionary: None,
+            zstd_decoder: None,
+        }
+    }
+
+    /// What it stores with.
+    #[must_use]
+    pub fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    /// Appends the stored form of `data` to `out` and returns its codec id (see [`Encoding`]).
+    ///
+    /// Data are stored as they are when they look incompressible or would not shrink to 15/16. `dictionary` matters to
+    /// zstd alone; preparing one that is not the last one used costs about as much as a hundred blocks. Room in
+    /// `out` for twice the data keeps this from allocating.
+    pub fn encode(
+        &mut self,
+        data: &[u8],
+        dictionary: Option<&Dictionary>,
+        out: &mut Vec<u8>,
+    ) -> u8 {
+        let start = out.len();
+        let stored =
+            if looks_incompressible(data) { None } else { self.shrink(data, dictionary, out) };
+        let encoding = match stored {
+            Some((encoding, length)) if length <= limit(data.len()) => {
+                out.truncate(start + length);
+                encoding
+            }
+            _ => {
+                out.truncate(start);
+                out.extend_from_slice(data);
+                Encoding::Raw
+            }
+        };
+        encoding.id()
+    }
+
+    /// Puts a shorter form behind what is in `out`, and leaves bytes after it; `None` when there is none.
+    fn shrink(
+        &mut self,
+        data: &[u8],
+        dictionary: Option<&Dictionary>,
+        out: &mut Vec<u8>,
+    ) -> Option<(Encoding, usize)> {
+        let start = out.len();
+        let room = if self.codec == Codec::Lz4 {
+            block::get_maximum_output_size(data.len())
+        } else {
+            limit(data.len())
+        };
+        out.resize(start + room, 0);
+        let stored = &mut out[start..];
+        match (self.codec, dictionary) {
+            (Codec::None, _) => None,
+            (Codec::Lz4, _) => Some((Encoding::Lz4, self.shrink_lz4(data, stored)?)),
+            (Codec::Deflate, _) => Some((Encoding::Deflate, self.shrink_deflate(data, stored)?)),
+            (Codec::Zstd, None) => {
+                Some((Encoding::Zstd, made(&mut self.zstd, Encoder::new)?.encode(data, stored)?))
+            }
+            (Codec::Zstd, Some(dictionary)) => {
+                let (version, frame) = stored.split_first_mut()?;
+                *version = dictionary.version();
+                let encoder = made(&mut self.zstd_with_dictionary, Encoder::new)?;
+                Some((Encoding::ZstdDictionary, 1 + encoder.encode_with(dictionary, data, frame)?))
+            }
+        }
+    }
+
+    fn shrink_lz4(&mut self, data: &[u8], stored: &mut [u8]) -> Option<usize> {
+        let table = self.lz4.get_or_insert_with(Box::default);
+        block::compress_into_with_table(data, stored, table).ok()
+    }
+
+    fn shrink_deflate(&mut self, data: &[u8], stored: &mut [u8]) -> Option<usize> {
+        let level = CompressionLvl::new(DEFLATE_LEVEL).ok()?;
+        self.deflate
+            .get_or_insert_with(|| Compressor::new(level))
+            .deflate_compress(data, stored)
+            .ok()
+    }
+
+    /// Fills `data` from bytes that [`Coder::encode`] has made, no more and no fewer of them.
+    ///
+    /// `dictionaries` finds a dictionary by its version. After an error `data` hold anything.
+    ///
+    /// # Errors
+    /// [`CodecError`], for whatever bytes no coder has made of data of this length.
+    pub fn decode(
+        &mut self,
+        codec_id: u8,
+        stored: &[u8],
+        dictionaries: &dyn Fn(u8) -> Option<Arc<Dictionary>>,
+        data: &mut [u8],
+    ) -> Result<(), CodecError> {
+        let encoding = Encoding::from_id(codec_id).ok_or(CodecError::UnknownEncoding(codec_id))?;
+        let malformed = CodecError::Malformed { encoding, length: data.len() };
+        let filled = match encoding {
+            Encoding::Raw => copy(stored, data),
+            Encoding::Lz4 => block::decompress_into(stored, data).ok(),
+            Encoding::Deflate => self
+                .inflate
+                .get_or_insert_with(Decompressor::new)
+                .deflate_decompress(stored, data)
+                .ok(),
+            Encoding::Zstd => self.zstd_decoder()?.decode(stored, data).ok(),
+            Encoding::ZstdDictionary => {
+                let (&version, frame) = stored.split_first().ok_or(malformed.clone())?;
+                let dictionary =
+                    dictionaries(version).ok_or(CodecError::MissingDictionary(version))?;
+                self.zstd_decoder()?.decode_with(&dictionary, frame, data).ok()
+            }
+        };
+        if filled == Some(data.len()) { Ok(()) } else { Err(malformed) }
+    }
+
+    fn zstd_decoder(&mut self) -> Result<&mut Decoder, CodecError> {
+        made(&mut self.zstd_decoder, Decoder::new).ok_or(CodecError::NoMemory)
+    }
+}
+
+/// The longest stored form that is kept: 15/16 of the data, below which reading it costs more than it saves.
+fn limit(data_bytes: usize) -> usize {
+    data_bytes - data_bytes.div_ceil(16)
+}
+
+fn made<T>(place: &mut Option<T>, make: impl FnOnce() -> Option<T>) -> Option<&mut T> {
+    if place.is_none() {
+        *place = make();
+    }
+    place.as_mut()
+}
+
+fn copy(stored: &[u8], data: &mut [u8]) -> Option<usize> {
+    (stored.len() == data.len()).then(|| {
+        data.copy_from_slice(stored);
+        data.len()
+    })
+}
+
+impl std::fmt::Debug for Coder {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Coder({})", self.codec)
+    }
+}
