@@ -9,7 +9,7 @@ use thiserror::Error;
 pub const BLOCK_BYTES: u64 = 4096;
 
 /// Result of a disk command.
-pub type Result<T> = std::result::Result<T, DiskError>;
+pub type Result<T, E = DiskError> = std::result::Result<T, E>;
 
 /// Why a command was not carried out; one variant for each different reaction.
 #[derive(Debug, Error)]
@@ -27,6 +27,12 @@ pub enum DiskError {
     /// There is no room for what was to be written; nothing was written, reading goes on.
     #[error("the disk is full; discard or delete data to go on")]
     Full,
+    /// The disk takes no writes; nothing was written, reading goes on.
+    #[error("the disk is read-only: {reason}")]
+    ReadOnly {
+        /// Why.
+        reason: String,
+    },
     /// What lies at this place is not what was written there.
     #[error("damaged data at byte {offset}: {what}")]
     Corrupt {
@@ -72,7 +78,7 @@ pub trait Disk: Send + Sync {
     /// Writes `data` at `offset`; with `force_unit_access` it is durable when this returns.
     ///
     /// # Errors
-    /// Any; after [`DiskError::Full`] and [`DiskError::OutOfRange`] nothing has changed.
+    /// Any; after [`DiskError::Full`], [`DiskError::ReadOnly`] and [`DiskError::OutOfRange`] nothing has changed.
     fn write(&self, offset: u64, data: &[u8], force_unit_access: bool) -> Result<()>;
 
     /// Makes every completed write durable.

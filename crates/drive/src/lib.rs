@@ -6,15 +6,42 @@
 //! Invariants: no threads, no clock, no files and no randomness of its own; whatever it needs of these is handed
 //! in, so that one seed repeats every failure.
 
+mod apply;
 mod buffer;
+mod checkpoint;
+mod chunks;
 mod codec;
+mod collect;
+mod commit;
 mod disk;
+mod engine;
+mod format;
+mod group;
+mod health;
+mod layout;
+mod log;
+mod maintain;
+mod map;
 mod memory;
+mod read;
+mod rebuild;
+mod recover;
+mod segment;
+mod space;
+mod status;
+mod trainer;
+mod worker;
+mod write;
 
 pub use buffer::BlockBuffer;
 pub use codec::{
     Codec, CodecError, Coder, DICTIONARY_BYTES, Dictionary, Encoding, RECORD_OVERHEAD_BYTES,
     UnknownCodec, is_zero, looks_incompressible,
 };
+pub use collect::Policy;
 pub use disk::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
+pub use engine::{Cache, Drive, DriveOptions};
+pub use format::{DriveError, Format};
+pub use maintain::Rest;
 pub use memory::MemoryDisk;
+pub use status::{Counts, Recovery, State, Status};

@@ -1,0 +1,299 @@
+//! Collection: moving what lives out of a segment that is mostly dead.
+//!
+//! The segment with the best bargain is taken: by cost and benefit, (age × dead) ÷ (1 + live) (Rosenblum and Ousterhout,
+//! "The design and implementation of a log-structured file system", 1992), or greedily the one with least live. Its
+//! footer says what lies in it; the map says what of it still lives. Records move as they are, without being decoded;
+//! only the live blocks of a 16 KiB unit are encoded anew, if that is smaller. Nodes of the map do not move: the next
+//! checkpoint writes them elsewhere.
+
+use crate::apply::{apply, is_wanted};
+use crate::disk::{BLOCK_BYTES, DiskError, Result};
+use crate::engine::Drive;
+use crate::group::Record;
+use crate::layout::{Entry, Location, NodeId, Op, Stream, UNIT_BLOCKS};
+use crate::maintain::Maintenance;
+use crate::map::Missing;
+use crate::segment::SegmentRecord;
+use crate::space::State;
+use crate::status::Counters;
+use crate::worker::Worker;
+
+/// How collection chooses its next segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Policy {
+    /// By age and live share: leaves young segments time to die.
+    #[default]
+    CostBenefit,
+    /// The one with least live data.
+    Greedy,
+}
+
+/// Bytes that one group of moves may take.
+const MOVE_BYTES: usize = 256 << 10;
+
+/// Longest read of a victim, in bytes, and the gap over which it goes on.
+const READ_BYTES: u32 = 1 << 20;
+const GAP_BYTES: u32 = 64 << 10;
+
+impl Drive {
+    /// The segment to collect next, with its live share.
+    pub(crate) fn choose_victim(&self, maintenance: &Maintenance) -> Result<Option<(u32, f64)>> {
+        let log = self.log()?;
+        let now = log.log_bytes;
+        let candidates = log.space.iter().filter(|(number, segment)| {
+            segment.state == State::Sealed
+                && segment.live_records > 0
+                && segment.sealed_seq <= maintenance.checkpoint_seq
+                && !maintenance.waiting.contains(number)
+        });
+        let scored = candidates.map(|(number, segment)| {
+            let live = log.space.live_share(segment);
+            let age = now.saturating_sub(segment.sealed_at_bytes) as f64;
+            let score = match self.options.policy {
+                Policy::CostBenefit => age * (1.0 - live) / (1.0 + live),
+                Policy::Greedy => 1.0 - live,
+            };
+            (number, live, score)
+        });
+        Ok(scored.max_by(|a, b| a.2.total_cmp(&b.2)).map(|(number, live, _)| (number, live)))
+    }
+
+    /// Moves everything that lives in a segment elsewhere.
+    pub(crate) fn collect(&self, victim: u32, maintenance: &mut Maintenance) -> Result<()> {
+        Counters::add(&self.counters.collections, 1);
+        let opened_seq = self.log()?.space.get(victim).opened_seq;
+        let records = match self.segment_records(victim, opened_seq) {
+            Ok(records) => records,
+            Err(DiskError::Corrupt { what, .. }) => {
+                self.report(format!("segment {victim} cannot be collected: {what}"));
+                self.log()?.space.quarantine(victim);
+                return Ok(());
+            }
+            Err(other) => return Err(other),
+        };
+        let mut live = Vec::new();
+        let mut waits = false;
+        for record in records {
+            match record.entry.op {
+                Op::Node { .. } => waits |= self.touch_node(&record)?,
+                Op::Dictionary => self.move_dictionary(&record)?,
+                Op::Zero => {}
+                _ if self.lives(&record)? => live.push(record),
+                _ => {}
+            }
+        }
+        let damaged = self.move_all(&live)?;
+        if damaged {
+            self.log()?.space.quarantine(victim);
+        } else if waits || self.log()?.space.get(victim).live_records > 0 {
+            // Nodes and roots leave with the next checkpoint.
+            maintenance.waiting.push(victim);
+        }
+        Ok(())
+    }
+
+    /// Whether any block is still in the record.
+    fn lives(&self, record: &SegmentRecord) -> Result<bool> {
+        let unit = record.entry.op.is_unit();
+        let blocks = if unit { UNIT_BLOCKS } else { 1 };
+        loop {
+            self.load_nodes(record.entry.key..record.entry.key + blocks)?;
+            if let Ok(lives) = is_wanted(&*self.map()?, record.entry.key, record.place, unit)
+            {
+                return Ok(lives);
+            }
+        }
+    }
+
+    /// Marks a node that lives here for the next checkpoint.
+    fn touch_node(&self, record: &SegmentRecord) -> Result<bool> {
+        let node = NodeId::from_word(record.entry.key);
+        loop {
+            let missing = {
+                let _log = self.log()?;
+                let mut map = self.map_mut()?;
+                match map.stored(node) {
+                    Ok(place) if place != record.place => return Ok(false),
+                    Ok(_) => map.touch(node).err(),
+                    Err(missing) => Some(missing),
+                }
+            };
+            match missing {
+                None => return Ok(true),
+                Some(Missing(node)) => self.load_node(node)?,
+            }
+        }
+    }
+
+    /// Moves records; true if one of them was damaged and stays.
+    fn move_all(&self, live: &[SegmentRecord]) -> Result<bool> {
+        let mut damaged = false;
+        let mut rest = live;
+        while !rest.is_empty() {
+            let (run, behind) = rest.split_at(together(rest));
+            damaged |= self.workers.with(|worker| self.move_run(run, worker))?;
+            rest = behind;
+        }
+        Ok(damaged)
+    }
+
+    /// Reads records that lie together and appends them to the cold stream.
+    fn move_run(&self, run: &[SegmentRecord], worker: &mut Worker) -> Result<bool> {
+        let (Some(front), Some(back)) = (run.first(), run.last()) else { return Ok(false) };
+        let start = u64::from(front.place.offset()) / BLOCK_BYTES * BLOCK_BYTES;
+        let end = u64::from(back.place.offset() + back.place.length()).next_multiple_of(BLOCK_BYTES);
+        let mut media = std::mem::take(&mut worker.media);
+        let bytes = media.first((end - start) as usize);
+        self.read_media(self.identity.segment_start(front.place.segment()) + start, bytes)?;
+        let mut damaged = false;
+        worker.group.clear();
+        for record in run {
+            let at = (u64::from(record.place.offset()) - start) as usize;
+            let stored = &bytes[at..at + record.place.length() as usize];
+            let key = record.entry.op.context_key(record.entry.key);
+            match self.check_record(stored, record.place, key) {
+                Ok((codec_id, payload)) => self.push_move(record, codec_id, payload, worker)?,
+                Err(what) => {
+                    let offset = record.entry.key * BLOCK_BYTES;
+                    self.report(format!("the data at byte {offset} is damaged: {what}"));
+                    Counters::add(&self.counters.damaged_records, 1);
+                    damaged = true;
+                }
+            }
+            if worker.group.bytes.len() >= MOVE_BYTES {
+                self.append_moves(worker)?;
+                worker.group.clear();
+            }
+        }
+        self.append_moves(worker)?;
+        worker.media = media;
+        Ok(damaged)
+    }
+
+    fn push_move(
+        &self,
+        record: &SegmentRecord,
+        codec_id: u8,
+        payload: &[u8],
+        worker: &mut Worker,
+    ) -> Result<()> {
+        let (from, origin_seq) = (record.place, record.origin_seq);
+        let op = if record.entry.op.is_unit() {
+            if self.push_split_unit(record, codec_id, payload, worker)? {
+                return Ok(());
+            }
+            Op::MoveUnit { from, origin_seq }
+        } else {
+            Op::Move { from, origin_seq }
+        };
+        worker.group.push(op, record.entry.key, |out| {
+            out.extend_from_slice(payload);
+            codec_id
+        });
+        Ok(())
+    }
+
+    /// Encodes the live blocks of a unit one by one; false, and nothing done, if the whole unit is as small.
+    fn push_split_unit(
+        &self,
+        record: &SegmentRecord,
+        codec_id: u8,
+        payload: &[u8],
+        worker: &mut Worker,
+    ) -> Result<bool> {
+        let first = record.entry.key;
+        let lives: [bool; UNIT_BLOCKS as usize] = {
+            let map = self.map()?;
+            std::array::from_fn(|index| {
+                map.get(first + index as u64) == Ok(record.place.at_index(index as u64))
+            })
+        };
+        if lives == [true; UNIT_BLOCKS as usize] {
+            return Ok(false);
+        }
+        let Worker { coder, group, unit, .. } = worker;
+        unit.resize((UNIT_BLOCKS * BLOCK_BYTES) as usize, 0);
+        let decoded = coder.decode(codec_id, payload, &|version| self.dictionary(version), unit);
+        if decoded.is_err() {
+            return Ok(false);
+        }
+        let (records, bytes) = (group.records.len(), group.bytes.len());
+        let blocks = unit.chunks(BLOCK_BYTES as usize).zip(lives);
+        for (index, (block, _)) in (0..).zip(blocks).filter(|(_, (_, lives))| *lives) {
+            let op = Op::Move { from: record.place.at_index(index), origin_seq: record.origin_seq };
+            group.push(op, first + index, |out| coder.encode(block, None, out));
+        }
+        let stored: u32 = group.records[records..].iter().map(|record| record.length).sum();
+        let is_smaller = stored < record.place.length();
+        if !is_smaller {
+            group.records.truncate(records);
+            group.bytes.truncate(bytes);
+        }
+        Ok(is_smaller)
+    }
+
+    /// Appends the worker's moves, without those that the host has overtaken.
+    fn append_moves(&self, worker: &mut Worker) -> Result<()> {
+        let Worker { group, places, .. } = worker;
+        if group.is_empty() {
+            return Ok(());
+        }
+        while !self.try_append_moves(group, places)? {
+            for record in &group.records {
+                self.load_nodes(record.key..record.key + record.blocks())?;
+            }
+        }
+        self.write_sealed()
+    }
+
+    /// False if a node must be loaded first.
+    fn try_append_moves(
+        &self,
+        group: &crate::group::Group,
+        places: &mut Vec<Location>,
+    ) -> Result<bool> {
+        let mut log = self.log()?;
+        let mut wanted = Vec::with_capacity(group.records.len());
+        {
+            let map = self.map()?;
+            for record in &group.records {
+                match is_wanted(&map, record.key, from_of(record), record.op.is_unit()) {
+                    Ok(still) => wanted.push(still),
+                    Err(_) => return Ok(false),
+                }
+            }
+        }
+        let (payload, words) = (group.payload_bytes(), group.words_at_most());
+        log.make_room(Stream::Cold, payload, words, &self.chunks, &self.counters)
+            .map_err(|_| DiskError::Full)?;
+        log.place(Stream::Cold, group, |index| wanted[index], places);
+        let mut map = self.map_mut()?;
+        for ((record, place), _) in
+            group.records.iter().zip(places.iter()).zip(&wanted).filter(|(_, wanted)| **wanted)
+        {
+            let entry: Entry = record.entry(false);
+            apply(&mut map, &mut log.space, &entry, *place)
+                .map_err(|_| self.stop("the map lost a node while it was locked".into()))?;
+        }
+        Ok(true)
+    }
+}
+
+fn from_of(record: &Record) -> Location {
+    match record.op {
+        Op::Move { from, .. } | Op::MoveUnit { from, .. } => from,
+        _ => Location::NONE,
+    }
+}
+
+/// How many records, in order of place, are read together.
+fn together(records: &[SegmentRecord]) -> usize {
+    let Some(front) = records.first() else { return 0 };
+    let follows = |pair: &[SegmentRecord]| {
+        let [before, record] = pair else { return false };
+        record.place.offset() <= before.place.offset() + before.place.length() + GAP_BYTES
+            && record.place.offset() + record.place.length() - front.place.offset() <= READ_BYTES
+    };
+    1 + records.windows(2).take_while(|pair| follows(pair)).count()
+}
+

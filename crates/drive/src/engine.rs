@@ -1,0 +1,271 @@
+//! The drive: a disk made of a codec, a log, a map and a collector over another disk, its media.
+//!
+//! Many host commands run at once. Each compresses in its own thread; giving records their places in the log, and
+//! telling the map, is the one serial part and takes memory copies only. Locks are taken in this order: maintenance,
+//! log, map. No lock but maintenance is held during input or output.
+//!
+//! It spawns nothing: [`Drive::maintain`] is called from outside, as often as the caller likes. A host write that finds
+//! no free segment does the collecting itself.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{
+    Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard,
+    RwLockWriteGuard,
+};
+
+use crate::chunks::Chunks;
+use crate::codec::Dictionary;
+use crate::collect::Policy;
+use crate::disk::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
+use crate::layout::{Cursor, GROUP_BLOCKS, Identity, Location, Superblock};
+use crate::log::Log;
+use crate::map::Map;
+use crate::space::Space;
+use crate::status::{Counters, Recovery};
+use crate::worker::Workers;
+
+/// When a completed write is on stable media.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Cache {
+    /// At the next completed flush, as in a drive with a volatile write cache.
+    #[default]
+    Volatile,
+    /// When it completes, as in a drive without one.
+    Writethrough,
+}
+
+/// How a drive works while it is open; nothing of this is on media.
+#[derive(Debug, Clone)]
+pub struct DriveOptions {
+    /// Memory for the map, in bytes, beyond which clean parts of it are read again when needed; none: no limit.
+    pub map_bytes: Option<u64>,
+    /// How collection chooses its next segment.
+    pub policy: Policy,
+    /// When a completed write is on stable media.
+    pub cache: Cache,
+    /// Bytes of log between checkpoints; none: as much as keeps their cost at some percent.
+    pub checkpoint_bytes: Option<u64>,
+    /// Whether freed segments are discarded on media.
+    pub discard_media: bool,
+    /// Writes each block of a command by itself: a power cut, or a reader, may see half of it. To show that a test
+    /// would notice.
+    pub tear: bool,
+    /// Opens without writing anything.
+    pub read_only: bool,
+}
+
+impl Default for DriveOptions {
+    fn default() -> DriveOptions {
+        DriveOptions {
+            map_bytes: None,
+            policy: Policy::CostBenefit,
+            cache: Cache::Volatile,
+            checkpoint_bytes: None,
+            discard_media: false,
+            tear: false,
+            read_only: false,
+        }
+    }
+}
+
+/// The software drive.
+pub struct Drive {
+    pub(crate) media: Arc<dyn Disk>,
+    pub(crate) options: DriveOptions,
+    pub(crate) identity: Identity,
+    pub(crate) logical_bytes: AtomicU64,
+    log: Mutex<Log>,
+    /// Commits in progress, see `commit`.
+    pub(crate) commit: Mutex<crate::commit::Commit>,
+    /// Told when a chunk was written or a commit ended.
+    pub(crate) progress: Condvar,
+    map: RwLock<Map>,
+    pub(crate) chunks: Chunks,
+    /// Readers of each segment.
+    pub(crate) pins: Box<[AtomicU32]>,
+    pub(crate) workers: Workers,
+    pub(crate) dictionaries: RwLock<Vec<(u8, Location, Arc<Dictionary>)>>,
+    pub(crate) counters: Counters,
+    pub(crate) superblock: Mutex<Superblock>,
+    /// Whether this incarnation has its own sequence numbers, so that the log may grow.
+    pub(crate) is_begun: AtomicBool,
+    pub(crate) maintenance: Mutex<crate::maintain::Maintenance>,
+    pub(crate) stopped: OnceLock<String>,
+    pub(crate) read_only: Option<String>,
+    pub(crate) recovery: Recovery,
+    pub(crate) problems: Mutex<Vec<String>>,
+}
+
+/// What a drive is put together from, by format and by recovery.
+pub(crate) struct Parts {
+    pub(crate) superblock: Superblock,
+    pub(crate) map: Map,
+    pub(crate) space: Space,
+    pub(crate) cursors: [Cursor; 3],
+    pub(crate) next_seq: u64,
+    pub(crate) counters: Counters,
+    pub(crate) dictionaries: Vec<(u8, Location, Arc<Dictionary>)>,
+    pub(crate) recovery: Recovery,
+    pub(crate) read_only: Option<String>,
+}
+
+impl Drive {
+    pub(crate) fn assemble(media: Arc<dyn Disk>, options: DriveOptions, parts: Parts) -> Drive {
+        let identity = parts.superblock.identity;
+        let opened = parts.space.iter().map(|(_, segment)| segment.opened_seq);
+        let chunks = Chunks::new(opened, identity.segment_bytes);
+        let pins = (0..identity.segments).map(|_| AtomicU32::new(0)).collect();
+        let mut log = Log::new(identity, parts.space, parts.cursors, parts.next_seq);
+        log.log_bytes = parts.counters.log_bytes.load(Ordering::Relaxed);
+        let maintenance = crate::maintain::Maintenance::new(parts.superblock.checkpoint_seq, log.log_bytes);
+        Drive {
+            media,
+            options,
+            identity,
+            logical_bytes: AtomicU64::new(identity.logical_bytes),
+            log: Mutex::new(log),
+            commit: Mutex::default(),
+            progress: Condvar::new(),
+            map: RwLock::new(parts.map),
+            chunks,
+            pins,
+            workers: Workers::new(identity.codec),
+            dictionaries: RwLock::new(parts.dictionaries),
+            counters: parts.counters,
+            superblock: Mutex::new(parts.superblock),
+            is_begun: AtomicBool::new(false),
+            maintenance: Mutex::new(maintenance),
+            stopped: OnceLock::new(),
+            read_only: parts.read_only,
+            recovery: parts.recovery,
+            problems: Mutex::default(),
+        }
+    }
+
+    /// The log, unless the drive has stopped.
+    pub(crate) fn log(&self) -> Result<MutexGuard<'_, Log>> {
+        self.running()?;
+        self.log.lock().map_err(|_| self.broken())
+    }
+
+    pub(crate) fn map(&self) -> Result<RwLockReadGuard<'_, Map>> {
+        self.map.read().map_err(|_| self.broken())
+    }
+
+    pub(crate) fn map_mut(&self) -> Result<RwLockWriteGuard<'_, Map>> {
+        self.map.write().map_err(|_| self.broken())
+    }
+
+    /// The log, for looking only, also of a drive that has stopped.
+    pub(crate) fn log_at_any_time(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The map, likewise.
+    pub(crate) fn map_at_any_time(&self) -> RwLockReadGuard<'_, Map> {
+        self.map.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn running(&self) -> Result<()> {
+        match self.stopped.get() {
+            Some(reason) => Err(DiskError::Stopped { reason: reason.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Stops the drive for good; the first reason stays.
+    pub(crate) fn stop(&self, reason: String) -> DiskError {
+        let reason = self.stopped.get_or_init(|| reason).clone();
+        self.progress.notify_all();
+        DiskError::Stopped { reason }
+    }
+
+    fn broken(&self) -> DiskError {
+        self.stop("a thread failed while it changed the drive's state".into())
+    }
+
+    /// Keeps a line for the health log.
+    pub(crate) fn report(&self, problem: String) {
+        let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+        if problems.len() < PROBLEMS_KEPT && !problems.contains(&problem) {
+            problems.push(problem);
+        }
+    }
+
+    /// Whether the drive may be written to.
+    pub(crate) fn writable(&self) -> Result<()> {
+        self.running()?;
+        match &self.read_only {
+            Some(reason) => Err(DiskError::ReadOnly { reason: reason.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes a reader off the segment of each location.
+    pub(crate) fn unpin(&self, location: Location) {
+        self.pins[location.segment() as usize].fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// Keeps a segment from being used again while it is read; called with the map's lock held.
+    pub(crate) fn pin(&self, location: Location) {
+        self.pins[location.segment() as usize].fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// Lines of the health log that are kept in memory.
+const PROBLEMS_KEPT: usize = 100;
+
+impl Disk for Drive {
+    fn size(&self) -> u64 {
+        self.logical_bytes.load(Ordering::Acquire)
+    }
+
+    fn promise(&self) -> Promise {
+        Promise {
+            atomic_write_bytes: GROUP_BLOCKS * BLOCK_BYTES,
+            volatile_cache: self.options.cache == Cache::Volatile,
+        }
+    }
+
+    fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {
+        check_range(offset, data.len() as u64, self.size())?;
+        self.running()?;
+        let group = (GROUP_BLOCKS * BLOCK_BYTES) as usize;
+        for (piece, part) in (0_u64..).zip(data.chunks_mut(group)) {
+            self.read_blocks(offset / BLOCK_BYTES + piece * GROUP_BLOCKS, part)?;
+        }
+        Counters::add(&self.counters.read_bytes_host, data.len() as u64);
+        Ok(())
+    }
+
+    /// Up to 256 KiB all or nothing; of a longer write each 256 KiB.
+    fn write(&self, offset: u64, data: &[u8], force_unit_access: bool) -> Result<()> {
+        check_range(offset, data.len() as u64, self.size())?;
+        self.writable()?;
+        let group = (GROUP_BLOCKS * BLOCK_BYTES) as usize;
+        for (piece, part) in (0_u64..).zip(data.chunks(group)) {
+            self.write_blocks(offset / BLOCK_BYTES + piece * GROUP_BLOCKS, part)?;
+        }
+        self.counters.host_write(data.len() as u64 / BLOCK_BYTES);
+        Counters::add(&self.counters.write_bytes_host, data.len() as u64);
+        if force_unit_access || self.options.cache == Cache::Writethrough {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.running()?;
+        Counters::add(&self.counters.flushes, 1);
+        if self.read_only.is_some() { Ok(()) } else { self.make_durable(false) }
+    }
+
+    /// A discard is an entry of the log, in runs of up to 128 MiB, each all or nothing.
+    fn discard(&self, offset: u64, length: u64) -> Result<()> {
+        check_range(offset, length, self.size())?;
+        self.writable()?;
+        self.discard_blocks(offset / BLOCK_BYTES, length / BLOCK_BYTES)?;
+        Counters::add(&self.counters.discard_bytes_host, length);
+        if self.options.cache == Cache::Writethrough { self.flush() } else { Ok(()) }
+    }
+}

@@ -1,0 +1,222 @@
+//! Chunks: what the log writes at once, and the footer that repeats a full segment's tables.
+//!
+//! ```text
+//! chunk:   header (64 B) | payload | table (8 B words) | zeroes up to a whole block
+//! footer:  tables of all chunks | zeroes | header, in the last 64 B of the segment
+//! ```
+//!
+//! Every chunk and every footer has a sequence number from one count for the whole drive. A chunk stands or falls as a
+//! whole: its checksum covers header and table, the records carry their own.
+
+use super::{Reader, whole_blocks};
+
+/// Bytes of a chunk's header.
+pub(crate) const CHUNK_HEADER_BYTES: usize = 64;
+
+const MAGIC: u32 = u32::from_le_bytes(*b"aChk");
+const VERSION: u8 = 1;
+
+/// Who appends: what is written together dies together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Stream {
+    /// What the host writes.
+    #[default]
+    Host = 0,
+    /// What collection moves.
+    Cold = 1,
+    /// Nodes of the map and roots.
+    Map = 2,
+}
+
+impl Stream {
+    pub(crate) const ALL: [Stream; 3] = [Stream::Host, Stream::Cold, Stream::Map];
+
+    pub(crate) fn from_code(code: u8) -> Option<Stream> {
+        Stream::ALL.get(usize::from(code)).copied()
+    }
+}
+
+/// What a chunk is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChunkKind {
+    /// Records and their table.
+    Log = 0,
+    /// The end of a segment; its table repeats those of the segment's chunks.
+    Footer = 1,
+    /// A part of a checkpoint's root, in the table.
+    Root = 2,
+}
+
+/// Header of a chunk or footer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ChunkHeader {
+    pub(crate) kind: ChunkKind,
+    pub(crate) stream: Stream,
+    pub(crate) drive_id: u64,
+    pub(crate) segment: u32,
+    /// First byte in the segment; of a footer, where its table begins.
+    pub(crate) offset: u32,
+    /// Sequence number by which the segment was opened.
+    pub(crate) opened_seq: u64,
+    pub(crate) seq: u64,
+    /// Highest sequence number that was on stable media, with all before it, when this was built.
+    pub(crate) durable_seq: u64,
+    pub(crate) payload_bytes: u32,
+    pub(crate) table_words: u32,
+    /// Where the stream goes on; only a footer knows.
+    pub(crate) next_segment: u32,
+}
+
+impl ChunkHeader {
+    /// `next_segment` of what is not a footer.
+    pub(crate) const NO_SEGMENT: u32 = u32::MAX;
+
+    /// Bytes of the whole chunk on media.
+    pub(crate) fn chunk_bytes(&self) -> u64 {
+        let header = CHUNK_HEADER_BYTES as u64;
+        whole_blocks(header + u64::from(self.payload_bytes) + 8 * u64::from(self.table_words))
+    }
+
+    /// Writes header and checksum; `table` is the table's bytes.
+    pub(crate) fn encode(&self, table: &[u8], out: &mut [u8]) {
+        let mut bytes = Vec::with_capacity(CHUNK_HEADER_BYTES);
+        bytes.extend(MAGIC.to_le_bytes());
+        bytes.extend([VERSION, self.kind as u8, self.stream as u8, 0]);
+        bytes.extend(self.drive_id.to_le_bytes());
+        bytes.extend(self.segment.to_le_bytes());
+        bytes.extend(self.offset.to_le_bytes());
+        bytes.extend(self.opened_seq.to_le_bytes());
+        bytes.extend(self.seq.to_le_bytes());
+        bytes.extend(self.durable_seq.to_le_bytes());
+        bytes.extend(self.payload_bytes.to_le_bytes());
+        bytes.extend(self.table_words.to_le_bytes());
+        bytes.extend(self.next_segment.to_le_bytes());
+        let checksum = crc32c::crc32c_append(crc32c::crc32c(&bytes), table);
+        bytes.extend(checksum.to_le_bytes());
+        out[..CHUNK_HEADER_BYTES].copy_from_slice(&bytes);
+    }
+
+    /// The header, if these bytes are one, and the checksum that it claims for itself and its table.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<(ChunkHeader, u32)> {
+        let mut reader = Reader(bytes.get(..CHUNK_HEADER_BYTES)?);
+        if reader.u32()? != MAGIC || reader.u8()? != VERSION {
+            return None;
+        }
+        let kind = match reader.u8()? {
+            0 => ChunkKind::Log,
+            1 => ChunkKind::Footer,
+            2 => ChunkKind::Root,
+            _ => return None,
+        };
+        let stream = Stream::from_code(reader.u8()?)?;
+        reader.u8()?;
+        let header = ChunkHeader {
+            kind,
+            stream,
+            drive_id: reader.u64()?,
+            segment: reader.u32()?,
+            offset: reader.u32()?,
+            opened_seq: reader.u64()?,
+            seq: reader.u64()?,
+            durable_seq: reader.u64()?,
+            payload_bytes: reader.u32()?,
+            table_words: reader.u32()?,
+            next_segment: reader.u32()?,
+        };
+        Some((header, reader.u32()?))
+    }
+
+    /// Whether header and table are what was written; `bytes` begins with the header.
+    pub(crate) fn fits(bytes: &[u8], table: &[u8], checksum: u32) -> bool {
+        let Some(header) = bytes.get(..CHUNK_HEADER_BYTES - 4) else { return false };
+        crc32c::crc32c_append(crc32c::crc32c(header), table) == checksum
+    }
+}
+
+/// What a footer says of one chunk, before that chunk's table words: two words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FooterChunk {
+    pub(crate) seq: u64,
+    pub(crate) offset: u32,
+    pub(crate) table_words: u32,
+}
+
+impl FooterChunk {
+    /// Words of one description.
+    pub(crate) const WORDS: usize = 2;
+
+    pub(crate) fn push(self, words: &mut Vec<u64>) {
+        words.extend([self.seq, u64::from(self.offset) << 32 | u64::from(self.table_words)]);
+    }
+
+    /// The chunks of a footer with their tables; ends early where the words make no sense.
+    pub(crate) fn split(mut words: &[u64]) -> Vec<(FooterChunk, &[u64])> {
+        let mut chunks = Vec::new();
+        while let [seq, place, rest @ ..] = words {
+            let chunk = FooterChunk {
+                seq: *seq,
+                offset: (place >> 32) as u32,
+                table_words: *place as u32,
+            };
+            let Some((table, rest)) = rest.split_at_checked(chunk.table_words as usize) else {
+                break;
+            };
+            chunks.push((chunk, table));
+            words = rest;
+        }
+        chunks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> ChunkHeader {
+        ChunkHeader {
+            kind: ChunkKind::Footer,
+            stream: Stream::Cold,
+            drive_id: 1,
+            segment: 2,
+            offset: 3,
+            opened_seq: 4,
+            seq: 5,
+            durable_seq: 6,
+            payload_bytes: 7,
+            table_words: 1,
+            next_segment: 8,
+        }
+    }
+
+    #[test]
+    fn a_header_comes_back_and_any_flipped_bit_is_noticed() {
+        let table = 77_u64.to_le_bytes();
+        let mut bytes = [0; CHUNK_HEADER_BYTES];
+        header().encode(&table, &mut bytes);
+        let (decoded, checksum) = ChunkHeader::decode(&bytes).unwrap();
+        assert_eq!(decoded, header());
+        assert!(ChunkHeader::fits(&bytes, &table, checksum));
+        for bit in 0..CHUNK_HEADER_BYTES * 8 {
+            let mut broken = bytes;
+            broken[bit / 8] ^= 1 << (bit % 8);
+            let fits = ChunkHeader::decode(&broken)
+                .is_some_and(|(_, checksum)| ChunkHeader::fits(&broken, &table, checksum));
+            assert!(!fits, "bit {bit}");
+        }
+        assert!(!ChunkHeader::fits(&bytes, &78_u64.to_le_bytes(), checksum));
+    }
+
+    #[test]
+    fn a_footer_splits_into_its_chunks() {
+        let mut words = Vec::new();
+        for (seq, table) in [(4, &[10, 11][..]), (6, &[]), (9, &[12])] {
+            let chunk = FooterChunk { seq, offset: 4096, table_words: table.len() as u32 };
+            chunk.push(&mut words);
+            words.extend(table);
+        }
+        let tables: Vec<_> = FooterChunk::split(&words).iter().map(|(_, table)| table.len()).collect();
+        assert_eq!(tables, [2, 0, 1]);
+        words.pop();
+        assert_eq!(FooterChunk::split(&words).len(), 2);
+    }
+}

@@ -1,0 +1,68 @@
+//! A record's checksum: CRC-32C of its bytes, bound to where it lies and whose it is.
+//!
+//! The sum over the bytes is made where they are compressed, in parallel. What binds it to the place is known only
+//! when the place is, under the log's lock, and costs a few multiplications there: a record found at another
+//! place, under another address, in another filling of its segment or on another drive does not fit.
+
+use super::Location;
+
+/// Whose record it is and where it lies.
+#[derive(Clone, Copy)]
+pub(crate) struct RecordContext {
+    pub(crate) drive_id: u64,
+    /// Sequence number by which the segment was opened: another for each filling.
+    pub(crate) segment_opened_seq: u64,
+    pub(crate) location: Location,
+    /// Block, node or dictionary, as [`super::Op::context_key`] gives it.
+    pub(crate) key: u64,
+}
+
+impl RecordContext {
+    /// What is stored: the plain sum, changed by everything that the record depends on.
+    pub(crate) fn bind(self, plain: u32) -> u32 {
+        let place = mix(self.drive_id ^ mix(self.segment_opened_seq));
+        let mixed = mix(place ^ mix(self.location.record().word()).wrapping_add(mix(self.key ^ SALT)));
+        plain ^ (mixed >> 32) as u32
+    }
+}
+
+/// Sets keys apart from locations.
+const SALT: u64 = 0x6173_7361_7964_7276;
+
+/// The finaliser of splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+const fn mix(word: u64) -> u64 {
+    let word = (word ^ word >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let word = (word ^ word >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    word ^ word >> 31
+}
+
+/// CRC-32C over a record's codec id and payload.
+pub(crate) fn plain_checksum(codec_id: u8, payload: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(&[codec_id]), payload)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_of_the_context_changes_the_sum() {
+        let context = RecordContext {
+            drive_id: 7,
+            segment_opened_seq: 9,
+            location: Location::new(3, 64, 100, false),
+            key: 5,
+        };
+        let others = [
+            RecordContext { drive_id: 8, ..context },
+            RecordContext { segment_opened_seq: 10, ..context },
+            RecordContext { location: Location::new(3, 4096, 100, false), ..context },
+            RecordContext { location: Location::new(4, 64, 100, false), ..context },
+            RecordContext { key: 6, ..context },
+        ];
+        for other in others {
+            assert_ne!(context.bind(1), other.bind(1));
+        }
+        assert_eq!(context.bind(1) ^ context.bind(2), 3);
+    }
+}

@@ -1,0 +1,470 @@
+//! Opening: the newest checkpoint, then the log behind it.
+//!
+//! Chunks are replayed in the order of their sequence numbers as long as none is missing. A chunk that nothing proves
+//! to have been on stable media counts only if every record in it has its checksum. Where the log ends, either it was
+//! torn by a power cut, which is its ordinary end, or the media has lost what it had promised to keep. The second is
+//! certain when any later chunk, or the checkpoint, says that the missing one was durable; then the drive opens
+//! read-only and says so.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::apply::{apply, blocks_of};
+use crate::buffer::BlockBuffer;
+use crate::disk::{BLOCK_BYTES, Disk, Result};
+use crate::engine::{Drive, DriveOptions, Parts};
+use crate::format::DriveError;
+use crate::layout::{
+    CHUNK_HEADER_BYTES, ChunkKind, Cursor, FooterChunk, Identity, Location, Op,
+    Root, RootBody, Stream, Superblock, SuperblockError,
+};
+use crate::map::Map;
+use crate::segment::{Footer, SegmentChunk, records_of};
+use crate::space::Space;
+use crate::status::{Counters, Recovery};
+
+impl Drive {
+    /// Opens the drive that `media` holds, after whatever happened to it.
+    ///
+    /// # Errors
+    /// [`DriveError`]; nothing is written to what cannot be opened.
+    pub fn open(media: Arc<dyn Disk>, options: DriveOptions) -> Result<Drive, DriveError> {
+        let mut recovery = Recovery::default();
+        let superblock = read_superblocks(&*media, &mut recovery)?;
+        recovery.clean = superblock.clean;
+        let (drive, root) = Drive::at_checkpoint(media, options, superblock, recovery)?;
+        match root {
+            Some(root) => drive.replay(&root),
+            None => drive.rebuild(),
+        }
+    }
+
+    /// The drive as its checkpoint says, and the root; an empty one if the root cannot be read.
+    fn at_checkpoint(
+        media: Arc<dyn Disk>,
+        options: DriveOptions,
+        superblock: Superblock,
+        recovery: Recovery,
+    ) -> Result<(Drive, Option<Loaded>), DriveError> {
+        let blank = Drive::blank(media, options, superblock, recovery);
+        let Some(loaded) = blank.load_root()? else { return Ok((blank, None)) };
+        let identity = blank.identity;
+        let superblock = blank.superblock().clone();
+        let body = &loaded.root.body;
+        let blocks = identity.logical_bytes / BLOCK_BYTES;
+        let mut space = Space::from_rows(&identity, &body.segments);
+        for part in &superblock.root {
+            space.add(crate::checkpoint::root_weight(*part));
+        }
+        let end = &loaded.root.end;
+        let parts = Parts {
+            map: Map::new(blocks, &body.directories, body.mapped_blocks),
+            space,
+            cursors: [body.host.clone(), body.cold.clone(), end.map.clone()],
+            next_seq: superblock.checkpoint_seq + 1,
+            counters: Counters::from_words(&body.counters),
+            dictionaries: Vec::new(),
+            recovery: blank.recovery.clone(),
+            read_only: None,
+            superblock,
+        };
+        let drive = Drive::assemble(blank.media, blank.options, parts);
+        for (version, place) in &body.dictionaries {
+            drive.load_dictionary(*version, *place)?;
+        }
+        Ok((drive, Some(loaded)))
+    }
+
+    /// A drive that knows nothing but its superblock.
+    fn blank(
+        media: Arc<dyn Disk>,
+        options: DriveOptions,
+        superblock: Superblock,
+        recovery: Recovery,
+    ) -> Drive {
+        let identity = superblock.identity;
+        let parts = Parts {
+            map: Map::new(identity.logical_bytes / BLOCK_BYTES, &[], 0),
+            space: Space::fresh(&identity),
+            cursors: <[Cursor; 3]>::default(),
+            next_seq: superblock.checkpoint_seq + 1,
+            counters: Counters::default(),
+            dictionaries: Vec::new(),
+            recovery,
+            read_only: None,
+            superblock,
+        };
+        Drive::assemble(media, options, parts)
+    }
+
+    /// The root that the superblock names, if all of it can be read and makes sense.
+    fn load_root(&self) -> Result<Option<Loaded>> {
+        let parts = self.superblock().root.clone();
+        let mut words = Vec::new();
+        let mut last_seq = 0;
+        for part in parts {
+            let Some((header, part)) = self.root_chunk(part)? else { return Ok(None) };
+            words.extend(part);
+            last_seq = header.seq;
+        }
+        let Some(mut root) = Root::decode(&words) else { return Ok(None) };
+        for (number, row) in &root.end.segments {
+            let Some(slot) = root.body.segments.get_mut(*number as usize) else { return Ok(None) };
+            *slot = *row;
+        }
+        Ok(self.is_plausible(&root.body, &root.end.map).then_some(Loaded { root, last_seq }))
+    }
+
+    fn is_plausible(&self, body: &RootBody, map: &Cursor) -> bool {
+        let identity = &self.identity;
+        let cursors = [&body.host, &body.cold, map];
+        let on_drive = |cursor: &&Cursor| {
+            cursor.segment < identity.segments && cursor.offset <= identity.segment_bytes
+        };
+        let streams_fit = Stream::ALL.into_iter().zip(cursors).all(|(stream, cursor)| {
+            let row = body.segments.get(cursor.segment as usize);
+            row.is_some_and(|row| row.stream == Some(stream))
+        });
+        body.segments.len() == identity.segments as usize
+            && cursors.iter().all(on_drive)
+            && streams_fit
+            && body.directories.iter().all(|place| self.is_possible(*place))
+    }
+
+    fn load_dictionary(&self, version: u8, place: Location) -> Result<()> {
+        let read = self.workers.with(|worker| self.read_dictionary(version, place, worker))?;
+        let Some(dictionary) = read else {
+            self.report(format!("dictionary {version} is damaged; records that need it are lost"));
+            return Ok(());
+        };
+        let mut dictionaries =
+            self.dictionaries.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        dictionaries.retain(|(number, _, _)| *number != version);
+        dictionaries.push((version, place, Arc::new(dictionary)));
+        dictionaries.sort_by_key(|(number, _, _)| *number);
+        Ok(())
+    }
+
+    /// Applies the log behind the checkpoint and makes the drive ready.
+    fn replay(mut self, loaded: &Loaded) -> Result<Drive, DriveError> {
+        let checkpoint_seq = self.superblock().checkpoint_seq;
+        let seqs = checkpoint_seq + 1..self.superblock().log_end_seq;
+        let end = &loaded.root.end;
+        let body = &loaded.root.body;
+        let mut ends = [body.host.clone(), body.cold.clone(), end.map.clone()];
+        let mut paths = Vec::new();
+        for (stream, cursor) in Stream::ALL.into_iter().zip(&ends) {
+            paths.push(self.follow(stream, cursor, seqs.clone())?);
+        }
+        let told = paths.iter().map(|path| path.durable_seq).max().unwrap_or(0);
+        let durable_seq = told.max(loaded.last_seq);
+        let mut seq = checkpoint_seq + 1;
+        loop {
+            if let Some((_, last)) = end.own_seqs.iter().find(|(first, last)| (*first..=*last).contains(&seq)) {
+                seq = last + 1;
+                continue;
+            }
+            let Some(step) = self.next_step(&mut paths, seq)? else { break };
+            if !self.replay_step(&step, durable_seq, &mut ends)? {
+                break;
+            }
+            seq += 1;
+        }
+        let behind = paths.iter_mut().map(|path| path.count_from(seq)).sum::<u64>();
+        self.recovery.torn_chunks = behind;
+        for (stream, cursor) in Stream::ALL.into_iter().zip(ends) {
+            self.log()?.set_cursor(stream, cursor);
+        }
+        if durable_seq >= seq {
+            let problem = format!(
+                "the log is damaged: chunk {seq} was on stable media and cannot be read; \
+                 {behind} later chunks are not applied"
+            );
+            self.recovery.problems.push(problem.clone());
+            self.read_only = Some(problem);
+            return Ok(self);
+        }
+        self.ready(seq > checkpoint_seq + 1)
+    }
+
+    /// Takes new sequence numbers if the log was replayed, with a checkpoint that makes its end final.
+    fn ready(mut self, replayed: bool) -> Result<Drive, DriveError> {
+        if self.options.read_only {
+            self.read_only = Some("it was opened for reading only".into());
+        } else if replayed && self.recovery.chunks > 0 {
+            let first = self.reserve_seqs(false)?;
+            self.log()?.resume(first);
+            self.is_begun.store(true, Ordering::Release);
+            self.checkpoint(&mut self.maintenance(), false)?;
+        }
+        Ok(self)
+    }
+
+    /// Everything that a stream may hold behind `cursor`.
+    fn follow(&self, stream: Stream, cursor: &Cursor, seqs: Range<u64>) -> Result<Path> {
+        let mut path = Path { stream, ..Path::default() };
+        let (mut segment, mut offset) = (cursor.segment, cursor.offset);
+        let mut opened_seq = self.log()?.space.get(segment).opened_seq;
+        loop {
+            let footer = self.read_footer(segment, opened_seq)?;
+            let footer = footer.filter(|footer| {
+                let header = &footer.header;
+                seqs.contains(&header.seq) && header.next_segment < self.identity.segments
+            });
+            let Some(footer) = footer else { break };
+            path.durable_seq = path.durable_seq.max(footer.header.durable_seq);
+            let next = footer.header.next_segment;
+            path.segments.push(PathSegment { segment, opened_seq, offset, footer: true });
+            (opened_seq, segment, offset) = (footer.header.seq, next, 0);
+        }
+        let walked = self.walk_chunks(segment, opened_seq, offset, seqs)?;
+        path.durable_seq = path.durable_seq.max(walked.durable_seq);
+        path.behind = walked.seqs_behind;
+        path.open = Some((segment, walked.chunks.into_iter().collect()));
+        path.segments.push(PathSegment { segment, opened_seq, offset, footer: false });
+        path.segments.reverse();
+        Ok(path)
+    }
+
+    /// The chunk or footer with this sequence number, if a stream has come to it.
+    fn next_step(&self, paths: &mut [Path], seq: u64) -> Result<Option<Step>> {
+        for path in paths {
+            path.fill(self)?;
+            if path.queue.front().is_some_and(|step| step.seq() == seq) {
+                return Ok(path.queue.pop_front());
+            }
+        }
+        Ok(None)
+    }
+
+    /// Applies a chunk or footer; false if it is torn.
+    fn replay_step(&mut self, step: &Step, durable_seq: u64, ends: &mut [Cursor; 3]) -> Result<bool> {
+        match step {
+            Step::Chunk { stream, segment, chunk } => {
+                if chunk.seq > durable_seq && !self.is_whole(*segment, chunk)? {
+                    return Ok(false);
+                }
+                self.replay_chunk(*segment, chunk)?;
+                let end = &mut ends[*stream as usize];
+                FooterChunk {
+                    seq: chunk.seq,
+                    offset: chunk.offset,
+                    table_words: chunk.words.len() as u32,
+                }
+                .push(&mut end.words);
+                end.words.extend(&chunk.words);
+                end.offset = chunk.offset + self.chunk_length(*segment, chunk)?;
+            }
+            Step::Footer { stream, segment, footer } => {
+                let (seq, next) = (footer.header.seq, footer.header.next_segment);
+                let mut log = self.log()?;
+                let log_bytes = log.log_bytes;
+                log.space.seal(*segment, seq, log_bytes);
+                log.space.open_this(next, *stream, seq);
+                self.chunks.opened(next, seq);
+                ends[*stream as usize] = Cursor { segment: next, offset: 0, words: Vec::new() };
+            }
+        }
+        self.recovery.chunks += 1;
+        Ok(true)
+    }
+
+    fn replay_chunk(&mut self, segment: u32, chunk: &SegmentChunk) -> Result<()> {
+        for record in records_of(segment, chunk) {
+            self.recovery.entries += 1;
+            if !self.is_possible(record.place) {
+                continue;
+            }
+            match record.entry.op {
+                Op::Node { .. } => {}
+                Op::Dictionary => self.replay_dictionary(record.entry.key as u8, record.place)?,
+                _ => self.replay_entry(&record.entry, record.place)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn replay_entry(&self, entry: &crate::layout::Entry, place: Location) -> Result<()> {
+        let blocks = blocks_of(entry);
+        if blocks.end > self.size() / BLOCK_BYTES {
+            return Ok(());
+        }
+        loop {
+            let missing = {
+                let mut log = self.log()?;
+                apply(&mut *self.map_mut()?, &mut log.space, entry, place).err()
+            };
+            match missing {
+                None => return Ok(()),
+                Some(_) => self.load_nodes(blocks.clone())?,
+            }
+        }
+    }
+
+    fn replay_dictionary(&self, version: u8, place: Location) -> Result<()> {
+        let former = self.dictionary_places().into_iter().find(|(number, _)| *number == version);
+        {
+            let mut log = self.log()?;
+            log.space.add(place);
+            if let Some((_, former)) = former {
+                log.space.remove(former);
+            }
+        }
+        self.load_dictionary(version, place)
+    }
+
+    /// Whether every record of a chunk has its checksum.
+    fn is_whole(&self, segment: u32, chunk: &SegmentChunk) -> Result<bool> {
+        let length = self.chunk_length(segment, chunk)?;
+        let mut buffer = BlockBuffer::default();
+        let bytes = buffer.first(length as usize);
+        self.read_media(self.identity.segment_start(segment) + u64::from(chunk.offset), bytes)?;
+        Ok(records_of(segment, chunk).iter().filter(|record| !record.place.is_none()).all(|record| {
+            let start = (record.place.offset() - chunk.offset) as usize;
+            let stored = bytes.get(start..start + record.place.length() as usize);
+            let key = record.entry.op.context_key(record.entry.key);
+            stored.is_some_and(|stored| self.check_record(stored, record.place, key).is_ok())
+        }))
+    }
+
+    /// Bytes of a chunk: as its table adds up, or as its header says where it has none.
+    fn chunk_length(&self, segment: u32, chunk: &SegmentChunk) -> Result<u32> {
+        if chunk.kind == ChunkKind::Root || chunk.words.is_empty() {
+            let mut bytes = BlockBuffer::zeroed(BLOCK_BYTES as usize);
+            let start = self.identity.segment_start(segment) + u64::from(chunk.offset);
+            self.read_media(start, bytes.as_mut())?;
+            let header = crate::layout::ChunkHeader::decode(&bytes.as_ref()[..CHUNK_HEADER_BYTES]);
+            let room = self.identity.segment_bytes - chunk.offset;
+            let length = header.map_or(BLOCK_BYTES, |(header, _)| header.chunk_bytes());
+            return Ok(length.min(u64::from(room)) as u32);
+        }
+        let payload: u64 = crate::layout::Words::new(&chunk.words)
+            .map(|entry| u64::from(entry.payload_bytes()))
+            .sum();
+        let bytes = CHUNK_HEADER_BYTES as u64 + payload + 8 * chunk.words.len() as u64;
+        let room = self.identity.segment_bytes - chunk.offset;
+        Ok(crate::layout::whole_blocks(bytes).min(u64::from(room)) as u32)
+    }
+}
+
+/// A checkpoint's root and the sequence number of its last chunk.
+struct Loaded {
+    root: Root,
+    last_seq: u64,
+}
+
+/// What a stream holds behind the checkpoint, segment by segment.
+#[derive(Default)]
+struct Path {
+    stream: Stream,
+    /// Not yet taken, the next one last.
+    segments: Vec<PathSegment>,
+    /// Chunks of the segment without a footer.
+    open: Option<(u32, Vec<SegmentChunk>)>,
+    queue: std::collections::VecDeque<Step>,
+    durable_seq: u64,
+    /// Valid chunks behind the end, by sequence number.
+    behind: Vec<u64>,
+}
+
+struct PathSegment {
+    segment: u32,
+    opened_seq: u64,
+    offset: u32,
+    footer: bool,
+}
+
+enum Step {
+    Chunk { stream: Stream, segment: u32, chunk: SegmentChunk },
+    Footer { stream: Stream, segment: u32, footer: Footer },
+}
+
+impl Step {
+    fn seq(&self) -> u64 {
+        match self {
+            Step::Chunk { chunk, .. } => chunk.seq,
+            Step::Footer { footer, .. } => footer.header.seq,
+        }
+    }
+}
+
+impl Path {
+    /// Reads the next segment's tables when the queue is empty.
+    fn fill(&mut self, drive: &Drive) -> Result<()> {
+        while self.queue.is_empty() {
+            let Some(next) = self.segments.pop() else { return Ok(()) };
+            if next.footer {
+                self.fill_from_footer(drive, &next)?;
+            } else if let Some((segment, chunks)) = self.open.take() {
+                let stream = self.stream;
+                let step = |chunk| Step::Chunk { stream, segment, chunk };
+                self.queue.extend(chunks.into_iter().map(step));
+            }
+        }
+        Ok(())
+    }
+
+    fn fill_from_footer(&mut self, drive: &Drive, next: &PathSegment) -> Result<()> {
+        let Some(footer) = drive.read_footer(next.segment, next.opened_seq)? else { return Ok(()) };
+        let (stream, segment) = (self.stream, next.segment);
+        let chunks = footer.chunks().into_iter().filter(|chunk| chunk.offset >= next.offset);
+        self.queue.extend(chunks.map(|chunk| Step::Chunk { stream, segment, chunk }));
+        self.queue.push_back(Step::Footer { stream, segment, footer });
+        Ok(())
+    }
+
+    /// Chunks that were seen from `seq` on.
+    fn count_from(&mut self, seq: u64) -> u64 {
+        let open = self.open.iter().flat_map(|(_, chunks)| chunks.iter().map(|chunk| chunk.seq));
+        let queued = self.queue.iter().map(Step::seq);
+        let all = self.behind.iter().copied().chain(open).chain(queued);
+        all.filter(|behind| *behind >= seq).count() as u64
+    }
+}
+
+/// The newer of the two superblocks.
+fn read_superblocks(media: &dyn Disk, recovery: &mut Recovery) -> Result<Superblock, DriveError> {
+    let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
+    let mut read = |place| -> Result<_, DriveError> {
+        media.read(place, block.as_mut())?;
+        Ok(Superblock::decode(block.as_ref()))
+    };
+    if media.size() < 2 * BLOCK_BYTES {
+        return Err(DriveError::NotADrive);
+    }
+    let first = read(0)?;
+    let place = match &first {
+        Ok(superblock) => superblock.identity.media_bytes,
+        Err(_) => media.size(),
+    };
+    if place > media.size() {
+        return Err(DriveError::Shrunk { media_bytes: media.size(), drive_bytes: place });
+    }
+    let second = read(Identity::superblock_places(place)[1])?;
+    let superblock = match (first, second) {
+        (Ok(first), Ok(second)) => {
+            if first.generation >= second.generation { first } else { second }
+        }
+        (Ok(good), Err(_)) => {
+            recovery.problems.push("the second superblock is torn or damaged; the first was used".into());
+            good
+        }
+        (Err(SuperblockError::Newer(format)), _) => return Err(DriveError::NewerFormat(format)),
+        (Err(_), Ok(good)) => {
+            recovery.problems.push("the first superblock is torn or damaged; the second was used".into());
+            good
+        }
+        (_, Err(SuperblockError::Newer(format))) => return Err(DriveError::NewerFormat(format)),
+        (Err(SuperblockError::Absent), Err(SuperblockError::Absent)) => {
+            return Err(DriveError::NotADrive);
+        }
+        _ => return Err(DriveError::Damaged),
+    };
+    let drive_bytes = superblock.identity.media_bytes;
+    if drive_bytes > media.size() {
+        return Err(DriveError::Shrunk { media_bytes: media.size(), drive_bytes });
+    }
+    Ok(superblock)
+}
+

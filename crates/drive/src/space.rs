@@ -1,0 +1,286 @@
+//! Space: what each segment holds, which are free, and how much fits.
+//!
+//! A segment is free, open for one stream, sealed, or damaged. Live bytes fall as blocks are overwritten; a sealed
+//! segment without live records can be used again once nothing needs it: not the log since the last checkpoint, not
+//! a reader, not an entry that is not yet on stable media.
+
+use std::collections::BTreeSet;
+
+use crate::layout::{
+    CHUNK_HEADER_BYTES, Identity, Location, MAX_WORDS_PER_ENTRY, SegmentRow, Stream, whole_blocks,
+};
+
+/// Table words that every record has, in its chunk and again in the footer, in bytes.
+pub(crate) const RECORD_TABLE_BYTES: u64 = 16;
+
+/// The same for a record that collection moved: what a record may come to cost.
+const MOVED_RECORD_TABLE_BYTES: u64 = 2 * 8 * MAX_WORDS_PER_ENTRY as u64;
+
+/// A leaf with its share of its directory and of tables, stored raw.
+const NODE_BYTES_AT_MOST: u64 = 4096 + 128;
+
+/// Segments that only collection and checkpoints may take.
+const SEGMENTS_FOR_COLLECTION: usize = 3;
+
+/// Segments that only checkpoints may take.
+const SEGMENTS_FOR_CHECKPOINT: usize = 1;
+
+/// What a segment is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    Free,
+    Open(Stream),
+    Sealed,
+    Damaged,
+}
+
+/// One segment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Segment {
+    pub(crate) state: State,
+    pub(crate) opened_seq: u64,
+    pub(crate) sealed_seq: u64,
+    pub(crate) live_bytes: u32,
+    pub(crate) live_records: u32,
+    /// What the log had written when the segment was sealed: its age counts from there.
+    pub(crate) sealed_at_bytes: u64,
+}
+
+/// All segments.
+#[derive(Debug)]
+pub(crate) struct Space {
+    segments: Vec<Segment>,
+    free: BTreeSet<u32>,
+    live_bytes: u64,
+    live_records: u64,
+    /// Live bytes and tables that may be accepted.
+    limit_bytes: u64,
+    segment_bytes: u32,
+    /// Segments that the next checkpoint may need.
+    checkpoint_segments: usize,
+}
+
+impl Space {
+    /// The segments of a fresh drive.
+    pub(crate) fn fresh(identity: &Identity) -> Space {
+        Space::from_rows(identity, &vec![SegmentRow::default(); identity.segments as usize])
+    }
+
+    /// The segments as a root describes them.
+    pub(crate) fn from_rows(identity: &Identity, rows: &[SegmentRow]) -> Space {
+        let segments: Vec<_> = rows.iter().map(Segment::from_row).collect();
+        let free = (0..).zip(&segments).filter(|(_, segment)| segment.state == State::Free);
+        Space {
+            free: free.map(|(number, _)| number).collect(),
+            live_bytes: segments.iter().map(|segment| u64::from(segment.live_bytes)).sum(),
+            live_records: segments.iter().map(|segment| u64::from(segment.live_records)).sum(),
+            limit_bytes: limit_bytes(identity),
+            segment_bytes: identity.segment_bytes,
+            checkpoint_segments: 0,
+            segments,
+        }
+    }
+
+    pub(crate) fn rows(&self) -> Vec<SegmentRow> {
+        self.segments.iter().map(Segment::row).collect()
+    }
+
+    pub(crate) fn get(&self, number: u32) -> &Segment {
+        &self.segments[number as usize]
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Segment)> {
+        (0..).zip(&self.segments)
+    }
+
+    pub(crate) fn free_segments(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Keeps room for a checkpoint of so many leaves: neither the host nor collection may take it.
+    pub(crate) fn reserve_for_checkpoint(&mut self, dirty_leaves: usize) {
+        let bytes = dirty_leaves as u64 * NODE_BYTES_AT_MOST;
+        self.checkpoint_segments = bytes.div_ceil(u64::from(self.segment_bytes)) as usize;
+    }
+
+    /// Free segments below which collection should begin.
+    pub(crate) fn low_mark(&self) -> usize {
+        SEGMENTS_FOR_COLLECTION + self.checkpoint_segments + 2
+    }
+
+    /// Free segments that a host write needs to find more than.
+    pub(crate) fn host_mark(&self) -> usize {
+        SEGMENTS_FOR_COLLECTION + self.checkpoint_segments
+    }
+
+    /// Takes a free segment for a stream, if the stream may have one.
+    pub(crate) fn open(&mut self, stream: Stream, opened_seq: u64) -> Option<u32> {
+        let kept = match stream {
+            Stream::Host => self.host_mark(),
+            Stream::Cold => SEGMENTS_FOR_CHECKPOINT + self.checkpoint_segments,
+            Stream::Map => 0,
+        };
+        let number = (self.free.len() > kept).then(|| self.free.first().copied()).flatten()?;
+        self.open_this(number, stream, opened_seq);
+        Some(number)
+    }
+
+    /// Opens a segment that the log names.
+    pub(crate) fn open_this(&mut self, number: u32, stream: Stream, opened_seq: u64) {
+        self.forget(number);
+        self.free.remove(&number);
+        let segment = &mut self.segments[number as usize];
+        *segment = Segment { opened_seq, state: State::Open(stream), ..Segment::FREE };
+    }
+
+    pub(crate) fn seal(&mut self, number: u32, sealed_seq: u64, log_bytes: u64) {
+        let segment = &mut self.segments[number as usize];
+        segment.state = State::Sealed;
+        segment.sealed_seq = sealed_seq;
+        segment.sealed_at_bytes = log_bytes;
+    }
+
+    /// Gives a segment back.
+    pub(crate) fn release(&mut self, number: u32) {
+        self.forget(number);
+        self.segments[number as usize].state = State::Free;
+        self.free.insert(number);
+    }
+
+    /// Keeps a segment with unreadable records from being used again.
+    pub(crate) fn quarantine(&mut self, number: u32) {
+        self.segments[number as usize].state = State::Damaged;
+    }
+
+    fn forget(&mut self, number: u32) {
+        let segment = &mut self.segments[number as usize];
+        self.live_bytes -= u64::from(segment.live_bytes);
+        self.live_records -= u64::from(segment.live_records);
+        (segment.live_bytes, segment.live_records) = (0, 0);
+    }
+
+    /// A record became live.
+    pub(crate) fn add(&mut self, location: Location) {
+        let segment = &mut self.segments[location.segment() as usize];
+        segment.live_bytes += location.length();
+        segment.live_records += 1;
+        self.live_bytes += u64::from(location.length());
+        self.live_records += 1;
+    }
+
+    /// A record died: no block is in it any more.
+    pub(crate) fn remove(&mut self, location: Location) {
+        let segment = &mut self.segments[location.segment() as usize];
+        // Counts that do not fit are a damaged root's; the check command finds them, arithmetic must not fail.
+        let bytes = location.length().min(segment.live_bytes);
+        let records = segment.live_records.min(1);
+        segment.live_bytes -= bytes;
+        segment.live_records -= records;
+        self.live_bytes -= u64::from(bytes);
+        self.live_records -= u64::from(records);
+    }
+
+    /// Whether live data may change by so much, with `map_bytes` for the map's own nodes.
+    pub(crate) fn admits(&self, grown: Weight, shrunk: Weight, map_bytes: u64) -> bool {
+        let used = Weight { bytes: self.live_bytes, records: self.live_records }.bytes_when_moved();
+        let (grown, shrunk) = (grown.bytes_when_moved(), shrunk.bytes_when_moved());
+        grown <= shrunk || used + map_bytes + grown <= self.limit_bytes + shrunk
+    }
+
+    /// Live records with their tables, in bytes.
+    pub(crate) fn used_bytes(&self) -> u64 {
+        self.live_bytes + RECORD_TABLE_BYTES * self.live_records
+    }
+
+    /// Live records, counted as admission counts them, and the most that is admitted.
+    pub(crate) fn admission_bytes(&self) -> (u64, u64) {
+        let used = Weight { bytes: self.live_bytes, records: self.live_records }.bytes_when_moved();
+        (used, self.limit_bytes)
+    }
+
+    /// Share of a segment that is live.
+    pub(crate) fn live_share(&self, segment: &Segment) -> f64 {
+        let bytes = u64::from(segment.live_bytes)
+            + RECORD_TABLE_BYTES * u64::from(segment.live_records);
+        (bytes as f64 / f64::from(self.segment_bytes)).min(1.0)
+    }
+
+    pub(crate) fn segments(&self) -> usize {
+        self.segments.len()
+    }
+}
+
+/// Bytes and number of records.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Weight {
+    pub(crate) bytes: u64,
+    pub(crate) records: u64,
+}
+
+impl Weight {
+    pub(crate) fn add(&mut self, location: Location) {
+        if !location.is_none() {
+            self.bytes += u64::from(location.length());
+            self.records += 1;
+        }
+    }
+
+    fn bytes_when_moved(self) -> u64 {
+        self.bytes + MOVED_RECORD_TABLE_BYTES * self.records
+    }
+}
+
+/// What may be live: everything but a reserve of 1.5 % (at least eight segments: three open ones, those kept for
+/// collection and checkpoints, and one to work with), and in each segment the space that chunks lose to headers,
+/// padding and the last group that does not fit.
+fn limit_bytes(identity: &Identity) -> u64 {
+    let segments = u64::from(identity.segments);
+    let reserve = (segments * 3).div_ceil(200).max(8);
+    let segment = u64::from(identity.segment_bytes);
+    let lost = segment / 64 + whole_blocks(CHUNK_HEADER_BYTES as u64) + (20 << 10);
+    segments.saturating_sub(reserve) * (segment - lost)
+}
+
+impl Segment {
+    const FREE: Segment = Segment {
+        state: State::Free,
+        opened_seq: 0,
+        sealed_seq: 0,
+        live_bytes: 0,
+        live_records: 0,
+        sealed_at_bytes: 0,
+    };
+
+    fn from_row(row: &SegmentRow) -> Segment {
+        let state = match row.stream {
+            Some(stream) => State::Open(stream),
+            None if row.damaged => State::Damaged,
+            None if row.sealed_seq > 0 => State::Sealed,
+            None => State::Free,
+        };
+        Segment {
+            state,
+            opened_seq: row.opened_seq,
+            sealed_seq: row.sealed_seq,
+            live_bytes: row.live_bytes,
+            live_records: row.live_records,
+            sealed_at_bytes: row.sealed_at_bytes,
+        }
+    }
+
+    pub(crate) fn row(&self) -> SegmentRow {
+        let is_free = self.state == State::Free;
+        SegmentRow {
+            opened_seq: self.opened_seq,
+            sealed_seq: if is_free { 0 } else { self.sealed_seq },
+            live_bytes: self.live_bytes,
+            live_records: self.live_records,
+            stream: match self.state {
+                State::Open(stream) => Some(stream),
+                _ => None,
+            },
+            damaged: self.state == State::Damaged,
+            sealed_at_bytes: self.sealed_at_bytes,
+        }
+    }
+}

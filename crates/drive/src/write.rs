@@ -1,0 +1,186 @@
+//! Host writes and discards: encode, ask whether there is room, take a place, tell the map.
+
+use crate::apply::{apply, is_last_of_its_record};
+use crate::codec::is_zero;
+use crate::disk::{BLOCK_BYTES, DiskError, Result};
+use crate::engine::Drive;
+use crate::group::{Group, Record, ZERO_BLOCKS_MAX};
+use crate::layout::{Location, Op, Stream, UNIT_BLOCKS};
+use crate::map::{Map, Missing};
+use crate::space::{Space, Weight};
+use crate::status::Counters;
+use crate::worker::Worker;
+
+impl Drive {
+    /// Writes up to 64 blocks as one group.
+    pub(crate) fn write_blocks(&self, first: u64, data: &[u8]) -> Result<()> {
+        if self.options.tear {
+            return self.write_torn(first, data);
+        }
+        self.workers.with(|worker| {
+            self.encode(first, data, worker);
+            self.append_host(worker)
+        })
+    }
+
+    /// Each block by itself, and every second one in a chunk of its own.
+    fn write_torn(&self, first: u64, data: &[u8]) -> Result<()> {
+        for (block, bytes) in (first..).zip(data.chunks(BLOCK_BYTES as usize)) {
+            self.workers.with(|worker| {
+                self.encode(block, bytes, worker);
+                self.append_host(worker)
+            })?;
+            if block % 2 == 1 {
+                self.log()?.seal(Stream::Host, &self.counters);
+                self.write_sealed()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Discards blocks, in runs that one entry can name.
+    pub(crate) fn discard_blocks(&self, first: u64, blocks: u64) -> Result<()> {
+        let run = u64::from(ZERO_BLOCKS_MAX);
+        for start in (first..first + blocks).step_by(run as usize) {
+            let end = (start + run).min(first + blocks);
+            if self.map()?.is_hole(start..end) {
+                continue;
+            }
+            self.workers.with(|worker| {
+                worker.group.clear();
+                worker.group.push_zeroes(start, (end - start) as u32);
+                self.append_host(worker)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn encode(&self, first: u64, data: &[u8], worker: &mut Worker) {
+        let Worker { coder, group, .. } = worker;
+        group.clear();
+        let dictionary = self.dictionary_in_use();
+        let dictionary = dictionary.as_deref();
+        let block_bytes = BLOCK_BYTES as usize;
+        let mut rest = data;
+        let mut block = first;
+        while !rest.is_empty() {
+            let unit_bytes = block_bytes * UNIT_BLOCKS as usize;
+            let is_unit = self.identity.units
+                && block.is_multiple_of(UNIT_BLOCKS)
+                && rest.len() >= unit_bytes
+                && !is_zero(&rest[..unit_bytes]);
+            let (op, length) = if is_unit { (Op::Unit, unit_bytes) } else { (Op::Data, block_bytes) };
+            let (bytes, behind) = rest.split_at(length);
+            if is_zero(bytes) {
+                group.push_zeroes(block, 1);
+                Counters::add(&self.counters.write_bytes_zero, length as u64);
+            } else {
+                group.push(op, block, |out| coder.encode(bytes, dictionary, out));
+            }
+            rest = behind;
+            block += length as u64 / BLOCK_BYTES;
+        }
+        let raw = group.records.iter().filter(|record| record.has_payload() && record.codec_id == 0);
+        let raw_blocks: u64 = raw.map(Record::blocks).sum();
+        Counters::add(&self.counters.write_bytes_raw, raw_blocks * BLOCK_BYTES);
+    }
+
+    /// Puts the worker's group into the log and into the map, as one.
+    fn append_host(&self, worker: &mut Worker) -> Result<()> {
+        let Worker { group, places, .. } = worker;
+        let (Some(front), Some(back)) = (group.records.first(), group.records.last()) else {
+            return Ok(());
+        };
+        let blocks = front.key..back.key + back.blocks();
+        self.begin_incarnation()?;
+        loop {
+            self.load_nodes(blocks.clone())?;
+            self.keep_pace()?;
+            match self.try_append_host(group, blocks.clone(), places)? {
+                Outcome::Done => return self.write_sealed(),
+                Outcome::Missing => {}
+                Outcome::NoSegment => {
+                    Counters::add(&self.counters.collection_stalls, 1);
+                    self.make_space()?;
+                }
+            }
+        }
+    }
+
+    fn try_append_host(
+        &self,
+        group: &Group,
+        blocks: std::ops::Range<u64>,
+        places: &mut Vec<Location>,
+    ) -> Result<Outcome> {
+        let mut log = self.log()?;
+        {
+            let map = self.map()?;
+            if map.missing(blocks).is_some() {
+                return Ok(Outcome::Missing);
+            }
+            let map_bytes = 2 * BLOCK_BYTES * map.existing_nodes();
+            log.space.reserve_for_checkpoint(map.dirty_leaf_count());
+            let grown = grown_by(group);
+            if !log.space.admits(grown, Weight::default(), map_bytes)
+                && !shrunk_by(&map, group)
+                    .is_ok_and(|shrunk| log.space.admits(grown, shrunk, map_bytes))
+            {
+                Counters::add(&self.counters.refused_writes, 1);
+                return Err(DiskError::Full);
+            }
+        }
+        let (payload, words) = (group.payload_bytes(), group.words_at_most());
+        if log.make_room(Stream::Host, payload, words, &self.chunks, &self.counters).is_err() {
+            return Ok(Outcome::NoSegment);
+        }
+        log.place(Stream::Host, group, |_| true, places);
+        let mut map = self.map_mut()?;
+        apply_all(&mut map, &mut log.space, group, places)
+            .map_err(|_| self.stop("the map lost a node while it was locked".into()))?;
+        Ok(Outcome::Done)
+    }
+}
+
+enum Outcome {
+    Done,
+    Missing,
+    NoSegment,
+}
+
+/// Applies a group's records, which lie at `places`.
+pub(crate) fn apply_all(
+    map: &mut Map,
+    space: &mut Space,
+    group: &Group,
+    places: &[Location],
+) -> std::result::Result<(), Missing> {
+    for (record, place) in group.records.iter().zip(places) {
+        if !(place.is_none() && record.has_payload()) {
+            apply(map, space, &record.entry(false), *place)?;
+        }
+    }
+    Ok(())
+}
+
+fn grown_by(group: &Group) -> Weight {
+    let stored = group.records.iter().filter(|record| record.has_payload());
+    stored.fold(Weight::default(), |sum, record| Weight {
+        bytes: sum.bytes + u64::from(record.length),
+        records: sum.records + 1,
+    })
+}
+
+/// What surely dies when the group is applied.
+fn shrunk_by(map: &Map, group: &Group) -> std::result::Result<Weight, Missing> {
+    let mut weight = Weight::default();
+    for record in &group.records {
+        for block in record.key..record.key + record.blocks() {
+            let former = map.get(block)?;
+            if !former.is_none() && is_last_of_its_record(map, block, former)? {
+                weight.add(former);
+            }
+        }
+    }
+    Ok(weight)
+}

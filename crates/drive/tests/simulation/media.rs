@@ -1,0 +1,267 @@
+//! Media with a volatile cache, whose power can be cut at any moment.
+//!
+//! Writes are kept apart until a flush completes. A power cut keeps any subset of those that were not flushed, each
+//! whole, torn at sectors of 512 bytes, or not at all.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use assay_drive::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
+
+use crate::random::Random;
+
+const SECTOR_BYTES: usize = 512;
+
+type Page = Arc<[u8; BLOCK_BYTES as usize]>;
+
+/// Blocks that were ever written; others are zeroes.
+#[derive(Clone, Default)]
+struct Pages(HashMap<u64, Page>);
+
+impl Pages {
+    fn write(&mut self, offset: u64, data: &[u8]) {
+        for (at, bytes) in (offset..).step_by(SECTOR_BYTES).zip(data.chunks(SECTOR_BYTES)) {
+            let page = self.0.entry(at / BLOCK_BYTES).or_insert_with(|| Arc::new([0; 4096]));
+            let start = (at % BLOCK_BYTES) as usize;
+            Arc::make_mut(page)[start..start + bytes.len()].copy_from_slice(bytes);
+        }
+    }
+
+    fn read(&self, offset: u64, data: &mut [u8]) {
+        for (block, out) in (offset / BLOCK_BYTES..).zip(data.chunks_mut(BLOCK_BYTES as usize)) {
+            match self.0.get(&block) {
+                Some(page) => out.copy_from_slice(&page[..]),
+                None => out.fill(0),
+            }
+        }
+    }
+}
+
+/// What goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Power goes at this command, counted from now.
+    PowerCutAt(u64),
+    /// Flushes answer and do nothing.
+    LyingFlush,
+    /// The next flush fails.
+    FailedFlush,
+    /// This write, counted from now, does not reach the media, though it is answered.
+    LostWriteAt(u64),
+    /// This write goes to another place.
+    MisdirectedWriteAt(u64),
+    /// Writes fail for lack of space.
+    Full,
+    /// Reads give fewer bytes than asked for.
+    ShortReads,
+}
+
+#[derive(Default)]
+struct State {
+    durable: Pages,
+    seen: Pages,
+    unflushed: Vec<(u64, Vec<u8>)>,
+    faults: Vec<Fault>,
+    commands: u64,
+    writes: u64,
+    flushes: u64,
+    is_off: bool,
+}
+
+/// The media.
+pub struct SimulatedMedia {
+    size: u64,
+    state: Mutex<State>,
+}
+
+impl SimulatedMedia {
+    pub fn new(size: u64) -> SimulatedMedia {
+        SimulatedMedia { size, state: Mutex::default() }
+    }
+
+    /// Lets something go wrong.
+    pub fn inject(&self, fault: Fault) {
+        let mut state = self.state.lock().unwrap();
+        let fault = match fault {
+            Fault::PowerCutAt(command) => Fault::PowerCutAt(state.commands + command),
+            Fault::LostWriteAt(write) => Fault::LostWriteAt(state.writes + write),
+            Fault::MisdirectedWriteAt(write) => Fault::MisdirectedWriteAt(state.writes + write),
+            other => other,
+        };
+        state.faults.push(fault);
+    }
+
+    pub fn is_off(&self) -> bool {
+        self.state.lock().unwrap().is_off
+    }
+
+    /// Number of writes that a power cut might lose.
+    pub fn unflushed(&self) -> usize {
+        self.state.lock().unwrap().unflushed.len()
+    }
+
+    /// The media after a power cut that keeps of each unflushed write what `fate` says.
+    pub fn after_power_cut(&self, mut fate: impl FnMut(usize) -> Fate) -> SimulatedMedia {
+        let state = self.state.lock().unwrap();
+        let mut pages = state.durable.clone();
+        for (index, (offset, data)) in state.unflushed.iter().enumerate() {
+            match fate(index) {
+                Fate::Lost => {}
+                Fate::Whole => pages.write(*offset, data),
+                Fate::Torn(seed) => {
+                    let mut random = Random::new(seed);
+                    for (at, sector) in
+                        (*offset..).step_by(SECTOR_BYTES).zip(data.chunks(SECTOR_BYTES))
+                    {
+                        if random.chance(50) {
+                            pages.write(at, sector);
+                        }
+                    }
+                }
+            }
+        }
+        let state = State { durable: pages.clone(), seen: pages, ..State::default() };
+        SimulatedMedia { size: self.size, state: Mutex::new(state) }
+    }
+
+    /// The media as it is, flushed or not, and without faults.
+    pub fn copy(&self) -> SimulatedMedia {
+        let state = self.state.lock().unwrap();
+        let state =
+            State { durable: state.seen.clone(), seen: state.seen.clone(), ..State::default() };
+        SimulatedMedia { size: self.size, state: Mutex::new(state) }
+    }
+
+    /// Flips one bit of what is stored.
+    pub fn flip(&self, bit: u64) {
+        let mut state = self.state.lock().unwrap();
+        let mut block = [0; BLOCK_BYTES as usize];
+        let offset = bit / 8 / BLOCK_BYTES * BLOCK_BYTES;
+        state.seen.read(offset, &mut block);
+        block[(bit / 8 - offset) as usize] ^= 1 << (bit % 8);
+        state.seen.write(offset, &block);
+        state.durable.write(offset, &block);
+    }
+
+    /// Blocks that were ever written, by number.
+    pub fn written_blocks(&self) -> Vec<u64> {
+        let state = self.state.lock().unwrap();
+        let mut blocks: Vec<u64> = state.seen.0.keys().copied().collect();
+        blocks.sort_unstable();
+        blocks
+    }
+
+    /// Puts a block of another copy of this media in place of this one's.
+    pub fn restore_block(&self, block: u64, from: &SimulatedMedia) {
+        let mut bytes = [0; BLOCK_BYTES as usize];
+        from.state.lock().unwrap().seen.read(block * BLOCK_BYTES, &mut bytes);
+        let mut state = self.state.lock().unwrap();
+        state.seen.write(block * BLOCK_BYTES, &bytes);
+        state.durable.write(block * BLOCK_BYTES, &bytes);
+    }
+}
+
+/// What a power cut does to a write that was not flushed.
+pub enum Fate {
+    Lost,
+    Whole,
+    Torn(u64),
+}
+
+impl State {
+    fn command(&mut self) -> Result<()> {
+        self.commands += 1;
+        let now = self.commands;
+        self.is_off |= self.faults.contains(&Fault::PowerCutAt(now));
+        Ok(())
+    }
+
+    fn powered(&self) -> Result<()> {
+        if self.is_off { Err(failed("the power is off")) } else { Ok(()) }
+    }
+
+    fn has(&self, fault: Fault) -> bool {
+        self.faults.contains(&fault)
+    }
+}
+
+fn failed(what: &str) -> DiskError {
+    DiskError::Io(std::io::Error::other(what.to_string()))
+}
+
+impl Disk for SimulatedMedia {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn promise(&self) -> Promise {
+        Promise { atomic_write_bytes: SECTOR_BYTES as u64, volatile_cache: true }
+    }
+
+    fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {
+        check_range(offset, data.len() as u64, self.size)?;
+        let mut state = self.state.lock().unwrap();
+        state.powered()?;
+        state.command()?;
+        if state.has(Fault::ShortReads) {
+            return Err(failed("the read came back short"));
+        }
+        state.seen.read(offset, data);
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, data: &[u8], force_unit_access: bool) -> Result<()> {
+        check_range(offset, data.len() as u64, self.size)?;
+        assert!(data.as_ptr() as usize % 4096 == 0, "direct I/O needs memory on a block's boundary");
+        let mut state = self.state.lock().unwrap();
+        state.powered()?;
+        if state.has(Fault::Full) {
+            return Err(DiskError::Full);
+        }
+        state.writes += 1;
+        let number = state.writes;
+        if state.has(Fault::LostWriteAt(number)) {
+            return Ok(());
+        }
+        let mut offset = offset;
+        if state.has(Fault::MisdirectedWriteAt(number)) {
+            offset = (offset + (64 << 10)).min(self.size - data.len() as u64);
+        }
+        state.seen.write(offset, data);
+        state.unflushed.push((offset, data.to_vec()));
+        state.command()?;
+        // A write in flight when power goes may leave anything behind, and its answer never comes.
+        state.powered()?;
+        drop(state);
+        if force_unit_access { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&self) -> Result<()> {
+        let mut state = self.state.lock().unwrap();
+        state.powered()?;
+        state.command()?;
+        state.powered()?;
+        if state.has(Fault::FailedFlush) {
+            state.faults.retain(|fault| *fault != Fault::FailedFlush);
+            return Err(failed("the flush failed"));
+        }
+        state.flushes += 1;
+        if !state.has(Fault::LyingFlush) {
+            for (offset, data) in std::mem::take(&mut state.unflushed) {
+                state.durable.write(offset, &data);
+            }
+        }
+        Ok(())
+    }
+
+    fn discard(&self, offset: u64, length: u64) -> Result<()> {
+        check_range(offset, length, self.size)?;
+        let mut state = self.state.lock().unwrap();
+        state.powered()?;
+        state.command()?;
+        let zeroes = vec![0; length as usize];
+        state.seen.write(offset, &zeroes);
+        state.unflushed.push((offset, zeroes));
+        Ok(())
+    }
+}

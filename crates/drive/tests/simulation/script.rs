@@ -1,0 +1,221 @@
+//! One seed: a drive, a host that does this and that, and power cuts.
+
+use std::sync::Arc;
+
+use assay_drive::{
+    BLOCK_BYTES, Cache, Codec, Disk, DiskError, Drive, DriveOptions, Format, Policy, Rest,
+};
+
+use crate::media::{Fate, Fault, SimulatedMedia};
+use crate::model::Model;
+use crate::random::Random;
+
+/// Segments of the smallest kind, few of them: collection and checkpoints happen all the time.
+pub const SEGMENT_BYTES: u32 = 512 << 10;
+
+/// What is done to the drive beside the script: to show that the checker notices.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sabotage {
+    pub tear: bool,
+    pub lying_flush: bool,
+}
+
+pub fn media_bytes(segments: u64) -> u64 {
+    (1 << 20) + 4096 + segments * u64::from(SEGMENT_BYTES)
+}
+
+pub fn format(codec: Codec, units: bool) -> Format {
+    Format {
+        drive_id: 0x00D5_1CE5,
+        logical_bytes: 3 << 30,
+        codec,
+        units,
+        dictionary: false,
+        segment_bytes: Some(SEGMENT_BYTES),
+    }
+}
+
+/// Where the host writes: small ranges that meet the edges of leaves and directories.
+const RANGES: [(u64, u64); 4] = [(0, 200), (480, 100), (262_100, 90), (500_000, 64)];
+
+struct Run {
+    random: Random,
+    media: Arc<SimulatedMedia>,
+    drive: Drive,
+    options: DriveOptions,
+    model: Model,
+    sabotage: Sabotage,
+}
+
+/// Runs one seed; says what went wrong.
+pub fn run(seed: u64, sabotage: Sabotage) -> Result<(), String> {
+    let mut random = Random::new(seed);
+    let codec = *random.pick(&[Codec::None, Codec::Zstd, Codec::Lz4, Codec::Deflate]);
+    let units = random.chance(40);
+    let media = Arc::new(SimulatedMedia::new(media_bytes(24 + random.below(6))));
+    Drive::format(media.clone(), &format(codec, units)).map_err(|error| error.to_string())?;
+    let options = DriveOptions {
+        checkpoint_bytes: Some(100_000 << random.below(6)),
+        policy: *random.pick(&[Policy::CostBenefit, Policy::Greedy]),
+        map_bytes: random.chance(30).then_some(3 * 4200),
+        cache: if random.chance(10) { Cache::Writethrough } else { Cache::Volatile },
+        discard_media: random.chance(20),
+        tear: sabotage.tear,
+        ..DriveOptions::default()
+    };
+    let drive = open(&media, &options, sabotage)?;
+    let mut run = Run { random, media, drive, options, model: Model::new(), sabotage };
+    for _ in 0..1 + run.random.below(4) {
+        run.live()?;
+        run.crash()?;
+    }
+    Ok(())
+}
+
+fn open(
+    media: &Arc<SimulatedMedia>,
+    options: &DriveOptions,
+    sabotage: Sabotage,
+) -> Result<Drive, String> {
+    if sabotage.lying_flush {
+        media.inject(Fault::LyingFlush);
+    }
+    let drive = Drive::open(media.clone(), options.clone());
+    let drive = drive.map_err(|error| format!("it cannot be opened: {error}"))?;
+    // A power cut may tear one superblock; that is told, and is no fault.
+    match drive.status().problems.iter().find(|problem| !problem.contains("superblock")) {
+        Some(problem) => Err(format!("it opened with a problem: {problem}")),
+        None => Ok(drive),
+    }
+}
+
+impl Run {
+    /// The host at work, until it has had enough or power goes.
+    fn live(&mut self) -> Result<(), String> {
+        if self.random.chance(50) {
+            let command = 1 + self.random.below(200);
+            self.media.inject(Fault::PowerCutAt(command));
+        }
+        let most = 1 << (2 + self.random.below(7));
+        let steps = 1 + self.random.below(most);
+        let hot = RANGES[self.random.below(4) as usize];
+        for _ in 0..steps {
+            let result = self.step(hot)?;
+            if self.media.is_off() {
+                return Ok(());
+            }
+            match result {
+                Ok(()) | Err(DiskError::Full) => {}
+                Err(error) => return Err(format!("a command failed: {error}")),
+            }
+        }
+        Ok(())
+    }
+
+    /// One command. The outer error is a broken promise, the inner one what the drive answered.
+    fn step(&mut self, hot: (u64, u64)) -> Result<assay_drive::Result<()>, String> {
+        let (start, length) = if self.random.chance(60) { hot } else { *self.random.pick(&RANGES) };
+        let first = start + self.random.below(length);
+        let most = *self.random.pick(&[1, 4, 4, 4, 16, 64]);
+        let mut blocks = 1 + self.random.below(most);
+        let mut first = first;
+        if self.random.chance(50) {
+            first &= !3;
+            blocks = blocks.next_multiple_of(4).min(64);
+        }
+        match self.random.below(100) {
+            0..55 => Ok(self.write(first, blocks)),
+            55..65 => Ok(self.flush()),
+            65..72 => Ok(self.discard(first, blocks)),
+            72..82 => self.check(first..first + blocks),
+            82..97 => Ok(self.maintain()),
+            _ => self.reopen(),
+        }
+    }
+
+    fn write(&mut self, first: u64, blocks: u64) -> assay_drive::Result<()> {
+        let force = self.random.chance(15);
+        let data = self.model.write(first, blocks);
+        let result = self.drive.write(first * BLOCK_BYTES, &data, force);
+        match &result {
+            Ok(()) if force || self.options.cache == Cache::Writethrough => self.model.flushed(),
+            Err(DiskError::Full) => self.model.take_back(),
+            _ => {}
+        }
+        result
+    }
+
+    fn flush(&mut self) -> assay_drive::Result<()> {
+        let result = self.drive.flush();
+        if result.is_ok() {
+            self.model.flushed();
+        }
+        result
+    }
+
+    fn discard(&mut self, first: u64, blocks: u64) -> assay_drive::Result<()> {
+        self.model.discard(first, blocks);
+        self.drive.discard(first * BLOCK_BYTES, blocks * BLOCK_BYTES)
+    }
+
+    fn check(&mut self, blocks: std::ops::Range<u64>) -> Result<assay_drive::Result<()>, String> {
+        let checked = self.model.check_now(&self.drive, blocks);
+        if self.media.is_off() { Ok(Ok(())) } else { checked.map(Ok) }
+    }
+
+    fn maintain(&mut self) -> assay_drive::Result<()> {
+        let most = self.random.below(6);
+        for _ in 0..most {
+            if self.drive.maintain()? == Rest::Idle && self.random.chance(50) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes and opens, as when it is detached and attached.
+    fn reopen(&mut self) -> Result<assay_drive::Result<()>, String> {
+        if let Err(error) = self.drive.close() {
+            return Ok(Err(error));
+        }
+        self.model.flushed();
+        self.drive = match open(&self.media, &self.options, self.sabotage) {
+            Ok(drive) => drive,
+            Err(_) if self.media.is_off() => return Ok(Ok(())),
+            Err(problem) => return Err(problem),
+        };
+        Ok(Ok(()))
+    }
+
+    /// Cuts the power, opens again and checks the contract; sometimes power goes again while it opens.
+    fn crash(&mut self) -> Result<(), String> {
+        let mood = self.random.below(4);
+        let random = &mut self.random;
+        let mut cut = |media: &SimulatedMedia| {
+            media.after_power_cut(|_| match mood {
+                0 => Fate::Lost,
+                1 => Fate::Whole,
+                2 if random.chance(50) => Fate::Whole,
+                2 => Fate::Lost,
+                _ => match random.below(4) {
+                    0 => Fate::Lost,
+                    1 => Fate::Whole,
+                    _ => Fate::Torn(random.next()),
+                },
+            })
+        };
+        let mut media = Arc::new(cut(&self.media));
+        let again = self.random.chance(30).then(|| 1 + self.random.below(40));
+        if let Some(command) = again {
+            media.inject(Fault::PowerCutAt(command));
+            let _ = Drive::open(media.clone(), self.options.clone());
+            let random = &mut self.random;
+            media = Arc::new(media.after_power_cut(|_| {
+                if random.chance(50) { Fate::Whole } else { Fate::Lost }
+            }));
+        }
+        self.drive = open(&media, &self.options, self.sabotage)?;
+        self.media = media;
+        self.model.check_prefix(&self.drive)
+    }
+}
