@@ -9,4 +9,8 @@ pub mod child;
 pub mod cpu;
 pub mod filesystem;
 pub mod loopdev;
+pub mod media;
 pub mod program;
+
+#[cfg(test)]
+mod testing;
