@@ -8,6 +8,7 @@ pub mod blockdev;
 pub mod child;
 pub mod cpu;
 pub mod filesystem;
+pub mod fuse;
 pub mod limit;
 pub mod loopdev;
 pub mod media;
