@@ -148,10 +148,10 @@ impl Server {
     }
 }
 
-/// Whether a write by a file of these flags is durable when it returns: `O_SYNC` holds the bit of `O_DSYNC`
-/// (`open(2)`), and the kernel sets it for `RWF_DSYNC` too.
+/// Whether a write by a file of these flags is durable when it returns. `O_SYNC` is the bit of `O_DSYNC` and one more
+/// (`open(2)`), and the kernel sets them for `RWF_DSYNC` and `RWF_SYNC` too; rustix's `DSYNC` is both.
 fn is_durable(flags: OpenFlags) -> bool {
-    OFlags::from_bits_retain(flags.0.cast_unsigned()).contains(OFlags::DSYNC)
+    OFlags::from_bits_retain(flags.0.cast_unsigned()).intersects(OFlags::SYNC)
 }
 
 /// Whether a request to allocate is one that only zeroes what is there (`fallocate(2)`).
