@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_drive::BLOCK_BYTES;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use thiserror::Error;
 
 use crate::program::{ProgramError, run};
@@ -65,13 +67,19 @@ pub fn attach(backing: &Path) -> Result<LoopDevice, LoopError> {
 /// # Errors
 /// [`LoopError::NotDirect`], or what `losetup` said; nothing is attached then.
 pub fn attach_disk(file: &Path) -> Result<PathBuf, LoopError> {
+    let not_direct = || LoopError::NotDirect { file: file.into() };
+    // Newer kernels answer the whole request with no more than "Invalid argument".
+    let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
+    if rustix::fs::open(file, flags, Mode::empty()).is_err_and(|errno| errno == Errno::INVAL) {
+        return Err(not_direct());
+    }
     let sector = format!("--sector-size={BLOCK_BYTES}");
     let device = find_and_show(&["--direct-io=on", &sector], file)?;
     if is_direct(&device) {
         return Ok(device);
     }
     detach(&device)?;
-    Err(LoopError::NotDirect { file: file.into() })
+    Err(not_direct())
 }
 
 fn find_and_show(options: &[&str], file: &Path) -> Result<PathBuf, ProgramError> {
@@ -79,7 +87,7 @@ fn find_and_show(options: &[&str], file: &Path) -> Result<PathBuf, ProgramError>
     run("losetup", words.chain([file.as_os_str()])).map(PathBuf::from)
 }
 
-/// The kernel goes without direct I/O when the file cannot do it, and says so only here
+/// Older kernels go without direct I/O when the file cannot do it, and say so only here
 /// (`Documentation/ABI/testing/sysfs-block-loop`).
 fn is_direct(device: &Path) -> bool {
     attribute(device, "dio").is_ok_and(|dio| dio == "1")
