@@ -105,6 +105,8 @@ fn attribute(device: &Path, name: &str) -> io::Result<String> {
 /// # Errors
 /// What `losetup` said.
 pub fn update_size(device: &Path) -> Result<(), LoopError> {
+    // Older kernels take the size that they remember; looking at the file makes them ask its server.
+    let _ = attribute(device, "backing_file").and_then(std::fs::metadata);
     Ok(run("losetup", ["--set-capacity".as_ref(), device.as_os_str()]).map(drop)?)
 }
 

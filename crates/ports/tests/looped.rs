@@ -1,4 +1,5 @@
 //! A served disk as a loop device, and a file system on that.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 
@@ -8,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assay_drive::{Disk, MemoryDisk};
-use assay_ports::fuse::FuseError;
+use assay_ports::fuse::{FuseError, Resize};
 use assay_ports::loopdev::{self, LoopError};
 use assay_ports::media::{Access, FileMedia};
 use common::testing::{TestMount, has_fuse, is_root, run, skip};
-use common::{Command, KIB, MIB, Recorder, Served, open, pattern};
+use common::{Command, Growing, KIB, MIB, Recorder, Served, open, pattern};
 use rustix::fs::OFlags;
 
 /// A loop device over a served disk, detached when the test ends and before the mount goes.
@@ -23,7 +24,10 @@ struct Looped {
 
 impl Looped {
     fn new(disk: Arc<dyn Disk>) -> Looped {
-        let served = Served::new(disk);
+        Looped::over(Served::new(disk))
+    }
+
+    fn over(served: Served) -> Looped {
         let device = loopdev::attach_disk(&served.mount.disk_path()).unwrap();
         Looped { device, served }
     }
@@ -110,19 +114,20 @@ fn the_device_takes_a_new_size() {
     if !has_fuse("the_device_takes_a_new_size") {
         return;
     }
-    // Grown below by another hand, as when the owner of a drive enlarges it.
-    let place = tempfile::tempdir().unwrap();
-    let image = place.path().join("image");
-    fs::write(&image, vec![0; 8 * MIB as usize]).unwrap();
-    let device = loopdev::attach_disk(&image).unwrap();
-    fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(16 * MIB).unwrap();
-    let size = || run("blockdev", &["--getsize64", device.to_str().unwrap()]).trim().to_owned();
-    let before = size();
-    let updated = loopdev::update_size(&device);
-    let after = size();
-    loopdev::detach(&device).unwrap();
-    updated.unwrap();
-    assert_eq!((before, after), ((8 * MIB).to_string(), (16 * MIB).to_string()));
+    let disk = Growing::new(8 * MIB);
+    let owner = disk.clone();
+    let resize: Resize = Box::new(move |size| owner.resize(size));
+    let looped = Looped::over(Served::with(disk.clone(), vec![], Some(resize)));
+    let size = || run("blockdev", &["--getsize64", looped.text()]).trim().parse::<u64>().unwrap();
+    assert_eq!(size(), 8 * MIB);
+    // By way of the file, and behind its back.
+    looped.served.open().set_len(16 * MIB).unwrap();
+    loopdev::update_size(&looped.device).unwrap();
+    assert_eq!(size(), 16 * MIB);
+    disk.resize(32 * MIB).unwrap();
+    loopdev::update_size(&looped.device).unwrap();
+    assert_eq!(size(), 32 * MIB);
+    looped.open().write_all_at(pattern(4096).as_ref(), 32 * MIB - 4096).unwrap();
 }
 
 #[test]
@@ -173,7 +178,10 @@ fn the_users_of_a_mount_are_named_until_they_are_detached() {
     }
     let looped = Looped::new(Recorder::new(MIB));
     let mount = &looped.served.mount;
-    assert_eq!(loopdev::attached_under(mount.mount_point()).unwrap(), [looped.device.clone()]);
+    assert_eq!(
+        loopdev::attached_under(mount.mount_point()).unwrap(),
+        std::slice::from_ref(&looped.device)
+    );
     let error = mount.unmount().unwrap_err();
     assert!(error.to_string().contains(looped.text()), "{error}");
     assert!(matches!(error, FuseError::InUse { .. }));

@@ -159,21 +159,49 @@ pub(super) fn unmount(mount_point: &Path) -> Result<(), FuseError> {
     }
 }
 
-/// Takes down whatever of ours is mounted on `mount_point`, whether its server lives, hangs or is dead, and whoever
-/// uses it: they get errors from then on. Nothing mounted there is no error.
+/// Ends the connection of a mount of ours, whether its server lives, hangs or is dead: whoever waits for an answer
+/// gets an error, and so does everyone who asks later. A mount in use stays listed, so that the loop devices under it
+/// can still be found ([`loopdev::attached_under`]); any other is gone. Nothing mounted there is no error.
 ///
-/// Detach the loop devices under it first ([`loopdev::attached_under`]): they cannot be found by its path later.
+/// To take away what a dead server left: abort, unmount the file systems on its loop devices, detach those, and
+/// [`abort_and_unmount`].
+///
+/// # Errors
+/// What the system answered, e.g. that only root may do this.
+pub fn abort(mount_point: &Path) -> Result<(), FuseError> {
+    let failed = |reason| FuseError::Unmount { mount_point: mount_point.into(), reason };
+    let place = resolved(mount_point).map_err(failed)?;
+    let Some(mount) = mounted(&place)? else { return Ok(()) };
+    // Unmounting by force ends the connection first, and then fails when the mount is in use (umount(2)).
+    match rustix::mount::unmount(&place, UnmountFlags::FORCE | UnmountFlags::NOFOLLOW) {
+        Ok(()) | Err(Errno::BUSY) => Ok(()),
+        Err(Errno::PERM) => abort_as_user(&mount).map_err(failed),
+        Err(errno) => Err(failed(errno.into())),
+    }
+}
+
+/// Its owner may end a connection too, by its number: the minor one of the device
+/// (`Documentation/filesystems/fuse`, "Control filesystem").
+fn abort_as_user(mount: &Mount) -> io::Result<()> {
+    let minor = mount.device_number.split_once(':').map_or("", |(_, minor)| minor);
+    std::fs::write(Path::new("/sys/fs/fuse/connections").join(minor).join("abort"), "1")
+}
+
+/// Takes down whatever of ours is mounted on `mount_point`, as [`abort`] does and also when it is in use: its users
+/// have files without names then.
 ///
 /// # Errors
 /// What the system answered, e.g. that only root may do this.
 pub fn abort_and_unmount(mount_point: &Path) -> Result<(), FuseError> {
     let failed = |reason| FuseError::Unmount { mount_point: mount_point.into(), reason };
-    let mount_point = resolved(mount_point).map_err(failed)?;
-    while mounted(&mount_point)?.is_some() {
-        // By force ends the connection, so that nobody waits for an answer any more; detached, it need not be idle
-        // (umount(2)).
-        let flags = UnmountFlags::FORCE | UnmountFlags::DETACH;
-        take_down(&mount_point, flags, "-uz").map_err(failed)?;
+    let place = resolved(mount_point).map_err(failed)?;
+    while mounted(&place)?.is_some() {
+        if let Err(error) = abort(&place) {
+            log::warn!("{error}");
+        }
+        if mounted(&place)?.is_some() {
+            take_down(&place, UnmountFlags::DETACH, "-uz").map_err(failed)?;
+        }
     }
     Ok(())
 }

@@ -77,6 +77,49 @@ impl Disk for Recorder {
     }
 }
 
+/// A disk that grows.
+pub struct Growing(Mutex<Arc<MemoryDisk>>);
+
+impl Growing {
+    pub fn new(size: u64) -> Arc<Growing> {
+        Arc::new(Growing(Mutex::new(Arc::new(MemoryDisk::new(size).unwrap()))))
+    }
+
+    fn now(&self) -> Arc<MemoryDisk> {
+        Arc::clone(&self.0.lock().unwrap())
+    }
+
+    pub fn resize(&self, size: u64) -> Result<()> {
+        let new = MemoryDisk::new(size)?;
+        let mut old = vec![0; self.now().size().min(size) as usize];
+        self.now().read(0, &mut old)?;
+        new.write(0, &old, false)?;
+        *self.0.lock().unwrap() = Arc::new(new);
+        Ok(())
+    }
+}
+
+impl Disk for Growing {
+    fn size(&self) -> u64 {
+        self.now().size()
+    }
+    fn promise(&self) -> Promise {
+        self.now().promise()
+    }
+    fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {
+        self.now().read(offset, data)
+    }
+    fn write(&self, offset: u64, data: &[u8], force_unit_access: bool) -> Result<()> {
+        self.now().write(offset, data, force_unit_access)
+    }
+    fn flush(&self) -> Result<()> {
+        self.now().flush()
+    }
+    fn discard(&self, offset: u64, length: u64) -> Result<()> {
+        self.now().discard(offset, length)
+    }
+}
+
 /// A served disk whose mount and folder go when the test ends.
 pub struct Served {
     pub mount: FuseMount,
