@@ -103,7 +103,8 @@ fn mount_as_user(mount_point: &Path, name: &str) -> Result<OwnedFd, FuseError> {
 
 fn run_helper(helper: Command) -> io::Result<()> {
     let output = child::output(helper).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => io::Error::other(format!(
+        // Denied: a folder of the search path that may not be looked into hides that there is none.
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => io::Error::other(format!(
             "only root may mount, or whoever has `{HELPER}`; become root or install the package fuse3"
         )),
         _ => error,
@@ -184,7 +185,11 @@ pub fn abort(mount_point: &Path) -> Result<(), FuseError> {
 /// (`Documentation/filesystems/fuse`, "Control filesystem").
 fn abort_as_user(mount: &Mount) -> io::Result<()> {
     let minor = mount.device_number.split_once(':').map_or("", |(_, minor)| minor);
-    std::fs::write(Path::new("/sys/fs/fuse/connections").join(minor).join("abort"), "1")
+    let connection = Path::new("/sys/fs/fuse/connections").join(minor).join("abort");
+    std::fs::write(connection, "1").map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => io::Error::other("only root may end it here; become root"),
+        _ => error,
+    })
 }
 
 /// Takes down whatever of ours is mounted on `mount_point`, as [`abort`] does and also when it is in use: its users
