@@ -46,11 +46,11 @@ pub fn spawn(mut command: Command, cpus: &[usize]) -> io::Result<Child> {
     Child::watch(fork_on_lasting_thread(command)?)
 }
 
-/// Runs `command` to its end and hands back what it printed. It dies with us too: a copy that went on after a
-/// `kill -9` would hold its mount busy.
+/// Runs `command` to its end, with the input it was given, and hands back what it printed. It dies with us too: a
+/// copy that went on after a `kill -9` would hold its mount busy.
 pub(crate) fn output(mut command: Command) -> io::Result<Output> {
     tie_to_us(&mut command, &[])?;
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     fork_on_lasting_thread(command)?.wait_with_output()
 }
 

@@ -8,5 +8,11 @@ pub mod blockdev;
 pub mod child;
 pub mod cpu;
 pub mod filesystem;
+pub mod fuse;
+pub mod limit;
 pub mod loopdev;
+pub mod media;
 pub mod program;
+
+#[cfg(test)]
+mod testing;

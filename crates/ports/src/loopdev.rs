@@ -2,9 +2,43 @@
 //!
 //! Direct I/O is asked for, so that what is measured is the disk under the file and not a second page cache.
 
+use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use assay_drive::BLOCK_BYTES;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use thiserror::Error;
 
 use crate::program::{ProgramError, run};
+
+/// How long a device may take to let go of its file after it was detached: whoever looks at new devices (udev)
+/// may have it open for a moment.
+const DETACH_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why a loop device is not as it should be.
+#[derive(Debug, Error)]
+pub enum LoopError {
+    /// `losetup` failed: no loop devices, not allowed, no such file.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// The device reads and writes the file through the page cache.
+    #[error(
+        "{file} cannot be read and written past the page cache; put it on a file system that can"
+    )]
+    NotDirect {
+        /// The file that was to be shown.
+        file: PathBuf,
+    },
+    /// The device was told to go, and will when whoever uses it has ended.
+    #[error("{device} is still in use; unmount or close what uses it")]
+    InUse {
+        /// The device.
+        device: PathBuf,
+    },
+}
 
 /// An attached loop device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,43 +53,105 @@ pub struct LoopDevice {
 ///
 /// # Errors
 /// What `losetup` said: no loop devices, not allowed, no such file.
-pub fn attach(backing: &Path) -> Result<LoopDevice, ProgramError> {
-    let file = backing.as_os_str();
-    let direct =
-        run("losetup", ["--find".as_ref(), "--show".as_ref(), "--direct-io=on".as_ref(), file]);
-    let device = match direct {
-        Ok(device) => device,
+pub fn attach(backing: &Path) -> Result<LoopDevice, LoopError> {
+    let device = match find_and_show(&["--direct-io=on"], backing) {
         // Some file systems (tmpfs of older kernels, for one) know no direct I/O.
-        Err(ProgramError::Failed { .. }) => {
-            run("losetup", ["--find".as_ref(), "--show".as_ref(), file])?
-        }
-        Err(error) => return Err(error),
+        Err(ProgramError::Failed { .. }) => find_and_show(&[], backing)?,
+        other => other?,
     };
-    let device = PathBuf::from(device);
-    let is_direct = run(
-        "losetup",
-        ["--noheadings".as_ref(), "--output".as_ref(), "DIO".as_ref(), device.as_os_str()],
-    )?
-    .trim()
-        == "1";
-    Ok(LoopDevice { device, is_direct })
+    Ok(LoopDevice { is_direct: is_direct(&device), device })
+}
+
+/// Attaches the file of a served disk to a free loop device: sectors of one block, direct I/O or not at all.
+///
+/// # Errors
+/// [`LoopError::NotDirect`], or what `losetup` said; nothing is attached then.
+pub fn attach_disk(file: &Path) -> Result<PathBuf, LoopError> {
+    let not_direct = || LoopError::NotDirect { file: file.into() };
+    // Newer kernels answer the whole request with no more than "Invalid argument".
+    let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
+    if rustix::fs::open(file, flags, Mode::empty()).is_err_and(|errno| errno == Errno::INVAL) {
+        return Err(not_direct());
+    }
+    let sector = format!("--sector-size={BLOCK_BYTES}");
+    let device = find_and_show(&["--direct-io=on", &sector], file)?;
+    if is_direct(&device) {
+        return Ok(device);
+    }
+    detach(&device)?;
+    Err(not_direct())
+}
+
+fn find_and_show(options: &[&str], file: &Path) -> Result<PathBuf, ProgramError> {
+    let words = ["--find", "--show"].iter().chain(options).map(AsRef::<OsStr>::as_ref);
+    run("losetup", words.chain([file.as_os_str()])).map(PathBuf::from)
+}
+
+/// Older kernels go without direct I/O when the file cannot do it, and say so only here
+/// (`Documentation/ABI/testing/sysfs-block-loop`).
+fn is_direct(device: &Path) -> bool {
+    attribute(device, "dio").is_ok_and(|dio| dio == "1")
+}
+
+/// What `/sys/block/loopN/loop/` says: it is there while something is attached.
+fn attribute(device: &Path, name: &str) -> io::Result<String> {
+    let number = device.file_name().unwrap_or_default();
+    let path = Path::new("/sys/block").join(number).join("loop").join(name);
+    Ok(std::fs::read_to_string(path)?.trim_end().to_owned())
+}
+
+/// Gives the device the size that its file has now.
+///
+/// # Errors
+/// What `losetup` said.
+pub fn update_size(device: &Path) -> Result<(), LoopError> {
+    // Older kernels take the size that they remember; looking at the file makes them ask its server.
+    let _ = attribute(device, "backing_file").and_then(std::fs::metadata);
+    Ok(run("losetup", ["--set-capacity".as_ref(), device.as_os_str()]).map(drop)?)
 }
 
 /// The loop devices that show `backing`.
 ///
 /// # Errors
 /// What `losetup` said.
-pub fn attached_to(backing: &Path) -> Result<Vec<PathBuf>, ProgramError> {
-    let arguments =
-        ["--noheadings", "--output", "NAME", "--associated"].map(AsRef::<std::ffi::OsStr>::as_ref);
+pub fn attached_to(backing: &Path) -> Result<Vec<PathBuf>, LoopError> {
+    let arguments = ["--noheadings", "--output", "NAME", "--associated"].map(OsStr::new);
     let devices = run("losetup", arguments.into_iter().chain([backing.as_os_str()]))?;
     Ok(devices.lines().map(str::trim).filter(|line| !line.is_empty()).map(PathBuf::from).collect())
 }
 
-/// Detaches a loop device.
+/// The loop devices whose files lie in `folder`, an absolute path without links, by the names that the kernel
+/// keeps. Neither the folder nor the files are touched, so it answers even when whoever serves them is dead or
+/// stuck; but not once the folder's mount is gone, for the files have no names then.
 ///
 /// # Errors
-/// What `losetup` said.
-pub fn detach(device: &Path) -> Result<(), ProgramError> {
-    run("losetup", ["--detach".as_ref(), device.as_os_str()]).map(drop)
+/// `/sys` cannot be read.
+pub fn attached_under(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut devices = Vec::new();
+    for entry in std::fs::read_dir("/sys/block")? {
+        let device = Path::new("/dev").join(entry?.file_name());
+        let backing = attribute(&device, "backing_file");
+        if backing.is_ok_and(|backing| Path::new(&backing).starts_with(folder)) {
+            devices.push(device);
+        }
+    }
+    Ok(devices)
+}
+
+/// Detaches a loop device and waits until it has let go of its file. What was written to it and not flushed is
+/// handed to the file first, or lost when the file can no longer be written.
+///
+/// # Errors
+/// What `losetup` said; [`LoopError::InUse`] when something keeps the device open.
+pub fn detach(device: &Path) -> Result<(), LoopError> {
+    run("losetup", ["--detach".as_ref(), device.as_os_str()])?;
+    let deadline = Instant::now() + DETACH_PATIENCE;
+    // A device that is open goes when it is closed last, which the kernel does not announce.
+    while attribute(device, "backing_file").is_ok() {
+        if Instant::now() > deadline {
+            return Err(LoopError::InUse { device: device.into() });
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
 }

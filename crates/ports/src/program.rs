@@ -3,7 +3,7 @@
 //! Programs of the system (`losetup`, `mount`, `mkfs.*`) are asked rather than imitated: they know their kernel.
 
 use std::ffi::OsStr;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use thiserror::Error;
 
@@ -46,7 +46,7 @@ pub fn run<S: AsRef<OsStr>>(
     // /usr/sbin is not on everyone's path, but that is where file-system tools live.
     let path = std::env::var("PATH").unwrap_or_default();
     command.env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"));
-    command.env("LC_ALL", "C").args(arguments);
+    command.env("LC_ALL", "C").args(arguments).stdin(Stdio::null());
     let line = written_out(&command);
     let output = crate::child::output(command).map_err(|source| match source.kind() {
         std::io::ErrorKind::NotFound => ProgramError::Missing { name: name.into() },

@@ -1,0 +1,316 @@
+//! A disk as one file in a FUSE mount, served by threads of this process.
+//!
+//! The folder holds the file [`DISK_FILE`], as long as the disk, and any number of small texts. Commands go past the
+//! page cache: a read or write of up to 1 MiB on block boundaries is one command of the disk, several run side by
+//! side, `fsync` is a flush, a write by `O_SYNC` or `O_DSYNC` is forced, and `fallocate` that punches holes or zeroes
+//! is a discard. What begins or ends within a block is read, changed and written back. Damage and all failures below
+//! show as `EIO`, a full disk as `ENOSPC`; the words are in the log.
+//!
+//! Promises: the mount goes when the value is dropped; a server that dies leaves a mount that
+//! [`abort_and_unmount`] removes.
+
+mod bytes;
+mod failures;
+mod mounting;
+mod server;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use assay_drive::Disk;
+use fuser::{Config, Session, SessionACL};
+use thiserror::Error;
+
+use self::bytes::Bytes;
+use self::mounting::NewMount;
+pub use self::mounting::{FILE_SYSTEM, abort, abort_and_unmount};
+use self::server::Server;
+
+/// The name of the disk's file in the mount.
+pub const DISK_FILE: &str = "disk";
+
+/// How long the threads may take to end once nothing is mounted any more.
+const END_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Where and how a disk is served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FuseOptions {
+    /// The folder to mount on.
+    pub mount_point: PathBuf,
+    /// What the list of mounts shows as mounted, e.g. the path of the media.
+    pub name: String,
+    /// How many threads answer the kernel: how many commands the disk has in flight.
+    pub threads: usize,
+}
+
+/// A small text beside the disk.
+pub struct TextFile {
+    /// Its name in the folder.
+    pub name: String,
+    /// What is in it, asked for each time it is opened.
+    pub content: Box<dyn Fn() -> String + Send + Sync>,
+}
+
+/// Makes the disk another number of bytes long, when its file is truncated or extended.
+pub type Resize = Box<dyn Fn(u64) -> assay_drive::Result<()> + Send + Sync>;
+
+/// Why a disk is not served; one variant for each different reaction.
+#[derive(Debug, Error)]
+pub enum FuseError {
+    /// The kernel's side is missing.
+    #[error(
+        "there is no FUSE here: /dev/fuse: {reason}; load it with `modprobe fuse`, or start the container with \
+         `--device /dev/fuse`"
+    )]
+    NoFuse {
+        /// What the system answered.
+        reason: io::Error,
+    },
+    /// The options cannot be.
+    #[error("{what}")]
+    Options {
+        /// What is wrong, and what to do.
+        what: String,
+    },
+    /// A disk is served there already, or was until its server died.
+    #[error("{mount_point} shows a disk already; unmount it first, or name another folder")]
+    Taken {
+        /// Where.
+        mount_point: PathBuf,
+    },
+    /// It could not be mounted.
+    #[error("cannot mount on {mount_point}: {reason}")]
+    Mount {
+        /// Where.
+        mount_point: PathBuf,
+        /// What the system answered.
+        reason: io::Error,
+    },
+    /// Somebody has a file of the mount open; it is still served.
+    #[error("{mount_point} is in use{}; close or detach what uses it", by(users))]
+    InUse {
+        /// Where.
+        mount_point: PathBuf,
+        /// The loop devices that use it.
+        users: Vec<PathBuf>,
+    },
+    /// It could not be unmounted.
+    #[error("cannot unmount {mount_point}: {reason}")]
+    Unmount {
+        /// Where.
+        mount_point: PathBuf,
+        /// What the system answered.
+        reason: io::Error,
+    },
+    /// The threads that serve failed.
+    #[error("the server of {mount_point} failed: {reason}")]
+    Server {
+        /// Where.
+        mount_point: PathBuf,
+        /// How.
+        reason: String,
+    },
+}
+
+fn by(users: &[PathBuf]) -> String {
+    let names: Vec<_> = users.iter().map(|user| user.display().to_string()).collect();
+    if names.is_empty() { String::new() } else { format!(" by {}", names.join(", ")) }
+}
+
+/// A disk that is being served. Dropped, it is unmounted, and whoever still uses it gets errors.
+#[derive(Debug)]
+pub struct FuseMount {
+    mount_point: PathBuf,
+    device_number: String,
+    end: Arc<End>,
+}
+
+/// How the serving ended, with what the threads said if they failed; nothing while it goes on.
+#[derive(Debug)]
+struct End {
+    result: Mutex<Option<Result<(), String>>>,
+    has_come: Condvar,
+}
+
+impl FuseMount {
+    /// Mounts and begins to serve `disk`, with `texts` beside it. Without `resize` the disk keeps its size.
+    ///
+    /// # Errors
+    /// [`FuseError`]; nothing is mounted then.
+    pub fn serve(
+        options: FuseOptions,
+        disk: Arc<dyn Disk>,
+        texts: Vec<TextFile>,
+        resize: Option<Resize>,
+    ) -> Result<FuseMount, FuseError> {
+        check(&options, &texts)?;
+        let failed = |reason| FuseError::Mount { mount_point: options.mount_point.clone(), reason };
+        let NewMount { connection, mount_point, device_number } =
+            mounting::mount(&options.mount_point, &options.name)?;
+        // From here on dropping this unmounts.
+        let mount = FuseMount { mount_point, device_number, end: Arc::new(End::come()) };
+        let server = Server::new(Bytes::new(disk), texts, resize);
+        let session = Session::from_fd(server, connection, SessionACL::Owner, config(&options));
+        mount.run(session.map_err(failed)?).map_err(failed)?;
+        // The first answer shows that the threads are there.
+        std::fs::metadata(mount.disk_path()).map_err(failed)?;
+        Ok(mount)
+    }
+
+    fn run(&self, session: Session<Server>) -> io::Result<()> {
+        let ends = Ends::with(Arc::clone(&self.end));
+        let serve = move || {
+            stay_out_of_write_back();
+            ends.say(session.run().map_err(|error| error.to_string()));
+        };
+        std::thread::Builder::new().name("fuse".into()).spawn(serve).map(drop)
+    }
+
+    /// The disk's file.
+    #[must_use]
+    pub fn disk_path(&self) -> PathBuf {
+        self.mount_point.join(DISK_FILE)
+    }
+
+    /// The folder that it is mounted on, without links.
+    #[must_use]
+    pub fn mount_point(&self) -> &Path {
+        &self.mount_point
+    }
+
+    /// Waits until it is unmounted, by [`FuseMount::unmount`] on another thread or by anyone else.
+    ///
+    /// # Errors
+    /// [`FuseError::Server`] when the threads failed.
+    pub fn wait(&self) -> Result<(), FuseError> {
+        let mut result = self.end.result();
+        loop {
+            match &*result {
+                Some(Ok(())) => return Ok(()),
+                Some(Err(reason)) => {
+                    return Err(FuseError::Server {
+                        mount_point: self.mount_point.clone(),
+                        reason: reason.clone(),
+                    });
+                }
+                None => {
+                    result = self.end.has_come.wait(result).unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
+    }
+
+    /// Unmounts it and waits until the last command has been answered. Nothing is flushed: whoever wants that
+    /// flushes the disk. Unmounted already is no error.
+    ///
+    /// # Errors
+    /// [`FuseError::InUse`] while somebody uses it, which goes on being served; other [`FuseError`].
+    pub fn unmount(&self) -> Result<(), FuseError> {
+        if self.is_mounted()? {
+            mounting::unmount(&self.mount_point)?;
+        }
+        match self.ends_within(END_PATIENCE) {
+            true => self.wait(),
+            false => Err(FuseError::InUse { mount_point: self.mount_point.clone(), users: vec![] }),
+        }
+    }
+
+    /// Whether our own mount is there, not one that was put in its place and, as happens, under its number: one
+    /// whose server has ended answers at once that nobody is there.
+    fn is_mounted(&self) -> Result<bool, FuseError> {
+        let mounted = mounting::mounted(&self.mount_point)?;
+        let is_listed = mounted.is_some_and(|mount| mount.device_number == self.device_number);
+        let is_dead = || {
+            let answer = std::fs::metadata(&self.mount_point);
+            answer.is_err_and(|error| error.kind() == io::ErrorKind::NotConnected)
+        };
+        Ok(is_listed && (self.end.result().is_none() || is_dead()))
+    }
+
+    fn ends_within(&self, patience: Duration) -> bool {
+        let result = self.end.result();
+        let waited =
+            self.end.has_come.wait_timeout_while(result, patience, |result| result.is_none());
+        waited.unwrap_or_else(PoisonError::into_inner).0.is_some()
+    }
+}
+
+impl Drop for FuseMount {
+    fn drop(&mut self) {
+        if matches!(self.is_mounted(), Ok(false)) {
+            return;
+        }
+        let unmounted = mounting::unmount(&self.mount_point).or_else(|error| {
+            log::warn!("{error}; it is taken away all the same");
+            abort_and_unmount(&self.mount_point)
+        });
+        if let Err(error) = unmounted {
+            log::error!("{error}");
+        }
+        self.ends_within(END_PATIENCE);
+    }
+}
+
+impl End {
+    /// Nothing has begun.
+    fn come() -> End {
+        End { result: Mutex::new(Some(Ok(()))), has_come: Condvar::new() }
+    }
+
+    fn result(&self) -> MutexGuard<'_, Option<Result<(), String>>> {
+        self.result.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells those who wait for the end, also when the thread that holds this panics.
+struct Ends(Arc<End>);
+
+impl Ends {
+    /// Begins.
+    fn with(end: Arc<End>) -> Ends {
+        *end.result() = None;
+        Ends(end)
+    }
+
+    fn say(self, result: Result<(), String>) {
+        *self.0.result() = Some(result);
+    }
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        let broken = || Err("its thread ended without a word; this is a bug".into());
+        self.0.result().get_or_insert_with(broken);
+        self.0.has_come.notify_all();
+    }
+}
+
+fn check(options: &FuseOptions, texts: &[TextFile]) -> Result<(), FuseError> {
+    let wrong = |what: &str| Err(FuseError::Options { what: what.into() });
+    if options.threads == 0 {
+        return wrong("a disk is served by at least one thread");
+    }
+    let is_name = |name: &str| !name.is_empty() && !name.contains(['/', '\0']) && name != DISK_FILE;
+    match texts.iter().find(|text| !is_name(&text.name)) {
+        Some(text) => {
+            wrong(&format!("`{}` cannot be the name of a text beside the disk", text.name))
+        }
+        None => Ok(()),
+    }
+}
+
+fn config(options: &FuseOptions) -> Config {
+    let mut config = Config::default();
+    config.n_threads = Some(options.threads);
+    config.clone_fd = true;
+    config
+}
+
+/// A thread that answers writes must not wait, when it asks for memory, until the kernel has written dirty pages
+/// through it (`prctl(2)`, `PR_SET_IO_FLUSHER`, made for servers of FUSE). Threads it starts inherit this. It needs
+/// a right that not everyone has; without, it is as for any program.
+fn stay_out_of_write_back() {
+    let _ = rustix::process::configure_io_flusher_behavior(true);
+}

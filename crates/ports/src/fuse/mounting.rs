@@ -1,0 +1,237 @@
+//! Mounting and unmounting by the system calls, or by `fusermount3` for those who are not root.
+//!
+//! Promises: only mounts of ours are ever taken down, told by their type ([`FILE_SYSTEM`]); nothing here asks a
+//! mounted server, so nothing hangs on one that is dead or stuck.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{self, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, UnmountFlags};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+
+use super::FuseError;
+use crate::filesystem::{self, Mount};
+use crate::{child, loopdev};
+
+/// The type under which our mounts are listed.
+pub const FILE_SYSTEM: &str = "fuse.assay";
+
+const DEVICE: &str = "/dev/fuse";
+const HELPER: &str = "fusermount3";
+
+/// How long a mount may be busy after its last user has gone: the kernel closes files a little later.
+const BUSY_PATIENCE: Duration = Duration::from_secs(2);
+
+/// A mount of ours and the connection over which the kernel asks.
+pub(super) struct NewMount {
+    pub connection: OwnedFd,
+    /// Where it is mounted, without links.
+    pub mount_point: PathBuf,
+    /// As [`Mount::device_number`].
+    pub device_number: String,
+}
+
+/// Mounts on the folder `mount_point`.
+pub(super) fn mount(mount_point: &Path, name: &str) -> Result<NewMount, FuseError> {
+    let failed = |reason| FuseError::Mount { mount_point: mount_point.into(), reason };
+    let place = resolved(mount_point).map_err(failed)?;
+    if mounted(&place)?.is_some() {
+        return Err(FuseError::Taken { mount_point: place });
+    }
+    let mount_point = place.canonicalize().map_err(failed)?;
+    let connection = connect(&mount_point, name)?;
+    match mounted(&mount_point) {
+        Ok(Some(Mount { device_number, .. })) => {
+            Ok(NewMount { connection, mount_point, device_number })
+        }
+        unlisted => {
+            let _ = take_down(&mount_point, UnmountFlags::DETACH, "-uz");
+            unlisted.and_then(|_| Err(failed(io::Error::other("the new mount is not listed"))))
+        }
+    }
+}
+
+fn connect(mount_point: &Path, name: &str) -> Result<OwnedFd, FuseError> {
+    let open = File::options().read(true).write(true).open(DEVICE);
+    let connection = open.map_err(|reason| FuseError::NoFuse { reason })?;
+    match mount_as_root(&connection, mount_point, name) {
+        Ok(()) => Ok(connection.into()),
+        Err(Errno::PERM) => mount_as_user(mount_point, name),
+        Err(errno) => {
+            Err(FuseError::Mount { mount_point: mount_point.into(), reason: errno.into() })
+        }
+    }
+}
+
+/// Options as in `mount.fuse3(8)` and the kernel's `Documentation/filesystems/fuse`. The type of the root is given
+/// as in `st_mode`.
+fn mount_as_root(connection: &File, mount_point: &Path, name: &str) -> rustix::io::Result<()> {
+    let options = format!(
+        "fd={},rootmode=40000,user_id={},group_id={},default_permissions",
+        connection.as_raw_fd(),
+        rustix::process::geteuid().as_raw(),
+        rustix::process::getegid().as_raw()
+    );
+    let options = CString::new(options).map_err(|_| Errno::INVAL)?;
+    let flags = MountFlags::NODEV | MountFlags::NOSUID | MountFlags::NOEXEC;
+    rustix::mount::mount(name, mount_point, FILE_SYSTEM, flags, options.as_c_str())
+}
+
+/// The helper mounts and hands the connection back over a socket, whose number it takes from its environment
+/// (libfuse, `util/fusermount.c`): here its standard input, for that needs no number of ours to be inherited.
+fn mount_as_user(mount_point: &Path, name: &str) -> Result<OwnedFd, FuseError> {
+    let failed = |reason| FuseError::Mount { mount_point: mount_point.into(), reason };
+    let (ours, theirs) = UnixStream::pair().map_err(failed)?;
+    let subtype = FILE_SYSTEM.trim_start_matches("fuse.");
+    let name = name.replace('\\', "\\\\").replace(',', "\\,");
+    let options =
+        format!("nosuid,nodev,noexec,default_permissions,subtype={subtype},fsname={name}");
+    let mut helper = Command::new(HELPER);
+    helper.args(["-o", &options, "--"]).arg(mount_point).env("_FUSE_COMMFD", "0");
+    helper.stdin(Stdio::from(OwnedFd::from(theirs)));
+    run_helper(helper).map_err(failed)?;
+    receive(&ours).map_err(failed)
+}
+
+fn run_helper(helper: Command) -> io::Result<()> {
+    let output = child::output(helper).map_err(|error| match error.kind() {
+        // Denied: a folder of the search path that may not be looked into hides that there is none.
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => io::Error::other(format!(
+            "only root may mount, or whoever has `{HELPER}`; become root or install the package fuse3"
+        )),
+        _ => error,
+    })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
+    Err(io::Error::other(if said.is_empty() { child::describe(output.status) } else { said }))
+}
+
+fn receive(socket: &UnixStream) -> io::Result<OwnedFd> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let data = &mut [IoSliceMut::new(&mut byte)];
+    recvmsg(socket, data, &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    let files = control.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(files) => Some(files),
+        _ => None,
+    });
+    let missing = || io::Error::other(format!("`{HELPER}` handed no connection back"));
+    files.flatten().next().ok_or_else(missing)
+}
+
+/// The mount of ours that is on top at `mount_point`.
+pub(super) fn mounted(mount_point: &Path) -> Result<Option<Mount>, FuseError> {
+    let failed = |reason| FuseError::Mount { mount_point: mount_point.into(), reason };
+    let mounts = filesystem::mounts().map_err(failed)?;
+    let top = mounts.into_iter().rfind(|mount| mount.target == mount_point);
+    Ok(top.filter(|mount| mount.file_system == FILE_SYSTEM))
+}
+
+/// Unmounts what nobody uses.
+pub(super) fn unmount(mount_point: &Path) -> Result<(), FuseError> {
+    let deadline = Instant::now() + BUSY_PATIENCE;
+    loop {
+        match take_down(mount_point, UnmountFlags::empty(), "-u") {
+            Err(reason) if reason.kind() == io::ErrorKind::ResourceBusy => {
+                let users = loopdev::attached_under(mount_point).unwrap_or_default();
+                if !users.is_empty() || Instant::now() > deadline {
+                    return Err(FuseError::InUse { mount_point: mount_point.into(), users });
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            other => {
+                return other.map_err(|reason| FuseError::Unmount {
+                    mount_point: mount_point.into(),
+                    reason,
+                });
+            }
+        }
+    }
+}
+
+/// Ends the connection of a mount of ours, whether its server lives, hangs or is dead: whoever waits for an answer
+/// gets an error, and so does everyone who asks later. A mount in use stays listed, so that the loop devices under it
+/// can still be found ([`loopdev::attached_under`]); any other is gone. Nothing mounted there is no error.
+///
+/// To take away what a dead server left: abort, unmount the file systems on its loop devices, detach those, and
+/// [`abort_and_unmount`].
+///
+/// # Errors
+/// What the system answered, e.g. that only root may do this.
+pub fn abort(mount_point: &Path) -> Result<(), FuseError> {
+    let failed = |reason| FuseError::Unmount { mount_point: mount_point.into(), reason };
+    let place = resolved(mount_point).map_err(failed)?;
+    let Some(mount) = mounted(&place)? else { return Ok(()) };
+    // Unmounting by force ends the connection first, and then fails when the mount is in use (umount(2)).
+    match rustix::mount::unmount(&place, UnmountFlags::FORCE | UnmountFlags::NOFOLLOW) {
+        Ok(()) | Err(Errno::BUSY) => Ok(()),
+        Err(Errno::PERM) => abort_as_user(&mount).map_err(failed),
+        Err(errno) => Err(failed(errno.into())),
+    }
+}
+
+/// Its owner may end a connection too, by its number: the minor one of the device
+/// (`Documentation/filesystems/fuse`, "Control filesystem").
+fn abort_as_user(mount: &Mount) -> io::Result<()> {
+    let minor = mount.device_number.split_once(':').map_or("", |(_, minor)| minor);
+    let connection = Path::new("/sys/fs/fuse/connections").join(minor).join("abort");
+    std::fs::write(connection, "1").map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => io::Error::other("only root may end it here; become root"),
+        _ => error,
+    })
+}
+
+/// Takes down whatever of ours is mounted on `mount_point`, as [`abort`] does and also when it is in use: its users
+/// have files without names then.
+///
+/// # Errors
+/// What the system answered, e.g. that only root may do this.
+pub fn abort_and_unmount(mount_point: &Path) -> Result<(), FuseError> {
+    let failed = |reason| FuseError::Unmount { mount_point: mount_point.into(), reason };
+    let place = resolved(mount_point).map_err(failed)?;
+    while mounted(&place)?.is_some() {
+        if let Err(error) = abort(&place) {
+            log::warn!("{error}");
+        }
+        if mounted(&place)?.is_some() {
+            take_down(&place, UnmountFlags::DETACH, "-uz").map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+/// The path without links, as the kernel lists it; the last part is taken as it is, for to look at it would be to
+/// ask the server.
+fn resolved(mount_point: &Path) -> io::Result<PathBuf> {
+    let absolute = std::path::absolute(mount_point)?;
+    match (absolute.parent(), absolute.file_name()) {
+        (Some(folder), Some(name)) => Ok(folder.canonicalize()?.join(name)),
+        _ => Ok(absolute),
+    }
+}
+
+fn take_down(mount_point: &Path, flags: UnmountFlags, helper_flags: &str) -> io::Result<()> {
+    match rustix::mount::unmount(mount_point, flags | UnmountFlags::NOFOLLOW) {
+        Err(Errno::PERM) => {
+            let mut helper = Command::new(HELPER);
+            helper.args([helper_flags, "--"]).arg(mount_point).stdin(Stdio::null());
+            match run_helper(helper) {
+                // It tells its errors apart in words alone.
+                Err(error) if error.to_string().contains("busy") => Err(Errno::BUSY.into()),
+                other => other,
+            }
+        }
+        other => Ok(other?),
+    }
+}

@@ -1,0 +1,350 @@
+//! Media: a file or a block device as a [`Disk`].
+//!
+//! Promises: a file that exists is never made anew; a file or device is held by one writer at a time, also across
+//! processes, until the value is dropped; what cannot be made leaves nothing behind. Reads and writes go past the
+//! page cache where the place can do that.
+
+mod place;
+mod transfer;
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use assay_drive::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Promise, Result, check_range};
+use rustix::fs::{FallocateFlags, Mode, OFlags, SeekFrom};
+use rustix::io::Errno;
+use thiserror::Error;
+
+use self::place::retried;
+
+/// Whether a new file takes its space at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Allocation {
+    /// All of it, so that it can never be missing later. Most file systems note the space as unwritten, which
+    /// makes the first write to each place a little dearer than later ones.
+    Full,
+    /// What is written only; a file system that fills up shows as [`DiskError::Full`].
+    Sparse,
+}
+
+/// Whether media may be written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Reading only; several may read a file at a time, but nobody while it is written.
+    ReadOnly,
+    /// Reading and writing, alone.
+    ReadWrite,
+}
+
+/// Why media could not be made or opened; one variant for each different reaction.
+#[derive(Debug, Error)]
+pub enum MediaError {
+    /// There is something already.
+    #[error("{path} exists already; open it, or name a new file")]
+    Exists {
+        /// What was named.
+        path: PathBuf,
+    },
+    /// Someone has it: another value of this process, another process, or a mount.
+    #[error("{path} is in use; detach what uses it, or wait until it has ended")]
+    InUse {
+        /// What was named.
+        path: PathBuf,
+    },
+    /// It is no size that a disk can have.
+    #[error("{path}: {size} bytes is not a whole number of blocks of 4096 bytes, or none")]
+    Size {
+        /// What was named.
+        path: PathBuf,
+        /// Its size, or the size asked for, in bytes.
+        size: u64,
+    },
+    /// The space is not there.
+    #[error("there is no room for {size} bytes at {path}; free some, or ask for less")]
+    Full {
+        /// What was named.
+        path: PathBuf,
+        /// The size asked for, in bytes.
+        size: u64,
+    },
+    /// It is something else.
+    #[error("{path} is neither a file nor a block device; name one of these")]
+    Kind {
+        /// What was named.
+        path: PathBuf,
+    },
+    /// The system said no.
+    #[error("{path}: {reason}")]
+    Io {
+        /// What was named.
+        path: PathBuf,
+        /// What the system answered.
+        reason: io::Error,
+    },
+}
+
+/// A file or block device as a disk.
+#[derive(Debug)]
+pub struct FileMedia {
+    file: File,
+    path: PathBuf,
+    size: u64,
+    access: Access,
+    is_device: bool,
+    direct: bool,
+    atomic_write_bytes: u64,
+    keeps_zeroes: bool,
+}
+
+impl FileMedia {
+    /// Makes a file of `size` bytes that reads as zeroes, readable by its owner alone.
+    ///
+    /// # Errors
+    /// [`MediaError`]; there is no file then, unless there was one before.
+    pub fn create(
+        path: &Path,
+        size: u64,
+        allocation: Allocation,
+    ) -> std::result::Result<FileMedia, MediaError> {
+        check_size(path, size)?;
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+        let file =
+            rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR).map_err(
+                |errno| match errno {
+                    Errno::EXIST => MediaError::Exists { path: path.into() },
+                    errno => failed(path, errno),
+                },
+            )?;
+        let unfinished = Unfinished(path);
+        let file = File::from(file);
+        hold(path, &file, Access::ReadWrite)?;
+        place::take_space(&file, size, allocation).map_err(|reason| match reason.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                MediaError::Full { path: path.into(), size }
+            }
+            _ => MediaError::Io { path: path.into(), reason },
+        })?;
+        place::make_lasting(path, &file)
+            .map_err(|reason| MediaError::Io { path: path.into(), reason })?;
+        let media = FileMedia::over(path, file, Access::ReadWrite)?;
+        std::mem::forget(unfinished);
+        Ok(media)
+    }
+
+    /// Opens a file, or a block device that nothing has mounted or opened for itself.
+    ///
+    /// # Errors
+    /// [`MediaError`].
+    pub fn open(path: &Path, access: Access) -> std::result::Result<FileMedia, MediaError> {
+        let io = |reason| MediaError::Io { path: path.into(), reason };
+        let kind = std::fs::metadata(path).map_err(io)?.file_type();
+        let mut flags = OFlags::CLOEXEC;
+        flags |= if access == Access::ReadOnly { OFlags::RDONLY } else { OFlags::RDWR };
+        if kind.is_block_device() {
+            // Without O_CREAT it refuses a device that is mounted or held this way already (open(2)).
+            flags |= OFlags::EXCL;
+        } else if !kind.is_file() {
+            return Err(MediaError::Kind { path: path.into() });
+        }
+        let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
+            Errno::BUSY => MediaError::InUse { path: path.into() },
+            errno => failed(path, errno),
+        })?;
+        let file = File::from(file);
+        if !kind.is_block_device() {
+            hold(path, &file, access)?;
+        }
+        FileMedia::over(path, file, access)
+    }
+
+    fn over(path: &Path, file: File, access: Access) -> std::result::Result<FileMedia, MediaError> {
+        let io = |reason| MediaError::Io { path: path.into(), reason };
+        let metadata = file.metadata().map_err(io)?;
+        let is_device = metadata.file_type().is_block_device();
+        let size = match is_device {
+            // A device has no length of its own, but it has an end; a rest below a block is of no use.
+            true => {
+                rustix::fs::seek(&file, SeekFrom::End(0)).map_err(|errno| failed(path, errno))?
+                    / BLOCK_BYTES
+                    * BLOCK_BYTES
+            }
+            false => metadata.len(),
+        };
+        check_size(path, size)?;
+        let holding = if is_device { metadata.rdev() } else { metadata.dev() };
+        let direct = place::bypass_cache(&file).map_err(|errno| failed(path, errno))?;
+        Ok(FileMedia {
+            file,
+            path: path.into(),
+            size,
+            access,
+            is_device,
+            direct,
+            atomic_write_bytes: place::atomic_write_bytes(holding),
+            keeps_zeroes: true,
+        })
+    }
+
+    /// Makes discarding a mere hint: quick, left out where the place cannot do it, and **what is discarded may then
+    /// read as anything**. For an owner that writes every block before it reads it, as a log does.
+    ///
+    /// Without this, discarded blocks read as zeroes as [`Disk`] promises, and a place that cannot give blocks back
+    /// has zeroes written to it.
+    #[must_use]
+    pub fn discarding_loosely(mut self) -> FileMedia {
+        self.keeps_zeroes = false;
+        self
+    }
+
+    /// Whether reads and writes go past the page cache.
+    #[must_use]
+    pub fn direct(&self) -> bool {
+        self.direct
+    }
+
+    /// What was named when it was opened.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        match self.access {
+            Access::ReadWrite => Ok(()),
+            Access::ReadOnly => Err(DiskError::Io(io::Error::new(
+                io::ErrorKind::ReadOnlyFilesystem,
+                format!("{} was opened for reading only", self.path.display()),
+            ))),
+        }
+    }
+
+    /// The failure of doing `what` at `offset`, in words.
+    fn io_error(&self, what: &str, offset: u64, reason: impl Into<io::Error>) -> DiskError {
+        let reason = reason.into();
+        let text = format!("{}: cannot {what} at byte {offset}: {reason}", self.path.display());
+        DiskError::Io(io::Error::new(reason.kind(), text))
+    }
+
+    fn punch(&self, offset: u64, length: u64) -> rustix::io::Result<()> {
+        let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        retried(|| rustix::fs::fallocate(&self.file, punch, offset, length))
+    }
+
+    /// Zeroes where blocks cannot be given back. A block device writes them itself if it must; few file systems
+    /// know the request without the other, so a file gets them written.
+    fn write_zeroes(&self, offset: u64, length: u64) -> Result<()> {
+        let zero = FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE;
+        match retried(|| rustix::fs::fallocate(&self.file, zero, offset, length)) {
+            Err(Errno::OPNOTSUPP) => {}
+            other => return other.map_err(|errno| self.io_error("zero", offset, errno)),
+        }
+        let zeroes = BlockBuffer::zeroed(length.min(transfer::PIECE_BYTES) as usize);
+        let mut done = 0;
+        while done < length {
+            let piece = zeroes.as_ref().len().min((length - done) as usize);
+            self.write(offset + done, &zeroes.as_ref()[..piece], false)?;
+            done += piece as u64;
+        }
+        Ok(())
+    }
+
+    fn discard_loosely(&self, offset: u64, length: u64) -> Result<()> {
+        let done = match self.is_device {
+            true => place::discard_device(&self.file, offset, length),
+            false => self.punch(offset, length),
+        };
+        match done {
+            Ok(()) | Err(Errno::OPNOTSUPP) => Ok(()),
+            Err(errno) => Err(self.io_error("discard", offset, errno)),
+        }
+    }
+}
+
+impl Disk for FileMedia {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// A write is atomic as far as the device below says that its own sectors are: 4096 bytes where its physical
+    /// sector is that large, else 512. A completed write may be lost until a flush.
+    fn promise(&self) -> Promise {
+        Promise { atomic_write_bytes: self.atomic_write_bytes, volatile_cache: true }
+    }
+
+    fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {
+        check_range(offset, data.len() as u64, self.size)?;
+        transfer::read(&self.file, self.direct, offset, data)
+            .map_err(|failure| self.io_error("read", failure.offset, failure.reason))
+    }
+
+    /// [`DiskError::Full`] only when nothing was written; a file system that fills up in the middle of a write is
+    /// [`DiskError::Io`], for the beginning is there.
+    fn write(&self, offset: u64, data: &[u8], force_unit_access: bool) -> Result<()> {
+        check_range(offset, data.len() as u64, self.size)?;
+        self.check_writable()?;
+        transfer::write(&self.file, self.direct, offset, data, force_unit_access).map_err(
+            |failure| match failure.reason.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+                    if failure.offset == offset =>
+                {
+                    DiskError::Full
+                }
+                _ => self.io_error("write", failure.offset, failure.reason),
+            },
+        )
+    }
+
+    fn flush(&self) -> Result<()> {
+        rustix::fs::fdatasync(&self.file).map_err(|errno| self.io_error("flush", 0, errno))
+    }
+
+    fn discard(&self, offset: u64, length: u64) -> Result<()> {
+        check_range(offset, length, self.size)?;
+        self.check_writable()?;
+        if length == 0 {
+            return Ok(());
+        }
+        if !self.keeps_zeroes {
+            return self.discard_loosely(offset, length);
+        }
+        match self.punch(offset, length) {
+            Ok(()) => Ok(()),
+            Err(Errno::OPNOTSUPP) => self.write_zeroes(offset, length),
+            Err(errno) => Err(self.io_error("discard", offset, errno)),
+        }
+    }
+}
+
+/// Removes a file that was not finished.
+struct Unfinished<'a>(&'a Path);
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_file(self.0) {
+            log::warn!("{} is unfinished and cannot be removed: {error}", self.0.display());
+        }
+    }
+}
+
+fn failed(path: &Path, errno: Errno) -> MediaError {
+    MediaError::Io { path: path.into(), reason: errno.into() }
+}
+
+fn hold(path: &Path, file: &File, access: Access) -> std::result::Result<(), MediaError> {
+    place::lock(file, access).map_err(|errno| match errno {
+        Errno::WOULDBLOCK => MediaError::InUse { path: path.into() },
+        errno => failed(path, errno),
+    })
+}
+
+fn check_size(path: &Path, size: u64) -> std::result::Result<(), MediaError> {
+    match size > 0 && size.is_multiple_of(BLOCK_BYTES) {
+        true => Ok(()),
+        false => Err(MediaError::Size { path: path.into(), size }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! What a place on a machine can do for media: keep others out, set space aside, go past the page cache, give
+//! blocks back.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use assay_drive::{BLOCK_BYTES, BlockBuffer};
+use rustix::fs::{FallocateFlags, FlockOperation, OFlags};
+use rustix::io::Errno;
+
+use super::{Access, Allocation};
+use crate::blockdev;
+
+/// Keeps others out, or answers `WOULDBLOCK`. The lock belongs to the open file, so it keeps out others of this process too, and it goes when the process
+/// ends, however it ends (`flock(2)`).
+pub(super) fn lock(file: &File, access: Access) -> rustix::io::Result<()> {
+    let operation = match access {
+        Access::ReadOnly => FlockOperation::NonBlockingLockShared,
+        Access::ReadWrite => FlockOperation::NonBlockingLockExclusive,
+    };
+    rustix::fs::flock(file, operation)
+}
+
+pub(super) fn take_space(file: &File, size: u64, allocation: Allocation) -> io::Result<()> {
+    if allocation == Allocation::Full {
+        match retried(|| rustix::fs::fallocate(file, FallocateFlags::empty(), 0, size)) {
+            Err(Errno::OPNOTSUPP) => return fill(file, size),
+            other => other?,
+        }
+    }
+    file.set_len(size)
+}
+
+/// Takes space where the file system cannot set it aside: by writing.
+fn fill(file: &File, size: u64) -> io::Result<()> {
+    io::copy(&mut io::Read::take(io::repeat(0), size), &mut &*file).map(drop)
+}
+
+/// A new file outlives a power cut only when its folder was written too (`fsync(2)`).
+pub(super) fn make_lasting(path: &Path, file: &File) -> io::Result<()> {
+    file.sync_all()?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// Turns to direct I/O and tries it with one block; says whether it works here.
+///
+/// The flag is set after opening, for opening with it may fail and yet leave a new file behind; and a place may
+/// take the flag but want greater alignment than a block.
+pub(super) fn bypass_cache(file: &File) -> rustix::io::Result<bool> {
+    let flags = rustix::fs::fcntl_getfl(file)?;
+    if let Err(errno) = rustix::fs::fcntl_setfl(file, flags | OFlags::DIRECT) {
+        return if errno == Errno::INVAL { Ok(false) } else { Err(errno) };
+    }
+    let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
+    match retried(|| rustix::io::pread(file, block.as_mut(), 0)) {
+        Ok(_) => Ok(true),
+        Err(Errno::INVAL) => rustix::fs::fcntl_setfl(file, flags).map(|()| false),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// What the device with that number writes whole by its own word: its physical sector, for the kernel makes it
+/// from what the device says about power cuts where it says anything (NVMe: AWUPF), but no more than a block, since
+/// a larger sector is whole at its own alignment only. The least that is known of any device is 512.
+pub(super) fn atomic_write_bytes(device: u64) -> u64 {
+    let folder = blockdev::sysfs_folder(device).ok();
+    // A partition has no queue of its own, the disk above it has.
+    let sector =
+        folder.into_iter().flat_map(|folder| [folder.join("queue"), folder.join("../queue")]);
+    let bytes = sector
+        .filter_map(|queue| std::fs::read_to_string(queue.join("physical_block_size")).ok())
+        .find_map(|text| text.trim().parse::<u64>().ok());
+    if bytes.is_some_and(|bytes| bytes >= BLOCK_BYTES) { BLOCK_BYTES } else { 512 }
+}
+
+/// `BLKDISCARD` (`linux/fs.h`: `_IO(0x12, 119)`, offset and length in bytes).
+pub(super) fn discard_device(file: &File, offset: u64, length: u64) -> rustix::io::Result<()> {
+    const BLKDISCARD: rustix::ioctl::Opcode = rustix::ioctl::opcode::none(0x12, 119);
+    // SAFETY: the request reads two 64-bit numbers through its pointer and writes to none of our memory.
+    #[allow(unsafe_code)]
+    unsafe {
+        let range = rustix::ioctl::Setter::<BLKDISCARD, [u64; 2]>::new([offset, length]);
+        rustix::ioctl::ioctl(file, range)
+    }
+}
+
+/// Repeats a system call that a signal interrupted.
+pub(super) fn retried<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
+    loop {
+        match call() {
+            Err(Errno::INTR) => {}
+            other => return other,
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What tests of this crate share: skipping aloud, and mounts and loop devices that go when a test ends.
+//!
+//! Tests of the crate from outside include this file by its path.
+#![allow(dead_code, reason = "not every including test uses all of it")]
+
+use std::path::{Path, PathBuf};
+
+/// Says that the test `name` is skipped because it needs `what`; with `ASSAY_REQUIRE_ALL=1` that is a failure.
+pub(crate) fn skip(name: &str, what: &str) {
+    let required = std::env::var_os("ASSAY_REQUIRE_ALL").is_some_and(|value| value == "1");
+    assert!(!required, "{name} needs {what}");
+    eprintln!("SKIPPED: {name} needs {what}");
+}
+
+/// Whether this test may mount and attach; when not, it is skipped.
+pub(crate) fn is_root(name: &str) -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        skip(name, "root");
+    }
+    is_root
+}
+
+/// Whether root and FUSE are there; when not, the test is skipped.
+pub(crate) fn has_fuse(name: &str) -> bool {
+    let has_fuse = Path::new("/dev/fuse").exists();
+    if !has_fuse {
+        skip(name, "/dev/fuse");
+    }
+    has_fuse && is_root(name)
+}
+
+/// Runs a program that must succeed.
+pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
+    let output = std::process::Command::new(program)
+        .args(arguments)
+        .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} {arguments:?}: {said}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A mount that goes with its folder when the test ends.
+pub(crate) struct TestMount {
+    folder: tempfile::TempDir,
+}
+
+impl TestMount {
+    /// Mounts `what` of file system `kind`.
+    pub(crate) fn new(kind: &str, what: &Path, options: &str) -> TestMount {
+        let folder = tempfile::tempdir().unwrap();
+        let (what, target) = (what.to_str().unwrap(), folder.path().to_str().unwrap());
+        run("mount", &["-t", kind, "-o", options, what, target]);
+        TestMount { folder }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Drop for TestMount {
+    fn drop(&mut self) {
+        let flags = rustix::mount::UnmountFlags::DETACH;
+        let _ = rustix::mount::unmount(self.folder.path(), flags);
+    }
+}
+
+/// A loop device that is detached when the test ends.
+pub(crate) struct TestLoop {
+    pub(crate) device: PathBuf,
+}
+
+impl TestLoop {
+    /// Attaches `file`.
+    pub(crate) fn new(file: &Path) -> TestLoop {
+        let device = run("losetup", &["--find", "--show", file.to_str().unwrap()]);
+        TestLoop { device: device.trim_end().into() }
+    }
+}
+
+impl Drop for TestLoop {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("losetup").arg("--detach").arg(&self.device).status();
+    }
+}
