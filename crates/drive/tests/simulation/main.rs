@@ -11,7 +11,7 @@ mod model;
 mod random;
 mod script;
 
-use script::Sabotage;
+use script::{Coverage, Sabotage};
 
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
@@ -19,14 +19,22 @@ fn setting(name: &str, default: u64) -> u64 {
 
 #[test]
 fn any_seed_keeps_the_prefix_contract() {
-    let first = setting("ASSAY_SEED", 0);
-    for seed in first..first + setting("ASSAY_SEEDS", 2000) {
-        if let Err(problem) = script::run(seed, Sabotage::default()) {
-            panic!(
+    let (first, seeds) = (setting("ASSAY_SEED", 0), setting("ASSAY_SEEDS", 2000));
+    let mut coverage = Coverage::default();
+    for seed in first..first + seeds {
+        match script::run(seed, Sabotage::default()) {
+            Ok(seen) => coverage.add(seen),
+            Err(problem) => panic!(
                 "seed {seed}: {problem}\nrepeat it with: ASSAY_SEED={seed} ASSAY_SEEDS=1 \
                  cargo test --release -p assay-drive --test simulation any_seed"
-            );
+            ),
         }
+    }
+    println!("{seeds} seeds: {coverage:?}");
+    if seeds >= 2000 {
+        let Coverage { collections, checkpoints, stalls, refused, replayed, torn } = coverage;
+        let rarest = [collections, checkpoints, stalls, refused, replayed, torn].into_iter().min();
+        assert!(rarest >= Some(200), "the simulation missed what it is for: {coverage:?}");
     }
 }
 
