@@ -30,7 +30,7 @@ pub fn bytes_of(block: u64, command: u64) -> Vec<u8> {
     while bytes.len() < BLOCK {
         match flavour {
             0 | 1 => bytes.extend(random.next().to_le_bytes()),
-            2 => bytes.extend(format!("{}-", random.below(1_000_000)).as_bytes()),
+            2 => bytes.extend(random.next().to_le_bytes().map(|byte| b'0' + byte % 10)),
             _ => bytes.push(7),
         }
     }

@@ -78,7 +78,14 @@ impl Coverage {
 /// Runs one seed; says what happened, or what went wrong.
 pub fn run(seed: u64, sabotage: Sabotage) -> Result<Coverage, String> {
     let mut random = Random::new(seed);
-    let codec = *random.pick(&[Codec::None, Codec::Zstd, Codec::Lz4, Codec::Deflate]);
+    let codec = *random.pick(&[
+        Codec::None,
+        Codec::None,
+        Codec::Lz4,
+        Codec::Lz4,
+        Codec::Zstd,
+        Codec::Deflate,
+    ]);
     let units = random.chance(40);
     let media = Arc::new(SimulatedMedia::new(media_bytes(24 + random.below(6))));
     Drive::format(media.clone(), &format(codec, units)).map_err(|error| error.to_string())?;
@@ -101,7 +108,7 @@ pub fn run(seed: u64, sabotage: Sabotage) -> Result<Coverage, String> {
         sabotage,
         coverage: Coverage::default(),
     };
-    if run.random.chance(60) {
+    if run.random.chance(40) {
         run.fill()?;
     }
     for _ in 0..1 + run.random.below(4) {
