@@ -63,8 +63,7 @@ impl Drive {
         let body = RootBody {
             checkpoint_seq: seq,
             mapped_blocks: map.mapped_blocks(),
-            host: log.cursor(Stream::Host),
-            cold: log.cursor(Stream::Cold),
+            cursors: [Stream::Host, Stream::Cold, Stream::Frozen].map(|stream| log.cursor(stream)),
             segments: log.space.rows(),
             directories: Vec::new(),
             dictionaries: self.dictionary_places(),

@@ -138,7 +138,7 @@ impl Drive {
         Ok(damaged)
     }
 
-    /// Reads records that lie together and appends them to the cold stream.
+    /// Reads records that lie together and appends them to the stream of what was moved.
     fn move_run(&self, run: &[SegmentRecord], worker: &mut Worker) -> Result<bool> {
         let (Some(front), Some(back)) = (run.first(), run.last()) else { return Ok(false) };
         let start = u64::from(front.place.offset()) / BLOCK_BYTES * BLOCK_BYTES;
@@ -264,6 +264,9 @@ impl Drive {
         places: &mut Vec<Location>,
     ) -> Result<Outcome> {
         let mut log = self.log()?;
+        let victim = group.records.get(range.start).map(|record| from_of(record).segment());
+        let stream = victim.and_then(|victim| log.space.get(victim).stream);
+        let stream = stream.map_or(Stream::Cold, Stream::when_moved);
         let mut wanted = vec![false; group.records.len()];
         let (mut payload, mut words) = (0, 0);
         {
@@ -280,12 +283,12 @@ impl Drive {
                 }
             }
         }
-        if range.len() > 1 && !log.fits_segment(Stream::Cold, payload, words) {
+        if range.len() > 1 && !log.fits_segment(stream, payload, words) {
             return Ok(Outcome::Split);
         }
-        log.make_room(Stream::Cold, payload, words, &self.chunks, &self.counters)
+        log.make_room(stream, payload, words, &self.chunks, &self.counters)
             .map_err(|_| DiskError::Full)?;
-        log.place(Stream::Cold, group, |index| wanted[index], places);
+        log.place(stream, group, |index| wanted[index], places);
         let mut map = self.map_mut()?;
         let moved = group.records.iter().zip(places.iter()).zip(&wanted);
         for ((record, place), _) in moved.filter(|(_, wanted)| **wanted) {

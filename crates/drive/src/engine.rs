@@ -17,7 +17,7 @@ use crate::chunks::Chunks;
 use crate::codec::Dictionary;
 use crate::collect::Policy;
 use crate::disk::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
-use crate::layout::{Cursor, GROUP_BLOCKS, Identity, Location, Superblock};
+use crate::layout::{Cursor, GROUP_BLOCKS, Identity, Location, STREAMS, Superblock};
 use crate::log::Log;
 use crate::map::Map;
 use crate::space::Space;
@@ -101,7 +101,7 @@ pub(crate) struct Parts {
     pub(crate) superblock: Superblock,
     pub(crate) map: Map,
     pub(crate) space: Space,
-    pub(crate) cursors: [Cursor; 3],
+    pub(crate) cursors: [Cursor; STREAMS],
     pub(crate) next_seq: u64,
     pub(crate) counters: Counters,
     pub(crate) dictionaries: Vec<(u8, Location, Arc<Dictionary>)>,
