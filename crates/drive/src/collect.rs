@@ -39,7 +39,11 @@ const GAP_BYTES: u32 = 64 << 10;
 
 impl Drive {
     /// The segment to collect next, with its live share.
-    pub(crate) fn choose_victim(&self, maintenance: &Maintenance) -> Result<Option<(u32, f64)>> {
+    pub(crate) fn choose_victim(
+        &self,
+        maintenance: &Maintenance,
+        policy: Policy,
+    ) -> Result<Option<(u32, f64)>> {
         let log = self.log()?;
         let now = log.log_bytes;
         let candidates = log.space.iter().filter(|(number, segment)| {
@@ -51,7 +55,7 @@ impl Drive {
         let scored = candidates.map(|(number, segment)| {
             let live = log.space.live_share(segment);
             let age = now.saturating_sub(segment.sealed_at_bytes) as f64;
-            let score = match self.options.policy {
+            let score = match policy {
                 Policy::CostBenefit => age * (1.0 - live) / (1.0 + live),
                 Policy::Greedy => 1.0 - live,
             };
