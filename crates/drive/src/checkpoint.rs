@@ -257,6 +257,9 @@ impl Drive {
         let mut new = superblock.clone();
         let first = new.unused_seq;
         new.unused_seq = first + INCARNATION_SEQS;
+        if !new.clean {
+            new.cut(self.log_stop_seq.load(Ordering::Acquire), first);
+        }
         new.clean = false;
         if after_checkpoint {
             new.checkpoint_seq = first - 1;

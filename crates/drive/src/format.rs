@@ -99,6 +99,7 @@ impl Drive {
             log_end_seq: FIRST_SEQ,
             unused_seq: FIRST_SEQ,
             clean: false,
+            cuts: Vec::new(),
             root: Vec::new(),
         };
         let parts = Parts {

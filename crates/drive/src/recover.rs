@@ -132,7 +132,7 @@ impl Drive {
             && body.directories.iter().all(|place| self.is_possible(*place))
     }
 
-    fn load_dictionary(&self, version: u8, place: Location) -> Result<()> {
+    pub(crate) fn load_dictionary(&self, version: u8, place: Location) -> Result<()> {
         let read = self.workers.with(|worker| self.read_dictionary(version, place, worker))?;
         let Some(dictionary) = read else {
             self.report(format!("dictionary {version} is damaged; records that need it are lost"));
@@ -172,6 +172,7 @@ impl Drive {
             }
             seq += 1;
         }
+        self.log_stop_seq.store(seq, Ordering::Release);
         let behind = paths.iter_mut().map(|path| path.count_from(seq)).sum::<u64>();
         self.recovery.torn_chunks = behind;
         for (stream, cursor) in Stream::ALL.into_iter().zip(ends) {
@@ -221,7 +222,7 @@ impl Drive {
         }
         let walked = self.walk_chunks(segment, opened_seq, offset, seqs)?;
         path.durable_seq = path.durable_seq.max(walked.durable_seq);
-        path.behind = walked.seqs_behind;
+        path.behind = walked.behind.iter().map(|chunk| chunk.seq).collect();
         path.open = Some((segment, walked.chunks.into_iter().collect()));
         path.segments.push(PathSegment { segment, opened_seq, offset, footer: false });
         path.segments.reverse();
