@@ -1,0 +1,1 @@
+//! Estimates of files whose truth is known, and of a server's.
