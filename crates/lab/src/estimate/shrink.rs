@@ -243,6 +243,8 @@ fn look_at_pages(cluster: &Cluster<'_>, found: &mut Measured) {
 mod tests {
     use super::super::arms::place;
     use super::super::innodb::tests::first_page;
+    use std::slice;
+
     use super::*;
     use assay_load::random::Rng;
 
@@ -260,6 +262,10 @@ mod tests {
         found[0]
     }
 
+    fn whole(bytes: &[u8], tablespace: Option<&Tablespace>) -> Measured {
+        measured(bytes, slice::from_ref(&(0..bytes.len())), tablespace)
+    }
+
     fn under(found: &Measured, key: &str) -> f64 {
         found.stored_bytes[place(key).unwrap()]
     }
@@ -270,7 +276,7 @@ mod tests {
 
     #[test]
     fn zeroes_cost_the_drive_and_vdo_nothing() {
-        let found = measured(&[0; 131_072], &[0..131_072], Some(&table()));
+        let found = whole(&[0; 131_072], Some(&table()));
         assert_eq!((found.data_bytes, found.zero_bytes), (131_072.0, 131_072.0));
         for arm in ARMS.iter().filter(|arm| matches!(arm.method, Method::Drive(..) | Method::Vdo)) {
             assert_eq!(under(&found, arm.key), 0.0, "{}", arm.key);
@@ -281,7 +287,7 @@ mod tests {
 
     #[test]
     fn random_bytes_shrink_nowhere() {
-        let found = measured(&random(1, 131_072), &[0..131_072], Some(&table()));
+        let found = whole(&random(1, 131_072), Some(&table()));
         assert_eq!(found.incompressible_bytes, 131_072.0);
         for arm in &ARMS {
             let overhead = match arm.method {
@@ -324,11 +330,11 @@ mod tests {
             (12_000, 12_288.0),
             (12_400, 16_384.0),
         ] {
-            let found = measured(&page(random_bytes), &[0..16384], Some(&table()));
+            let found = whole(&page(random_bytes), Some(&table()));
             assert_eq!(under(&found, "innodb_zlib"), expected, "{random_bytes}");
             assert_eq!(under(&found, "innodb_lz4"), expected, "{random_bytes}");
         }
-        let found = measured(&page(1000), &[0..16384], None);
+        let found = whole(&page(1000), None);
         assert_eq!(under(&found, "innodb_zlib"), 16384.0, "no table of InnoDB");
     }
 
@@ -337,21 +343,21 @@ mod tests {
         let mut encrypted = page(1000);
         encrypted[25] = 15;
         encrypted[24] = 0;
-        let found = measured(&encrypted, &[0..16384], Some(&table()));
+        let found = whole(&encrypted, Some(&table()));
         assert_eq!((found.encrypted_bytes, under(&found, "innodb_zlib")), (16384.0, 16384.0));
         let mut compressed = page(3000);
         compressed[24..26].copy_from_slice(&14u16.to_be_bytes());
-        let found = measured(&compressed, &[0..4096], Some(&table()));
+        let found = measured(&compressed, slice::from_ref(&(0..4096)), Some(&table()));
         assert_eq!((found.page_compressed_bytes, under(&found, "innodb_zlib")), (4096.0, 4096.0));
         let mut spatial = page(1000);
         spatial[24..26].copy_from_slice(&17854u16.to_be_bytes());
-        assert_eq!(under(&measured(&spatial, &[0..16384], Some(&table())), "innodb_lz4"), 16384.0);
+        assert_eq!(under(&whole(&spatial, Some(&table())), "innodb_lz4"), 16384.0);
 
         let mut shrinker = Shrinker::new().unwrap();
         let first = [first_page(7, 0x4021), vec![0; 12288]].concat();
         let cluster = Cluster {
             bytes: &first,
-            data: &[0..16384],
+            data: slice::from_ref(&(0..16384)),
             is_first: true,
             tablespace: Some(&table()),
             can_compress_pages: true,
@@ -369,7 +375,7 @@ mod tests {
                 let bytes = block(number as u64);
                 let cluster = Cluster {
                     bytes: &bytes,
-                    data: &[0..4096],
+                    data: slice::from_ref(&(0..4096)),
                     is_first: false,
                     tablespace: None,
                     can_compress_pages: false,
