@@ -72,7 +72,12 @@ fn ratio_cell(found: Option<Shrinkage>) -> String {
 
 fn error_cell(found: Option<Shrinkage>) -> String {
     let error = found.and_then(|found| found.ratio_plus_minus());
-    error.filter(|error| error.is_finite()).map_or("?".into(), |error| format!("{error:.2}"))
+    error.filter(|error| error.is_finite()).map_or("?".into(), half_interval)
+}
+
+/// With as many decimals as the ratio, and more when these would all be zero.
+fn half_interval(half: f64) -> String {
+    if half >= 0.005 || half == 0.0 { format!("{half:.2}") } else { format!("{half:.1e}") }
 }
 
 /// A ratio with two decimals; what is nearly free has none that mean anything.
@@ -119,13 +124,26 @@ pub fn meaning(total: &Row, drawn: Drawn) -> Vec<String> {
         let found = place(key).and_then(|arm| total.tally.shrinkage(arm));
         lines.extend(found.map(|found| sentence(text, found, total.data_bytes)));
     }
+    lines.extend(without_zeroes(total));
     lines
+}
+
+/// What the drive makes of the rest when zeroes are a good part of its ratio.
+fn without_zeroes(total: &Row) -> Option<String> {
+    let found = &total.tally.total;
+    let written = found.data_bytes - found.zero_bytes;
+    let stored = *found.stored_bytes.get(place("drive_zstd_4k")?)?;
+    let matters = total.part(found.zero_bytes) > 0.01 && written > 0.0;
+    matters.then(|| {
+        let ratio = ratio(written / stored);
+        format!("Blocks of zeroes are part of these ratios; without them this drive with zstd makes {ratio} : 1.")
+    })
 }
 
 fn sentence(text: &str, found: Shrinkage, data_bytes: f64) -> String {
     let (stored, all) = (size(found.share * data_bytes), size(data_bytes));
     let error = match found.ratio_plus_minus() {
-        Some(error) if error.is_finite() && error > 0.0 => format!(" ± {error:.2}"),
+        Some(error) if error.is_finite() && error > 0.0 => format!(" ± {}", half_interval(error)),
         _ => String::new(),
     };
     format!("{text} {stored} of {all}: {} : 1{error}", ratio(found.ratio()))
@@ -217,6 +235,22 @@ mod tests {
         assert!(lines[2].starts_with("…xxx") && lines[2].ends_with("2.00  encrypted, binary log"));
         assert!(lines[3].starts_with("small ") && lines[3].contains(">999"));
         assert!(lines[4].starts_with("total ") && lines[4].ends_with("2.00"));
+    }
+
+    #[test]
+    fn zeroes_that_flatter_are_named() {
+        let mut half_empty = row("t.ibd", 1000.0, 0.25, Vec::new());
+        let drawn = Drawn { clusters: 1, seed: 1 };
+        let says =
+            |row: &Row| meaning(row, drawn).iter().any(|line| line.contains("makes 2.00 : 1"));
+        assert!(!says(&half_empty));
+        half_empty.tally.total.zero_bytes = 500.0;
+        assert!(says(&half_empty));
+    }
+
+    #[test]
+    fn small_errors_are_not_shown_as_none() {
+        assert_eq!([0.0, 0.02, 0.0049].map(half_interval), ["0.00", "0.02", "4.9e-3"]);
     }
 
     #[test]
