@@ -178,9 +178,11 @@ impl Drive {
     fn scan_segment(&self, number: u32) -> Result<Option<Found>> {
         let head = self.first_header(number)?;
         let footer = self.any_footer(number)?;
-        // A footer of an earlier filling may still lie behind what the segment was filled with since.
+        // A footer of an earlier filling, or one that a crash cut off, may still lie behind what the segment was
+        // filled with since.
         let footer = footer.filter(|footer| {
             head.is_none_or(|(_, opened_seq)| footer.header.opened_seq == opened_seq)
+                && !self.superblock().is_cut(footer.header.seq)
         });
         if let Some(footer) = footer {
             return Ok(Some(Found {
