@@ -6,9 +6,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod media;
-mod model;
-mod random;
+#[path = "../common/mod.rs"]
+mod common;
 mod script;
 
 use std::sync::atomic::{AtomicU64, Ordering};

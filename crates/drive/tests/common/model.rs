@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use assay_drive::{BLOCK_BYTES, Disk, DiskError};
 
-use crate::random::Random;
+use super::random::Random;
 
 pub const BLOCK: usize = BLOCK_BYTES as usize;
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use assay_drive::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
 
-use crate::random::Random;
+use super::random::Random;
 
 const SECTOR_BYTES: usize = 512;
 

@@ -1,0 +1,7 @@
+//! What the tests share: media that fail, the plain model, random numbers. Each test uses a part of it.
+
+#![allow(dead_code)]
+
+pub mod media;
+pub mod model;
+pub mod random;
