@@ -269,7 +269,7 @@ impl Disk for SimulatedMedia {
     fn write(&self, offset: u64, data: &[u8], force_unit_access: bool) -> Result<()> {
         check_range(offset, data.len() as u64, self.size)?;
         assert!(
-            data.as_ptr() as usize % 4096 == 0,
+            (data.as_ptr() as usize).is_multiple_of(4096),
             "direct I/O needs memory on a block's boundary"
         );
         let mut state = self.state.lock().unwrap();

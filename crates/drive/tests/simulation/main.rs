@@ -4,7 +4,7 @@
 //! checkpoints happen, when power goes and what it leaves of each unflushed write. After each cut the drive must equal
 //! a prefix of the host's commands. `ASSAY_SEEDS` sets how many seeds run (2 000), `ASSAY_SEED` the first.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 #[path = "../common/mod.rs"]
 mod common;
