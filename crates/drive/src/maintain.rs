@@ -3,6 +3,7 @@
 //! One at a time, under the maintenance lock. The caller gives it a thread and calls again as long as there is more;
 //! a host write that finds no free segment comes here too.
 
+use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 
 use crate::disk::{BLOCK_BYTES, DiskError, Result};
@@ -160,42 +161,36 @@ impl Drive {
         Ok(true)
     }
 
-    /// Sealed segments that hold nothing live and that replay would not need.
+    /// Sealed segments that hold nothing live and that neither replay nor a reader would need. No new reader comes
+    /// to one: nothing leads there.
     fn emptied(&self, maintenance: &Maintenance) -> Result<Vec<u32>> {
         let log = self.log()?;
-        let emptied = log.space.iter().filter(|(_, segment)| {
+        let emptied = log.space.iter().filter(|(number, segment)| {
             segment.state == State::Sealed
                 && segment.live_records == 0
                 && segment.sealed_seq <= maintenance.checkpoint_seq
+                && !self.is_read(*number)
         });
         Ok(emptied.map(|(number, _)| number).collect())
+    }
+
+    fn is_read(&self, segment: u32) -> bool {
+        self.pins[segment as usize].load(Ordering::Acquire) > 0
     }
 
     /// Gives emptied segments back, once everything that emptied them is on stable media.
     fn release(&self, emptied: &[u32]) -> Result<()> {
         self.make_durable(true)?;
-        let mut released = Vec::new();
-        {
-            let mut log = self.log()?;
-            for &number in emptied {
-                let readers = self.pins[number as usize].load(std::sync::atomic::Ordering::Acquire);
-                if readers == 0 {
-                    log.space.release(number);
-                    released.push(number);
-                }
-            }
-        }
-        // A reader holds a segment for one read of media; it is gone by the next call.
-        if released.is_empty() {
-            std::thread::yield_now();
-        }
+        // Before anyone else may take them, or the discard would reach what was written there next.
         if self.options.discard_media {
-            for number in released {
+            for &number in emptied {
                 let start = self.identity.segment_start(number);
                 // A media that cannot discard is as good as one that can, only larger.
                 let _ = self.media.discard(start, u64::from(self.identity.segment_bytes));
             }
         }
+        let mut log = self.log()?;
+        emptied.iter().for_each(|number| log.space.release(*number));
         Ok(())
     }
 

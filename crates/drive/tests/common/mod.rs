@@ -2,6 +2,7 @@
 
 #![allow(dead_code)]
 
+pub mod gate;
 pub mod media;
 pub mod model;
 pub mod random;
