@@ -112,9 +112,13 @@ impl Drive {
             if free > mark {
                 return Ok(());
             }
-            if !self.may_gain(&mut maintenance)? || !self.gain_segment(&mut maintenance)? {
+            if self.may_gain(&mut maintenance)? && self.gain_segment(&mut maintenance)? {
+                continue;
+            }
+            if !self.wait_for_readers()? {
                 return Err(DiskError::Full);
             }
+            maintenance.steps = 0;
         }
     }
 
@@ -172,6 +176,23 @@ impl Drive {
                 && !self.is_read(*number)
         });
         Ok(emptied.map(|(number, _)| number).collect())
+    }
+
+    /// Waits until no reader holds an emptied segment: each does for one read of media. False if none did.
+    fn wait_for_readers(&self) -> Result<bool> {
+        let is_held = || -> Result<bool> {
+            let log = self.log()?;
+            let mut emptied = log
+                .space
+                .iter()
+                .filter(|(_, segment)| segment.state == State::Sealed && segment.live_records == 0);
+            Ok(emptied.any(|(number, _)| self.is_read(number)))
+        };
+        let waits = is_held()?;
+        while is_held()? {
+            std::thread::yield_now();
+        }
+        Ok(waits)
     }
 
     fn is_read(&self, segment: u32) -> bool {
