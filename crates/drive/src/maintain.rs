@@ -74,10 +74,10 @@ impl Drive {
     /// Those of the media, which stop the drive.
     pub fn maintain(&self) -> Result<Rest> {
         self.running()?;
+        let mut maintenance = self.maintenance();
         if self.read_only.is_some() || !self.has_begun() {
             return Ok(Rest::Idle);
         }
-        let mut maintenance = self.maintenance();
         let (free, mark) = self.free_and_low_mark()?;
         if free < mark && self.may_gain(&mut maintenance)? && self.gain_segment(&mut maintenance)? {
             return Ok(Rest::More);
@@ -98,7 +98,7 @@ impl Drive {
         self.maintenance.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes room until a host write may take a segment.
+    /// Makes room until a host write may take a segment; none if the drive was closed meanwhile.
     ///
     /// # Errors
     /// [`DiskError::Full`] when nothing can be gained.
@@ -109,7 +109,7 @@ impl Drive {
                 let log = self.log()?;
                 (log.space.free_segments(), log.space.host_mark())
             };
-            if free > mark {
+            if free > mark || !self.has_begun() {
                 return Ok(());
             }
             if self.may_gain(&mut maintenance)? && self.gain_segment(&mut maintenance)? {
