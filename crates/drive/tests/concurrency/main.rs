@@ -1,0 +1,5 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod failure;
