@@ -279,18 +279,27 @@ impl Drive {
         Ok(first)
     }
 
-    /// Writes everything out and marks the drive as properly closed.
+    /// Writes everything out and marks the drive as properly closed. A command that comes meanwhile, or later, opens
+    /// it again.
     ///
     /// # Errors
     /// Those of the media.
     pub fn close(&self) -> Result<()> {
         self.running()?;
+        let mut maintenance = self.maintenance();
         if self.read_only.is_some() || !self.has_begun() {
             return Ok(());
         }
-        self.checkpoint(&mut self.maintenance(), true)?;
-        self.is_begun.store(false, Ordering::Release);
-        Ok(())
+        self.checkpoint(&mut maintenance, true)?;
+        {
+            let log = self.log()?;
+            if log.ends_with_checkpoint(maintenance.checkpoint_seq) {
+                self.is_begun.store(false, Ordering::Release);
+                return Ok(());
+            }
+        }
+        // The host wrote meanwhile, behind the checkpoint: the log goes on, and the drive is not closed.
+        self.reserve_seqs(false).map(drop)
     }
 
     /// Changes the logical size.

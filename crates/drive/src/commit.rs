@@ -118,14 +118,16 @@ impl Drive {
     fn write_job(&self, job: Job) -> Result<()> {
         let start = self.identity.segment_start(job.chunk.segment) + u64::from(job.chunk.offset);
         let written = self.media.write(start, &job.chunk.bytes().as_ref()[..job.bytes], false);
-        if let Err(error) = written {
-            return Err(self.stop(format!("a write to the media failed: {}", chain(&error))));
+        let written = written
+            .map_err(|error| self.stop(format!("a write to the media failed: {}", chain(&error))));
+        let told = written.and_then(|()| self.log()).map(|mut log| log.written(job.seq));
+        if told.is_ok() {
+            self.chunks.close(job.chunk);
         }
-        self.log()?.written(job.seq);
-        self.chunks.close(job.chunk);
+        // Also of failure: who waits for this chunk has looked whether the drive runs with the commits' lock held.
         drop(self.commits());
         self.progress.notify_all();
-        Ok(())
+        told
     }
 
     /// Holds a host write back while too much is sealed and not written: memory stays bounded.

@@ -317,6 +317,12 @@ impl Log {
         seqs
     }
 
+    /// Whether nothing came since a checkpoint began after `seq` but the checkpoint itself.
+    pub(crate) fn ends_with_checkpoint(&self, seq: u64) -> bool {
+        let is_open = Stream::ALL.into_iter().any(|stream| self.has_open(stream));
+        !is_open && self.checkpoint_seqs() == [(seq + 1, self.next_seq)]
+    }
+
     /// Segments that the map's stream took since the checkpoint began, as they are now.
     pub(crate) fn checkpoint_segments(&self) -> Vec<(u32, SegmentRow)> {
         let rows = self.map_segments.iter();

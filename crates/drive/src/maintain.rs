@@ -3,6 +3,7 @@
 //! One at a time, under the maintenance lock. The caller gives it a thread and calls again as long as there is more;
 //! a host write that finds no free segment comes here too.
 
+use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 
 use crate::collect::Policy;
@@ -79,10 +80,10 @@ impl Drive {
     /// Those of the media, which stop the drive.
     pub fn maintain(&self) -> Result<Rest> {
         self.running()?;
+        let mut maintenance = self.maintenance();
         if self.read_only.is_some() || !self.has_begun() {
             return Ok(Rest::Idle);
         }
-        let mut maintenance = self.maintenance();
         let (free, mark) = self.free_and_low_mark()?;
         if free < mark && self.may_gain(&mut maintenance)? && self.gain_segment(&mut maintenance)? {
             return Ok(Rest::More);
@@ -103,7 +104,7 @@ impl Drive {
         self.maintenance.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes room until a host write may take a segment.
+    /// Makes room until a host write may take a segment; none if the drive was closed meanwhile.
     ///
     /// # Errors
     /// [`DiskError::Full`] when nothing can be gained.
@@ -114,12 +115,16 @@ impl Drive {
                 let log = self.log()?;
                 (log.space.free_segments(), log.space.host_mark())
             };
-            if free > mark {
+            if free > mark || !self.has_begun() {
                 return Ok(());
             }
-            if !self.may_gain(&mut maintenance)? || !self.gain_segment(&mut maintenance)? {
+            if self.may_gain(&mut maintenance)? && self.gain_segment(&mut maintenance)? {
+                continue;
+            }
+            if !self.wait_for_readers()? {
                 return Err(DiskError::Full);
             }
+            maintenance.steps = 0;
         }
     }
 
@@ -170,42 +175,53 @@ impl Drive {
         Ok(true)
     }
 
-    /// Sealed segments that hold nothing live and that replay would not need.
+    /// Sealed segments that hold nothing live and that neither replay nor a reader would need. No new reader comes
+    /// to one: nothing leads there.
     fn emptied(&self, maintenance: &Maintenance) -> Result<Vec<u32>> {
         let log = self.log()?;
-        let emptied = log.space.iter().filter(|(_, segment)| {
+        let emptied = log.space.iter().filter(|(number, segment)| {
             segment.state == State::Sealed
                 && segment.live_records == 0
                 && segment.sealed_seq <= maintenance.checkpoint_seq
+                && !self.is_read(*number)
         });
         Ok(emptied.map(|(number, _)| number).collect())
+    }
+
+    /// Waits until no reader holds an emptied segment: each does for one read of media. False if none did.
+    fn wait_for_readers(&self) -> Result<bool> {
+        let is_held = || -> Result<bool> {
+            let log = self.log()?;
+            let mut emptied = log
+                .space
+                .iter()
+                .filter(|(_, segment)| segment.state == State::Sealed && segment.live_records == 0);
+            Ok(emptied.any(|(number, _)| self.is_read(number)))
+        };
+        let waits = is_held()?;
+        while is_held()? {
+            std::thread::yield_now();
+        }
+        Ok(waits)
+    }
+
+    fn is_read(&self, segment: u32) -> bool {
+        self.pins[segment as usize].load(Ordering::Acquire) > 0
     }
 
     /// Gives emptied segments back, once everything that emptied them is on stable media.
     fn release(&self, emptied: &[u32]) -> Result<()> {
         self.make_durable(true)?;
-        let mut released = Vec::new();
-        {
-            let mut log = self.log()?;
-            for &number in emptied {
-                let readers = self.pins[number as usize].load(std::sync::atomic::Ordering::Acquire);
-                if readers == 0 {
-                    log.space.release(number);
-                    released.push(number);
-                }
-            }
-        }
-        // A reader holds a segment for one read of media; it is gone by the next call.
-        if released.is_empty() {
-            std::thread::yield_now();
-        }
+        // Before anyone else may take them, or the discard would reach what was written there next.
         if self.options.discard_media {
-            for number in released {
+            for &number in emptied {
                 let start = self.identity.segment_start(number);
                 // A media that cannot discard is as good as one that can, only larger.
                 let _ = self.media.discard(start, u64::from(self.identity.segment_bytes));
             }
         }
+        let mut log = self.log()?;
+        emptied.iter().for_each(|number| log.space.release(*number));
         Ok(())
     }
 

@@ -146,18 +146,21 @@ impl Map {
         })
     }
 
-    /// Takes in a node that was read from media, unless it is there already.
-    pub(crate) fn load(&mut self, node: NodeId, words: Box<Node>) {
+    /// Takes in a node that was read from `place`, unless it is there already or lies elsewhere by now: while it
+    /// was read, others may have loaded it, changed it, stored it anew and evicted it.
+    pub(crate) fn load(&mut self, node: NodeId, place: Location, words: Box<Node>) {
+        if self.stored(node) != Ok(place) {
+            return;
+        }
         match node {
             NodeId::Directory(number) => self.load_directory(number, &words),
             NodeId::Leaf(number) => {
-                let Ok(Some(slot)) = self.slot(number) else { return };
-                if slot.leaf.is_some() || slot.stored.is_none() {
-                    return;
-                }
                 let directory = self.directory_mut(directory_of(number));
-                directory[(number % NODE_ENTRIES) as usize].leaf = Some(Arc::from(words));
-                self.loaded_leaves += 1;
+                let slot = &mut directory[(number % NODE_ENTRIES) as usize];
+                if slot.leaf.is_none() {
+                    slot.leaf = Some(Arc::from(words));
+                    self.loaded_leaves += 1;
+                }
             }
         }
     }
@@ -373,16 +376,30 @@ mod tests {
         assert_eq!(map.get(700), Err(Missing(directory)));
         let mut words = [0; 512];
         words[1] = place(2).word();
-        map.load(directory, Box::new(words));
+        map.load(directory, place(1), Box::new(words));
         assert_eq!(map.get(3), Ok(Location::NONE));
         assert_eq!(map.get(700), Err(Missing(NodeId::Leaf(1))));
         assert_eq!(map.missing(0..1024), Some(Missing(NodeId::Leaf(1))));
         assert_eq!(map.stored(NodeId::Leaf(1)), Ok(place(2)));
         let mut words = [0; 512];
         words[700 - 512] = place(3).word();
-        map.load(NodeId::Leaf(1), Box::new(words));
+        map.load(NodeId::Leaf(1), place(2), Box::new(words));
         assert_eq!((map.get(700), map.missing(0..1024)), (Ok(place(3)), None));
         assert!(map.take_dirty().is_empty());
+    }
+
+    #[test]
+    fn what_was_read_from_a_former_place_is_not_taken_in() {
+        let mut map = Map::new(NODE_ENTRIES, &[], 0);
+        map.set(1, place(1)).unwrap();
+        let old = Box::new(*map.take_dirty()[0].1);
+        map.set_stored(NodeId::Leaf(0), place(2));
+        map.set(1, place(3)).unwrap();
+        map.take_dirty();
+        map.set_stored(NodeId::Leaf(0), place(4));
+        map.evict(0);
+        map.load(NodeId::Leaf(0), place(2), old);
+        assert_eq!(map.get(1), Err(Missing(NodeId::Leaf(0))));
     }
 
     #[test]

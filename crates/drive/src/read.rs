@@ -244,7 +244,7 @@ impl Drive {
         let words = self.workers.with(|worker| self.read_node(node, place, worker));
         self.unpin(place);
         let words = words?;
-        self.map_mut()?.load(node, words);
+        self.map_mut()?.load(node, place, words);
         Ok(())
     }
 

@@ -95,13 +95,13 @@ impl Drive {
             return Ok(());
         };
         let blocks = front.key..back.key + back.blocks();
-        self.begin_incarnation()?;
         loop {
+            self.begin_incarnation()?;
             self.load_nodes(blocks.clone())?;
             self.keep_pace()?;
             match self.try_append_host(group, blocks.clone(), places)? {
                 Outcome::Done => return self.write_sealed(),
-                Outcome::Missing => {}
+                Outcome::Missing | Outcome::Closed => {}
                 Outcome::NoSegment => {
                     Counters::add(&self.counters.collection_stalls, 1);
                     self.make_space()?;
@@ -117,6 +117,9 @@ impl Drive {
         places: &mut Vec<Location>,
     ) -> Result<Outcome> {
         let mut log = self.log()?;
+        if !self.has_begun() {
+            return Ok(Outcome::Closed);
+        }
         {
             let map = self.map()?;
             if map.missing(blocks).is_some() {
@@ -166,7 +169,10 @@ impl Drive {
 
 enum Outcome {
     Done,
+    /// A node must be loaded first.
     Missing,
+    /// The drive was closed meanwhile: the log must begin again first.
+    Closed,
     NoSegment,
 }
 

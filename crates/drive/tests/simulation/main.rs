@@ -4,11 +4,10 @@
 //! checkpoints happen, when power goes and what it leaves of each unflushed write. After each cut the drive must equal
 //! a prefix of the host's commands. `ASSAY_SEEDS` sets how many seeds run (2 000), `ASSAY_SEED` the first.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
-mod media;
-mod model;
-mod random;
+#[path = "../common/mod.rs"]
+mod common;
 mod script;
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -6,9 +6,9 @@ use assay_drive::{
     BLOCK_BYTES, Cache, Codec, Counts, Disk, DiskError, Drive, DriveOptions, Format, Policy, Rest,
 };
 
-use crate::media::{Fate, Fault, SimulatedMedia};
-use crate::model::Model;
-use crate::random::Random;
+use crate::common::media::{Fate, Fault, SimulatedMedia};
+use crate::common::model::Model;
+use crate::common::random::Random;
 
 /// Segments of the smallest kind, few of them: collection and checkpoints happen all the time.
 pub const SEGMENT_BYTES: u32 = 512 << 10;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use assay_drive::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
 
-use crate::random::Random;
+use super::random::Random;
 
 const SECTOR_BYTES: usize = 512;
 
@@ -37,6 +37,9 @@ impl Pages {
     }
 }
 
+/// Offset and bytes of a write that a power cut may lose.
+type Unflushed = (u64, Arc<[u8]>);
+
 /// What goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
@@ -60,7 +63,8 @@ pub enum Fault {
 struct State {
     durable: Pages,
     seen: Pages,
-    unflushed: Vec<(u64, Vec<u8>)>,
+    unflushed: Vec<Unflushed>,
+    moments: Option<Vec<Moment>>,
     faults: Vec<Fault>,
     commands: u64,
     writes: u64,
@@ -100,28 +104,25 @@ impl SimulatedMedia {
         self.state.lock().unwrap().unflushed.len()
     }
 
-    /// The media after a power cut that keeps of each unflushed write what `fate` says.
-    pub fn after_power_cut(&self, mut fate: impl FnMut(usize) -> Fate) -> SimulatedMedia {
+    /// What a power cut would find now.
+    pub fn moment(&self) -> Moment {
         let state = self.state.lock().unwrap();
-        let mut pages = state.durable.clone();
-        for (index, (offset, data)) in state.unflushed.iter().enumerate() {
-            match fate(index) {
-                Fate::Lost => {}
-                Fate::Whole => pages.write(*offset, data),
-                Fate::Torn(seed) => {
-                    let mut random = Random::new(seed);
-                    for (at, sector) in
-                        (*offset..).step_by(SECTOR_BYTES).zip(data.chunks(SECTOR_BYTES))
-                    {
-                        if random.chance(50) {
-                            pages.write(at, sector);
-                        }
-                    }
-                }
-            }
-        }
-        let state = State { durable: pages.clone(), seen: pages, ..State::default() };
-        SimulatedMedia { size: self.size, state: Mutex::new(state) }
+        Moment::of(self.size, &state)
+    }
+
+    /// From now on keeps what a power cut would find after each write and flush.
+    pub fn keep_moments(&self) {
+        self.state.lock().unwrap().moments = Some(Vec::new());
+    }
+
+    /// The moments since they are kept.
+    pub fn take_moments(&self) -> Vec<Moment> {
+        self.state.lock().unwrap().moments.take().unwrap_or_default()
+    }
+
+    /// The media after a power cut that keeps of each unflushed write what `fate` says.
+    pub fn after_power_cut(&self, fate: impl FnMut(usize) -> Fate) -> SimulatedMedia {
+        self.moment().after_power_cut(fate)
     }
 
     /// The media as it is, flushed or not, and without faults.
@@ -179,13 +180,68 @@ impl SimulatedMedia {
 }
 
 /// What a power cut does to a write that was not flushed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Lost,
     Whole,
+    /// Each sector is there or not, drawn from this seed.
     Torn(u64),
+    /// Everything but this sector, counted round the write's end.
+    Without(usize),
+}
+
+/// What a power cut would find.
+#[derive(Clone)]
+pub struct Moment {
+    size: u64,
+    durable: Pages,
+    unflushed: Vec<Unflushed>,
+}
+
+impl Moment {
+    fn of(size: u64, state: &State) -> Moment {
+        Moment { size, durable: state.durable.clone(), unflushed: state.unflushed.clone() }
+    }
+
+    /// Number of writes that the power cut might lose.
+    pub fn unflushed(&self) -> usize {
+        self.unflushed.len()
+    }
+
+    /// The media after a power cut that keeps of each unflushed write what `fate` says.
+    pub fn after_power_cut(&self, mut fate: impl FnMut(usize) -> Fate) -> SimulatedMedia {
+        let mut pages = self.durable.clone();
+        for (index, (offset, data)) in self.unflushed.iter().enumerate() {
+            let sectors = data.len() / SECTOR_BYTES;
+            let mut is_kept: Box<dyn FnMut(usize) -> bool> = match fate(index) {
+                Fate::Lost => continue,
+                Fate::Whole => Box::new(|_| true),
+                Fate::Torn(seed) => {
+                    let mut random = Random::new(seed);
+                    Box::new(move |_| random.chance(50))
+                }
+                Fate::Without(lost) => Box::new(move |sector| sector != lost % sectors),
+            };
+            let places = (*offset..).step_by(SECTOR_BYTES).zip(data.chunks(SECTOR_BYTES));
+            for (sector, (at, bytes)) in places.enumerate() {
+                if is_kept(sector) {
+                    pages.write(at, bytes);
+                }
+            }
+        }
+        let state = State { durable: pages.clone(), seen: pages, ..State::default() };
+        SimulatedMedia { size: self.size, state: Mutex::new(state) }
+    }
 }
 
 impl State {
+    fn keep_moment(&mut self, size: u64) {
+        if self.moments.is_some() {
+            let moment = Moment::of(size, self);
+            self.moments.iter_mut().for_each(|moments| moments.push(moment.clone()));
+        }
+    }
+
     fn command(&mut self) -> Result<()> {
         self.commands += 1;
         let now = self.commands;
@@ -248,7 +304,8 @@ impl Disk for SimulatedMedia {
             offset = (offset + (64 << 10)).min(self.size - data.len() as u64);
         }
         state.seen.write(offset, data);
-        state.unflushed.push((offset, data.to_vec()));
+        state.unflushed.push((offset, data.into()));
+        state.keep_moment(self.size);
         state.command()?;
         // A write in flight when power goes may leave anything behind, and its answer never comes.
         state.powered()?;
@@ -271,6 +328,7 @@ impl Disk for SimulatedMedia {
                 state.durable.write(offset, &data);
             }
         }
+        state.keep_moment(self.size);
         Ok(())
     }
 
@@ -279,9 +337,10 @@ impl Disk for SimulatedMedia {
         let mut state = self.state.lock().unwrap();
         state.powered()?;
         state.command()?;
-        let zeroes = vec![0; length as usize];
+        let zeroes: Arc<[u8]> = vec![0; length as usize].into();
         state.seen.write(offset, &zeroes);
         state.unflushed.push((offset, zeroes));
+        state.keep_moment(self.size);
         Ok(())
     }
 }

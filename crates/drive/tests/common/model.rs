@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use assay_drive::{BLOCK_BYTES, Disk, DiskError};
 
-use crate::random::Random;
+use super::random::Random;
 
 pub const BLOCK: usize = BLOCK_BYTES as usize;
 
@@ -52,6 +52,7 @@ pub fn content_of(block: u64, bytes: &[u8]) -> Result<Content, String> {
 }
 
 /// History of what was done.
+#[derive(Clone)]
 pub struct Model {
     /// For each block touched, its content after each command that changed it, in order.
     versions: BTreeMap<u64, Vec<(u64, Content)>>,
@@ -127,19 +128,22 @@ impl Model {
     /// Checks the prefix contract after a crash and goes on from the prefix that was found.
     pub fn check_prefix(&mut self, disk: &dyn Disk) -> Result<(), String> {
         let mut possible: Vec<u64> = (self.durable..=self.commands).collect();
-        for block in self.touched() {
-            let mut bytes = vec![1; BLOCK];
-            let read = disk.read(block * BLOCK_BYTES, &mut bytes);
-            read.map_err(|error: DiskError| format!("block {block}: {error}"))?;
-            let found = content_of(block, &bytes)?;
-            let before = possible.clone();
-            possible.retain(|prefix| self.after(block, *prefix) == found);
-            if possible.is_empty() {
-                return Err(format!(
-                    "block {block} holds {found:?}; no prefix of {} commands with the {} flushed \
-                     ones has that together with the blocks before it (which left {before:?})",
-                    self.commands, self.durable
-                ));
+        for blocks in runs(&self.touched()) {
+            let mut data = vec![1; (blocks.end - blocks.start) as usize * BLOCK];
+            let read = disk.read(blocks.start * BLOCK_BYTES, &mut data);
+            read.map_err(|error: DiskError| format!("blocks {blocks:?}: {error}"))?;
+            for (block, bytes) in blocks.zip(data.chunks(BLOCK)) {
+                let found = content_of(block, bytes)?;
+                let before = possible.clone();
+                possible.retain(|prefix| self.after(block, *prefix) == found);
+                if possible.is_empty() {
+                    return Err(format!(
+                        "block {block} holds {found:?}; no prefix of {} commands with the {} \
+                         flushed ones has that together with the blocks before it (which left \
+                         {before:?})",
+                        self.commands, self.durable
+                    ));
+                }
             }
         }
         // Commands behind the prefix never were. Several prefixes may look alike: the shortest is as true as any.
@@ -150,4 +154,10 @@ impl Model {
         self.durable = prefix;
         Ok(())
     }
+}
+
+/// Numbers in order as ranges without a gap.
+pub fn runs(numbers: &[u64]) -> Vec<std::ops::Range<u64>> {
+    let follows = |pair: &u64, next: &u64| pair + 1 == *next;
+    numbers.chunk_by(follows).map(|run| run[0]..run[0] + run.len() as u64).collect()
 }

@@ -1,0 +1,8 @@
+//! What the tests share: media that fail, the plain model, random numbers. Each test uses a part of it.
+
+#![allow(dead_code)]
+
+pub mod gate;
+pub mod media;
+pub mod model;
+pub mod random;
