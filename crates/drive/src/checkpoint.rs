@@ -288,7 +288,8 @@ impl Drive {
     /// [`DiskError::OutOfRange`] when blocks beyond the new end are in use, or the size cannot be.
     pub fn resize(&self, logical_bytes: u64) -> Result<()> {
         self.writable()?;
-        let possible = Identity { logical_bytes, ..self.identity }.is_possible() && logical_bytes > 0;
+        let possible =
+            Identity { logical_bytes, ..self.identity }.is_possible() && logical_bytes > 0;
         let former = self.size();
         if !possible || !self.is_free_beyond(logical_bytes)? {
             return Err(DiskError::OutOfRange { offset: logical_bytes, length: 0, size: former });
@@ -318,7 +319,8 @@ impl Drive {
             }
             self.load_nodes(range.clone())?;
             let map = self.map()?;
-            let mut mapped = range.rev().filter(|block| map.get(*block).is_ok_and(|place| !place.is_none()));
+            let mut mapped =
+                range.rev().filter(|block| map.get(*block).is_ok_and(|place| !place.is_none()));
             if let Some(block) = mapped.next() {
                 return Ok(Some(block));
             }

@@ -6,11 +6,13 @@
 //! only the live blocks of a 16 KiB unit are encoded anew, if that is smaller. Nodes of the map do not move: the next
 //! checkpoint writes them elsewhere.
 
+use std::ops::Range;
+
 use crate::apply::{apply, is_wanted};
 use crate::disk::{BLOCK_BYTES, DiskError, Result};
 use crate::engine::Drive;
-use crate::group::Record;
-use crate::layout::{Entry, Location, NodeId, Op, Stream, UNIT_BLOCKS};
+use crate::group::{Group, Record};
+use crate::layout::{Location, MAX_WORDS_PER_ENTRY, NodeId, Op, Stream, UNIT_BLOCKS};
 use crate::maintain::Maintenance;
 use crate::map::Missing;
 use crate::segment::SegmentRecord;
@@ -98,8 +100,7 @@ impl Drive {
         let blocks = if unit { UNIT_BLOCKS } else { 1 };
         loop {
             self.load_nodes(record.entry.key..record.entry.key + blocks)?;
-            if let Ok(lives) = is_wanted(&*self.map()?, record.entry.key, record.place, unit)
-            {
+            if let Ok(lives) = is_wanted(&*self.map()?, record.entry.key, record.place, unit) {
                 return Ok(lives);
             }
         }
@@ -141,7 +142,8 @@ impl Drive {
     fn move_run(&self, run: &[SegmentRecord], worker: &mut Worker) -> Result<bool> {
         let (Some(front), Some(back)) = (run.first(), run.last()) else { return Ok(false) };
         let start = u64::from(front.place.offset()) / BLOCK_BYTES * BLOCK_BYTES;
-        let end = u64::from(back.place.offset() + back.place.length()).next_multiple_of(BLOCK_BYTES);
+        let end =
+            u64::from(back.place.offset() + back.place.length()).next_multiple_of(BLOCK_BYTES);
         let mut media = std::mem::take(&mut worker.media);
         let bytes = media.first((end - start) as usize);
         self.read_media(self.identity.segment_start(front.place.segment()) + start, bytes)?;
@@ -232,51 +234,75 @@ impl Drive {
         Ok(is_smaller)
     }
 
-    /// Appends the worker's moves, without those that the host has overtaken.
+    /// Appends the worker's moves, without those that the host has overtaken. They need not stay together: where
+    /// a segment ends, it is filled to the brim.
     fn append_moves(&self, worker: &mut Worker) -> Result<()> {
         let Worker { group, places, .. } = worker;
-        if group.is_empty() {
-            return Ok(());
-        }
-        while !self.try_append_moves(group, places)? {
-            for record in &group.records {
-                self.load_nodes(record.key..record.key + record.blocks())?;
+        let mut next = 0;
+        while next < group.records.len() {
+            let mut end = group.records.len();
+            loop {
+                match self.try_append_moves(group, next..end, places)? {
+                    Outcome::Done => break,
+                    Outcome::Split => end = next + (end - next) / 2,
+                    Outcome::Missing => {
+                        for record in &group.records[next..end] {
+                            self.load_nodes(record.key..record.key + record.blocks())?;
+                        }
+                    }
+                }
             }
+            next = end;
         }
         self.write_sealed()
     }
 
-    /// False if a node must be loaded first.
     fn try_append_moves(
         &self,
-        group: &crate::group::Group,
+        group: &Group,
+        range: Range<usize>,
         places: &mut Vec<Location>,
-    ) -> Result<bool> {
+    ) -> Result<Outcome> {
         let mut log = self.log()?;
-        let mut wanted = Vec::with_capacity(group.records.len());
+        let mut wanted = vec![false; group.records.len()];
+        let (mut payload, mut words) = (0, 0);
         {
             let map = self.map()?;
-            for record in &group.records {
+            for index in range.clone() {
+                let record = &group.records[index];
                 match is_wanted(&map, record.key, from_of(record), record.op.is_unit()) {
-                    Ok(still) => wanted.push(still),
-                    Err(_) => return Ok(false),
+                    Ok(still) => wanted[index] = still,
+                    Err(_) => return Ok(Outcome::Missing),
+                }
+                if wanted[index] {
+                    payload += record.length as usize;
+                    words += MAX_WORDS_PER_ENTRY;
                 }
             }
         }
-        let (payload, words) = (group.payload_bytes(), group.words_at_most());
+        if range.len() > 1 && !log.fits_segment(Stream::Cold, payload, words) {
+            return Ok(Outcome::Split);
+        }
         log.make_room(Stream::Cold, payload, words, &self.chunks, &self.counters)
             .map_err(|_| DiskError::Full)?;
         log.place(Stream::Cold, group, |index| wanted[index], places);
         let mut map = self.map_mut()?;
-        for ((record, place), _) in
-            group.records.iter().zip(places.iter()).zip(&wanted).filter(|(_, wanted)| **wanted)
-        {
-            let entry: Entry = record.entry(false);
-            apply(&mut map, &mut log.space, &entry, *place)
+        let moved = group.records.iter().zip(places.iter()).zip(&wanted);
+        for ((record, place), _) in moved.filter(|(_, wanted)| **wanted) {
+            apply(&mut map, &mut log.space, &record.entry(false), *place)
                 .map_err(|_| self.stop("the map lost a node while it was locked".into()))?;
         }
-        Ok(true)
+        Ok(Outcome::Done)
     }
+}
+
+/// What came of moves.
+enum Outcome {
+    Done,
+    /// A node must be loaded first.
+    Missing,
+    /// Not all of them fit the segment.
+    Split,
 }
 
 fn from_of(record: &Record) -> Location {
@@ -296,4 +322,3 @@ fn together(records: &[SegmentRecord]) -> usize {
     };
     1 + records.windows(2).take_while(|pair| follows(pair)).count()
 }
-

@@ -88,7 +88,9 @@ impl Drive {
     /// Syncs the media; a failure stops the drive, for what it lost is not known.
     pub(crate) fn sync_media(&self) -> Result<()> {
         Counters::add(&self.counters.flushes_media, 1);
-        self.media.flush().map_err(|error| self.stop(format!("a flush of the media failed: {}", chain(&error))))
+        self.media
+            .flush()
+            .map_err(|error| self.stop(format!("a flush of the media failed: {}", chain(&error))))
     }
 
     /// Waits until every chunk up to `target` is written, and writes what nobody has begun; gives how far it is.

@@ -117,7 +117,8 @@ impl Drive {
         let pins = (0..identity.segments).map(|_| AtomicU32::new(0)).collect();
         let mut log = Log::new(identity, parts.space, parts.cursors, parts.next_seq);
         log.log_bytes = parts.counters.log_bytes.load(Ordering::Relaxed);
-        let maintenance = crate::maintain::Maintenance::new(parts.superblock.checkpoint_seq, log.log_bytes);
+        let maintenance =
+            crate::maintain::Maintenance::new(parts.superblock.checkpoint_seq, log.log_bytes);
         Drive {
             media,
             options,

@@ -127,7 +127,8 @@ fn identity(media_bytes: u64, format: &Format) -> Result<Identity, DriveError> {
     };
     let range = u64::from(SEGMENT_BYTES_MIN)..=u64::from(SEGMENT_BYTES_MAX);
     if !range.contains(&segment_bytes) || !segment_bytes.is_power_of_two() {
-        let text = format!("a segment is a power of two from {} to {} bytes", range.start(), range.end());
+        let text =
+            format!("a segment is a power of two from {} to {} bytes", range.start(), range.end());
         return Err(DriveError::Impossible(text));
     }
     if format.logical_bytes == 0 || !format.logical_bytes.is_multiple_of(BLOCK_BYTES) {

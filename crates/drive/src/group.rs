@@ -80,14 +80,8 @@ impl Group {
             last.length += blocks;
             return;
         }
-        let record = Record {
-            op: Op::Zero,
-            key: block,
-            length: blocks,
-            start: 0,
-            codec_id: 0,
-            plain: 0,
-        };
+        let record =
+            Record { op: Op::Zero, key: block, length: blocks, start: 0, codec_id: 0, plain: 0 };
         self.records.push(record);
     }
 

@@ -8,6 +8,7 @@
 
 mod apply;
 mod buffer;
+mod check;
 mod checkpoint;
 mod chunks;
 mod codec;
@@ -34,6 +35,7 @@ mod worker;
 mod write;
 
 pub use buffer::BlockBuffer;
+pub use check::{Check, Damage};
 pub use codec::{
     Codec, CodecError, Coder, DICTIONARY_BYTES, Dictionary, Encoding, RECORD_OVERHEAD_BYTES,
     UnknownCodec, is_zero, looks_incompressible,

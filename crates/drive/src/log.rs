@@ -74,7 +74,12 @@ pub(crate) struct Log {
 
 impl Log {
     /// A log that goes on at `cursors`, whose segments `space` already counts as open.
-    pub(crate) fn new(identity: Identity, space: Space, cursors: [Cursor; 3], next_seq: u64) -> Log {
+    pub(crate) fn new(
+        identity: Identity,
+        space: Space,
+        cursors: [Cursor; 3],
+        next_seq: u64,
+    ) -> Log {
         let mut streams = Stream::ALL.into_iter();
         let tails = cursors.map(|cursor| Tail {
             stream: streams.next().unwrap_or(Stream::Map),
@@ -196,6 +201,14 @@ impl Log {
         }
     }
 
+    /// Whether a group fits what is left of a stream's segment.
+    pub(crate) fn fits_segment(&self, stream: Stream, payload: usize, words: usize) -> bool {
+        let tail = self.tail(stream);
+        let segment_bytes = self.identity.segment_bytes;
+        tail.has_room(payload, words, segment_bytes)
+            || (tail.chunk.is_some() && tail.has_room_in_next_chunk(payload, words, segment_bytes))
+    }
+
     /// Whether a stream has records that are not sealed.
     pub(crate) fn has_open(&self, stream: Stream) -> bool {
         self.tail(stream).chunk.as_ref().is_some_and(|open| !open.words.is_empty())
@@ -235,11 +248,7 @@ impl Log {
     }
 
     /// Queues a chunk without records, which only tells what is durable.
-    pub(crate) fn mark(
-        &mut self,
-        chunks: &Chunks,
-        counters: &Counters,
-    ) -> Result<(), NoSegment> {
+    pub(crate) fn mark(&mut self, chunks: &Chunks, counters: &Counters) -> Result<(), NoSegment> {
         self.make_room(Stream::Host, 0, 0, chunks, counters)?;
         self.seal_even_if_empty(Stream::Host, counters);
         Ok(())
@@ -313,7 +322,9 @@ impl Log {
 
     /// Words that the root's end may come to.
     pub(crate) fn map_words_at_most(&self) -> usize {
-        2 * self.map_seqs.len() + 6 * (self.map_segments.len() + 1) + self.tail(Stream::Map).words.len()
+        2 * self.map_seqs.len()
+            + 6 * (self.map_segments.len() + 1)
+            + self.tail(Stream::Map).words.len()
     }
 
     /// Ends a stream's segment with a footer and opens its next.
@@ -345,11 +356,8 @@ impl Log {
             table_words: tail.words.len() as u32,
             next_segment,
         };
-        let chunk = Arc::new(ChunkBuffer::new(
-            tail.segment,
-            offset,
-            BlockBuffer::zeroed(length as usize),
-        ));
+        let chunk =
+            Arc::new(ChunkBuffer::new(tail.segment, offset, BlockBuffer::zeroed(length as usize)));
         chunk.finish_footer(&header, &tail.words);
         let sealed = tail.segment;
         tail.segment = next_segment;
@@ -406,6 +414,18 @@ impl Tail {
         let footer = footer_bytes(self.words.len() + FooterChunk::WORDS + words);
         chunk <= u64::from(CHUNK_BYTES_MAX)
             && u64::from(self.offset) + chunk + u64::from(footer) <= u64::from(segment_bytes)
+    }
+
+    /// Whether a group fits a new chunk behind the open one.
+    fn has_room_in_next_chunk(&self, payload: usize, words: usize, segment_bytes: u32) -> bool {
+        let Some(open) = &self.chunk else { return false };
+        let header = CHUNK_HEADER_BYTES;
+        let chunk = whole_blocks((header + open.payload + 8 * open.words.len()) as u64);
+        let next = whole_blocks((header + payload + 8 * words) as u64);
+        let footer =
+            footer_bytes(self.words.len() + 2 * FooterChunk::WORDS + open.words.len() + words);
+        next <= u64::from(CHUNK_BYTES_MAX)
+            && u64::from(self.offset) + chunk + next + u64::from(footer) <= u64::from(segment_bytes)
     }
 
     fn open_chunk(&mut self, chunks: &Chunks) {

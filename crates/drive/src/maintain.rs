@@ -39,6 +39,9 @@ pub(crate) struct Maintenance {
     pub(crate) checkpoint_log_bytes: u64,
     /// Segments whose nodes wait for the next checkpoint to leave them.
     pub(crate) waiting: Vec<u32>,
+    /// Steps towards free segments since the host's last chunk.
+    steps: u64,
+    host_seq: u64,
     /// What the log had come to when maintenance last looked.
     seen_seq: u64,
     seen_open: bool,
@@ -51,6 +54,8 @@ impl Maintenance {
             checkpoint_seq,
             checkpoint_log_bytes: log_bytes,
             waiting: Vec::new(),
+            steps: 0,
+            host_seq: 0,
             seen_seq: 0,
             seen_open: false,
             trainer: crate::trainer::Trainer::default(),
@@ -73,7 +78,7 @@ impl Drive {
         }
         let mut maintenance = self.maintenance();
         let (free, mark) = self.free_and_low_mark()?;
-        if free < mark && self.gain_segment(&mut maintenance)? {
+        if free < mark && self.may_gain(&mut maintenance)? && self.gain_segment(&mut maintenance)? {
             return Ok(Rest::More);
         }
         if self.is_checkpoint_due(&maintenance)? {
@@ -106,10 +111,21 @@ impl Drive {
             if free > mark {
                 return Ok(());
             }
-            if !self.gain_segment(&mut maintenance)? {
+            if !self.may_gain(&mut maintenance)? || !self.gain_segment(&mut maintenance)? {
                 return Err(DiskError::Full);
             }
         }
+    }
+
+    /// Whether it is worth to go on: when everything was collected twice since the host last wrote, nothing more
+    /// can be gained.
+    fn may_gain(&self, maintenance: &mut Maintenance) -> Result<bool> {
+        let log = self.log()?;
+        if maintenance.host_seq != log.last_host_seq {
+            (maintenance.host_seq, maintenance.steps) = (log.last_host_seq, 0);
+        }
+        maintenance.steps += 1;
+        Ok(maintenance.steps <= 2 * u64::from(self.identity.segments))
     }
 
     fn free_and_low_mark(&self) -> Result<(usize, usize)> {

@@ -249,7 +249,9 @@ impl Map {
                 slot.dirty = true;
             }
             NodeId::Leaf(number) => {
-                if let Some(missing) = self.missing(number * NODE_ENTRIES..number * NODE_ENTRIES + 1) {
+                if let Some(missing) =
+                    self.missing(number * NODE_ENTRIES..number * NODE_ENTRIES + 1)
+                {
                     return Err(missing);
                 }
                 let directory = self.directory_mut(directory_of(number));

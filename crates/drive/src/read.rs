@@ -28,7 +28,11 @@ impl Drive {
         self.workers.with(|worker| {
             self.locate(blocks, worker)?;
             let result = self.fetch_all(first, data, worker);
-            worker.places.iter().filter(|place| !place.is_none()).for_each(|place| self.unpin(*place));
+            worker
+                .places
+                .iter()
+                .filter(|place| !place.is_none())
+                .for_each(|place| self.unpin(*place));
             result
         })
     }
@@ -74,7 +78,9 @@ impl Drive {
                 worker.fetch.push((place, block));
             }
         }
-        worker.fetch.sort_unstable_by_key(|(place, block)| (place.segment(), place.offset(), *block));
+        worker
+            .fetch
+            .sort_unstable_by_key(|(place, block)| (place.segment(), place.offset(), *block));
         let mut next = 0;
         while next < worker.fetch.len() {
             let end = next + together(&worker.fetch[next..]);
@@ -187,7 +193,8 @@ impl Drive {
         place: Location,
         key: u64,
     ) -> std::result::Result<(u8, &'a [u8]), String> {
-        let (Some(header), Some(payload)) = (record.first_chunk::<RECORD_HEADER_BYTES>(), record.get(RECORD_HEADER_BYTES..))
+        let (Some(header), Some(payload)) =
+            (record.first_chunk::<RECORD_HEADER_BYTES>(), record.get(RECORD_HEADER_BYTES..))
         else {
             return Err("it is too short for a record".into());
         };

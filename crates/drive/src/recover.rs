@@ -16,8 +16,8 @@ use crate::disk::{BLOCK_BYTES, Disk, Result};
 use crate::engine::{Drive, DriveOptions, Parts};
 use crate::format::DriveError;
 use crate::layout::{
-    CHUNK_HEADER_BYTES, ChunkKind, Cursor, FooterChunk, Identity, Location, Op,
-    Root, RootBody, Stream, Superblock, SuperblockError,
+    CHUNK_HEADER_BYTES, ChunkKind, Cursor, FooterChunk, Identity, Location, Op, Root, RootBody,
+    Stream, Superblock, SuperblockError,
 };
 use crate::map::Map;
 use crate::segment::{Footer, SegmentChunk, records_of};
@@ -161,7 +161,9 @@ impl Drive {
         let durable_seq = told.max(loaded.last_seq);
         let mut seq = checkpoint_seq + 1;
         loop {
-            if let Some((_, last)) = end.own_seqs.iter().find(|(first, last)| (*first..=*last).contains(&seq)) {
+            if let Some((_, last)) =
+                end.own_seqs.iter().find(|(first, last)| (*first..=*last).contains(&seq))
+            {
                 seq = last + 1;
                 continue;
             }
@@ -239,7 +241,12 @@ impl Drive {
     }
 
     /// Applies a chunk or footer; false if it is torn.
-    fn replay_step(&mut self, step: &Step, durable_seq: u64, ends: &mut [Cursor; 3]) -> Result<bool> {
+    fn replay_step(
+        &mut self,
+        step: &Step,
+        durable_seq: u64,
+        ends: &mut [Cursor; 3],
+    ) -> Result<bool> {
         match step {
             Step::Chunk { stream, segment, chunk } => {
                 if chunk.seq > durable_seq && !self.is_whole(*segment, chunk)? {
@@ -320,12 +327,14 @@ impl Drive {
         let mut buffer = BlockBuffer::default();
         let bytes = buffer.first(length as usize);
         self.read_media(self.identity.segment_start(segment) + u64::from(chunk.offset), bytes)?;
-        Ok(records_of(segment, chunk).iter().filter(|record| !record.place.is_none()).all(|record| {
-            let start = (record.place.offset() - chunk.offset) as usize;
-            let stored = bytes.get(start..start + record.place.length() as usize);
-            let key = record.entry.op.context_key(record.entry.key);
-            stored.is_some_and(|stored| self.check_record(stored, record.place, key).is_ok())
-        }))
+        Ok(records_of(segment, chunk).iter().filter(|record| !record.place.is_none()).all(
+            |record| {
+                let start = (record.place.offset() - chunk.offset) as usize;
+                let stored = bytes.get(start..start + record.place.length() as usize);
+                let key = record.entry.op.context_key(record.entry.key);
+                stored.is_some_and(|stored| self.check_record(stored, record.place, key).is_ok())
+            },
+        ))
     }
 
     /// Bytes of a chunk: as its table adds up, or as its header says where it has none.
@@ -444,15 +453,23 @@ fn read_superblocks(media: &dyn Disk, recovery: &mut Recovery) -> Result<Superbl
     let second = read(Identity::superblock_places(place)[1])?;
     let superblock = match (first, second) {
         (Ok(first), Ok(second)) => {
-            if first.generation >= second.generation { first } else { second }
+            if first.generation >= second.generation {
+                first
+            } else {
+                second
+            }
         }
         (Ok(good), Err(_)) => {
-            recovery.problems.push("the second superblock is torn or damaged; the first was used".into());
+            recovery
+                .problems
+                .push("the second superblock is torn or damaged; the first was used".into());
             good
         }
         (Err(SuperblockError::Newer(format)), _) => return Err(DriveError::NewerFormat(format)),
         (Err(_), Ok(good)) => {
-            recovery.problems.push("the first superblock is torn or damaged; the second was used".into());
+            recovery
+                .problems
+                .push("the first superblock is torn or damaged; the second was used".into());
             good
         }
         (_, Err(SuperblockError::Newer(format))) => return Err(DriveError::NewerFormat(format)),
@@ -467,4 +484,3 @@ fn read_superblocks(media: &dyn Disk, recovery: &mut Recovery) -> Result<Superbl
     }
     Ok(superblock)
 }
-

@@ -73,11 +73,17 @@ impl Drive {
     ///
     /// # Errors
     /// [`DiskError::Corrupt`] when neither footer nor chunks can be read.
-    pub(crate) fn segment_records(&self, segment: u32, opened_seq: u64) -> Result<Vec<SegmentRecord>> {
+    pub(crate) fn segment_records(
+        &self,
+        segment: u32,
+        opened_seq: u64,
+    ) -> Result<Vec<SegmentRecord>> {
         let chunks = match self.read_footer(segment, opened_seq)? {
             Some(footer) => footer.chunks(),
             None => {
-                self.report(format!("the footer of segment {segment} is damaged; its chunks serve"));
+                self.report(format!(
+                    "the footer of segment {segment} is damaged; its chunks serve"
+                ));
                 self.walk_chunks(segment, opened_seq, 0, 0..u64::MAX)?.chunks
             }
         };
@@ -107,7 +113,8 @@ impl Drive {
         self.read_media(start + segment_bytes - length, bytes)?;
         let (table, rest) = bytes.split_at(8 * header.table_words as usize);
         let tail = &rest[rest.len() - CHUNK_HEADER_BYTES..];
-        Ok(ChunkHeader::fits(tail, table, checksum).then(|| Footer { header, words: words_of(table) }))
+        Ok(ChunkHeader::fits(tail, table, checksum)
+            .then(|| Footer { header, words: words_of(table) }))
     }
 
     fn is_of(&self, header: &ChunkHeader, segment: u32, opened_seq: u64) -> bool {
@@ -130,8 +137,7 @@ impl Drive {
         let mut at = offset;
         let mut is_broken = false;
         while at < self.identity.segment_bytes {
-            let Some((header, words)) = self.chunk_at(&mut window, segment, opened_seq, at)?
-            else {
+            let Some((header, words)) = self.chunk_at(&mut window, segment, opened_seq, at)? else {
                 is_broken = true;
                 at += BLOCK_BYTES as u32;
                 continue;
@@ -237,7 +243,13 @@ impl<'a> Window<'a> {
     const BYTES: u32 = 2 << 20;
 
     fn new(drive: &'a Drive, segment: u32) -> Window<'a> {
-        Window { drive, segment, start: 0, length: 0, buffer: crate::buffer::BlockBuffer::default() }
+        Window {
+            drive,
+            segment,
+            start: 0,
+            length: 0,
+            buffer: crate::buffer::BlockBuffer::default(),
+        }
     }
 
     /// `length` bytes from `at`, both inside the segment; `at` on a block.
@@ -245,7 +257,8 @@ impl<'a> Window<'a> {
         let inside = at >= self.start && at + length as u32 <= self.start + self.length;
         if !inside {
             let segment_bytes = self.drive.identity.segment_bytes;
-            self.length = Window::BYTES.max(whole_blocks(length as u64) as u32).min(segment_bytes - at);
+            self.length =
+                Window::BYTES.max(whole_blocks(length as u64) as u32).min(segment_bytes - at);
             self.start = at;
             let media = self.drive.identity.segment_start(self.segment) + u64::from(at);
             self.drive.read_media(media, self.buffer.first(self.length as usize))?;

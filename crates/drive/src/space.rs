@@ -200,8 +200,8 @@ impl Space {
 
     /// Share of a segment that is live.
     pub(crate) fn live_share(&self, segment: &Segment) -> f64 {
-        let bytes = u64::from(segment.live_bytes)
-            + RECORD_TABLE_BYTES * u64::from(segment.live_records);
+        let bytes =
+            u64::from(segment.live_bytes) + RECORD_TABLE_BYTES * u64::from(segment.live_records);
         (bytes as f64 / f64::from(self.segment_bytes)).min(1.0)
     }
 
@@ -230,12 +230,12 @@ impl Weight {
     }
 }
 
-/// What may be live: everything but a reserve of 1.5 % (at least eight segments: three open ones, those kept for
-/// collection and checkpoints, and one to work with), and in each segment the space that chunks lose to headers,
+/// What may be live: everything but a reserve of 1.5 % (at least ten segments: three open ones, those kept for
+/// collection and checkpoints, and some to work with), and in each segment the space that chunks lose to headers,
 /// padding and the last group that does not fit.
 fn limit_bytes(identity: &Identity) -> u64 {
     let segments = u64::from(identity.segments);
-    let reserve = (segments * 3).div_ceil(200).max(8);
+    let reserve = (segments * 3).div_ceil(200).max(10);
     let segment = u64::from(identity.segment_bytes);
     let lost = segment / 64 + whole_blocks(CHUNK_HEADER_BYTES as u64) + (20 << 10);
     segments.saturating_sub(reserve) * (segment - lost)

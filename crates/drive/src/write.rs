@@ -69,7 +69,8 @@ impl Drive {
                 && block.is_multiple_of(UNIT_BLOCKS)
                 && rest.len() >= unit_bytes
                 && !is_zero(&rest[..unit_bytes]);
-            let (op, length) = if is_unit { (Op::Unit, unit_bytes) } else { (Op::Data, block_bytes) };
+            let (op, length) =
+                if is_unit { (Op::Unit, unit_bytes) } else { (Op::Data, block_bytes) };
             let (bytes, behind) = rest.split_at(length);
             if is_zero(bytes) {
                 group.push_zeroes(block, 1);
@@ -80,7 +81,8 @@ impl Drive {
             rest = behind;
             block += length as u64 / BLOCK_BYTES;
         }
-        let raw = group.records.iter().filter(|record| record.has_payload() && record.codec_id == 0);
+        let raw =
+            group.records.iter().filter(|record| record.has_payload() && record.codec_id == 0);
         let raw_blocks: u64 = raw.map(Record::blocks).sum();
         Counters::add(&self.counters.write_bytes_raw, raw_blocks * BLOCK_BYTES);
     }

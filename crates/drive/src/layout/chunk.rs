@@ -153,11 +153,8 @@ impl FooterChunk {
     pub(crate) fn split(mut words: &[u64]) -> Vec<(FooterChunk, &[u64])> {
         let mut chunks = Vec::new();
         while let [seq, place, rest @ ..] = words {
-            let chunk = FooterChunk {
-                seq: *seq,
-                offset: (place >> 32) as u32,
-                table_words: *place as u32,
-            };
+            let chunk =
+                FooterChunk { seq: *seq, offset: (place >> 32) as u32, table_words: *place as u32 };
             let Some((table, rest)) = rest.split_at_checked(chunk.table_words as usize) else {
                 break;
             };
@@ -214,7 +211,8 @@ mod tests {
             chunk.push(&mut words);
             words.extend(table);
         }
-        let tables: Vec<_> = FooterChunk::split(&words).iter().map(|(_, table)| table.len()).collect();
+        let tables: Vec<_> =
+            FooterChunk::split(&words).iter().map(|(_, table)| table.len()).collect();
         assert_eq!(tables, [2, 0, 1]);
         words.pop();
         assert_eq!(FooterChunk::split(&words).len(), 2);

@@ -86,7 +86,10 @@ mod tests {
     #[test]
     fn every_field_keeps_its_largest_value() {
         let place = Location::new(0xF_FFFF, 0x3FF_FFFF, 0x7FFF, true).at_index(3);
-        assert_eq!((place.segment(), place.offset(), place.length()), (0xF_FFFF, 0x3FF_FFFF, 0x7FFF));
+        assert_eq!(
+            (place.segment(), place.offset(), place.length()),
+            (0xF_FFFF, 0x3FF_FFFF, 0x7FFF)
+        );
         assert_eq!((place.is_unit(), place.index(), place.word()), (true, 3, u64::MAX));
         assert_eq!(place.record().index(), 0);
         assert!(Location::default().is_none());

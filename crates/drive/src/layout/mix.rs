@@ -21,7 +21,8 @@ impl RecordContext {
     /// What is stored: the plain sum, changed by everything that the record depends on.
     pub(crate) fn bind(self, plain: u32) -> u32 {
         let place = mix(self.drive_id ^ mix(self.segment_opened_seq));
-        let mixed = mix(place ^ mix(self.location.record().word()).wrapping_add(mix(self.key ^ SALT)));
+        let mixed =
+            mix(place ^ mix(self.location.record().word()).wrapping_add(mix(self.key ^ SALT)));
         plain ^ (mixed >> 32) as u32
     }
 }

@@ -11,7 +11,9 @@ mod model;
 mod random;
 mod script;
 
-use script::Sabotage;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use script::{Coverage, Sabotage};
 
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
@@ -19,14 +21,36 @@ fn setting(name: &str, default: u64) -> u64 {
 
 #[test]
 fn any_seed_keeps_the_prefix_contract() {
-    let first = setting("ASSAY_SEED", 0);
-    for seed in first..first + setting("ASSAY_SEEDS", 2000) {
-        if let Err(problem) = script::run(seed, Sabotage::default()) {
-            panic!(
-                "seed {seed}: {problem}\nrepeat it with: ASSAY_SEED={seed} ASSAY_SEEDS=1 \
-                 cargo test --release -p assay-drive --test simulation any_seed"
-            );
-        }
+    let (first, seeds) = (setting("ASSAY_SEED", 0), setting("ASSAY_SEEDS", 2000));
+    let next = AtomicU64::new(first);
+    let coverage = std::thread::scope(|scope| {
+        let worker = || {
+            let mut coverage = Coverage::default();
+            loop {
+                let seed = next.fetch_add(1, Ordering::Relaxed);
+                if seed >= first + seeds {
+                    return coverage;
+                }
+                match script::run(seed, Sabotage::default()) {
+                    Ok(seen) => coverage.add(seen),
+                    Err(problem) => panic!(
+                        "seed {seed}: {problem}\nrepeat it with: ASSAY_SEED={seed} ASSAY_SEEDS=1 \
+                         cargo test --release -p assay-drive --test simulation any_seed"
+                    ),
+                }
+            }
+        };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        let mut coverage = Coverage::default();
+        workers.into_iter().for_each(|worker| coverage.add(worker.join().unwrap()));
+        coverage
+    });
+    println!("{seeds} seeds: {coverage:?}");
+    if seeds >= 2000 {
+        let Coverage { collections, checkpoints, stalls, refused, replayed, torn } = coverage;
+        let rarest = [collections, checkpoints, stalls, refused, replayed, torn].into_iter().min();
+        assert!(rarest >= Some(40), "the simulation missed what it is for: {coverage:?}");
     }
 }
 

@@ -212,7 +212,10 @@ impl Disk for SimulatedMedia {
 
     fn write(&self, offset: u64, data: &[u8], force_unit_access: bool) -> Result<()> {
         check_range(offset, data.len() as u64, self.size)?;
-        assert!(data.as_ptr() as usize % 4096 == 0, "direct I/O needs memory on a block's boundary");
+        assert!(
+            data.as_ptr() as usize % 4096 == 0,
+            "direct I/O needs memory on a block's boundary"
+        );
         let mut state = self.state.lock().unwrap();
         state.powered()?;
         if state.has(Fault::Full) {

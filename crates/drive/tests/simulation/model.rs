@@ -26,11 +26,11 @@ pub fn bytes_of(block: u64, command: u64) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(BLOCK);
     bytes.extend(block.to_le_bytes());
     bytes.extend(command.to_le_bytes());
-    let flavour = (block ^ command) % 3;
+    let flavour = (block ^ command) % 4;
     while bytes.len() < BLOCK {
         match flavour {
-            0 => bytes.extend(random.next().to_le_bytes()),
-            1 => bytes.extend(format!("{}-", random.below(1_000_000)).as_bytes()),
+            0 | 1 => bytes.extend(random.next().to_le_bytes()),
+            2 => bytes.extend(random.next().to_le_bytes().map(|byte| b'0' + byte % 10)),
             _ => bytes.push(7),
         }
     }

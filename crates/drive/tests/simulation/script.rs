@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_drive::{
-    BLOCK_BYTES, Cache, Codec, Disk, DiskError, Drive, DriveOptions, Format, Policy, Rest,
+    BLOCK_BYTES, Cache, Codec, Counts, Disk, DiskError, Drive, DriveOptions, Format, Policy, Rest,
 };
 
 use crate::media::{Fate, Fault, SimulatedMedia};
@@ -36,7 +36,12 @@ pub fn format(codec: Codec, units: bool) -> Format {
 }
 
 /// Where the host writes: small ranges that meet the edges of leaves and directories.
-const RANGES: [(u64, u64); 4] = [(0, 200), (480, 100), (262_100, 90), (500_000, 64)];
+const RANGES: [(u64, u64); 5] =
+    [(0, 200), (480, 100), (262_100, 90), (500_000, 64), (FILL_START, FILL_BLOCKS)];
+
+/// What is filled first: up to more than the media holds.
+const FILL_START: u64 = 1000;
+const FILL_BLOCKS: u64 = 4000;
 
 struct Run {
     random: Random,
@@ -45,12 +50,42 @@ struct Run {
     options: DriveOptions,
     model: Model,
     sabotage: Sabotage,
+    coverage: Coverage,
 }
 
-/// Runs one seed; says what went wrong.
-pub fn run(seed: u64, sabotage: Sabotage) -> Result<(), String> {
+/// How often what is rare happened.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Coverage {
+    pub collections: u64,
+    pub checkpoints: u64,
+    pub stalls: u64,
+    pub refused: u64,
+    pub replayed: u64,
+    pub torn: u64,
+}
+
+impl Coverage {
+    pub fn add(&mut self, other: Coverage) {
+        self.collections += other.collections;
+        self.checkpoints += other.checkpoints;
+        self.stalls += other.stalls;
+        self.refused += other.refused;
+        self.replayed += other.replayed;
+        self.torn += other.torn;
+    }
+}
+
+/// Runs one seed; says what happened, or what went wrong.
+pub fn run(seed: u64, sabotage: Sabotage) -> Result<Coverage, String> {
     let mut random = Random::new(seed);
-    let codec = *random.pick(&[Codec::None, Codec::Zstd, Codec::Lz4, Codec::Deflate]);
+    let codec = *random.pick(&[
+        Codec::None,
+        Codec::None,
+        Codec::Lz4,
+        Codec::Lz4,
+        Codec::Zstd,
+        Codec::Deflate,
+    ]);
     let units = random.chance(40);
     let media = Arc::new(SimulatedMedia::new(media_bytes(24 + random.below(6))));
     Drive::format(media.clone(), &format(codec, units)).map_err(|error| error.to_string())?;
@@ -64,12 +99,25 @@ pub fn run(seed: u64, sabotage: Sabotage) -> Result<(), String> {
         ..DriveOptions::default()
     };
     let drive = open(&media, &options, sabotage)?;
-    let mut run = Run { random, media, drive, options, model: Model::new(), sabotage };
+    let mut run = Run {
+        random,
+        media,
+        drive,
+        options,
+        model: Model::new(),
+        sabotage,
+        coverage: Coverage::default(),
+    };
+    if run.random.chance(40) {
+        run.fill()?;
+    }
     for _ in 0..1 + run.random.below(4) {
+        let before = run.drive.status().counts;
         run.live()?;
+        run.note_coverage(before);
         run.crash()?;
     }
-    Ok(())
+    Ok(run.coverage)
 }
 
 fn open(
@@ -90,6 +138,23 @@ fn open(
 }
 
 impl Run {
+    /// Fills the drive, up to where it refuses more: from here on room must be made for whatever is written.
+    fn fill(&mut self) -> Result<(), String> {
+        let blocks = self.random.below(FILL_BLOCKS);
+        for first in (0..blocks).step_by(64) {
+            let data = self.model.write(FILL_START + first, 64);
+            match self.drive.write((FILL_START + first) * BLOCK_BYTES, &data, false) {
+                Ok(()) => {}
+                Err(DiskError::Full) => {
+                    self.model.take_back();
+                    return Ok(());
+                }
+                Err(error) => return Err(format!("filling it failed: {error}")),
+            }
+        }
+        Ok(())
+    }
+
     /// The host at work, until it has had enough or power goes.
     fn live(&mut self) -> Result<(), String> {
         if self.random.chance(50) {
@@ -98,7 +163,7 @@ impl Run {
         }
         let most = 1 << (2 + self.random.below(7));
         let steps = 1 + self.random.below(most);
-        let hot = RANGES[self.random.below(4) as usize];
+        let hot = *self.random.pick(&RANGES);
         for _ in 0..steps {
             let result = self.step(hot)?;
             if self.media.is_off() {
@@ -210,12 +275,33 @@ impl Run {
             media.inject(Fault::PowerCutAt(command));
             let _ = Drive::open(media.clone(), self.options.clone());
             let random = &mut self.random;
-            media = Arc::new(media.after_power_cut(|_| {
-                if random.chance(50) { Fate::Whole } else { Fate::Lost }
-            }));
+            media = Arc::new(
+                media.after_power_cut(|_| if random.chance(50) { Fate::Whole } else { Fate::Lost }),
+            );
         }
         self.drive = open(&media, &self.options, self.sabotage)?;
         self.media = media;
-        self.model.check_prefix(&self.drive)
+        self.model.check_prefix(&self.drive)?;
+        let recovery = self.drive.status().recovery;
+        self.coverage.replayed += recovery.chunks;
+        self.coverage.torn += recovery.torn_chunks;
+        self.check_books()
+    }
+
+    /// Everything can be read, and each segment holds as much as it is booked with.
+    fn check_books(&self) -> Result<(), String> {
+        let check = self.drive.check(&mut |_, _| {}).map_err(|error| error.to_string())?;
+        match check.damages.first() {
+            Some(damage) => Err(format!("the check finds: {}", damage.what)),
+            None => Ok(()),
+        }
+    }
+
+    fn note_coverage(&mut self, before: Counts) {
+        let counts = self.drive.status().counts;
+        self.coverage.collections += counts.collections - before.collections;
+        self.coverage.checkpoints += counts.checkpoints - before.checkpoints;
+        self.coverage.stalls += counts.collection_stalls - before.collection_stalls;
+        self.coverage.refused += counts.refused_writes - before.refused_writes;
     }
 }
