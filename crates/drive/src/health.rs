@@ -53,7 +53,7 @@ impl Drive {
     fn state(&self, is_low: bool, is_full: bool, has_damage: bool) -> State {
         if self.stopped.get().is_some() {
             State::Stopped
-        } else if self.read_only.is_some() {
+        } else if self.has_lost_its_log() {
             State::ReadOnly
         } else if has_damage || self.counters.damaged_records.load(Ordering::Relaxed) > 0 {
             State::Damaged
@@ -64,5 +64,10 @@ impl Drive {
         } else {
             State::Healthy
         }
+    }
+
+    /// Whether it takes no writes because of damage, not because it was asked not to.
+    fn has_lost_its_log(&self) -> bool {
+        self.read_only.as_ref().is_some_and(|reason| self.recovery.problems.contains(reason))
     }
 }

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 use crate::clean::CleanArgs;
+use crate::drive::DriveArgs;
 use crate::report_command::ReportArgs;
 use crate::run::{DemoArgs, RunArgs};
 use crate::server_command::ServerArgs;
@@ -44,6 +45,8 @@ pub enum Command {
     },
     /// List the server programs that can be used, or bring one
     Server(ServerArgs),
+    /// The software drive by itself, as a block device
+    Drive(DriveArgs),
     /// Remove what interrupted runs left behind
     Clean(CleanArgs),
 }

@@ -2,6 +2,7 @@
 
 mod args;
 mod clean;
+mod drive;
 mod interrupt;
 mod load_command;
 mod messages;
@@ -38,6 +39,7 @@ fn carry_out(command: Command) -> Result<ExitCode> {
         Command::Report(args) => report_command::run(&args),
         Command::Load { words } => load_command::run(&words),
         Command::Server(args) => server_command::run(&args),
+        Command::Drive(args) => drive::run(&args),
         Command::Clean(args) => clean::run(&args),
     }
 }
