@@ -64,7 +64,7 @@ fn make_way(media: &Path) -> Result<()> {
         let shown_as = former.shown_as()?;
         bail!("{} is attached already, as {}", media.display(), shown_as.display());
     }
-    former.clear().context("its former server has died, but")?;
+    former.clear()?;
     log::info!("removed what the former server of {} left", media.display());
     Ok(())
 }

@@ -110,7 +110,13 @@ fn job(media: &Path, options: &AttachOptions, is_independent: bool) -> Result<Jo
         Some(named) => empty_folder(named)?,
         None => folder.join("mount"),
     };
-    Ok(Job { media: media.to_owned(), mount_point, folder, options: options.clone(), is_independent })
+    Ok(Job {
+        media: media.to_owned(),
+        mount_point,
+        folder,
+        options: options.clone(),
+        is_independent,
+    })
 }
 
 fn empty_folder(named: &Path) -> Result<PathBuf> {

@@ -40,20 +40,20 @@ pub(super) struct CheckArgs {
 /// # Errors
 /// One line: attached, not a drive, the media failed.
 pub(super) fn run(args: &CheckArgs) -> Result<ExitCode> {
-    if let Some(attached) = registry::find(&args.drive)?
-        && attached.owner.is_some()
-    {
-        let (media, place) = (attached.media.display(), attached.shown_as()?);
-        bail!("{media} is attached as {}; detach it first", place.display());
-    }
-    let options = DriveOptions { read_only: true, ..DriveOptions::default() };
-    let drive = open(&args.drive, options)?;
-    let mut check = checked(&drive, &args.drive)?;
+    let media = match registry::look_up(&args.drive)? {
+        registry::Drive::AtRest { media, .. } => media,
+        registry::Drive::Served(attached) => {
+            let (media, place) = (attached.media.display(), attached.shown_as()?);
+            bail!("{media} is attached as {}; detach it first", place.display())
+        }
+    };
+    let drive = open(&media, DriveOptions { read_only: true, ..DriveOptions::default() })?;
+    let mut check = checked(&drive, &media)?;
     let opening = drive.status().recovery.problems;
     check.damages.extend(opening.into_iter().map(|what| Damage { offset: None, what }));
     match args.json {
-        true => print::line(as_json(&args.drive, &check)),
-        false => tell(&args.drive, &check),
+        true => print::line(as_json(&media, &check)),
+        false => tell(&media, &check),
     }
     Ok(if check.damages.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

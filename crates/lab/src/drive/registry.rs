@@ -7,7 +7,7 @@ use assay_ports::{fuse, loopdev};
 
 use super::health::Health;
 use crate::rig::ledger::{self, Found};
-use crate::rig::thing::Thing;
+use crate::rig::thing::{Thing, ensure_unused};
 
 /// The name, beside the disk, of the file with the drive's health.
 pub(super) const STATUS_FILE: &str = "status.json";
@@ -22,6 +22,32 @@ pub(super) struct Attached {
     pub owner: Option<u32>,
     thing: Thing,
     ledger: Found,
+}
+
+/// A drive as a command finds it.
+#[derive(Debug)]
+pub(super) enum Drive {
+    /// Its server has it; whoever wants something asks there.
+    Served(Box<Attached>),
+    /// Nobody has it, as far as the ledgers tell.
+    AtRest {
+        /// What it lies on.
+        media: PathBuf,
+        /// Whether a server of it has died and left its mount or device.
+        server_died: bool,
+    },
+}
+
+/// The drive `named` by its media or its device.
+///
+/// # Errors
+/// The ledgers cannot be read.
+pub(super) fn look_up(named: &Path) -> Result<Drive> {
+    Ok(match find(named)? {
+        Some(attached) if attached.owner.is_some() => Drive::Served(Box::new(attached)),
+        Some(attached) => Drive::AtRest { media: attached.media, server_died: true },
+        None => Drive::AtRest { media: named.to_owned(), server_died: false },
+    })
 }
 
 /// The drive that lies on the media `named`, or that is shown as the device `named`; those that are served first.
@@ -106,7 +132,12 @@ impl Attached {
     }
 
     /// Removes what a server that died has left.
+    ///
+    /// # Errors
+    /// Who uses its device still; what the system answered.
     pub(super) fn clear(&self) -> Result<()> {
+        let unused = self.devices()?.iter().try_for_each(|device| ensure_unused(device));
+        unused.with_context(|| format!("the server of {} has died", self.media.display()))?;
         self.thing.remove()?;
         if self.ledger.left()?.is_empty() { self.ledger.close() } else { Ok(()) }
     }

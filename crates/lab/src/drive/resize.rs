@@ -11,7 +11,7 @@ use clap::Args;
 use rustix::io::Errno;
 
 use super::open::open;
-use super::registry::{self, Attached};
+use super::registry::{self, Attached, Drive};
 use crate::plan::Size;
 use crate::print;
 use crate::rig::thing::ensure_unused;
@@ -43,10 +43,9 @@ pub(super) fn run(args: &ResizeArgs) -> Result<ExitCode> {
         size.0 > 0 && size.0.is_multiple_of(BLOCK_BYTES),
         "{size} is not a whole number of blocks of {BLOCK_BYTES} bytes"
     );
-    let attached = registry::find(&args.drive)?.filter(|attached| attached.owner.is_some());
-    let before = match attached {
-        Some(attached) => resize_attached(&attached, size)?,
-        None => resize_detached(&args.drive, size)?,
+    let before = match registry::look_up(&args.drive)? {
+        Drive::Served(attached) => resize_attached(&attached, size)?,
+        Drive::AtRest { media, .. } => resize_detached(&media, size)?,
     };
     print::line(format_args!("{}: {size} for the host, was {before}", args.drive.display()));
     Ok(ExitCode::SUCCESS)

@@ -12,7 +12,7 @@ use clap::Args;
 
 use super::health::{Attachment, Health};
 use super::open::open;
-use super::registry::{self, Attached};
+use super::registry::{self, Attached, Drive};
 use super::text;
 use crate::{interrupt, print};
 
@@ -42,21 +42,28 @@ pub(super) struct StatusArgs {
 /// # Errors
 /// One line: not there, not a drive, in use elsewhere.
 pub(super) fn run(args: &StatusArgs) -> Result<ExitCode> {
-    let attached = registry::find(&args.drive)?.filter(|attached| attached.owner.is_some());
-    if args.watch {
-        let name = args.drive.display();
-        let attached = attached.with_context(|| {
-            format!("{name} is not attached, so nothing changes; leave --watch out")
-        })?;
-        watch(&attached, args.json)?;
-        return Ok(ExitCode::SUCCESS);
+    match registry::look_up(&args.drive)? {
+        Drive::Served(attached) if args.watch => watch(&attached, args.json)?,
+        Drive::Served(attached) => show(&attached.health()?, args.json)?,
+        Drive::AtRest { media, .. } if args.watch => {
+            bail!("{} is not attached, so nothing changes; leave --watch out", media.display())
+        }
+        Drive::AtRest { media, server_died } => {
+            show(&look_at(&media)?, args.json)?;
+            if server_died {
+                let media = media.display();
+                print::note(format_args!(
+                    "its server has died; attach {media} again, or detach it"
+                ));
+            }
+        }
     }
-    let health = match attached {
-        Some(attached) => attached.health()?,
-        None => look_at(&args.drive)?,
-    };
-    print::line(if args.json { health.to_json()? } else { text::whole(&health) });
     Ok(ExitCode::SUCCESS)
+}
+
+fn show(health: &Health, as_json: bool) -> Result<()> {
+    print::line(if as_json { health.to_json()? } else { text::whole(health) });
+    Ok(())
 }
 
 fn look_at(path: &Path) -> Result<Health> {

@@ -130,7 +130,10 @@ fn traffic(log: &mut Log, status: &Status) {
     log.bytes("host discarded", counts.discard_bytes_host);
     log.bytes("media written", counts.write_bytes_media());
     log.bytes("media read", counts.read_bytes_media);
-    log.row("media operations", &format!("{} writes, {} reads", counts.writes_media, counts.reads_media));
+    log.row(
+        "media operations",
+        &format!("{} writes, {} reads", counts.writes_media, counts.reads_media),
+    );
     log.row("write amplification", &amplification(status));
     log.row("wear", &format!("media written in full {:.2} times", status.media_cycles()));
     log.row("host writes", &sizes(&counts.commands_by_size));
@@ -167,7 +170,8 @@ fn amplification(status: &Status) -> String {
 fn sizes(commands: &[u64; 8]) -> String {
     let names = ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB", "1 MiB"];
     let classes = names.iter().zip(commands).filter(|(_, count)| **count > 0);
-    let words: Vec<String> = classes.map(|(name, count)| format!("{count} of at most {name}")).collect();
+    let words: Vec<String> =
+        classes.map(|(name, count)| format!("{count} of at most {name}")).collect();
     if words.is_empty() { "none".into() } else { words.join(", ") }
 }
 
@@ -220,7 +224,8 @@ mod tests {
     #[test]
     fn bytes_have_a_prefix_and_few_digits() {
         let all = [0, 1023, 1024, 1536, 20 << 30, (20 << 30) + 1, 123_456_789, u64::MAX];
-        let words = ["0 B", "1023 B", "1 KiB", "1.5 KiB", "20 GiB", "20.0 GiB", "118 MiB", "16384 PiB"];
+        let words =
+            ["0 B", "1023 B", "1 KiB", "1.5 KiB", "20 GiB", "20.0 GiB", "118 MiB", "16384 PiB"];
         assert_eq!(all.map(human), words);
     }
 

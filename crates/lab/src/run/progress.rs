@@ -37,11 +37,7 @@ impl Progress {
         Progress {
             cell_seconds: cell_seconds(plan),
             cells,
-            state: Mutex::new(Counted {
-                began: Instant::now(),
-                done: 0,
-                line: LiveLine::new(),
-            }),
+            state: Mutex::new(Counted { began: Instant::now(), done: 0, line: LiveLine::new() }),
         }
     }
 

@@ -83,7 +83,8 @@ impl World {
         for entry in std::fs::read_dir("/proc").unwrap().flatten() {
             let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
             let command = String::from_utf8_lossy(&command).replace('\0', " ");
-            if command.contains("mysqld") && command.contains(&folder) {
+            let is_server = command.contains("mysqld") || command.contains("drive serve");
+            if is_server && command.contains(&folder) {
                 left.push(command);
             }
         }
