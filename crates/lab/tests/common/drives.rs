@@ -8,7 +8,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use rustix::process::{Pid, Signal, kill_process};
+use assay_ports::child::Process;
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::common::World;
@@ -87,8 +88,7 @@ impl Drives {
     /// Kills the process that serves `vol.img` and waits until it has ended.
     pub fn kill_server(&self) {
         let pid = self.status()["pid"].as_u64().unwrap();
-        let process = assay_ports::child::Process::open(u32::try_from(pid).unwrap());
-        let process = process.unwrap().unwrap();
+        let process = Process::open(u32::try_from(pid).unwrap()).unwrap().unwrap();
         process.signal(Signal::KILL).unwrap();
         assert!(process.wait(None).unwrap());
     }
@@ -139,27 +139,14 @@ impl Drop for Drives {
                 let _ = Command::new("umount").arg(mount[1]).status();
             }
         }
-        for pid in servers(&folder) {
-            let _ = kill_process(pid, Signal::KILL);
-            let process = assay_ports::child::Process::open(pid.as_raw_pid().cast_unsigned());
-            let _ = process.ok().flatten().map(|process| process.wait(None));
+        for (pid, _) in self.servers() {
+            if let Ok(Some(process)) = Process::open(pid) {
+                let _ = process.signal(Signal::KILL);
+                let _ = process.wait(None);
+            }
         }
         let _ = self.command(&["clean"]).output();
     }
-}
-
-/// The serving processes of drives below `folder`.
-fn servers(folder: &Path) -> Vec<Pid> {
-    let folder = folder.to_str().unwrap_or_default();
-    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let serves = |path: PathBuf| {
-        let command = std::fs::read(path.join("cmdline")).unwrap_or_default();
-        let command = String::from_utf8_lossy(&command).replace('\0', " ");
-        command.contains("drive serve") && command.contains(folder)
-    };
-    let found = processes.filter(|entry| serves(entry.path()));
-    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse().ok();
-    found.filter_map(number).filter_map(Pid::from_raw).collect()
 }
 
 /// Runs a program of the system, which must succeed.
