@@ -44,10 +44,12 @@ pub(super) fn start(media: &Path, options: &AttachOptions) -> Result<Health> {
     command.current_dir("/").env("ASSAY_STATE", std::path::absolute(state_folder())?);
     let mut server = command.spawn().context("cannot start the serving process")?;
     drop(command);
-    match line.hear(&job)? {
-        Some(health) => Ok(health),
-        None => bail!("the serving process ended at once with {}", describe(server.wait()?)),
+    let heard = line.hear(&job);
+    if let Ok(Some(health)) = heard {
+        return Ok(health);
     }
+    let status = server.wait()?;
+    heard.and_then(|_| bail!("the serving process ended at once with {}", describe(status)))
 }
 
 impl Attached {
@@ -60,13 +62,12 @@ impl Attached {
         let (made, ()) = ledger.make(job.thing(), || make_folders(&job))?;
         let (command, line) = Line::to_server(&job)?;
         let mut server = child::spawn(command, &[]).context("cannot start the serving process")?;
-        match line.hear(&job)? {
-            Some(health) => Ok(Attached { health, server, made: Some(made) }),
-            None => {
-                let status = server.wait(END_PATIENCE)?.map_or_else(|| server.kill(), Ok)?;
-                bail!("the serving process ended at once with {}", describe(status))
-            }
+        let heard = line.hear(&job);
+        if let Ok(Some(health)) = heard {
+            return Ok(Attached { health, server, made: Some(made) });
         }
+        let status = server.wait(END_PATIENCE)?.map_or_else(|| server.kill(), Ok)?;
+        heard.and_then(|_| bail!("the serving process ended at once with {}", describe(status)))
     }
 
     /// Number of the serving process.

@@ -11,8 +11,10 @@ use assay_ports::blockdev;
 use assay_ports::media::{Access, Allocation, FileMedia};
 use clap::{Args, ValueEnum};
 
+use super::text::human;
 use crate::plan::Size;
 use crate::print;
+use crate::rig::free_bytes;
 
 /// What was typed.
 #[derive(Debug, Args)]
@@ -90,6 +92,9 @@ fn in_file(args: &CreateArgs) -> Result<(Size, Size)> {
     };
     let format = format(args, capacity)?;
     let allocation = if args.sparse { Allocation::Sparse } else { Allocation::Full };
+    if allocation == Allocation::Full {
+        ensure_room(path, capacity)?;
+    }
     let media = FileMedia::create(path, capacity.0, allocation)?;
     if let Err(error) = write(path, media, &format) {
         std::fs::remove_file(path)
@@ -97,6 +102,20 @@ fn in_file(args: &CreateArgs) -> Result<(Size, Size)> {
         return Err(error);
     }
     Ok((capacity, Size(format.logical_bytes)))
+}
+
+/// Others need not run out of space before it is known that there is too little. Where that cannot be asked, trying
+/// tells.
+fn ensure_room(path: &Path, capacity: Size) -> Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let Ok(free) = free_bytes(folder.unwrap_or(Path::new("."))) else { return Ok(()) };
+    ensure!(
+        capacity.0 <= free,
+        "there is no room for {capacity} at {}, but for {}; free some, or ask for less",
+        path.display(),
+        human(free)
+    );
+    Ok(())
 }
 
 fn on_device(args: &CreateArgs) -> Result<(Size, Size)> {

@@ -50,18 +50,23 @@ pub(super) fn look_up(named: &Path) -> Result<Drive> {
     })
 }
 
-/// The drive that lies on the media `named`, or that is shown as the device `named`; those that are served first.
+/// The drive that lies on the media `named`, or else the one that is shown as the device `named`: a drive may lie on
+/// another one's device.
 ///
 /// # Errors
 /// The ledgers cannot be read.
 pub(super) fn find(named: &Path) -> Result<Option<Attached>> {
     let path = without_links(named);
+    let mut shown = None;
     for one in served_first()? {
-        if one.media == path || one.devices()?.contains(&path) {
+        if one.media == path {
             return Ok(Some(one));
         }
+        if shown.is_none() && one.devices()?.contains(&path) {
+            shown = Some(one);
+        }
     }
-    Ok(None)
+    Ok(shown)
 }
 
 /// The drive that lies on `media`, an absolute path without links.

@@ -38,6 +38,8 @@ const REST: Duration = Duration::from_millis(50);
 /// # Errors
 /// The drive could not be closed; then its folder with the log stays for `assay clean`.
 pub(super) fn run() -> Result<ExitCode> {
+    // It was started by a path that says nothing; lists of processes show this (proc(5), comm).
+    rustix::thread::set_name(c"assay")?;
     let mut text = String::new();
     std::io::stdin().lock().read_line(&mut text).context("no job was given")?;
     let job: Job = serde_json::from_str(&text)
