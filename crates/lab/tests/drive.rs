@@ -269,12 +269,34 @@ fn a_drive_in_a_folder_is_a_file() {
 
     // Taken away by someone else, it is closed as well.
     let file = drives.attach(&["--folder", "shown"]);
-    let pid = u32::try_from(drives.status()["pid"].as_u64().unwrap()).unwrap();
-    let server = assay_ports::child::Process::open(pid).unwrap().unwrap();
+    let server = drives.server();
     let mut back = vec![0; data.len()];
     File::open(&file).unwrap().read_exact_at(&mut back, MIB).unwrap();
     assert!(back == data);
     system("umount", &[drives.path("shown").to_str().unwrap()]);
+    assert!(server.wait(Some(Duration::from_secs(60))).unwrap());
+    drives.assert_nothing_left();
+    assert_eq!(drives.status()["recovery_clean"], true);
+}
+
+#[test]
+fn a_signal_ends_a_server_that_nobody_needs() {
+    if !has_drives("a_signal_ends_a_server_that_nobody_needs") {
+        return;
+    }
+    let drives = Drives::with(&["--capacity", "64M"]);
+    let files = drives.make_files(&drives.attach(&[]));
+    let server = drives.server();
+    server.signal(Signal::TERM).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !drives.server_log().contains("mounted on") {
+        assert!(Instant::now() < deadline, "it says nothing: {}", drives.server_log());
+        std::thread::yield_now();
+    }
+    assert!(drives.server_log().contains("it is served on"), "{}", drives.server_log());
+    fs::write(files.join("file"), "text").unwrap();
+    drives.unmount();
+    server.signal(Signal::TERM).unwrap();
     assert!(server.wait(Some(Duration::from_secs(60))).unwrap());
     drives.assert_nothing_left();
     assert_eq!(drives.status()["recovery_clean"], true);
@@ -308,8 +330,7 @@ fn in_the_foreground_it_serves_until_ctrl_c() {
 
     // It goes with the command that serves, however that ends.
     let (mut serving, device) = serve();
-    let pid = u32::try_from(drives.status()["pid"].as_u64().unwrap()).unwrap();
-    let server = assay_ports::child::Process::open(pid).unwrap().unwrap();
+    let server = drives.server();
     File::options().write(true).open(&device).unwrap().write_all_at(&[2; 4096], 0).unwrap();
     serving.kill().unwrap();
     serving.wait().unwrap();

@@ -85,12 +85,24 @@ impl Drives {
         file.write_all_at(&block, offset).unwrap();
     }
 
+    /// The process that serves `vol.img`.
+    pub fn server(&self) -> Process {
+        let pid = self.status()["pid"].as_u64().unwrap();
+        Process::open(u32::try_from(pid).unwrap()).unwrap().unwrap()
+    }
+
     /// Kills the process that serves `vol.img` and waits until it has ended.
     pub fn kill_server(&self) {
-        let pid = self.status()["pid"].as_u64().unwrap();
-        let process = Process::open(u32::try_from(pid).unwrap()).unwrap().unwrap();
-        process.signal(Signal::KILL).unwrap();
-        assert!(process.wait(None).unwrap());
+        let server = self.server();
+        server.signal(Signal::KILL).unwrap();
+        assert!(server.wait(None).unwrap());
+    }
+
+    /// What the only server has logged so far.
+    pub fn server_log(&self) -> String {
+        let folders = std::fs::read_dir(self.path("state/drives")).unwrap();
+        let folder = folders.map(|folder| folder.unwrap().path()).next().unwrap();
+        std::fs::read_to_string(folder.join("server.log")).unwrap()
     }
 
     /// Makes an ext4 on `device` and mounts it.
