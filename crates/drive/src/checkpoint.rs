@@ -63,8 +63,7 @@ impl Drive {
         let body = RootBody {
             checkpoint_seq: seq,
             mapped_blocks: map.mapped_blocks(),
-            host: log.cursor(Stream::Host),
-            cold: log.cursor(Stream::Cold),
+            cursors: [Stream::Host, Stream::Cold, Stream::Frozen].map(|stream| log.cursor(stream)),
             segments: log.space.rows(),
             directories: Vec::new(),
             dictionaries: self.dictionary_places(),
@@ -258,6 +257,9 @@ impl Drive {
         let mut new = superblock.clone();
         let first = new.unused_seq;
         new.unused_seq = first + INCARNATION_SEQS;
+        if !new.clean {
+            new.cut(self.log_stop_seq.load(Ordering::Acquire), first);
+        }
         new.clean = false;
         if after_checkpoint {
             new.checkpoint_seq = first - 1;

@@ -73,8 +73,7 @@ impl Drive {
             let mut log = self.log()?;
             log.seal(Stream::Host, &self.counters);
             if all {
-                log.seal(Stream::Cold, &self.counters);
-                log.seal(Stream::Map, &self.counters);
+                Stream::ALL.into_iter().for_each(|stream| log.seal(stream, &self.counters));
             }
             log.next_seq - 1
         };

@@ -17,7 +17,7 @@ use crate::chunks::Chunks;
 use crate::codec::Dictionary;
 use crate::collect::Policy;
 use crate::disk::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
-use crate::layout::{Cursor, GROUP_BLOCKS, Identity, Location, Superblock};
+use crate::layout::{Cursor, GROUP_BLOCKS, Identity, Location, STREAMS, Superblock};
 use crate::log::Log;
 use crate::map::Map;
 use crate::space::Space;
@@ -87,6 +87,8 @@ pub struct Drive {
     pub(crate) dictionaries: RwLock<Vec<(u8, Location, Arc<Dictionary>)>>,
     pub(crate) counters: Counters,
     pub(crate) superblock: Mutex<Superblock>,
+    /// Where the log ended when the drive was opened: what was numbered from here on is lost.
+    pub(crate) log_stop_seq: AtomicU64,
     /// Whether this incarnation has its own sequence numbers, so that the log may grow.
     pub(crate) is_begun: AtomicBool,
     pub(crate) maintenance: Mutex<crate::maintain::Maintenance>,
@@ -101,7 +103,7 @@ pub(crate) struct Parts {
     pub(crate) superblock: Superblock,
     pub(crate) map: Map,
     pub(crate) space: Space,
-    pub(crate) cursors: [Cursor; 3],
+    pub(crate) cursors: [Cursor; STREAMS],
     pub(crate) next_seq: u64,
     pub(crate) counters: Counters,
     pub(crate) dictionaries: Vec<(u8, Location, Arc<Dictionary>)>,
@@ -134,6 +136,7 @@ impl Drive {
             dictionaries: RwLock::new(parts.dictionaries),
             counters: parts.counters,
             superblock: Mutex::new(parts.superblock),
+            log_stop_seq: AtomicU64::new(parts.next_seq),
             is_begun: AtomicBool::new(false),
             maintenance: Mutex::new(maintenance),
             stopped: OnceLock::new(),

@@ -10,7 +10,7 @@ use crate::disk::{BLOCK_BYTES, Disk, DiskError};
 use crate::engine::{Drive, DriveOptions, Parts};
 use crate::layout::{
     Cursor, Identity, LOGICAL_BYTES_MAX, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX,
-    SEGMENTS_START, Stream, Superblock,
+    SEGMENTS_START, STREAMS, Stream, Superblock,
 };
 use crate::map::Map;
 use crate::space::Space;
@@ -87,7 +87,7 @@ impl Drive {
     pub fn format(media: Arc<dyn Disk>, format: &Format) -> Result<(), DriveError> {
         let identity = identity(media.size(), format)?;
         let mut space = Space::fresh(&identity);
-        let mut cursors = <[Cursor; 3]>::default();
+        let mut cursors = <[Cursor; STREAMS]>::default();
         for (number, stream) in (0..).zip(Stream::ALL) {
             space.open_this(number, stream, u64::from(number) + 1);
             cursors[stream as usize].segment = number;
@@ -99,6 +99,7 @@ impl Drive {
             log_end_seq: FIRST_SEQ,
             unused_seq: FIRST_SEQ,
             clean: false,
+            cuts: Vec::new(),
             root: Vec::new(),
         };
         let parts = Parts {

@@ -15,7 +15,7 @@ use crate::chunks::{ChunkBuffer, Chunks};
 use crate::group::Group;
 use crate::layout::{
     CHUNK_BYTES_MAX, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Cursor, FooterChunk, Identity,
-    Location, RECORD_HEADER_BYTES, RecordContext, SegmentRow, Stream, whole_blocks,
+    Location, RECORD_HEADER_BYTES, RecordContext, STREAMS, SegmentRow, Stream, whole_blocks,
 };
 use crate::space::Space;
 use crate::status::Counters;
@@ -65,7 +65,7 @@ pub(crate) struct Log {
     pub(crate) last_host_seq: u64,
     /// Bytes that the log wrote in the drive's life: the clock of ages.
     pub(crate) log_bytes: u64,
-    tails: [Tail; 3],
+    tails: [Tail; STREAMS],
     jobs: VecDeque<Job>,
     unwritten: BTreeSet<u64>,
     map_seqs: Vec<(u64, u64)>,
@@ -77,7 +77,7 @@ impl Log {
     pub(crate) fn new(
         identity: Identity,
         space: Space,
-        cursors: [Cursor; 3],
+        cursors: [Cursor; STREAMS],
         next_seq: u64,
     ) -> Log {
         let mut streams = Stream::ALL.into_iter();
@@ -374,7 +374,7 @@ impl Log {
         self.told_durable_seq = self.durable_seq;
         match stream {
             Stream::Host => self.last_host_seq = job.seq,
-            Stream::Cold => {}
+            Stream::Cold | Stream::Frozen => {}
             Stream::Map => push_seq(&mut self.map_seqs, job.seq),
         }
         self.log_bytes += job.bytes as u64;

@@ -17,7 +17,7 @@ use crate::engine::{Drive, DriveOptions, Parts};
 use crate::format::DriveError;
 use crate::layout::{
     CHUNK_HEADER_BYTES, ChunkKind, Cursor, FooterChunk, Identity, Location, Op, Root, RootBody,
-    Stream, Superblock, SuperblockError,
+    STREAMS, Stream, Superblock, SuperblockError,
 };
 use crate::map::Map;
 use crate::segment::{Footer, SegmentChunk, records_of};
@@ -57,11 +57,10 @@ impl Drive {
         for part in &superblock.root {
             space.add(crate::checkpoint::root_weight(*part));
         }
-        let end = &loaded.root.end;
         let parts = Parts {
             map: Map::new(blocks, &body.directories, body.mapped_blocks),
             space,
-            cursors: [body.host.clone(), body.cold.clone(), end.map.clone()],
+            cursors: cursors_of(&loaded.root),
             next_seq: superblock.checkpoint_seq + 1,
             counters: Counters::from_words(&body.counters),
             dictionaries: Vec::new(),
@@ -87,7 +86,7 @@ impl Drive {
         let parts = Parts {
             map: Map::new(identity.logical_bytes / BLOCK_BYTES, &[], 0),
             space: Space::fresh(&identity),
-            cursors: <[Cursor; 3]>::default(),
+            cursors: <[Cursor; STREAMS]>::default(),
             next_seq: superblock.checkpoint_seq + 1,
             counters: Counters::default(),
             dictionaries: Vec::new(),
@@ -118,13 +117,14 @@ impl Drive {
 
     fn is_plausible(&self, body: &RootBody, map: &Cursor) -> bool {
         let identity = &self.identity;
-        let cursors = [&body.host, &body.cold, map];
+        let [host, cold, frozen] = &body.cursors;
+        let cursors = [host, cold, frozen, map];
         let on_drive = |cursor: &&Cursor| {
             cursor.segment < identity.segments && cursor.offset <= identity.segment_bytes
         };
         let streams_fit = Stream::ALL.into_iter().zip(cursors).all(|(stream, cursor)| {
             let row = body.segments.get(cursor.segment as usize);
-            row.is_some_and(|row| row.stream == Some(stream))
+            row.is_some_and(|row| row.open && row.stream == Some(stream))
         });
         body.segments.len() == identity.segments as usize
             && cursors.iter().all(on_drive)
@@ -132,7 +132,7 @@ impl Drive {
             && body.directories.iter().all(|place| self.is_possible(*place))
     }
 
-    fn load_dictionary(&self, version: u8, place: Location) -> Result<()> {
+    pub(crate) fn load_dictionary(&self, version: u8, place: Location) -> Result<()> {
         let read = self.workers.with(|worker| self.read_dictionary(version, place, worker))?;
         let Some(dictionary) = read else {
             self.report(format!("dictionary {version} is damaged; records that need it are lost"));
@@ -151,8 +151,7 @@ impl Drive {
         let checkpoint_seq = self.superblock().checkpoint_seq;
         let seqs = checkpoint_seq + 1..self.superblock().log_end_seq;
         let end = &loaded.root.end;
-        let body = &loaded.root.body;
-        let mut ends = [body.host.clone(), body.cold.clone(), end.map.clone()];
+        let mut ends = cursors_of(&loaded.root);
         let mut paths = Vec::new();
         for (stream, cursor) in Stream::ALL.into_iter().zip(&ends) {
             paths.push(self.follow(stream, cursor, seqs.clone())?);
@@ -173,6 +172,7 @@ impl Drive {
             }
             seq += 1;
         }
+        self.log_stop_seq.store(seq, Ordering::Release);
         let behind = paths.iter_mut().map(|path| path.count_from(seq)).sum::<u64>();
         self.recovery.torn_chunks = behind;
         for (stream, cursor) in Stream::ALL.into_iter().zip(ends) {
@@ -222,7 +222,7 @@ impl Drive {
         }
         let walked = self.walk_chunks(segment, opened_seq, offset, seqs)?;
         path.durable_seq = path.durable_seq.max(walked.durable_seq);
-        path.behind = walked.seqs_behind;
+        path.behind = walked.behind.iter().map(|chunk| chunk.seq).collect();
         path.open = Some((segment, walked.chunks.into_iter().collect()));
         path.segments.push(PathSegment { segment, opened_seq, offset, footer: false });
         path.segments.reverse();
@@ -245,7 +245,7 @@ impl Drive {
         &mut self,
         step: &Step,
         durable_seq: u64,
-        ends: &mut [Cursor; 3],
+        ends: &mut [Cursor; STREAMS],
     ) -> Result<bool> {
         match step {
             Step::Chunk { stream, segment, chunk } => {
@@ -361,6 +361,11 @@ impl Drive {
 struct Loaded {
     root: Root,
     last_seq: u64,
+}
+
+fn cursors_of(root: &Root) -> [Cursor; STREAMS] {
+    let [host, cold, frozen] = root.body.cursors.clone();
+    [host, cold, frozen, root.end.map.clone()]
 }
 
 /// What a stream holds behind the checkpoint, segment by segment.

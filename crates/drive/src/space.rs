@@ -29,7 +29,7 @@ const SEGMENTS_FOR_CHECKPOINT: usize = 1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Free,
-    Open(Stream),
+    Open,
     Sealed,
     Damaged,
 }
@@ -38,6 +38,8 @@ pub(crate) enum State {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Segment {
     pub(crate) state: State,
+    /// The stream that fills or filled it.
+    pub(crate) stream: Option<Stream>,
     pub(crate) opened_seq: u64,
     pub(crate) sealed_seq: u64,
     pub(crate) live_bytes: u32,
@@ -117,7 +119,7 @@ impl Space {
     pub(crate) fn open(&mut self, stream: Stream, opened_seq: u64) -> Option<u32> {
         let kept = match stream {
             Stream::Host => self.host_mark(),
-            Stream::Cold => SEGMENTS_FOR_CHECKPOINT + self.checkpoint_segments,
+            Stream::Cold | Stream::Frozen => SEGMENTS_FOR_CHECKPOINT + self.checkpoint_segments,
             Stream::Map => 0,
         };
         let number = (self.free.len() > kept).then(|| self.free.first().copied()).flatten()?;
@@ -130,7 +132,8 @@ impl Space {
         self.forget(number);
         self.free.remove(&number);
         let segment = &mut self.segments[number as usize];
-        *segment = Segment { opened_seq, state: State::Open(stream), ..Segment::FREE };
+        *segment =
+            Segment { opened_seq, state: State::Open, stream: Some(stream), ..Segment::FREE };
     }
 
     pub(crate) fn seal(&mut self, number: u32, sealed_seq: u64, log_bytes: u64) {
@@ -230,12 +233,12 @@ impl Weight {
     }
 }
 
-/// What may be live: everything but a reserve of 1.5 % (at least ten segments: three open ones, those kept for
+/// What may be live: everything but a reserve of 1.5 % (at least eleven segments: four open ones, those kept for
 /// collection and checkpoints, and some to work with), and in each segment the space that chunks lose to headers,
 /// padding and the last group that does not fit.
 fn limit_bytes(identity: &Identity) -> u64 {
     let segments = u64::from(identity.segments);
-    let reserve = (segments * 3).div_ceil(200).max(10);
+    let reserve = (segments * 3).div_ceil(200).max(11);
     let segment = u64::from(identity.segment_bytes);
     let lost = segment / 64 + whole_blocks(CHUNK_HEADER_BYTES as u64) + (20 << 10);
     segments.saturating_sub(reserve) * (segment - lost)
@@ -244,6 +247,7 @@ fn limit_bytes(identity: &Identity) -> u64 {
 impl Segment {
     const FREE: Segment = Segment {
         state: State::Free,
+        stream: None,
         opened_seq: 0,
         sealed_seq: 0,
         live_bytes: 0,
@@ -252,14 +256,15 @@ impl Segment {
     };
 
     fn from_row(row: &SegmentRow) -> Segment {
-        let state = match row.stream {
-            Some(stream) => State::Open(stream),
-            None if row.damaged => State::Damaged,
-            None if row.sealed_seq > 0 => State::Sealed,
-            None => State::Free,
+        let state = match row {
+            SegmentRow { open: true, .. } => State::Open,
+            SegmentRow { damaged: true, .. } => State::Damaged,
+            SegmentRow { sealed_seq: 1.., .. } => State::Sealed,
+            _ => State::Free,
         };
         Segment {
             state,
+            stream: row.stream,
             opened_seq: row.opened_seq,
             sealed_seq: row.sealed_seq,
             live_bytes: row.live_bytes,
@@ -275,10 +280,8 @@ impl Segment {
             sealed_seq: if is_free { 0 } else { self.sealed_seq },
             live_bytes: self.live_bytes,
             live_records: self.live_records,
-            stream: match self.state {
-                State::Open(stream) => Some(stream),
-                _ => None,
-            },
+            stream: self.stream.filter(|_| !is_free),
+            open: self.state == State::Open,
             damaged: self.state == State::Damaged,
             sealed_at_bytes: self.sealed_at_bytes,
         }

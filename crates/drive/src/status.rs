@@ -112,7 +112,7 @@ impl Counters {
                 Counters::add(&self.write_bytes_payload, payload);
                 Counters::add(&self.write_bytes_table, bytes - payload);
             }
-            Stream::Cold => Counters::add(&self.write_bytes_collection, bytes),
+            Stream::Cold | Stream::Frozen => Counters::add(&self.write_bytes_collection, bytes),
             Stream::Map => Counters::add(&self.write_bytes_checkpoint, bytes),
         }
         Counters::add(&self.log_bytes, bytes);

@@ -23,7 +23,8 @@ pub struct Limits {
     /// The most bytes that count as one operation. AWS counts 256 KiB for its SSD volumes ("Amazon EBS I/O
     /// characteristics and monitoring").
     pub bytes_per_operation: NonZeroU64,
-    /// How long a rest is made up for: after one at least this long, this much time's worth goes at once.
+    /// How long a rest is made up for: after one at least this long, this much time's worth goes at once. Without any,
+    /// a command whose thread is woken late is lost to the rate; 10 ms make up for that.
     pub burst: Duration,
 }
 

@@ -22,14 +22,25 @@ pub(crate) enum Stream {
     /// What the host writes.
     #[default]
     Host = 0,
-    /// What collection moves.
+    /// What collection moves for the first time.
     Cold = 1,
+    /// What it moves again: what has lived through two collections will live long.
+    Frozen = 2,
     /// Nodes of the map and roots.
-    Map = 2,
+    Map = 3,
 }
 
+/// Number of streams.
+pub(crate) const STREAMS: usize = 4;
+
 impl Stream {
-    pub(crate) const ALL: [Stream; 3] = [Stream::Host, Stream::Cold, Stream::Map];
+    pub(crate) const ALL: [Stream; STREAMS] =
+        [Stream::Host, Stream::Cold, Stream::Frozen, Stream::Map];
+
+    /// Where collection moves what lives in a segment of this stream.
+    pub(crate) fn when_moved(self) -> Stream {
+        if self == Stream::Host { Stream::Cold } else { Stream::Frozen }
+    }
 
     pub(crate) fn from_code(code: u8) -> Option<Stream> {
         Stream::ALL.get(usize::from(code)).copied()

@@ -10,7 +10,7 @@ mod mix;
 mod root;
 mod superblock;
 
-pub(crate) use chunk::{CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, FooterChunk, Stream};
+pub(crate) use chunk::{CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, FooterChunk, STREAMS, Stream};
 pub(crate) use entry::{Entry, MAX_WORDS_PER_ENTRY, NodeId, Op, Words};
 pub(crate) use location::Location;
 pub(crate) use mix::{RecordContext, plain_checksum};

@@ -3,7 +3,7 @@
 //! Where the directories lie, what each segment holds, how far each stream had come, the tables of the segments
 //! that were still open, and the counters of the drive's life. A sequence of 64-bit words, cut into chunks.
 
-use super::{Location, Stream};
+use super::{Location, STREAMS, Stream};
 
 /// One segment's row: five words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -14,8 +14,9 @@ pub(crate) struct SegmentRow {
     pub(crate) sealed_seq: u64,
     pub(crate) live_bytes: u32,
     pub(crate) live_records: u32,
-    /// The stream that it is open for.
+    /// The stream that fills or filled it; none where it is free.
     pub(crate) stream: Option<Stream>,
+    pub(crate) open: bool,
     /// Holds records that could not be read; never used again.
     pub(crate) damaged: bool,
     /// What the log had written in the drive's life when the segment was sealed, in bytes: its age.
@@ -47,8 +48,8 @@ pub(crate) struct RootBody {
     pub(crate) checkpoint_seq: u64,
     /// Blocks that are mapped.
     pub(crate) mapped_blocks: u64,
-    pub(crate) host: Cursor,
-    pub(crate) cold: Cursor,
+    /// Of every stream but the map's, in their order.
+    pub(crate) cursors: [Cursor; STREAMS - 1],
     pub(crate) segments: Vec<SegmentRow>,
     /// Where each directory lies; by number.
     pub(crate) directories: Vec<Location>,
@@ -71,8 +72,7 @@ pub(crate) struct RootEnd {
 impl RootBody {
     pub(crate) fn encode(&self) -> Vec<u64> {
         let mut words = vec![self.checkpoint_seq, self.mapped_blocks];
-        self.host.push(&mut words);
-        self.cold.push(&mut words);
+        self.cursors.iter().for_each(|cursor| cursor.push(&mut words));
         push_all(&mut words, &self.segments, SegmentRow::words);
         push_all(&mut words, &self.directories, |place| [place.word()]);
         push_all(&mut words, &self.dictionaries, |&(version, place)| {
@@ -100,11 +100,14 @@ impl Root {
     pub(crate) fn decode(words: &[u64]) -> Option<Root> {
         let mut taker = Taker(words);
         let [checkpoint_seq, mapped_blocks] = taker.take()?;
+        let mut cursors = <[Cursor; STREAMS - 1]>::default();
+        for cursor in &mut cursors {
+            *cursor = taker.cursor()?;
+        }
         let body = RootBody {
             checkpoint_seq,
             mapped_blocks,
-            host: taker.cursor()?,
-            cold: taker.cursor()?,
+            cursors,
             segments: taker.all(SegmentRow::from_words)?,
             directories: taker.all(|[place]| Some(Location::from_word(place)))?,
             dictionaries: taker.all(|[version, place]| {
@@ -135,7 +138,7 @@ impl SegmentRow {
     fn words(&self) -> [u64; 5] {
         let stream = self.stream.map_or(0, |stream| stream as u64 + 1);
         let live = u64::from(self.live_bytes) | u64::from(self.live_records) << 32;
-        let state = stream | u64::from(self.damaged) << 8;
+        let state = stream | u64::from(self.damaged) << 8 | u64::from(self.open) << 9;
         [self.opened_seq, self.sealed_seq, live, state, self.sealed_at_bytes]
     }
 
@@ -146,13 +149,14 @@ impl SegmentRow {
             code => Some(Stream::from_code(code - 1)?),
         };
         let (live_bytes, live_records) = (live as u32, (live >> 32) as u32);
-        let damaged = state >> 8 & 1 == 1;
+        let (damaged, open) = (state >> 8 & 1 == 1, state >> 9 & 1 == 1);
         Some(SegmentRow {
             opened_seq,
             sealed_seq,
             live_bytes,
             live_records,
             stream,
+            open,
             damaged,
             sealed_at_bytes,
         })
@@ -198,6 +202,7 @@ mod tests {
             live_bytes: 77,
             live_records: 5,
             stream: Some(Stream::Map),
+            open: true,
             damaged: true,
             sealed_at_bytes: 6,
         };
@@ -205,8 +210,7 @@ mod tests {
         let body = RootBody {
             checkpoint_seq: 12,
             mapped_blocks: 99,
-            host: cursor.clone(),
-            cold: Cursor::default(),
+            cursors: [cursor.clone(), Cursor::default(), cursor.clone()],
             segments: vec![row, SegmentRow::default()],
             directories: vec![Location::NONE, Location::new(1, 64, 9, false)],
             dictionaries: vec![(1, Location::new(2, 64, 9, false))],

@@ -31,6 +31,12 @@ use self::server::Server;
 /// The name of the disk's file in the mount.
 pub const DISK_FILE: &str = "disk";
 
+/// Threads enough for most disks. A thread waits as long as the disk does, so threads are commands in flight: on two
+/// processors, a disk that took 100 µs for each command served 9, 18 and 66 thousand random reads of 4 KiB a second
+/// by 2, 4 and 16 threads, and no more by 32. One in memory lost nothing that could be told from noise: 130 to 170
+/// thousand by 1 to 16 threads, through a loop device at depth 32.
+pub const DEFAULT_THREADS: usize = 16;
+
 /// How long the threads may take to end once nothing is mounted any more.
 const END_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -41,7 +47,7 @@ pub struct FuseOptions {
     pub mount_point: PathBuf,
     /// What the list of mounts shows as mounted, e.g. the path of the media.
     pub name: String,
-    /// How many threads answer the kernel: how many commands the disk has in flight.
+    /// How many threads answer the kernel, and so how many commands the disk has in flight; [`DEFAULT_THREADS`].
     pub threads: usize,
 }
 
@@ -154,9 +160,14 @@ impl FuseMount {
         let server = Server::new(Bytes::new(disk), texts, resize);
         let session = Session::from_fd(server, connection, SessionACL::Owner, config(&options));
         mount.run(session.map_err(failed)?).map_err(failed)?;
-        // The first answer shows that the threads are there.
-        std::fs::metadata(mount.disk_path()).map_err(failed)?;
-        Ok(mount)
+        // The first answer shows that the threads are there. Without them the connection ends, and they say why.
+        match std::fs::metadata(mount.disk_path()) {
+            Ok(_) => Ok(mount),
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => {
+                mount.wait().and(Err(failed(error)))
+            }
+            Err(error) => Err(failed(error)),
+        }
     }
 
     fn run(&self, session: Session<Server>) -> io::Result<()> {
@@ -304,6 +315,7 @@ fn check(options: &FuseOptions, texts: &[TextFile]) -> Result<(), FuseError> {
 fn config(options: &FuseOptions) -> Config {
     let mut config = Config::default();
     config.n_threads = Some(options.threads);
+    // A connection for each thread spares them a common lock. On two processors it made no difference.
     config.clone_fd = true;
     config
 }

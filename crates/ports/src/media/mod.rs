@@ -220,11 +220,15 @@ impl FileMedia {
         }
     }
 
-    /// The failure of doing `what` at `offset`, in words.
-    fn io_error(&self, what: &str, offset: u64, reason: impl Into<io::Error>) -> DiskError {
+    /// The failure of doing `what`, in words.
+    fn io_error(&self, what: &str, reason: impl Into<io::Error>) -> DiskError {
         let reason = reason.into();
-        let text = format!("{}: cannot {what} at byte {offset}: {reason}", self.path.display());
+        let text = format!("{}: cannot {what}: {reason}", self.path.display());
         DiskError::Io(io::Error::new(reason.kind(), text))
+    }
+
+    fn io_error_at(&self, what: &str, offset: u64, reason: impl Into<io::Error>) -> DiskError {
+        self.io_error(&format!("{what} at byte {offset}"), reason)
     }
 
     fn punch(&self, offset: u64, length: u64) -> rustix::io::Result<()> {
@@ -238,7 +242,7 @@ impl FileMedia {
         let zero = FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE;
         match retried(|| rustix::fs::fallocate(&self.file, zero, offset, length)) {
             Err(Errno::OPNOTSUPP) => {}
-            other => return other.map_err(|errno| self.io_error("zero", offset, errno)),
+            other => return other.map_err(|errno| self.io_error_at("zero", offset, errno)),
         }
         let zeroes = BlockBuffer::zeroed(length.min(transfer::PIECE_BYTES) as usize);
         let mut done = 0;
@@ -257,7 +261,7 @@ impl FileMedia {
         };
         match done {
             Ok(()) | Err(Errno::OPNOTSUPP) => Ok(()),
-            Err(errno) => Err(self.io_error("discard", offset, errno)),
+            Err(errno) => Err(self.io_error_at("discard", offset, errno)),
         }
     }
 }
@@ -276,7 +280,7 @@ impl Disk for FileMedia {
     fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {
         check_range(offset, data.len() as u64, self.size)?;
         transfer::read(&self.file, self.direct, offset, data)
-            .map_err(|failure| self.io_error("read", failure.offset, failure.reason))
+            .map_err(|failure| self.io_error_at("read", failure.offset, failure.reason))
     }
 
     /// [`DiskError::Full`] only when nothing was written; a file system that fills up in the middle of a write is
@@ -291,13 +295,13 @@ impl Disk for FileMedia {
                 {
                     DiskError::Full
                 }
-                _ => self.io_error("write", failure.offset, failure.reason),
+                _ => self.io_error_at("write", failure.offset, failure.reason),
             },
         )
     }
 
     fn flush(&self) -> Result<()> {
-        rustix::fs::fdatasync(&self.file).map_err(|errno| self.io_error("flush", 0, errno))
+        rustix::fs::fdatasync(&self.file).map_err(|errno| self.io_error("flush", errno))
     }
 
     fn discard(&self, offset: u64, length: u64) -> Result<()> {
@@ -312,7 +316,7 @@ impl Disk for FileMedia {
         match self.punch(offset, length) {
             Ok(()) => Ok(()),
             Err(Errno::OPNOTSUPP) => self.write_zeroes(offset, length),
-            Err(errno) => Err(self.io_error("discard", offset, errno)),
+            Err(errno) => Err(self.io_error_at("discard", offset, errno)),
         }
     }
 }

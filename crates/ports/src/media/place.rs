@@ -12,8 +12,8 @@ use rustix::io::Errno;
 use super::{Access, Allocation};
 use crate::blockdev;
 
-/// Keeps others out, or answers `WOULDBLOCK`. The lock belongs to the open file, so it keeps out others of this process too, and it goes when the process
-/// ends, however it ends (`flock(2)`).
+/// Keeps others out, or answers `WOULDBLOCK`. The lock belongs to the open file, so it keeps out others of this
+/// process too, and it goes when the process ends, however it ends (`flock(2)`).
 pub(super) fn lock(file: &File, access: Access) -> rustix::io::Result<()> {
     let operation = match access {
         Access::ReadOnly => FlockOperation::NonBlockingLockShared,
