@@ -3,16 +3,13 @@
 use std::path::PathBuf;
 
 use assay_drive::{Cache, DriveOptions, Policy};
+use assay_ports::fuse::DEFAULT_THREADS;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 use super::health::Health;
 use crate::plan::Size;
 use crate::rig::thing::Thing;
-
-/// Threads that answer. Random reads at a depth of 32 through FUSE and a loop device came to twice what 4 threads gave,
-/// with 16 as with 32 and 64, on two processors.
-const THREADS: u16 = 16;
 
 /// How a drive is attached; `attach` takes it from its command line.
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
@@ -21,7 +18,7 @@ pub struct AttachOptions {
     #[arg(long, value_name = "DIR")]
     pub folder: Option<PathBuf>,
     /// Threads that answer: so many reads and writes are in hand at once
-    #[arg(long, default_value_t = THREADS, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, default_value_t = DEFAULT_THREADS as u16, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: u16,
     /// Memory for the map, e.g. 256M; parts of it beyond that are read again when needed [default: all of it]
     #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
