@@ -100,6 +100,7 @@ impl Drive {
             unused_seq: FIRST_SEQ,
             clean: false,
             cuts: Vec::new(),
+            root_seqs: (0, 0),
             root: Vec::new(),
         };
         let parts = Parts {

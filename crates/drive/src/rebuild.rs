@@ -14,7 +14,8 @@ use crate::disk::{BLOCK_BYTES, Disk, DiskError, Result};
 use crate::engine::{Drive, OPENED_READ_ONLY, Parts};
 use crate::format::DriveError;
 use crate::layout::{
-    Cursor, Entry, Identity, Location, NodeId, Op, STREAMS, SegmentRow, Stream, UNIT_BLOCKS,
+    Cursor, Entry, Identity, Location, NodeId, Op, STREAMS, SegmentRow, Stream, Superblock,
+    UNIT_BLOCKS, Words,
 };
 use crate::map::{Map, NODE_ENTRIES, Node};
 use crate::segment::{SegmentChunk, records_of};
@@ -56,10 +57,10 @@ impl Drive {
         for segment in &mut found {
             segment.chunks.retain(|chunk| !superblock.is_cut(chunk.seq));
         }
-        let end_seq = accepted_end(&found, superblock.checkpoint_seq, superblock.root.len());
         for segment in &found {
             self.chunks.opened(segment.number, segment.opened_seq);
         }
+        let end_seq = self.accepted_end(&found, &superblock)?;
         let identity = self.identity;
         let mut map = Map::new(identity.logical_bytes / BLOCK_BYTES, &[], 0);
         let mut space = Space::from_rows(&identity, &rows_of(&found, &identity));
@@ -108,6 +109,7 @@ impl Drive {
             recovery.problems.push(problem);
         }
         self.log_stop_seq.store(end_seq, Ordering::Release);
+        release_empty(&found, &mut space);
         self.reopen_rebuilt(map, space, recovery, dictionaries)
     }
 
@@ -193,6 +195,29 @@ impl Drive {
         let chunks = self.walk_chunks(number, opened_seq, 0, 0..u64::MAX)?.all();
         let sealed_seq = chunks.last().map_or(opened_seq, |chunk| chunk.seq);
         Ok(Some(Found { number, stream, opened_seq, sealed_seq, chunks }))
+    }
+
+    /// The first sequence number that is not part of the log: the first behind the checkpoint that is missing or torn.
+    /// The checkpoint's own root may be missing without ending it.
+    fn accepted_end(&self, found: &[Found], superblock: &Superblock) -> Result<u64> {
+        let (root_first, root_last) = superblock.root_seqs;
+        let footers: BTreeSet<u64> = found.iter().map(|segment| segment.sealed_seq).collect();
+        let chunks: HashMap<u64, _> = found
+            .iter()
+            .flat_map(|segment| segment.chunks.iter().map(move |chunk| (segment.number, chunk)))
+            .map(|(number, chunk)| (chunk.seq, (number, chunk)))
+            .collect();
+        let mut end = superblock.checkpoint_seq + 1;
+        loop {
+            let is_there = match chunks.get(&end) {
+                Some((number, chunk)) => self.is_whole(*number, chunk)?,
+                None => footers.contains(&end) || (root_first..=root_last).contains(&end),
+            };
+            if !is_there {
+                return Ok(end);
+            }
+            end += 1;
+        }
     }
 
     /// Unmaps what the newest nodes do not know; gives how many nodes could not be read.
@@ -306,22 +331,24 @@ fn chunks_below(found: &[Found], end_seq: u64) -> impl Iterator<Item = (u32, &Se
     chunks.filter(move |(_, chunk)| chunk.seq < end_seq)
 }
 
-/// The first sequence number that is not part of the log: the first that is missing behind the checkpoint, whose own
-/// root may be missing without ending it.
-fn accepted_end(found: &[Found], checkpoint_seq: u64, root_parts: usize) -> u64 {
-    let chunks = found.iter().flat_map(|segment| segment.chunks.iter().map(|chunk| chunk.seq));
-    let footers = found.iter().map(|segment| segment.sealed_seq);
-    let seqs: BTreeSet<u64> = chunks.chain(footers).filter(|seq| *seq > checkpoint_seq).collect();
-    let mut missing = root_parts as u64;
-    let mut end = checkpoint_seq + 1;
-    for seq in seqs {
-        if seq - end > missing {
-            break;
+/// Frees what holds nothing: first the segments that tell nothing either, and those that tell of discards or
+/// hold nodes only where room for the rebuilt map is short, for a second rebuild would miss them.
+fn release_empty(found: &[Found], space: &mut Space) {
+    let tells = |segment: &Found| {
+        segment
+            .chunks
+            .iter()
+            .flat_map(|chunk| Words::new(&chunk.words))
+            .any(|entry| matches!(entry.op, Op::Zero | Op::Node { .. }))
+    };
+    let empty = found.iter().filter(|segment| space.get(segment.number).live_records == 0);
+    let (telling, silent): (Vec<_>, Vec<_>) = empty.partition(|segment| tells(segment));
+    silent.iter().for_each(|segment| space.release(segment.number));
+    for segment in telling {
+        if space.free_segments() < 2 * STREAMS {
+            space.release(segment.number);
         }
-        missing -= seq - end;
-        end = seq + 1;
     }
-    end
 }
 
 fn rows_of(found: &[Found], identity: &Identity) -> Vec<SegmentRow> {

@@ -322,7 +322,7 @@ impl Drive {
     }
 
     /// Whether every record of a chunk has its checksum.
-    fn is_whole(&self, segment: u32, chunk: &SegmentChunk) -> Result<bool> {
+    pub(crate) fn is_whole(&self, segment: u32, chunk: &SegmentChunk) -> Result<bool> {
         let length = self.chunk_length(segment, chunk)?;
         let mut buffer = BlockBuffer::default();
         let bytes = buffer.first(length as usize);

@@ -4,7 +4,10 @@
 
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
 use std::time::Duration;
+
+use crate::sync::lock;
 
 /// Writes a line to standard error. That nobody reads it changes nothing about the work in hand.
 pub fn note(text: impl Display) {
@@ -21,58 +24,51 @@ pub fn line(text: impl Display) {
     }
 }
 
-/// Standard error with one living line, which the next one replaces. Without a terminal it is not written at all.
+/// Standard error with a last line that the next one replaces, for work that a person waits for.
 #[derive(Debug)]
-pub struct LiveLine {
+pub struct Living {
     is_terminal: bool,
-    is_shown: bool,
+    has_living_line: Mutex<bool>,
 }
 
-impl LiveLine {
-    /// None yet.
-    #[must_use]
-    pub fn new() -> LiveLine {
-        LiveLine { is_terminal: std::io::stderr().is_terminal(), is_shown: false }
-    }
-
-    /// Whether somebody may be watching.
-    #[must_use]
-    pub fn is_terminal(&self) -> bool {
-        self.is_terminal
+impl Living {
+    /// Without such a line so far.
+    pub fn new() -> Living {
+        Living { is_terminal: std::io::stderr().is_terminal(), has_living_line: Mutex::new(false) }
     }
 
     /// A line that stays.
-    pub fn say(&mut self, text: impl Display) {
-        self.write(text, "\n");
-        self.is_shown = false;
+    pub fn say(&self, text: impl Display) {
+        self.write(text, false);
     }
 
-    /// A line that the next one replaces.
-    pub fn live(&mut self, text: impl Display) {
+    /// A line that the next one replaces; without a terminal it is not written at all.
+    pub fn live(&self, text: impl Display) {
         if self.is_terminal {
-            self.write(text, "");
-            self.is_shown = true;
+            self.write(text, true);
         }
     }
 
     /// Takes the living line away.
-    pub fn clear(&mut self) {
-        if std::mem::take(&mut self.is_shown) {
-            self.write("\r\x1b[K", "");
+    pub fn end(&self) {
+        if std::mem::take(&mut *lock(&self.has_living_line)) {
+            let _ = write!(std::io::stderr().lock(), "\r\x1b[K");
         }
     }
 
-    /// Nobody reads progress that cannot be written.
-    fn write(&self, text: impl Display, end: &str) {
+    fn write(&self, text: impl Display, is_living: bool) {
+        let mut has_living_line = lock(&self.has_living_line);
         let mut out = std::io::stderr().lock();
-        let start = if self.is_shown { "\r\x1b[K" } else { "" };
-        let _ = write!(out, "{start}{text}{end}");
+        let before = if *has_living_line { "\r\x1b[K" } else { "" };
+        let after = if is_living { "" } else { "\n" };
+        *has_living_line = is_living;
+        // Nobody reads progress that cannot be written.
+        let _ = write!(out, "{before}{text}{after}");
         let _ = out.flush();
     }
 }
 
-/// A time span in words, rounded down: `59s`, `2m05s`, `2h01m`.
-#[must_use]
+/// A duration for people, rounded down to a second, or to a minute from an hour on.
 pub fn time(seconds: f64) -> String {
     let whole = Duration::try_from_secs_f64(seconds).unwrap_or_default().as_secs();
     match (whole / 3600, whole / 60 % 60, whole % 60) {

@@ -67,6 +67,8 @@ pub(crate) struct Superblock {
     /// Sequence numbers, from the first of each pair to before the second, that crashes have cut off: chunks that may
     /// lie somewhere and never were part of the log.
     pub(crate) cuts: Vec<(u64, u64)>,
+    /// First and last sequence number of the root's chunks and of what the map's stream wrote between them.
+    pub(crate) root_seqs: (u64, u64),
     /// Chunks of the root, in order; none before the first checkpoint.
     pub(crate) root: Vec<Location>,
 }
@@ -84,7 +86,8 @@ impl Superblock {
         bytes.extend([identity.codec as u8, u8::from(identity.units)]);
         bytes.extend([u8::from(identity.dictionary), u8::from(self.clean)]);
         bytes.extend(identity.logical_bytes.to_le_bytes());
-        let seqs = [self.checkpoint_seq, self.log_end_seq, self.unused_seq];
+        let (first, last) = self.root_seqs;
+        let seqs = [self.checkpoint_seq, self.log_end_seq, self.unused_seq, first, last];
         for number in std::iter::once(self.generation).chain(seqs) {
             bytes.extend(number.to_le_bytes());
         }
@@ -149,6 +152,7 @@ impl Superblock {
         };
         let (generation, checkpoint_seq) = (reader.u64()?, reader.u64()?);
         let (log_end_seq, unused_seq) = (reader.u64()?, reader.u64()?);
+        let root_seqs = (reader.u64()?, reader.u64()?);
         let parts = reader.count(8)?;
         let root: Option<Vec<_>> =
             (0..parts).map(|_| reader.u64().map(Location::from_word)).collect();
@@ -163,6 +167,7 @@ impl Superblock {
             unused_seq,
             clean,
             cuts: cuts?,
+            root_seqs,
             root: root?,
         };
         (identity.is_possible() && parts <= MAX_ROOT_PARTS).then_some(superblock)
@@ -217,6 +222,7 @@ mod tests {
             unused_seq: 8,
             clean: true,
             cuts: vec![(5, 6); MAX_CUTS],
+            root_seqs: (9, 10),
             root: vec![Location::new(3, 4096, 0, false); MAX_ROOT_PARTS],
         }
     }

@@ -1,5 +1,6 @@
 //! `assay drive check`: reads and verifies everything, and says what is damaged, by address.
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use serde_json::json;
 use super::open::open;
 use super::registry;
 use super::text::human;
-use crate::print::{self, LiveLine, time};
+use crate::print::{self, Living, time};
 
 /// How often progress is shown on a terminal, and elsewhere.
 const SHOWN_EVERY: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(10)];
@@ -59,32 +60,37 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode> {
 }
 
 fn checked(drive: &Drive, path: &Path) -> Result<Check> {
-    let mut progress = Progress { line: LiveLine::new(), began: Instant::now(), shown: None };
+    let mut progress = Progress::new();
     let check = drive.check(&mut |done, all| progress.show(done, all));
-    progress.line.clear();
+    progress.line.end();
     check.with_context(|| path.display().to_string())
 }
 
 /// How far it has come, and the time left.
 struct Progress {
-    line: LiveLine,
+    line: Living,
+    is_terminal: bool,
     began: Instant,
-    shown: Option<Instant>,
+    shown: Instant,
 }
 
 impl Progress {
+    fn new() -> Progress {
+        let (now, is_terminal) = (Instant::now(), std::io::stderr().is_terminal());
+        Progress { line: Living::new(), is_terminal, began: now, shown: now }
+    }
+
     fn show(&mut self, done: u64, all: u64) {
         let now = Instant::now();
-        let every = SHOWN_EVERY[usize::from(!self.line.is_terminal())];
-        if now - self.shown.unwrap_or(self.began) < every || done == 0 {
+        if now - self.shown < SHOWN_EVERY[usize::from(!self.is_terminal)] || done == 0 {
             return;
         }
-        self.shown = Some(now);
+        self.shown = now;
         let seconds = (now - self.began).as_secs_f64();
         let left = seconds * (all - done) as f64 / done as f64;
         let text =
             format!("checking: {:.0} %, {} left", 100.0 * done as f64 / all as f64, time(left));
-        match self.line.is_terminal() {
+        match self.is_terminal {
             true => self.line.live(text),
             false => self.line.say(text),
         }

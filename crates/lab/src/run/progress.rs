@@ -9,7 +9,7 @@ use std::time::Instant;
 use assay_load::{PrepareProgress, PrepareStage, Second};
 
 use crate::plan::{Plan, PlannedCell};
-use crate::print::{self, LiveLine, time};
+use crate::print::{self, Living, time};
 use crate::store::{CellKey, Outcome};
 
 /// What bringing a rig up and down takes on a small machine, in seconds, until cells have been timed.
@@ -20,6 +20,7 @@ const RIG_SECONDS_GUESS: f64 = 6.0;
 pub struct Progress {
     cell_seconds: f64,
     cells: usize,
+    line: Living,
     state: Mutex<Counted>,
 }
 
@@ -27,7 +28,6 @@ pub struct Progress {
 struct Counted {
     began: Instant,
     done: usize,
-    line: LiveLine,
 }
 
 impl Progress {
@@ -37,22 +37,19 @@ impl Progress {
         Progress {
             cell_seconds: cell_seconds(plan),
             cells,
-            state: Mutex::new(Counted { began: Instant::now(), done: 0, line: LiveLine::new() }),
+            line: Living::new(),
+            state: Mutex::new(Counted { began: Instant::now(), done: 0 }),
         }
     }
 
     /// A line that stays.
     pub fn say(&self, text: impl Display) {
-        if let Ok(mut state) = self.state.lock() {
-            state.line.say(text);
-        }
+        self.line.say(text);
     }
 
     /// A line that the next one replaces; without a terminal it is not written at all.
     pub fn live(&self, text: impl Display) {
-        if let Ok(mut state) = self.state.lock() {
-            state.line.live(text);
-        }
+        self.line.live(text);
     }
 
     /// Loading goes on.
