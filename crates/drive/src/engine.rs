@@ -34,6 +34,9 @@ pub enum Cache {
     Writethrough,
 }
 
+/// Why a drive takes no writes that was asked not to.
+pub(crate) const OPENED_READ_ONLY: &str = "it was opened for reading only";
+
 /// How a drive works while it is open; nothing of this is on media.
 #[derive(Debug, Clone)]
 pub struct DriveOptions {

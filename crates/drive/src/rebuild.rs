@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 
 use crate::apply::apply;
 use crate::disk::{BLOCK_BYTES, Disk, DiskError, Result};
-use crate::engine::{Drive, Parts};
+use crate::engine::{Drive, OPENED_READ_ONLY, Parts};
 use crate::format::DriveError;
 use crate::layout::{
     Cursor, Entry, Identity, Location, NodeId, Op, STREAMS, SegmentRow, Stream, Superblock,
@@ -121,7 +121,7 @@ impl Drive {
         mut recovery: Recovery,
         dictionaries: HashMap<u64, (u64, Location)>,
     ) -> Result<Drive, DriveError> {
-        let mut read_only = self.options.read_only.then(|| "it was opened for reading only".into());
+        let mut read_only = self.options.read_only.then(|| OPENED_READ_ONLY.into());
         let superblock = self.superblock().clone();
         let first_seq = superblock.unused_seq;
         let mut cursors = <[Cursor; STREAMS]>::default();

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use crate::apply::{apply, blocks_of};
 use crate::buffer::BlockBuffer;
 use crate::disk::{BLOCK_BYTES, Disk, Result};
-use crate::engine::{Drive, DriveOptions, Parts};
+use crate::engine::{Drive, DriveOptions, OPENED_READ_ONLY, Parts};
 use crate::format::DriveError;
 use crate::layout::{
     CHUNK_HEADER_BYTES, ChunkKind, Cursor, FooterChunk, Identity, Location, Op, Root, RootBody,
@@ -193,7 +193,7 @@ impl Drive {
     /// Takes new sequence numbers if the log was replayed, with a checkpoint that makes its end final.
     fn ready(mut self, replayed: bool) -> Result<Drive, DriveError> {
         if self.options.read_only {
-            self.read_only = Some("it was opened for reading only".into());
+            self.read_only = Some(OPENED_READ_ONLY.into());
         } else if replayed && self.recovery.chunks > 0 {
             let first = self.reserve_seqs(false)?;
             self.log()?.resume(first);

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 use crate::clean::CleanArgs;
+use crate::drive::DriveArgs;
 use crate::estimate::EstimateArgs;
 use crate::report_command::ReportArgs;
 use crate::run::{DemoArgs, RunArgs};
@@ -48,6 +49,8 @@ pub enum Command {
     },
     /// List the server programs that can be used, or bring one
     Server(ServerArgs),
+    /// The software drive by itself, as a block device
+    Drive(DriveArgs),
     /// Remove what interrupted runs left behind
     Clean(CleanArgs),
 }

@@ -2,6 +2,7 @@
 
 mod args;
 mod clean;
+mod drive;
 mod estimate;
 mod interrupt;
 mod load_command;
@@ -40,6 +41,7 @@ fn carry_out(command: Command) -> Result<ExitCode> {
         Command::Estimate(args) => estimate::run(&args),
         Command::Load { words } => load_command::run(&words),
         Command::Server(args) => server_command::run(&args),
+        Command::Drive(args) => drive::run(&args),
         Command::Clean(args) => clean::run(&args),
     }
 }
