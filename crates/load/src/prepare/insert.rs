@@ -6,7 +6,7 @@
 use std::sync::atomic::Ordering;
 
 use super::{Filling, Piece, stopped};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::random::Rng;
 use crate::rows;
 use crate::schema::{C_BYTES, PAD_BYTES, TEXT_BYTES_MAX};
@@ -20,6 +20,12 @@ const STATEMENTS_PER_COMMIT: u32 = 64;
 /// Rows drawn from one stream of random numbers. Streams start at multiples of it, whatever the piece.
 const STREAM_ROWS: u64 = 1024;
 
+/// Times that a transaction is begun anew after the server chose it to break a deadlock: MariaDB locks gaps between
+/// pieces that are inserted side by side.
+const RETRIES: u32 = 20;
+/// What the server says then: deadlock, lock wait timeout.
+const RETRIED_ERRORS: [u16; 2] = [1213, 1205];
+
 /// Inserts all rows of `piece`.
 pub(super) fn fill(filling: &Filling<'_>, piece: &Piece) -> Result<()> {
     let mut inserter = Inserter::open(filling, piece)?;
@@ -27,27 +33,56 @@ pub(super) fn fill(filling: &Filling<'_>, piece: &Piece) -> Result<()> {
     let mut batch = vec![Row::default(); full.rows as usize];
     let mut maker = RowMaker::new(filling, piece.table);
     let mut next = piece.ids.start;
-    for statement in 1u32.. {
-        let rows = full.rows.min(piece.ids.end - next);
-        if rows == 0 {
-            break;
+    let mut retries = 0;
+    while next < piece.ids.end {
+        let end = piece.ids.end.min(next + full.rows * u64::from(STATEMENTS_PER_COMMIT));
+        let mut inserted = 0;
+        let result =
+            fill_transaction(&mut inserter, full, &mut batch, &mut maker, next..end, &mut inserted);
+        match result {
+            Ok(()) => (next, retries) = (end, 0),
+            Err(error) if retries < RETRIES && is_retried(&error) => {
+                retries += 1;
+                filling.rows_done.fetch_sub(inserted, Ordering::Relaxed);
+                maker.stream = None;
+                inserter.query("ROLLBACK")?;
+            }
+            Err(error) => return Err(error),
         }
+    }
+    Ok(())
+}
+
+/// Inserts the rows `ids` in one transaction; `inserted` counts those that the server took.
+fn fill_transaction(
+    inserter: &mut Inserter<'_>,
+    full: Insert,
+    batch: &mut [Row],
+    maker: &mut RowMaker<'_>,
+    ids: std::ops::Range<u64>,
+    inserted: &mut u64,
+) -> Result<()> {
+    let filling = inserter.filling;
+    while ids.start + *inserted < ids.end {
+        let next = ids.start + *inserted;
+        let rows = full.rows.min(ids.end - next);
         let insert = if rows == full.rows { full } else { inserter.prepare(rows)? };
         let batch = &mut batch[..rows as usize];
         for (row, id) in batch.iter_mut().zip(next..) {
             maker.fill(id, row);
         }
         inserter.insert(insert, batch)?;
-        if statement.is_multiple_of(STATEMENTS_PER_COMMIT) {
-            inserter.query("COMMIT")?;
-        }
+        *inserted += rows;
         filling.rows_done.fetch_add(rows, Ordering::Relaxed);
         if filling.stop.load(Ordering::Relaxed) {
             return Err(stopped());
         }
-        next += rows;
     }
     inserter.query("COMMIT")
+}
+
+fn is_retried(error: &Error) -> bool {
+    matches!(error, Error::Server { code, .. } if RETRIED_ERRORS.contains(code))
 }
 
 /// A prepared insert of so many rows.
