@@ -29,12 +29,19 @@ pub(crate) fn apply(
     if blocks.is_empty() {
         return Ok(());
     }
+    if entry.op == Op::Data {
+        // By far the most frequent: one walk through the tree, and it tells by itself what is missing.
+        put(map, space, entry.key, location)?;
+        space.add(location);
+        return Ok(());
+    }
     if let Some(missing) = map.missing(blocks.clone()) {
         return Err(missing);
     }
     match entry.op {
         Op::Zero => blocks.into_iter().try_for_each(|block| put(map, space, block, Location::NONE)),
-        Op::Data | Op::Unit => {
+        Op::Data => Ok(()),
+        Op::Unit => {
             space.add(location);
             put_all(map, space, entry.key, location, |_, _| true)
         }

@@ -107,19 +107,35 @@ impl Map {
     /// Puts a block at `location` and gives its former one.
     pub(crate) fn set(&mut self, block: u64, location: Location) -> Result<Location, Missing> {
         let number = leaf_of(block);
-        if self.get(block)? == location {
-            return Ok(location);
+        let directory_number = directory_of(number);
+        let directory = &mut self.directories[directory_number as usize];
+        if directory.loaded.is_none() {
+            match (directory.stored.is_none(), location.is_none()) {
+                (false, _) => return Err(Missing(NodeId::Directory(directory_number))),
+                (true, true) => return Ok(Location::NONE),
+                (true, false) => {}
+            }
         }
-        let directory = self.directory_mut(directory_of(number));
-        let slot = &mut directory[(number % NODE_ENTRIES) as usize];
-        let is_new = slot.leaf.is_none();
-        let leaf = slot.leaf.get_or_insert_with(|| Arc::new([0; NODE_ENTRIES as usize]));
-        let entry = &mut Arc::make_mut(leaf)[(block % NODE_ENTRIES) as usize];
-        let former = Location::from_word(std::mem::replace(entry, location.word()));
-        let becomes_dirty = !std::mem::replace(&mut slot.dirty, true);
-        self.loaded_leaves += usize::from(is_new);
-        self.existing_leaves += u64::from(is_new);
-        if becomes_dirty {
+        let slot = &mut directory.leaves()[(number % NODE_ENTRIES) as usize];
+        if slot.leaf.is_none() {
+            match (slot.stored.is_none(), location.is_none()) {
+                (false, _) => return Err(Missing(NodeId::Leaf(number))),
+                (true, true) => return Ok(Location::NONE),
+                (true, false) => {}
+            }
+            slot.leaf = Some(Arc::new([0; NODE_ENTRIES as usize]));
+            self.loaded_leaves += 1;
+            self.existing_leaves += 1;
+        }
+        let Some(leaf) = &mut slot.leaf else { return Err(Missing(NodeId::Leaf(number))) };
+        let index = (block % NODE_ENTRIES) as usize;
+        let former = Location::from_word(leaf[index]);
+        if former == location {
+            return Ok(former);
+        }
+        Arc::make_mut(leaf)[index] = location.word();
+        *slot.used.get_mut() = true;
+        if !std::mem::replace(&mut slot.dirty, true) {
             self.dirty_leaves.push(number);
         }
         self.mapped_blocks += u64::from(former.is_none());
@@ -344,8 +360,14 @@ impl Map {
 
     /// A directory's leaves; made if it does not exist. Only called where it is loaded or empty.
     fn directory_mut(&mut self, number: u64) -> &mut [LeafSlot] {
+        self.directories[number as usize].leaves()
+    }
+}
+
+impl DirectorySlot {
+    fn leaves(&mut self) -> &mut [LeafSlot] {
         let empty = || (0..NODE_ENTRIES).map(|_| LeafSlot::default()).collect();
-        self.directories[number as usize].loaded.get_or_insert_with(empty)
+        self.loaded.get_or_insert_with(empty)
     }
 }
 

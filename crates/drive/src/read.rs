@@ -264,7 +264,13 @@ impl Drive {
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
             *word = u64::from_le_bytes(*bytes);
         }
-        if words.iter().all(|word| self.is_possible(Location::from_word(*word))) {
+        let is_leaf = matches!(node, NodeId::Leaf(_));
+        let fits = |(index, word): (u64, &u64)| {
+            let place = Location::from_word(*word);
+            let in_its_unit = !place.is_unit() || (is_leaf && place.index() == index % UNIT_BLOCKS);
+            self.is_possible(place) && in_its_unit
+        };
+        if (0..).zip(words.iter()).all(fits) {
             Ok(words)
         } else {
             Err(self.damaged_node(node, "it points outside the drive"))

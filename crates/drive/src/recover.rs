@@ -17,10 +17,10 @@ use crate::engine::{Drive, DriveOptions, OPENED_READ_ONLY, Parts};
 use crate::format::DriveError;
 use crate::layout::{
     CHUNK_HEADER_BYTES, ChunkKind, Cursor, FooterChunk, Identity, Location, Op, Root, RootBody,
-    STREAMS, Stream, Superblock, SuperblockError,
+    STREAMS, Stream, Superblock, SuperblockError, UNIT_BLOCKS,
 };
 use crate::map::Map;
-use crate::segment::{Footer, SegmentChunk, records_of};
+use crate::segment::{Footer, SegmentChunk, SegmentRecord, records_of};
 use crate::space::Space;
 use crate::status::{Counters, Recovery};
 
@@ -278,35 +278,37 @@ impl Drive {
     }
 
     fn replay_chunk(&mut self, segment: u32, chunk: &SegmentChunk) -> Result<()> {
-        for record in records_of(segment, chunk) {
-            self.recovery.entries += 1;
-            if !self.is_possible(record.place) {
-                continue;
-            }
+        let records = records_of(segment, chunk);
+        self.recovery.entries += records.len() as u64;
+        let mut next = 0;
+        while next < records.len() {
+            next += self.replay_records(&records[next..])?;
+            let Some(record) = records.get(next) else { return Ok(()) };
             match record.entry.op {
-                Op::Node { .. } => {}
-                Op::Dictionary => self.replay_dictionary(record.entry.key as u8, record.place)?,
-                _ => self.replay_entry(&record.entry, record.place)?,
+                Op::Dictionary => {
+                    self.replay_dictionary(record.entry.key as u8, record.place)?;
+                    next += 1;
+                }
+                _ => self.load_nodes(blocks_of(&record.entry))?,
             }
         }
         Ok(())
     }
 
-    fn replay_entry(&self, entry: &crate::layout::Entry, place: Location) -> Result<()> {
-        let blocks = blocks_of(entry);
-        if blocks.end > self.size() / BLOCK_BYTES {
-            return Ok(());
-        }
-        loop {
-            let missing = {
-                let mut log = self.log()?;
-                apply(&mut *self.map_mut()?, &mut log.space, entry, place).err()
-            };
-            match missing {
-                None => return Ok(()),
-                Some(_) => self.load_nodes(blocks.clone())?,
-            }
-        }
+    /// Applies records until one needs a node that is not loaded, or is a dictionary; gives how many are done.
+    fn replay_records(&self, records: &[SegmentRecord]) -> Result<usize> {
+        let blocks = self.size() / BLOCK_BYTES;
+        let mut log = self.log()?;
+        let mut map = self.map_mut()?;
+        let is_done = |record: &&SegmentRecord| match record.entry.op {
+            Op::Node { .. } => true,
+            Op::Dictionary => !self.is_possible(record.place),
+            // What is larger than the drive, or lies outside it, was never written by one.
+            _ if !self.is_possible(record.place) || blocks_of(&record.entry).end > blocks => true,
+            _ if record.place.is_unit() && !record.entry.key.is_multiple_of(UNIT_BLOCKS) => true,
+            _ => apply(&mut map, &mut log.space, &record.entry, record.place).is_ok(),
+        };
+        Ok(records.iter().take_while(is_done).count())
     }
 
     fn replay_dictionary(&self, version: u8, place: Location) -> Result<()> {
