@@ -14,7 +14,7 @@ use assay_drive::{
 };
 
 const PAGE_BYTES: u64 = 16 << 10;
-const SEGMENT_BYTES: u32 = 1 << 20;
+const SEGMENT_BYTES: u32 = 2 << 20;
 
 /// How often as many pages are overwritten as there are.
 const WARM_UP_TIMES: u64 = 4;
@@ -28,7 +28,7 @@ fn main() {
     let gigabytes: f64 = arguments.next().map_or(2.0, |text| text.parse().unwrap());
     let media_bytes = (gigabytes * f64::from(1 << 30)) as u64 / BLOCK_BYTES * BLOCK_BYTES;
     let only = arguments.next().unwrap_or_default();
-    println!("media {gigabytes} GiB in segments of 1 MiB, codec none, overwrites of 16 KiB");
+    println!("media {gigabytes} GiB in segments of 2 MiB, codec none, overwrites of 16 KiB");
     println!(
         "{:>5} {:>9} {:>13} {:>9} {:>8} {:>7}",
         "full", "keys", "policy", "measured", "target", "ratio"
@@ -119,7 +119,7 @@ impl Host<'_> {
     }
 
     fn below(&mut self, end: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(end) >> 64) as u64
+        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
     fn uniform(&mut self) -> f64 {

@@ -90,7 +90,13 @@ fn put_all(
     Ok(())
 }
 
-fn put(map: &mut Map, space: &mut Space, block: u64, location: Location) -> Result<(), Missing> {
+/// Puts a block at `location` and gives up its former record, if no other block is in it.
+pub(crate) fn put(
+    map: &mut Map,
+    space: &mut Space,
+    block: u64,
+    location: Location,
+) -> Result<(), Missing> {
     let former = map.set(block, location)?;
     if !former.is_none() && former != location && is_last_of_its_record(map, block, former)? {
         space.remove(former);

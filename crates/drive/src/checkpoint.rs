@@ -26,6 +26,12 @@ const NODES_PER_GROUP: usize = 32;
 /// Sequence numbers that one incarnation may use before a superblock must say so.
 const INCARNATION_SEQS: u64 = 1 << 36;
 
+/// A root that was queued.
+struct WrittenRoot {
+    parts: Vec<Location>,
+    seqs: (u64, u64),
+}
+
 /// What the checkpoint found when it began.
 struct Snapshot {
     seq: u64,
@@ -43,11 +49,12 @@ impl Drive {
         superseded.extend(self.write_directories(snapshot.seq)?);
         let (root, log_bytes) = self.write_root(snapshot.body, &superseded)?;
         self.make_durable(true)?;
-        let old_root = self.name_root(snapshot.seq, root.clone(), clean)?;
+        let parts = root.parts.clone();
+        let old_root = self.name_root(snapshot.seq, root, clean)?;
         let mut log = self.log()?;
         superseded.iter().for_each(|place| log.space.remove(*place));
         old_root.iter().for_each(|part| log.space.remove(root_weight(*part)));
-        root.iter().for_each(|part| log.space.add(root_weight(*part)));
+        parts.iter().for_each(|part| log.space.add(root_weight(*part)));
         maintenance.checkpoint_seq = snapshot.seq;
         maintenance.checkpoint_log_bytes = log_bytes;
         maintenance.waiting.clear();
@@ -142,12 +149,12 @@ impl Drive {
         self.keep_pace()
     }
 
-    /// Queues the root's chunks; gives their places and what the log had come to.
+    /// Queues the root's chunks; gives them and what the log had come to.
     fn write_root(
         &self,
         mut body: RootBody,
         superseded: &[Location],
-    ) -> Result<(Vec<Location>, u64)> {
+    ) -> Result<(WrittenRoot, u64)> {
         let mut log = self.log()?;
         body.directories = self.map()?.stored_directories();
         log.seal(Stream::Map, &self.counters);
@@ -158,6 +165,7 @@ impl Drive {
             subtract(&mut body.segments[part.segment() as usize], root_weight(*part));
         }
         let mut root = Vec::new();
+        let first_seq = log.next_seq;
         let words = body.encode();
         for part in words.chunks(part_words(&self.identity)) {
             log.make_root_room(part.len(), &self.chunks, &self.counters).map_err(|_| no_room())?;
@@ -171,7 +179,7 @@ impl Drive {
         if root.len() > MAX_ROOT_PARTS {
             return Err(no_room());
         }
-        Ok((root, log.log_bytes))
+        Ok((WrittenRoot { parts: root, seqs: (first_seq, log.next_seq - 1) }, log.log_bytes))
     }
 
     /// What the root's end says, its own chunk included.
@@ -194,7 +202,7 @@ impl Drive {
     }
 
     /// Makes both superblocks name the root; gives the former root.
-    fn name_root(&self, seq: u64, root: Vec<Location>, clean: bool) -> Result<Vec<Location>> {
+    fn name_root(&self, seq: u64, root: WrittenRoot, clean: bool) -> Result<Vec<Location>> {
         let next_seq = self.log()?.next_seq;
         let mut superblock = self.superblock();
         let mut new = superblock.clone();
@@ -203,7 +211,8 @@ impl Drive {
         new.unused_seq = new.unused_seq.max(next_seq + INCARNATION_SEQS);
         new.log_end_seq = new.unused_seq;
         new.clean = clean;
-        let old_root = std::mem::replace(&mut new.root, root);
+        new.root_seqs = root.seqs;
+        let old_root = std::mem::replace(&mut new.root, root.parts);
         self.write_superblocks(&mut new)?;
         *superblock = new;
         Ok(old_root)
@@ -257,6 +266,9 @@ impl Drive {
         let mut new = superblock.clone();
         let first = new.unused_seq;
         new.unused_seq = first + INCARNATION_SEQS;
+        if !new.clean {
+            new.cut(self.log_stop_seq.load(Ordering::Acquire), first);
+        }
         new.clean = false;
         if after_checkpoint {
             new.checkpoint_seq = first - 1;

@@ -1,7 +1,9 @@
 //! Collection: moving what lives out of a segment that is mostly dead.
 //!
-//! The segment with the best bargain is taken: by cost and benefit, (age × dead) ÷ (1 + live) (Rosenblum and Ousterhout,
-//! "The design and implementation of a log-structured file system", 1992), or greedily the one with least live. Its
+//! The segment with the best bargain is taken: by cost and benefit, age × dead ÷ (1 + live) (Rosenblum and Ousterhout,
+//! "The design and implementation of a log-structured file system", 1992), or greedily the one with least live. Of the
+//! age the square root is taken: the plain age prefers old segments with little to gain, and under Zipf 0.99 at 80 %
+//! full moved 7 % more (`benches/write-amplification`). Its
 //! footer says what lies in it; the map says what of it still lives. Records move as they are, without being decoded;
 //! only the live blocks of a 16 KiB unit are encoded anew, if that is smaller. Nodes of the map do not move: the next
 //! checkpoint writes them elsewhere.
@@ -39,7 +41,11 @@ const GAP_BYTES: u32 = 64 << 10;
 
 impl Drive {
     /// The segment to collect next, with its live share.
-    pub(crate) fn choose_victim(&self, maintenance: &Maintenance) -> Result<Option<(u32, f64)>> {
+    pub(crate) fn choose_victim(
+        &self,
+        maintenance: &Maintenance,
+        policy: Policy,
+    ) -> Result<Option<(u32, f64)>> {
         let log = self.log()?;
         let now = log.log_bytes;
         let candidates = log.space.iter().filter(|(number, segment)| {
@@ -51,8 +57,8 @@ impl Drive {
         let scored = candidates.map(|(number, segment)| {
             let live = log.space.live_share(segment);
             let age = now.saturating_sub(segment.sealed_at_bytes) as f64;
-            let score = match self.options.policy {
-                Policy::CostBenefit => age * (1.0 - live) / (1.0 + live),
+            let score = match policy {
+                Policy::CostBenefit => age.sqrt() * (1.0 - live) / (1.0 + live),
                 Policy::Greedy => 1.0 - live,
             };
             (number, live, score)

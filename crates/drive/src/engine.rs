@@ -34,6 +34,9 @@ pub enum Cache {
     Writethrough,
 }
 
+/// Why a drive takes no writes that was asked not to.
+pub(crate) const OPENED_READ_ONLY: &str = "it was opened for reading only";
+
 /// How a drive works while it is open; nothing of this is on media.
 #[derive(Debug, Clone)]
 pub struct DriveOptions {
@@ -87,6 +90,8 @@ pub struct Drive {
     pub(crate) dictionaries: RwLock<Vec<(u8, Location, Arc<Dictionary>)>>,
     pub(crate) counters: Counters,
     pub(crate) superblock: Mutex<Superblock>,
+    /// Where the log ended when the drive was opened: what was numbered from here on is lost.
+    pub(crate) log_stop_seq: AtomicU64,
     /// Whether this incarnation has its own sequence numbers, so that the log may grow.
     pub(crate) is_begun: AtomicBool,
     pub(crate) maintenance: Mutex<crate::maintain::Maintenance>,
@@ -134,6 +139,7 @@ impl Drive {
             dictionaries: RwLock::new(parts.dictionaries),
             counters: parts.counters,
             superblock: Mutex::new(parts.superblock),
+            log_stop_seq: AtomicU64::new(parts.next_seq),
             is_begun: AtomicBool::new(false),
             maintenance: Mutex::new(maintenance),
             stopped: OnceLock::new(),

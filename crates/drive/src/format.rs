@@ -99,6 +99,8 @@ impl Drive {
             log_end_seq: FIRST_SEQ,
             unused_seq: FIRST_SEQ,
             clean: false,
+            cuts: Vec::new(),
+            root_seqs: (0, 0),
             root: Vec::new(),
         };
         let parts = Parts {

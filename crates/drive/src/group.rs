@@ -56,10 +56,6 @@ impl Group {
         self.bytes.clear();
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.records.is_empty()
-    }
-
     /// Adds the record whose payload `encode` appends, giving its codec id.
     pub(crate) fn push(&mut self, op: Op, key: u64, encode: impl FnOnce(&mut Vec<u8>) -> u8) {
         let start = self.bytes.len();

@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use crate::disk::{BLOCK_BYTES, Disk};
-use crate::engine::Drive;
+use crate::engine::{Drive, OPENED_READ_ONLY};
 use crate::space::State as SegmentState;
 use crate::status::{State, Status};
 
@@ -53,7 +53,7 @@ impl Drive {
     fn state(&self, is_low: bool, is_full: bool, has_damage: bool) -> State {
         if self.stopped.get().is_some() {
             State::Stopped
-        } else if self.read_only.is_some() {
+        } else if self.must_not_write() {
             State::ReadOnly
         } else if has_damage || self.counters.damaged_records.load(Ordering::Relaxed) > 0 {
             State::Damaged
@@ -64,5 +64,10 @@ impl Drive {
         } else {
             State::Healthy
         }
+    }
+
+    /// Whether it takes no writes because of what was found, not because it was asked not to.
+    fn must_not_write(&self) -> bool {
+        self.read_only.as_ref().is_some_and(|reason| reason != OPENED_READ_ONLY)
     }
 }

@@ -35,7 +35,6 @@ pub(crate) struct Job {
 /// The end of one stream.
 #[derive(Debug)]
 pub(crate) struct Tail {
-    pub(crate) stream: Stream,
     pub(crate) segment: u32,
     pub(crate) opened_seq: u64,
     /// Where the next chunk goes.
@@ -80,9 +79,7 @@ impl Log {
         cursors: [Cursor; STREAMS],
         next_seq: u64,
     ) -> Log {
-        let mut streams = Stream::ALL.into_iter();
         let tails = cursors.map(|cursor| Tail {
-            stream: streams.next().unwrap_or(Stream::Map),
             segment: cursor.segment,
             opened_seq: space.get(cursor.segment).opened_seq,
             offset: cursor.offset,
@@ -122,6 +119,12 @@ impl Log {
 
     pub(crate) fn tail(&self, stream: Stream) -> &Tail {
         &self.tails[stream as usize]
+    }
+
+    /// Where a stream's open chunk begins, or its next one will.
+    pub(crate) fn open_place(&self, stream: Stream) -> (u32, u32) {
+        let tail = self.tail(stream);
+        (tail.segment, tail.offset)
     }
 
     /// Where each stream's next chunk goes, when nothing is open.

@@ -6,6 +6,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 
+use crate::collect::Policy;
 use crate::disk::{BLOCK_BYTES, DiskError, Result};
 use crate::engine::Drive;
 use crate::layout::Stream;
@@ -17,11 +18,16 @@ const LOG_PER_CHECKPOINT_BYTE: u64 = 25;
 /// Least log between checkpoints on a large drive, in bytes.
 const CHECKPOINT_LOG_BYTES: u64 = 1 << 30;
 
-/// Emptied segments for which it is worth to sync the media.
+/// Emptied segments for which it is worth to sync the media, where they are small; a large one is worth it alone.
 const RELEASE_BATCH: usize = 4;
+const SMALL_SEGMENT_BYTES: u32 = 4 << 20;
 
 /// Share of a segment that must be dead before collecting it beats a checkpoint, which may empty newer ones.
 const WORTHWHILE_DEAD_SHARE: f64 = 0.1;
+
+/// Steps without a segment for the host after which only the gain counts: by age alone, old segments with hardly
+/// anything dead could be collected for ever.
+const PATIENT_STEPS: u64 = 32;
 
 /// Whether there is more to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,11 +149,15 @@ impl Drive {
         let emptied = self.emptied(maintenance)?;
         let (free, mark) = self.free_and_low_mark()?;
         let is_urgent = free + 2 <= mark;
-        if !emptied.is_empty() && (is_urgent || emptied.len() >= RELEASE_BATCH) {
+        let batch =
+            if self.identity.segment_bytes < SMALL_SEGMENT_BYTES { RELEASE_BATCH } else { 1 };
+        if !emptied.is_empty() && (is_urgent || emptied.len() >= batch) {
             self.release(&emptied)?;
             return Ok(true);
         }
-        let victim = self.choose_victim(maintenance)?;
+        let policy =
+            if maintenance.steps > PATIENT_STEPS { Policy::Greedy } else { self.options.policy };
+        let victim = self.choose_victim(maintenance, policy)?;
         match victim {
             Some((victim, live)) if live < 1.0 - WORTHWHILE_DEAD_SHARE => {
                 self.collect(victim, maintenance)?;

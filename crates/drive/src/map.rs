@@ -324,11 +324,6 @@ impl Map {
         self.mapped_blocks
     }
 
-    /// Number of directories.
-    pub(crate) fn directories(&self) -> u64 {
-        self.directories.len() as u64
-    }
-
     /// Bytes of memory that the nodes take.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let directories = self.directories.iter().filter(|slot| slot.loaded.is_some()).count();

@@ -248,7 +248,12 @@ impl Drive {
         Ok(())
     }
 
-    fn read_node(&self, node: NodeId, place: Location, worker: &mut Worker) -> Result<Box<Node>> {
+    pub(crate) fn read_node(
+        &self,
+        node: NodeId,
+        place: Location,
+        worker: &mut Worker,
+    ) -> Result<Box<Node>> {
         let mut bytes = vec![0; BLOCK_BYTES as usize];
         let key = Op::Node { complete_seq: 0 }.context_key(node.word());
         self.read_record(place, key, &mut bytes, worker).map_err(|error| match error {

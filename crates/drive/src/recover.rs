@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use crate::apply::{apply, blocks_of};
 use crate::buffer::BlockBuffer;
 use crate::disk::{BLOCK_BYTES, Disk, Result};
-use crate::engine::{Drive, DriveOptions, Parts};
+use crate::engine::{Drive, DriveOptions, OPENED_READ_ONLY, Parts};
 use crate::format::DriveError;
 use crate::layout::{
     CHUNK_HEADER_BYTES, ChunkKind, Cursor, FooterChunk, Identity, Location, Op, Root, RootBody,
@@ -132,7 +132,7 @@ impl Drive {
             && body.directories.iter().all(|place| self.is_possible(*place))
     }
 
-    fn load_dictionary(&self, version: u8, place: Location) -> Result<()> {
+    pub(crate) fn load_dictionary(&self, version: u8, place: Location) -> Result<()> {
         let read = self.workers.with(|worker| self.read_dictionary(version, place, worker))?;
         let Some(dictionary) = read else {
             self.report(format!("dictionary {version} is damaged; records that need it are lost"));
@@ -172,6 +172,7 @@ impl Drive {
             }
             seq += 1;
         }
+        self.log_stop_seq.store(seq, Ordering::Release);
         let behind = paths.iter_mut().map(|path| path.count_from(seq)).sum::<u64>();
         self.recovery.torn_chunks = behind;
         for (stream, cursor) in Stream::ALL.into_iter().zip(ends) {
@@ -192,7 +193,7 @@ impl Drive {
     /// Takes new sequence numbers if the log was replayed, with a checkpoint that makes its end final.
     fn ready(mut self, replayed: bool) -> Result<Drive, DriveError> {
         if self.options.read_only {
-            self.read_only = Some("it was opened for reading only".into());
+            self.read_only = Some(OPENED_READ_ONLY.into());
         } else if replayed && self.recovery.chunks > 0 {
             let first = self.reserve_seqs(false)?;
             self.log()?.resume(first);
@@ -221,7 +222,7 @@ impl Drive {
         }
         let walked = self.walk_chunks(segment, opened_seq, offset, seqs)?;
         path.durable_seq = path.durable_seq.max(walked.durable_seq);
-        path.behind = walked.seqs_behind;
+        path.behind = walked.behind.iter().map(|chunk| chunk.seq).collect();
         path.open = Some((segment, walked.chunks.into_iter().collect()));
         path.segments.push(PathSegment { segment, opened_seq, offset, footer: false });
         path.segments.reverse();
@@ -321,7 +322,7 @@ impl Drive {
     }
 
     /// Whether every record of a chunk has its checksum.
-    fn is_whole(&self, segment: u32, chunk: &SegmentChunk) -> Result<bool> {
+    pub(crate) fn is_whole(&self, segment: u32, chunk: &SegmentChunk) -> Result<bool> {
         let length = self.chunk_length(segment, chunk)?;
         let mut buffer = BlockBuffer::default();
         let bytes = buffer.first(length as usize);

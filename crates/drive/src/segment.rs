@@ -3,7 +3,7 @@
 use crate::disk::{BLOCK_BYTES, DiskError, Result};
 use crate::engine::Drive;
 use crate::layout::{
-    CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Entry, FooterChunk, Location, Op, Words,
+    CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Entry, FooterChunk, Location, Op, Stream, Words,
     whole_blocks,
 };
 
@@ -84,7 +84,7 @@ impl Drive {
                 self.report(format!(
                     "the footer of segment {segment} is damaged; its chunks serve"
                 ));
-                self.walk_chunks(segment, opened_seq, 0, 0..u64::MAX)?.chunks
+                self.walk_chunks(segment, opened_seq, 0, 0..u64::MAX)?.all()
             }
         };
         if chunks.is_empty() {
@@ -96,6 +96,11 @@ impl Drive {
 
     /// A segment's footer, if there is one for this filling of it. It may still be in memory.
     pub(crate) fn read_footer(&self, segment: u32, opened_seq: u64) -> Result<Option<Footer>> {
+        Ok(self.any_footer(segment)?.filter(|footer| footer.header.opened_seq == opened_seq))
+    }
+
+    /// A segment's footer, of whichever filling.
+    pub(crate) fn any_footer(&self, segment: u32) -> Result<Option<Footer>> {
         let segment_bytes = u64::from(self.identity.segment_bytes);
         let start = self.identity.segment_start(segment);
         let mut bytes = crate::buffer::BlockBuffer::zeroed(BLOCK_BYTES as usize);
@@ -104,7 +109,7 @@ impl Drive {
         let Some((header, checksum)) = ChunkHeader::decode(tail) else { return Ok(None) };
         let length = whole_blocks(CHUNK_HEADER_BYTES as u64 + 8 * u64::from(header.table_words));
         let belongs = header.kind == ChunkKind::Footer
-            && self.is_of(&header, segment, opened_seq)
+            && self.is_of(&header, segment, header.opened_seq)
             && u64::from(header.offset) + length == segment_bytes;
         if !belongs {
             return Ok(None);
@@ -115,6 +120,24 @@ impl Drive {
         let tail = &rest[rest.len() - CHUNK_HEADER_BYTES..];
         Ok(ChunkHeader::fits(tail, table, checksum)
             .then(|| Footer { header, words: words_of(table) }))
+    }
+
+    /// The stream of the first chunk of a segment that can be read, and by which number the segment was opened.
+    /// A segment that begins with zeroes was never used.
+    pub(crate) fn first_header(&self, segment: u32) -> Result<Option<(Stream, u64)>> {
+        let mut window = Window::new(self, segment);
+        if crate::codec::is_zero(window.bytes(0, BLOCK_BYTES as usize)?) {
+            return Ok(None);
+        }
+        for at in (0..self.identity.segment_bytes).step_by(BLOCK_BYTES as usize) {
+            let head = ChunkHeader::decode(window.bytes(at, CHUNK_HEADER_BYTES)?);
+            let Some((header, _)) = head else { continue };
+            let opened_seq = header.opened_seq;
+            if let Some((header, _)) = self.chunk_at(&mut window, segment, opened_seq, at)? {
+                return Ok(Some((header.stream, opened_seq)));
+            }
+        }
+        Ok(None)
     }
 
     fn is_of(&self, header: &ChunkHeader, segment: u32, opened_seq: u64) -> bool {
@@ -132,7 +155,7 @@ impl Drive {
         offset: u32,
         seqs: std::ops::Range<u64>,
     ) -> Result<Walked> {
-        let mut walked = Walked { end: offset, ..Walked::default() };
+        let mut walked = Walked::default();
         let mut window = Window::new(self, segment);
         let mut at = offset;
         let mut is_broken = false;
@@ -143,19 +166,20 @@ impl Drive {
                 continue;
             };
             let length = header.chunk_bytes() as u32;
-            let least = walked.chunks.last().map_or(seqs.start, |chunk| chunk.seq + 1);
+            let last = walked.behind.last().or(walked.chunks.last());
+            let least = last.map_or(seqs.start, |chunk| chunk.seq + 1);
             if !(least..seqs.end).contains(&header.seq) {
                 is_broken = true;
                 at += BLOCK_BYTES as u32;
                 continue;
             }
             walked.durable_seq = walked.durable_seq.max(header.durable_seq);
+            let (kind, seq) = (header.kind, header.seq);
+            let chunk = SegmentChunk { kind, seq, offset: at, words };
             if is_broken {
-                walked.seqs_behind.push(header.seq);
+                walked.behind.push(chunk)
             } else {
-                let (kind, seq) = (header.kind, header.seq);
-                walked.chunks.push(SegmentChunk { kind, seq, offset: at, words });
-                walked.end = at + length;
+                walked.chunks.push(chunk)
             }
             at += length;
         }
@@ -222,12 +246,18 @@ impl Drive {
 pub(crate) struct Walked {
     /// Chunks without a gap between them.
     pub(crate) chunks: Vec<SegmentChunk>,
-    /// Where the last of them ends.
-    pub(crate) end: u32,
     /// Highest claim of durability of any chunk, also of those behind a gap.
     pub(crate) durable_seq: u64,
     /// Valid chunks behind a gap.
-    pub(crate) seqs_behind: Vec<u64>,
+    pub(crate) behind: Vec<SegmentChunk>,
+}
+
+impl Walked {
+    /// Every valid chunk, whatever gaps there are.
+    pub(crate) fn all(mut self) -> Vec<SegmentChunk> {
+        self.chunks.append(&mut self.behind);
+        self.chunks
+    }
 }
 
 /// A part of a segment in memory, read ahead as it is walked through.

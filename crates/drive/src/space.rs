@@ -207,10 +207,6 @@ impl Space {
             u64::from(segment.live_bytes) + RECORD_TABLE_BYTES * u64::from(segment.live_records);
         (bytes as f64 / f64::from(self.segment_bytes)).min(1.0)
     }
-
-    pub(crate) fn segments(&self) -> usize {
-        self.segments.len()
-    }
 }
 
 /// Bytes and number of records.

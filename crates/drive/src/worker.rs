@@ -21,7 +21,7 @@ pub(crate) struct Worker {
 /// Workers that are at rest.
 pub(crate) struct Workers {
     codec: Codec,
-    resting: Mutex<Vec<Box<Worker>>>,
+    resting: Mutex<Vec<Worker>>,
 }
 
 impl Workers {
@@ -32,7 +32,7 @@ impl Workers {
     /// Lends a worker for the time of `work`.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Worker) -> T) -> T {
         let rested = self.resting.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut worker = rested.unwrap_or_else(|| Box::new(Worker::new(self.codec)));
+        let mut worker = rested.unwrap_or_else(|| Worker::new(self.codec));
         let result = work(&mut worker);
         self.resting.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
         result

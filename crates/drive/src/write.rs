@@ -8,6 +8,7 @@ use crate::disk::{BLOCK_BYTES, DiskError, Result};
 use crate::engine::Drive;
 use crate::group::{Group, Record, ZERO_BLOCKS_MAX};
 use crate::layout::{Location, Op, Stream, UNIT_BLOCKS};
+use crate::log::Log;
 use crate::map::{Map, Missing};
 use crate::space::{Space, Weight};
 use crate::status::Counters;
@@ -137,6 +138,9 @@ impl Drive {
                 return Err(DiskError::Full);
             }
         }
+        if self.identity.units && self.overwrites_open_chunk(&log, group)? {
+            log.seal(Stream::Host, &self.counters);
+        }
         let (payload, words) = (group.payload_bytes(), group.words_at_most());
         if log.make_room(Stream::Host, payload, words, &self.chunks, &self.counters).is_err() {
             return Ok(Outcome::NoSegment);
@@ -146,6 +150,22 @@ impl Drive {
         apply_all(&mut map, &mut log.space, group, places)
             .map_err(|_| self.stop("the map lost a node while it was locked".into()))?;
         Ok(Outcome::Done)
+    }
+}
+
+impl Drive {
+    /// Whether a block of the group was last written to the chunk that is still open. A rebuild could not tell which
+    /// of the two is newer once the older, in a unit, has moved.
+    fn overwrites_open_chunk(&self, log: &Log, group: &Group) -> Result<bool> {
+        let (segment, offset) = log.open_place(Stream::Host);
+        let map = self.map()?;
+        let blocks =
+            group.records.iter().flat_map(|record| record.key..record.key + record.blocks());
+        Ok(blocks.into_iter().any(|block| {
+            map.get(block).is_ok_and(|place| {
+                !place.is_none() && place.segment() == segment && place.offset() >= offset
+            })
+        }))
     }
 }
 

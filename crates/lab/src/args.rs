@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 use crate::clean::CleanArgs;
+use crate::drive::DriveArgs;
+use crate::estimate::EstimateArgs;
 use crate::report_command::ReportArgs;
 use crate::run::{DemoArgs, RunArgs};
 use crate::server_command::ServerArgs;
@@ -17,6 +19,7 @@ Examples:
   assay demo                              a first report from this machine's disk, in a few minutes
   assay run plans/demo.toml --out study   runs what is missing of a plan
   assay report study                      writes report.html again
+  assay estimate /var/lib/mysql           how far its tables would shrink, server running or not
   assay load oltp_read_write --mysql-socket=/run/mysqld/mysqld.sock --time=60 run
 
 Exit codes: 0 done, 1 a negative verdict, 2 could not.")]
@@ -35,6 +38,8 @@ pub enum Command {
     Run(RunArgs),
     /// Write report.html, results.json and the tables of a study again
     Report(ReportArgs),
+    /// Estimate how far existing data would shrink, without changing them
+    Estimate(EstimateArgs),
     /// Load any MySQL endpoint as sysbench does
     #[command(disable_help_flag = true)]
     Load {
@@ -44,6 +49,8 @@ pub enum Command {
     },
     /// List the server programs that can be used, or bring one
     Server(ServerArgs),
+    /// The software drive by itself, as a block device
+    Drive(DriveArgs),
     /// Remove what interrupted runs left behind
     Clean(CleanArgs),
 }

@@ -1,12 +1,14 @@
 //! Ctrl-C, asked politely: the first sets a flag that long work looks at, the second ends the process at once.
 //!
-//! What a second one leaves behind is in the ledger, and servers die with us.
+//! What a second one leaves behind is in the ledger, and servers die with us. What does nothing but wait has each
+//! signal told to it instead ([`on_signal`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 /// Whether the user wants us to stop.
 #[derive(Debug, Clone, Default)]
@@ -50,4 +52,16 @@ impl Interrupt {
         }
         Ok(())
     }
+}
+
+/// Calls `tell` on a thread of its own for each `SIGINT`, `SIGTERM` and `SIGHUP`, which then do nothing else.
+///
+/// # Errors
+/// The handlers cannot be set, or no thread started.
+pub fn on_signal(tell: impl Fn() + Send + 'static) -> Result<()> {
+    let mut signals =
+        Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for Ctrl-C")?;
+    let listen = move || signals.forever().for_each(|_| tell());
+    std::thread::Builder::new().name("signals".into()).spawn(listen)?;
+    Ok(())
 }

@@ -2,6 +2,8 @@
 
 mod args;
 mod clean;
+mod drive;
+mod estimate;
 mod interrupt;
 mod load_command;
 mod messages;
@@ -36,8 +38,10 @@ fn carry_out(command: Command) -> Result<ExitCode> {
         Command::Demo(args) => run::demo(&args),
         Command::Run(args) => run::run(&args),
         Command::Report(args) => report_command::run(&args),
+        Command::Estimate(args) => estimate::run(&args),
         Command::Load { words } => load_command::run(&words),
         Command::Server(args) => server_command::run(&args),
+        Command::Drive(args) => drive::run(&args),
         Command::Clean(args) => clean::run(&args),
     }
 }

@@ -3,7 +3,11 @@
 //! A reader that has seen enough (`assay models | head`) closes the pipe; that is success, not an error.
 
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use crate::sync::lock;
 
 /// Writes a line to standard error. That nobody reads it changes nothing about the work in hand.
 pub fn note(text: impl Display) {
@@ -17,5 +21,72 @@ pub fn line(text: impl Display) {
         && error.kind() == std::io::ErrorKind::BrokenPipe
     {
         std::process::exit(0);
+    }
+}
+
+/// Standard error with a last line that the next one replaces, for work that a person waits for.
+#[derive(Debug)]
+pub struct Living {
+    is_terminal: bool,
+    has_living_line: Mutex<bool>,
+}
+
+impl Living {
+    /// Without such a line so far.
+    pub fn new() -> Living {
+        Living { is_terminal: std::io::stderr().is_terminal(), has_living_line: Mutex::new(false) }
+    }
+
+    /// A line that stays.
+    pub fn say(&self, text: impl Display) {
+        self.write(text, false);
+    }
+
+    /// A line that the next one replaces; without a terminal it is not written at all.
+    pub fn live(&self, text: impl Display) {
+        if self.is_terminal {
+            self.write(text, true);
+        }
+    }
+
+    /// Takes the living line away.
+    pub fn end(&self) {
+        if std::mem::take(&mut *lock(&self.has_living_line)) {
+            let _ = write!(std::io::stderr().lock(), "\r\x1b[K");
+        }
+    }
+
+    fn write(&self, text: impl Display, is_living: bool) {
+        let mut has_living_line = lock(&self.has_living_line);
+        let mut out = std::io::stderr().lock();
+        let before = if *has_living_line { "\r\x1b[K" } else { "" };
+        let after = if is_living { "" } else { "\n" };
+        *has_living_line = is_living;
+        // Nobody reads progress that cannot be written.
+        let _ = write!(out, "{before}{text}{after}");
+        let _ = out.flush();
+    }
+}
+
+/// A duration for people, rounded down to a second, or to a minute from an hour on.
+pub fn time(seconds: f64) -> String {
+    let whole = Duration::try_from_secs_f64(seconds).unwrap_or_default().as_secs();
+    match (whole / 3600, whole / 60 % 60, whole % 60) {
+        (0, 0, s) => format!("{s}s"),
+        (0, m, s) => format!("{m}m{s:02}s"),
+        (h, m, _) => format!("{h}h{m:02}m"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_short_and_rounded_down() {
+        assert_eq!(
+            [time(0.4), time(59.9), time(125.0), time(7_265.0)],
+            ["0s", "59s", "2m05s", "2h01m"]
+        );
     }
 }

@@ -150,10 +150,7 @@ impl Child {
     /// # Errors
     /// What `pidfd_send_signal` answered.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
-        match pidfd_send_signal(&self.pidfd, signal) {
-            Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        send(&self.pidfd, signal)
     }
 
     /// Asks with `SIGTERM`, waits up to `grace`, then kills. Says how it ended.
@@ -185,6 +182,59 @@ impl Drop for Child {
         if matches!(self.ended(), Ok(None)) {
             let _ = self.kill();
         }
+    }
+}
+
+/// A process of anyone's, held so that its number cannot come to mean another.
+#[derive(Debug)]
+pub struct Process {
+    pidfd: OwnedFd,
+}
+
+impl Process {
+    /// The process with that number, or nothing if there is none.
+    ///
+    /// # Errors
+    /// What `pidfd_open` answered.
+    pub fn open(pid: u32) -> io::Result<Option<Process>> {
+        let Some(pid) = Pid::from_raw(pid.cast_signed()) else { return Ok(None) };
+        match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(pidfd) => Ok(Some(Process { pidfd })),
+            Err(rustix::io::Errno::SRCH) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Sends `signal`; a process that has ended already is not an error.
+    ///
+    /// # Errors
+    /// What `pidfd_send_signal` answered, e.g. that it is another user's.
+    pub fn signal(&self, signal: Signal) -> io::Result<()> {
+        send(&self.pidfd, signal)
+    }
+
+    /// Waits until it ends, or until `timeout` has passed if there is one; says whether it has ended.
+    ///
+    /// # Errors
+    /// What `poll` answered.
+    pub fn wait(&self, timeout: Option<Duration>) -> io::Result<bool> {
+        let deadline = timeout.map(|timeout| Instant::now() + timeout);
+        loop {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let limit = left.map(Timespec::try_from).transpose().map_err(io::Error::other)?;
+            match poll(&mut [PollFd::new(&self.pidfd, PollFlags::IN)], limit.as_ref()) {
+                Ok(ready) => return Ok(ready > 0),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+fn send(pidfd: &OwnedFd, signal: Signal) -> io::Result<()> {
+    match pidfd_send_signal(pidfd, signal) {
+        Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -232,6 +282,19 @@ mod tests {
         let mut child = sleeper();
         assert!(child.wait(Duration::from_millis(20)).unwrap().is_none());
         assert_eq!(describe(child.stop(Duration::from_secs(10)).unwrap()), "signal 15");
+    }
+
+    #[test]
+    fn the_end_of_any_process_is_seen() {
+        let mut child = sleeper();
+        let process = Process::open(child.pid()).unwrap().unwrap();
+        assert!(!process.wait(Some(Duration::from_millis(20))).unwrap());
+        process.signal(Signal::TERM).unwrap();
+        assert!(process.wait(None).unwrap());
+        child.kill().unwrap();
+        process.signal(Signal::TERM).unwrap();
+        // Beyond the largest number of a process (proc(5), pid_max).
+        assert!(Process::open((4 << 20) + 1).unwrap().is_none());
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod limit;
 pub mod loopdev;
 pub mod media;
 pub mod program;
+pub mod users;
 
 #[cfg(test)]
 mod testing;

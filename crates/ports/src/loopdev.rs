@@ -67,14 +67,26 @@ pub fn attach(backing: &Path) -> Result<LoopDevice, LoopError> {
 /// # Errors
 /// [`LoopError::NotDirect`], or what `losetup` said; nothing is attached then.
 pub fn attach_disk(file: &Path) -> Result<PathBuf, LoopError> {
+    attach_direct(file, OFlags::RDWR, &[])
+}
+
+/// As [`attach_disk`], for a disk that takes no writes: the device says so too.
+///
+/// # Errors
+/// As [`attach_disk`].
+pub fn attach_disk_read_only(file: &Path) -> Result<PathBuf, LoopError> {
+    attach_direct(file, OFlags::RDONLY, &["--read-only"])
+}
+
+fn attach_direct(file: &Path, access: OFlags, options: &[&str]) -> Result<PathBuf, LoopError> {
     let not_direct = || LoopError::NotDirect { file: file.into() };
     // Newer kernels answer the whole request with no more than "Invalid argument".
-    let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
+    let flags = access | OFlags::DIRECT | OFlags::CLOEXEC;
     if rustix::fs::open(file, flags, Mode::empty()).is_err_and(|errno| errno == Errno::INVAL) {
         return Err(not_direct());
     }
     let sector = format!("--sector-size={BLOCK_BYTES}");
-    let device = find_and_show(&["--direct-io=on", &sector], file)?;
+    let device = find_and_show(&[options, &["--direct-io=on", &sector]].concat(), file)?;
     if is_direct(&device) {
         return Ok(device);
     }

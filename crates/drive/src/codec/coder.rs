@@ -11,7 +11,7 @@ use super::{Codec, CodecError, Dictionary, Encoding, looks_incompressible};
 /// libdeflate's level: as dense on blocks of rows as the higher ones, at twice their speed.
 const DEFLATE_LEVEL: i32 = 1;
 
-/// Turns data into what is stored and back. For one thread at a time; each holds up to about 2 MiB.
+/// Turns data into what is stored and back. For one thread at a time; it holds up to about 1.5 MiB.
 pub struct Coder {
     codec: Codec,
     lz4: Option<Box<CompressTable>>,
@@ -46,7 +46,7 @@ impl Coder {
     /// Appends the stored form of `data` to `out` and returns its codec id (see [`Encoding`]).
     ///
     /// Data are stored as they are when they look incompressible or would not shrink to 15/16. `dictionary` matters to
-    /// zstd alone; preparing one that is not the last one used costs about as much as a hundred blocks. Room in
+    /// zstd alone; preparing one that is not the last one used costs about as much as ten blocks. Room in
     /// `out` for twice the data keeps this from allocating.
     pub fn encode(
         &mut self,
@@ -91,12 +91,12 @@ impl Coder {
             (Codec::Lz4, _) => Some((Encoding::Lz4, self.shrink_lz4(data, stored)?)),
             (Codec::Deflate, _) => Some((Encoding::Deflate, self.shrink_deflate(data, stored)?)),
             (Codec::Zstd, None) => {
-                Some((Encoding::Zstd, made(&mut self.zstd, Encoder::new)?.encode(data, stored)?))
+                Some((Encoding::Zstd, made(&mut self.zstd, Encoder::plain)?.encode(data, stored)?))
             }
             (Codec::Zstd, Some(dictionary)) => {
                 let (version, frame) = stored.split_first_mut()?;
                 *version = dictionary.version();
-                let encoder = made(&mut self.zstd_with_dictionary, Encoder::new)?;
+                let encoder = made(&mut self.zstd_with_dictionary, Encoder::for_dictionaries)?;
                 Some((Encoding::ZstdDictionary, 1 + encoder.encode_with(dictionary, data, frame)?))
             }
         }

@@ -1,4 +1,8 @@
-//! zstd as the drive uses it: level 1, frames without what the record says already.
+//! zstd as the drive uses it: fast levels, frames without what the record says already.
+//!
+//! Nothing of a level is set otherwise. On 4 KiB of sysbench's pages level 1 makes 2.11 : 1 in 15 µs; levels 2 to 6
+//! make 2.06 : 1 in 18 to 54 µs (their shorter matches cost more than the digits they replace), two hash tables
+//! (strategy dfast) 2.12 in 19 µs, a minimum match of 6 gains 2 µs for 0.5 %, and 1.5 % of ratio on English text.
 
 use std::sync::Arc;
 
@@ -8,21 +12,33 @@ use zstd::zstd_safe::{
 
 use super::dictionary::Dictionary;
 
-/// Level 1 is as dense as any on blocks of rows, and the fastest that codes literals.
+/// As dense as any on blocks of rows, and the fastest that codes literals.
 const LEVEL: i32 = 1;
 
-/// Compresses units, always with the same dictionary until another is asked for.
+/// With a dictionary: English columns 2.09 : 1 in place of level 1's 2.01, for 2 µs a block.
+const LEVEL_WITH_DICTIONARY: i32 = 2;
+
+/// Compresses units: all of them without a dictionary, or all of them with one.
 pub struct Encoder {
     context: CCtx<'static>,
     dictionary: Option<Arc<[u8]>>,
 }
 
 impl Encoder {
-    /// `None` when there is no memory for it.
-    pub fn new() -> Option<Encoder> {
+    /// For units without a dictionary; `None` when there is no memory for it.
+    pub fn plain() -> Option<Encoder> {
+        Encoder::with_level(LEVEL)
+    }
+
+    /// For units with a dictionary; `None` when there is no memory for it.
+    pub fn for_dictionaries() -> Option<Encoder> {
+        Encoder::with_level(LEVEL_WITH_DICTIONARY)
+    }
+
+    fn with_level(level: i32) -> Option<Encoder> {
         let mut context = CCtx::try_create()?;
         let settings = [
-            CParameter::CompressionLevel(LEVEL),
+            CParameter::CompressionLevel(level),
             CParameter::Format(FrameFormat::Magicless),
             CParameter::ContentSizeFlag(false),
             CParameter::ChecksumFlag(false),

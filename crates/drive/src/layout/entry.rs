@@ -113,6 +113,7 @@ impl<'a> Words<'a> {
     }
 
     /// Whether everything was understood: true after the iteration ended at the end.
+    #[cfg(test)]
     pub(crate) fn is_exhausted(&self) -> bool {
         self.words.is_empty()
     }

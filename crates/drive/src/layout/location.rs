@@ -16,9 +16,6 @@ impl Location {
     /// No record: the block reads as zeroes.
     pub(crate) const NONE: Location = Location(0);
 
-    /// Longest record, in bytes.
-    pub(crate) const LENGTH_MAX: u32 = (1 << 15) - 1;
-
     pub(crate) const fn new(segment: u32, offset: u32, length: u32, unit: bool) -> Location {
         let place = segment as u64 | (offset as u64) << 20 | (length as u64) << 46;
         Location(place | (unit as u64) << 63)

@@ -18,7 +18,10 @@ const BYTES: usize = BLOCK_BYTES as usize;
 const CHECKSUM_AT: usize = BYTES - 4;
 
 /// Most chunks that a root may take.
-pub(crate) const MAX_ROOT_PARTS: usize = 480;
+pub(crate) const MAX_ROOT_PARTS: usize = 240;
+
+/// Most cuts that are remembered; the oldest goes first.
+const MAX_CUTS: usize = 96;
 
 /// Why a block is no superblock.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -61,6 +64,11 @@ pub(crate) struct Superblock {
     pub(crate) unused_seq: u64,
     /// Whether the drive was closed after the checkpoint.
     pub(crate) clean: bool,
+    /// Sequence numbers, from the first of each pair to before the second, that crashes have cut off: chunks that may
+    /// lie somewhere and never were part of the log.
+    pub(crate) cuts: Vec<(u64, u64)>,
+    /// First and last sequence number of the root's chunks and of what the map's stream wrote between them.
+    pub(crate) root_seqs: (u64, u64),
     /// Chunks of the root, in order; none before the first checkpoint.
     pub(crate) root: Vec<Location>,
 }
@@ -78,12 +86,18 @@ impl Superblock {
         bytes.extend([identity.codec as u8, u8::from(identity.units)]);
         bytes.extend([u8::from(identity.dictionary), u8::from(self.clean)]);
         bytes.extend(identity.logical_bytes.to_le_bytes());
-        let seqs = [self.checkpoint_seq, self.log_end_seq, self.unused_seq];
+        let (first, last) = self.root_seqs;
+        let seqs = [self.checkpoint_seq, self.log_end_seq, self.unused_seq, first, last];
         for number in std::iter::once(self.generation).chain(seqs) {
             bytes.extend(number.to_le_bytes());
         }
         bytes.extend((self.root.len() as u64).to_le_bytes());
         self.root.iter().for_each(|part| bytes.extend(part.word().to_le_bytes()));
+        bytes.extend((self.cuts.len() as u64).to_le_bytes());
+        for (first, next) in &self.cuts {
+            bytes.extend(first.to_le_bytes());
+            bytes.extend(next.to_le_bytes());
+        }
         bytes.resize(CHECKSUM_AT, 0);
         bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
         out[..BYTES].copy_from_slice(&bytes);
@@ -107,6 +121,19 @@ impl Superblock {
         }
     }
 
+    /// Remembers that what came from `first` to before `next` was cut off.
+    pub(crate) fn cut(&mut self, first: u64, next: u64) {
+        if self.cuts.len() == MAX_CUTS {
+            self.cuts.remove(0);
+        }
+        self.cuts.push((first, next));
+    }
+
+    /// Whether a chunk with this number was cut off.
+    pub(crate) fn is_cut(&self, seq: u64) -> bool {
+        self.cuts.iter().any(|(first, next)| (*first..*next).contains(&seq))
+    }
+
     fn body(reader: &mut Reader<'_>) -> Option<Superblock> {
         let (drive_id, media_bytes) = (reader.u64()?, reader.u64()?);
         let (segment_bytes, segments) = (reader.u32()?, reader.u32()?);
@@ -125,9 +152,13 @@ impl Superblock {
         };
         let (generation, checkpoint_seq) = (reader.u64()?, reader.u64()?);
         let (log_end_seq, unused_seq) = (reader.u64()?, reader.u64()?);
+        let root_seqs = (reader.u64()?, reader.u64()?);
         let parts = reader.count(8)?;
         let root: Option<Vec<_>> =
             (0..parts).map(|_| reader.u64().map(Location::from_word)).collect();
+        let count = reader.count(16)?;
+        let cuts: Option<Vec<_>> =
+            (0..count).map(|_| Some((reader.u64()?, reader.u64()?))).collect();
         let superblock = Superblock {
             identity,
             generation,
@@ -135,6 +166,8 @@ impl Superblock {
             log_end_seq,
             unused_seq,
             clean,
+            cuts: cuts?,
+            root_seqs,
             root: root?,
         };
         (identity.is_possible() && parts <= MAX_ROOT_PARTS).then_some(superblock)
@@ -188,6 +221,8 @@ mod tests {
             log_end_seq: 7,
             unused_seq: 8,
             clean: true,
+            cuts: vec![(5, 6); MAX_CUTS],
+            root_seqs: (9, 10),
             root: vec![Location::new(3, 4096, 0, false); MAX_ROOT_PARTS],
         }
     }

@@ -133,6 +133,23 @@ impl SimulatedMedia {
         SimulatedMedia { size: self.size, state: Mutex::new(state) }
     }
 
+    /// Wipes every chunk that is part of a checkpoint's root.
+    pub fn destroy_roots(&self) {
+        let mut state = self.state.lock().unwrap();
+        let is_root = |page: &Page| page.starts_with(b"aChk") && page[5] == 2;
+        let roots: Vec<u64> = state
+            .seen
+            .0
+            .iter()
+            .filter(|(_, page)| is_root(page))
+            .map(|(block, _)| *block)
+            .collect();
+        for block in roots {
+            state.seen.write(block * BLOCK_BYTES, &[0xFF; BLOCK_BYTES as usize]);
+            state.durable.write(block * BLOCK_BYTES, &[0xFF; BLOCK_BYTES as usize]);
+        }
+    }
+
     /// Flips one bit of what is stored.
     pub fn flip(&self, bit: u64) {
         let mut state = self.state.lock().unwrap();

@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 use super::thing::Thing;
 use crate::sync::lock;
 
+/// The folder of ledgers in the state folder.
+const LEDGERS: &str = "ledgers";
+
 /// The ledger of this process.
 #[derive(Debug)]
 pub struct Ledger {
@@ -44,7 +47,7 @@ impl Ledger {
     /// # Errors
     /// The folder cannot be made or `/proc` not read.
     pub fn open() -> Result<Arc<Ledger>> {
-        Ledger::open_in(&folder())
+        Ledger::open_in(&state_folder().join(LEDGERS))
     }
 
     fn open_in(folder: &Path) -> Result<Arc<Ledger>> {
@@ -93,6 +96,11 @@ impl Made {
         self.remove_once()
     }
 
+    /// Leaves the thing as it is, in the ledger, for `assay clean`.
+    pub fn leave(mut self) {
+        self.is_removed = true;
+    }
+
     fn remove_once(&mut self) -> Result<()> {
         if std::mem::replace(&mut self.is_removed, true) {
             return Ok(());
@@ -115,7 +123,7 @@ impl Drop for Made {
 }
 
 /// A ledger found on the machine.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Found {
     path: PathBuf,
     pages: Pages,
@@ -126,7 +134,7 @@ pub struct Found {
 /// # Errors
 /// The state folder cannot be read.
 pub fn found() -> Result<Vec<Found>> {
-    found_in(&folder())
+    found_in(&state_folder().join(LEDGERS))
 }
 
 fn found_in(folder: &Path) -> Result<Vec<Found>> {
@@ -141,7 +149,11 @@ fn found_in(folder: &Path) -> Result<Vec<Found>> {
     for entry in entries {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "json") {
-            let text = std::fs::read_to_string(&path)?;
+            let text = match std::fs::read_to_string(&path) {
+                // Its process has just taken down the last of its things.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                text => text.with_context(|| format!("cannot read {}", path.display()))?,
+            };
             let pages: Pages = serde_json::from_str(&text).with_context(|| {
                 format!("{} is not a ledger; look at it and delete it", path.display())
             })?;
@@ -160,6 +172,12 @@ impl Found {
         let lives =
             *boot_id == self::boot_id() && identity(pid) == Some(Identity { pid, start_ticks });
         lives.then_some(pid)
+    }
+
+    /// What is written down, whether it is there or not, in the order in which it was made.
+    #[must_use]
+    pub fn things(&self) -> &[Thing] {
+        &self.pages.things
     }
 
     /// What is written down and still there, last made first.
@@ -189,15 +207,16 @@ impl Found {
     }
 }
 
-/// `$ASSAY_STATE`, else `$XDG_STATE_HOME/assay`, else `~/.local/state/assay` (XDG Base Directory Specification).
-fn folder() -> PathBuf {
+/// Where this program keeps what must outlive it: `$ASSAY_STATE`, else `$XDG_STATE_HOME/assay`, else
+/// `~/.local/state/assay` (XDG Base Directory Specification).
+#[must_use]
+pub fn state_folder() -> PathBuf {
     let variable =
         |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     variable("ASSAY_STATE")
         .or_else(|| Some(variable("XDG_STATE_HOME")?.join("assay")))
         .or_else(|| Some(variable("HOME")?.join(".local/state/assay")))
         .unwrap_or_else(|| PathBuf::from("/var/tmp/assay"))
-        .join("ledgers")
 }
 
 fn boot_id() -> String {

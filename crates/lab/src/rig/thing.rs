@@ -8,12 +8,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use assay_ports::child::{Identity, identity};
-use assay_ports::{filesystem, loopdev};
+use assay_ports::child::{Identity, Process, identity};
+use assay_ports::users::users;
+use assay_ports::{filesystem, fuse, loopdev};
 use serde::{Deserialize, Serialize};
 
 /// How long a busy mount is tried again.
 const BUSY_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a killed process may take to end.
+const KILL_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Something that exists on this machine because we made it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +37,15 @@ pub enum Thing {
     Mount {
         /// Absolute path of the folder that it is mounted on.
         target: PathBuf,
+    },
+    /// A drive that is served: its FUSE mount, the loop device over it, and its folder.
+    Drive {
+        /// Absolute path, without links, of the file or device that the drive lies on; it stays.
+        media: PathBuf,
+        /// Absolute path, without links, of the folder that it is mounted on.
+        mount_point: PathBuf,
+        /// Absolute path of the folder of its server, removed with all that it holds.
+        folder: PathBuf,
     },
     /// A server.
     Process {
@@ -54,7 +67,12 @@ impl Thing {
             Thing::Loop { backing } => {
                 backing.exists() && !loopdev::attached_to(backing)?.is_empty()
             }
-            Thing::Mount { target } => mounted_at_or_below(target)?.iter().any(|at| at == target),
+            Thing::Mount { target } => is_mounted(target)?,
+            Thing::Drive { mount_point, folder, .. } => {
+                folder.symlink_metadata().is_ok()
+                    || is_served(mount_point)?
+                    || !loopdev::attached_under(mount_point)?.is_empty()
+            }
             Thing::Process { pid, start_ticks } => {
                 identity(*pid) == Some(Identity { pid: *pid, start_ticks: *start_ticks })
             }
@@ -75,6 +93,7 @@ impl Thing {
                 .iter()
                 .try_for_each(|device| Ok(loopdev::detach(device)?)),
             Thing::Mount { target } => unmount(target),
+            Thing::Drive { mount_point, folder, .. } => remove_drive(mount_point, folder),
             Thing::Process { pid, .. } => kill(*pid),
         }
         .with_context(|| format!("cannot remove {self}"))
@@ -95,6 +114,31 @@ fn unmount(target: &Path) -> Result<()> {
     }
 }
 
+/// Its server has ended, or hangs: nothing here waits for it. What is still in use stays whole.
+fn remove_drive(mount_point: &Path, folder: &Path) -> Result<()> {
+    let devices = loopdev::attached_under(mount_point)?;
+    devices.iter().try_for_each(|device| ensure_unused(device))?;
+    fuse::abort(mount_point)?;
+    devices.iter().try_for_each(|device| loopdev::detach(device))?;
+    fuse::abort_and_unmount(mount_point)?;
+    if folder.symlink_metadata().is_ok() { remove_folder(folder) } else { Ok(()) }
+}
+
+/// Refuses what somebody uses, saying who.
+///
+/// # Errors
+/// One line with every user.
+pub fn ensure_unused(path: &Path) -> Result<()> {
+    let users = users(path).with_context(|| format!("cannot tell who uses {}", path.display()))?;
+    ensure!(
+        users.is_empty(),
+        "{} is in use: {}; unmount or close it first",
+        path.display(),
+        users.join(", ")
+    );
+    Ok(())
+}
+
 /// Never reaches through a mount: what is mounted below belongs to somebody, and deleting it cannot be undone.
 fn remove_folder(path: &Path) -> Result<()> {
     // Whatever a ledger may say by then, only what bears our mark is ours to delete.
@@ -111,21 +155,29 @@ fn remove_folder(path: &Path) -> Result<()> {
     Ok(std::fs::remove_dir_all(path)?)
 }
 
+fn is_mounted(target: &Path) -> Result<bool> {
+    Ok(mounted_at_or_below(target)?.iter().any(|at| at == target))
+}
+
+/// Whether a mount of a disk of ours is there; the user's own folder may hold other mounts.
+fn is_served(mount_point: &Path) -> Result<bool> {
+    let mounts = filesystem::mounts().context("cannot read the mounts")?;
+    let ours = |mount: &filesystem::Mount| {
+        mount.target == mount_point && mount.file_system == fuse::FILE_SYSTEM
+    };
+    Ok(mounts.iter().any(ours))
+}
+
 fn mounted_at_or_below(path: &Path) -> Result<Vec<PathBuf>> {
     let mounts = filesystem::mounts().context("cannot read the mounts")?;
     Ok(mounts.into_iter().map(|mount| mount.target).filter(|at| at.starts_with(path)).collect())
 }
 
 fn kill(pid: u32) -> Result<()> {
-    use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-    let pid = Pid::from_raw(pid.cast_signed()).context("no such process number")?;
-    let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
-    pidfd_send_signal(&pidfd, Signal::KILL)?;
-    // A mount stays busy until the kernel has let go of the process's files, which the pidfd tells.
-    rustix::event::poll(
-        &mut [rustix::event::PollFd::new(&pidfd, rustix::event::PollFlags::IN)],
-        Some(&rustix::event::Timespec { tv_sec: 30, tv_nsec: 0 }),
-    )?;
+    let Some(process) = Process::open(pid)? else { return Ok(()) };
+    process.signal(rustix::process::Signal::KILL)?;
+    // A mount stays busy until the kernel has let go of the process's files.
+    process.wait(Some(KILL_PATIENCE))?;
     Ok(())
 }
 
@@ -135,6 +187,9 @@ impl fmt::Display for Thing {
             Thing::Folder { path } => write!(f, "folder {}", path.display()),
             Thing::Loop { backing } => write!(f, "loop device over {}", backing.display()),
             Thing::Mount { target } => write!(f, "mount on {}", target.display()),
+            Thing::Drive { media, mount_point, .. } => {
+                write!(f, "drive {} served in {}", media.display(), mount_point.display())
+            }
             Thing::Process { pid, .. } => write!(f, "server with process number {pid}"),
         }
     }

@@ -3,14 +3,13 @@
 //! All of it goes to standard error; standard output carries only what a program would want.
 
 use std::fmt::Display;
-use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use assay_load::{PrepareProgress, PrepareStage, Second};
 
 use crate::plan::{Plan, PlannedCell};
-use crate::print;
+use crate::print::{self, Living, time};
 use crate::store::{CellKey, Outcome};
 
 /// What bringing a rig up and down takes on a small machine, in seconds, until cells have been timed.
@@ -21,7 +20,7 @@ const RIG_SECONDS_GUESS: f64 = 6.0;
 pub struct Progress {
     cell_seconds: f64,
     cells: usize,
-    is_terminal: bool,
+    line: Living,
     state: Mutex<Counted>,
 }
 
@@ -29,7 +28,6 @@ pub struct Progress {
 struct Counted {
     began: Instant,
     done: usize,
-    has_living_line: bool,
 }
 
 impl Progress {
@@ -39,21 +37,19 @@ impl Progress {
         Progress {
             cell_seconds: cell_seconds(plan),
             cells,
-            is_terminal: std::io::stderr().is_terminal(),
-            state: Mutex::new(Counted { began: Instant::now(), done: 0, has_living_line: false }),
+            line: Living::new(),
+            state: Mutex::new(Counted { began: Instant::now(), done: 0 }),
         }
     }
 
     /// A line that stays.
     pub fn say(&self, text: impl Display) {
-        self.write(text, false);
+        self.line.say(text);
     }
 
     /// A line that the next one replaces; without a terminal it is not written at all.
     pub fn live(&self, text: impl Display) {
-        if self.is_terminal {
-            self.write(text, true);
-        }
+        self.line.live(text);
     }
 
     /// Loading goes on.
@@ -114,21 +110,6 @@ impl Progress {
         let per_cell = if state.done > 0 { elapsed / state.done as f64 } else { self.cell_seconds };
         (per_cell * self.cells as f64 - elapsed).max(0.0)
     }
-
-    fn write(&self, text: impl Display, is_living: bool) {
-        let Ok(mut state) = self.state.lock() else { return };
-        let mut out = std::io::stderr().lock();
-        let (before, after) = match (state.has_living_line, is_living) {
-            (true, true) => ("\r\x1b[K", ""),
-            (true, false) => ("\r\x1b[K", "\n"),
-            (false, true) => ("", ""),
-            (false, false) => ("", "\n"),
-        };
-        state.has_living_line = is_living;
-        // Nobody reads progress that cannot be written.
-        let _ = write!(out, "{before}{text}{after}");
-        let _ = out.flush();
-    }
 }
 
 /// Prints what would be run.
@@ -146,26 +127,4 @@ pub fn dry_run(plan: &Plan, cells: &[PlannedCell]) {
 
 fn cell_seconds(plan: &Plan) -> f64 {
     plan.seconds + plan.warmup_seconds + RIG_SECONDS_GUESS
-}
-
-fn time(seconds: f64) -> String {
-    let whole = Duration::try_from_secs_f64(seconds).unwrap_or_default().as_secs();
-    match (whole / 3600, whole / 60 % 60, whole % 60) {
-        (0, 0, s) => format!("{s}s"),
-        (0, m, s) => format!("{m}m{s:02}s"),
-        (h, m, _) => format!("{h}h{m:02}m"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_short_and_rounded_down() {
-        assert_eq!(
-            [time(0.4), time(59.9), time(125.0), time(7_265.0)],
-            ["0s", "59s", "2m05s", "2h01m"]
-        );
-    }
 }

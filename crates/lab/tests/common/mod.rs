@@ -80,14 +80,27 @@ impl World {
                 .filter(|line| line.contains(&folder))
                 .map(str::to_owned),
         );
+        left.extend(self.servers().into_iter().map(|(_, command)| command));
+        left
+    }
+
+    /// Servers that have the folder on their command line or in their environment: number and command line.
+    pub fn servers(&self) -> Vec<(u32, String)> {
+        let folder = self.folder.path().to_str().unwrap();
+        let mut servers = Vec::new();
         for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-            let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            let command = String::from_utf8_lossy(&command).replace('\0', " ");
-            if command.contains("mysqld") && command.contains(&folder) {
-                left.push(command);
+            let text = |name| {
+                let bytes = std::fs::read(entry.path().join(name)).unwrap_or_default();
+                String::from_utf8_lossy(&bytes).replace('\0', " ")
+            };
+            let command = text("cmdline");
+            let is_server = command.contains("mysqld") || command.contains("drive serve");
+            if is_server && (command + " " + &text("environ")).contains(folder) {
+                let number = entry.file_name().to_str().unwrap().parse().unwrap();
+                servers.push((number, text("cmdline")));
             }
         }
-        left
+        servers
     }
 }
 

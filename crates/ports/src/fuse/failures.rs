@@ -42,6 +42,7 @@ fn number(error: &DiskError) -> Errno {
     match error {
         DiskError::OutOfRange { .. } => Errno::EINVAL,
         DiskError::Full => Errno::ENOSPC,
+        DiskError::ReadOnly { .. } => Errno::EROFS,
         DiskError::Corrupt { .. } | DiskError::Io(_) | DiskError::Stopped { .. } => Errno::EIO,
     }
 }
@@ -69,11 +70,13 @@ mod tests {
         assert_eq!(in_words(&io), "input or output failed: the cable is out");
         assert_eq!(failures.errno(&io), Errno::EIO);
         assert_eq!(failures.errno(&DiskError::Full), Errno::ENOSPC);
+        let read_only = DiskError::ReadOnly { reason: "the log is damaged".into() };
+        assert_eq!(failures.errno(&read_only), Errno::EROFS);
         assert_eq!(
             failures.errno(&DiskError::OutOfRange { offset: 1, length: 1, size: 1 }),
             Errno::EINVAL
         );
-        assert_eq!(failures.logged.lock().unwrap().len(), 3);
+        assert_eq!(failures.logged.lock().unwrap().len(), 4);
     }
 
     #[test]

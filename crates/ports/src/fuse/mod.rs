@@ -4,7 +4,7 @@
 //! page cache: a read or write of up to 1 MiB on block boundaries is one command of the disk, several run side by
 //! side, `fsync` is a flush, a write by `O_SYNC` or `O_DSYNC` is forced, and `fallocate` that punches holes or zeroes
 //! is a discard. What begins or ends within a block is read, changed and written back. Damage and all failures below
-//! show as `EIO`, a full disk as `ENOSPC`; the words are in the log.
+//! show as `EIO`, a full disk as `ENOSPC`, one that takes no writes as `EROFS`; the words are in the log.
 //!
 //! Promises: the mount goes when the value is dropped; a server that dies leaves a mount that
 //! [`abort_and_unmount`] removes.
@@ -25,7 +25,7 @@ use thiserror::Error;
 
 use self::bytes::Bytes;
 use self::mounting::NewMount;
-pub use self::mounting::{FILE_SYSTEM, abort, abort_and_unmount};
+pub use self::mounting::{FILE_SYSTEM, abort, abort_and_unmount, unmount};
 use self::server::Server;
 
 /// The name of the disk's file in the mount.

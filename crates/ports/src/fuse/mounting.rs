@@ -138,8 +138,11 @@ pub(super) fn mounted(mount_point: &Path) -> Result<Option<Mount>, FuseError> {
     Ok(top.filter(|mount| mount.file_system == FILE_SYSTEM))
 }
 
-/// Unmounts what nobody uses.
-pub(super) fn unmount(mount_point: &Path) -> Result<(), FuseError> {
+/// Unmounts what nobody uses from `mount_point`, an absolute path without links; its server sees the end and goes.
+///
+/// # Errors
+/// [`FuseError::InUse`] while somebody uses it, which goes on being served; what the system answered.
+pub fn unmount(mount_point: &Path) -> Result<(), FuseError> {
     let deadline = Instant::now() + BUSY_PATIENCE;
     loop {
         match take_down(mount_point, UnmountFlags::empty(), "-u") {

@@ -121,9 +121,9 @@ impl FileMedia {
         let file = File::from(file);
         hold(path, &file, Access::ReadWrite)?;
         place::take_space(&file, size, allocation).map_err(|reason| match reason.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                MediaError::Full { path: path.into(), size }
-            }
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => MediaError::Full { path: path.into(), size },
             _ => MediaError::Io { path: path.into(), reason },
         })?;
         place::make_lasting(path, &file)

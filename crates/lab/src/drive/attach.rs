@@ -1,0 +1,95 @@
+//! `assay drive attach`: shows a drive as a block device.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail, ensure};
+use assay_ports::child::Process;
+use clap::Args;
+use rustix::process::Signal;
+
+use super::attached::{self, Attached};
+use super::health::Health;
+use super::job::AttachOptions;
+use super::{registry, text};
+use crate::interrupt;
+use crate::print;
+use crate::rig::ledger::Ledger;
+
+/// What was typed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay drive attach vol.img                      the last line is the device, e.g. /dev/loop0
+  assay drive attach vol.img --folder ./vol       without root: the drive is the file ./vol/disk
+  assay drive attach vol.img --memory 256M --threads 8
+  assay drive attach vol.img --foreground         serves until Ctrl-C
+
+A drive whose server was killed, or whose machine has crashed, is attached like any other: what was flushed is there.")]
+pub(super) struct AttachArgs {
+    /// The file or block device that the drive lies on
+    media: PathBuf,
+    #[command(flatten)]
+    options: AttachOptions,
+    /// Serve in the foreground, until Ctrl-C or `detach`
+    #[arg(long)]
+    foreground: bool,
+    /// Print the drive's health as one JSON object in place of lines
+    #[arg(long)]
+    json: bool,
+}
+
+/// Attaches the drive and prints what was found, the device last.
+///
+/// # Errors
+/// One line, and nothing is attached.
+pub(super) fn run(args: &AttachArgs) -> Result<ExitCode> {
+    ensure!(
+        args.options.folder.is_some() || rustix::process::geteuid().is_root(),
+        "only root may attach a block device; become root, or name an empty folder with --folder DIR"
+    );
+    let media = args.media.canonicalize().with_context(|| args.media.display().to_string())?;
+    make_way(&media)?;
+    if args.foreground {
+        return serve_here(&media, args);
+    }
+    show(&attached::start(&media, &args.options)?, args.json)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Removes what a server of this drive has left that died; one that lives stays.
+fn make_way(media: &Path) -> Result<()> {
+    let Some(former) = registry::find_media(media)? else { return Ok(()) };
+    if former.owner.is_some() {
+        let shown_as = former.shown_as()?;
+        bail!("{} is attached already, as {}", media.display(), shown_as.display());
+    }
+    former.clear()?;
+    log::info!("removed what the former server of {} left", media.display());
+    Ok(())
+}
+
+fn serve_here(media: &Path, args: &AttachArgs) -> Result<ExitCode> {
+    let attached = Attached::start(media, &args.options, &Ledger::open()?)?;
+    let server = Process::open(attached.pid())?.context("the server has ended")?;
+    interrupt::on_signal(move || {
+        server.signal(Signal::TERM).unwrap_or_else(|error| log::error!("{error}"));
+    })?;
+    show(&attached.health, args.json)?;
+    let server = Process::open(attached.pid())?;
+    server.map_or(Ok(true), |server| server.wait(None))?;
+    attached.stop()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(health: &Health, as_json: bool) -> Result<()> {
+    if as_json {
+        print::line(health.to_json()?);
+        return Ok(());
+    }
+    text::opened(health).iter().for_each(print::line);
+    let attachment = &health.attachment;
+    let place = attachment.device.as_ref().or(attachment.file.as_ref());
+    print::line(place.context("the drive is attached, but nowhere")?.display());
+    Ok(())
+}

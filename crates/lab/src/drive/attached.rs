@@ -1,0 +1,163 @@
+//! Starting the process that serves a drive, and hearing from it.
+//!
+//! It serves on its own ([`start`]), as after `assay drive attach`, or it belongs to this process ([`Attached`]), whose
+//! ledger then holds what it makes and with which it dies.
+
+use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use assay_ports::child::{self, Child, describe, identity};
+
+use super::health::Health;
+use super::job::{Answer, AttachOptions, Job};
+use super::serve::make_folders;
+use crate::rig::ledger::{Ledger, Made, state_folder};
+
+/// How long a server may take to close its drive: a last checkpoint.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(120);
+
+/// How long a server that has closed its output may take to end.
+const END_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A drive that is served for this process. Dropped, it is closed if nobody uses it, and killed otherwise.
+#[derive(Debug)]
+pub struct Attached {
+    /// How it was when it was attached, and where it is.
+    pub health: Health,
+    server: Child,
+    made: Option<Made>,
+}
+
+/// Has the drive on `media`, an absolute path without links, served by a process that outlives this one.
+///
+/// # Errors
+/// One line, the server's own; nothing is left then.
+pub(super) fn start(media: &Path, options: &AttachOptions) -> Result<Health> {
+    let job = job(media, options, true)?;
+    let (mut command, line) = Line::to_server(&job)?;
+    command.current_dir("/").env("ASSAY_STATE", std::path::absolute(state_folder())?);
+    let mut server = command.spawn().context("cannot start the serving process")?;
+    drop(command);
+    let heard = line.hear(&job);
+    if let Ok(Some(health)) = heard {
+        return Ok(health);
+    }
+    let status = server.wait()?;
+    heard.and_then(|_| bail!("the serving process ended at once with {}", describe(status)))
+}
+
+impl Attached {
+    /// Has the drive on `media`, an absolute path without links, served by a child of this process.
+    ///
+    /// # Errors
+    /// One line, the server's own; nothing is left then.
+    pub fn start(media: &Path, options: &AttachOptions, ledger: &Arc<Ledger>) -> Result<Attached> {
+        let job = job(media, options, false)?;
+        let (made, ()) = ledger.make(job.thing(), || make_folders(&job))?;
+        let (command, line) = Line::to_server(&job)?;
+        let mut server = child::spawn(command, &[]).context("cannot start the serving process")?;
+        let heard = line.hear(&job);
+        if let Ok(Some(health)) = heard {
+            return Ok(Attached { health, server, made: Some(made) });
+        }
+        let status = server.wait(END_PATIENCE)?.map_or_else(|| server.kill(), Ok)?;
+        heard.and_then(|_| bail!("the serving process ended at once with {}", describe(status)))
+    }
+
+    /// Number of the serving process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.server.pid()
+    }
+
+    /// Closes the drive and takes all of it away. What is in use is not waited for for ever.
+    ///
+    /// # Errors
+    /// The drive could not be closed; what was flushed is there all the same.
+    pub fn stop(mut self) -> Result<()> {
+        let status = self.server.stop(CLOSE_PATIENCE)?;
+        self.made.take().map_or(Ok(()), Made::remove)?;
+        let media = self.health.media.display();
+        ensure!(status.success(), "the server of {media} ended with {}", describe(status));
+        Ok(())
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        if let Err(error) = self.server.stop(CLOSE_PATIENCE) {
+            log::error!("the server of {}: {error}", self.health.media.display());
+        }
+    }
+}
+
+fn job(media: &Path, options: &AttachOptions, is_independent: bool) -> Result<Job> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let drives = state_folder().join("drives");
+    std::fs::create_dir_all(&drives).with_context(|| {
+        format!("cannot make the folder {}; set ASSAY_STATE to another", drives.display())
+    })?;
+    let me = identity(std::process::id()).context("cannot read /proc/self/stat")?;
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("assay-{}-{}-{number}", me.pid, me.start_ticks);
+    let folder = drives.canonicalize()?.join(name);
+    let mount_point = match &options.folder {
+        Some(named) => empty_folder(named)?,
+        None => folder.join("mount"),
+    };
+    Ok(Job {
+        media: media.to_owned(),
+        mount_point,
+        folder,
+        options: options.clone(),
+        is_independent,
+    })
+}
+
+fn empty_folder(named: &Path) -> Result<PathBuf> {
+    let name = named.display();
+    let mut entries =
+        std::fs::read_dir(named).with_context(|| format!("{name} is not a folder; make it"))?;
+    ensure!(entries.next().is_none(), "{name} is not empty; name an empty folder");
+    named.canonicalize().with_context(|| format!("cannot resolve {name}"))
+}
+
+/// The connection to a server: it is told its job and answers once.
+struct Line {
+    tell: PipeWriter,
+    hear: PipeReader,
+}
+
+impl Line {
+    /// A line, and the program at its other end, not started yet.
+    fn to_server(job: &Job) -> Result<(Command, Line)> {
+        let ((told, tell), (hear, said)) = (pipe()?, pipe()?);
+        // The same program, also when its file was replaced since.
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0("assay").args(["drive", "serve"]).arg(&job.media);
+        command.stdin(Stdio::from(told)).stdout(Stdio::from(said));
+        Ok((command, Line { tell, hear }))
+    }
+
+    /// Tells the job and hears how the drive is; nothing when the server has ended without a word.
+    fn hear(mut self, job: &Job) -> Result<Option<Health>> {
+        let text = serde_json::to_string(job)? + "\n";
+        // A server that has ended already is known by its silence.
+        let _ = self.tell.write_all(text.as_bytes());
+        let mut answer = String::new();
+        BufReader::new(self.hear).read_line(&mut answer)?;
+        if answer.is_empty() {
+            return Ok(None);
+        }
+        match serde_json::from_str(&answer)? {
+            Answer::Serving(health) => Ok(Some(*health)),
+            Answer::Failed(reason) => bail!(reason),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `assay drive detach`: takes the block device away and waits until the drive is closed.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use assay_ports::child::Process;
+use assay_ports::{fuse, loopdev};
+use clap::Args;
+
+use super::registry::{self, Attached};
+use super::serve::LOG_FILE;
+use crate::print;
+use crate::rig::thing::ensure_unused;
+
+/// What was typed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay drive detach vol.img
+  assay drive detach /dev/loop0
+
+What is mounted or open is refused, by name; nothing has changed then.")]
+pub(super) struct DetachArgs {
+    /// What the drive lies on, or the device that it is shown as
+    #[arg(value_name = "PATH|DEVICE")]
+    drive: PathBuf,
+}
+
+/// Detaches the drive.
+///
+/// # Errors
+/// One line: it is not attached, or in use by whom; the drive could not be closed.
+pub(super) fn run(args: &DetachArgs) -> Result<ExitCode> {
+    let Some(attached) = registry::find(&args.drive)? else {
+        bail!("{} is not attached; there is nothing to do", args.drive.display())
+    };
+    let media = attached.media.display();
+    if attached.owner.is_none() {
+        attached.clear()?;
+        print::line(format_args!("{media} is detached; its server had died, what it left is gone"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let pid = attached.health()?.attachment.pid.unwrap_or_default();
+    let server = Process::open(pid)?.context("the server has just ended; try again")?;
+    take_away(&attached)?;
+    server.wait(None)?;
+    check_end(&attached)?;
+    print::line(format_args!("{media} is detached"));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The server sees its mount go, and closes the drive.
+fn take_away(attached: &Attached) -> Result<()> {
+    ensure_unused(&attached.file())?;
+    let devices = attached.devices()?;
+    devices.iter().try_for_each(|device| ensure_unused(device))?;
+    devices.iter().try_for_each(|device| loopdev::detach(device))?;
+    Ok(fuse::unmount(&attached.mount_point)?)
+}
+
+/// A server that could not close its drive leaves its log, whose last line says why.
+fn check_end(attached: &Attached) -> Result<()> {
+    let log = attached.folder.join(LOG_FILE);
+    let Ok(said) = std::fs::read_to_string(&log) else { return Ok(()) };
+    let last = said.lines().last().unwrap_or("the server ended without a word");
+    bail!("{}", last.trim_start_matches("assay: "))
+}

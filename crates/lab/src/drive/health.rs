@@ -1,0 +1,256 @@
+//! The health log as programs read it: everything that a drive says about itself, flat, one word for one thing.
+//!
+//! The serving process writes it, `status` and the watch read it. A count that the engine gains must be named here,
+//! or this does not compile.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use assay_drive::{Codec, Counts, Recovery, State, Status};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// How a drive is, and where it is attached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Health {
+    /// The file or device that it lies on.
+    pub media: PathBuf,
+    /// Where it is attached; nothing of a drive that is only looked at.
+    #[serde(flatten)]
+    pub attachment: Attachment,
+    /// What the drive says.
+    #[serde(flatten, with = "StatusFields")]
+    pub status: Status,
+    /// Logical bytes for each byte of media that is used.
+    compression_ratio: Option<f64>,
+    /// Everything that was written to media, in bytes.
+    write_bytes_media: u64,
+    /// Bytes written to media for each byte that the host wrote.
+    write_amplification: Option<f64>,
+    /// Times that the media was written in full.
+    media_cycles: f64,
+}
+
+/// Where a drive is attached, by which process.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Attachment {
+    /// Whether it is.
+    pub attached: bool,
+    /// The block device.
+    pub device: Option<PathBuf>,
+    /// The drive as a file.
+    pub file: Option<PathBuf>,
+    /// Number of the serving process.
+    pub pid: Option<u32>,
+    /// What opening took, recovery included, in milliseconds.
+    pub open_ms: Option<f64>,
+    /// Whether it takes no writes, because it was asked not to or because it is damaged.
+    pub read_only: bool,
+}
+
+impl Health {
+    /// Of the drive on `media`.
+    #[must_use]
+    pub fn new(media: &Path, attachment: Attachment, status: Status) -> Health {
+        Health {
+            media: media.to_owned(),
+            attachment,
+            compression_ratio: status.compression_ratio(),
+            write_bytes_media: status.counts.write_bytes_media(),
+            write_amplification: status.counts.write_amplification(),
+            media_cycles: status.media_cycles(),
+            status,
+        }
+    }
+
+    /// Reads what the serving process shows in `path`.
+    ///
+    /// # Errors
+    /// It cannot be read, or another version wrote it.
+    pub fn read(path: &Path) -> Result<Health> {
+        let what = || format!("cannot read {}", path.display());
+        let text = std::fs::read_to_string(path).with_context(what)?;
+        serde_json::from_str(&text).with_context(what)
+    }
+
+    /// As a JSON object, one key to a line.
+    ///
+    /// # Errors
+    /// None that we know of.
+    pub fn to_json(&self) -> Result<String> {
+        Ok(serde_json::to_string_pretty(self)?)
+    }
+}
+
+/// A name of ours, not one that is borrowed from what is read, which serde would take it for.
+type CodecName = &'static str;
+
+/// [`Status`], field by field.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Status")]
+struct StatusFields {
+    #[serde(with = "state")]
+    state: State,
+    problems: Vec<String>,
+    capacity_bytes: u64,
+    usable_bytes: u64,
+    logical_bytes: u64,
+    logical_bytes_used: u64,
+    media_bytes_used: u64,
+    #[serde(with = "codec")]
+    codec: CodecName,
+    unit_blocks: u64,
+    dictionary_versions: u64,
+    segment_bytes: u64,
+    segments: u64,
+    segments_free: u64,
+    segments_damaged: u64,
+    map_bytes: u64,
+    #[serde(flatten, with = "RecoveryFields")]
+    recovery: Recovery,
+    #[serde(flatten, with = "CountsFields")]
+    counts: Counts,
+}
+
+/// [`Recovery`]; its problems are among those of the status.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Recovery")]
+struct RecoveryFields {
+    #[serde(rename = "recovery_clean")]
+    clean: bool,
+    #[serde(rename = "recovery_chunks")]
+    chunks: u64,
+    #[serde(rename = "recovery_entries")]
+    entries: u64,
+    #[serde(rename = "recovery_torn_chunks")]
+    torn_chunks: u64,
+    #[serde(rename = "recovery_rebuilt")]
+    rebuilt: bool,
+    #[serde(skip)]
+    problems: Vec<String>,
+}
+
+/// [`Counts`], field by field.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Counts")]
+struct CountsFields {
+    read_bytes_host: u64,
+    read_bytes_media: u64,
+    reads_media: u64,
+    write_bytes_host: u64,
+    write_bytes_zero: u64,
+    write_bytes_raw: u64,
+    discard_bytes_host: u64,
+    write_bytes_payload: u64,
+    write_bytes_table: u64,
+    write_bytes_collection: u64,
+    write_bytes_checkpoint: u64,
+    writes_media: u64,
+    flushes: u64,
+    flushes_media: u64,
+    collections: u64,
+    collection_stalls: u64,
+    checkpoints: u64,
+    refused_writes: u64,
+    damaged_records: u64,
+    log_bytes: u64,
+    commands_by_size: [u64; 8],
+}
+
+mod state {
+    use super::{Deserialize, Deserializer, Serializer, State};
+
+    const ALL: [State; 6] = [
+        State::Healthy,
+        State::LowSpace,
+        State::Full,
+        State::Damaged,
+        State::ReadOnly,
+        State::Stopped,
+    ];
+
+    pub(super) fn serialize<S: Serializer>(state: &State, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(state.name())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<State, D::Error> {
+        let name = String::deserialize(from)?;
+        let found = ALL.into_iter().find(|state| state.name() == name);
+        found.ok_or_else(|| serde::de::Error::custom(format!("no state is called `{name}`")))
+    }
+}
+
+mod codec {
+    use super::{Codec, Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(name: &str, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(name)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<&'static str, D::Error> {
+        let name = String::deserialize(from)?;
+        name.parse().map(Codec::name).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::sync::Arc;
+
+    use assay_drive::{Disk, Drive, DriveOptions, Format, MemoryDisk};
+
+    use super::*;
+
+    /// A drive in memory that has been written to.
+    pub(in crate::drive) fn used() -> Health {
+        let media: Arc<dyn Disk> = Arc::new(MemoryDisk::new(64 << 20).unwrap());
+        let format = Format {
+            drive_id: 7,
+            logical_bytes: 128 << 20,
+            codec: Codec::Zstd,
+            units: false,
+            dictionary: false,
+            segment_bytes: None,
+        };
+        Drive::format(Arc::clone(&media), &format).unwrap();
+        let drive = Drive::open(media, DriveOptions::default()).unwrap();
+        drive.write(0, &[7; 65536], true).unwrap();
+        let attachment = Attachment {
+            attached: true,
+            device: Some("/dev/loop7".into()),
+            file: Some("/somewhere/disk".into()),
+            pid: Some(4711),
+            open_ms: Some(1.5),
+            read_only: false,
+        };
+        Health::new(Path::new("/vol.img"), attachment, drive.status())
+    }
+
+    #[test]
+    fn a_health_log_comes_back_from_its_json() {
+        let health = used();
+        let text = health.to_json().unwrap();
+        assert_eq!(serde_json::from_str::<Health>(&text).unwrap(), health);
+    }
+
+    #[test]
+    fn the_json_is_flat_and_uses_the_words_of_the_health_log() {
+        let value: serde_json::Value = serde_json::from_str(&used().to_json().unwrap()).unwrap();
+        let object = value.as_object().unwrap();
+        assert!(object.values().all(|value| !value.is_object()), "{value}");
+        assert_eq!(object["state"], "healthy");
+        assert_eq!(object["write_bytes_host"], 65536);
+        assert_eq!(object["logical_bytes_used"], 65536);
+        assert_eq!(object["commands_by_size"], serde_json::json!([0, 0, 0, 0, 1, 0, 0, 0]));
+        assert!(object["write_amplification"].as_f64().unwrap() > 0.0);
+        assert!(object["compression_ratio"].as_f64().unwrap() > 1.0);
+    }
+
+    #[test]
+    fn a_state_that_is_none_is_refused() {
+        let text = used().to_json().unwrap().replace("\"healthy\"", "\"hale\"");
+        let error = serde_json::from_str::<Health>(&text).unwrap_err();
+        assert!(error.to_string().contains("no state is called `hale`"), "{error}");
+    }
+}

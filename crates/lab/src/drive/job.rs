@@ -1,0 +1,112 @@
+//! What the serving process is told, and what it answers when it serves.
+
+use std::path::PathBuf;
+
+use assay_drive::{Cache, DriveOptions, Policy};
+use assay_ports::fuse::DEFAULT_THREADS;
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+use super::health::Health;
+use crate::plan::Size;
+use crate::rig::thing::Thing;
+
+/// How a drive is attached; `attach` takes it from its command line.
+#[derive(Debug, Clone, Args, Serialize, Deserialize)]
+pub struct AttachOptions {
+    /// Show the drive as the file `disk` in this empty folder, without a loop device; for those who are not root
+    #[arg(long, value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+    /// Threads that answer: so many reads and writes are in hand at once
+    #[arg(long, default_value_t = DEFAULT_THREADS as u16, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: u16,
+    /// Memory for the map, e.g. 256M; parts of it beyond that are read again when needed [default: all of it]
+    #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
+    pub memory: Option<Size>,
+    /// When a write is on stable media: at the next flush, or when it completes
+    #[arg(long, value_enum, default_value_t)]
+    pub cache: CacheMode,
+    /// How the next segment to be reclaimed is chosen
+    #[arg(long, value_enum, default_value_t)]
+    pub collect: CollectBy,
+    /// Write nothing, to the media neither
+    #[arg(long)]
+    pub read_only: bool,
+    /// Give up writing all or nothing, to show that a test would notice
+    #[arg(long, hide = true)]
+    pub tear: bool,
+}
+
+/// When a write is on stable media.
+#[derive(Debug, Clone, Copy, Default, ValueEnum, Serialize, Deserialize)]
+pub enum CacheMode {
+    /// At the next flush.
+    #[default]
+    Volatile,
+    /// When it completes.
+    Writethrough,
+}
+
+/// How collection chooses.
+#[derive(Debug, Clone, Copy, Default, ValueEnum, Serialize, Deserialize)]
+pub enum CollectBy {
+    /// By age and live share.
+    #[default]
+    CostBenefit,
+    /// By live share alone.
+    Greedy,
+}
+
+impl AttachOptions {
+    pub(super) fn drive(&self) -> DriveOptions {
+        DriveOptions {
+            map_bytes: self.memory.map(|size| size.0),
+            policy: match self.collect {
+                CollectBy::CostBenefit => Policy::CostBenefit,
+                CollectBy::Greedy => Policy::Greedy,
+            },
+            cache: match self.cache {
+                CacheMode::Volatile => Cache::Volatile,
+                CacheMode::Writethrough => Cache::Writethrough,
+            },
+            tear: self.tear,
+            read_only: self.read_only,
+            ..DriveOptions::default()
+        }
+    }
+}
+
+/// What a server is to do.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Job {
+    /// Absolute path of the media, without links.
+    pub media: PathBuf,
+    /// Absolute path of the folder to mount on, without links but those of its parents.
+    pub mount_point: PathBuf,
+    /// Absolute path of the server's own folder.
+    pub folder: PathBuf,
+    /// How.
+    pub options: AttachOptions,
+    /// Whether it outlives whoever started it: then it keeps its own ledger and log.
+    pub is_independent: bool,
+}
+
+impl Job {
+    /// What is made by serving, for a ledger.
+    pub(super) fn thing(&self) -> Thing {
+        Thing::Drive {
+            media: self.media.clone(),
+            mount_point: self.mount_point.clone(),
+            folder: self.folder.clone(),
+        }
+    }
+}
+
+/// What a server says, once, when it serves or cannot.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Answer {
+    /// It serves; and how the drive is.
+    Serving(Box<Health>),
+    /// It cannot, and has left nothing.
+    Failed(String),
+}

@@ -1,0 +1,78 @@
+//! `assay drive`: the software drive by itself, as a block device.
+//!
+//! A drive that is attached is served by a process of its own, which is in no need of the command that started it.
+//! It can be killed at any time: what was flushed is on media, and what is left on the machine is in its ledger, for
+//! the next `attach` and for `assay clean`.
+
+mod attach;
+mod attached;
+mod check;
+mod create;
+mod detach;
+mod health;
+mod job;
+mod open;
+mod registry;
+mod resize;
+mod serve;
+mod status;
+mod text;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+
+/// The software drive by itself: a block device that compresses and writes all or nothing
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay drive create vol.img --capacity 20G --logical 40G    a drive in a file of 20 GiB
+  assay drive attach vol.img                                 prints the block device, e.g. /dev/loop0
+  assay drive status vol.img                                 its health log
+  assay drive detach vol.img
+
+Reads and writes are made of whole blocks of 4 KiB; a write of up to 256 KiB is there whole or not at all, whatever
+happens. What was flushed survives any crash, of the serving process too: attach it again.")]
+pub(crate) struct DriveArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Make an empty drive, in a new file or on a block device
+    Create(create::CreateArgs),
+    /// Show a drive as a block device
+    Attach(attach::AttachArgs),
+    /// Take the block device away and close the drive
+    Detach(detach::DetachArgs),
+    /// Say how a drive is: space, ratio, wear, what is wrong
+    Status(status::StatusArgs),
+    /// Read and verify everything, and say what is damaged
+    Check(check::CheckArgs),
+    /// Change the size that the host sees
+    Resize(resize::ResizeArgs),
+    /// The process that serves an attached drive; what it is to do comes on standard input
+    #[command(hide = true)]
+    Serve {
+        /// What it serves, for whoever lists processes
+        media: std::path::PathBuf,
+    },
+}
+
+/// Does what was asked for; exit code 1 when `check` finds damage.
+///
+/// # Errors
+/// One line that says what to do.
+pub(crate) fn run(args: &DriveArgs) -> Result<ExitCode> {
+    match &args.action {
+        Action::Create(args) => create::run(args),
+        Action::Attach(args) => attach::run(args),
+        Action::Detach(args) => detach::run(args),
+        Action::Status(args) => status::run(args),
+        Action::Check(args) => check::run(args),
+        Action::Resize(args) => resize::run(args),
+        Action::Serve { .. } => serve::run(),
+    }
+}

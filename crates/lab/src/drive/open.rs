@@ -1,0 +1,40 @@
+//! Opening a drive, and its errors as a user reads them.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow};
+use assay_drive::{Disk, Drive, DriveError, DriveOptions};
+use assay_ports::media::{Access, FileMedia};
+
+/// Opens the drive on `path`, a file or block device; with `options.read_only` several may do so at a time.
+///
+/// A file that was made sparse gives freed segments back to its file system.
+///
+/// # Errors
+/// One line: it is not there, in use, not a drive, too new, damaged.
+pub(super) fn open(path: &Path, options: DriveOptions) -> Result<Drive> {
+    let access = if options.read_only { Access::ReadOnly } else { Access::ReadWrite };
+    let media = FileMedia::open(path, access)?;
+    let discard_media = access == Access::ReadWrite && is_sparse(path);
+    // The log writes every block before it reads it.
+    let media: Arc<dyn Disk> = Arc::new(media.discarding_loosely());
+    let options = DriveOptions { discard_media, ..options };
+    Drive::open(media, options).map_err(in_words).with_context(|| path.display().to_string())
+}
+
+fn in_words(error: DriveError) -> anyhow::Error {
+    match error {
+        DriveError::NotADrive => anyhow!("{error}; make one with `assay drive create`"),
+        DriveError::Shrunk { .. } => anyhow!("{error}; bring its end back"),
+        error => error.into(),
+    }
+}
+
+/// Whether the file takes less space than it is long. Blocks are counted in 512 bytes (`stat(2)`).
+fn is_sparse(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| {
+        metadata.is_file() && metadata.blocks().saturating_mul(512) < metadata.len()
+    })
+}

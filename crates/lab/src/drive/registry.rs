@@ -1,0 +1,149 @@
+//! What is attached where: the drives that the ledgers on this machine tell of.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use assay_ports::{fuse, loopdev};
+
+use super::health::Health;
+use crate::rig::ledger::{self, Found};
+use crate::rig::thing::{Thing, ensure_unused};
+
+/// The name, beside the disk, of the file with the drive's health.
+pub(super) const STATUS_FILE: &str = "status.json";
+
+/// A drive that is attached, or that was until its server died.
+#[derive(Debug)]
+pub(super) struct Attached {
+    pub media: PathBuf,
+    pub mount_point: PathBuf,
+    pub folder: PathBuf,
+    /// The process that the drive belongs to; none once it has died.
+    pub owner: Option<u32>,
+    thing: Thing,
+    ledger: Found,
+}
+
+/// A drive as a command finds it.
+#[derive(Debug)]
+pub(super) enum Drive {
+    /// Its server has it; whoever wants something asks there.
+    Served(Box<Attached>),
+    /// Nobody has it, as far as the ledgers tell.
+    AtRest {
+        /// What it lies on.
+        media: PathBuf,
+        /// Whether a server of it has died and left its mount or device.
+        server_died: bool,
+    },
+}
+
+/// The drive `named` by its media or its device.
+///
+/// # Errors
+/// The ledgers cannot be read.
+pub(super) fn look_up(named: &Path) -> Result<Drive> {
+    Ok(match find(named)? {
+        Some(attached) if attached.owner.is_some() => Drive::Served(Box::new(attached)),
+        Some(attached) => Drive::AtRest { media: attached.media, server_died: true },
+        None => Drive::AtRest { media: named.to_owned(), server_died: false },
+    })
+}
+
+/// The drive that lies on the media `named`, or else the one that is shown as the device `named`: a drive may lie on
+/// another one's device.
+///
+/// # Errors
+/// The ledgers cannot be read.
+pub(super) fn find(named: &Path) -> Result<Option<Attached>> {
+    let path = without_links(named);
+    let mut shown = None;
+    for one in served_first()? {
+        if one.media == path {
+            return Ok(Some(one));
+        }
+        if shown.is_none() && one.devices()?.contains(&path) {
+            shown = Some(one);
+        }
+    }
+    Ok(shown)
+}
+
+/// The drive that lies on `media`, an absolute path without links.
+///
+/// # Errors
+/// The ledgers cannot be read.
+pub(super) fn find_media(media: &Path) -> Result<Option<Attached>> {
+    Ok(served_first()?.into_iter().find(|one| one.media == media))
+}
+
+fn served_first() -> Result<Vec<Attached>> {
+    let mut attached = all()?;
+    attached.sort_by_key(|one| one.owner.is_none());
+    Ok(attached)
+}
+
+fn all() -> Result<Vec<Attached>> {
+    let mut all = Vec::new();
+    for found in ledger::found()? {
+        for thing in found.things() {
+            if let Thing::Drive { media, mount_point, folder } = thing
+                && thing.exists()?
+            {
+                all.push(Attached {
+                    media: media.clone(),
+                    mount_point: mount_point.clone(),
+                    folder: folder.clone(),
+                    owner: found.owner(),
+                    thing: thing.clone(),
+                    ledger: found.clone(),
+                });
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The path without links, also of what is not there any more.
+fn without_links(named: &Path) -> PathBuf {
+    let resolved = named.canonicalize().ok().or_else(|| {
+        let absolute = std::path::absolute(named).ok()?;
+        Some(absolute.parent()?.canonicalize().ok()?.join(absolute.file_name()?))
+    });
+    resolved.unwrap_or_else(|| named.to_owned())
+}
+
+impl Attached {
+    /// The drive as a file.
+    pub(super) fn file(&self) -> PathBuf {
+        self.mount_point.join(fuse::DISK_FILE)
+    }
+
+    /// The block devices that show it: one, or none in a folder.
+    pub(super) fn devices(&self) -> Result<Vec<PathBuf>> {
+        loopdev::attached_under(&self.mount_point).context("cannot list the loop devices")
+    }
+
+    /// What a user calls it by: its device, or else its file.
+    pub(super) fn shown_as(&self) -> Result<PathBuf> {
+        Ok(self.devices()?.into_iter().next().unwrap_or_else(|| self.file()))
+    }
+
+    /// How the drive is, in the words of its server.
+    pub(super) fn health(&self) -> Result<Health> {
+        Health::read(&self.mount_point.join(STATUS_FILE)).with_context(|| {
+            format!("{} is being attached or detached; try again", self.media.display())
+        })
+    }
+
+    /// Removes what a server that died has left.
+    ///
+    /// # Errors
+    /// Who uses its device still; what the system answered.
+    pub(super) fn clear(&self) -> Result<()> {
+        let unused = self.devices()?.iter().try_for_each(|device| ensure_unused(device));
+        unused.with_context(|| format!("the server of {} has died", self.media.display()))?;
+        self.thing.remove()?;
+        if self.ledger.left()?.is_empty() { self.ledger.close() } else { Ok(()) }
+    }
+}

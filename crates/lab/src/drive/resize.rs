@@ -1,0 +1,90 @@
+//! `assay drive resize`: changes the size that the host sees, of a drive in use too.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use assay_drive::{BLOCK_BYTES, Disk, DiskError, DriveOptions};
+use assay_ports::loopdev;
+use clap::Args;
+use rustix::io::Errno;
+
+use super::open::open;
+use super::registry::{self, Attached, Drive};
+use crate::plan::Size;
+use crate::print;
+use crate::rig::thing::ensure_unused;
+
+/// What was typed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay drive resize vol.img --logical 80G         then grow the file system: resize2fs, xfs_growfs
+  assay drive resize /dev/loop0 --logical 80G
+
+A drive may become smaller when nothing is written beyond its new end; shrink the file system and run fstrim first.")]
+pub(super) struct ResizeArgs {
+    /// What the drive lies on, or the device that it is shown as
+    #[arg(value_name = "PATH|DEVICE")]
+    drive: PathBuf,
+    /// Bytes that the host is to see, e.g. 80G
+    #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
+    logical: Size,
+}
+
+/// Resizes the drive.
+///
+/// # Errors
+/// One line, and nothing has changed: smaller than what is used, larger than a drive can be, not writable.
+pub(super) fn run(args: &ResizeArgs) -> Result<ExitCode> {
+    let size = args.logical;
+    ensure!(
+        size.0 > 0 && size.0.is_multiple_of(BLOCK_BYTES),
+        "{size} is not a whole number of blocks of {BLOCK_BYTES} bytes"
+    );
+    let before = match registry::look_up(&args.drive)? {
+        Drive::Served(attached) => resize_attached(&attached, size)?,
+        Drive::AtRest { media, .. } => resize_detached(&media, size)?,
+    };
+    print::line(format_args!("{}: {size} for the host, was {before}", args.drive.display()));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn resize_attached(attached: &Attached, size: Size) -> Result<Size> {
+    let before = attached.health()?.status.logical_bytes;
+    let devices = attached.devices()?;
+    if size.0 < before {
+        ensure_unused(&attached.file())?;
+        devices.iter().try_for_each(|device| ensure_unused(device))?;
+    }
+    let file = File::options().write(true).open(attached.file());
+    let resized = file.and_then(|file| file.set_len(size.0));
+    resized.map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::INVAL) => refused(&attached.media, size, before),
+        _ => anyhow!("{}: cannot be resized: {error}", attached.media.display()),
+    })?;
+    devices.iter().try_for_each(|device| loopdev::update_size(device))?;
+    Ok(Size(before))
+}
+
+fn resize_detached(path: &Path, size: Size) -> Result<Size> {
+    let drive = open(path, DriveOptions::default())?;
+    let before = drive.size();
+    let resized = drive.resize(size.0).map_err(|error| match error {
+        DiskError::OutOfRange { .. } => refused(path, size, before),
+        error => anyhow::Error::from(error).context(path.display().to_string()),
+    });
+    drive.close().with_context(|| path.display().to_string())?;
+    resized.map(|()| Size(before))
+}
+
+fn refused(path: &Path, size: Size, before: u64) -> anyhow::Error {
+    let path = path.display();
+    match size.0 < before {
+        true => anyhow!(
+            "{path} cannot be {size}: there are data beyond; shrink the file system and run fstrim first"
+        ),
+        false => anyhow!("{path} cannot be {size}: that is more than a drive can have"),
+    }
+}

@@ -1,0 +1,262 @@
+//! The serving process: opens a drive, shows it, works in its background, and closes it when it is taken away.
+//!
+//! It ends when its mount is gone, whoever took it: `detach`, a signal, `umount`. Who attached it hears from it once,
+//! over its standard output.
+
+use std::fs::{DirBuilder, File};
+use std::io::{BufRead, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use assay_drive::{Drive, Rest, State};
+use assay_ports::fuse::{DISK_FILE, FuseMount, FuseOptions, TextFile};
+use assay_ports::loopdev;
+
+use super::health::{Attachment, Health};
+use super::job::{Answer, Job};
+use super::open::open;
+use super::registry::STATUS_FILE;
+use crate::interrupt;
+use crate::messages::one_line;
+use crate::rig::ledger::{Ledger, Made};
+use crate::rig::thing::ensure_unused;
+
+/// The log of an independent server, in its folder.
+pub(super) const LOG_FILE: &str = "server.log";
+
+/// How long maintenance rests when nothing is due.
+const REST: Duration = Duration::from_millis(50);
+
+/// Serves what standard input tells of until it is taken away.
+///
+/// # Errors
+/// The drive could not be closed; then its folder with the log stays for `assay clean`.
+pub(super) fn run() -> Result<ExitCode> {
+    // It was started by a path that says nothing; lists of processes show this (proc(5), comm).
+    rustix::thread::set_name(c"assay")?;
+    let mut text = String::new();
+    std::io::stdin().lock().read_line(&mut text).context("no job was given")?;
+    let job: Job = serde_json::from_str(&text)
+        .context("this command is for `assay drive attach`; use that")?;
+    let served = match Served::bring_up(&job) {
+        Ok(served) => served,
+        Err(error) => {
+            answer(&Answer::Failed(one_line(&format!("{error:#}"))))?;
+            return Ok(ExitCode::from(2));
+        }
+    };
+    if answer(&Answer::Serving(Box::new(served.shown.source.health()))).is_err() {
+        log::warn!("whoever attached the drive has gone; it is detached again");
+        served.shown.take_away_or_say();
+    }
+    // That was all that anybody waits for.
+    rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+    served.until_it_is_taken_away()
+}
+
+fn answer(answer: &Answer) -> Result<()> {
+    let line = serde_json::to_string(answer)? + "\n";
+    let mut out = std::io::stdout().lock();
+    out.write_all(line.as_bytes())?;
+    Ok(out.flush()?)
+}
+
+/// A drive that is served. Dropped from the top: what shows it, its background work, what is on the machine.
+struct Served {
+    shown: Arc<Shown>,
+    background: Background,
+    made: Option<Made>,
+}
+
+/// What others see of it.
+struct Shown {
+    mount: FuseMount,
+    source: Arc<Source>,
+}
+
+/// What its health is told from.
+struct Source {
+    drive: Arc<Drive>,
+    media: PathBuf,
+    /// All but the device, which comes when the rest is told already.
+    attachment: Attachment,
+    device: OnceLock<PathBuf>,
+}
+
+impl Served {
+    fn bring_up(job: &Job) -> Result<Served> {
+        let made = job.is_independent.then(|| stand_alone(job)).transpose()?;
+        let began = Instant::now();
+        let drive = Arc::new(open(&job.media, job.options.drive())?);
+        let open_ms = began.elapsed().as_secs_f64() * 1e3;
+        let background = Background::begin(Arc::clone(&drive))?;
+        match show(job, Arc::clone(&drive), open_ms) {
+            Ok(shown) => Ok(Served { shown, background, made }),
+            Err(error) => {
+                background.end();
+                // It is as it was; that it could not be shown is what matters.
+                drive.close().unwrap_or_else(|failed| log::warn!("{failed}"));
+                Err(error)
+            }
+        }
+    }
+
+    fn until_it_is_taken_away(self) -> Result<ExitCode> {
+        let Served { shown, background, made } = self;
+        let ended = shown.mount.wait();
+        background.end();
+        let drive = &shown.source.drive;
+        let closed = drive.close().with_context(|| {
+            let media = shown.source.media.display();
+            format!("{media} could not be closed; what was flushed is there, attach it again")
+        });
+        match closed.and(ended.map_err(anyhow::Error::from)) {
+            Ok(()) => made.map_or(Ok(()), Made::remove).map(|()| ExitCode::SUCCESS),
+            Err(error) => {
+                if let Some(made) = made {
+                    made.leave();
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Leaves the company of whoever started this: a session, a ledger and a log of its own.
+fn stand_alone(job: &Job) -> Result<Made> {
+    rustix::process::setsid().context("cannot begin a session")?;
+    let (made, ()) = Ledger::open()?.make(job.thing(), || make_folders(job))?;
+    let log = File::create_new(job.folder.join(LOG_FILE)).context("cannot write a log")?;
+    rustix::stdio::dup2_stderr(log)?;
+    Ok(made)
+}
+
+/// Makes the server's folder, and the one to mount on if that lies there.
+///
+/// # Errors
+/// What the system answered.
+pub(super) fn make_folders(job: &Job) -> Result<()> {
+    let make = |path: &Path| {
+        let made = DirBuilder::new().mode(0o700).create(path);
+        made.with_context(|| format!("cannot make {}", path.display()))
+    };
+    make(&job.folder)?;
+    if job.mount_point.starts_with(&job.folder) { make(&job.mount_point) } else { Ok(()) }
+}
+
+fn show(job: &Job, drive: Arc<Drive>, open_ms: f64) -> Result<Arc<Shown>> {
+    let source = Arc::new(Source::new(job, Arc::clone(&drive), open_ms));
+    let options = FuseOptions {
+        mount_point: job.mount_point.clone(),
+        name: job.media.display().to_string(),
+        threads: usize::from(job.options.threads),
+    };
+    let owner = Arc::clone(&drive);
+    let resize = Box::new(move |bytes| owner.resize(bytes));
+    let texts = vec![Source::text(Arc::clone(&source))];
+    let mount = FuseMount::serve(options, drive, texts, Some(resize))?;
+    if job.options.folder.is_none() {
+        let attach = match source.attachment.read_only {
+            true => loopdev::attach_disk_read_only,
+            false => loopdev::attach_disk,
+        };
+        let device = attach(&mount.disk_path())?;
+        source.device.get_or_init(|| device);
+    }
+    let shown = Arc::new(Shown { mount, source });
+    let other = Arc::clone(&shown);
+    interrupt::on_signal(move || other.take_away_or_say())?;
+    Ok(shown)
+}
+
+impl Shown {
+    /// Takes the device and the mount away, which ends the serving; what is in use stays.
+    fn take_away_or_say(&self) {
+        self.take_away().unwrap_or_else(|error| log::error!("{error:#}; it is served on"));
+    }
+
+    fn take_away(&self) -> Result<()> {
+        if let Some(device) = self.source.device.get()
+            && loopdev::attached_under(self.mount.mount_point())?.contains(device)
+        {
+            ensure_unused(device)?;
+            loopdev::detach(device)?;
+        }
+        Ok(self.mount.unmount()?)
+    }
+}
+
+impl Source {
+    fn new(job: &Job, drive: Arc<Drive>, open_ms: f64) -> Source {
+        let attachment = Attachment {
+            attached: true,
+            device: None,
+            file: Some(job.mount_point.join(DISK_FILE)),
+            pid: Some(std::process::id()),
+            open_ms: Some(open_ms),
+            read_only: job.options.read_only || drive.status().state == State::ReadOnly,
+        };
+        Source { drive, media: job.media.clone(), attachment, device: OnceLock::new() }
+    }
+
+    fn text(source: Arc<Source>) -> TextFile {
+        let content = move || source.health().to_json().unwrap_or_default() + "\n";
+        TextFile { name: STATUS_FILE.into(), content: Box::new(content) }
+    }
+
+    fn health(&self) -> Health {
+        let device = self.device.get().cloned();
+        let attachment = Attachment { device, ..self.attachment.clone() };
+        Health::new(&self.media, attachment, self.drive.status())
+    }
+}
+
+/// What the drive does on its own, on a thread of ours.
+struct Background {
+    stop: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Background {
+    fn begin(drive: Arc<Drive>) -> Result<Background> {
+        let (stop, stopped) = channel();
+        let work = move || maintain(&drive, &stopped);
+        let thread = std::thread::Builder::new().name("maintain".into()).spawn(work)?;
+        Ok(Background { stop, thread })
+    }
+
+    fn end(self) {
+        drop(self.stop);
+        if self.thread.join().is_err() {
+            log::error!("the drive's background work failed");
+        }
+    }
+}
+
+fn maintain(drive: &Drive, stopped: &Receiver<()>) {
+    let mut said = String::new();
+    loop {
+        let pause = match drive.maintain() {
+            Ok(Rest::More) => Duration::ZERO,
+            Ok(Rest::Idle) => REST,
+            Err(error) => {
+                let words = one_line(&format!("{:#}", anyhow::Error::from(error)));
+                if words != said {
+                    log::error!("{words}");
+                    said = words;
+                }
+                REST
+            }
+        };
+        match stopped.recv_timeout(pause) {
+            Err(RecvTimeoutError::Timeout) => {}
+            _ => return,
+        }
+    }
+}

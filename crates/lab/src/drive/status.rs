@@ -1,0 +1,129 @@
+//! `assay drive status`: the health log of a drive, attached or not.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use assay_drive::DriveOptions;
+use clap::Args;
+
+use super::health::{Attachment, Health};
+use super::open::open;
+use super::registry::{self, Attached, Drive};
+use super::text;
+use crate::{interrupt, print};
+
+/// What was typed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay drive status vol.img
+  assay drive status /dev/loop0 --watch
+  assay drive status vol.img --json | jq .compression_ratio
+
+Counts are over the drive's life. A drive that is not attached is opened for reading; nothing of it changes.")]
+pub(super) struct StatusArgs {
+    /// What the drive lies on, or the device that it is shown as
+    #[arg(value_name = "PATH|DEVICE")]
+    drive: PathBuf,
+    /// Print one JSON object in place of text; with --watch one a line
+    #[arg(long)]
+    json: bool,
+    /// Go on, once a second, until Ctrl-C or until the drive is detached
+    #[arg(long)]
+    watch: bool,
+}
+
+/// Prints the health log.
+///
+/// # Errors
+/// One line: not there, not a drive, in use elsewhere.
+pub(super) fn run(args: &StatusArgs) -> Result<ExitCode> {
+    match registry::look_up(&args.drive)? {
+        Drive::Served(attached) if args.watch => watch(&attached, args.json)?,
+        Drive::Served(attached) => show(&attached.health()?, args.json)?,
+        Drive::AtRest { media, .. } if args.watch => {
+            bail!("{} is not attached, so nothing changes; leave --watch out", media.display())
+        }
+        Drive::AtRest { media, server_died } => {
+            show(&look_at(&media)?, args.json)?;
+            if server_died {
+                let media = media.display();
+                print::note(format_args!(
+                    "its server has died; attach {media} again, or detach it"
+                ));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(health: &Health, as_json: bool) -> Result<()> {
+    print::line(if as_json { health.to_json()? } else { text::whole(health) });
+    Ok(())
+}
+
+fn look_at(path: &Path) -> Result<Health> {
+    let began = Instant::now();
+    let drive = open(path, DriveOptions { read_only: true, ..DriveOptions::default() })?;
+    let open_ms = Some(began.elapsed().as_secs_f64() * 1e3);
+    let attachment = Attachment { open_ms, read_only: true, ..Attachment::default() };
+    let media = path.canonicalize().with_context(|| path.display().to_string())?;
+    Ok(Health::new(&media, attachment, drive.status()))
+}
+
+fn watch(attached: &Attached, as_json: bool) -> Result<()> {
+    let (tell, stopped) = channel();
+    interrupt::on_signal(move || {
+        // Nobody listens once the watch has ended.
+        let _ = tell.send(());
+    })?;
+    let mut watch = Watch::new(as_json);
+    let mut next = Instant::now();
+    loop {
+        let Ok(health) = attached.health() else {
+            bail!("{} is not attached any more", attached.media.display())
+        };
+        watch.show(health)?;
+        next += Duration::from_secs(1);
+        let pause = next.saturating_duration_since(Instant::now());
+        match stopped.recv_timeout(pause) {
+            Err(RecvTimeoutError::Timeout) => {}
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// What is shown each second: the whole log anew on a terminal, a line elsewhere.
+struct Watch {
+    as_json: bool,
+    is_terminal: bool,
+    before: Option<(Instant, Health)>,
+}
+
+impl Watch {
+    fn new(as_json: bool) -> Watch {
+        Watch { as_json, is_terminal: std::io::stdout().is_terminal(), before: None }
+    }
+
+    fn show(&mut self, health: Health) -> Result<()> {
+        let now = Instant::now();
+        let seconds = self.before.as_ref().map(|(then, _)| (now - *then).as_secs_f64());
+        let before = self.before.take().map_or_else(|| health.clone(), |(_, before)| before);
+        let line = text::line(&health, &before, seconds.unwrap_or(1.0));
+        match (self.as_json, self.is_terminal) {
+            (true, _) => print::line(serde_json::to_string(&health)?),
+            // Home, the text, and whatever was below it cleared (ECMA-48, CUP and ED).
+            (false, true) => print::line(format_args!(
+                "\x1b[H\x1b[2J{}\n\nlast second  {line}",
+                text::whole(&health)
+            )),
+            (false, false) => print::line(line),
+        }
+        self.before = Some((now, health));
+        Ok(())
+    }
+}

@@ -1,0 +1,279 @@
+//! The health log as people read it.
+
+use std::fmt::Write;
+
+use assay_drive::{Recovery, State, Status};
+
+use super::health::Health;
+
+/// Width of the labels.
+const LABEL: usize = 20;
+
+/// The whole log, without a closing line break.
+pub(super) fn whole(health: &Health) -> String {
+    let status = &health.status;
+    let mut log = Log::default();
+    log.heading(&title(health));
+    for problem in &status.problems {
+        log.row("problem", problem);
+    }
+    log.row("last opened", &opening(health));
+    space(&mut log, status);
+    traffic(&mut log, status);
+    work(&mut log, status);
+    log.0.trim_end().to_owned()
+}
+
+/// What is worth saying when a drive has been opened; often nothing.
+pub(super) fn opened(health: &Health) -> Vec<String> {
+    let mut lines = Vec::new();
+    let recovery = &health.status.recovery;
+    if !recovery.clean || recovery.rebuilt {
+        lines.push(opening(health));
+    }
+    lines.extend(health.status.problems.iter().map(|problem| format!("problem: {problem}")));
+    if health.attachment.read_only {
+        lines.push("it takes no writes".into());
+    }
+    lines
+}
+
+/// One second, `seconds` after `before`.
+pub(super) fn line(now: &Health, before: &Health, seconds: f64) -> String {
+    let (counts, then) = (&now.status.counts, &before.status.counts);
+    let rate = |now: u64, then: u64| human_rate(now.saturating_sub(then) as f64 / seconds);
+    format!(
+        "{}, {} of {} used, ratio {}, host read {} write {}, media read {} write {}, {:.0} flushes/s",
+        now.status.state.name(),
+        human(now.status.media_bytes_used),
+        human(now.status.usable_bytes),
+        ratio(now.status.compression_ratio()),
+        rate(counts.read_bytes_host, then.read_bytes_host),
+        rate(counts.write_bytes_host, then.write_bytes_host),
+        rate(counts.read_bytes_media, then.read_bytes_media),
+        rate(counts.write_bytes_media(), then.write_bytes_media()),
+        counts.flushes.saturating_sub(then.flushes) as f64 / seconds,
+    )
+}
+
+fn title(health: &Health) -> String {
+    let attachment = &health.attachment;
+    let place = match (&attachment.device, &attachment.file) {
+        (Some(device), _) => format!("attached as {}", device.display()),
+        (None, Some(file)) => format!("attached as {}", file.display()),
+        (None, None) => "not attached".into(),
+    };
+    let by = attachment.pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+    let no_writes = attachment.attached && attachment.read_only;
+    let no_writes = if no_writes { ", takes no writes" } else { "" };
+    let state = words_of(health.status.state);
+    format!("{}: {state}, {place}{by}{no_writes}", health.media.display())
+}
+
+fn words_of(state: State) -> &'static str {
+    match state {
+        State::Healthy => "healthy",
+        State::LowSpace => "low on space; discard or delete data",
+        State::Full => "full, refuses writes; discard or delete data",
+        State::Damaged => "damaged; `assay drive check` says where",
+        State::ReadOnly => "damaged, takes no writes; copy what can be read",
+        State::Stopped => "stopped by a failure of its media",
+    }
+}
+
+fn opening(health: &Health) -> String {
+    let Recovery { clean, chunks, entries, torn_chunks, rebuilt, .. } = health.status.recovery;
+    let took = health.attachment.open_ms.map_or_else(String::new, |ms| format!(" in {ms:.0} ms"));
+    let mut words = match clean {
+        true => format!("it had been closed; opened{took}"),
+        false => {
+            format!("it was not closed; {chunks} chunks with {entries} entries replayed{took}")
+        }
+    };
+    if torn_chunks > 0 {
+        let _ = write!(words, ", {torn_chunks} unfinished chunks dropped");
+    }
+    if rebuilt {
+        words += "; its map was built anew from the segments";
+    }
+    words
+}
+
+fn space(log: &mut Log, status: &Status) {
+    log.heading("Space");
+    log.bytes("capacity", status.capacity_bytes);
+    log.bytes("usable", status.usable_bytes);
+    log.bytes("media used", status.media_bytes_used);
+    log.bytes("logical", status.logical_bytes);
+    log.bytes("logical used", status.logical_bytes_used);
+    log.row("compression ratio", &ratio(status.compression_ratio()));
+    let unit = human(status.unit_blocks * assay_drive::BLOCK_BYTES);
+    let versions = match status.dictionary_versions {
+        0 => String::new(),
+        versions => format!(", dictionary version {versions}"),
+    };
+    log.row("codec", &format!("{}, {unit} at a time{versions}", status.codec));
+    let (all, free) = (status.segments, status.segments_free);
+    let damaged = status.segments_damaged;
+    let size = human(status.segment_bytes);
+    log.row("segments", &format!("{all} of {size}, {free} free, {damaged} damaged"));
+    log.bytes("map in memory", status.map_bytes);
+}
+
+fn traffic(log: &mut Log, status: &Status) {
+    let counts = &status.counts;
+    log.heading("Over its life");
+    log.bytes("host wrote", counts.write_bytes_host);
+    log.bytes("  of it zeroes", counts.write_bytes_zero);
+    log.bytes("  stored as it came", counts.write_bytes_raw);
+    log.bytes("host read", counts.read_bytes_host);
+    log.bytes("host discarded", counts.discard_bytes_host);
+    log.bytes("media written", counts.write_bytes_media());
+    log.bytes("media read", counts.read_bytes_media);
+    log.row(
+        "media operations",
+        &format!("{} writes, {} reads", counts.writes_media, counts.reads_media),
+    );
+    log.row("write amplification", &amplification(status));
+    log.row("wear", &format!("media written in full {:.2} times", status.media_cycles()));
+    log.row("host writes", &sizes(&counts.commands_by_size));
+}
+
+fn work(log: &mut Log, status: &Status) {
+    let counts = &status.counts;
+    let flushes = format!("{} asked for, {} to media", counts.flushes, counts.flushes_media);
+    log.row("flushes", &flushes);
+    let collections =
+        format!("{}, {} host writes waited for it", counts.collections, counts.collection_stalls);
+    log.row("collections", &collections);
+    log.row("checkpoints", &counts.checkpoints.to_string());
+    log.bytes("log written", counts.log_bytes);
+    log.row("refused writes", &format!("{}, for want of space", counts.refused_writes));
+    log.row("damaged records", &counts.damaged_records.to_string());
+}
+
+/// In all, and what each kind of writing to media adds to it.
+fn amplification(status: &Status) -> String {
+    let counts = &status.counts;
+    let Some(all) = counts.write_amplification() else { return "-".into() };
+    let share = |bytes: u64| bytes as f64 / counts.write_bytes_host as f64;
+    format!(
+        "{all:.3} = data {:.3} + tables {:.3} + collection {:.3} + checkpoints {:.3}",
+        share(counts.write_bytes_payload),
+        share(counts.write_bytes_table),
+        share(counts.write_bytes_collection),
+        share(counts.write_bytes_checkpoint),
+    )
+}
+
+/// Classes as [`assay_drive::Counts::commands_by_size`] has them; empty ones are left out.
+fn sizes(commands: &[u64; 8]) -> String {
+    let names = ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB", "1 MiB"];
+    let classes = names.iter().zip(commands).filter(|(_, count)| **count > 0);
+    let words: Vec<String> =
+        classes.map(|(name, count)| format!("{count} of at most {name}")).collect();
+    if words.is_empty() { "none".into() } else { words.join(", ") }
+}
+
+fn ratio(ratio: Option<f64>) -> String {
+    ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2}"))
+}
+
+/// Bytes with the binary prefix that leaves one to four digits before the point.
+pub(super) fn human(bytes: u64) -> String {
+    let mut scaled = bytes as f64;
+    let mut unit = "B";
+    for larger in ["KiB", "MiB", "GiB", "TiB", "PiB"] {
+        if scaled < 1024.0 {
+            break;
+        }
+        (scaled, unit) = (scaled / 1024.0, larger);
+    }
+    let digits = if scaled.fract() == 0.0 || scaled >= 100.0 { 0 } else { 1 };
+    format!("{scaled:.digits$} {unit}")
+}
+
+fn human_rate(bytes_per_s: f64) -> String {
+    format!("{}/s", human(bytes_per_s as u64))
+}
+
+/// Headings, and rows of a label and a text below them.
+#[derive(Default)]
+struct Log(String);
+
+impl Log {
+    fn heading(&mut self, text: &str) {
+        let gap = if self.0.is_empty() { "" } else { "\n" };
+        self.0 += &format!("{gap}{text}\n");
+    }
+
+    fn row(&mut self, label: &str, text: &str) {
+        self.0 += &format!("  {label:<LABEL$} {text}\n");
+    }
+
+    fn bytes(&mut self, label: &str, bytes: u64) {
+        self.row(label, &format!("{:>10}  {bytes}", human(bytes)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drive::health::tests::used;
+
+    #[test]
+    fn bytes_have_a_prefix_and_few_digits() {
+        let all = [0, 1023, 1024, 1536, 20 << 30, (20 << 30) + 1, 123_456_789, u64::MAX];
+        let words =
+            ["0 B", "1023 B", "1 KiB", "1.5 KiB", "20 GiB", "20.0 GiB", "118 MiB", "16384 PiB"];
+        assert_eq!(all.map(human), words);
+    }
+
+    #[test]
+    fn the_log_tells_what_a_person_asks() {
+        let text = whole(&used());
+        for part in [
+            "/vol.img: healthy, attached as /dev/loop7 (process 4711)",
+            "capacity                 64 MiB  67108864",
+            "logical                 128 MiB  134217728",
+            "logical used             64 KiB  65536",
+            "host writes          1 of at most 64 KiB",
+            "write amplification",
+            "it had been closed; opened in 2 ms",
+        ] {
+            assert!(text.contains(part), "`{part}` is not in:\n{text}");
+        }
+        assert!(!text.contains("problem"), "{text}");
+    }
+
+    #[test]
+    fn opening_says_what_was_found_and_nothing_of_a_drive_that_was_closed() {
+        let mut health = used();
+        assert_eq!(opened(&health), Vec::<String>::new());
+        health.status.recovery.clean = false;
+        health.status.recovery.chunks = 12;
+        health.status.recovery.torn_chunks = 2;
+        health.status.problems.push("the first superblock is damaged".into());
+        health.attachment.read_only = true;
+        let said = opened(&health);
+        assert_eq!(
+            said,
+            [
+                "it was not closed; 12 chunks with 0 entries replayed in 2 ms, 2 unfinished chunks dropped",
+                "problem: the first superblock is damaged",
+                "it takes no writes",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_second_is_told_in_rates() {
+        let before = used();
+        let mut now = before.clone();
+        now.status.counts.write_bytes_host += 4 << 20;
+        now.status.counts.flushes += 6;
+        let line = line(&now, &before, 2.0);
+        assert!(line.contains("host read 0 B/s write 2 MiB/s"), "{line}");
+        assert!(line.ends_with("3 flushes/s"), "{line}");
+    }
+}

@@ -1,0 +1,185 @@
+//! Which files an estimate is about: those named, and all in the folders named.
+//!
+//! A file with several names counts once. A link that leads out of the folders named, be it a symbolic one or one of
+//! InnoDB's `.isl` files, is followed and reported; special files are passed over.
+
+use std::collections::HashSet;
+use std::fs::{self, FileType, Metadata};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// Files and block devices, each once, in the order of their names.
+    pub files: Vec<PathBuf>,
+    /// What could not be looked at, and why.
+    pub skipped: Vec<(PathBuf, String)>,
+    /// Links that led out of the folders named, and where to.
+    pub links: Vec<(PathBuf, PathBuf)>,
+}
+
+/// Looks for files in what was named.
+///
+/// # Errors
+/// A name that is not there, or is neither a file, a folder nor a block device.
+pub fn find(named: &[PathBuf]) -> Result<Findings> {
+    let mut search = Search::default();
+    for path in named {
+        let real =
+            path.canonicalize().with_context(|| format!("cannot read {}", path.display()))?;
+        let kind = real.metadata().with_context(|| format!("cannot read {}", path.display()))?;
+        if !is_readable_kind(kind.file_type()) {
+            bail!("{} is neither a file, a folder nor a block device", path.display());
+        }
+        search.roots.push(real);
+    }
+    for path in named {
+        search.visit(path);
+    }
+    Ok(search.findings)
+}
+
+fn is_readable_kind(kind: FileType) -> bool {
+    kind.is_file() || kind.is_dir() || kind.is_block_device()
+}
+
+#[derive(Default)]
+struct Search {
+    /// What was named, without links.
+    roots: Vec<PathBuf>,
+    /// Device and number of each file and folder that was visited.
+    seen: HashSet<(u64, u64)>,
+    findings: Findings,
+}
+
+impl Search {
+    /// A file, folder or device, or what a link leads to.
+    fn visit(&mut self, path: &Path) {
+        match path.metadata() {
+            Ok(metadata) => self.add(path, &metadata),
+            Err(error) => self.skip(path, error),
+        }
+    }
+
+    fn add(&mut self, path: &Path, metadata: &Metadata) {
+        let kind = metadata.file_type();
+        if !is_readable_kind(kind) || !self.seen.insert(identity(metadata)) {
+            return;
+        }
+        if kind.is_dir() {
+            self.add_folder(path);
+            return;
+        }
+        self.findings.files.push(path.to_owned());
+        if path.extension().is_some_and(|extension| extension == "isl") {
+            self.follow_isl(path);
+        }
+    }
+
+    fn add_folder(&mut self, folder: &Path) {
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) => return self.skip(folder, error),
+        };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        for path in paths {
+            match path.symlink_metadata() {
+                Ok(metadata) if metadata.is_symlink() => self.follow_link(&path),
+                Ok(metadata) => self.add(&path, &metadata),
+                Err(error) => self.skip(&path, error),
+            }
+        }
+    }
+
+    fn follow_link(&mut self, link: &Path) {
+        match link.canonicalize() {
+            Ok(target) => self.follow(link, &target),
+            Err(error) => self.skip(link, error),
+        }
+    }
+
+    /// The text of such a file is the path of a tablespace (MySQL 5.7 and MariaDB, `DATA DIRECTORY`).
+    fn follow_isl(&mut self, file: &Path) {
+        let target =
+            fs::read_to_string(file).and_then(|text| Path::new(text.trim()).canonicalize());
+        match target {
+            Ok(target) => self.follow(file, &target),
+            Err(error) => self.skip(file, error),
+        }
+    }
+
+    fn follow(&mut self, link: &Path, target: &Path) {
+        if self.roots.iter().any(|root| target.starts_with(root)) {
+            // Found, or to be found, under its own name.
+            return;
+        }
+        self.findings.links.push((link.to_owned(), target.to_owned()));
+        self.visit(target);
+    }
+
+    fn skip(&mut self, path: &Path, error: std::io::Error) {
+        // Files of a running server come and go.
+        if error.kind() != std::io::ErrorKind::NotFound || path.is_symlink() {
+            self.findings.skipped.push((path.to_owned(), error.to_string()));
+        }
+    }
+}
+
+/// What tells two files apart; a device by its own number, not by that of its name.
+fn identity(metadata: &Metadata) -> (u64, u64) {
+    match metadata.file_type().is_block_device() {
+        true => (u64::MAX, metadata.rdev()),
+        false => (metadata.dev(), metadata.ino()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn each_file_is_found_once_and_links_outside_are_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("data/db")).unwrap();
+        fs::create_dir_all(at("elsewhere/sub")).unwrap();
+        for name in ["data/ibdata1", "data/db/t.ibd", "elsewhere/u.ibd", "elsewhere/sub/v.ibd"] {
+            fs::write(at(name), name).unwrap();
+        }
+        fs::hard_link(at("data/ibdata1"), at("data/same")).unwrap();
+        symlink(at("data/db/t.ibd"), at("data/inside")).unwrap();
+        symlink(at("data"), at("data/db/loop")).unwrap();
+        symlink(at("elsewhere/sub"), at("data/outside")).unwrap();
+        symlink(at("nowhere"), at("data/broken")).unwrap();
+        fs::write(at("data/db/u.isl"), format!("{}\n", at("elsewhere/u.ibd").display())).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(at("data/mysql.sock")).unwrap();
+
+        let found = find(&[at("data"), at("data/db")]).unwrap();
+        let real = |name: &str| at("elsewhere").canonicalize().unwrap().join(name);
+        let expected = [
+            at("data/db/t.ibd"),
+            at("data/db/u.isl"),
+            real("u.ibd"),
+            at("data/ibdata1"),
+            real("sub/v.ibd"),
+        ];
+        assert_eq!(found.files, expected);
+        let links = [(at("data/db/u.isl"), real("u.ibd")), (at("data/outside"), real("sub"))];
+        assert_eq!(found.links, links);
+        assert_eq!(found.skipped.len(), 1);
+        assert_eq!(found.skipped[0].0, at("data/broken"));
+    }
+
+    #[test]
+    fn names_that_lead_nowhere_are_errors() {
+        let error = find(&["/nowhere/at/all".into()]).unwrap_err().to_string();
+        assert_eq!(error, "cannot read /nowhere/at/all");
+        let error = find(&["/dev/null".into()]).unwrap_err().to_string();
+        assert_eq!(error, "/dev/null is neither a file, a folder nor a block device");
+    }
+}

@@ -1,0 +1,208 @@
+//! What an InnoDB file says about itself: page size, compression, encryption.
+//!
+//! Page 0 is never compressed or encrypted, and every page has its type in a header of 38 bytes. Constants after
+//! MySQL's `fil0types.h`, `fil0fil.h` and `fsp0types.h`, and MariaDB's files of the same names.
+
+/// Bytes of page 0 that [`Tablespace::read`] looks at.
+pub const HEADER_BYTES: usize = 128;
+
+/// Length of a page's header in bytes (`FIL_PAGE_DATA`).
+pub const PAGE_HEADER_BYTES: usize = 38;
+
+/// Page types.
+const FSP_HEADER: u16 = 8;
+const COMPRESSED: u16 = 14;
+const ENCRYPTED: u16 = 15;
+const COMPRESSED_AND_ENCRYPTED: u16 = 16;
+const ENCRYPTED_RTREE: u16 = 17;
+const RTREE: u16 = 17854;
+const INDEX: u16 = 17855;
+const MARIADB_COMPRESSED: u16 = 34354;
+const MARIADB_COMPRESSED_AND_ENCRYPTED: u16 = 37401;
+
+/// What page 0 says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tablespace {
+    /// Bytes from one page to the next in the file.
+    pub page_bytes: usize,
+    /// Whether the pages are those of `ROW_FORMAT=COMPRESSED`.
+    pub row_compressed: bool,
+    /// Whether the flags say that pages are encrypted; MariaDB says so on each page only.
+    pub encrypted: bool,
+    /// Whether one table has it for itself, so that page compression could be switched on.
+    pub single_table: bool,
+    /// MariaDB's format `full_crc32` of 10.5 and later.
+    full_crc32: bool,
+}
+
+/// What the header of a page says about its body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageKind {
+    /// Rows, or anything else that InnoDB wrote as it is.
+    Plain,
+    /// Page compression has shrunk it.
+    Compressed,
+    /// Encrypted, compressed before or not.
+    Encrypted,
+    /// Page compression leaves it alone.
+    Spatial,
+}
+
+impl Tablespace {
+    /// From the first bytes of a file; `None` when it is no tablespace of InnoDB.
+    #[must_use]
+    pub fn read(start: &[u8]) -> Option<Tablespace> {
+        let header = start.get(..HEADER_BYTES)?;
+        let is_first_page = long(header, 4) == 0 && short(header, 24) == FSP_HEADER;
+        // The number of the space stands in the page's header and in the space's own.
+        let numbers_agree = long(header, 34) == long(header, 38);
+        if !is_first_page || !numbers_agree {
+            return None;
+        }
+        let space = long(header, 38);
+        let flags = long(header, 54);
+        let mut tablespace = if flags & 0x10 != 0 { full_crc32(flags) } else { classic(flags) }?;
+        // Space 0 is the system's; the highest are MySQL's undo, temporary and dictionary spaces.
+        tablespace.single_table &= space > 0 && space < 0xffff_0000;
+        Some(tablespace)
+    }
+
+    /// What the header of one of its pages says; `page` is at least that header.
+    #[must_use]
+    pub fn kind(&self, page: &[u8]) -> PageKind {
+        let kind = short(page, 24);
+        if self.full_crc32 {
+            return match (long(page, 0) != 0, kind & 0x8000 != 0) {
+                (true, _) => PageKind::Encrypted,
+                (false, true) => PageKind::Compressed,
+                (false, false) => PageKind::Plain,
+            };
+        }
+        match kind {
+            COMPRESSED | MARIADB_COMPRESSED => PageKind::Compressed,
+            ENCRYPTED
+            | COMPRESSED_AND_ENCRYPTED
+            | ENCRYPTED_RTREE
+            | MARIADB_COMPRESSED_AND_ENCRYPTED => PageKind::Encrypted,
+            // MariaDB's encrypted pages keep their type and have the version of their key here.
+            INDEX if long(page, 26) != 0 => PageKind::Encrypted,
+            RTREE => PageKind::Spatial,
+            _ => PageKind::Plain,
+        }
+    }
+}
+
+/// Flags of MySQL and of MariaDB before `full_crc32`: row compression in bits 1 to 4, page size in bits 6 to 9, bit 11
+/// for a space of several tables and bit 13 for encryption. Sizes are 512 shifted; 0 is 16 KiB.
+fn classic(flags: u32) -> Option<Tablespace> {
+    let zip = flags >> 1 & 0xf;
+    let page = flags >> 6 & 0xf;
+    let logical = if page == 0 { 16 << 10 } else { page_size(page)? };
+    let page_bytes = if zip == 0 { logical } else { 512usize.checked_shl(zip)? };
+    (page_bytes <= logical).then_some(Tablespace {
+        page_bytes,
+        row_compressed: zip > 0,
+        encrypted: flags & 1 << 13 != 0,
+        single_table: flags & 1 << 11 == 0,
+        full_crc32: false,
+    })
+}
+
+/// Flags of MariaDB's `full_crc32`: page size in bits 0 to 3, bit 4 always set, compression in bits 5 to 7.
+fn full_crc32(flags: u32) -> Option<Tablespace> {
+    if flags >> 8 != 0 {
+        return None;
+    }
+    Some(Tablespace {
+        page_bytes: page_size(flags & 0xf)?,
+        row_compressed: false,
+        encrypted: false,
+        single_table: true,
+        full_crc32: true,
+    })
+}
+
+/// 4 to 64 KiB.
+fn page_size(shift: u32) -> Option<usize> {
+    (3..=7).contains(&shift).then(|| 512 << shift)
+}
+
+fn short(bytes: &[u8], place: usize) -> u16 {
+    u16::from_be_bytes([bytes[place], bytes[place + 1]])
+}
+
+fn long(bytes: &[u8], place: usize) -> u32 {
+    u32::from(short(bytes, place)) << 16 | u32::from(short(bytes, place + 2))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// The start of a file whose page 0 has this space number and these flags.
+    pub(in crate::estimate) fn first_page(space: u32, flags: u32) -> Vec<u8> {
+        let mut page = vec![0; 4096];
+        page[24..26].copy_from_slice(&FSP_HEADER.to_be_bytes());
+        page[34..38].copy_from_slice(&space.to_be_bytes());
+        page[38..42].copy_from_slice(&space.to_be_bytes());
+        page[54..58].copy_from_slice(&flags.to_be_bytes());
+        page
+    }
+
+    fn page(kind: u16, at_0: u32, at_26: u32) -> Vec<u8> {
+        let mut page = vec![0; 64];
+        page[..4].copy_from_slice(&at_0.to_be_bytes());
+        page[24..26].copy_from_slice(&kind.to_be_bytes());
+        page[26..30].copy_from_slice(&at_26.to_be_bytes());
+        page
+    }
+
+    #[test]
+    fn flags_are_read() {
+        let read = |flags| Tablespace::read(&first_page(7, flags)).unwrap();
+        let dynamic = read(0x4021);
+        assert_eq!((dynamic.page_bytes, dynamic.row_compressed), (16384, false));
+        assert!(dynamic.single_table && !dynamic.encrypted);
+        assert!(read(0x4021 | 1 << 13).encrypted);
+        assert!(!read(0x4021 | 1 << 11).single_table, "a general tablespace");
+        let zipped = read(0x21 | 4 << 1);
+        assert_eq!((zipped.page_bytes, zipped.row_compressed), (8192, true));
+        assert_eq!(read(0x21 | 3 << 6).page_bytes, 4096);
+        assert_eq!(read(0x21 | 7 << 6).page_bytes, 65536);
+        assert_eq!(read(0x15).page_bytes, 16384, "MariaDB's full_crc32");
+        assert!(!Tablespace::read(&first_page(0, 0x4000)).unwrap().single_table, "the system's");
+        assert!(!Tablespace::read(&first_page(0xffff_ffef, 0x4000)).unwrap().single_table);
+    }
+
+    #[test]
+    fn other_files_are_not_taken_for_tablespaces() {
+        assert_eq!(Tablespace::read(&[]), None);
+        assert_eq!(Tablespace::read(&[0; 4096]), None);
+        assert_eq!(Tablespace::read(&first_page(7, 0x21 | 1 << 6)), None, "pages of 1 KiB");
+        assert_eq!(Tablespace::read(&first_page(7, 0x21 | 7 << 1)), None, "64 KiB within 16");
+        let mut other = first_page(7, 0x4021);
+        other[37] = 8;
+        assert_eq!(Tablespace::read(&other), None, "two numbers for one space");
+        let mut other = first_page(7, 0x4021);
+        other[7] = 1;
+        assert_eq!(Tablespace::read(&other), None, "page 1");
+    }
+
+    #[test]
+    fn pages_say_what_was_done_to_them() {
+        let mysql = Tablespace::read(&first_page(7, 0x4021)).unwrap();
+        assert_eq!(mysql.kind(&page(17855, 9, 0)), PageKind::Plain);
+        assert_eq!(mysql.kind(&page(14, 9, 0)), PageKind::Compressed);
+        for kind in [15, 16, 17, 37401] {
+            assert_eq!(mysql.kind(&page(kind, 9, 5)), PageKind::Encrypted);
+        }
+        assert_eq!(mysql.kind(&page(34354, 9, 0)), PageKind::Compressed);
+        assert_eq!(mysql.kind(&page(17855, 9, 1)), PageKind::Encrypted, "MariaDB's");
+        assert_eq!(mysql.kind(&page(17854, 9, 1)), PageKind::Spatial);
+
+        let maria = Tablespace::read(&first_page(7, 0x15)).unwrap();
+        assert_eq!(maria.kind(&page(17855, 0, 0)), PageKind::Plain);
+        assert_eq!(maria.kind(&page(17855, 1, 0)), PageKind::Encrypted);
+        assert_eq!(maria.kind(&page(0x8020, 0, 0)), PageKind::Compressed);
+    }
+}

@@ -1,0 +1,227 @@
+//! Reads what was drawn and measures it, on several threads.
+//!
+//! Strata are handed out in the order of files and places, so that a disk with heads moves them one way. Which
+//! clusters are read depends on the seed alone, not on the threads.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use anyhow::{Result, anyhow};
+use assay_drive::BlockBuffer;
+
+use super::sample::{Pick, Stratum};
+use super::shrink::{Cluster, Measured, Shrinker};
+use super::source::{CLUSTER_BYTES, Source};
+use super::survey::Surveyed;
+use super::tally::Tally;
+use crate::interrupt::Interrupt;
+
+/// Clusters that a worker takes at once: what VDO packs together, and what a person waits for after Ctrl-C.
+const BATCH_CLUSTERS: u64 = 64;
+
+/// Results that wait to be added up, in batches.
+const WAITING_BATCHES: usize = 64;
+
+/// What is to be read and how.
+#[derive(Debug)]
+pub struct Task<'a> {
+    /// The files.
+    pub files: &'a [Surveyed],
+    /// What is drawn from them.
+    pub strata: &'a [Stratum],
+    /// Decides the draws.
+    pub seed: u64,
+    /// Threads to read and measure on.
+    pub threads: usize,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Outcome {
+    /// All data together.
+    pub total: Tally,
+    /// Each file.
+    pub files: Vec<Tally>,
+    /// Files that could not be read to the end, and why, in the order of files.
+    pub failed: BTreeMap<usize, String>,
+}
+
+/// One stratum's clusters, as far as they could be read.
+struct Read {
+    stratum: usize,
+    clusters: Vec<(usize, Measured)>,
+    failed: Vec<(usize, String)>,
+}
+
+impl Task<'_> {
+    /// Reads and measures everything; `progress` gets the clusters done so far.
+    ///
+    /// # Errors
+    /// Interrupted; no memory.
+    pub fn carry_out(&self, interrupt: &Interrupt, progress: &dyn Fn(u64)) -> Result<Outcome> {
+        let batches = batches(self.strata);
+        let next = AtomicUsize::new(0);
+        let (sender, results) = sync_channel(WAITING_BATCHES);
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..self.threads.max(1))
+                .map(|_| {
+                    let sender = sender.clone();
+                    scope.spawn(|| self.work(&batches, &next, sender, interrupt))
+                })
+                .collect();
+            drop(sender);
+            let outcome = self.add_up(&results, progress);
+            for worker in workers {
+                worker.join().map_err(|_| anyhow!("a thread of the estimate failed"))??;
+            }
+            interrupt.check()?;
+            Ok(outcome)
+        })
+    }
+
+    /// Takes batches until there are none left.
+    fn work(
+        &self,
+        batches: &[Range<usize>],
+        next: &AtomicUsize,
+        results: SyncSender<Vec<Read>>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let mut reader = Reader::new(self.files)?;
+        while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let strata =
+                batch.clone().map(|place| (place, self.strata[place].picks(self.seed, place)));
+            let read = reader.read(strata, interrupt)?;
+            // Nobody listens any more only when everybody stops.
+            let _ = results.send(read);
+        }
+        Ok(())
+    }
+
+    fn add_up(&self, results: &Receiver<Vec<Read>>, progress: &dyn Fn(u64)) -> Outcome {
+        let files = vec![Tally::default(); self.files.len()];
+        let mut outcome = Outcome { total: Tally::default(), files, failed: BTreeMap::new() };
+        let mut done = 0;
+        for read in results.iter().flatten() {
+            done += self.strata[read.stratum].draws;
+            outcome.add(&self.strata[read.stratum], read);
+            progress(done);
+        }
+        outcome
+    }
+}
+
+impl Outcome {
+    fn add(&mut self, stratum: &Stratum, read: Read) {
+        let measured: Vec<Measured> = read.clusters.iter().map(|(_, measured)| *measured).collect();
+        self.total.add(stratum.clusters(), &measured);
+        match stratum.only_file() {
+            Some(file) => self.files[file].add(stratum.clusters(), &measured),
+            None => {
+                let weight = stratum.clusters() as f64 / measured.len().max(1) as f64;
+                for (file, measured) in read.clusters {
+                    self.files[file].add_part(weight, &[measured]);
+                }
+            }
+        }
+        for (file, reason) in read.failed {
+            self.failed.entry(file).or_insert(reason);
+        }
+    }
+}
+
+/// Neighbouring strata with about [`BATCH_CLUSTERS`] clusters to read.
+fn batches(strata: &[Stratum]) -> Vec<Range<usize>> {
+    let mut batches = Vec::new();
+    let mut start = 0;
+    let mut clusters = 0;
+    for (place, stratum) in strata.iter().enumerate() {
+        clusters += stratum.draws;
+        if clusters >= BATCH_CLUSTERS || place + 1 == strata.len() {
+            batches.push(start..place + 1);
+            (start, clusters) = (place + 1, 0);
+        }
+    }
+    batches
+}
+
+/// One worker's open file and memory.
+struct Reader<'a> {
+    files: &'a [Surveyed],
+    open: Option<(usize, Source)>,
+    buffer: BlockBuffer,
+    shrinker: Shrinker,
+}
+
+impl<'a> Reader<'a> {
+    fn new(files: &'a [Surveyed]) -> Result<Reader<'a>> {
+        let buffer = BlockBuffer::zeroed(CLUSTER_BYTES as usize);
+        Ok(Reader { files, open: None, buffer, shrinker: Shrinker::new()? })
+    }
+
+    fn read(
+        &mut self,
+        strata: impl Iterator<Item = (usize, Vec<Pick>)>,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Read>> {
+        let mut measured = Vec::new();
+        let mut reads = Vec::new();
+        for (stratum, picks) in strata {
+            let mut read = Read { stratum, clusters: Vec::new(), failed: Vec::new() };
+            for (file, cluster) in picks {
+                interrupt.check()?;
+                match self.measure(measured.len(), file, cluster) {
+                    Ok(found) => {
+                        measured.push(found);
+                        read.clusters.push((file, found));
+                    }
+                    Err(error) => read.failed.push((file, error.to_string())),
+                }
+            }
+            reads.push(read);
+        }
+        self.shrinker.finish(&mut measured);
+        let finished = reads.iter_mut().flat_map(|read: &mut Read| &mut read.clusters);
+        finished.zip(measured).for_each(|((_, found), finished)| *found = finished);
+        Ok(reads)
+    }
+
+    fn measure(&mut self, number: usize, file: usize, cluster: u64) -> std::io::Result<Measured> {
+        let surveyed = &self.files[file];
+        let source = opened(&mut self.open, file, surveyed)?;
+        let start = surveyed.clusters.offset(cluster);
+        let length = source.read(start, &mut self.buffer)?;
+        let data: Vec<Range<usize>> = source
+            .data_within(start..start + length as u64)
+            .into_iter()
+            .map(|run| (run.start - start) as usize..((run.end - start) as usize).min(length))
+            .collect();
+        let (tablespace, can_compress_pages) =
+            surveyed.tablespace().map_or((None, false), |(one, can)| (Some(one), can));
+        let cluster = Cluster {
+            bytes: &self.buffer.as_ref()[..length],
+            data: &data,
+            is_first: start == 0,
+            tablespace,
+            can_compress_pages,
+        };
+        Ok(self.shrinker.measure(number, &cluster))
+    }
+}
+
+fn opened<'a>(
+    open: &'a mut Option<(usize, Source)>,
+    file: usize,
+    surveyed: &Surveyed,
+) -> std::io::Result<&'a mut Source> {
+    if open.as_ref().is_none_or(|(other, _)| *other != file) {
+        *open = Some((file, Source::open(&surveyed.path)?));
+    }
+    match open {
+        Some((_, source)) => Ok(source),
+        None => Err(std::io::ErrorKind::NotFound.into()),
+    }
+}

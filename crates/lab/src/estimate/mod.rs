@@ -1,0 +1,195 @@
+//! `assay estimate PATH…`: how far existing data would shrink, on the drive and elsewhere.
+//!
+//! The way of an estimate: `find` (which files) → `survey` (their sizes, holes and first bytes) → `sample` (which
+//! clusters) → `measure` (reads them; `shrink` stores each under every arm; `tally` adds up) → `view` → `text`, `json`.
+//! Promises: nothing is changed, not even access times; a running server is not disturbed; what is not read is in the
+//! stated error.
+
+mod arms;
+mod find;
+mod innodb;
+mod json;
+mod measure;
+mod progress;
+mod sample;
+mod shrink;
+mod source;
+mod survey;
+mod tally;
+#[cfg(test)]
+mod tests;
+mod text;
+mod vdo;
+mod view;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+use crate::interrupt::Interrupt;
+use crate::plan::Size;
+use crate::print;
+use find::Findings;
+use measure::{Outcome, Task};
+use progress::Progress;
+use source::CLUSTER_BYTES;
+use survey::Surveyed;
+use text::Drawn;
+
+/// Files in the table unless all are asked for.
+const SHOWN_FILES: usize = 20;
+
+/// How much less important than a server we are for processors (nice(2)).
+const NICENESS: i32 = 10;
+
+/// Estimate how far existing data would shrink, without changing them
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay estimate /var/lib/mysql                    a sample of every table, in about a minute; the server may run
+  assay estimate --full /var/lib/mysql/shop        every byte of one database
+  assay estimate --sample 4G --json /dev/nvme1n1   a larger sample of a device, for a program
+
+Ratios are bytes of data per stored byte; docs/estimate.md says what each column means and what it cannot know.
+Exit codes: 0 done, 2 could not.")]
+pub struct EstimateArgs {
+    /// Data folders, files or block devices
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Read everything
+    #[arg(long, conflicts_with = "sample")]
+    full: bool,
+    /// Read about so much, drawn at random
+    #[arg(long, value_name = "BYTES", default_value = "512M", value_parser = Size::parse)]
+    sample: Size,
+    /// Decides what is drawn
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Threads to measure on [default: one for each processor]
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Show every file, not only the largest
+    #[arg(long)]
+    all: bool,
+    /// Print JSON instead
+    #[arg(long)]
+    json: bool,
+}
+
+/// Makes an estimate and prints it.
+///
+/// # Errors
+/// A path that is not there; nothing that could be read; interrupted.
+pub fn run(args: &EstimateArgs) -> Result<ExitCode> {
+    let interrupt = Interrupt::listen()?;
+    // A system that refuses this can do without.
+    let _ = rustix::process::nice(NICENESS);
+    let estimate = Estimate::make(args, &interrupt)?;
+    match args.json {
+        true => print::line(serde_json::to_string_pretty(&estimate.json())?),
+        false => estimate.print(args.all),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// An estimate that has been made.
+struct Estimate {
+    findings: Findings,
+    rows: Vec<view::Row>,
+    total: view::Row,
+    drawn: Drawn,
+}
+
+impl Estimate {
+    fn make(args: &EstimateArgs, interrupt: &Interrupt) -> Result<Estimate> {
+        let mut findings = find::find(&args.paths)?;
+        let files = survey(&mut findings, interrupt)?;
+        if files.is_empty() {
+            report(&findings);
+            bail!(
+                "nothing could be read; name files, folders with files or block devices that you may read"
+            );
+        }
+        let clusters: Vec<u64> = files.iter().map(|file| file.clusters.count()).collect();
+        let budget = if args.full { u64::MAX } else { budget(args.sample)? };
+        let strata = sample::strata(&clusters, budget);
+        let drawn = Drawn { clusters: strata.iter().map(|one| one.draws).sum(), seed: args.seed };
+        let threads = args.threads.unwrap_or_else(all_processors);
+        let task = Task { files: &files, strata: &strata, seed: args.seed, threads };
+        let progress = Progress::new(drawn.clusters);
+        let outcome = task.carry_out(interrupt, &|clusters| progress.done(clusters))?;
+        drop(progress);
+        note_failures(&files, &outcome, &mut findings);
+        report(&findings);
+        let (rows, total) = view::rows(&files, &outcome, &args.paths);
+        if total.data_bytes > 0.0 && total.tally.read_bytes == 0.0 {
+            bail!("none of the {} files could be read", files.len());
+        }
+        Ok(Estimate { findings, rows, total, drawn })
+    }
+
+    fn json(&self) -> serde_json::Value {
+        json::document(&self.rows, &self.total, &self.findings, self.drawn)
+    }
+
+    fn print(&self, all: bool) {
+        let most = if all { usize::MAX - 1 } else { SHOWN_FILES };
+        print::line(text::table(&view::folded(self.rows.clone(), most), &self.total));
+        for line in text::meaning(&self.total, self.drawn) {
+            print::line(line);
+        }
+        for line in text::warnings(&self.rows) {
+            print::line(line);
+        }
+    }
+}
+
+/// Looks at every file; those that cannot be opened go to the skipped ones.
+fn survey(findings: &mut Findings, interrupt: &Interrupt) -> Result<Vec<Surveyed>> {
+    let mut files = Vec::with_capacity(findings.files.len());
+    for path in &findings.files {
+        interrupt.check()?;
+        match Surveyed::look(path) {
+            Ok(file) => files.push(file),
+            // Files of a running server come and go.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => findings.skipped.push((path.clone(), error.to_string())),
+        }
+    }
+    Ok(files)
+}
+
+/// How many clusters may be read.
+fn budget(sample: Size) -> Result<u64> {
+    let clusters = sample.0 / CLUSTER_BYTES;
+    if clusters < 2 {
+        bail!("a sample of {sample} shows nothing; use 256K or more, 512M for a datadir");
+    }
+    Ok(clusters)
+}
+
+fn all_processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn note_failures(files: &[Surveyed], outcome: &Outcome, findings: &mut Findings) {
+    for (file, reason) in &outcome.failed {
+        findings.skipped.push((files[*file].path.clone(), reason.clone()));
+    }
+}
+
+/// What was left out, and what was followed.
+fn report(findings: &Findings) {
+    for (path, reason) in &findings.skipped {
+        print::note(format_args!("assay: skipped {}: {reason}", path.display()));
+    }
+    for (link, target) in &findings.links {
+        print::note(format_args!(
+            "assay: {} leads to {}, which is included",
+            link.display(),
+            target.display()
+        ));
+    }
+}

@@ -1,0 +1,275 @@
+//! The estimate for people: a table and what it means.
+
+use super::arms::{ARMS, place};
+use super::tally::Shrinkage;
+use super::view::{Note, Row};
+
+/// Longest name in the table.
+const NAME_WIDTH: usize = 34;
+
+/// Width of a column of bytes.
+const SIZE_WIDTH: usize = 9;
+
+/// Headings of those columns: length, what is taken on the device, what is no hole.
+const SIZES: [&str; 3] = ["size", "on disk", "data"];
+
+/// Width of the columns before the ratios.
+const LEFT_WIDTH: usize = NAME_WIDTH + SIZES.len() * SIZE_WIDTH;
+
+/// Width of a column of ratios.
+const RATIO_WIDTH: usize = 8;
+
+/// How the sample was drawn, for the last lines.
+#[derive(Debug, Clone, Copy)]
+pub struct Drawn {
+    /// Places that were read, of 128 KiB.
+    pub clusters: u64,
+    /// What decided which.
+    pub seed: u64,
+}
+
+/// The table: a row for each of `rows`, the total, and how far its ratios may be off.
+#[must_use]
+pub fn table(rows: &[Row], total: &Row) -> String {
+    let mut lines = vec![group_headings(), headings()];
+    lines.extend(rows.iter().map(|row| line(row, ratio_cell)));
+    if rows.len() > 1 {
+        lines.push(line(total, ratio_cell));
+    }
+    if !total.tally.is_exact() {
+        let blank = " ".repeat(LEFT_WIDTH - 1) + "±";
+        lines.push(blank + &cells(total, error_cell));
+    }
+    lines.iter().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+fn group_headings() -> String {
+    let groups = ARMS.chunk_by(|one, next| one.group == next.group);
+    let headings = groups.map(|group| format!("{:^1$}", group[0].group, RATIO_WIDTH * group.len()));
+    " ".repeat(LEFT_WIDTH + 1) + &headings.collect::<String>()
+}
+
+fn headings() -> String {
+    let labels: String = ARMS.iter().map(|arm| format!("{:>RATIO_WIDTH$}", arm.label)).collect();
+    let sizes = SIZES.map(|heading| format!("{heading:>SIZE_WIDTH$}")).concat();
+    format!("{:NAME_WIDTH$}{sizes}{labels}", "file")
+}
+
+fn line(row: &Row, cell: fn(Option<Shrinkage>) -> String) -> String {
+    let sizes = [row.size_bytes as f64, row.allocated_bytes as f64, row.data_bytes];
+    let sizes = sizes.map(|bytes| format!("{:>SIZE_WIDTH$}", size(bytes))).concat();
+    let notes = row.notes.iter().map(|note| note.text()).collect::<Vec<_>>().join(", ");
+    format!("{}{}{}  {notes}", name(&row.label), sizes, cells(row, cell))
+}
+
+fn cells(row: &Row, cell: fn(Option<Shrinkage>) -> String) -> String {
+    row.shrinkages().map(|found| format!("{:>RATIO_WIDTH$}", cell(found))).concat()
+}
+
+fn ratio_cell(found: Option<Shrinkage>) -> String {
+    found.map_or("-".into(), |found| ratio(found.ratio()))
+}
+
+fn error_cell(found: Option<Shrinkage>) -> String {
+    let error = found.and_then(|found| found.ratio_plus_minus());
+    error.filter(|error| error.is_finite()).map_or("?".into(), half_interval)
+}
+
+/// With as many decimals as the ratio, and more when these would all be zero.
+fn half_interval(half: f64) -> String {
+    if half >= 0.005 || half == 0.0 { format!("{half:.2}") } else { format!("{half:.1e}") }
+}
+
+/// A ratio with two decimals; what is nearly free has none that mean anything.
+fn ratio(ratio: f64) -> String {
+    if ratio < 1000.0 { format!("{ratio:.2}") } else { ">999".into() }
+}
+
+/// The end of a name that is too long, which tells files apart.
+fn name(label: &str) -> String {
+    let length = label.chars().count();
+    if length < NAME_WIDTH {
+        return format!("{label:NAME_WIDTH$}");
+    }
+    let end: String = label.chars().skip(length + 2 - NAME_WIDTH).collect();
+    format!("…{end} ")
+}
+
+/// Bytes with the binary prefix that leaves one to four digits before the point.
+#[must_use]
+pub fn size(bytes: f64) -> String {
+    let mut scaled = bytes;
+    for unit in ["B", "KiB", "MiB", "GiB", "TiB"] {
+        if scaled < 1023.95 {
+            let decimals = usize::from(unit != "B" && scaled < 99.95);
+            return format!("{scaled:.decimals$} {unit}");
+        }
+        scaled /= 1024.0;
+    }
+    format!("{scaled:.1} PiB")
+}
+
+/// What the total means, one line each.
+#[must_use]
+pub fn meaning(total: &Row, drawn: Drawn) -> Vec<String> {
+    let mut lines = vec![what_was_read(total, drawn)];
+    let names = [
+        ("drive_zstd_4k", "This drive with zstd would hold it in"),
+        ("drive_zstd_16k", "This drive with zstd and units of 16 KiB:"),
+        ("innodb_zlib", "InnoDB's page compression with zlib:"),
+        ("vdo_lz4", "VDO:"),
+        ("btrfs_zstd", "btrfs with zstd:1, each file written once from start to end:"),
+    ];
+    for (key, text) in names {
+        let found = place(key).and_then(|arm| total.tally.shrinkage(arm));
+        lines.extend(found.map(|found| sentence(text, found, total.data_bytes)));
+    }
+    lines.extend(without_zeroes(total));
+    lines
+}
+
+/// What the drive makes of the rest when zeroes are a good part of its ratio.
+fn without_zeroes(total: &Row) -> Option<String> {
+    let found = &total.tally.total;
+    let written = found.data_bytes - found.zero_bytes;
+    let stored = *found.stored_bytes.get(place("drive_zstd_4k")?)?;
+    let matters = total.part(found.zero_bytes) > 0.01 && written > 0.0;
+    matters.then(|| {
+        let ratio = ratio(written / stored);
+        format!("Blocks of zeroes are part of these ratios; without them this drive with zstd makes {ratio} : 1.")
+    })
+}
+
+fn sentence(text: &str, found: Shrinkage, data_bytes: f64) -> String {
+    let (stored, all) = (size(found.share * data_bytes), size(data_bytes));
+    let error = match found.ratio_plus_minus() {
+        Some(error) if error.is_finite() && error > 0.0 => format!(" ± {}", half_interval(error)),
+        _ => String::new(),
+    };
+    format!("{text} {stored} of {all}: {} : 1{error}", ratio(found.ratio()))
+}
+
+fn what_was_read(total: &Row, drawn: Drawn) -> String {
+    let (data, read) = (size(total.data_bytes), size(total.tally.read_bytes));
+    let zeroes = total.part(total.tally.total.zero_bytes) * 100.0;
+    let how = match total.tally.is_exact() {
+        true => "all of it read".to_owned(),
+        false => format!(
+            "{read} of it read in {} places (seed {}); ± is half of a 95 % interval",
+            drawn.clusters, drawn.seed
+        ),
+    };
+    let files = if total.files == 1 { "file" } else { "files" };
+    format!("{} {files} with {data} of data, {zeroes:.1} % of it zeroes; {how}.", total.files)
+}
+
+/// What nothing below the server can shrink any more, one line each.
+#[must_use]
+pub fn warnings(rows: &[Row]) -> Vec<String> {
+    let with = |wanted: &[Note]| -> f64 {
+        let noted = |row: &&Row| row.notes.iter().any(|note| wanted.contains(note));
+        rows.iter().filter(noted).map(|row| row.data_bytes).sum()
+    };
+    let cases = [
+        (
+            with(&[Note::Encrypted]),
+            "encrypted by the server, so nothing below it can shrink them; page compression works before encryption",
+        ),
+        (
+            with(&[Note::RowCompressed, Note::PageCompressed]),
+            "compressed by InnoDB already; to compare, estimate a copy without compression",
+        ),
+        (with(&[Note::Dense]), "in files that look compressed or encrypted already"),
+    ];
+    let some = cases.into_iter().filter(|(bytes, _)| *bytes > 0.0);
+    some.map(|(bytes, what)| format!("{} of data are {what}.", size(bytes))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::arms::ARM_COUNT;
+    use super::super::shrink::Measured;
+    use super::super::tally::Tally;
+    use super::*;
+
+    fn row(label: &str, data_bytes: f64, share: f64, notes: Vec<Note>) -> Row {
+        let mut tally = Tally::default();
+        let stored_bytes = [data_bytes * share; ARM_COUNT];
+        tally.add(1, &[Measured { data_bytes, stored_bytes, ..Measured::default() }]);
+        let allocated_bytes = data_bytes as u64;
+        Row {
+            label: label.into(),
+            files: 1,
+            size_bytes: 1 << 34,
+            allocated_bytes,
+            data_bytes,
+            tally,
+            notes,
+        }
+    }
+
+    #[test]
+    fn sizes_are_short() {
+        let sizes =
+            [0.0, 1023.0, 1024.0, 99.96 * 1024.0, 1023.99 * 1024.0, 12.34 * f64::from(1 << 30)];
+        assert_eq!(sizes.map(size), ["0 B", "1023 B", "1.0 KiB", "100 KiB", "1.0 MiB", "12.3 GiB"]);
+        assert_eq!(size(2048.0 * 2f64.powi(40)), "2.0 PiB");
+    }
+
+    #[test]
+    fn columns_stand_under_their_headings() {
+        let rows = [
+            row(&"x".repeat(60), 1e9, 0.5, vec![Note::Encrypted, Note::BinaryLog]),
+            row("small", 10.0, 0.0, Vec::new()),
+        ];
+        let total = Row::together("total".into(), &rows);
+        let table = table(&rows, &total);
+        let lines: Vec<&str> = table.lines().collect();
+        assert_eq!(lines.len(), 5, "{table}");
+        let end = |line: &str, text: &str| {
+            let start = line.find(text).unwrap();
+            line[..start + text.len()].chars().count()
+        };
+        assert_eq!(end(lines[1], "deflate"), LEFT_WIDTH + 2 * RATIO_WIDTH);
+        assert_eq!(end(lines[2], "2.00"), LEFT_WIDTH + RATIO_WIDTH);
+        assert!(lines[2].starts_with("…xxx") && lines[2].ends_with("2.00  encrypted, binary log"));
+        assert!(lines[3].starts_with("small ") && lines[3].contains(">999"));
+        assert!(lines[4].starts_with("total ") && lines[4].ends_with("2.00"));
+    }
+
+    #[test]
+    fn zeroes_that_flatter_are_named() {
+        let mut half_empty = row("t.ibd", 1000.0, 0.25, Vec::new());
+        let drawn = Drawn { clusters: 1, seed: 1 };
+        let says =
+            |row: &Row| meaning(row, drawn).iter().any(|line| line.contains("makes 2.00 : 1"));
+        assert!(!says(&half_empty));
+        half_empty.tally.total.zero_bytes = 500.0;
+        assert!(says(&half_empty));
+    }
+
+    #[test]
+    fn small_errors_are_not_shown_as_none() {
+        assert_eq!([0.0, 0.02, 0.0049].map(half_interval), ["0.00", "0.02", "4.9e-3"]);
+    }
+
+    #[test]
+    fn a_sample_says_how_far_it_may_be_off() {
+        let mut sampled = row("t.ibd", 1000.0, 0.5, Vec::new());
+        let found = |stored| Measured {
+            data_bytes: 10.0,
+            stored_bytes: [stored; ARM_COUNT],
+            ..Measured::default()
+        };
+        sampled.tally = Tally::default();
+        (0..20).for_each(|_| sampled.tally.add(5, &[found(4.0), found(6.0)]));
+        let drawn = Drawn { clusters: 40, seed: 1 };
+        let lines = meaning(&sampled, drawn);
+        assert!(lines[0].contains("400 B of it read in 40 places (seed 1)"), "{}", lines[0]);
+        assert_eq!(
+            lines[1],
+            "This drive with zstd would hold it in 500 B of 1000 B: 2.00 : 1 ± 0.14"
+        );
+        assert!(table(&[sampled.clone()], &sampled).contains("0.14    0.14"));
+    }
+}

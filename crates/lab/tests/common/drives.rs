@@ -1,0 +1,186 @@
+//! Drives in a world of their own, which leaves nothing behind also when a test fails.
+
+#![allow(dead_code, reason = "each test program uses a part of this")]
+
+use std::fs::File;
+use std::ops::Deref;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use assay_ports::child::Process;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::common::World;
+use crate::common::testing::skip;
+
+pub const MIB: u64 = 1 << 20;
+
+/// Whether drives can be attached here; when not, the test is skipped.
+pub fn has_drives(test: &str) -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    let is_there = |path: &str| Path::new(path).exists();
+    let has = is_root && is_there("/dev/fuse") && is_there("/dev/loop-control");
+    if !has {
+        skip(test, "root, FUSE and loop devices");
+    }
+    has
+}
+
+/// A folder in which a test makes drives.
+pub struct Drives {
+    world: World,
+}
+
+impl Drives {
+    pub fn new() -> Drives {
+        Drives { world: World::new() }
+    }
+
+    /// A small drive `vol.img` in it, made with more words.
+    pub fn with(words: &[&str]) -> Drives {
+        let drives = Drives::new();
+        drives.create("vol.img", words);
+        drives
+    }
+
+    pub fn create(&self, name: &str, words: &[&str]) {
+        self.done(&[&["drive", "create", name], words].concat());
+    }
+
+    /// Attaches `vol.img` and hands back the last line: the device.
+    pub fn attach(&self, words: &[&str]) -> String {
+        let said = self.done(&[&["drive", "attach", "vol.img"], words].concat());
+        said.lines().last().unwrap().to_owned()
+    }
+
+    pub fn detach(&self) {
+        self.done(&["drive", "detach", "vol.img"]);
+    }
+
+    /// Runs `assay` with these words, which must succeed, and hands back what it printed.
+    pub fn done(&self, words: &[&str]) -> String {
+        let output = self.world.run(words);
+        assert!(output.status.success(), "{words:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The health log of `vol.img`.
+    pub fn status(&self) -> Value {
+        serde_json::from_str(&self.done(&["drive", "status", "vol.img", "--json"])).unwrap()
+    }
+
+    /// What is in `vol.img`.
+    pub fn bytes(&self) -> Vec<u8> {
+        std::fs::read(self.path("vol.img")).unwrap()
+    }
+
+    /// Changes bytes of `vol.img` behind the drive's back.
+    pub fn change(&self, offset: u64, change: impl FnOnce(&mut [u8; 4096])) {
+        let file = File::options().read(true).write(true).open(self.path("vol.img")).unwrap();
+        let mut block = [0; 4096];
+        file.read_exact_at(&mut block, offset).unwrap();
+        change(&mut block);
+        file.write_all_at(&block, offset).unwrap();
+    }
+
+    /// The process that serves `vol.img`.
+    pub fn server(&self) -> Process {
+        let pid = self.status()["pid"].as_u64().unwrap();
+        Process::open(u32::try_from(pid).unwrap()).unwrap().unwrap()
+    }
+
+    /// Kills the process that serves `vol.img` and waits until it has ended.
+    pub fn kill_server(&self) {
+        let server = self.server();
+        server.signal(Signal::KILL).unwrap();
+        assert!(server.wait(None).unwrap());
+    }
+
+    /// What the only server has logged so far.
+    pub fn server_log(&self) -> String {
+        let folders = std::fs::read_dir(self.path("state/drives")).unwrap();
+        let folder = folders.map(|folder| folder.unwrap().path()).next().unwrap();
+        std::fs::read_to_string(folder.join("server.log")).unwrap()
+    }
+
+    /// Makes an ext4 on `device` and mounts it.
+    pub fn make_files(&self, device: &str) -> PathBuf {
+        system("mkfs.ext4", &["-q", "-F", device]);
+        self.mount(device)
+    }
+
+    pub fn mount(&self, device: &str) -> PathBuf {
+        let target = self.path("files");
+        let _ = std::fs::create_dir(&target);
+        system("mount", &[device, target.to_str().unwrap()]);
+        target
+    }
+
+    pub fn unmount(&self) {
+        system("umount", &[self.path("files").to_str().unwrap()]);
+    }
+
+    /// That neither mount, loop device nor process is there, nor anything in the state folder but empty folders.
+    pub fn assert_nothing_left(&self) {
+        assert_eq!(self.leftovers(), Vec::<String>::new());
+        for folder in ["state/ledgers", "state/drives"] {
+            let entries = std::fs::read_dir(self.path(folder)).into_iter().flatten();
+            let entries: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+            assert_eq!(entries, Vec::<PathBuf>::new());
+        }
+    }
+}
+
+impl Deref for Drives {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
+    }
+}
+
+impl Drop for Drives {
+    fn drop(&mut self) {
+        let folder = self.path("");
+        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+        let fields = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+        for mount in fields.filter(|fields| fields[2] != "fuse.assay") {
+            if Path::new(mount[1]).starts_with(&folder) {
+                let _ = Command::new("umount").arg(mount[1]).status();
+            }
+        }
+        for (pid, _) in self.servers() {
+            if let Ok(Some(process)) = Process::open(pid) {
+                let _ = process.signal(Signal::KILL);
+                let _ = process.wait(None);
+            }
+        }
+        let _ = self.command(&["clean"]).output();
+    }
+}
+
+/// Runs a program of the system, which must succeed.
+pub fn system(program: &str, words: &[&str]) -> Output {
+    let output = Command::new(program)
+        .args(words)
+        .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{program} {words:?}: {output:?}");
+    output
+}
+
+/// Numbers that no codec makes smaller and that are the same each time.
+pub fn noise(bytes: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let next = || {
+        // Marsaglia, "Xorshift RNGs", 2003.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    };
+    std::iter::repeat_with(next).take(bytes).collect()
+}
