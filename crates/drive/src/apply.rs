@@ -112,11 +112,7 @@ pub(crate) fn put(
 }
 
 /// Whether no other block is in the record any more: a unit lives as long as one of its blocks does.
-pub(crate) fn is_last_of_its_record(
-    map: &Map,
-    block: u64,
-    former: Location,
-) -> Result<bool, Missing> {
+fn is_last_of_its_record(map: &Map, block: u64, former: Location) -> Result<bool, Missing> {
     if !former.is_unit() {
         return Ok(true);
     }

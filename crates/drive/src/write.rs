@@ -1,6 +1,8 @@
 //! Host writes and discards: encode, ask whether there is room, take a place, tell the map.
 
-use crate::apply::{apply, is_last_of_its_record};
+use std::ops::Range;
+
+use crate::apply::apply;
 use crate::codec::is_zero;
 use crate::disk::{BLOCK_BYTES, DiskError, Result};
 use crate::engine::Drive;
@@ -113,7 +115,7 @@ impl Drive {
     fn try_append_host(
         &self,
         group: &Group,
-        blocks: std::ops::Range<u64>,
+        blocks: Range<u64>,
         places: &mut Vec<Location>,
     ) -> Result<Outcome> {
         let mut log = self.log()?;
@@ -122,14 +124,14 @@ impl Drive {
         }
         {
             let map = self.map()?;
-            if map.missing(blocks).is_some() {
+            if map.missing(blocks.clone()).is_some() {
                 return Ok(Outcome::Missing);
             }
             let map_bytes = 2 * BLOCK_BYTES * map.existing_nodes();
             log.space.reserve_for_checkpoint(map.dirty_leaf_count());
             let grown = grown_by(group);
             if !log.space.admits(grown, Weight::default(), map_bytes)
-                && !shrunk_by(&map, group)
+                && !shrunk_by(&map, blocks)
                     .is_ok_and(|shrunk| log.space.admits(grown, shrunk, map_bytes))
             {
                 Counters::add(&self.counters.refused_writes, 1);
@@ -199,16 +201,35 @@ fn grown_by(group: &Group) -> Weight {
     })
 }
 
-/// What surely dies when the group is applied.
-fn shrunk_by(map: &Map, group: &Group) -> std::result::Result<Weight, Missing> {
+/// What surely dies when `blocks` are overwritten.
+fn shrunk_by(map: &Map, blocks: Range<u64>) -> std::result::Result<Weight, Missing> {
     let mut weight = Weight::default();
-    for record in &group.records {
-        for block in record.key..record.key + record.blocks() {
-            let former = map.get(block)?;
-            if !former.is_none() && is_last_of_its_record(map, block, former)? {
-                weight.add(former);
-            }
+    for block in blocks.clone() {
+        let former = map.get(block)?;
+        if !former.is_none() && dies_with(map, block, former, &blocks)? {
+            weight.add(former);
         }
     }
     Ok(weight)
+}
+
+/// Whether a record dies when `blocks` are overwritten and `block` is the first of them that is in it.
+fn dies_with(
+    map: &Map,
+    block: u64,
+    former: Location,
+    blocks: &Range<u64>,
+) -> std::result::Result<bool, Missing> {
+    if !former.is_unit() {
+        return Ok(true);
+    }
+    let first = block - former.index().min(block);
+    for index in 0..UNIT_BLOCKS {
+        let other = first + index;
+        let survives_or_counted = !blocks.contains(&other) || other < block;
+        if survives_or_counted && map.get(other)? == former.at_index(index) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
