@@ -88,7 +88,7 @@ fn what_is_no_drive() {
     opening_is_refused(&drives, &["vol.img: 9 bytes is not a whole number of blocks"]);
 }
 
-/// Writes another number where the format of a superblock stands, and its checksum anew (`docs/on-media.md`).
+/// Writes another number where the format of a superblock stands, and its checksum anew (`layout/superblock.rs` of the engine).
 fn make_newer(block: &mut [u8; 4096]) {
     block[8] = 99;
     let checksum = crc32c::crc32c(&block[..4092]);

@@ -29,7 +29,7 @@ pub struct AttachOptions {
     /// How the next segment to be reclaimed is chosen
     #[arg(long, value_enum, default_value_t)]
     pub collect: CollectBy,
-    /// Write nothing, to the media neither
+    /// Take no writes, and write nothing to the media
     #[arg(long)]
     pub read_only: bool,
     /// Give up writing all or nothing, to show that a test would notice

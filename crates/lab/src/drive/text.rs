@@ -5,6 +5,7 @@ use std::fmt::Write;
 use assay_drive::{Recovery, State, Status};
 
 use super::health::Health;
+use crate::print::size;
 
 /// Width of the labels.
 const LABEL: usize = 20;
@@ -41,7 +42,7 @@ pub(super) fn opened(health: &Health) -> Vec<String> {
 /// One second, `seconds` after `before`.
 pub(super) fn line(now: &Health, before: &Health, seconds: f64) -> String {
     let (counts, then) = (&now.status.counts, &before.status.counts);
-    let rate = |now: u64, then: u64| human_rate(now.saturating_sub(then) as f64 / seconds);
+    let rate = |now: u64, then: u64| size(now.saturating_sub(then) as f64 / seconds) + "/s";
     format!(
         "{}, {} of {} used, ratio {}, host read {} write {}, media read {} write {}, {:.0} flushes/s",
         now.status.state.name(),
@@ -179,22 +180,9 @@ fn ratio(ratio: Option<f64>) -> String {
     ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2}"))
 }
 
-/// Bytes with the binary prefix that leaves one to four digits before the point.
+/// Bytes in words.
 pub(super) fn human(bytes: u64) -> String {
-    let mut scaled = bytes as f64;
-    let mut unit = "B";
-    for larger in ["KiB", "MiB", "GiB", "TiB", "PiB"] {
-        if scaled < 1024.0 {
-            break;
-        }
-        (scaled, unit) = (scaled / 1024.0, larger);
-    }
-    let digits = if scaled.fract() == 0.0 || scaled >= 100.0 { 0 } else { 1 };
-    format!("{scaled:.digits$} {unit}")
-}
-
-fn human_rate(bytes_per_s: f64) -> String {
-    format!("{}/s", human(bytes_per_s as u64))
+    size(bytes as f64)
 }
 
 /// Headings, and rows of a label and a text below them.
@@ -222,21 +210,13 @@ mod tests {
     use crate::drive::health::tests::used;
 
     #[test]
-    fn bytes_have_a_prefix_and_few_digits() {
-        let all = [0, 1023, 1024, 1536, 20 << 30, (20 << 30) + 1, 123_456_789, u64::MAX];
-        let words =
-            ["0 B", "1023 B", "1 KiB", "1.5 KiB", "20 GiB", "20.0 GiB", "118 MiB", "16384 PiB"];
-        assert_eq!(all.map(human), words);
-    }
-
-    #[test]
     fn the_log_tells_what_a_person_asks() {
         let text = whole(&used());
         for part in [
             "/vol.img: healthy, attached as /dev/loop7 (process 4711)",
-            "capacity                 64 MiB  67108864",
+            "capacity               64.0 MiB  67108864",
             "logical                 128 MiB  134217728",
-            "logical used             64 KiB  65536",
+            "logical used           64.0 KiB  65536",
             "host writes          1 of at most 64 KiB",
             "write amplification",
             "it had been closed; opened in 2 ms",
@@ -273,7 +253,7 @@ mod tests {
         now.status.counts.write_bytes_host += 4 << 20;
         now.status.counts.flushes += 6;
         let line = line(&now, &before, 2.0);
-        assert!(line.contains("host read 0 B/s write 2 MiB/s"), "{line}");
+        assert!(line.contains("host read 0 B/s write 2.0 MiB/s"), "{line}");
         assert!(line.ends_with("3 flushes/s"), "{line}");
     }
 }

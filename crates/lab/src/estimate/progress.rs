@@ -3,8 +3,7 @@
 use std::time::Instant;
 
 use super::source::CLUSTER_BYTES;
-use super::text::size;
-use crate::print::{Living, time};
+use crate::print::{Living, size, time};
 
 /// Progress of the measuring.
 pub struct Progress {

@@ -3,6 +3,7 @@
 use super::arms::{ARMS, place};
 use super::tally::Shrinkage;
 use super::view::{Note, Row};
+use crate::print::size;
 
 /// Longest name in the table.
 const NAME_WIDTH: usize = 34;
@@ -93,20 +94,6 @@ fn name(label: &str) -> String {
     }
     let end: String = label.chars().skip(length + 2 - NAME_WIDTH).collect();
     format!("…{end} ")
-}
-
-/// Bytes with the binary prefix that leaves one to four digits before the point.
-#[must_use]
-pub fn size(bytes: f64) -> String {
-    let mut scaled = bytes;
-    for unit in ["B", "KiB", "MiB", "GiB", "TiB"] {
-        if scaled < 1023.95 {
-            let decimals = usize::from(unit != "B" && scaled < 99.95);
-            return format!("{scaled:.decimals$} {unit}");
-        }
-        scaled /= 1024.0;
-    }
-    format!("{scaled:.1} PiB")
 }
 
 /// What the total means, one line each.
@@ -206,14 +193,6 @@ mod tests {
             tally,
             notes,
         }
-    }
-
-    #[test]
-    fn sizes_are_short() {
-        let sizes =
-            [0.0, 1023.0, 1024.0, 99.96 * 1024.0, 1023.99 * 1024.0, 12.34 * f64::from(1 << 30)];
-        assert_eq!(sizes.map(size), ["0 B", "1023 B", "1.0 KiB", "100 KiB", "1.0 MiB", "12.3 GiB"]);
-        assert_eq!(size(2048.0 * 2f64.powi(40)), "2.0 PiB");
     }
 
     #[test]
