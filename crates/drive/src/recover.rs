@@ -148,6 +148,10 @@ impl Drive {
 
     /// Applies the log behind the checkpoint and makes the drive ready.
     fn replay(mut self, loaded: &Loaded) -> Result<Drive, DriveError> {
+        // The first chunk after a proper close waits until both superblocks have taken the mark back.
+        if self.recovery.clean {
+            return self.ready(false);
+        }
         let checkpoint_seq = self.superblock().checkpoint_seq;
         let seqs = checkpoint_seq + 1..self.superblock().log_end_seq;
         let end = &loaded.root.end;
