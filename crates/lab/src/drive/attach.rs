@@ -70,7 +70,7 @@ fn make_way(media: &Path) -> Result<()> {
 }
 
 fn serve_here(media: &Path, args: &AttachArgs) -> Result<ExitCode> {
-    let attached = Attached::start(media, &args.options, &Ledger::open()?)?;
+    let attached = Attached::start(media, &args.options, &Ledger::open()?, &[])?;
     let server = Process::open(attached.pid())?.context("the server has ended")?;
     interrupt::on_signal(move || {
         server.signal(Signal::TERM).unwrap_or_else(|error| log::error!("{error}"));

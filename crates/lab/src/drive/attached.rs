@@ -53,15 +53,21 @@ pub(super) fn start(media: &Path, options: &AttachOptions) -> Result<Health> {
 }
 
 impl Attached {
-    /// Has the drive on `media`, an absolute path without links, served by a child of this process.
+    /// Has the drive on `media`, an absolute path without links, served by a child of this process on the processors
+    /// given (empty: wherever the kernel likes).
     ///
     /// # Errors
     /// One line, the server's own; nothing is left then.
-    pub fn start(media: &Path, options: &AttachOptions, ledger: &Arc<Ledger>) -> Result<Attached> {
+    pub fn start(
+        media: &Path,
+        options: &AttachOptions,
+        ledger: &Arc<Ledger>,
+        cpus: &[usize],
+    ) -> Result<Attached> {
         let job = job(media, options, false)?;
         let (made, ()) = ledger.make(job.thing(), || make_folders(&job))?;
         let (command, line) = Line::to_server(&job)?;
-        let mut server = child::spawn(command, &[]).context("cannot start the serving process")?;
+        let mut server = child::spawn(command, cpus).context("cannot start the serving process")?;
         let heard = line.hear(&job);
         if let Ok(Some(health)) = heard {
             return Ok(Attached { health, server, made: Some(made) });
@@ -74,6 +80,14 @@ impl Attached {
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.server.pid()
+    }
+
+    /// How the serving process ended, in words, or nothing while it runs.
+    ///
+    /// # Errors
+    /// What the system answered.
+    pub fn ended(&mut self) -> Result<Option<String>> {
+        Ok(self.server.ended()?.map(describe))
     }
 
     /// Closes the drive and takes all of it away. What is in use is not waited for for ever.

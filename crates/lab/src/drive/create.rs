@@ -1,20 +1,17 @@
 //! `assay drive create`: an empty drive in a new file or on a block device.
 
 use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
-use assay_drive::{Codec, Drive, Format};
-use assay_ports::blockdev;
-use assay_ports::media::{Access, Allocation, FileMedia};
-use clap::{Args, ValueEnum};
+use anyhow::{Result, bail, ensure};
+use assay_drive::Codec;
+use assay_ports::media::Allocation;
+use clap::Args;
 
-use super::text::human;
-use crate::plan::Size;
+use super::make::{NewDrive, Sizes};
+use crate::plan::{Size, Unit};
 use crate::print;
-use crate::rig::free_bytes;
 
 /// What was typed.
 #[derive(Debug, Args)]
@@ -55,14 +52,6 @@ pub(super) struct CreateArgs {
     erase: Option<PathBuf>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Unit {
-    #[value(name = "4k")]
-    Block,
-    #[value(name = "16k")]
-    Page,
-}
-
 fn segment_bytes(text: &str) -> Result<u32, String> {
     let Size(bytes) = Size::parse(text)?;
     bytes.try_into().map_err(|_| format!("`{text}` is too large for a segment"))
@@ -75,7 +64,7 @@ fn segment_bytes(text: &str) -> Result<u32, String> {
 /// use or was not named twice.
 pub(super) fn run(args: &CreateArgs) -> Result<ExitCode> {
     let is_device = args.path.metadata().is_ok_and(|there| there.file_type().is_block_device());
-    let (capacity, logical) = if is_device { on_device(args)? } else { in_file(args)? };
+    let Sizes { capacity, logical } = if is_device { on_device(args)? } else { in_file(args)? };
     print::line(format_args!(
         "{}: {logical} for the host on {capacity} of media, {}; show it with `assay drive attach {0}`",
         args.path.display(),
@@ -84,41 +73,17 @@ pub(super) fn run(args: &CreateArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn in_file(args: &CreateArgs) -> Result<(Size, Size)> {
+fn in_file(args: &CreateArgs) -> Result<Sizes> {
     let path = &args.path;
     ensure!(args.erase.is_none(), "--erase is for block devices, and {} is none", path.display());
     let Some(capacity) = args.capacity else {
         bail!("say how many bytes {} may take, e.g. --capacity 20G", path.display())
     };
-    let format = format(args, capacity)?;
     let allocation = if args.sparse { Allocation::Sparse } else { Allocation::Full };
-    if allocation == Allocation::Full {
-        ensure_room(path, capacity)?;
-    }
-    let media = FileMedia::create(path, capacity.0, allocation)?;
-    if let Err(error) = write(path, media, &format) {
-        std::fs::remove_file(path)
-            .with_context(|| format!("{error:#}; and {} cannot be removed", path.display()))?;
-        return Err(error);
-    }
-    Ok((capacity, Size(format.logical_bytes)))
+    args.drive().in_file(path, capacity, allocation)
 }
 
-/// Others need not run out of space before it is known that there is too little. Where that cannot be asked, trying
-/// tells.
-fn ensure_room(path: &Path, capacity: Size) -> Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let Ok(free) = free_bytes(folder.unwrap_or(Path::new("."))) else { return Ok(()) };
-    ensure!(
-        capacity.0 <= free,
-        "there is no room for {capacity} at {}, but for {}; free some, or ask for less",
-        path.display(),
-        human(free)
-    );
-    Ok(())
-}
-
-fn on_device(args: &CreateArgs) -> Result<(Size, Size)> {
+fn on_device(args: &CreateArgs) -> Result<Sizes> {
     let path = &args.path;
     let name = path.display();
     let refused = args.capacity.is_some() || args.sparse;
@@ -127,28 +92,17 @@ fn on_device(args: &CreateArgs) -> Result<(Size, Size)> {
         args.erase.as_ref() == Some(path),
         "{name} would be overwritten; allow it with --erase {name}"
     );
-    blockdev::check_unused(path)?;
-    let media = FileMedia::open(path, Access::ReadWrite)?;
-    let capacity = Size(assay_drive::Disk::size(&media));
-    let format = format(args, capacity)?;
-    write(path, media, &format)?;
-    Ok((capacity, Size(format.logical_bytes)))
+    args.drive().on_device(path)
 }
 
-fn write(path: &Path, media: FileMedia, format: &Format) -> Result<()> {
-    Drive::format(Arc::new(media), format).with_context(|| path.display().to_string())
-}
-
-fn format(args: &CreateArgs, capacity: Size) -> Result<Format> {
-    let mut id = [0; 8];
-    rustix::rand::getrandom(&mut id, rustix::rand::GetRandomFlags::empty())
-        .context("cannot draw a number for the drive")?;
-    Ok(Format {
-        drive_id: u64::from_le_bytes(id),
-        logical_bytes: args.logical.unwrap_or(capacity).0,
-        codec: args.codec,
-        units: args.unit == Unit::Page,
-        dictionary: args.dictionary,
-        segment_bytes: args.segment,
-    })
+impl CreateArgs {
+    fn drive(&self) -> NewDrive {
+        NewDrive {
+            logical: self.logical,
+            codec: self.codec,
+            unit: self.unit,
+            dictionary: self.dictionary,
+            segment_bytes: self.segment,
+        }
+    }
 }

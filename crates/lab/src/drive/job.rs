@@ -57,6 +57,20 @@ pub enum CollectBy {
     Greedy,
 }
 
+impl Default for AttachOptions {
+    fn default() -> AttachOptions {
+        AttachOptions {
+            folder: None,
+            threads: DEFAULT_THREADS as u16,
+            memory: None,
+            cache: CacheMode::default(),
+            collect: CollectBy::default(),
+            read_only: false,
+            tear: false,
+        }
+    }
+}
+
 impl AttachOptions {
     pub(super) fn drive(&self) -> DriveOptions {
         DriveOptions {

@@ -11,6 +11,7 @@ mod create;
 mod detach;
 mod health;
 mod job;
+mod make;
 mod open;
 mod registry;
 mod resize;
@@ -19,6 +20,10 @@ mod status;
 mod text;
 
 use std::process::ExitCode;
+
+pub(crate) use attached::Attached;
+pub(crate) use job::AttachOptions;
+pub(crate) use make::{NewDrive, Sizes};
 
 use anyhow::Result;
 use clap::{Args, Subcommand};

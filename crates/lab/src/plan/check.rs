@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
-use super::{FileSystem, Plan, RigKind, RigSpec, Size};
+use super::Plan;
 
 /// Checks everything that the plan alone can tell.
 ///
@@ -26,7 +26,7 @@ pub fn check(plan: &Plan) -> Result<()> {
                 "arm `{name}`: key_block_size is {kib}; InnoDB knows 1, 2, 4, 8 and 16 (KiB)"
             );
         }
-        check_rig(name, plan.rig_of(arm))?;
+        plan.rig_of(arm).check().with_context(|| format!("arm `{name}`"))?;
     }
     Ok(())
 }
@@ -84,35 +84,6 @@ fn check_times(plan: &Plan) -> Result<()> {
     ensure!(
         !plan.warmup_until_steady || plan.warmup_seconds > 0.0,
         "warmup_until_steady needs a cap; give it as warmup_seconds"
-    );
-    Ok(())
-}
-
-fn check_rig(arm: &str, rig: &RigSpec) -> Result<()> {
-    let needs = |kind, key: &str, is_there: bool| match (rig.kind == kind, is_there) {
-        (true, false) => bail!("arm `{arm}`: a rig of this kind needs the key {key}; add it"),
-        (false, true) => {
-            bail!("arm `{arm}`: {key} does not fit a rig of this kind; drop it or change kind")
-        }
-        _ => Ok(()),
-    };
-    needs(RigKind::Image, "size", rig.size.is_some())?;
-    needs(RigKind::Device, "device", rig.device.is_some())?;
-    // The server's own files take about 200 MB before the first row.
-    ensure!(
-        rig.size.is_none_or(|size| size >= Size(512 << 20)),
-        "arm `{arm}`: the image is too small for a server; give size = \"512M\" or more"
-    );
-    let has_options = rig.file_system.is_some()
-        || rig.extsize.is_some()
-        || !(rig.mkfs_options.is_empty() && rig.mount_options.is_empty());
-    ensure!(
-        rig.kind != RigKind::Folder || !has_options,
-        "arm `{arm}`: a folder has no file system of its own to set options of; use kind = \"image\""
-    );
-    ensure!(
-        rig.extsize.is_none() || rig.file_system == Some(FileSystem::Xfs),
-        "arm `{arm}`: extsize is for xfs; drop it or set file_system = \"xfs\""
     );
     Ok(())
 }

@@ -5,6 +5,7 @@
 
 mod cells;
 mod check;
+mod rig;
 mod toml_error;
 mod units;
 
@@ -17,7 +18,8 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 pub use cells::{PlannedCell, cells};
-pub use units::{CpuList, Size, Value};
+pub use rig::{RigKind, RigSpec};
+pub use units::{CpuList, Size, Unit, Value};
 
 /// Beyond this a file is something else that was named by mistake.
 const PLAN_BYTES_MAX: u64 = 1 << 20;
@@ -88,6 +90,9 @@ pub struct Placement {
     /// Processors of the load generator and the watch.
     #[serde(default)]
     pub load_cpus: CpuList,
+    /// Processors of the process that serves a drive.
+    #[serde(default, skip_serializing_if = "CpuList::is_empty")]
+    pub drive_cpus: CpuList,
 }
 
 /// One arm: a rig and the server's settings on it.
@@ -137,68 +142,6 @@ impl PageCompression {
         match self {
             PageCompression::Zlib => "COMPRESSION='zlib'",
             PageCompression::Lz4 => "COMPRESSION='lz4'",
-        }
-    }
-}
-
-/// What a server's data lies on, from the bottom up. Which keys a kind needs and allows is checked with the plan.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RigSpec {
-    /// What is at the bottom.
-    #[serde(default)]
-    pub kind: RigKind,
-    /// Size of an image, e.g. `"4G"`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size: Option<Size>,
-    /// The block device to overwrite, e.g. `/dev/nvme1n1`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device: Option<PathBuf>,
-    /// The file system to make on an image or a device. Default: ext4.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file_system: Option<FileSystem>,
-    /// Options of `mkfs`, as on its command line.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub mkfs_options: Vec<String>,
-    /// Options of `mount`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub mount_options: Vec<String>,
-    /// XFS only: extent size hint of the data folder, e.g. `"16K"`, so that pages are not split.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub extsize: Option<Size>,
-}
-
-/// What a rig begins with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RigKind {
-    /// A folder in the plan's location, on the file system that is there.
-    #[default]
-    Folder,
-    /// A file in the plan's location on a loop device, with a file system of its own.
-    Image,
-    /// A block device, which is overwritten.
-    Device,
-}
-
-/// File systems that a rig can be made with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FileSystem {
-    /// ext4.
-    #[default]
-    Ext4,
-    /// XFS.
-    Xfs,
-}
-
-impl FileSystem {
-    /// The name that `mkfs` and `mount` know.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            FileSystem::Ext4 => "ext4",
-            FileSystem::Xfs => "xfs",
         }
     }
 }

@@ -91,15 +91,63 @@ fn what_makes_no_sense_is_refused() {
         ("compression = \"zlib\"", "compression = \"zlib\"\nkey_block_size = 8", "drop the other"),
         ("compression = \"zlib\"", "key_block_size = 3", "1, 2, 4, 8 and 16"),
         ("title = \"a plan\"", "", "`title` is missing"),
-        ("size = \"2G\"", "", "needs the key size"),
+        ("size = \"2G\"", "", "arm `on`: a rig of kind \"image\" needs the key size"),
         (
             "rig = { kind = \"folder\" }",
             "rig = { extsize = \"16K\" }",
             "a folder has no file system",
         ),
         ("kind = \"image\"", "kind = \"device\"", "does not fit"),
+        ("kind = \"image\"", "kind = \"drvie\"", "did you mean `drive`?"),
+        ("size = \"2G\"", "size = \"2G\"\ncodec = \"lz4\"", "codec does not fit a rig of kind"),
     ] {
         let message = error(&PLAN.replace(from, to));
+        assert!(message.contains(says), "{to}: {message}");
+    }
+}
+
+const DRIVE: &str = r#"kind = "drive"
+capacity = "1G"
+logical = "2G"
+codec = "lz4"
+unit = "16k"
+threads = 8
+memory = "64M""#;
+
+/// The plan with its own rig on a drive; one arm still has its folder.
+fn on_a_drive(rig: &str) -> String {
+    PLAN.replace("kind = \"image\"\nsize = \"2G\"", rig)
+}
+
+#[test]
+fn a_drive_is_read_whole_and_comes_back_the_same() {
+    let plan = Plan::parse(&on_a_drive(DRIVE)).unwrap();
+    let rig = plan.rig_of(&plan.arms["on"]);
+    assert_eq!((rig.kind, rig.disk_size()), (RigKind::Drive, Some(Size(2 << 30))));
+    assert_eq!((rig.image_size(), rig.unit), (Some(Size(1 << 30)), Some(Unit::Page)));
+    assert_eq!(rig.drive_codec().name(), "lz4");
+    assert_eq!(plan.rig_of(&plan.arms["zlib"]).kind, RigKind::Folder);
+    assert_eq!(Plan::parse(&toml::to_string(&plan).unwrap()).unwrap(), plan);
+    let bare = Plan::parse(&on_a_drive("kind = \"drive\"\ncapacity = \"1G\"")).unwrap().rig;
+    assert_eq!((bare.disk_size(), bare.drive_codec().name()), (Some(Size(1 << 30)), "zstd"));
+}
+
+#[test]
+fn a_drive_that_cannot_be_is_refused() {
+    for (from, to, says) in [
+        ("capacity = \"1G\"", "", "needs the key capacity"),
+        ("capacity = \"1G\"", "capacity = \"20M\"", "give capacity = \"256M\" or more"),
+        ("capacity = \"1G\"", "capacity = \"1G\"\ndevice = \"/dev/x\"", "drop capacity or device"),
+        ("capacity = \"1G\"", "capacity = \"1G\"\nsize = \"1G\"", "size does not fit"),
+        ("logical = \"2G\"", "logical = \"300M\"", "give logical = \"512M\" or more"),
+        ("logical = \"2G\"", "logical = \"999999999\"", "not a multiple of 4096"),
+        ("\"lz4\"", "\"lz5\"", "no codec is called `lz5`; use one of none, lz4, deflate, zstd"),
+        ("\"lz4\"", "\"lz4\"\ndictionary = true", "dictionary needs the codec zstd"),
+        ("\"16k\"", "\"8k\"", "unknown value `8k`"),
+        ("threads = 8", "threads = 0", "1 to 1024 threads"),
+        ("memory", "memroy", "unknown key `memroy`; did you mean `memory`?"),
+    ] {
+        let message = error(&on_a_drive(DRIVE).replace(from, to));
         assert!(message.contains(says), "{to}: {message}");
     }
 }

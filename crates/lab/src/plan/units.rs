@@ -1,8 +1,10 @@
-//! Values as people write them in plans: `"4G"`, `"0-3"`, `true` for `ON`.
+//! Values as people write them in plans: `"4G"`, `"0-3"`, `true` for `ON`, `"16k"`.
 
 use std::fmt;
 
+use assay_drive::Codec;
 use assay_ports::cpu;
+use clap::ValueEnum;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -63,6 +65,14 @@ impl<'de> Deserialize<'de> for Size {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CpuList(pub Vec<usize>);
 
+impl CpuList {
+    /// Whether it names none, which means all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 impl fmt::Display for CpuList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let numbers: Vec<String> = self.0.iter().map(usize::to_string).collect();
@@ -80,6 +90,48 @@ impl<'de> Deserialize<'de> for CpuList {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<CpuList, D::Error> {
         let text = Value::deserialize(deserializer)?.0;
         cpu::parse_list(&text).map(CpuList).map_err(D::Error::custom)
+    }
+}
+
+/// What a drive compresses together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+pub enum Unit {
+    /// Each block of 4 KiB.
+    #[default]
+    #[value(name = "4k")]
+    #[serde(rename = "4k")]
+    Block,
+    /// Aligned 16 KiB that are written at once.
+    #[value(name = "16k")]
+    #[serde(rename = "16k")]
+    Page,
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Unit::Block => "4 KiB",
+            Unit::Page => "16 KiB",
+        })
+    }
+}
+
+/// A codec by its name, where there may be none.
+pub(super) mod codec_name {
+    use super::{Codec, Deserialize, Deserializer, Error, Serializer};
+
+    #[allow(clippy::ref_option, reason = "serde hands over what the field is")]
+    pub(in crate::plan) fn serialize<S: Serializer>(
+        codec: &Option<Codec>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_str(&codec.map(Codec::name).unwrap_or_default())
+    }
+
+    pub(in crate::plan) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Codec>, D::Error> {
+        String::deserialize(from)?.parse().map(Some).map_err(D::Error::custom)
     }
 }
 

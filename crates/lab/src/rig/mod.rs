@@ -4,6 +4,7 @@
 //! parts are dropped from the top; after a `kill -9` the ledger tells `assay clean` the same.
 
 pub mod dataset;
+mod drive;
 pub mod ledger;
 pub mod server;
 pub mod thing;
@@ -14,24 +15,48 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use assay_ports::{blockdev, filesystem, loopdev, program};
 
+use crate::drive::{Attached, Sizes};
 use crate::plan::{RigKind, RigSpec, Size};
+pub use drive::manner as drive_manner;
 use ledger::{Ledger, Made};
 use thing::Thing;
 
 /// A rig that stands, without its server: a folder on a file system on a disk.
 #[derive(Debug)]
 pub struct Rig {
-    parts: Vec<Made>,
+    parts: Vec<Part>,
     folder: PathBuf,
     description: Vec<(String, String)>,
 }
 
+/// One layer of a rig, gone when it is dropped.
+#[derive(Debug)]
+enum Part {
+    Made(Made),
+    Drive(Box<Attached>),
+}
+
+impl Part {
+    fn remove(self) -> Result<()> {
+        match self {
+            Part::Made(made) => made.remove(),
+            Part::Drive(drive) => drive.stop(),
+        }
+    }
+}
+
 impl Rig {
-    /// Builds what `spec` asks for; what it needs of files lies in `folder`, which is made and owned.
+    /// Builds what `spec` asks for; what it needs of files lies in `folder`, which is made and owned. A drive is
+    /// served on `drive_cpus` (empty: all).
     ///
     /// # Errors
     /// The first layer that could not be built, in its tool's own words; what was built before it is removed.
-    pub fn build(spec: &RigSpec, folder: &Path, ledger: &Arc<Ledger>) -> Result<Rig> {
+    pub fn build(
+        spec: &RigSpec,
+        folder: &Path,
+        drive_cpus: &[usize],
+        ledger: &Arc<Ledger>,
+    ) -> Result<Rig> {
         let mut rig = Rig { parts: Vec::new(), folder: folder.to_owned(), description: Vec::new() };
         rig.add(ledger, Thing::Folder { path: folder.to_owned() }, || {
             std::fs::create_dir(folder).with_context(|| format!("cannot make {}", folder.display()))
@@ -44,6 +69,10 @@ impl Rig {
             }
             RigKind::Device => {
                 let device = rig.add_device(spec)?;
+                rig.add_file_system(spec, &device, ledger)?;
+            }
+            RigKind::Drive => {
+                let device = rig.add_drive(spec, drive_cpus, ledger)?;
                 rig.add_file_system(spec, &device, ledger)?;
             }
         }
@@ -60,6 +89,28 @@ impl Rig {
     #[must_use]
     pub fn description(&self) -> &[(String, String)] {
         &self.description
+    }
+
+    /// The software drive in it, if there is one.
+    #[must_use]
+    pub fn drive(&self) -> Option<&Attached> {
+        self.parts.iter().find_map(|part| match part {
+            Part::Drive(drive) => Some(drive.as_ref()),
+            Part::Made(_) => None,
+        })
+    }
+
+    /// How the process that serves its drive ended, in words; nothing while it runs, or where there is none.
+    ///
+    /// # Errors
+    /// What the system answered.
+    pub fn drive_ended(&mut self) -> Result<Option<String>> {
+        for part in &mut self.parts {
+            if let Part::Drive(drive) = part {
+                return drive.ended();
+            }
+        }
+        Ok(None)
     }
 
     /// Removes all layers, the last built first.
@@ -80,7 +131,7 @@ impl Rig {
         make: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
         let (made, value) = ledger.make(thing, make)?;
-        self.parts.push(made);
+        self.parts.push(Part::Made(made));
         Ok(value)
     }
 
@@ -115,6 +166,27 @@ impl Rig {
         let size = blockdev::check_unused(&device)?;
         self.describe("disk", format!("{} of {}", device.display(), Size(size)));
         Ok(device)
+    }
+
+    fn add_drive(
+        &mut self,
+        spec: &RigSpec,
+        cpus: &[usize],
+        ledger: &Arc<Ledger>,
+    ) -> Result<PathBuf> {
+        if spec.device.is_none() {
+            self.describe_ground(&self.folder.clone())?;
+        }
+        let media = drive::make(spec, &self.folder)?;
+        let attached = drive::serve(spec, &media, ledger, cpus)?;
+        let device = attached.health.attachment.device.clone();
+        self.parts.push(Part::Drive(Box::new(attached)));
+        let Sizes { capacity, logical } = media.sizes;
+        let below =
+            spec.device.as_ref().map_or("an image".into(), |path| path.display().to_string());
+        self.describe("media", format!("{below} of {capacity}"));
+        self.describe("disk", format!("software drive of {logical}, {}", drive::manner(spec)));
+        device.context("the drive is served, but not as a block device")
     }
 
     fn add_file_system(

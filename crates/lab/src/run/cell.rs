@@ -1,8 +1,9 @@
 //! One cell: a fresh rig, a copy of the dataset, a server, the load and the watch, and down again.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use assay_load::{Schedule, Warmup};
 use assay_ports::child::identity;
 
@@ -35,7 +36,7 @@ fn bring_up_and_measure(
     outcome: &mut Outcome,
 ) -> Result<()> {
     let arm = setup.arms.get(&cell.key.arm).context("a cell of an unknown arm")?.clone();
-    let rig = restored_rig(setup, &arm, cell, progress)?;
+    let mut rig = restored_rig(setup, &arm, cell, progress)?;
     outcome.facts.extend(
         rig.description().iter().map(|(label, text)| (format!("rig: {label}"), text.clone())),
     );
@@ -47,9 +48,16 @@ fn bring_up_and_measure(
     let (_listed, ()) = setup.ledger.make(process, || Ok(()))?;
     outcome.variables = server.variables()?;
     outcome.facts.insert("server".into(), arm.binary.version_text.clone());
-    outcome.facts.extend(placement(setup.plan));
+    outcome.facts.extend(placement(setup.plan, rig.drive().is_some()));
     outcome.marks.extend(server.adjusted_settings());
     let measured = measure(setup, cell, &arm, &rig, &server, progress, outcome);
+    if let Some(how) = rig.drive_ended()? {
+        // A load that went on without its drive has seen nothing but memory.
+        let gone = format!("the process that served the drive ended with {how}");
+        return Err(measured
+            .err()
+            .map_or_else(|| anyhow!(gone.clone()), |error| error.context(gone.clone())));
+    }
     if let Err(error) = measured {
         return Err(explain(error, &mut server));
     }
@@ -77,7 +85,7 @@ fn restored_rig(
     let folder = setup.work_folder().join(format!("rig-{}", cell.position));
     let dataset = setup.datasets.get(&request, setup.interrupt, progress)?;
     progress.live(format_args!("  {}: building the rig", cell.key));
-    let rig = Rig::build(&arm.rig, &folder, &setup.ledger)?;
+    let rig = Rig::build(&arm.rig, &folder, &plan.placement.drive_cpus.0, &setup.ledger)?;
     dataset.restore(&rig.data_dir())?;
     Ok(rig)
 }
@@ -165,11 +173,13 @@ fn process_of(server: &Server) -> Thing {
     Thing::Process { pid, start_ticks }
 }
 
-/// Which processors server and load may use, in words.
-fn placement(plan: &Plan) -> [(String, String); 2] {
-    let text = |cpus: &CpuList| if cpus.0.is_empty() { "all".into() } else { cpus.to_string() };
-    let Placement { server_cpus, load_cpus } = &plan.placement;
-    [("server_cpus".into(), text(server_cpus)), ("load_cpus".into(), text(load_cpus))]
+/// Which processors server, load and drive may use, in words.
+fn placement(plan: &Plan, has_drive: bool) -> BTreeMap<String, String> {
+    let Placement { server_cpus, load_cpus, drive_cpus } = &plan.placement;
+    let text = |cpus: &CpuList| if cpus.is_empty() { "all".into() } else { cpus.to_string() };
+    let both = [("server_cpus", server_cpus), ("load_cpus", load_cpus)];
+    let drive = has_drive.then_some(("drive_cpus", drive_cpus));
+    both.into_iter().chain(drive).map(|(name, cpus)| (name.into(), text(cpus))).collect()
 }
 
 /// A server that has gone explains a failed load better than the load can.

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use assay_drive::Codec;
 use assay_load::text::TextSource;
 use assay_load::{Recipe, queries_per_event};
-use assay_ports::{blockdev, cpu};
+use assay_ports::{blockdev, cpu, fuse};
 
 use super::machine;
 use crate::plan::{Arm, Plan, RigKind, Size};
@@ -26,6 +27,7 @@ pub fn check(plan: &Plan, location: &Path, erase: &[PathBuf]) -> Result<()> {
     for (name, arm) in &plan.arms {
         check_rights(plan, name, arm)?;
         check_device(plan, name, arm, erase)?;
+        check_drive(plan, name, arm)?;
         check_memory(plan, name, arm)?;
         check_image(plan, name, arm)?;
     }
@@ -35,9 +37,11 @@ pub fn check(plan: &Plan, location: &Path, erase: &[PathBuf]) -> Result<()> {
 fn check_processors(plan: &Plan) -> Result<()> {
     let there = cpu::available().context("cannot ask for the processors")?;
     let placement = &plan.placement;
-    for (key, list) in
-        [("server_cpus", &placement.server_cpus), ("load_cpus", &placement.load_cpus)]
-    {
+    for (key, list) in [
+        ("server_cpus", &placement.server_cpus),
+        ("load_cpus", &placement.load_cpus),
+        ("drive_cpus", &placement.drive_cpus),
+    ] {
         if let Some(missing) = list.0.iter().find(|cpu| !there.contains(cpu)) {
             bail!("placement.{key} names processor {missing}; this machine has {there:?}");
         }
@@ -84,11 +88,28 @@ fn check_device(plan: &Plan, name: &str, arm: &Arm, erase: &[PathBuf]) -> Result
         device.display(),
         Size(size)
     );
-    ensure_fits(name, Size(size), dataset_bytes(plan, arm))
+    // How large a drive on it is to be, the plan may say.
+    let disk = plan.rig_of(arm).logical.unwrap_or(Size(size));
+    ensure_fits(name, disk, dataset_bytes(plan, arm))
+}
+
+/// What a drive needs beside a disk's root. How far data shrink is what a run is to find out; with no codec they do
+/// not.
+fn check_drive(plan: &Plan, name: &str, arm: &Arm) -> Result<()> {
+    let spec = plan.rig_of(arm);
+    if spec.kind != RigKind::Drive {
+        return Ok(());
+    }
+    fuse::check_there().with_context(|| format!("arm `{name}`"))?;
+    match (spec.drive_codec(), spec.capacity) {
+        (Codec::None, Some(capacity)) => ensure_fits(name, capacity, dataset_bytes(plan, arm)),
+        _ => Ok(()),
+    }
 }
 
 fn check_image(plan: &Plan, name: &str, arm: &Arm) -> Result<()> {
-    plan.rig_of(arm).size.map_or(Ok(()), |size| ensure_fits(name, size, dataset_bytes(plan, arm)))
+    let disk = plan.rig_of(arm).disk_size();
+    disk.map_or(Ok(()), |size| ensure_fits(name, size, dataset_bytes(plan, arm)))
 }
 
 fn ensure_fits(arm: &str, disk: Size, data_bytes: u64) -> Result<()> {
@@ -154,7 +175,7 @@ fn rig_bytes(plan: &Plan, arm: &Arm) -> u64 {
     let spec = plan.rig_of(arm);
     match spec.kind {
         RigKind::Folder => dataset_bytes(plan, arm),
-        RigKind::Image => spec.size.map_or(0, |size| size.0),
+        RigKind::Image | RigKind::Drive => spec.image_size().map_or(0, |size| size.0),
         RigKind::Device => 0,
     }
 }

@@ -6,6 +6,7 @@
 
 mod cell;
 pub mod check;
+mod describe;
 mod machine;
 mod progress;
 mod results;

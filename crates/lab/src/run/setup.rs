@@ -8,15 +8,15 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use assay_load::Schema;
 
-use super::{check, machine};
+use super::{check, describe, machine};
 use crate::interrupt::Interrupt;
-use crate::plan::{PageCompression, Plan, PlannedCell, RigKind, RigSpec};
+use crate::plan::{PageCompression, Plan, PlannedCell, RigSpec};
 use crate::rig::Rig;
 use crate::rig::dataset::Datasets;
 use crate::rig::ledger::{Ledger, Made};
 use crate::rig::server::{self, Binary, Flavour, Wanted};
 use crate::rig::thing::Thing;
-use crate::store::{Arm, Store, StudyHead, Workload};
+use crate::store::{Arm, Store, StudyHead};
 
 /// Everything that the cells of a run share.
 #[derive(Debug)]
@@ -126,14 +126,19 @@ impl<'a> Setup<'a> {
         for cell in cells {
             store.plan_cell(&cell.key, cell.position, &cell.fingerprint)?;
         }
-        let arms: Vec<Arm> = self.plan.arms.keys().map(|name| self.described_arm(name)).collect();
+        let arms = self
+            .plan
+            .arms
+            .keys()
+            .filter_map(|name| Some(describe::arm(name, self.arms.get(name)?, &self.location)));
+        let arms: Vec<Arm> = arms.collect();
         store.write_head(&StudyHead {
             title: &self.plan.title,
             question: self.plan.question.as_deref(),
             plan_toml,
             facts: &machine::facts(&self.location),
             arms: &arms,
-            workloads: &workloads(self.plan),
+            workloads: &describe::workloads(self.plan),
         })?;
         store.reset_interrupted()?;
         if retry_failed {
@@ -157,7 +162,12 @@ impl<'a> Setup<'a> {
     }
 
     fn try_arm(&self, arm: &ArmSetup) -> Result<()> {
-        let rig = Rig::build(&arm.rig, &self.work_folder.join("trial"), &self.ledger)?;
+        let rig = Rig::build(
+            &arm.rig,
+            &self.work_folder.join("trial"),
+            &self.plan.placement.drive_cpus.0,
+            &self.ledger,
+        )?;
         server::make_datadir(&arm.binary, &arm.settings, &rig.data_dir(), &say)?;
         let run_dir = self.work_folder.join("run");
         let mut start = server::Start::new(&rig.data_dir(), &run_dir);
@@ -167,24 +177,6 @@ impl<'a> Setup<'a> {
         server.kill()?;
         run_dir.remove()?;
         rig.take_down()
-    }
-
-    fn described_arm(&self, name: &str) -> Arm {
-        let Some(arm) = self.arms.get(name) else {
-            return Arm { name: name.into(), rig: Vec::new(), settings: BTreeMap::new() };
-        };
-        let schema = &arm.schema;
-        let mut tables = format!("{} × {} rows", schema.tables, schema.table_size);
-        if !schema.create_table_options.is_empty() {
-            tables = format!("{tables}, {}", schema.create_table_options);
-        }
-        let rig = vec![
-            ("disk".to_owned(), disk_text(&arm.rig, &self.location)),
-            ("file system".to_owned(), file_system_text(&arm.rig)),
-            ("server".to_owned(), arm.binary.version_text.clone()),
-            ("tables".to_owned(), tables),
-        ];
-        Arm { name: name.into(), rig, settings: arm.settings.clone() }
     }
 
     /// A mount option or a setting that is refused must not be found out an hour into the run.
@@ -235,53 +227,6 @@ fn arms(plan: &Plan) -> Result<BTreeMap<String, ArmSetup>> {
         arms.insert(name.clone(), setup);
     }
     Ok(arms)
-}
-
-fn workloads(plan: &Plan) -> Vec<Workload> {
-    let described = plan.workloads.iter().map(|(name, workload)| Workload {
-        name: name.clone(),
-        recipe: workload.recipe.name().to_owned(),
-        options: options(workload),
-    });
-    described.collect()
-}
-
-fn options(workload: &assay_load::Workload) -> BTreeMap<String, String> {
-    let Ok(serde_json::Value::Object(options)) = serde_json::to_value(workload) else {
-        return BTreeMap::new();
-    };
-    options
-        .into_iter()
-        .map(|(name, value)| match value {
-            serde_json::Value::String(text) => (name, text),
-            other => (name, other.to_string()),
-        })
-        .collect()
-}
-
-fn disk_text(rig: &RigSpec, location: &Path) -> String {
-    match (rig.kind, rig.size, &rig.device) {
-        (RigKind::Image, Some(size), _) => {
-            format!("image of {size} on a loop device, in {}", location.display())
-        }
-        (RigKind::Device, _, Some(device)) => device.display().to_string(),
-        _ => format!("folder in {}", location.display()),
-    }
-}
-
-fn file_system_text(rig: &RigSpec) -> String {
-    if rig.kind == RigKind::Folder {
-        return "the one that is there".into();
-    }
-    let mut text = rig.file_system.unwrap_or_default().name().to_owned();
-    for (what, options) in
-        [("made with", rig.mkfs_options.join(" ")), ("mounted", rig.mount_options.join(","))]
-    {
-        if !options.is_empty() {
-            text = format!("{text}, {what} {options}");
-        }
-    }
-    rig.extsize.map_or(text.clone(), |size| format!("{text}, extsize {size}"))
 }
 
 fn is_same_device(a: &Path, b: &Path) -> bool {

@@ -25,7 +25,7 @@ use thiserror::Error;
 
 use self::bytes::Bytes;
 use self::mounting::NewMount;
-pub use self::mounting::{FILE_SYSTEM, abort, abort_and_unmount, unmount};
+pub use self::mounting::{FILE_SYSTEM, abort, abort_and_unmount, check_there, unmount};
 use self::server::Server;
 
 /// The name of the disk's file in the mount.

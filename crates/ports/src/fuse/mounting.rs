@@ -39,6 +39,19 @@ pub(super) struct NewMount {
     pub device_number: String,
 }
 
+/// Checks that the kernel's side is there and may be used.
+///
+/// # Errors
+/// [`FuseError::NoFuse`].
+pub fn check_there() -> Result<(), FuseError> {
+    open_device().map(drop)
+}
+
+fn open_device() -> Result<File, FuseError> {
+    let open = File::options().read(true).write(true).open(DEVICE);
+    open.map_err(|reason| FuseError::NoFuse { reason })
+}
+
 /// Mounts on the folder `mount_point`.
 pub(super) fn mount(mount_point: &Path, name: &str) -> Result<NewMount, FuseError> {
     let failed = |reason| FuseError::Mount { mount_point: mount_point.into(), reason };
@@ -60,8 +73,7 @@ pub(super) fn mount(mount_point: &Path, name: &str) -> Result<NewMount, FuseErro
 }
 
 fn connect(mount_point: &Path, name: &str) -> Result<OwnedFd, FuseError> {
-    let open = File::options().read(true).write(true).open(DEVICE);
-    let connection = open.map_err(|reason| FuseError::NoFuse { reason })?;
+    let connection = open_device()?;
     match mount_as_root(&connection, mount_point, name) {
         Ok(()) => Ok(connection.into()),
         Err(Errno::PERM) => mount_as_user(mount_point, name),

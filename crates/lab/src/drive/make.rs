@@ -1,0 +1,102 @@
+//! Making an empty drive, in a new file or on a block device: what `create` and the lab's rigs have in common.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use assay_drive::{Codec, Disk, Drive, Format};
+use assay_ports::blockdev;
+use assay_ports::media::{Access, Allocation, FileMedia};
+
+use super::text::human;
+use crate::plan::{Size, Unit};
+use crate::rig::free_bytes;
+
+/// What a new drive is to be.
+#[derive(Debug, Clone, Copy)]
+pub struct NewDrive {
+    /// Bytes that the host sees; none: as many as the drive lies on.
+    pub logical: Option<Size>,
+    /// What it compresses with.
+    pub codec: Codec,
+    /// What it compresses together.
+    pub unit: Unit,
+    /// Whether it trains dictionaries.
+    pub dictionary: bool,
+    /// Bytes of a segment; none: by the capacity.
+    pub segment_bytes: Option<u32>,
+}
+
+/// The sizes of a drive that was made.
+#[derive(Debug, Clone, Copy)]
+pub struct Sizes {
+    /// Bytes of media.
+    pub capacity: Size,
+    /// Bytes that the host sees.
+    pub logical: Size,
+}
+
+impl NewDrive {
+    /// Makes it in the new file `path` of `capacity` bytes, whose space is taken at once unless it is to be sparse.
+    ///
+    /// # Errors
+    /// One line, and nothing has changed: something is there already, no room, sizes that cannot be.
+    pub fn in_file(&self, path: &Path, capacity: Size, allocation: Allocation) -> Result<Sizes> {
+        let format = self.format(capacity)?;
+        if allocation == Allocation::Full {
+            ensure_room(path, capacity)?;
+        }
+        let media = FileMedia::create(path, capacity.0, allocation)?;
+        if let Err(error) = write(path, media, &format) {
+            std::fs::remove_file(path)
+                .with_context(|| format!("{error:#}; and {} cannot be removed", path.display()))?;
+            return Err(error);
+        }
+        Ok(Sizes { capacity, logical: Size(format.logical_bytes) })
+    }
+
+    /// Makes it on the whole of the block device `path`, which is overwritten: whoever calls has decided that.
+    ///
+    /// # Errors
+    /// One line, and nothing has changed: it is in use, or sizes cannot be.
+    pub fn on_device(&self, path: &Path) -> Result<Sizes> {
+        blockdev::check_unused(path)?;
+        let media = FileMedia::open(path, Access::ReadWrite)?;
+        let capacity = Size(media.size());
+        let format = self.format(capacity)?;
+        write(path, media, &format)?;
+        Ok(Sizes { capacity, logical: Size(format.logical_bytes) })
+    }
+
+    fn format(&self, capacity: Size) -> Result<Format> {
+        let mut id = [0; 8];
+        rustix::rand::getrandom(&mut id, rustix::rand::GetRandomFlags::empty())
+            .context("cannot draw a number for the drive")?;
+        Ok(Format {
+            drive_id: u64::from_le_bytes(id),
+            logical_bytes: self.logical.unwrap_or(capacity).0,
+            codec: self.codec,
+            units: self.unit == Unit::Page,
+            dictionary: self.dictionary,
+            segment_bytes: self.segment_bytes,
+        })
+    }
+}
+
+/// Others need not run out of space before it is known that there is too little. Where that cannot be asked, trying
+/// tells.
+fn ensure_room(path: &Path, capacity: Size) -> Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let Ok(free) = free_bytes(folder.unwrap_or(Path::new("."))) else { return Ok(()) };
+    ensure!(
+        capacity.0 <= free,
+        "there is no room for {capacity} at {}, but for {}; free some, or ask for less",
+        path.display(),
+        human(free)
+    );
+    Ok(())
+}
+
+fn write(path: &Path, media: FileMedia, format: &Format) -> Result<()> {
+    Drive::format(Arc::new(media), format).with_context(|| path.display().to_string())
+}

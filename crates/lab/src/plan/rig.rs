@@ -1,0 +1,211 @@
+//! The rig as a plan asks for it: what a server's data lies on, from the bottom up, and which keys fit together.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail, ensure};
+use assay_drive::{BLOCK_BYTES, Codec};
+use serde::{Deserialize, Serialize};
+
+use super::units::{Size, Unit, codec_name};
+
+/// The server's own files take about 200 MB before the first row.
+const SERVER_DISK_MIN: Size = Size(512 << 20);
+
+/// The same files compressed, and room in which a drive can collect.
+const SERVER_CAPACITY_MIN: Size = Size(256 << 20);
+
+/// What a server's data lies on, from the bottom up. Which keys a kind needs and allows is checked with the plan.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RigSpec {
+    /// What is at the bottom.
+    #[serde(default)]
+    pub kind: RigKind,
+    /// Size of an image, e.g. `"4G"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
+    /// The block device to overwrite, e.g. `/dev/nvme1n1`; a drive may lie on one too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<PathBuf>,
+    /// What a drive in an image may take of the disk, e.g. `"2G"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Size>,
+    /// Size of the drive that the host sees. Default: what it lies on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logical: Option<Size>,
+    /// What the drive compresses with. Default: zstd.
+    #[serde(default, with = "codec_name", skip_serializing_if = "Option::is_none")]
+    pub codec: Option<Codec>,
+    /// What the drive compresses together. Default: 4 KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Unit>,
+    /// Whether the drive trains dictionaries from what is written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dictionary: bool,
+    /// Memory for the drive's map; parts beyond it are read again when needed. Default: all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Size>,
+    /// Threads of the drive that answer, 1 to 1024. Default: as `assay drive attach` has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u16>,
+    /// The file system to make on an image, a device or a drive. Default: ext4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<FileSystem>,
+    /// Options of `mkfs`, as on its command line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mkfs_options: Vec<String>,
+    /// Options of `mount`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mount_options: Vec<String>,
+    /// XFS only: extent size hint of the data folder, e.g. `"16K"`, so that pages are not split.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extsize: Option<Size>,
+}
+
+/// What a rig begins with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RigKind {
+    /// A folder in the plan's location, on the file system that is there.
+    #[default]
+    Folder,
+    /// A file in the plan's location on a loop device, with a file system of its own.
+    Image,
+    /// A block device, which is overwritten.
+    Device,
+    /// Our software drive, over a file in the plan's location or over a block device, with a file system of its own.
+    Drive,
+}
+
+/// File systems that a rig can be made with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileSystem {
+    /// ext4.
+    #[default]
+    Ext4,
+    /// XFS.
+    Xfs,
+}
+
+impl FileSystem {
+    /// The name that `mkfs` and `mount` know.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            FileSystem::Ext4 => "ext4",
+            FileSystem::Xfs => "xfs",
+        }
+    }
+}
+
+impl RigKind {
+    fn name(self) -> &'static str {
+        match self {
+            RigKind::Folder => "folder",
+            RigKind::Image => "image",
+            RigKind::Device => "device",
+            RigKind::Drive => "drive",
+        }
+    }
+}
+
+impl RigSpec {
+    /// What the drive compresses with.
+    #[must_use]
+    pub fn drive_codec(&self) -> Codec {
+        self.codec.unwrap_or(Codec::Zstd)
+    }
+
+    /// Size of the disk that the file system is made on, as far as the plan tells.
+    #[must_use]
+    pub fn disk_size(&self) -> Option<Size> {
+        self.size.or(self.logical).or(self.capacity)
+    }
+
+    /// What its image takes of the location's disk.
+    #[must_use]
+    pub fn image_size(&self) -> Option<Size> {
+        self.size.or(self.capacity)
+    }
+
+    /// Checks that the keys fit the kind and one another.
+    ///
+    /// # Errors
+    /// One line naming the key and what it should be.
+    pub fn check(&self) -> Result<()> {
+        self.check_keys()?;
+        self.check_sizes()?;
+        ensure!(
+            !self.dictionary || self.drive_codec() == Codec::Zstd,
+            "dictionary needs the codec zstd; drop it or set codec = \"zstd\""
+        );
+        ensure!(
+            self.threads.is_none_or(|threads| (1..=1024).contains(&threads)),
+            "a drive has 1 to 1024 threads; set threads to such a number"
+        );
+        let has_options = self.file_system.is_some()
+            || self.extsize.is_some()
+            || !(self.mkfs_options.is_empty() && self.mount_options.is_empty());
+        ensure!(
+            self.kind != RigKind::Folder || !has_options,
+            "a folder has no file system of its own to set options of; use kind = \"image\""
+        );
+        ensure!(
+            self.extsize.is_none() || self.file_system == Some(FileSystem::Xfs),
+            "extsize is for xfs; drop it or set file_system = \"xfs\""
+        );
+        Ok(())
+    }
+
+    fn check_keys(&self) -> Result<()> {
+        use RigKind::{Device, Drive, Image};
+        for (key, is_there, kinds) in [
+            ("size", self.size.is_some(), &[Image][..]),
+            ("device", self.device.is_some(), &[Device, Drive]),
+            ("capacity", self.capacity.is_some(), &[Drive]),
+            ("logical", self.logical.is_some(), &[Drive]),
+            ("codec", self.codec.is_some(), &[Drive]),
+            ("unit", self.unit.is_some(), &[Drive]),
+            ("dictionary", self.dictionary, &[Drive]),
+            ("memory", self.memory.is_some(), &[Drive]),
+            ("threads", self.threads.is_some(), &[Drive]),
+        ] {
+            let kind = self.kind.name();
+            ensure!(
+                !is_there || kinds.contains(&self.kind),
+                "{key} does not fit a rig of kind \"{kind}\"; drop it or change kind"
+            );
+        }
+        let needed = match self.kind {
+            Image if self.size.is_none() => "size",
+            Device if self.device.is_none() => "device",
+            Drive if self.device.is_none() && self.capacity.is_none() => "capacity",
+            Drive if self.device.is_some() && self.capacity.is_some() => {
+                bail!("a device is taken whole by its drive; drop capacity or device")
+            }
+            _ => return Ok(()),
+        };
+        bail!("a rig of kind \"{}\" needs the key {needed}; add it", self.kind.name())
+    }
+
+    fn check_sizes(&self) -> Result<()> {
+        let floor = |key: &str, size: Option<Size>, least: Size| {
+            ensure!(
+                size.is_none_or(|size| size >= least),
+                "the {} is too small for a server; give {key} = \"{least}\" or more",
+                self.kind.name()
+            );
+            Ok(())
+        };
+        floor("size", self.size, SERVER_DISK_MIN)?;
+        floor("capacity", self.capacity, SERVER_CAPACITY_MIN)?;
+        let disk = self.disk_size().filter(|_| self.kind == RigKind::Drive);
+        floor("logical", disk, SERVER_DISK_MIN)?;
+        ensure!(
+            self.logical.is_none_or(|size| size.0.is_multiple_of(BLOCK_BYTES)),
+            "logical is not a multiple of {BLOCK_BYTES} bytes; round it"
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,74 @@
+//! The software drive in a rig: made empty over its media, then served for as long as the rig stands.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use assay_ports::media::Allocation;
+
+use super::ledger::Ledger;
+use crate::drive::{AttachOptions, Attached, NewDrive, Sizes};
+use crate::plan::RigSpec;
+
+/// What a drive lies on, and how large both are.
+#[derive(Debug)]
+pub struct Media {
+    /// Absolute path, without links, of the file or device.
+    pub path: PathBuf,
+    /// Bytes of media, and bytes that the host sees.
+    pub sizes: Sizes,
+}
+
+/// Makes an empty drive on the device that `spec` names, or else in a new image in `folder`.
+///
+/// # Errors
+/// One line: the device is in use, no room for the image, sizes that cannot be.
+pub fn make(spec: &RigSpec, folder: &Path) -> Result<Media> {
+    let drive = NewDrive {
+        logical: spec.logical,
+        codec: spec.drive_codec(),
+        unit: spec.unit.unwrap_or_default(),
+        dictionary: spec.dictionary,
+        segment_bytes: None,
+    };
+    let (named, sizes) = match &spec.device {
+        Some(device) => (device.clone(), drive.on_device(device)?),
+        None => {
+            let image = folder.join("drive.img");
+            let capacity = spec.capacity.context("a drive in an image needs a capacity")?;
+            // Its space is taken for good: a drive that runs out of disk would be read as a slow one that failed.
+            let sizes = drive.in_file(&image, capacity, Allocation::Full)?;
+            (image, sizes)
+        }
+    };
+    let path =
+        named.canonicalize().with_context(|| format!("cannot resolve {}", named.display()))?;
+    Ok(Media { path, sizes })
+}
+
+/// Has it served by a child on these processors (empty: all).
+///
+/// # Errors
+/// One line, the serving process's own.
+pub fn serve(
+    spec: &RigSpec,
+    media: &Media,
+    ledger: &Arc<Ledger>,
+    cpus: &[usize],
+) -> Result<Attached> {
+    let default = AttachOptions::default();
+    let options = AttachOptions {
+        memory: spec.memory,
+        threads: spec.threads.unwrap_or(default.threads),
+        ..default
+    };
+    Attached::start(&media.path, &options, ledger, cpus)
+}
+
+/// What the drive does with what it is given, in words.
+#[must_use]
+pub fn manner(spec: &RigSpec) -> String {
+    let dictionary = if spec.dictionary { " with dictionaries" } else { "" };
+    let unit = spec.unit.unwrap_or_default();
+    format!("{}{dictionary} in units of {unit}", spec.drive_codec())
+}

@@ -1,0 +1,131 @@
+//! Arms and workloads in words, as the study's head keeps them for the report.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::setup::ArmSetup;
+use crate::plan::{Plan, RigKind, RigSpec};
+use crate::rig;
+use crate::store::{Arm, Workload};
+
+/// An arm's rig from the bottom up, and its server's settings.
+pub fn arm(name: &str, arm: &ArmSetup, location: &Path) -> Arm {
+    let schema = &arm.schema;
+    let mut tables = format!("{} × {} rows", schema.tables, schema.table_size);
+    if !schema.create_table_options.is_empty() {
+        tables = format!("{tables}, {}", schema.create_table_options);
+    }
+    let rig = [
+        ("disk", disk(&arm.rig, location)),
+        ("file system", file_system(&arm.rig)),
+        ("page writes", page_writes(&arm.rig, &arm.settings).into()),
+        ("server", arm.binary.version_text.clone()),
+        ("tables", tables),
+    ];
+    let rig = rig.map(|(label, text)| (label.to_owned(), text)).into();
+    Arm { name: name.into(), rig, settings: arm.settings.clone() }
+}
+
+/// Every workload with its recipe and options.
+pub fn workloads(plan: &Plan) -> Vec<Workload> {
+    let described = plan.workloads.iter().map(|(name, workload)| Workload {
+        name: name.clone(),
+        recipe: workload.recipe.name().to_owned(),
+        options: options(workload),
+    });
+    described.collect()
+}
+
+fn options(workload: &assay_load::Workload) -> BTreeMap<String, String> {
+    let Ok(serde_json::Value::Object(options)) = serde_json::to_value(workload) else {
+        return BTreeMap::new();
+    };
+    options
+        .into_iter()
+        .map(|(name, value)| match value {
+            serde_json::Value::String(text) => (name, text),
+            other => (name, other.to_string()),
+        })
+        .collect()
+}
+
+fn disk(rig: &RigSpec, location: &Path) -> String {
+    let place = location.display();
+    match (rig.kind, rig.size, &rig.device) {
+        (RigKind::Image, Some(size), _) => format!("image of {size} on a loop device, in {place}"),
+        (RigKind::Device, _, Some(device)) => device.display().to_string(),
+        (RigKind::Drive, ..) => drive(rig, location),
+        _ => format!("folder in {place}"),
+    }
+}
+
+fn drive(rig: &RigSpec, location: &Path) -> String {
+    let size = rig.disk_size().map_or_else(String::new, |size| format!(" of {size}"));
+    let media = match (&rig.device, rig.capacity) {
+        (Some(device), _) => device.display().to_string(),
+        (None, Some(capacity)) => format!("an image of {capacity} in {}", location.display()),
+        (None, None) => "an image".into(),
+    };
+    format!("software drive{size} on {media}, {}", rig::drive_manner(rig))
+}
+
+fn file_system(rig: &RigSpec) -> String {
+    if rig.kind == RigKind::Folder {
+        return "the one that is there".into();
+    }
+    let mut text = rig.file_system.unwrap_or_default().name().to_owned();
+    for (what, options) in
+        [("made with", rig.mkfs_options.join(" ")), ("mounted", rig.mount_options.join(","))]
+    {
+        if !options.is_empty() {
+            text = format!("{text}, {what} {options}");
+        }
+    }
+    rig.extsize.map_or(text.clone(), |size| format!("{text}, extsize {size}"))
+}
+
+/// What keeps a page from being half written when the power fails. The doublewrite buffer is on unless it is set
+/// otherwise; `DETECT_ONLY` finds a torn page and cannot mend it (MySQL manual, `innodb_doublewrite`).
+fn page_writes(rig: &RigSpec, settings: &BTreeMap<String, String>) -> &'static str {
+    let setting = settings.get("innodb_doublewrite").map(|value| value.to_ascii_uppercase());
+    let is_on = !matches!(setting.as_deref(), Some("OFF" | "0" | "FALSE" | "DETECT_ONLY"))
+        && !settings.contains_key("skip_innodb_doublewrite");
+    match (is_on, rig.kind) {
+        (true, _) => "safe: written twice, by the doublewrite buffer",
+        (false, RigKind::Drive) => "safe: the drive writes up to 256 KiB whole or not at all",
+        (false, _) => "safe only if the disk itself writes pages whole",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_keeps_pages_whole_is_said_of_every_kind_of_arm() {
+        let of = |kind: RigKind, doublewrite: &str| {
+            let rig = RigSpec { kind, ..RigSpec::default() };
+            let settings = [("innodb_doublewrite".to_owned(), doublewrite.to_owned())].into();
+            page_writes(&rig, &settings)
+        };
+        let unset = page_writes(&RigSpec::default(), &BTreeMap::new());
+        assert_eq!(unset, of(RigKind::Image, "ON"));
+        assert_eq!(unset, of(RigKind::Drive, "DETECT_AND_RECOVER"));
+        assert!(of(RigKind::Drive, "OFF").starts_with("safe: the drive"));
+        for off in ["OFF", "off", "0", "DETECT_ONLY"] {
+            assert!(of(RigKind::Image, off).starts_with("safe only if"), "{off}");
+        }
+    }
+
+    #[test]
+    fn a_drive_is_called_one_and_told_with_both_its_sizes() {
+        let plan = Plan::parse(
+            "title = \"t\"\nthreads = [1]\nseconds = 1\n[rig]\nkind = \"drive\"\ncapacity = \"1G\"\nlogical = \"2G\"\n\
+             unit = \"16k\"\n[workloads.w]\nrecipe = \"oltp_read_write\"\n[arms.a]\n",
+        );
+        assert_eq!(
+            disk(&plan.unwrap().rig, Path::new("/data")),
+            "software drive of 2G on an image of 1G in /data, zstd in units of 16 KiB"
+        );
+    }
+}
