@@ -44,7 +44,9 @@ fn limits(operations: &str, mib: &str) -> Result<Limits, Box<dyn Error>> {
     let mib: NonZeroU64 = mib.parse()?;
     Ok(Limits {
         operations_per_s: operations.parse()?,
-        bytes_per_s: mib.checked_mul(NonZeroU64::new(1 << 20).ok_or("zero")?).ok_or("too many MiB")?,
+        bytes_per_s: mib
+            .checked_mul(NonZeroU64::new(1 << 20).ok_or("zero")?)
+            .ok_or("too many MiB")?,
         bytes_per_operation: BYTES_PER_OPERATION,
         burst: BURST,
     })

@@ -86,6 +86,8 @@ pub enum FileSystem {
     Ext4,
     /// XFS.
     Xfs,
+    /// Btrfs, which can compress too. What is written past the page cache it stores as it is.
+    Btrfs,
 }
 
 impl FileSystem {
@@ -95,6 +97,7 @@ impl FileSystem {
         match self {
             FileSystem::Ext4 => "ext4",
             FileSystem::Xfs => "xfs",
+            FileSystem::Btrfs => "btrfs",
         }
     }
 }

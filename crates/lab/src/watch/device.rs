@@ -1,15 +1,16 @@
 //! Which block device lies under a path.
 //!
 //! Found by device number, `st_dev` to `/sys/dev/block/MAJ:MIN`, so a partition is a partition and a disk a disk,
-//! and no byte is counted twice. File systems without a device of their own (overlay, tmpfs, network, and btrfs,
-//! whose numbers are made up) have none. A loop device names the file behind it, and that file lies on another.
+//! and no byte is counted twice. The numbers of btrfs are made up; it has the device that it was mounted from, if that
+//! is its only one. File systems without a device of their own (overlay, tmpfs, network) have none. A loop device
+//! names the file behind it, and that file lies on another.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use assay_ports::blockdev;
+use assay_ports::{blockdev, filesystem};
 
 /// A block device that the kernel keeps counters for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +34,19 @@ impl Device {
         let metadata = fs::metadata(path)?;
         let number =
             if metadata.file_type().is_block_device() { metadata.rdev() } else { metadata.dev() };
-        Ok(blockdev::sysfs_folder(number).ok().and_then(Device::in_folder))
+        let found = blockdev::sysfs_folder(number).ok().and_then(Device::in_folder);
+        Ok(found.or_else(|| Device::of_btrfs(path)))
+    }
+
+    /// The device of a btrfs that has no other.
+    fn of_btrfs(path: &Path) -> Option<Device> {
+        let mount = filesystem::mount_of(path).ok()??;
+        if mount.file_system != "btrfs" {
+            return None;
+        }
+        let number = fs::metadata(mount.source).ok()?.rdev();
+        let device = Device::in_folder(blockdev::sysfs_folder(number).ok()?)?;
+        is_only_one(Path::new("/sys/fs/btrfs"), &device.name).then_some(device)
     }
 
     fn in_folder(folder: PathBuf) -> Option<Device> {
@@ -57,6 +70,15 @@ impl Device {
     }
 }
 
+/// Whether the device is the only one of its btrfs: each has a folder with one entry for each of its devices.
+fn is_only_one(file_systems: &Path, device: &str) -> bool {
+    let folders = fs::read_dir(file_systems).into_iter().flatten().flatten();
+    let mut lists = folders.map(|folder| folder.path().join("devices"));
+    lists
+        .find(|devices| devices.join(device).exists())
+        .is_some_and(|devices| fs::read_dir(devices).is_ok_and(|entries| entries.count() == 1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,6 +87,17 @@ mod tests {
     fn pseudo_file_systems_have_no_device() {
         assert_eq!(Device::under(Path::new("/proc")).unwrap(), None);
         assert!(Device::under(Path::new("/nonexistent/folder")).is_err());
+    }
+
+    #[test]
+    fn a_file_system_on_two_devices_has_no_single_one() {
+        let sys = tempfile::tempdir().unwrap();
+        fs::create_dir_all(sys.path().join("features")).unwrap();
+        for device in ["one/devices/sda", "two/devices/sdb", "two/devices/sdc"] {
+            fs::create_dir_all(sys.path().join(device)).unwrap();
+        }
+        let is_only_one = |device| is_only_one(sys.path(), device);
+        assert_eq!(["sda", "sdb", "sdd"].map(is_only_one), [true, false, false]);
     }
 
     #[test]
