@@ -65,6 +65,21 @@ health() {
   "${assay[@]}" drive status "$1" --json | tr ',{}' '\n' | sed -n "s/^ *\"$2\": *\"\{0,1\}\([^\"]*\)\"\{0,1\} *$/\1/p" | head -n 1
 }
 
+# Sets $device to the new file FILE of BYTES, served through the drive's port alone; limited to OPERATIONS and MIB a second
+# if they are given. One at a time.
+serve_volume() {
+  fallocate -l "$2" "$1"
+  coproc VOLUME { exec "$root/target/release/examples/volume" "$1" "${@:3}"; }
+  read -r device <&"${VOLUME[0]}"
+  undo_with stop_volume
+}
+
+stop_volume() {
+  local pid=$VOLUME_PID
+  eval "exec ${VOLUME[1]}>&-"
+  wait "$pid"
+}
+
 # Mounts $device, with a file system of KIND made on it, on FOLDER; further words are mount options.
 make_mount() {
   local kind=$1 folder=$2 options=$3
