@@ -2,6 +2,8 @@
 
 #![allow(dead_code)]
 
+pub mod anatomy;
+pub mod faulty;
 pub mod gate;
 pub mod media;
 pub mod model;

@@ -120,32 +120,54 @@ impl Model {
         Ok(())
     }
 
+    /// Whether a block was ever discarded.
+    pub fn was_discarded(&self, block: u64) -> bool {
+        self.versions[&block].iter().any(|(_, content)| *content == Content::Zero)
+    }
+
     /// Blocks that any command touched.
     pub fn touched(&self) -> Vec<u64> {
         self.versions.keys().copied().collect()
     }
 
+    /// Prefixes of the commands, from `shortest` on, after which every block that was found held what was found.
+    ///
+    /// # Errors
+    /// The block with which the last prefix dropped out, and those that were left before it.
+    pub fn prefixes(
+        &self,
+        found: &BTreeMap<u64, Content>,
+        shortest: u64,
+    ) -> Result<Vec<u64>, (u64, Vec<u64>)> {
+        let mut possible: Vec<u64> = (shortest..=self.commands).collect();
+        for (block, content) in found {
+            let before = possible.clone();
+            possible.retain(|prefix| self.after(*block, *prefix) == *content);
+            if possible.is_empty() {
+                return Err((*block, before));
+            }
+        }
+        Ok(possible)
+    }
+
     /// Checks the prefix contract after a crash and goes on from the prefix that was found.
     pub fn check_prefix(&mut self, disk: &dyn Disk) -> Result<(), String> {
-        let mut possible: Vec<u64> = (self.durable..=self.commands).collect();
+        let mut found = BTreeMap::new();
         for blocks in runs(&self.touched()) {
             let mut data = vec![1; (blocks.end - blocks.start) as usize * BLOCK];
             let read = disk.read(blocks.start * BLOCK_BYTES, &mut data);
             read.map_err(|error: DiskError| format!("blocks {blocks:?}: {error}"))?;
             for (block, bytes) in blocks.zip(data.chunks(BLOCK)) {
-                let found = content_of(block, bytes)?;
-                let before = possible.clone();
-                possible.retain(|prefix| self.after(block, *prefix) == found);
-                if possible.is_empty() {
-                    return Err(format!(
-                        "block {block} holds {found:?}; no prefix of {} commands with the {} \
-                         flushed ones has that together with the blocks before it (which left \
-                         {before:?})",
-                        self.commands, self.durable
-                    ));
-                }
+                found.insert(block, content_of(block, bytes)?);
             }
         }
+        let possible = self.prefixes(&found, self.durable).map_err(|(block, before)| {
+            format!(
+                "block {block} holds {:?}; no prefix of {} commands with the {} flushed ones has \
+                 that together with the blocks before it (which left {before:?})",
+                found[&block], self.commands, self.durable
+            )
+        })?;
         // Commands behind the prefix never were. Several prefixes may look alike: the shortest is as true as any.
         let prefix = possible[0];
         for versions in self.versions.values_mut() {
