@@ -8,7 +8,7 @@ use crate::engine::{Drive, OPENED_READ_ONLY};
 use crate::space::State as SegmentState;
 use crate::status::{State, Status};
 
-/// Share of the usable space that, once free, is little.
+/// Share of the space for fresh data that, once free, is little.
 const LOW_SPACE_SHARE: u64 = 10;
 
 impl Drive {
@@ -24,13 +24,14 @@ impl Drive {
         };
         let log = self.log_at_any_time();
         let (used, usable) = log.space.admission_bytes();
+        let fresh = log.space.fresh_limit_bytes();
         let count = |state| log.space.iter().filter(|(_, segment)| segment.state == state).count();
         let node_bytes = 2 * BLOCK_BYTES * existing_nodes;
         let damaged = count(SegmentState::Damaged) as u64;
-        let is_low = (used + node_bytes) * LOW_SPACE_SHARE > usable * (LOW_SPACE_SHARE - 1);
+        let is_low = (used + node_bytes) * LOW_SPACE_SHARE > fresh * (LOW_SPACE_SHARE - 1);
         let counts = self.counters.counts();
         Status {
-            state: self.state(is_low, used + node_bytes + BLOCK_BYTES > usable, damaged > 0),
+            state: self.state(is_low, used + node_bytes + BLOCK_BYTES > fresh, damaged > 0),
             problems,
             capacity_bytes: self.identity.media_bytes,
             usable_bytes: usable,

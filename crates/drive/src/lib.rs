@@ -16,6 +16,7 @@ mod collect;
 mod commit;
 mod disk;
 mod engine;
+mod follow;
 mod format;
 mod group;
 mod health;

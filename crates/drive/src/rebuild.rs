@@ -50,8 +50,8 @@ impl Versions {
 type Nodes = HashMap<NodeId, (u64, Location)>;
 
 impl Drive {
-    /// The drive as its segments tell it.
-    pub(crate) fn rebuild(self) -> Result<Drive, DriveError> {
+    /// The drive as its segments tell it; `why` goes to the health log.
+    pub(crate) fn rebuild(self, why: &str) -> Result<Drive, DriveError> {
         let superblock = self.superblock().clone();
         let mut found = self.scan()?;
         for segment in &mut found {
@@ -100,9 +100,7 @@ impl Drive {
         let mut recovery = self.recovery.clone();
         recovery.rebuilt = true;
         recovery.chunks = found.iter().map(|segment| segment.chunks.len() as u64).sum();
-        recovery
-            .problems
-            .push("no checkpoint could be read; the map was rebuilt from the segments".into());
+        recovery.problems.push(format!("{why}; the map was rebuilt from the segments"));
         if blind > 0 {
             let problem =
                 format!("{blind} nodes of the map are damaged; discarded blocks may hold old data");

@@ -6,21 +6,21 @@
 //! certain when any later chunk, or the checkpoint, says that the missing one was durable; then the drive opens
 //! read-only and says so.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::apply::{apply, blocks_of};
 use crate::buffer::BlockBuffer;
-use crate::disk::{BLOCK_BYTES, Disk, Result};
+use crate::disk::{BLOCK_BYTES, Disk, DiskError, Result};
 use crate::engine::{Drive, DriveOptions, OPENED_READ_ONLY, Parts};
+use crate::follow::{Openings, Path, Step};
 use crate::format::DriveError;
 use crate::layout::{
     CHUNK_HEADER_BYTES, ChunkKind, Cursor, FooterChunk, Identity, Location, Op, Root, RootBody,
     STREAMS, Stream, Superblock, SuperblockError, UNIT_BLOCKS,
 };
 use crate::map::Map;
-use crate::segment::{Footer, SegmentChunk, SegmentRecord, records_of};
+use crate::segment::{SegmentChunk, SegmentRecord, records_of};
 use crate::space::Space;
 use crate::status::{Counters, Recovery};
 
@@ -33,24 +33,24 @@ impl Drive {
         let mut recovery = Recovery::default();
         let superblock = read_superblocks(&*media, &mut recovery)?;
         recovery.clean = superblock.clean;
-        let (drive, root) = Drive::at_checkpoint(media, options, superblock, recovery)?;
-        match root {
-            Some(root) => drive.replay(&root),
-            None => drive.rebuild(),
+        let blank = || {
+            let (media, options) = (Arc::clone(&media), options.clone());
+            Drive::blank(media, options, superblock.clone(), recovery.clone())
+        };
+        let (drive, root) = blank().at_checkpoint()?;
+        let Some(root) = root else { return drive.rebuild("no checkpoint could be read") };
+        match drive.replay(&root) {
+            // The log cannot be applied to a map that has lost a node, but the segments tell everything.
+            Err(DriveError::Disk(DiskError::Corrupt { what, .. })) => blank().rebuild(&what),
+            replayed => replayed,
         }
     }
 
     /// The drive as its checkpoint says, and the root; an empty one if the root cannot be read.
-    fn at_checkpoint(
-        media: Arc<dyn Disk>,
-        options: DriveOptions,
-        superblock: Superblock,
-        recovery: Recovery,
-    ) -> Result<(Drive, Option<Loaded>), DriveError> {
-        let blank = Drive::blank(media, options, superblock, recovery);
-        let Some(loaded) = blank.load_root()? else { return Ok((blank, None)) };
-        let identity = blank.identity;
-        let superblock = blank.superblock().clone();
+    fn at_checkpoint(self) -> Result<(Drive, Option<Loaded>), DriveError> {
+        let Some(loaded) = self.load_root()? else { return Ok((self, None)) };
+        let identity = self.identity;
+        let superblock = self.superblock().clone();
         let body = &loaded.root.body;
         let blocks = identity.logical_bytes / BLOCK_BYTES;
         let mut space = Space::from_rows(&identity, &body.segments);
@@ -64,11 +64,11 @@ impl Drive {
             next_seq: superblock.checkpoint_seq + 1,
             counters: Counters::from_words(&body.counters),
             dictionaries: Vec::new(),
-            recovery: blank.recovery.clone(),
+            recovery: self.recovery.clone(),
             read_only: None,
             superblock,
         };
-        let drive = Drive::assemble(blank.media, blank.options, parts);
+        let drive = Drive::assemble(self.media, self.options, parts);
         for (version, place) in &body.dictionaries {
             drive.load_dictionary(*version, *place)?;
         }
@@ -153,12 +153,12 @@ impl Drive {
             return self.ready(false);
         }
         let checkpoint_seq = self.superblock().checkpoint_seq;
-        let seqs = checkpoint_seq + 1..self.superblock().log_end_seq;
+        let mut openings = Openings::new(checkpoint_seq + 1..self.superblock().log_end_seq);
         let end = &loaded.root.end;
         let mut ends = cursors_of(&loaded.root);
         let mut paths = Vec::new();
         for (stream, cursor) in Stream::ALL.into_iter().zip(&ends) {
-            paths.push(self.follow(stream, cursor, seqs.clone())?);
+            paths.push(self.follow(stream, cursor, &mut openings)?);
         }
         let told = paths.iter().map(|path| path.durable_seq).max().unwrap_or(0);
         let durable_seq = told.max(loaded.last_seq);
@@ -177,7 +177,7 @@ impl Drive {
             seq += 1;
         }
         self.log_stop_seq.store(seq, Ordering::Release);
-        let behind = paths.iter_mut().map(|path| path.count_from(seq)).sum::<u64>();
+        let behind = paths.iter().map(|path| path.count_from(seq)).sum::<u64>();
         self.recovery.torn_chunks = behind;
         for (stream, cursor) in Stream::ALL.into_iter().zip(ends) {
             self.log()?.set_cursor(stream, cursor);
@@ -207,38 +207,12 @@ impl Drive {
         Ok(self)
     }
 
-    /// Everything that a stream may hold behind `cursor`.
-    fn follow(&self, stream: Stream, cursor: &Cursor, seqs: Range<u64>) -> Result<Path> {
-        let mut path = Path { stream, ..Path::default() };
-        let (mut segment, mut offset) = (cursor.segment, cursor.offset);
-        let mut opened_seq = self.log()?.space.get(segment).opened_seq;
-        loop {
-            let footer = self.read_footer(segment, opened_seq)?;
-            let footer = footer.filter(|footer| {
-                let header = &footer.header;
-                seqs.contains(&header.seq) && header.next_segment < self.identity.segments
-            });
-            let Some(footer) = footer else { break };
-            path.durable_seq = path.durable_seq.max(footer.header.durable_seq);
-            let next = footer.header.next_segment;
-            path.segments.push(PathSegment { segment, opened_seq, offset, footer: true });
-            (opened_seq, segment, offset) = (footer.header.seq, next, 0);
-        }
-        let walked = self.walk_chunks(segment, opened_seq, offset, seqs)?;
-        path.durable_seq = path.durable_seq.max(walked.durable_seq);
-        path.behind = walked.behind.iter().map(|chunk| chunk.seq).collect();
-        path.open = Some((segment, walked.chunks.into_iter().collect()));
-        path.segments.push(PathSegment { segment, opened_seq, offset, footer: false });
-        path.segments.reverse();
-        Ok(path)
-    }
-
     /// The chunk or footer with this sequence number, if a stream has come to it.
     fn next_step(&self, paths: &mut [Path], seq: u64) -> Result<Option<Step>> {
         for path in paths {
-            path.fill(self)?;
-            if path.queue.front().is_some_and(|step| step.seq() == seq) {
-                return Ok(path.queue.pop_front());
+            let step = path.take(self, seq)?;
+            if step.is_some() {
+                return Ok(step);
             }
         }
         Ok(None)
@@ -267,8 +241,15 @@ impl Drive {
                 end.words.extend(&chunk.words);
                 end.offset = chunk.offset + self.chunk_length(*segment, chunk)?;
             }
-            Step::Footer { stream, segment, footer } => {
-                let (seq, next) = (footer.header.seq, footer.header.next_segment);
+            // The next segment says that this footer was written, not that it was on stable media.
+            Step::Footer { is_lost: true, seq, .. } if *seq > durable_seq => return Ok(false),
+            Step::Footer { stream, segment, seq, next_segment, is_lost } => {
+                if *is_lost {
+                    let problem =
+                        format!("the footer of segment {segment} is damaged; its chunks serve");
+                    self.recovery.problems.push(problem);
+                }
+                let (seq, next) = (*seq, *next_segment);
                 let mut log = self.log()?;
                 let log_bytes = log.log_bytes;
                 log.space.seal(*segment, seq, log_bytes);
@@ -374,75 +355,6 @@ fn cursors_of(root: &Root) -> [Cursor; STREAMS] {
     [host, cold, frozen, root.end.map.clone()]
 }
 
-/// What a stream holds behind the checkpoint, segment by segment.
-#[derive(Default)]
-struct Path {
-    stream: Stream,
-    /// Not yet taken, the next one last.
-    segments: Vec<PathSegment>,
-    /// Chunks of the segment without a footer.
-    open: Option<(u32, Vec<SegmentChunk>)>,
-    queue: std::collections::VecDeque<Step>,
-    durable_seq: u64,
-    /// Valid chunks behind the end, by sequence number.
-    behind: Vec<u64>,
-}
-
-struct PathSegment {
-    segment: u32,
-    opened_seq: u64,
-    offset: u32,
-    footer: bool,
-}
-
-enum Step {
-    Chunk { stream: Stream, segment: u32, chunk: SegmentChunk },
-    Footer { stream: Stream, segment: u32, footer: Footer },
-}
-
-impl Step {
-    fn seq(&self) -> u64 {
-        match self {
-            Step::Chunk { chunk, .. } => chunk.seq,
-            Step::Footer { footer, .. } => footer.header.seq,
-        }
-    }
-}
-
-impl Path {
-    /// Reads the next segment's tables when the queue is empty.
-    fn fill(&mut self, drive: &Drive) -> Result<()> {
-        while self.queue.is_empty() {
-            let Some(next) = self.segments.pop() else { return Ok(()) };
-            if next.footer {
-                self.fill_from_footer(drive, &next)?;
-            } else if let Some((segment, chunks)) = self.open.take() {
-                let stream = self.stream;
-                let step = |chunk| Step::Chunk { stream, segment, chunk };
-                self.queue.extend(chunks.into_iter().map(step));
-            }
-        }
-        Ok(())
-    }
-
-    fn fill_from_footer(&mut self, drive: &Drive, next: &PathSegment) -> Result<()> {
-        let Some(footer) = drive.read_footer(next.segment, next.opened_seq)? else { return Ok(()) };
-        let (stream, segment) = (self.stream, next.segment);
-        let chunks = footer.chunks().into_iter().filter(|chunk| chunk.offset >= next.offset);
-        self.queue.extend(chunks.map(|chunk| Step::Chunk { stream, segment, chunk }));
-        self.queue.push_back(Step::Footer { stream, segment, footer });
-        Ok(())
-    }
-
-    /// Chunks that were seen from `seq` on.
-    fn count_from(&mut self, seq: u64) -> u64 {
-        let open = self.open.iter().flat_map(|(_, chunks)| chunks.iter().map(|chunk| chunk.seq));
-        let queued = self.queue.iter().map(Step::seq);
-        let all = self.behind.iter().copied().chain(open).chain(queued);
-        all.filter(|behind| *behind >= seq).count() as u64
-    }
-}
-
 /// The newer of the two superblocks.
 fn read_superblocks(media: &dyn Disk, recovery: &mut Recovery) -> Result<Superblock, DriveError> {
     let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
@@ -467,6 +379,10 @@ fn read_superblocks(media: &dyn Disk, recovery: &mut Recovery) -> Result<Superbl
             if first.generation >= second.generation {
                 first
             } else {
+                // It is written first, so no power cut leaves it behind the other.
+                recovery.problems.push(
+                    "the media lost a write of the first superblock; the second was used".into(),
+                );
                 second
             }
         }

@@ -155,7 +155,7 @@ impl Drive {
         offset: u32,
         seqs: std::ops::Range<u64>,
     ) -> Result<Walked> {
-        let mut walked = Walked::default();
+        let mut walked = Walked { end: offset, ..Walked::default() };
         let mut window = Window::new(self, segment);
         let mut at = offset;
         let mut is_broken = false;
@@ -182,8 +182,15 @@ impl Drive {
                 walked.chunks.push(chunk)
             }
             at += length;
+            walked.end = at;
         }
         Ok(walked)
+    }
+
+    /// The header of a segment's first chunk, if it belongs to this filling and is whole.
+    pub(crate) fn front_chunk(&self, segment: u32, opened_seq: u64) -> Result<Option<ChunkHeader>> {
+        let chunk = self.chunk_at(&mut Window::new(self, segment), segment, opened_seq, 0)?;
+        Ok(chunk.map(|(header, _)| header))
     }
 
     fn chunk_at(
@@ -250,6 +257,8 @@ pub(crate) struct Walked {
     pub(crate) durable_seq: u64,
     /// Valid chunks behind a gap.
     pub(crate) behind: Vec<SegmentChunk>,
+    /// Where the last of them ends.
+    pub(crate) end: u32,
 }
 
 impl Walked {

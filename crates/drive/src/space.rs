@@ -19,6 +19,10 @@ const MOVED_RECORD_TABLE_BYTES: u64 = 2 * 8 * MAX_WORDS_PER_ENTRY as u64;
 /// A leaf with its share of its directory and of tables, stored raw.
 const NODE_BYTES_AT_MOST: u64 = 4096 + 128;
 
+/// One part in so many of what may be live is for overwriting alone: data that compress about as well as what they
+/// replace are now and then some bytes longer, and a full drive must go on taking them.
+const OVERWRITE_PART: u64 = 128;
+
 /// Segments that only collection and checkpoints may take.
 const SEGMENTS_FOR_COLLECTION: usize = 3;
 
@@ -183,11 +187,24 @@ impl Space {
         self.live_records -= u64::from(records);
     }
 
-    /// Whether live data may change by so much, with `map_bytes` for the map's own nodes.
-    pub(crate) fn admits(&self, grown: Weight, shrunk: Weight, map_bytes: u64) -> bool {
+    /// Whether live data may grow by so much and shrink by so much, with `map_bytes` for the map's own nodes; `fresh`
+    /// data are those of blocks that held nothing.
+    pub(crate) fn admits(
+        &self,
+        grown: Weight,
+        shrunk: Weight,
+        map_bytes: u64,
+        fresh: bool,
+    ) -> bool {
         let used = Weight { bytes: self.live_bytes, records: self.live_records }.bytes_when_moved();
         let (grown, shrunk) = (grown.bytes_when_moved(), shrunk.bytes_when_moved());
-        grown <= shrunk || used + map_bytes + grown <= self.limit_bytes + shrunk
+        let limit = if fresh { self.fresh_limit_bytes() } else { self.limit_bytes };
+        grown <= shrunk || used + map_bytes + grown <= limit + shrunk
+    }
+
+    /// What may be live after a write of fresh data, in bytes.
+    pub(crate) fn fresh_limit_bytes(&self) -> u64 {
+        self.limit_bytes - self.limit_bytes / OVERWRITE_PART
     }
 
     /// Live records with their tables, in bytes.

@@ -130,9 +130,12 @@ impl Drive {
             let map_bytes = 2 * BLOCK_BYTES * map.existing_nodes();
             log.space.reserve_for_checkpoint(map.dirty_leaf_count());
             let grown = grown_by(group);
-            if !log.space.admits(grown, Weight::default(), map_bytes)
-                && !shrunk_by(&map, blocks)
-                    .is_ok_and(|shrunk| log.space.admits(grown, shrunk, map_bytes))
+            if !log.space.admits(grown, Weight::default(), map_bytes, true)
+                && !shrunk_by(&map, blocks.clone()).is_ok_and(|shrunk| {
+                    let fresh =
+                        blocks.into_iter().any(|block| map.get(block) == Ok(Location::NONE));
+                    log.space.admits(grown, shrunk, map_bytes, fresh)
+                })
             {
                 Counters::add(&self.counters.refused_writes, 1);
                 return Err(DiskError::Full);

@@ -47,16 +47,6 @@ pub enum Fault {
     PowerCutAt(u64),
     /// Flushes answer and do nothing.
     LyingFlush,
-    /// The next flush fails.
-    FailedFlush,
-    /// This write, counted from now, does not reach the media, though it is answered.
-    LostWriteAt(u64),
-    /// This write goes to another place.
-    MisdirectedWriteAt(u64),
-    /// Writes fail for lack of space.
-    Full,
-    /// Reads give fewer bytes than asked for.
-    ShortReads,
 }
 
 #[derive(Default)]
@@ -67,8 +57,6 @@ struct State {
     moments: Option<Vec<Moment>>,
     faults: Vec<Fault>,
     commands: u64,
-    writes: u64,
-    flushes: u64,
     is_off: bool,
 }
 
@@ -88,8 +76,6 @@ impl SimulatedMedia {
         let mut state = self.state.lock().unwrap();
         let fault = match fault {
             Fault::PowerCutAt(command) => Fault::PowerCutAt(state.commands + command),
-            Fault::LostWriteAt(write) => Fault::LostWriteAt(state.writes + write),
-            Fault::MisdirectedWriteAt(write) => Fault::MisdirectedWriteAt(state.writes + write),
             other => other,
         };
         state.faults.push(fault);
@@ -150,32 +136,36 @@ impl SimulatedMedia {
         }
     }
 
+    /// Everything that is stored, flushed or not.
+    pub fn image(&self) -> Vec<u8> {
+        let mut image = vec![0; self.size as usize];
+        self.state.lock().unwrap().seen.read(0, &mut image);
+        image
+    }
+
     /// Flips one bit of what is stored.
     pub fn flip(&self, bit: u64) {
+        self.change_block(bit / 8 / BLOCK_BYTES, |block| {
+            block[(bit / 8 % BLOCK_BYTES) as usize] ^= 1 << (bit % 8);
+        });
+    }
+
+    /// Puts blocks of an older copy of this media in place of this one's.
+    pub fn restore(&self, range: std::ops::Range<u64>, older: &SimulatedMedia) {
+        for number in range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES) {
+            let mut bytes = [0; BLOCK_BYTES as usize];
+            older.state.lock().unwrap().seen.read(number * BLOCK_BYTES, &mut bytes);
+            self.change_block(number, |block| block.copy_from_slice(&bytes));
+        }
+    }
+
+    fn change_block(&self, number: u64, change: impl FnOnce(&mut [u8])) {
         let mut state = self.state.lock().unwrap();
         let mut block = [0; BLOCK_BYTES as usize];
-        let offset = bit / 8 / BLOCK_BYTES * BLOCK_BYTES;
-        state.seen.read(offset, &mut block);
-        block[(bit / 8 - offset) as usize] ^= 1 << (bit % 8);
-        state.seen.write(offset, &block);
-        state.durable.write(offset, &block);
-    }
-
-    /// Blocks that were ever written, by number.
-    pub fn written_blocks(&self) -> Vec<u64> {
-        let state = self.state.lock().unwrap();
-        let mut blocks: Vec<u64> = state.seen.0.keys().copied().collect();
-        blocks.sort_unstable();
-        blocks
-    }
-
-    /// Puts a block of another copy of this media in place of this one's.
-    pub fn restore_block(&self, block: u64, from: &SimulatedMedia) {
-        let mut bytes = [0; BLOCK_BYTES as usize];
-        from.state.lock().unwrap().seen.read(block * BLOCK_BYTES, &mut bytes);
-        let mut state = self.state.lock().unwrap();
-        state.seen.write(block * BLOCK_BYTES, &bytes);
-        state.durable.write(block * BLOCK_BYTES, &bytes);
+        state.seen.read(number * BLOCK_BYTES, &mut block);
+        change(&mut block);
+        state.seen.write(number * BLOCK_BYTES, &block);
+        state.durable.write(number * BLOCK_BYTES, &block);
     }
 }
 
@@ -276,9 +266,6 @@ impl Disk for SimulatedMedia {
         let mut state = self.state.lock().unwrap();
         state.powered()?;
         state.command()?;
-        if state.has(Fault::ShortReads) {
-            return Err(failed("the read came back short"));
-        }
         state.seen.read(offset, data);
         Ok(())
     }
@@ -291,18 +278,6 @@ impl Disk for SimulatedMedia {
         );
         let mut state = self.state.lock().unwrap();
         state.powered()?;
-        if state.has(Fault::Full) {
-            return Err(DiskError::Full);
-        }
-        state.writes += 1;
-        let number = state.writes;
-        if state.has(Fault::LostWriteAt(number)) {
-            return Ok(());
-        }
-        let mut offset = offset;
-        if state.has(Fault::MisdirectedWriteAt(number)) {
-            offset = (offset + (64 << 10)).min(self.size - data.len() as u64);
-        }
         state.seen.write(offset, data);
         state.unflushed.push((offset, data.into()));
         state.keep_moment(self.size);
@@ -318,11 +293,6 @@ impl Disk for SimulatedMedia {
         state.powered()?;
         state.command()?;
         state.powered()?;
-        if state.has(Fault::FailedFlush) {
-            state.faults.retain(|fault| *fault != Fault::FailedFlush);
-            return Err(failed("the flush failed"));
-        }
-        state.flushes += 1;
         if !state.has(Fault::LyingFlush) {
             for (offset, data) in std::mem::take(&mut state.unflushed) {
                 state.durable.write(offset, &data);

@@ -20,19 +20,53 @@ pub enum Content {
     Written(u64),
 }
 
-/// What is written to a block by a command: by turns hard, easy and very easy to compress.
-pub fn bytes_of(block: u64, command: u64) -> Vec<u8> {
+/// How well a block compresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flavour {
+    /// Random bytes: not at all.
+    Hard,
+    /// Random digits: to about half.
+    Digits,
+    /// The same words again and again, of which a dictionary can know.
+    Words,
+    /// One byte repeated: to nearly nothing.
+    Easy,
+}
+
+impl Flavour {
+    pub const ALL: [Flavour; 4] = [Flavour::Hard, Flavour::Digits, Flavour::Words, Flavour::Easy];
+
+    /// What a block gets where nobody asks for one: half of them hard.
+    pub fn of(block: u64, command: u64) -> Flavour {
+        match (block ^ command) % 8 {
+            0..4 => Flavour::Hard,
+            4 | 5 => Flavour::Digits,
+            6 => Flavour::Words,
+            _ => Flavour::Easy,
+        }
+    }
+
+    fn push(self, random: &mut Random, bytes: &mut Vec<u8>) {
+        match self {
+            Flavour::Hard => bytes.extend(random.next().to_le_bytes()),
+            Flavour::Digits => {
+                bytes.extend(random.next().to_le_bytes().map(|byte| b'0' + byte % 10))
+            }
+            Flavour::Words => bytes.extend(Random::new(random.below(64)).next().to_le_bytes()),
+            Flavour::Easy => bytes.push(7),
+        }
+    }
+}
+
+/// What a command writes to a block: who it is, and what follows from that.
+pub fn bytes_of(block: u64, command: u64, flavour: Flavour) -> Vec<u8> {
     let mut random = Random::new(block << 32 ^ command);
-    let mut bytes = Vec::with_capacity(BLOCK);
+    let mut bytes = Vec::with_capacity(BLOCK + 8);
     bytes.extend(block.to_le_bytes());
     bytes.extend(command.to_le_bytes());
-    let flavour = (block ^ command) % 4;
+    bytes.push(flavour as u8);
     while bytes.len() < BLOCK {
-        match flavour {
-            0 | 1 => bytes.extend(random.next().to_le_bytes()),
-            2 => bytes.extend(random.next().to_le_bytes().map(|byte| b'0' + byte % 10)),
-            _ => bytes.push(7),
-        }
+        flavour.push(&mut random, &mut bytes);
     }
     bytes.truncate(BLOCK);
     bytes
@@ -44,7 +78,8 @@ pub fn content_of(block: u64, bytes: &[u8]) -> Result<Content, String> {
         return Ok(Content::Zero);
     }
     let command = u64::from_le_bytes(bytes[8..16].try_into().unwrap());
-    if bytes == bytes_of(block, command) {
+    let flavour = Flavour::ALL.get(usize::from(bytes[16]));
+    if flavour.is_some_and(|flavour| bytes == bytes_of(block, command, *flavour)) {
         Ok(Content::Written(command))
     } else {
         Err(format!("block {block} holds bytes that no command wrote there"))
@@ -72,14 +107,24 @@ impl Model {
         self.versions.entry(block).or_default().push((commands, content));
     }
 
-    /// Notes the beginning of a write, and gives what to write.
+    /// Notes the beginning of a write, and gives what to write: of all flavours.
     pub fn write(&mut self, first: u64, blocks: u64) -> Vec<u8> {
+        self.write_as(first, blocks, Flavour::of)
+    }
+
+    /// The same with a flavour by block and command.
+    pub fn write_as(
+        &mut self,
+        first: u64,
+        blocks: u64,
+        flavour: impl Fn(u64, u64) -> Flavour,
+    ) -> Vec<u8> {
         self.commands += 1;
         let command = self.commands;
         let mut data = Vec::with_capacity(blocks as usize * BLOCK);
         for block in first..first + blocks {
             self.change(block, Content::Written(command));
-            data.extend(bytes_of(block, command));
+            data.extend(bytes_of(block, command, flavour(block, command)));
         }
         data
     }
@@ -120,32 +165,54 @@ impl Model {
         Ok(())
     }
 
+    /// Whether a block was ever discarded.
+    pub fn was_discarded(&self, block: u64) -> bool {
+        self.versions[&block].iter().any(|(_, content)| *content == Content::Zero)
+    }
+
     /// Blocks that any command touched.
     pub fn touched(&self) -> Vec<u64> {
         self.versions.keys().copied().collect()
     }
 
+    /// Prefixes of the commands, from `shortest` on, after which every block that was found held what was found.
+    ///
+    /// # Errors
+    /// The block with which the last prefix dropped out, and those that were left before it.
+    pub fn prefixes(
+        &self,
+        found: &BTreeMap<u64, Content>,
+        shortest: u64,
+    ) -> Result<Vec<u64>, (u64, Vec<u64>)> {
+        let mut possible: Vec<u64> = (shortest..=self.commands).collect();
+        for (block, content) in found {
+            let before = possible.clone();
+            possible.retain(|prefix| self.after(*block, *prefix) == *content);
+            if possible.is_empty() {
+                return Err((*block, before));
+            }
+        }
+        Ok(possible)
+    }
+
     /// Checks the prefix contract after a crash and goes on from the prefix that was found.
     pub fn check_prefix(&mut self, disk: &dyn Disk) -> Result<(), String> {
-        let mut possible: Vec<u64> = (self.durable..=self.commands).collect();
+        let mut found = BTreeMap::new();
         for blocks in runs(&self.touched()) {
             let mut data = vec![1; (blocks.end - blocks.start) as usize * BLOCK];
             let read = disk.read(blocks.start * BLOCK_BYTES, &mut data);
             read.map_err(|error: DiskError| format!("blocks {blocks:?}: {error}"))?;
             for (block, bytes) in blocks.zip(data.chunks(BLOCK)) {
-                let found = content_of(block, bytes)?;
-                let before = possible.clone();
-                possible.retain(|prefix| self.after(block, *prefix) == found);
-                if possible.is_empty() {
-                    return Err(format!(
-                        "block {block} holds {found:?}; no prefix of {} commands with the {} \
-                         flushed ones has that together with the blocks before it (which left \
-                         {before:?})",
-                        self.commands, self.durable
-                    ));
-                }
+                found.insert(block, content_of(block, bytes)?);
             }
         }
+        let possible = self.prefixes(&found, self.durable).map_err(|(block, before)| {
+            format!(
+                "block {block} holds {:?}; no prefix of {} commands with the {} flushed ones has \
+                 that together with the blocks before it (which left {before:?})",
+                found[&block], self.commands, self.durable
+            )
+        })?;
         // Commands behind the prefix never were. Several prefixes may look alike: the shortest is as true as any.
         let prefix = possible[0];
         for versions in self.versions.values_mut() {

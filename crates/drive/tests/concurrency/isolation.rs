@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use assay_drive::{BLOCK_BYTES, Codec, Disk, DiskError, Drive, DriveOptions, Format, Rest};
 
 use crate::common::media::{Fate, Moment, SimulatedMedia};
-use crate::common::model::{Content, bytes_of, content_of};
+use crate::common::model::{Content, Flavour, bytes_of, content_of};
 use crate::common::random::Random;
 use crate::history::{Floors, Found, History, Range};
 
@@ -102,8 +102,9 @@ impl Bench {
         let range = random.below(self.history.ranges.len() as u64) as usize;
         let Range { first, blocks } = self.history.ranges[range];
         let Some(command) = self.history.begin(range, false) else { return Ok(false) };
-        let data: Vec<u8> =
-            (first..first + blocks).flat_map(|block| bytes_of(block, command)).collect();
+        let data: Vec<u8> = (first..first + blocks)
+            .flat_map(|block| bytes_of(block, command, Flavour::of(block, command)))
+            .collect();
         let force = random.chance(5);
         let written = self.drive.write(first * BLOCK_BYTES, &data, force);
         written.map_err(|error| format!("a write failed: {error}"))?;

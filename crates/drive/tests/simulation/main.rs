@@ -12,11 +12,8 @@ mod script;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use common::setting;
 use script::{Coverage, Sabotage};
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
-}
 
 #[test]
 fn any_seed_keeps_the_prefix_contract() {

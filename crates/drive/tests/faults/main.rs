@@ -1,0 +1,14 @@
+//! Media that fail: whatever they do, the drive says so, and never gives wrong data for good.
+//!
+//! Each kind of damage to each kind of structure, on drives that were closed properly and on those that crashed; then
+//! commands of media that are lost, misdirected, stale, short or failed while the drive works.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+
+mod commands;
+#[path = "../common/mod.rs"]
+mod common;
+mod controls;
+mod flips;
+mod specimen;
+mod verdict;

@@ -1,0 +1,143 @@
+//! What damage came to, and the law that any damage must keep.
+//!
+//! A drive that opens gives of each block what some command wrote there, or says that it is damaged. What it gives
+//! equals the state after a prefix of the commands with all that was flushed in it; where it does not, the drive says
+//! that its log is damaged and takes no writes. What the check finds is what cannot be read, no less and no more.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use assay_drive::{BLOCK_BYTES, Check, Disk, DiskError, Drive, State};
+
+use crate::common::faulty::FaultyDisk;
+use crate::common::model::{BLOCK, Content, Model, content_of};
+use crate::specimen::options;
+
+/// Blocks for which one leaf of the map speaks.
+const LEAF_BLOCKS: u64 = 512;
+
+/// What damage came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// Everything is there.
+    Unnoticed,
+    /// Everything is there, and something is said to be wrong.
+    Told,
+    /// Of what was not flushed, less is there than without the damage.
+    Shorter,
+    /// Blocks cannot be read, and say so.
+    Corrupt,
+    /// The log is damaged: an earlier state, read-only.
+    ReadOnly,
+    /// It does not open.
+    Refused,
+}
+
+/// What reading every block gave.
+pub struct Found {
+    pub contents: BTreeMap<u64, Content>,
+    pub corrupt: BTreeSet<u64>,
+}
+
+/// Reads each block that was ever touched.
+pub fn read_all(disk: &dyn Disk, model: &Model) -> Result<Found, String> {
+    let mut found = Found { contents: BTreeMap::new(), corrupt: BTreeSet::new() };
+    for block in model.touched() {
+        let mut data = [1; BLOCK];
+        match disk.read(block * BLOCK_BYTES, &mut data) {
+            Ok(()) => {
+                found.contents.insert(block, content_of(block, &data)?);
+            }
+            Err(DiskError::Corrupt { .. }) => {
+                found.corrupt.insert(block);
+            }
+            Err(other) => return Err(format!("block {block}: {other}")),
+        }
+    }
+    Ok(found)
+}
+
+/// The longest prefix of the commands that the blocks equal, if any from `shortest` on.
+fn longest_prefix(model: &Model, found: &Found, shortest: u64) -> Option<u64> {
+    // Mostly nothing is lost, which is quick to see.
+    if let Ok(all) = model.prefixes(&found.contents, model.commands) {
+        return all.last().copied();
+    }
+    model.prefixes(&found.contents, shortest).ok()?.last().copied()
+}
+
+/// Opens what is left of a drive and holds it to the law; gives the outcome and, of a drive that opens, the prefix.
+pub fn judge(media: Arc<dyn Disk>, model: &Model) -> Result<(Outcome, u64), String> {
+    let media = Arc::new(FaultyDisk::new(media));
+    let drive = match Drive::open(media.clone(), options()) {
+        Err(_) if media.writes() > 0 => return Err("it wrote to what it cannot open".into()),
+        Err(_) => return Ok((Outcome::Refused, 0)),
+        Ok(drive) => drive,
+    };
+    let mut found = read_all(&drive, model)?;
+    if drive.status().problems.iter().any(|problem| problem.contains("may hold old data")) {
+        // What was discarded is forgotten with the node that knew, and that is said.
+        found.contents.retain(|block, _| !model.was_discarded(*block));
+    }
+    let check = drive.check(&mut |_, _| {}).map_err(|error| format!("the check: {error}"))?;
+    compare_check(&found, &check)?;
+    let status = drive.status();
+    let is_read_only = status.state == State::ReadOnly;
+    let prefix = match longest_prefix(model, &found, model.durable) {
+        Some(prefix) => prefix,
+        None if is_read_only => longest_prefix(model, &found, 0)
+            .ok_or("what it gives was never the state, though it says that it is damaged")?,
+        None => return Err(format!("flushed data is lost and nothing said: {status:?}")),
+    };
+    let outcome = match () {
+        () if is_read_only => Outcome::ReadOnly,
+        () if !found.corrupt.is_empty() => Outcome::Corrupt,
+        () if !status.problems.is_empty() || !check.damages.is_empty() => Outcome::Told,
+        () => Outcome::Unnoticed,
+    };
+    match outcome {
+        Outcome::ReadOnly => check_read_only(&drive, &media)?,
+        Outcome::Corrupt if status.problems.is_empty() || status.state != State::Damaged => {
+            return Err(format!("damaged blocks, but a status of {status:?}"));
+        }
+        _ => {}
+    }
+    Ok((outcome, prefix))
+}
+
+/// Every block that cannot be read is in the check, and nothing else is.
+fn compare_check(found: &Found, check: &Check) -> Result<(), String> {
+    let mut reported = BTreeSet::new();
+    for damage in &check.damages {
+        let Some(offset) = damage.offset else { continue };
+        let block = offset / BLOCK_BYTES;
+        let leaves = if damage.what.contains("node") { LEAF_BLOCKS * LEAF_BLOCKS } else { 1 };
+        let range = if leaves > 1 { block..block + leaves } else { block..block + 1 };
+        // A leaf may hold nothing that was ever touched.
+        if leaves == 1 && !found.corrupt.contains(&block) {
+            return Err(format!("the check finds {damage:?}, but it can be read"));
+        }
+        reported.extend(found.corrupt.range(range));
+    }
+    match found.corrupt.difference(&reported).next() {
+        Some(block) => Err(format!("block {block} cannot be read; the check says {check:?}")),
+        None => Ok(()),
+    }
+}
+
+/// A drive that is read-only says why and leaves its media alone, also while it opens.
+fn check_read_only(drive: &Drive, media: &FaultyDisk) -> Result<(), String> {
+    let status = drive.status();
+    if !status.problems.iter().any(|problem| problem.contains("the log is damaged")) {
+        return Err(format!("it is read-only and does not say why: {status:?}"));
+    }
+    let refused = |result| matches!(result, Err(DiskError::ReadOnly { .. }));
+    let answers =
+        [drive.write(0, &[1; BLOCK], false), drive.discard(0, BLOCK_BYTES), drive.resize(1 << 40)];
+    if !answers.into_iter().all(refused) {
+        return Err("it is read-only and takes commands that write".into());
+    }
+    let rests = drive.flush().and_then(|()| drive.maintain()).and_then(|_| drive.close());
+    rests.map_err(|error| format!("read-only, it fails where nothing is to do: {error}"))?;
+    if media.writes() > 0 { Err("it is read-only and wrote".into()) } else { Ok(()) }
+}

@@ -1,0 +1,103 @@
+//! Hosts that keep a tiny drive at its limit, one for each seed: nothing wedges, nothing accepted is lost.
+//!
+//! `ASSAY_SEEDS` sets how many seeds run, `ASSAY_SEED` the first.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use assay_drive::{Codec, State};
+
+use crate::common::model::Flavour;
+use crate::common::setting;
+use crate::host::Host;
+
+/// How often what is rare happened.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    refused: u64,
+    stalls: u64,
+    collections: u64,
+    full: u64,
+}
+
+impl Seen {
+    fn add(mut self, other: Seen) -> Seen {
+        self.refused += other.refused;
+        self.stalls += other.stalls;
+        self.collections += other.collections;
+        self.full += other.full;
+        self
+    }
+}
+
+/// Blocks that the host knows, more than the drive can take.
+const BLOCKS: u64 = 4000;
+
+fn run(seed: u64) -> Seen {
+    let codec = Codec::ALL[seed as usize % 4];
+    let mut host = Host::new(codec, seed.is_multiple_of(3), 24 + seed % 5, seed);
+    let mut seen = Seen::default();
+    host.fill([Flavour::Hard, Flavour::Digits][seed as usize / 4 % 2]);
+    for _ in 0..3 {
+        let mut flavour = *host.random.pick(&Flavour::ALL);
+        for _ in 0..150 {
+            if host.random.chance(5) {
+                flavour = *host.random.pick(&Flavour::ALL);
+            }
+            let blocks = *host.random.pick(&[1, 2, 4, 16, 64]);
+            let first = host.random.below(BLOCKS);
+            match host.random.below(100) {
+                0..75 => seen.refused += u64::from(!host.write(first, blocks, flavour)),
+                75..85 => host.discard(first, blocks),
+                85..90 => host.flush(),
+                90..99 => host.maintain(blocks),
+                _ => host.reopen(),
+            }
+            seen.full += u64::from(host.drive.status().state == State::Full);
+        }
+        if host.random.chance(50) {
+            host.flush();
+        }
+        let counts = host.drive.status().counts;
+        seen.stalls += counts.collection_stalls;
+        seen.collections += counts.collections;
+        host.crash();
+        host.check();
+    }
+    // However full it is: what is given back can be had again.
+    host.discard(0, BLOCKS);
+    assert!(host.write(0, 64, Flavour::Hard), "an emptied drive takes nothing: {seen:?}");
+    host.flush();
+    host.check();
+    seen
+}
+
+#[test]
+fn any_seed_lives_at_the_limit_and_loses_nothing() {
+    let (first, seeds) = (setting("ASSAY_SEED", 0), setting("ASSAY_SEEDS", 60));
+    let next = AtomicU64::new(first);
+    let worker = || {
+        let mut all = Seen::default();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= first + seeds {
+                return all;
+            }
+            let seen = std::panic::catch_unwind(|| run(seed)).unwrap_or_else(|_| {
+                panic!(
+                    "seed {seed} failed, see above; repeat it with: ASSAY_SEED={seed} \
+                     ASSAY_SEEDS=1 cargo test --release -p assay-drive --test full any_seed"
+                )
+            });
+            all = all.add(seen);
+        }
+    };
+    let seen = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..2).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).fold(Seen::default(), Seen::add)
+    });
+    println!("{seen:?}");
+    if seeds >= 60 {
+        let rarest = seen.refused.min(seen.stalls).min(seen.collections).min(seen.full);
+        assert!(rarest > 100, "the limit was hardly reached: {seen:?}");
+    }
+}
