@@ -16,6 +16,7 @@ use assay_ports::child::{self, Child, describe, identity};
 
 use super::health::Health;
 use super::job::{Answer, AttachOptions, Job};
+use super::registry::STATUS_FILE;
 use super::serve::make_folders;
 use crate::rig::ledger::{Ledger, Made, state_folder};
 
@@ -30,6 +31,8 @@ const END_PATIENCE: Duration = Duration::from_secs(10);
 pub struct Attached {
     /// How it was when it was attached, and where it is.
     pub health: Health,
+    /// Where its health can be read as it is now.
+    pub status_file: PathBuf,
     server: Child,
     made: Option<Made>,
 }
@@ -70,7 +73,8 @@ impl Attached {
         let mut server = child::spawn(command, cpus).context("cannot start the serving process")?;
         let heard = line.hear(&job);
         if let Ok(Some(health)) = heard {
-            return Ok(Attached { health, server, made: Some(made) });
+            let status_file = job.mount_point.join(STATUS_FILE);
+            return Ok(Attached { health, status_file, server, made: Some(made) });
         }
         let status = server.wait(END_PATIENCE)?.map_or_else(|| server.kill(), Ok)?;
         heard.and_then(|_| bail!("the serving process ended at once with {}", describe(status)))

@@ -195,7 +195,7 @@ mod codec {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use std::sync::Arc;
 
     use assay_drive::{Disk, Drive, DriveOptions, Format, MemoryDisk};
@@ -203,7 +203,7 @@ pub(super) mod tests {
     use super::*;
 
     /// A drive in memory that has been written to.
-    pub(in crate::drive) fn used() -> Health {
+    pub(crate) fn used() -> Health {
         let media: Arc<dyn Disk> = Arc::new(MemoryDisk::new(64 << 20).unwrap());
         let format = Format {
             drive_id: 7,

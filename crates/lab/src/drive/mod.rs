@@ -22,6 +22,9 @@ mod text;
 use std::process::ExitCode;
 
 pub(crate) use attached::Attached;
+pub(crate) use health::Health;
+#[cfg(test)]
+pub(crate) use health::tests::used as used_health;
 pub(crate) use job::AttachOptions;
 pub(crate) use make::{NewDrive, Sizes};
 

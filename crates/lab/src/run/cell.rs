@@ -11,6 +11,7 @@ use super::progress::Progress;
 use super::results;
 use super::series::{Seconds, of_watch};
 use super::setup::{ArmSetup, Setup};
+use crate::drive::Attached;
 use crate::messages::one_line;
 use crate::plan::{CpuList, Placement, Plan, PlannedCell};
 use crate::rig::Rig;
@@ -18,7 +19,7 @@ use crate::rig::dataset::{Request, endpoint};
 use crate::rig::server::{self, Server};
 use crate::rig::thing::Thing;
 use crate::store::Outcome;
-use crate::watch::{Targets, Watch};
+use crate::watch::{DriveTarget, Targets, Watch};
 
 /// Runs a cell to its end. Whatever goes wrong is in the outcome, beside what was seen until then.
 pub fn run(setup: &mut Setup<'_>, cell: &PlannedCell, progress: &Progress) -> Outcome {
@@ -111,6 +112,7 @@ fn measure(
         server_pid: Some(server.pid()),
         load_pid: std::process::id(),
         mysql: Some(server.opts()),
+        drive: rig.drive().map(drive_target),
         cpus: plan.placement.load_cpus.0.clone(),
     };
     let watch = Watch::start(targets, origin)?;
@@ -135,6 +137,14 @@ fn measure(
         bail!("no transaction ended in the measuring window; make seconds longer");
     }
     Ok(())
+}
+
+fn drive_target(drive: &Attached) -> DriveTarget {
+    DriveTarget {
+        pid: drive.pid(),
+        status_file: drive.status_file.clone(),
+        media: drive.health.media.clone(),
+    }
 }
 
 fn schedule(plan: &Plan, cell: &PlannedCell) -> Schedule {

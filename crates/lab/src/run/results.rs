@@ -10,8 +10,8 @@ use assay_load::{KindLatency, Outcome as Ran, Pace, Schedule, queries_per_event}
 
 use crate::store::{Histogram, Outcome, Series};
 
-/// Walking a large data folder is not done every second; what was last seen of its space still holds.
-const SLOW_LAYER: &str = "space";
+/// Space is what there is at the window's end, not a mean: a large data folder is not walked every second, and it grows.
+const SPACE_LAYER: &str = "space";
 
 /// Of what InnoDB wrote to its files: metadata and journal of the file system come on top; what is cached for a
 /// while or compressed by punching holes falls below.
@@ -22,6 +22,9 @@ const RECIPE_TOLERANCE: f64 = 0.02;
 
 /// Little's law holds for means; the rest is the client's own time between two events.
 const LITTLE_TOLERANCE: f64 = 0.05;
+
+/// Two counters of the same bytes, read by two threads at the edges of a window.
+const DRIVE_TOLERANCE: f64 = 0.1;
 
 /// How much of a rate that was asked for may be missed.
 const RATE_TOLERANCE: f64 = 0.02;
@@ -44,13 +47,18 @@ pub fn fill(outcome: &mut Outcome, ran: &Ran) {
 
 type Results = BTreeMap<String, f64>;
 
-/// The mean of each series over the window. A latency's seconds weigh as many as they had operations.
+/// The mean of each series over the window, but of space what was last seen in it. A latency's seconds weigh as many as they had operations.
 fn window_means(series: &[Series], from_s: f64, to_s: f64) -> Results {
     let in_window = |second: u32| f64::from(second) > from_s && f64::from(second) <= to_s + 0.5;
     let by_name: BTreeMap<&str, &Series> =
         series.iter().map(|one| (one.name.as_str(), one)).collect();
     let mut means = Results::new();
     for one in series {
+        if one.layer == SPACE_LAYER {
+            let last = one.points.iter().rev().find(|(second, _)| f64::from(*second) <= to_s + 0.5);
+            means.extend(last.map(|(_, value)| (one.name.clone(), *value)));
+            continue;
+        }
         let weights = weight_name(&one.name).and_then(|name| by_name.get(name.as_str()));
         let weight = |second: u32| match weights {
             Some(weights) => value_at(weights, second).unwrap_or(0.0),
@@ -62,10 +70,6 @@ fn window_means(series: &[Series], from_s: f64, to_s: f64) -> Results {
             .filter(|(second, _)| in_window(*second))
             .map(|&(second, value)| (value, weight(second)))
             .collect();
-        if weighed.is_empty() && one.layer == SLOW_LAYER {
-            let last = one.points.iter().rev().find(|(second, _)| f64::from(*second) <= to_s);
-            means.extend(last.map(|(_, value)| (one.name.clone(), *value)));
-        }
         let total: f64 = weighed.iter().map(|(_, weight)| weight).sum();
         if total > 0.0 {
             let mean = weighed.iter().map(|(value, weight)| value * weight).sum::<f64>() / total;
@@ -121,16 +125,23 @@ fn load_results(ran: &Ran) -> Results {
 fn derived(results: &Results) -> Results {
     let figure = |name: &str| results.get(name).copied();
     let per = |amount: Option<f64>, of: &str| Some(amount? / figure(of)?);
-    let server_percent = figure("server_cpu_user_percent").zip(figure("server_cpu_system_percent"));
+    // Percent of one processor; a hundredth of a second each second.
+    let cpu_us = |percent: &str| per(figure(percent).map(|percent| percent * 1e4), "qps");
+    let amplified = |part: &str| {
+        per(figure(&format!("drive_write_bytes_{part}_per_s")), "drive_write_bytes_host_per_s")
+    };
     let all = [
         ("write_bytes_per_transaction", per(figure("disk_write_bytes_per_s"), "tps")),
         ("read_bytes_per_transaction", per(figure("disk_read_bytes_per_s"), "tps")),
         ("fsyncs_per_transaction", per(figure("innodb_fsyncs_per_s"), "tps")),
-        // Percent of one processor; a hundredth of a second each second.
-        (
-            "server_cpu_us_per_query",
-            per(server_percent.map(|(user, system)| (user + system) * 1e4), "qps"),
-        ),
+        ("server_cpu_us_per_query", cpu_us("server_cpu_percent")),
+        ("serving_cpu_us_per_query", cpu_us("serving_cpu_percent")),
+        // Over the window as one: the mean of quotients would weigh idle seconds like busy ones.
+        ("drive_write_amplification", amplified("media")),
+        ("drive_write_amplification_payload", amplified("payload")),
+        ("drive_write_amplification_table", amplified("table")),
+        ("drive_write_amplification_collection", amplified("collection")),
+        ("drive_write_amplification_checkpoint", amplified("checkpoint")),
     ];
     let known = all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     known.filter(|(_, value)| value.is_finite()).collect()
@@ -161,6 +172,7 @@ fn marks(ran: &Ran, results: &Results) -> Vec<String> {
         little_mark(results, schedule),
         rate_mark(ran),
         bytes_mark(results),
+        drive_mark(results),
         load_mark(results, schedule),
         steady_mark(ran),
     ]
@@ -214,6 +226,16 @@ fn bytes_mark(results: &Results) -> Option<String> {
     })
 }
 
+/// What the drive says it was given is what the kernel says it gave to the drive's device.
+fn drive_mark(results: &Results) -> Option<String> {
+    let told = *results.get("drive_write_bytes_host_per_s")?;
+    let given = *results.get("disk_write_bytes_per_s")?;
+    let is_off = given > 1e6 && (told / given - 1.0).abs() > DRIVE_TOLERANCE;
+    is_off.then(|| {
+        format!("the drive took {:.1} MB/s, its device wrote {:.1} MB/s", told / 1e6, given / 1e6)
+    })
+}
+
 fn load_mark(results: &Results, schedule: &Schedule) -> Option<String> {
     let cpus = match schedule.cpus.len() {
         0 => assay_ports::cpu::available().map_or(1, |cpus| cpus.len()),
@@ -259,15 +281,40 @@ mod tests {
             ("tps", 50.0),
             ("qps", 1000.0),
             ("disk_write_bytes_per_s", 1e6),
-            ("server_cpu_user_percent", 60.0),
-            ("server_cpu_system_percent", 20.0),
+            ("server_cpu_percent", 80.0),
+            ("drive_write_bytes_host_per_s", 2e6),
+            ("drive_write_bytes_media_per_s", 1.5e6),
+            ("drive_write_bytes_payload_per_s", 1e6),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
         let derived = derived(&means);
         assert_eq!(derived["write_bytes_per_transaction"], 20_000.0);
         assert_eq!(derived["server_cpu_us_per_query"], 800.0);
+        assert_eq!(derived["drive_write_amplification"], 0.75);
+        assert_eq!(derived["drive_write_amplification_payload"], 0.5);
+        assert!(!derived.contains_key("serving_cpu_us_per_query"), "no drive, no figure");
         assert!(!derived.contains_key("fsyncs_per_transaction"), "what is not known is absent");
+    }
+
+    #[test]
+    fn space_is_what_there_is_at_the_windows_end() {
+        let mut space = series("space_physical_bytes", &[(1, 5.0), (2, 7.0), (9, 8.0)]);
+        space.layer = SPACE_LAYER.into();
+        assert_eq!(window_means(&[space.clone()], 1.0, 3.0)["space_physical_bytes"], 7.0);
+        assert_eq!(window_means(&[space], 4.0, 6.0)["space_physical_bytes"], 7.0);
+    }
+
+    #[test]
+    fn a_drive_and_its_device_agree_or_the_cell_is_marked() {
+        let results = |told: f64| -> Results {
+            [("drive_write_bytes_host_per_s", told), ("disk_write_bytes_per_s", 10e6)]
+                .map(|(name, value)| (name.to_owned(), value))
+                .into()
+        };
+        assert_eq!(drive_mark(&results(10.4e6)), None);
+        assert!(drive_mark(&results(7e6)).is_some());
+        assert_eq!(drive_mark(&Results::new()), None);
     }
 
     #[test]

@@ -61,11 +61,15 @@ pub(super) struct DiskProbe {
     fields: Vec<Field>,
 }
 
-/// The probes for the device under `path` and, if that is a loop device, for the device under its file. What is
-/// not there is noted.
-pub(super) fn probes_under(path: &Path, notes: &mut Notes) -> Vec<DiskProbe> {
+/// The probes for the device under `path` and for the one under that: under the `media` of a drive, or else, if it is
+/// a loop device, under its file. What is not there is noted.
+pub(super) fn probes_under(path: &Path, media: Option<&Path>, notes: &mut Notes) -> Vec<DiskProbe> {
     let Some(device) = find(path, "the data", notes) else { return Vec::new() };
-    let backing = device.backing_file.as_deref().and_then(|file| find(file, "the image", notes));
+    let backing = match (media, device.backing_file.as_deref()) {
+        (Some(media), _) => find(media, "the drive", notes),
+        (None, Some(file)) => find(file, "the image", notes),
+        (None, None) => None,
+    };
     let mut probes = Vec::new();
     for (layer, device) in [(Layer::Disk, Some(&device)), (Layer::Backing, backing.as_ref())] {
         let Some(device) = device else { continue };

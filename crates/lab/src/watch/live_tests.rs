@@ -24,6 +24,7 @@ fn targets(data_dir: &Path) -> Targets {
         server_pid: None,
         load_pid: std::process::id(),
         mysql: None,
+        drive: None,
         cpus: Vec::new(),
     }
 }
@@ -95,7 +96,7 @@ fn write_direct(path: &Path, bytes: u64) {
 /// Bytes that the device under `folder` wrote while `work` ran, to the byte: no clock has a part in it.
 fn written_while(folder: &Path, work: &dyn Fn()) -> f64 {
     let mut notes = Notes::default();
-    let mut disk = disk::probes_under(folder, &mut notes).swap_remove(0);
+    let mut disk = disk::probes_under(folder, None, &mut notes).swap_remove(0);
     let name = "disk_write_bytes_per_s";
     let place = disk.sheet().infos().position(|info| info.name == name).unwrap();
     let mut moment = |at| {

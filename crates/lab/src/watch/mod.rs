@@ -2,7 +2,7 @@
 //!
 //! Sample *n* is taken *n* seconds after the origin that the run hands in, so samples of the watch and of the load
 //! fall together. A second that cannot be kept is skipped, never made up for. Kernel counters are read by one
-//! thread; the server and the folder, which may make a reader wait, by another, so that a stuck server costs its
+//! thread; the server, the folder and the drive, which may make a reader wait, by another, so that a stuck server costs its
 //! own samples and no others. Both stop at once when asked, and are gone when the watch is dropped.
 //!
 //! Relies on `/proc`, `/sys` and, if there is a server, one connection to it. Layers that are not there are noted
@@ -13,6 +13,7 @@ mod cost;
 mod cpu;
 mod device;
 mod disk;
+mod drive;
 mod innodb;
 mod probe;
 mod process;
@@ -52,8 +53,21 @@ pub(crate) struct Targets {
     /// How to reach the server, if there is one; needs PROCESS and, for bytes by kind of file, SELECT on
     /// performance_schema.
     pub(crate) mysql: Option<mysql::Opts>,
+    /// The software drive under the data, if there is one.
+    pub(crate) drive: Option<DriveTarget>,
     /// Where the watch may run; empty: anywhere.
     pub(crate) cpus: Vec<usize>,
+}
+
+/// A drive to watch.
+#[derive(Debug, Clone)]
+pub(crate) struct DriveTarget {
+    /// The process that serves it.
+    pub(crate) pid: u32,
+    /// Where that process tells how the drive is.
+    pub(crate) status_file: PathBuf,
+    /// The file or device that it lies on.
+    pub(crate) media: PathBuf,
 }
 
 /// A running watch.
@@ -134,10 +148,15 @@ impl Drop for Watch {
 /// Probes that never wait: reading them costs microseconds.
 fn kernel_probes(targets: &Targets, notes: &mut Notes) -> anyhow::Result<Vec<Box<dyn Probe>>> {
     let mut probes: Vec<Box<dyn Probe>> = vec![Box::new(cpu::CpuProbe::open()?)];
-    for disk in disk::probes_under(&targets.data_dir, notes) {
+    let media = targets.drive.as_ref().map(|drive| drive.media.as_path());
+    for disk in disk::probes_under(&targets.data_dir, media, notes) {
         probes.push(Box::new(disk));
     }
-    let processes = [(Layer::Server, targets.server_pid), (Layer::Load, Some(targets.load_pid))];
+    let processes = [
+        (Layer::Server, targets.server_pid),
+        (Layer::Serving, targets.drive.as_ref().map(|drive| drive.pid)),
+        (Layer::Load, Some(targets.load_pid)),
+    ];
     for (layer, pid) in processes {
         let Some(pid) = pid else { continue };
         match process::ProcessProbe::open(layer, pid, notes) {
@@ -161,7 +180,11 @@ fn slow_probes(targets: &Targets, notes: &mut Notes) -> Vec<Box<dyn Probe>> {
             Err(error) => notes.once(format!("the server is not watched from inside: {error}")),
         }
     }
-    probes.push(Box::new(space::SpaceProbe::new(targets.data_dir.clone())));
+    let is_shrunk = targets.drive.is_some();
+    probes.push(Box::new(space::SpaceProbe::new(targets.data_dir.clone(), is_shrunk)));
+    if let Some(drive) = &targets.drive {
+        probes.push(Box::new(drive::DriveProbe::new(drive.status_file.clone())));
+    }
     probes.push(Box::new(cost::CostProbe::new("server")));
     probes
 }

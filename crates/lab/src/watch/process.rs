@@ -33,6 +33,7 @@ pub(super) struct ProcessProbe {
 struct Fields {
     user: Field,
     system: Field,
+    both: Field,
     threads: Field,
     rss: Field,
     read: Field,
@@ -76,7 +77,11 @@ impl Probe for ProcessProbe {
     fn read(&mut self, reading: &mut [f64], notes: &mut Notes) {
         let fields = &self.fields;
         match self.stat.read() {
-            Ok(text) => (reading[fields.user], reading[fields.system]) = cpu_seconds(&text),
+            Ok(text) => {
+                let (user, system) = cpu_seconds(&text);
+                (reading[fields.user], reading[fields.system]) = (user, system);
+                reading[fields.both] = user + system;
+            }
             Err(_) => return notes.once(format!("the {} process has ended", self.prefix)),
         }
         if let Ok(text) = self.status.read() {
@@ -107,6 +112,8 @@ fn declare(layer: Layer) -> (Sheet, Fields) {
         sheet.seconds(&format!("{prefix}_cpu_{class}"), label)
     };
     let (user, system) = (cpu("user"), cpu("system"));
+    let label = format!("user and system time of the {prefix} process (100 = one CPU)");
+    let both = sheet.seconds(&format!("{prefix}_cpu"), label);
     let mut counter = |name: &str, unit, label: &str| {
         sheet.counter(&format!("{prefix}_{name}"), unit, format!("{label} by the {prefix} process"))
     };
@@ -117,7 +124,7 @@ fn declare(layer: Layer) -> (Sheet, Fields) {
     let of = |what: &str| format!("{what} of the {prefix} process");
     let threads = sheet.gauge(&format!("{prefix}_threads"), "count", of("threads"));
     let rss = sheet.gauge(&format!("{prefix}_rss_bytes"), "bytes", of("resident memory"));
-    (sheet, Fields { user, system, threads, rss, read, write, cancelled, switches })
+    (sheet, Fields { user, system, both, threads, rss, read, write, cancelled, switches })
 }
 
 /// User and system seconds of `/proc/PID/stat`, fields 14 and 15 (`proc_pid_stat(5)`).

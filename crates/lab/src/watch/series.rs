@@ -12,8 +12,12 @@ pub(crate) enum Layer {
     Cpu,
     /// The block device that holds the data's file system.
     Disk,
-    /// The block device under the image file, where the disk is a loop device.
+    /// The block device under the image file, or under the drive's media.
     Backing,
+    /// The software drive, by its own counters.
+    Drive,
+    /// The process that serves the drive.
+    Serving,
     /// The server's process.
     Server,
     /// The load generator's process.
@@ -35,6 +39,8 @@ impl Layer {
             Layer::Cpu => "cpu",
             Layer::Disk => "disk",
             Layer::Backing => "backing",
+            Layer::Drive => "drive",
+            Layer::Serving => "serving",
             Layer::Server => "server",
             Layer::Load => "load",
             Layer::Sql => "sql",

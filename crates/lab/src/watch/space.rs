@@ -15,7 +15,7 @@ use rustix::fs::statvfs;
 
 use super::probe::{Notes, Probe};
 use super::series::Layer;
-use super::sheet::{Field, Sheet};
+use super::sheet::{Field, Formula, Sheet};
 
 /// A walk longer than this is repeated every `PAUSE` only.
 const WALK_LONG: Duration = Duration::from_millis(20);
@@ -68,8 +68,15 @@ struct Fields {
 }
 
 impl SpaceProbe {
-    pub(super) fn new(data_dir: PathBuf) -> SpaceProbe {
-        let (sheet, fields) = declare();
+    /// Of the data directory; `is_shrunk` says that the disk below takes another number of bytes than the file system
+    /// gives away, and tells it itself.
+    pub(super) fn new(data_dir: PathBuf, is_shrunk: bool) -> SpaceProbe {
+        let (mut sheet, fields) = declare();
+        if !is_shrunk {
+            let allocated = Formula::Value(fields.all.1);
+            let label = "taken of the media".into();
+            sheet.series("space_physical_bytes".into(), "bytes", label, allocated);
+        }
         SpaceProbe { sheet, data_dir, fields, next_walk: Instant::now() }
     }
 
