@@ -1,0 +1,95 @@
+//! Media that can lose power under a drive: shown as a file, its flushed blocks kept apart from those that were not.
+//!
+//! Killing a process takes nothing from the file that it wrote to, for that lies in the kernel's hands. Here a power cut
+//! takes what was not flushed: each such write is there whole, torn at sectors of 512 bytes, or not at all.
+
+#![allow(dead_code, reason = "each test program uses a part of this")]
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use assay_drive::{BlockBuffer, Disk, Drive, Format, Promise, Result};
+use assay_ports::fuse::{FuseMount, FuseOptions};
+
+use super::simulated::media::SimulatedMedia;
+pub use super::simulated::media::{Fate, Fault};
+
+/// The media, and where it is shown.
+pub struct Power {
+    media: Arc<SimulatedMedia>,
+    mount: Option<FuseMount>,
+    // Removed last.
+    folder: tempfile::TempDir,
+}
+
+impl Power {
+    /// Media of `bytes` with an empty drive on it.
+    pub fn with_drive(bytes: u64, format: &Format) -> Power {
+        let media = Arc::new(SimulatedMedia::new(bytes));
+        Drive::format(Arc::new(Aligned(Arc::clone(&media))), format).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut power = Power { media, mount: None, folder };
+        power.show();
+        power
+    }
+
+    /// The media as a file.
+    pub fn file(&self) -> PathBuf {
+        self.mount.as_ref().unwrap().disk_path()
+    }
+
+    /// Lets something go wrong from now on.
+    pub fn inject(&self, fault: Fault) {
+        self.media.inject(fault);
+    }
+
+    /// Power goes, and comes back: of each unflushed write is left what `fate` says. Whoever wrote must have ended.
+    pub fn cut(&mut self, fate: impl FnMut(usize) -> Fate) {
+        // What is still on its way from a killed process belongs to the time before.
+        self.mount.take().unwrap().unmount().unwrap();
+        self.media = Arc::new(self.media.after_power_cut(fate));
+        self.show();
+    }
+
+    fn show(&mut self) {
+        let options = FuseOptions {
+            mount_point: self.folder.path().into(),
+            name: "media".into(),
+            threads: 4,
+        };
+        let disk = Arc::new(Aligned(Arc::clone(&self.media)));
+        self.mount = Some(FuseMount::serve(options, disk, vec![], None).unwrap());
+    }
+}
+
+/// Hands writes on from memory on a block's boundary, which the media insists on and FUSE does not give.
+struct Aligned(Arc<SimulatedMedia>);
+
+impl Disk for Aligned {
+    fn size(&self) -> u64 {
+        self.0.size()
+    }
+
+    fn promise(&self) -> Promise {
+        self.0.promise()
+    }
+
+    fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {
+        self.0.read(offset, data)
+    }
+
+    fn write(&self, offset: u64, data: &[u8], force_unit_access: bool) -> Result<()> {
+        let mut buffer = BlockBuffer::zeroed(data.len());
+        let aligned = buffer.first(data.len());
+        aligned.copy_from_slice(data);
+        self.0.write(offset, aligned, force_unit_access)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.0.flush()
+    }
+
+    fn discard(&self, offset: u64, length: u64) -> Result<()> {
+        self.0.discard(offset, length)
+    }
+}

@@ -1,0 +1,225 @@
+//! What was asked of a drive and what it answered, and whether what it holds after a crash fits: the prefix contract.
+//!
+//! Each lane is a range of blocks with one writer, so its commands have one order. Across lanes a command comes before
+//! another when it was answered before the other was issued; a clock that all lanes share tells.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::blocks::{NOBODY, Writer};
+
+/// Ticks of the clock that all lanes share.
+pub type Tick = u64;
+
+/// A write, or, with nobody as its writer, blocks taken back.
+#[derive(Debug, Clone)]
+pub struct Command {
+    /// Its number, and that of its blocks' writer unless it takes blocks back.
+    pub number: u64,
+    /// Blocks from the lane's first.
+    pub blocks: Range<usize>,
+    pub takes_back: bool,
+    /// Whether it is to be on stable media when it is answered, and all that was answered before its issue.
+    pub durable: bool,
+    pub issued: Tick,
+    /// When it was answered with success; none if it never was.
+    pub answered: Option<Tick>,
+}
+
+/// One writer's part of the drive.
+#[derive(Debug, Clone)]
+pub struct Lane {
+    /// Its first block on the drive.
+    pub first: u64,
+    /// Who wrote each block when the history begins.
+    pub base: Vec<Writer>,
+    /// In the order of their issue; only the last can be without an answer.
+    pub commands: Vec<Command>,
+    /// When the last flush that was answered with success was issued.
+    pub flushed: Tick,
+}
+
+/// How a drive broke its word.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Breach {
+    /// What was answered before a completed flush is not there.
+    Lost(String),
+    /// No number of whole commands gives what is there.
+    Torn(String),
+    /// A command is there, and one that was answered before it was issued is not.
+    OutOfOrder(String),
+}
+
+impl Lane {
+    pub fn new(first: u64, blocks: usize) -> Lane {
+        Lane { first, base: vec![NOBODY; blocks], commands: Vec::new(), flushed: 0 }
+    }
+
+    /// Number of commands that must have survived.
+    fn promised(&self, flushed: Tick) -> usize {
+        let is_promised = |command: &Command| {
+            command.answered.is_some_and(|answered| answered < flushed || command.durable)
+        };
+        self.commands.iter().rposition(is_promised).map_or(0, |last| last + 1)
+    }
+
+    /// After how many commands, least and most, the lane is as `found`.
+    fn survivors(&self, found: &[Writer], promised: usize) -> Result<(usize, usize), Breach> {
+        let mut state = self.base.clone();
+        let mut wrong: HashSet<usize> = differing(&state, found).collect();
+        let mut fitting = Vec::new();
+        let mut nearest = (wrong.len(), 0);
+        for done in 0..=self.commands.len() {
+            if wrong.is_empty() {
+                fitting.push(done);
+            } else if done >= promised && wrong.len() <= nearest.0 {
+                nearest = (wrong.len(), done);
+            }
+            let Some(next) = self.commands.get(done) else { break };
+            for block in next.blocks.clone() {
+                state[block] = next.writer();
+                match state[block] == found[block] {
+                    true => wrong.remove(&block),
+                    false => wrong.insert(block),
+                };
+            }
+        }
+        let kept: Vec<usize> = fitting.iter().copied().filter(|done| *done >= promised).collect();
+        match (kept.first(), kept.last(), fitting.last()) {
+            (Some(least), Some(most), _) => Ok((*least, *most)),
+            (_, _, Some(done)) => Err(Breach::Lost(format!(
+                "the lane at block {} is as after {done} commands, but {promised} were flushed",
+                self.first
+            ))),
+            _ => Err(Breach::Torn(self.describe(found, nearest.1))),
+        }
+    }
+
+    /// What differs from the state after `done` commands.
+    fn describe(&self, found: &[Writer], done: usize) -> String {
+        let state = self.state_after(done);
+        let some: Vec<String> = differing(&state, found)
+            .take(4)
+            .map(|block| format!("block {block} is of {}, not of {}", found[block], state[block]))
+            .collect();
+        let last: Vec<&Command> = self.commands[..done].iter().rev().take(2).collect();
+        format!(
+            "the lane at block {} fits no number of commands; after {done} of {} {}; the last were {last:?}",
+            self.first,
+            self.commands.len(),
+            some.join(", ")
+        )
+    }
+
+    fn state_after(&self, done: usize) -> Vec<Writer> {
+        let mut state = self.base.clone();
+        for command in &self.commands[..done] {
+            state[command.blocks.clone()].fill(command.writer());
+        }
+        state
+    }
+
+    /// Begins a new history with what was `found`.
+    pub fn go_on(&mut self, found: Vec<Writer>) {
+        self.base = found;
+        self.commands.clear();
+    }
+}
+
+impl Command {
+    pub fn writer(&self) -> Writer {
+        if self.takes_back { NOBODY } else { self.number }
+    }
+}
+
+fn differing<'a>(state: &'a [Writer], found: &'a [Writer]) -> impl Iterator<Item = usize> + 'a {
+    (0..state.len()).filter(|&block| state[block] != found[block])
+}
+
+/// Checks what was found in each lane; hands back how many answered commands were lost, as they may be.
+///
+/// # Errors
+/// The first breach.
+pub fn check(lanes: &[Lane], found: &[Vec<Writer>]) -> Result<usize, Breach> {
+    let flushed = lanes.iter().map(|lane| lane.flushed).max().unwrap_or(0);
+    let mut survivors = Vec::new();
+    for (lane, found) in lanes.iter().zip(found) {
+        survivors.push(lane.survivors(found, lane.promised(flushed))?);
+    }
+    // The latest command that is surely there: whatever was answered before its issue must be there too.
+    let newest = lanes.iter().zip(&survivors).filter_map(|(lane, (least, _))| {
+        lane.commands[..*least].last().map(|command| (command.issued, command.number))
+    });
+    let (issued, number) = newest.max().unwrap_or_default();
+    let mut lost = 0;
+    for (lane, (_, most)) in lanes.iter().zip(&survivors) {
+        let gone = &lane.commands[*most..];
+        lost += gone.iter().filter(|command| command.answered.is_some()).count();
+        if let Some(early) = gone.first().filter(|c| c.answered.is_some_and(|at| at < issued)) {
+            return Err(Breach::OutOfOrder(format!(
+                "command {number} is there, but not {}, answered before its issue",
+                early.number
+            )));
+        }
+    }
+    Ok(lost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(number: u64, blocks: Range<usize>, issued: Tick) -> Command {
+        let answered = Some(issued + 1);
+        Command { number, blocks, takes_back: false, durable: false, issued, answered }
+    }
+
+    /// Two lanes of four blocks with two commands each, the first of each flushed.
+    fn lanes() -> [Lane; 2] {
+        let mut lanes = [Lane::new(0, 4), Lane::new(4, 4)];
+        lanes[0].commands = vec![command(1, 0..2, 10), command(2, 1..4, 30)];
+        lanes[1].commands = vec![command(3, 0..4, 12), command(4, 0..1, 40)];
+        lanes[0].flushed = 20;
+        lanes
+    }
+
+    fn verdict(first: [Writer; 4], second: [Writer; 4]) -> Result<usize, Breach> {
+        check(&lanes(), &[first.into(), second.into()])
+    }
+
+    #[test]
+    fn each_prefix_behind_the_flush_is_allowed() {
+        assert_eq!(verdict([1, 1, 0, 0], [3; 4]), Ok(2));
+        assert_eq!(verdict([1, 2, 2, 2], [3; 4]), Ok(1));
+        assert_eq!(verdict([1, 2, 2, 2], [4, 3, 3, 3]), Ok(0));
+    }
+
+    #[test]
+    fn what_was_flushed_and_is_gone_is_noticed() {
+        assert!(matches!(verdict([0; 4], [3; 4]), Err(Breach::Lost(_))));
+        let mut lanes = lanes();
+        lanes[1].commands[1].durable = true;
+        let found = [vec![1, 1, 0, 0], vec![3; 4]];
+        assert!(matches!(check(&lanes, &found), Err(Breach::Lost(_))));
+    }
+
+    #[test]
+    fn half_a_command_is_noticed() {
+        assert!(matches!(verdict([1, 2, 2, 0], [3; 4]), Err(Breach::Torn(_))));
+        assert!(matches!(verdict([1, 1, 0, 9], [3; 4]), Err(Breach::Torn(_))));
+    }
+
+    #[test]
+    fn a_later_command_without_an_earlier_one_is_noticed() {
+        assert!(matches!(verdict([1, 1, 0, 0], [4, 3, 3, 3]), Err(Breach::OutOfOrder(_))));
+    }
+
+    #[test]
+    fn what_was_taken_back_is_nobodys() {
+        let mut lane = Lane::new(0, 4);
+        lane.commands = vec![command(1, 0..4, 1), command(2, 1..3, 3)];
+        lane.commands[1].takes_back = true;
+        assert_eq!(check(&[lane.clone()], &[vec![1, 0, 0, 1]]), Ok(0));
+        assert!(matches!(check(&[lane], &[vec![1, 0, 1, 1]]), Err(Breach::Torn(_))));
+    }
+}

@@ -1,0 +1,112 @@
+//! `kill -9` of the process that serves a drive, in mid-write, again and again: what was flushed is there, each write
+//! whole or not at all, and nothing newer without what was older.
+//!
+//! fio judges what must be durable when it is answered, by its own verification; writers with a history of each command
+//! judge the rest. `ASSAY_ROUNDS` sets how many kills there are, `ASSAY_SEED` what is drawn; when things happen is the
+//! kernel's, so a seed does not repeat a run.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+
+mod bench;
+mod blocks;
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/drives.rs"]
+mod drives;
+mod fio;
+mod history;
+#[path = "../common/power.rs"]
+mod power;
+#[path = "../common/simulated.rs"]
+mod simulated;
+mod writers;
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bench::{Bench, Round, Sabotage, Verdict, has_fio};
+use common::testing::skip;
+use drives::{MIB, has_drives};
+
+/// Kills in a run of all tests, and in a negative control at most.
+const ROUNDS: u64 = 8;
+const CONTROL_ROUNDS: u64 = 8;
+
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
+}
+
+fn seed() -> u64 {
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
+    let seed = setting("ASSAY_SEED").unwrap_or_else(now);
+    println!("ASSAY_SEED={seed}");
+    seed
+}
+
+fn can_run(test: &str) -> bool {
+    if !has_fio() {
+        skip(test, "fio");
+        return false;
+    }
+    has_drives(test)
+}
+
+fn survives(mut bench: Bench) {
+    let rounds = setting("ASSAY_ROUNDS").unwrap_or(ROUNDS);
+    let mut killed_again = 0;
+    for round in 1..=rounds {
+        let done = bench.round().unwrap_or_else(|verdict| panic!("round {round}: {verdict:#?}"));
+        let Round { commands, lost, fio_bytes, .. } = done;
+        killed_again += u64::from(done.killed_again);
+        println!(
+            "round {round}: {commands} commands, {lost} of those not flushed lost, fio verified {} MiB{}",
+            fio_bytes / MIB,
+            if done.killed_again { ", killed again while it was attached" } else { "" }
+        );
+        assert!(commands > 0);
+    }
+    let moved = bench.end();
+    println!(
+        "{rounds} rounds, {killed_again} with a second kill, {} MiB collected: all that was flushed is there, nothing is torn",
+        moved / MIB
+    );
+}
+
+/// What the judges say in the first round in which they are not content.
+fn caught(mut bench: Bench) -> Verdict {
+    (0..CONTROL_ROUNDS)
+        .find_map(|_| bench.round().err())
+        .expect("a drive that breaks its word is noticed")
+}
+
+#[test]
+fn a_drive_on_a_file_survives_kills_under_fio() {
+    if can_run("a_drive_on_a_file_survives_kills_under_fio") {
+        survives(Bench::on_a_file(seed(), Sabotage::None));
+    }
+}
+
+#[test]
+fn a_drive_survives_kills_that_cost_its_media_what_was_not_flushed() {
+    if can_run("a_drive_survives_kills_that_cost_its_media_what_was_not_flushed") {
+        survives(Bench::on_power(seed(), Sabotage::None));
+    }
+}
+
+#[test]
+fn a_drive_that_tears_is_caught() {
+    if can_run("a_drive_that_tears_is_caught") {
+        let verdict = caught(Bench::on_a_file(seed(), Sabotage::Tear));
+        println!("{verdict:#?}");
+        assert!(verdict.contract.unwrap().contains("Torn"));
+    }
+}
+
+#[test]
+fn a_flush_that_lies_is_caught_by_both_judges() {
+    if can_run("a_flush_that_lies_is_caught_by_both_judges") {
+        let verdict = caught(Bench::on_power(seed(), Sabotage::LyingFlush));
+        println!("{verdict:#?}");
+        assert!(verdict.contract.unwrap().contains("Lost"));
+        assert!(verdict.fio.is_some());
+    }
+}

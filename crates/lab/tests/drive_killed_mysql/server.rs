@@ -1,0 +1,215 @@
+//! A real server on a data folder that outlives it: made anew, started, killed, started again, shut down.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use assay_ports::child::{Child, spawn};
+use mysql::prelude::Queryable;
+use mysql::{Conn, OptsBuilder};
+use rustix::process::Signal;
+use serde_json::Value;
+
+/// How long a start with recovery, or a shutdown, may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Pages are written whole by the drive, so nothing is written twice; a small pool and a small redo log make for many
+/// page writes.
+const SETTINGS: [&str; 8] = [
+    "--innodb-doublewrite=OFF",
+    "--innodb-flush-log-at-trx-commit=1",
+    "--innodb-buffer-pool-size=16M",
+    "--innodb-redo-log-capacity=16M",
+    "--innodb-io-capacity=10000",
+    "--performance-schema=OFF",
+    "--skip-networking",
+    "--mysqlx=OFF",
+];
+
+/// A server program of this machine, and where it works.
+pub struct Program {
+    loader: Option<PathBuf>,
+    program: PathBuf,
+    basedir: PathBuf,
+    datadir: PathBuf,
+    /// Socket and log; short, for a socket's path may have some hundred bytes.
+    folder: tempfile::TempDir,
+}
+
+/// A server that runs; dropped, it is killed.
+pub struct Server {
+    process: Child,
+    socket: PathBuf,
+}
+
+impl Program {
+    /// The first that `assay server list` tells of and that is no MariaDB, which starts in another way.
+    pub fn find(list: &str, datadir: &Path) -> Option<Program> {
+        let servers: Vec<Value> = serde_json::from_str(list).unwrap();
+        let found =
+            servers.iter().find(|one| one["usable"] == true && one["flavour"] != "mariadb")?;
+        let path = |name: &str| found[name].as_str().map(PathBuf::from);
+        Some(Program {
+            loader: path("loader"),
+            program: path("program")?,
+            basedir: path("basedir")?,
+            datadir: datadir.into(),
+            folder: tempfile::tempdir().unwrap(),
+        })
+    }
+
+    /// Makes the data folder.
+    pub fn initialise(&self) {
+        let mut command = self.command(&self.program);
+        command.args(self.places()).args(["--initialize-insecure", "--user=root"]);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}\n{}", self.log());
+    }
+
+    /// Starts it and waits until it answers.
+    ///
+    /// # Errors
+    /// It ended first: its log.
+    pub fn start(&self) -> Result<Server, String> {
+        let socket = self.folder.path().join("socket");
+        let mut command = self.command(&self.program);
+        command.args(self.places()).args(SETTINGS).arg("--user=root");
+        command.arg(format!("--socket={}", socket.display()));
+        let log = File::options().create(true).append(true).open(self.log_file()).unwrap();
+        command.stdout(log.try_clone().unwrap()).stderr(log);
+        let mut server = Server { process: spawn(command, &[]).unwrap(), socket };
+        let deadline = Instant::now() + PATIENCE;
+        while Conn::new(server.opts()).is_err() {
+            let ended = server.process.wait(Duration::from_millis(20)).unwrap();
+            if let Some(status) = ended {
+                return Err(format!("the server ended at its start with {status}: {}", self.log()));
+            }
+            assert!(Instant::now() < deadline, "the server is not ready: {}", self.log());
+        }
+        Ok(server)
+    }
+
+    /// Verifies the checksum of each page of each tablespace; nobody may have them open.
+    ///
+    /// # Errors
+    /// The first that is not clean.
+    pub fn innochecksum(&self) -> Result<usize, String> {
+        let program = self.program.parent().unwrap().parent().unwrap().join("bin/innochecksum");
+        let files = tablespaces(&self.datadir);
+        for file in &files {
+            let output = self.bare(&program).arg(file).output().unwrap();
+            if !output.status.success() {
+                return Err(format!("{}: {output:?}", file.display()));
+            }
+        }
+        Ok(files.len())
+    }
+
+    fn places(&self) -> Vec<String> {
+        let places = [
+            ("datadir", self.datadir.clone()),
+            ("log-error", self.log_file()),
+            ("pid-file", self.folder.path().join("pid")),
+            ("secure-file-priv", self.folder.path().into()),
+        ];
+        places.iter().map(|(name, place)| format!("--{name}={}", place.display())).collect()
+    }
+
+    /// The program without option files, with its own messages.
+    fn command(&self, program: &Path) -> Command {
+        let mut command = self.bare(program);
+        command.args(["--no-defaults", &format!("--basedir={}", self.basedir.display())]);
+        let share = self.basedir.join("share/mysql");
+        if share.is_dir() {
+            command.arg(format!("--lc-messages-dir={}", share.display()));
+            command.arg(format!("--character-sets-dir={}", share.join("charsets").display()));
+        }
+        command
+    }
+
+    /// A fetched tree has a loader and libraries of its own (`ld.so(8)`).
+    fn bare(&self, program: &Path) -> Command {
+        let Some(loader) = &self.loader else { return Command::new(program) };
+        let mut command = Command::new(loader);
+        command.arg("--library-path").arg(loader.parent().unwrap()).arg(program);
+        command
+    }
+
+    fn log_file(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
+    /// The end of what it has logged.
+    pub fn log(&self) -> String {
+        let log = std::fs::read_to_string(self.log_file()).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(25)..].join("\n")
+    }
+}
+
+/// Files below `folder` that are made of pages.
+fn tablespaces(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if path.is_dir() {
+            files.extend(tablespaces(&path));
+        } else if name.ends_with(".ibd") || name.starts_with("ibdata") || name.starts_with("undo_")
+        {
+            files.push(path);
+        }
+    }
+    files
+}
+
+impl Server {
+    pub fn opts(&self) -> OptsBuilder {
+        OptsBuilder::new().socket(self.socket.to_str()).user(Some("root")).prefer_socket(false)
+    }
+
+    pub fn connect(&self) -> Conn {
+        Conn::new(self.opts()).unwrap()
+    }
+
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// Waits for the end of a server that was killed.
+    pub fn wait(mut self) {
+        assert!(self.process.wait(PATIENCE).unwrap().is_some(), "the killed server does not end");
+    }
+
+    /// Shuts it down; it must say that all went well.
+    pub fn stop(mut self) {
+        self.process.signal(Signal::TERM).unwrap();
+        let status = self.process.wait(PATIENCE).unwrap().expect("the server does not shut down");
+        assert!(status.success(), "{status}");
+    }
+
+    /// `CHECK TABLE` of every table that InnoDB holds.
+    ///
+    /// # Errors
+    /// What it said of the first that is not clean.
+    pub fn check_tables(&self) -> Result<usize, String> {
+        let mut conn = self.connect();
+        let sql = "SELECT CONCAT('`', table_schema, '`.`', table_name, '`') FROM information_schema.tables \
+                   WHERE engine = 'InnoDB' AND table_type = 'BASE TABLE'";
+        let tables: Vec<String> = conn.query(sql).map_err(|error| error.to_string())?;
+        for table in &tables {
+            let checked: Result<Vec<(String, String, String, String)>, _> =
+                conn.query(format!("CHECK TABLE {table}"));
+            match checked {
+                Ok(rows) if rows.iter().all(|row| row.3 == "OK") => {}
+                other => return Err(format!("{table}: {other:?}")),
+            }
+        }
+        Ok(tables.len())
+    }
+}
