@@ -20,6 +20,7 @@ use crate::disk::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
 use crate::layout::{Cursor, GROUP_BLOCKS, Identity, Location, STREAMS, Superblock};
 use crate::log::Log;
 use crate::map::Map;
+use crate::readahead::ReadAhead;
 use crate::space::Space;
 use crate::status::{Counters, Recovery};
 use crate::worker::Workers;
@@ -48,6 +49,9 @@ pub struct DriveOptions {
     pub cache: Cache,
     /// Bytes of log between checkpoints; none: as much as keeps their cost at some percent.
     pub checkpoint_bytes: Option<u64>,
+    /// Least length of a read of media for the host, in bytes; what it brings beyond what was asked for is kept for a
+    /// while. For media that are paid by the operation; zero: no more is read than is needed.
+    pub read_ahead_bytes: u32,
     /// Whether freed segments are discarded on media.
     pub discard_media: bool,
     /// Writes each block of a command by itself: a power cut, or a reader, may see half of it. To show that a test
@@ -64,6 +68,7 @@ impl Default for DriveOptions {
             policy: Policy::CostBenefit,
             cache: Cache::Volatile,
             checkpoint_bytes: None,
+            read_ahead_bytes: 0,
             discard_media: false,
             tear: false,
             read_only: false,
@@ -84,6 +89,7 @@ pub struct Drive {
     pub(crate) progress: Condvar,
     map: RwLock<Map>,
     pub(crate) chunks: Chunks,
+    pub(crate) read_ahead: ReadAhead,
     /// Readers of each segment.
     pub(crate) pins: Box<[AtomicU32]>,
     pub(crate) workers: Workers,
@@ -126,6 +132,7 @@ impl Drive {
             crate::maintain::Maintenance::new(parts.superblock.checkpoint_seq, log.log_bytes);
         Drive {
             media,
+            read_ahead: ReadAhead::new(options.read_ahead_bytes),
             options,
             identity,
             logical_bytes: AtomicU64::new(identity.logical_bytes),

@@ -26,6 +26,7 @@ mod maintain;
 mod map;
 mod memory;
 mod read;
+mod readahead;
 mod rebuild;
 mod recover;
 mod segment;

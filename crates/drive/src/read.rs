@@ -102,7 +102,8 @@ impl Drive {
         let bytes = chunk.bytes();
         let start = (place.offset() - chunk.offset) as usize;
         let record = part_of(bytes.as_ref(), start, place);
-        self.decode_block(record, place, block, out, &mut worker.coder, &mut worker.unit)?;
+        self.decode_block(record, place, block, out, &mut worker.coder, &mut worker.unit)
+            .map_err(|what| self.damaged(block * BLOCK_BYTES, &what))?;
         Ok(true)
     }
 
@@ -119,20 +120,55 @@ impl Drive {
         let (Some((front, _)), Some((back, _))) = (fetch.first(), fetch.last()) else {
             return Ok(());
         };
-        let start = u64::from(front.offset()) / BLOCK_BYTES * BLOCK_BYTES;
-        let end = u64::from(back.offset() + back.length()).next_multiple_of(BLOCK_BYTES);
-        let bytes = media.first((end - start) as usize);
-        self.read_media(self.identity.segment_start(front.segment()) + start, bytes)?;
+        let segment = front.segment();
+        let start = front.offset() / BLOCK_BYTES as u32 * BLOCK_BYTES as u32;
+        let end = (back.offset() + back.length()).next_multiple_of(BLOCK_BYTES as u32);
+        let place = start..end;
+        let mut decode =
+            |bytes: &[u8]| self.decode_run(bytes, start, fetch, first, data, coder, unit);
+        if let Some(window) = self.read_ahead.find(segment, &place)
+            && decode(window.bytes(&place)).is_ok()
+        {
+            return Ok(());
+        }
+        let at = self.identity.segment_start(segment) + u64::from(start);
+        let decoded = match self.read_ahead.end(&place, self.identity.segment_bytes) {
+            Some(end) => {
+                let read = |bytes: &mut [u8]| self.read_media(at, bytes);
+                decode(self.read_ahead.fill(segment, start..end, read)?.bytes(&place))
+            }
+            None => {
+                let bytes = media.first((end - start) as usize);
+                self.read_media(at, bytes)?;
+                decode(bytes)
+            }
+        };
+        decoded.map_err(|(block, what)| self.damaged(block * BLOCK_BYTES, &what))
+    }
+
+    /// Decodes records that lie in `bytes`, which begin at the offset `start` of their segment; else says which block
+    /// is damaged, and how.
+    #[expect(clippy::too_many_arguments, reason = "one worker's parts, borrowed apart")]
+    fn decode_run(
+        &self,
+        bytes: &[u8],
+        start: u32,
+        fetch: &[(Location, u64)],
+        first: u64,
+        data: &mut [u8],
+        coder: &mut Coder,
+        unit: &mut Vec<u8>,
+    ) -> std::result::Result<(), (u64, String)> {
         let mut in_unit = Location::NONE;
         for (place, block) in fetch {
-            let at = (u64::from(place.offset()) - start) as usize;
-            let record = part_of(bytes, at, *place);
+            let record = part_of(bytes, (place.offset() - start) as usize, *place);
             let out = &mut data[((block - first) * BLOCK_BYTES) as usize..][..BLOCK_BYTES as usize];
             if place.is_unit() && place.record() == in_unit {
                 copy_of_unit(unit, *place, out);
                 continue;
             }
-            self.decode_block(record, *place, *block, out, coder, unit)?;
+            self.decode_block(record, *place, *block, out, coder, unit)
+                .map_err(|what| (*block, what))?;
             in_unit = place.record();
         }
         Ok(())
@@ -153,16 +189,15 @@ impl Drive {
         out: &mut [u8],
         coder: &mut Coder,
         unit: &mut Vec<u8>,
-    ) -> Result<()> {
-        let decoded = if place.is_unit() {
+    ) -> std::result::Result<(), String> {
+        if place.is_unit() {
             unit.resize((UNIT_BLOCKS * BLOCK_BYTES) as usize, 0);
             let first = block - place.index().min(block);
             self.decode_record(record, place, Op::Unit.context_key(first), unit, coder)
                 .map(|()| copy_of_unit(unit, place, out))
         } else {
             self.decode_record(record, place, Op::Data.context_key(block), out, coder)
-        };
-        decoded.map_err(|what| self.damaged(block * BLOCK_BYTES, &what))
+        }
     }
 
     fn damaged(&self, offset: u64, what: &str) -> DiskError {

@@ -23,6 +23,9 @@ pub struct AttachOptions {
     /// Memory for the map, e.g. 256M; parts of it beyond that are read again when needed [default: all of it]
     #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
     pub memory: Option<Size>,
+    /// Read at least this much at once, up to 256K: for volumes that are paid by the operation [default: what is needed]
+    #[arg(long, value_name = "SIZE", value_parser = parse_read_ahead)]
+    pub read_ahead: Option<Size>,
     /// When a write is on stable media: at the next flush, or when it completes
     #[arg(long, value_enum, default_value_t)]
     pub cache: CacheMode,
@@ -57,12 +60,17 @@ pub enum CollectBy {
     Greedy,
 }
 
+fn parse_read_ahead(text: &str) -> Result<Size, String> {
+    Size::parse(text)?.as_read_ahead()
+}
+
 impl Default for AttachOptions {
     fn default() -> AttachOptions {
         AttachOptions {
             folder: None,
             threads: DEFAULT_THREADS as u16,
             memory: None,
+            read_ahead: None,
             cache: CacheMode::default(),
             collect: CollectBy::default(),
             read_only: false,
@@ -75,6 +83,7 @@ impl AttachOptions {
     pub(super) fn drive(&self) -> DriveOptions {
         DriveOptions {
             map_bytes: self.memory.map(|size| size.0),
+            read_ahead_bytes: self.read_ahead.map_or(0, |size| size.0 as u32),
             policy: match self.collect {
                 CollectBy::CostBenefit => Policy::CostBenefit,
                 CollectBy::Greedy => Policy::Greedy,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use assay_drive::{BLOCK_BYTES, Codec};
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,10 @@ pub struct RigSpec {
     /// Memory for the drive's map; parts beyond it are read again when needed. Default: all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Size>,
+    /// What the drive reads at least at once, e.g. `"40K"`, for volumes that are paid by the operation. Default: what is
+    /// needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_ahead: Option<Size>,
     /// Threads of the drive that answer, 1 to 1024. Default: as `assay drive attach` has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u16>,
@@ -147,6 +151,9 @@ impl RigSpec {
             self.threads.is_none_or(|threads| (1..=1024).contains(&threads)),
             "a drive has 1 to 1024 threads; set threads to such a number"
         );
+        if let Some(size) = self.read_ahead {
+            size.as_read_ahead().map_err(|what| anyhow!("read_ahead: {what}"))?;
+        }
         let has_options = self.file_system.is_some()
             || self.extsize.is_some()
             || !(self.mkfs_options.is_empty() && self.mount_options.is_empty());
@@ -172,6 +179,7 @@ impl RigSpec {
             ("unit", self.unit.is_some(), &[Drive]),
             ("dictionary", self.dictionary, &[Drive]),
             ("memory", self.memory.is_some(), &[Drive]),
+            ("read_ahead", self.read_ahead.is_some(), &[Drive]),
             ("threads", self.threads.is_some(), &[Drive]),
         ] {
             let kind = self.kind.name();

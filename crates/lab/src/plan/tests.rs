@@ -112,6 +112,7 @@ logical = "2G"
 codec = "lz4"
 unit = "16k"
 threads = 8
+read_ahead = "40K"
 memory = "64M""#;
 
 /// The plan with its own rig on a drive; one arm still has its folder.
@@ -145,6 +146,8 @@ fn a_drive_that_cannot_be_is_refused() {
         ("\"lz4\"", "\"lz4\"\ndictionary = true", "dictionary needs the codec zstd"),
         ("\"16k\"", "\"8k\"", "unknown value `8k`"),
         ("threads = 8", "threads = 0", "1 to 1024 threads"),
+        ("\"40K\"", "\"300K\"", "give at most 256K, in steps of 4K"),
+        ("\"40K\"", "\"5000\"", "give at most 256K, in steps of 4K"),
         ("memory", "memroy", "unknown key `memroy`; did you mean `memory`?"),
     ] {
         let message = error(&on_a_drive(DRIVE).replace(from, to));

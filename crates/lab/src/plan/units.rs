@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use assay_drive::Codec;
+use assay_drive::{BLOCK_BYTES, Codec};
 use assay_ports::cpu;
 use clap::ValueEnum;
 use serde::de::{Error, Visitor};
@@ -13,6 +13,21 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Size(pub u64);
 
 impl Size {
+    /// Most that a drive reads ahead: what cloud volumes count as one operation.
+    const READ_AHEAD_MAX: Size = Size(256 << 10);
+
+    /// Itself, if a drive can read that much ahead.
+    ///
+    /// # Errors
+    /// A sentence: it is not a whole number of blocks up to 256 KiB.
+    pub fn as_read_ahead(self) -> Result<Size, String> {
+        if self <= Size::READ_AHEAD_MAX && self.0.is_multiple_of(BLOCK_BYTES) {
+            Ok(self)
+        } else {
+            Err(format!("{self} cannot be read ahead; give at most 256K, in steps of 4K"))
+        }
+    }
+
     /// Reads `"512"` and `"4G"`, with the suffixes K, M, G, T, P and E in either case (MySQL reference manual, "Using
     /// Options to Set Program Variables"); a following `B` or `iB` is allowed.
     ///

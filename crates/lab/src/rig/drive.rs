@@ -59,6 +59,7 @@ pub fn serve(
     let default = AttachOptions::default();
     let options = AttachOptions {
         memory: spec.memory,
+        read_ahead: spec.read_ahead,
         threads: spec.threads.unwrap_or(default.threads),
         ..default
     };
@@ -70,5 +71,6 @@ pub fn serve(
 pub fn manner(spec: &RigSpec) -> String {
     let dictionary = if spec.dictionary { " with dictionaries" } else { "" };
     let unit = spec.unit.unwrap_or_default();
-    format!("{}{dictionary} in units of {unit}", spec.drive_codec())
+    let ahead = spec.read_ahead.map_or_else(String::new, |size| format!(", reading at least {size}"));
+    format!("{}{dictionary} in units of {unit}{ahead}", spec.drive_codec())
 }
