@@ -17,6 +17,7 @@ use crate::group::{Group, Record};
 use crate::layout::{Location, MAX_WORDS_PER_ENTRY, NodeId, Op, Stream, UNIT_BLOCKS};
 use crate::maintain::Maintenance;
 use crate::map::Missing;
+use crate::read::part_of;
 use crate::segment::SegmentRecord;
 use crate::space::State;
 use crate::status::Counters;
@@ -86,10 +87,12 @@ impl Drive {
                 Op::Node { .. } => waits |= self.touch_node(&record)?,
                 Op::Dictionary => self.move_dictionary(&record)?,
                 Op::Zero => {}
-                _ if self.lives(&record)? => live.push(record),
+                _ if self.is_possible(record.place) && self.lives(&record)? => live.push(record),
                 _ => {}
             }
         }
+        // As they were written, unless a footer lies.
+        live.sort_by_key(|record| record.place.offset());
         let damaged = self.move_all(&live)?;
         if damaged {
             self.log()?.space.quarantine(victim);
@@ -157,7 +160,7 @@ impl Drive {
         worker.group.clear();
         for record in run {
             let at = (u64::from(record.place.offset()) - start) as usize;
-            let stored = &bytes[at..at + record.place.length() as usize];
+            let stored = part_of(bytes, at, record.place);
             let key = record.entry.op.context_key(record.entry.key);
             match self.check_record(stored, record.place, key) {
                 Ok((codec_id, payload)) => self.push_move(record, codec_id, payload, worker)?,

@@ -367,7 +367,7 @@ fn together(fetch: &[(Location, u64)]) -> usize {
 }
 
 /// A record's bytes; too few where a damaged location points behind the end.
-fn part_of(bytes: &[u8], start: usize, place: Location) -> &[u8] {
+pub(crate) fn part_of(bytes: &[u8], start: usize, place: Location) -> &[u8] {
     let end = (start + place.length() as usize).min(bytes.len());
     bytes.get(start..end).unwrap_or_default()
 }

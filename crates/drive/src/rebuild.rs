@@ -5,7 +5,7 @@
 //! the newest node of its leaf, or the newest directory, knows nothing of was not mapped when that was written.
 //! Counters of the drive's life are lost, data are not.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -69,7 +69,9 @@ impl Drive {
         let mut versions = Versions::default();
         for (segment, chunk) in chunks_below(&found, end_seq) {
             for record in records_of(segment, chunk) {
-                if !self.is_possible(record.place) {
+                let is_aligned =
+                    !record.place.is_unit() || record.entry.key.is_multiple_of(UNIT_BLOCKS);
+                if !self.is_possible(record.place) || !is_aligned {
                     continue;
                 }
                 match record.entry.op {
@@ -86,6 +88,7 @@ impl Drive {
                         newest(&mut dictionaries, record.entry.key, chunk.seq, record.place);
                     }
                     _ => enter(
+                        identity.logical_bytes / BLOCK_BYTES,
                         &mut map,
                         &mut space,
                         &mut versions,
@@ -201,22 +204,29 @@ impl Drive {
     /// The checkpoint's own root may be missing without ending it.
     fn accepted_end(&self, found: &[Found], superblock: &Superblock) -> Result<u64> {
         let (root_first, root_last) = superblock.root_seqs;
-        let footers: BTreeSet<u64> = found.iter().map(|segment| segment.sealed_seq).collect();
-        let chunks: HashMap<u64, _> = found
-            .iter()
-            .flat_map(|segment| segment.chunks.iter().map(move |chunk| (segment.number, chunk)))
-            .map(|(number, chunk)| (chunk.seq, (number, chunk)))
-            .collect();
-        let mut end = superblock.checkpoint_seq + 1;
+        let mut known: BTreeMap<u64, Option<(u32, &SegmentChunk)>> =
+            found.iter().map(|segment| (segment.sealed_seq, None)).collect();
+        for segment in found {
+            known.extend(
+                segment.chunks.iter().map(|chunk| (chunk.seq, Some((segment.number, chunk)))),
+            );
+        }
+        let mut end = superblock.checkpoint_seq.saturating_add(1);
         loop {
-            let is_there = match chunks.get(&end) {
-                Some((number, chunk)) => self.is_whole(*number, chunk)?,
-                None => footers.contains(&end) || (root_first..=root_last).contains(&end),
+            let is_there = match known.get(&end) {
+                Some(Some((number, chunk))) => self.is_whole(*number, chunk)?,
+                Some(None) => true,
+                None if (root_first..root_last).contains(&end) => {
+                    let next = known.range(end..=root_last).next().map(|(seq, _)| *seq);
+                    end = next.unwrap_or(root_last);
+                    continue;
+                }
+                None => end == root_last,
             };
             if !is_there {
                 return Ok(end);
             }
-            end += 1;
+            end = end.saturating_add(1);
         }
     }
 
@@ -272,6 +282,7 @@ fn holes(id: NodeId, words: &Node) -> Vec<u64> {
 
 /// Puts a record into the map where it is newer than what is there.
 fn enter(
+    blocks: u64,
     map: &mut Map,
     space: &mut Space,
     versions: &mut Versions,
@@ -285,7 +296,8 @@ fn enter(
         _ if unit => UNIT_BLOCKS,
         _ => 1,
     };
-    for index in 0..count {
+    // What lies behind the end was given up when the drive was made smaller.
+    for index in 0..count.min(blocks.saturating_sub(entry.key)) {
         let block = entry.key + index;
         let present = versions.of(block);
         if version < *present {

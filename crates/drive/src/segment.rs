@@ -3,8 +3,8 @@
 use crate::disk::{BLOCK_BYTES, DiskError, Result};
 use crate::engine::Drive;
 use crate::layout::{
-    CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Entry, FooterChunk, Location, Op, Stream, Words,
-    whole_blocks,
+    CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Entry, FooterChunk, Location, Op,
+    SEGMENT_BYTES_MAX, Stream, Words, whole_blocks,
 };
 
 /// One record of a segment, or one run of zeroes.
@@ -34,10 +34,14 @@ pub(crate) struct Footer {
 }
 
 impl Footer {
-    /// The chunks that it repeats.
+    /// The chunks that it repeats, as far as they can lie where it says.
     pub(crate) fn chunks(&self) -> Vec<SegmentChunk> {
+        let is_possible = |chunk: &FooterChunk| {
+            chunk.offset < self.header.offset && u64::from(chunk.offset).is_multiple_of(BLOCK_BYTES)
+        };
         let chunks = FooterChunk::split(&self.words).into_iter();
         chunks
+            .filter(|(chunk, _)| is_possible(chunk))
             .map(|(chunk, words)| SegmentChunk {
                 kind: ChunkKind::Log,
                 seq: chunk.seq,
@@ -50,15 +54,20 @@ impl Footer {
 
 /// The records of a chunk's table with their places.
 pub(crate) fn records_of(segment: u32, chunk: &SegmentChunk) -> Vec<SegmentRecord> {
-    let mut offset = chunk.offset + CHUNK_HEADER_BYTES as u32;
+    let mut offset = chunk.offset.saturating_add(CHUNK_HEADER_BYTES as u32);
     let mut records = Vec::new();
     for entry in Words::new(&chunk.words) {
         let bytes = entry.payload_bytes();
+        let end = offset.saturating_add(bytes);
+        if end > SEGMENT_BYTES_MAX {
+            // No drive wrote such a table.
+            break;
+        }
         let place = match bytes {
             0 => Location::NONE,
             _ => Location::new(segment, offset, bytes, entry.op.is_unit()),
         };
-        offset = offset.saturating_add(bytes);
+        offset = end;
         let origin_seq = match entry.op {
             Op::Move { origin_seq, .. } | Op::MoveUnit { origin_seq, .. } => origin_seq,
             _ => chunk.seq,

@@ -52,7 +52,7 @@ impl Flavour {
             Flavour::Digits => {
                 bytes.extend(random.next().to_le_bytes().map(|byte| b'0' + byte % 10))
             }
-            Flavour::Words => bytes.extend(Random::new(random.below(64)).next().to_le_bytes()),
+            Flavour::Words => bytes.extend(Random::new(random.below(16)).next().to_le_bytes()),
             Flavour::Easy => bytes.push(7),
         }
     }
@@ -99,7 +99,12 @@ pub struct Model {
 
 impl Model {
     pub fn new() -> Model {
-        Model { versions: BTreeMap::new(), commands: 0, durable: 0 }
+        Model::after_command(0)
+    }
+
+    /// A model whose first command gets the number behind this one.
+    pub fn after_command(number: u64) -> Model {
+        Model { versions: BTreeMap::new(), commands: number, durable: number }
     }
 
     fn change(&mut self, block: u64, content: Content) {
@@ -168,6 +173,12 @@ impl Model {
     /// Whether a block was ever discarded.
     pub fn was_discarded(&self, block: u64) -> bool {
         self.versions[&block].iter().any(|(_, content)| *content == Content::Zero)
+    }
+
+    /// Whether a command ever wrote this block.
+    pub fn wrote(&self, block: u64, command: u64) -> bool {
+        let versions = self.versions.get(&block).map_or(&[][..], Vec::as_slice);
+        versions.contains(&(command, Content::Written(command)))
     }
 
     /// Blocks that any command touched.

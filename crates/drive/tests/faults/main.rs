@@ -10,5 +10,6 @@ mod commands;
 mod common;
 mod controls;
 mod flips;
+mod rebuild;
 mod specimen;
 mod verdict;
