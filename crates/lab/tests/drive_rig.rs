@@ -11,11 +11,16 @@
 mod common;
 #[path = "common/drives.rs"]
 mod drives;
+#[path = "common/runs.rs"]
+mod runs;
 
 use std::process::Command;
 
-use common::{World, small_plan};
-use drives::has_drives;
+use common::{IMAGE, World, cells, has_server, small_plan};
+use drives::{Drives, has_drives};
+use runs::{server_under_load, start_run};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 
 const DRIVE: &str = "kind = \"drive\"\ncapacity = \"300M\"\nlogical = \"600M\"";
 
@@ -27,6 +32,11 @@ fn refused(rig: &str, says: &str) {
     assert!(line.starts_with("assay: ") && line.contains(says), "`{says}` is not in: {line}");
     assert_eq!(world.listing(), ["plan.toml"]);
     assert_eq!(world.leftovers(), Vec::<String>::new());
+}
+
+/// Two arms on drives, one thread count.
+fn drive_plan() -> String {
+    small_plan(DRIVE).replace("threads = [1, 2]", "threads = [2]")
 }
 
 #[test]
@@ -62,4 +72,108 @@ fn without_fuse_there_is_no_drive() {
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.starts_with("assay: arm `on`: there is no FUSE here"), "{said}");
     assert_eq!(world.listing(), ["plan.toml"]);
+}
+
+/// One arm on an image, one on a drive, and what came of their cells.
+fn image_and_drive(world: &World) -> [Value; 2] {
+    let plan = small_plan(IMAGE).replace("threads = [1, 2]", "threads = [2]");
+    let plan = plan.replace("seconds = 2", "seconds = 4\n[placement]\ndrive_cpus = \"0\"");
+    world.write("plan.toml", &format!("{plan}[arms.off.rig]\n{DRIVE}\n"));
+    let output = world.run(&["run", "plan.toml", "--out", "study"]);
+    assert!(output.status.success(), "{output:?}");
+    let results = std::fs::read_to_string(world.path("study/results.json")).unwrap();
+    let results: Value = serde_json::from_str(&results).unwrap();
+    let cell = |arm: &str| {
+        let cells = results["cells"].as_array().unwrap();
+        cells.iter().find(|cell| cell["arm"] == arm).unwrap().clone()
+    };
+    ["on", "off"].map(cell)
+}
+
+#[test]
+fn an_arm_on_the_drive_is_seen_in_every_layer_and_set_beside_one_on_a_disk() {
+    let name = "an_arm_on_the_drive_is_seen_in_every_layer_and_set_beside_one_on_a_disk";
+    if !has_server(name) || !has_drives(name) {
+        return;
+    }
+    let world = Drives::new();
+    let [image, drive] = image_and_drive(&world);
+    let marks = drive["marks"].to_string();
+    assert!(!marks.contains("the drive"), "{marks}");
+    let figure = |cell: &Value, name: &str| cell["results"][name].as_f64();
+    let of_drive = |name: &str| figure(&drive, name).unwrap_or_else(|| panic!("no {name}"));
+    for name in ["tps", "serving_cpu_percent", "backing_write_bytes_per_s", "drive_flushes_per_s"] {
+        assert!(of_drive(name) > 0.0, "{name}");
+    }
+    let told = of_drive("drive_write_bytes_host_per_s") / of_drive("disk_write_bytes_per_s");
+    assert!((0.8..1.25).contains(&told), "{told} of what the kernel says");
+    let parts = ["payload", "table", "collection", "checkpoint"];
+    let sum: f64 =
+        parts.iter().map(|part| of_drive(&format!("drive_write_amplification_{part}"))).sum();
+    assert!((sum / of_drive("drive_write_amplification") - 1.0).abs() < 0.01);
+    // Zeroes and text that compresses: a disk holds all of it, the drive less than half.
+    let allocated = of_drive("space_allocated_bytes");
+    assert!(of_drive("space_physical_bytes") < allocated / 2.0);
+    assert_eq!(figure(&image, "space_physical_bytes"), figure(&image, "space_allocated_bytes"));
+    assert_eq!(figure(&image, "drive_compression_ratio"), None);
+    assert_eq!(drive["facts"]["drive_cpus"], "0");
+    let described = drive["facts"]["rig: disk"].as_str().unwrap();
+    assert!(described.starts_with("software drive of 600M, zstd"), "{described}");
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_run_that_is_killed_on_a_drive_leaves_nothing_once_it_is_cleaned_up() {
+    let name = "a_run_that_is_killed_on_a_drive_leaves_nothing_once_it_is_cleaned_up";
+    if !has_server(name) || !has_drives(name) {
+        return;
+    }
+    let world = Drives::new();
+    world.write("plan.toml", &drive_plan());
+    let mut run = start_run(&world);
+    server_under_load(&world, 1);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    // The negative control: without cleaning there is something to clean.
+    assert!(!world.leftovers().is_empty(), "a killed run leaves its mount");
+    let cleaned = world.done(&["clean"]);
+    assert!(
+        cleaned.contains("removed drive ") && cleaned.contains("removed mount on"),
+        "{cleaned}"
+    );
+    world.assert_nothing_left();
+    let work = std::fs::read_dir(world.path("study/work"));
+    assert!(work.is_err() || work.unwrap().next().is_none(), "no data is left on the disk");
+    world.done(&["run", "plan.toml", "--out", "study"]);
+    assert!(cells(&world.path("study")).iter().all(|cell| cell.1 == "done"));
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_drive_whose_server_is_killed_costs_its_cell_and_no_other() {
+    let name = "a_drive_whose_server_is_killed_costs_its_cell_and_no_other";
+    if !has_server(name) || !has_drives(name) {
+        return;
+    }
+    let world = Drives::new();
+    world.write("plan.toml", &drive_plan().replace("seconds = 2", "seconds = 4"));
+    let run = start_run(&world);
+    server_under_load(&world, 1);
+    let (serving, _) = world
+        .servers()
+        .into_iter()
+        .find(|(_, command)| command.contains("drive serve") && command.contains("/rig-1/"))
+        .unwrap();
+    kill_process(Pid::from_raw(serving.cast_signed()).unwrap(), Signal::KILL).unwrap();
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let cells = cells(&world.path("study"));
+    let states: Vec<&str> = cells.iter().map(|cell| cell.1.as_str()).collect();
+    assert_eq!(states, ["failed", "done"], "{cells:?}");
+    let reason = cells[0].2.clone().unwrap();
+    assert!(
+        reason.starts_with("the process that served the drive ended with signal 9"),
+        "{reason}"
+    );
+    world.assert_nothing_left();
 }

@@ -8,37 +8,13 @@
 )]
 
 mod common;
+#[path = "common/runs.rs"]
+mod runs;
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStderr, Stdio};
+use std::process::{Child, ChildStderr};
 
 use common::{FOLDER, IMAGE, World, cells, has_loop_devices, has_server, small_plan};
-
-/// Starts a run and returns when its first cell has ended; the second is then under way.
-fn run_past_the_first_cell(world: &World) -> (Child, ChildStderr) {
-    let mut run = world
-        .command(&["run", "plan.toml", "--out", "study"])
-        .stderr(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut said = BufReader::new(run.stderr.take().unwrap());
-    let mut line = String::new();
-    while !line.starts_with("[1/4]") {
-        line.clear();
-        assert!(said.read_line(&mut line).unwrap() > 0, "the run ended before its first cell");
-    }
-    (run, said.into_inner())
-}
-
-/// Waits until the run has something on the machine that would stay behind.
-fn wait_for_leftovers(world: &World) {
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while world.leftovers().is_empty() {
-        assert!(std::time::Instant::now() < deadline, "the second cell built no rig");
-        std::thread::yield_now();
-    }
-}
+use runs::{run_past_the_first_cell, server_under_load, wait_for_leftovers};
 
 /// A run on image rigs that is in its second cell and has things on the machine; nothing, said aloud, where the
 /// machine cannot do that.
@@ -114,7 +90,7 @@ fn a_server_that_vanishes_costs_its_cell_and_no_other() {
     let world = World::new();
     world.write("plan.toml", &small_plan(FOLDER).replace("seconds = 2", "seconds = 3"));
     let (run, _said) = run_past_the_first_cell(&world);
-    let pid = server_under_load(&world);
+    let pid = server_under_load(&world, 2);
     let pid = rustix::process::Pid::from_raw(pid).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     let output = run.wait_with_output().unwrap();
@@ -125,37 +101,4 @@ fn a_server_that_vanishes_costs_its_cell_and_no_other() {
     let reason = after[1].2.clone().unwrap();
     assert!(reason.contains("the server ended with signal 9"), "{reason}");
     assert_eq!(world.leftovers(), Vec::<String>::new());
-}
-
-/// The server of the second cell, once transactions of the load have committed there.
-fn server_under_load(world: &World) -> i32 {
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    loop {
-        assert!(std::time::Instant::now() < deadline, "no server came under load");
-        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-            let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            let words: Vec<String> = command
-                .split(|&byte| byte == 0)
-                .map(|w| String::from_utf8_lossy(w).into_owned())
-                .collect();
-            let option = |name: &str| words.iter().find_map(|word| word.strip_prefix(name));
-            let is_cell = option("--datadir=").is_some_and(|folder| {
-                folder.starts_with(world.path("study").to_str().unwrap())
-                    && folder.contains("/rig-2/")
-            });
-            let socket = option("--socket=").filter(|_| is_cell);
-            if socket.and_then(commits).is_some_and(|commits| commits > 20) {
-                return entry.file_name().to_str().unwrap().parse().unwrap();
-            }
-        }
-    }
-}
-
-fn commits(socket: &str) -> Option<u64> {
-    use mysql::prelude::Queryable;
-    let opts = mysql::OptsBuilder::new().socket(Some(socket)).user(Some("root"));
-    let mut connection = mysql::Conn::new(opts).ok()?;
-    let row: Option<(String, u64)> =
-        connection.query_first("SHOW GLOBAL STATUS LIKE 'Com_commit'").ok()?;
-    Some(row?.1)
 }

@@ -181,7 +181,7 @@ fn pattern(place: usize) -> Pattern {
     Pattern::new().shape(shape).fill_mode(PatternFillMode::Overlay).size(7.0).solidity(0.2)
 }
 
-/// Sizes of the files and the blocks allocated for them, for each workload. Nothing if no cell has them.
+/// What the data take, from the files down to the media, for each workload. Nothing if no cell has them.
 pub(super) fn space(study: &Study, kinds: &[Metric<'_>], groups: &[Group<'_>]) -> Option<Plot> {
     let unit = kinds.first().map_or("", |kind| kind.unit);
     let mut plot =

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 
 use crate::store::{Cell, Study};
 
+use super::drive;
+
 /// One column of a table and one choice of a chart.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Metric<'a> {
@@ -39,7 +41,8 @@ impl Metric<'_> {
     }
 }
 
-const fn metric(
+/// One that is stored under a single name.
+pub(super) const fn metric(
     name: &'static str,
     head: &'static str,
     unit: &'static str,
@@ -136,7 +139,7 @@ pub(super) const MACHINE: [Metric<'static>; 5] = [
 ];
 
 /// Second row of figures: shown on request.
-const MORE: [Metric<'static>; 16] = [
+const MORE: [Metric<'static>; 17] = [
     metric("latency_ms_mean", "mean", "ms", 1.0, "mean response time of a transaction"),
     metric("latency_ms_max", "max", "ms", 1.0, "longest response time of a transaction"),
     metric("queries_per_transaction", "queries", "/trx", 1.0, "queries for each transaction"),
@@ -198,6 +201,13 @@ const MORE: [Metric<'static>; 16] = [
         "processor time of the server for each query",
     ),
     metric(
+        "serving_cpu_us_per_query",
+        "drive CPU",
+        "µs/query",
+        1.0,
+        "processor time of the process that serves the software drive, for each query",
+    ),
+    metric(
         "load_cpu_us_per_query",
         "load CPU",
         "µs/query",
@@ -215,8 +225,8 @@ const MORE: [Metric<'static>; 16] = [
     metric("achieved_rate", "achieved", "1/s", 1.0, "rate of transactions that was reached"),
 ];
 
-/// Space at the end of a cell.
-pub(super) const SPACE: [Metric<'static>; 2] = [
+/// Space at the end of a cell, from the files down to the media.
+pub(super) const SPACE: [Metric<'static>; 4] = [
     metric(
         "space_file_bytes",
         "files",
@@ -230,6 +240,20 @@ pub(super) const SPACE: [Metric<'static>; 2] = [
         "MB",
         1e-6,
         "blocks that the file system holds for the data files at the cell's end",
+    ),
+    metric(
+        "drive_logical_bytes_used",
+        "on the drive",
+        "MB",
+        1e-6,
+        "blocks of the software drive that hold data, those of the file system itself too; zeroes hold none",
+    ),
+    metric(
+        "space_physical_bytes",
+        "physical",
+        "MB",
+        1e-6,
+        "what that takes of the media: on a software drive its compressed records with all that belongs to them, else what is allocated",
     ),
 ];
 
@@ -249,6 +273,7 @@ pub(super) fn more(study: &Study) -> Vec<Metric<'_>> {
             .iter()
             .chain(&MORE)
             .chain(&SPACE)
+            .chain(&drive::FIGURES)
             .any(|one| one.name == name || one.plus == Some(name))
     };
     metrics.extend(held.into_iter().filter(|name| !shown(name)).map(|name| Metric {

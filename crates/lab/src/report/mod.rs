@@ -9,7 +9,9 @@
 mod arms;
 mod caveats;
 mod charts;
+mod compared;
 mod differences;
+mod drive;
 mod files;
 mod format;
 mod metrics;

@@ -11,13 +11,14 @@ use crate::store::{Cell, State, Study};
 
 use super::arms::look;
 use super::charts::{self, Plot};
+use super::compared::compared;
 use super::differences::{self, Compared};
-use super::format::{json_for_script, list, plural};
+use super::format::json_for_script;
 use super::metrics::{self, Metric};
-use super::second::{self, Chart, Template};
+use super::second::{self, Shown, Template};
 use super::series::{Embedded, Head};
 use super::summary::{self, Group};
-use super::{caveats, view};
+use super::{caveats, drive, view};
 
 const TEMPLATE: &str = include_str!("assets/report.html");
 const STYLE: &str = include_str!("assets/report.css");
@@ -54,6 +55,7 @@ struct Page<'a> {
     arms: Vec<Arm<'a>>,
     workloads: Vec<Workload<'a>>,
     has_sweep: bool,
+    has_drive: bool,
     second: Option<Second<'a>>,
     space: Option<Space<'a>>,
     differences: Compared,
@@ -81,6 +83,7 @@ struct Workload<'a> {
     recipe: &'a str,
     table: view::Table,
     more: view::Table,
+    drive: Option<view::Table>,
     sweeps: Vec<Sweep>,
 }
 
@@ -102,7 +105,7 @@ struct Choice {
 
 #[derive(Serialize)]
 struct Second<'a> {
-    charts: Vec<Chart>,
+    charts: Vec<Shown>,
     threads: Vec<u32>,
     repeats: Vec<u32>,
     layers: BTreeMap<&'a str, Vec<(usize, &'a Head, bool)>>,
@@ -111,7 +114,7 @@ struct Second<'a> {
 #[derive(Serialize)]
 struct Space<'a> {
     plot: usize,
-    columns: Vec<&'a str>,
+    columns: Vec<(&'a str, &'a str)>,
     rows: Vec<view::SpaceRow>,
 }
 
@@ -159,6 +162,7 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
         compared: compared(study),
         arms: arms(study),
         has_sweep: workloads.iter().any(|workload| !workload.sweeps.is_empty()),
+        has_drive: workloads.iter().any(|workload| workload.drive.is_some()),
         workloads,
         second: second(input),
         space,
@@ -220,6 +224,7 @@ fn workloads<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Vec<Workload<'a>> 
             recipe: &workload.recipe,
             table: view::table(input.groups, place, &summary),
             more: view::table(input.groups, place, &more),
+            drive: view::table_where_any(input.groups, place, &drive::FIGURES),
             sweeps: sweeps(input, place, &more, plots),
         })
         .collect()
@@ -273,13 +278,18 @@ fn choices(
 }
 
 fn space<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Option<Space<'a>> {
-    let kinds = metrics::SPACE;
-    let plot = charts::space(input.study, &kinds, input.groups)?;
+    let is_held = |kind: &Metric<'_>| {
+        input.study.cells.iter().any(|cell| cell.results.contains_key(kind.name))
+    };
+    let kinds: Vec<Metric<'static>> = metrics::SPACE.into_iter().filter(is_held).collect();
+    // Bars are of what every arm has.
+    let of_all = kinds.iter().filter(|kind| kind.name.starts_with("space_"));
+    let plot = charts::space(input.study, &of_all.copied().collect::<Vec<_>>(), input.groups)?;
     plots.push(plot);
     Some(Space {
         plot: plots.len() - 1,
-        columns: kinds.iter().map(|kind| kind.head).collect(),
         rows: view::space(input.study, input.groups, &kinds),
+        columns: kinds.iter().map(|kind| (kind.head, kind.title)).collect(),
     })
 }
 
@@ -292,7 +302,7 @@ fn second<'a>(input: &'a Input<'_>) -> Option<Second<'a>> {
     }
     let repeats: BTreeSet<u32> = cells.iter().map(|cell| cell.key.repeat).collect();
     (!layers.is_empty()).then(|| Second {
-        charts: input.second_charts.iter().map(Template::chart).collect(),
+        charts: second::shown(&input.second_charts, input.study, &input.series),
         threads: summary::threads(input.study),
         repeats: repeats.into_iter().collect(),
         layers,
@@ -326,48 +336,5 @@ fn data<'a>(input: &'a Input<'_>, plots: &'a [Plot]) -> Data<'a> {
         any: second::any_series(),
         heads: &input.series.heads,
         cells: study.cells.iter().zip(&input.series.cells).filter_map(cell).collect(),
-    }
-}
-
-/// What was compared, in a sentence or two of numbers.
-fn compared(study: &Study) -> String {
-    let threads: Vec<String> =
-        summary::threads(study).iter().map(|threads| threads.to_string()).collect();
-    let names = |names: Vec<&String>| list(&names.into_iter().cloned().collect::<Vec<_>>());
-    let mut text = format!(
-        "{} ({}) under {} ({}) at {} threads",
-        plural(study.arms.len(), "arm"),
-        names(study.arms.iter().map(|arm| &arm.name).collect()),
-        plural(study.workloads.len(), "workload"),
-        names(study.workloads.iter().map(|one| &one.name).collect()),
-        list(&threads),
-    );
-    let repeats = study.cells.iter().map(|cell| cell.key.repeat).max().unwrap_or(0);
-    if repeats > 0 {
-        text.push_str(&format!(", {}", plural(repeats as usize, "repeat")));
-    }
-    text.push_str(&windows(study));
-    let of_state = |state: State| study.cells.iter().filter(|cell| cell.state == state).count();
-    let (done, failed) = (of_state(State::Done), of_state(State::Failed));
-    let marked = study.cells.iter().filter(|cell| !cell.marks.is_empty()).count();
-    text.push_str(&format!(". {} of {} done", done, plural(study.cells.len(), "cell")));
-    for (count, what) in [(failed, "failed"), (marked, "marked")] {
-        if count > 0 {
-            text.push_str(&format!(", {count} {what}"));
-        }
-    }
-    text.push('.');
-    text
-}
-
-/// How long cells were measured.
-fn windows(study: &Study) -> String {
-    let lengths = study.cells.iter().filter_map(|cell| cell.window_s).map(|(from, to)| to - from);
-    let (low, high) =
-        lengths.fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(one), high.max(one)));
-    match (low.round(), high.round()) {
-        _ if high <= 0.0 => String::new(),
-        (low, high) if low == high => format!(", each measured for {high} s"),
-        (low, high) => format!(", measured for {low} to {high} s"),
     }
 }

@@ -8,7 +8,11 @@ use plotly::layout::Axis;
 use plotly::{Scatter, Trace};
 use serde::Serialize;
 
+use crate::store::Study;
+
 use super::charts::{Plot, hover, label};
+use super::drive;
+use super::series::Embedded;
 
 /// One chart, drawn once for each arm, all on one scale.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -27,20 +31,23 @@ pub(super) struct Chart {
     pub(super) is_stacked: bool,
     /// The end of the y axis where it is fixed.
     pub(super) top: Option<f64>,
+    /// Whether only arms on a software drive have it.
+    pub(super) is_of_drive: bool,
 }
 
-const fn lines(
+/// A chart of lines that every arm has.
+pub(super) const fn lines(
     name: &'static str,
     title: &'static str,
     unit: &'static str,
     caption: &'static str,
     series: &'static [(&'static str, &'static str)],
 ) -> Chart {
-    Chart { name, title, unit, caption, series, is_stacked: false, top: None }
+    Chart { name, title, unit, caption, series, is_stacked: false, top: None, is_of_drive: false }
 }
 
 /// The charts of the ScaleFlux papers, in their order, and those that explain them.
-pub(super) const CHARTS: [Chart; 8] = [
+const CHARTS: [Chart; 9] = [
     lines(
         "throughput",
         "Throughput",
@@ -67,6 +74,20 @@ pub(super) const CHARTS: [Chart; 8] = [
                 ("cpu_user_percent", "user"),
                 ("cpu_system_percent", "system"),
                 ("cpu_iowait_percent", "I/O wait"),
+            ],
+        )
+    },
+    Chart {
+        is_stacked: true,
+        ..lines(
+            "cpu-by-process",
+            "CPU by process",
+            "%",
+            "User and system time of the processes that take part; 100 is one processor. What the kernel does on its own account is not in it.",
+            &[
+                ("server_cpu_percent", "server"),
+                ("serving_cpu_percent", "software drive"),
+                ("load_cpu_percent", "load generator"),
             ],
         )
     },
@@ -119,17 +140,38 @@ pub(super) struct Template {
     plot: Plot,
 }
 
-impl Template {
-    /// What stands around the chart.
-    pub(super) fn chart(&self) -> Chart {
-        self.chart
-    }
-}
-
 /// The charts that have at least one of the series recorded.
 pub(super) fn templates(recorded: &BTreeSet<&str>) -> Vec<Template> {
     let has_data = |chart: &&Chart| chart.series.iter().any(|(name, _)| recorded.contains(name));
-    CHARTS.iter().filter(has_data).map(template).collect()
+    all().filter(has_data).map(template).collect()
+}
+
+fn all() -> impl Iterator<Item = &'static Chart> {
+    CHARTS.iter().chain(&drive::CHARTS)
+}
+
+/// A chart and the arms that it is drawn for.
+#[derive(Serialize)]
+pub(super) struct Shown {
+    #[serde(flatten)]
+    chart: Chart,
+    arms: Vec<usize>,
+}
+
+/// Charts with their arms: all of them, but of a software drive those that have one.
+pub(super) fn shown(templates: &[Template], study: &Study, series: &Embedded) -> Vec<Shown> {
+    let has = |chart: &Chart, arm: &str| {
+        let is_it =
+            |place: &usize| chart.series.iter().any(|one| one.0 == series.heads[*place].name);
+        let cells = study.cells.iter().zip(&series.cells).filter(|(cell, _)| cell.key.arm == arm);
+        cells.flat_map(|(_, series)| series.keys()).any(is_it)
+    };
+    let show = |&Template { chart, .. }: &Template| {
+        let arms = study.arms.iter().enumerate();
+        let arms = arms.filter(|(_, arm)| !chart.is_of_drive || has(&chart, &arm.name));
+        Shown { chart, arms: arms.map(|(place, _)| place).collect() }
+    };
+    templates.iter().map(show).collect()
 }
 
 /// The chart of whatever series is chosen by name.
@@ -139,7 +181,7 @@ pub(super) fn any_series() -> Template {
 
 /// Every series that stands in a chart.
 pub(super) fn charted() -> impl Iterator<Item = &'static str> {
-    CHARTS.iter().flat_map(|chart| chart.series).map(|(name, _)| *name)
+    all().flat_map(|chart| chart.series).map(|(name, _)| *name)
 }
 
 fn template(chart: &Chart) -> Template {

@@ -70,8 +70,23 @@ impl Field {
 
 /// The figures of one workload. Columns that no cell has are left out.
 pub(super) fn table(groups: &[Group<'_>], workload: usize, metrics: &[Metric<'_>]) -> Table {
-    let of_workload: Vec<&Group<'_>> =
-        groups.iter().filter(|group| group.workload == workload).collect();
+    table_of(groups.iter().filter(|group| group.workload == workload).collect(), metrics)
+}
+
+/// The same, of those groups alone that have the first of `metrics`; nothing if there are none.
+pub(super) fn table_where_any(
+    groups: &[Group<'_>],
+    workload: usize,
+    metrics: &[Metric<'_>],
+) -> Option<Table> {
+    let has_first =
+        |group: &&Group<'_>| metrics.first().is_some_and(|first| group.figure(first).is_some());
+    let of_workload = groups.iter().filter(|group| group.workload == workload);
+    let having: Vec<&Group<'_>> = of_workload.filter(has_first).collect();
+    (!having.is_empty()).then(|| table_of(having, metrics))
+}
+
+fn table_of(of_workload: Vec<&Group<'_>>, metrics: &[Metric<'_>]) -> Table {
     let present: Vec<Metric<'_>> = metrics
         .iter()
         .copied()

@@ -158,14 +158,14 @@ function scale(second) {
 }
 
 const SHARES = [1, 0.88, 0.72, 0.6];
-const FILLS = [0.85, 0.5, 0.2];
+const FILLS = [0.85, 0.5, 0.22, 0.07];
 
 function paint(second, trace, i, arm) {
   const share = SHARES[i] ?? 0.6;
   const colour = mix(colours.arms[arm], colours.surface, share);
   const painted = { ...trace, line: { ...trace.line, color: colour } };
   if (second.is_stacked) {
-    painted.fillcolor = mix(colours.arms[arm], colours.surface, FILLS[i] ?? 0.2);
+    painted.fillcolor = mix(colours.arms[arm], colours.surface, FILLS[i] ?? 0.07);
     painted.line.color = mix(colours.arms[arm], colours.surface, 0.9);
   }
   return painted;

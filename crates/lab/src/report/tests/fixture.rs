@@ -48,6 +48,11 @@ impl Shape {
     }
 }
 
+/// Whether an arm stands on a software drive.
+fn is_on_drive(arm: &str) -> bool {
+    ["doublewrite off", "csd"].contains(&arm)
+}
+
 /// Numbers that look random and are the same each time (SplitMix64).
 struct Noise(u64);
 
@@ -193,8 +198,8 @@ fn outcome(place: usize, key: &CellKey, shape: &Shape) -> Outcome {
     let mut outcome = Outcome {
         window_s: Some((5.0, f64::from(shape.seconds) - 1.0)),
         facts: [("server_cpus".into(), "0".into()), ("load_cpus".into(), "1".into())].into(),
-        results: results(&load, &mut noise),
-        series: series(&load, shape, &mut noise),
+        results: results(&load, is_on_drive(&key.arm), &mut noise),
+        series: series(&load, shape, is_on_drive(&key.arm), &mut noise),
         histograms: vec![Histogram {
             kind: "transaction".into(),
             clock: "response".into(),
@@ -228,9 +233,9 @@ fn make_trouble(place: usize, key: &CellKey, outcome: &mut Outcome) {
     }
 }
 
-fn results(load: &Load, noise: &mut Noise) -> BTreeMap<String, f64> {
+fn results(load: &Load, has_drive: bool, noise: &mut Noise) -> BTreeMap<String, f64> {
     let Load { tps, latency_ms, write_bytes, busy } = *load;
-    [
+    let mut results: BTreeMap<String, f64> = [
         ("tps", tps),
         ("qps", tps * 20.0),
         ("latency_ms_mean", latency_ms),
@@ -259,10 +264,43 @@ fn results(load: &Load, noise: &mut Noise) -> BTreeMap<String, f64> {
         ("a_result_nobody_knows_yet", 3.0),
     ]
     .map(|(name, value)| (name.into(), value))
-    .into()
+    .into();
+    let physical = if has_drive { 0.43e9 } else { results["space_allocated_bytes"] };
+    results.insert("space_physical_bytes".into(), physical);
+    if has_drive {
+        results.extend(drive_kinds(load).map(|(name, _, value, _)| (name.into(), value)));
+        results.insert("drive_logical_bytes_used".into(), 0.86e9);
+        results.insert("drive_compression_ratio".into(), 2.0);
+        results.insert("serving_cpu_us_per_query".into(), 12.5);
+        results.insert("serving_cpu_percent".into(), 31.0);
+    }
+    results
 }
 
-fn series(load: &Load, shape: &Shape, noise: &mut Noise) -> Vec<Series> {
+/// What the drive counts: name, unit, value, and how far it wavers.
+fn drive_kinds(load: &Load) -> [(&'static str, &'static str, f64, f64); 16] {
+    let Load { tps, write_bytes, .. } = *load;
+    [
+        ("drive_write_bytes_host_per_s", "bytes/s", tps * write_bytes, 0.2),
+        ("drive_write_bytes_media_per_s", "bytes/s", tps * write_bytes * 0.72, 0.2),
+        ("drive_read_bytes_host_per_s", "bytes/s", tps * 18_000.0, 0.1),
+        ("drive_read_bytes_media_per_s", "bytes/s", tps * 9_000.0, 0.1),
+        ("drive_writes_host_per_s", "1/s", tps * 2.6, 0.2),
+        ("drive_writes_media_per_s", "1/s", tps * 0.9, 0.2),
+        ("drive_reads_media_per_s", "1/s", tps * 1.1, 0.1),
+        ("drive_flushes_per_s", "1/s", tps * 0.8, 0.1),
+        ("drive_write_amplification", "ratio", 0.72, 0.1),
+        ("drive_write_amplification_payload", "ratio", 0.5, 0.05),
+        ("drive_write_amplification_table", "ratio", 0.1, 0.1),
+        ("drive_write_amplification_collection", "ratio", 0.1, 0.9),
+        ("drive_write_amplification_checkpoint", "ratio", 0.02, 0.9),
+        ("drive_segments_free_percent", "percent", 22.0, 0.05),
+        ("drive_collections_per_s", "1/s", 3.0, 0.6),
+        ("drive_collection_stalls_per_s", "1/s", 0.0, 0.0),
+    ]
+}
+
+fn series(load: &Load, shape: &Shape, has_drive: bool, noise: &mut Noise) -> Vec<Series> {
     let Load { tps, latency_ms, write_bytes, busy } = *load;
     let kinds = [
         ("tps", "1/s", "load", tps, 0.07),
@@ -273,6 +311,8 @@ fn series(load: &Load, shape: &Shape, noise: &mut Noise) -> Vec<Series> {
         ("cpu_user_percent", "%", "cpu", 46.0 * busy, 0.1),
         ("cpu_system_percent", "%", "cpu", 15.0 * busy, 0.1),
         ("cpu_iowait_percent", "%", "cpu", 19.0 * busy, 0.4),
+        ("server_cpu_percent", "percent", "server", 71.0 * busy, 0.1),
+        ("load_cpu_percent", "percent", "load", 20.0 * busy, 0.1),
         ("disk_reads_per_s", "1/s", "disk", tps * 1.1, 0.1),
         ("disk_writes_per_s", "1/s", "disk", tps * 2.6, 0.2),
         ("disk_read_bytes_per_s", "B/s", "disk", tps * 18_000.0, 0.1),
@@ -286,8 +326,12 @@ fn series(load: &Load, shape: &Shape, noise: &mut Noise) -> Vec<Series> {
         ("innodb_dirty_pages", "pages", "innodb", 31_000.0, 0.02),
         ("space_allocated_bytes", "B", "space", 0.9e9, 0.001),
     ];
+    let drive =
+        drive_kinds(load).map(|(name, unit, value, part)| (name, unit, "drive", value, part));
+    let serving = [("serving_cpu_percent", "percent", "serving", 31.0 * busy, 0.2)];
+    let of_drive = drive.into_iter().chain(serving).filter(|_| has_drive);
     let mut all: Vec<Series> = Vec::new();
-    for (name, unit, layer, value, part) in kinds {
+    for (name, unit, layer, value, part) in kinds.into_iter().chain(of_drive) {
         let label = name.replace('_', " ");
         all.push(Series {
             name: name.into(),

@@ -131,6 +131,27 @@ fn what_differs_between_arms_is_on_top() {
 }
 
 #[test]
+fn a_drive_is_shown_for_the_arms_that_have_one_and_for_no_other() {
+    let markup = markup(&report(&Shape::small()).html());
+    let section = |text: &str| {
+        let after = text.split_once("<section id=\"drive\">").map(|(_, after)| after.to_owned());
+        after.map(|after| after.split_once("</section>").unwrap().0.to_owned())
+    };
+    let drive = section(&markup).unwrap();
+    assert!(drive.contains("data-arm=\"1\"") && !drive.contains("data-arm=\"0\""), "{drive}");
+    assert!(drive.contains("drive_write_amplification_collection"), "{drive}");
+    let panels = |chart: &str| -> Vec<&str> {
+        let start = format!("data-chart=\"{chart}:");
+        let named = markup.split(start.as_str()).skip(1);
+        named.map(|after| after.split_once('"').unwrap().0).collect()
+    };
+    assert_eq!((panels("drive-bytes"), panels("cpu-by-process")), (vec!["1"], vec!["0", "1", "2"]));
+    let without = Shape { arms: vec!["doublewrite on", "zlib"], ..Shape::small() };
+    let html = report(&without).html();
+    assert!(section(&html).is_none() && !html.contains("data-chart=\"drive-"));
+}
+
+#[test]
 fn a_failed_cell_is_a_gap_in_its_line() {
     let html = report(&Shape::small()).html();
     let data = html.split_once("id=\"data\">").unwrap().1.split_once("</script>").unwrap().0;

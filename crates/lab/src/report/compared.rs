@@ -1,0 +1,49 @@
+//! What was compared, in words: how much of it, for how long, and how much of it ended well.
+
+use crate::store::{State, Study};
+
+use super::format::{list, plural};
+use super::summary;
+
+/// What was compared, in a sentence or two of numbers.
+pub(super) fn compared(study: &Study) -> String {
+    let threads: Vec<String> =
+        summary::threads(study).iter().map(|threads| threads.to_string()).collect();
+    let names = |names: Vec<&String>| list(&names.into_iter().cloned().collect::<Vec<_>>());
+    let mut text = format!(
+        "{} ({}) under {} ({}) at {} threads",
+        plural(study.arms.len(), "arm"),
+        names(study.arms.iter().map(|arm| &arm.name).collect()),
+        plural(study.workloads.len(), "workload"),
+        names(study.workloads.iter().map(|one| &one.name).collect()),
+        list(&threads),
+    );
+    let repeats = study.cells.iter().map(|cell| cell.key.repeat).max().unwrap_or(0);
+    if repeats > 0 {
+        text.push_str(&format!(", {}", plural(repeats as usize, "repeat")));
+    }
+    text.push_str(&windows(study));
+    let of_state = |state: State| study.cells.iter().filter(|cell| cell.state == state).count();
+    let (done, failed) = (of_state(State::Done), of_state(State::Failed));
+    let marked = study.cells.iter().filter(|cell| !cell.marks.is_empty()).count();
+    text.push_str(&format!(". {} of {} done", done, plural(study.cells.len(), "cell")));
+    for (count, what) in [(failed, "failed"), (marked, "marked")] {
+        if count > 0 {
+            text.push_str(&format!(", {count} {what}"));
+        }
+    }
+    text.push('.');
+    text
+}
+
+/// How long cells were measured.
+fn windows(study: &Study) -> String {
+    let lengths = study.cells.iter().filter_map(|cell| cell.window_s).map(|(from, to)| to - from);
+    let (low, high) =
+        lengths.fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(one), high.max(one)));
+    match (low.round(), high.round()) {
+        _ if high <= 0.0 => String::new(),
+        (low, high) if low == high => format!(", each measured for {high} s"),
+        (low, high) => format!(", measured for {low} to {high} s"),
+    }
+}

@@ -1,0 +1,68 @@
+//! Runs that are under way: what their tests wait for.
+
+#![allow(dead_code, reason = "each test program uses a part of this")]
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStderr, Stdio};
+
+use crate::common::World;
+
+/// Starts the run of `plan.toml` into `study`.
+pub fn start_run(world: &World) -> Child {
+    let mut run = world.command(&["run", "plan.toml", "--out", "study"]);
+    run.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
+}
+
+/// Starts a run and returns when its first cell has ended; the second is then under way.
+pub fn run_past_the_first_cell(world: &World) -> (Child, ChildStderr) {
+    let mut run = start_run(world);
+    let mut said = BufReader::new(run.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.starts_with("[1/4]") {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0, "the run ended before its first cell");
+    }
+    (run, said.into_inner())
+}
+
+/// Waits until the run has something on the machine that would stay behind.
+pub fn wait_for_leftovers(world: &World) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while world.leftovers().is_empty() {
+        assert!(std::time::Instant::now() < deadline, "the second cell built no rig");
+        std::thread::yield_now();
+    }
+}
+
+/// The server of a cell, once transactions of the load have committed there.
+pub fn server_under_load(world: &World, cell: u32) -> i32 {
+    let rig = format!("/rig-{cell}/");
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    loop {
+        assert!(std::time::Instant::now() < deadline, "no server came under load");
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let words: Vec<String> = command
+                .split(|&byte| byte == 0)
+                .map(|w| String::from_utf8_lossy(w).into_owned())
+                .collect();
+            let option = |name: &str| words.iter().find_map(|word| word.strip_prefix(name));
+            let is_cell = option("--datadir=").is_some_and(|folder| {
+                folder.starts_with(world.path("study").to_str().unwrap()) && folder.contains(&rig)
+            });
+            let socket = option("--socket=").filter(|_| is_cell);
+            if socket.and_then(commits).is_some_and(|commits| commits > 20) {
+                return entry.file_name().to_str().unwrap().parse().unwrap();
+            }
+        }
+    }
+}
+
+fn commits(socket: &str) -> Option<u64> {
+    use mysql::prelude::Queryable;
+    let opts = mysql::OptsBuilder::new().socket(Some(socket)).user(Some("root"));
+    let mut connection = mysql::Conn::new(opts).ok()?;
+    let row: Option<(String, u64)> =
+        connection.query_first("SHOW GLOBAL STATUS LIKE 'Com_commit'").ok()?;
+    Some(row?.1)
+}
