@@ -1,8 +1,8 @@
 //! Following the streams behind a checkpoint, from footer to footer, and handing out what they hold in order.
 //!
-//! A footer holds nothing that its segment's chunks and the next segment do not tell as well. Where one is damaged the
-//! stream is found again by the number that its next segment was opened with; without that, everything behind a
-//! single damaged footer would pass for a torn tail.
+//! A footer holds nothing that its segment's chunks and the next segment do not tell as well. Where one cannot be read
+//! the stream is found again by the number that its next segment was opened with; without that, everything behind a
+//! single damaged footer would pass for a torn tail. It takes a look at the first block of every segment.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -10,10 +10,7 @@ use std::ops::Range;
 use crate::buffer::BlockBuffer;
 use crate::disk::{BLOCK_BYTES, Result};
 use crate::engine::Drive;
-use crate::layout::{
-    CHUNK_BYTES_MAX, CHUNK_HEADER_BYTES, ChunkHeader, Cursor, FooterChunk, Stream,
-};
-use crate::log::footer_bytes;
+use crate::layout::{CHUNK_HEADER_BYTES, ChunkHeader, Cursor, Stream};
 use crate::segment::SegmentChunk;
 
 /// What a stream holds behind the checkpoint, segment by segment.
@@ -63,29 +60,21 @@ impl Step {
     }
 }
 
-/// Segments that were opened since the checkpoint, as their first chunks tell; read when first asked for.
+/// Segments that were opened since the checkpoint, as their first chunks tell.
 pub(crate) struct Openings {
     seqs: Range<u64>,
-    all: Option<Vec<(Stream, u64, u32)>>,
+    /// Stream, by which number it was opened, segment.
+    all: Vec<(Stream, u64, u32)>,
+    /// Highest claim of durability among these first chunks.
+    pub(crate) durable_seq: u64,
 }
 
 impl Openings {
-    /// Those opened with one of `seqs`.
-    pub(crate) fn new(seqs: Range<u64>) -> Openings {
-        Openings { seqs, all: None }
-    }
-
     /// The first segment that a stream opened after `seq`.
-    fn first_after(&mut self, drive: &Drive, stream: Stream, seq: u64) -> Result<Option<Next>> {
-        let all = match self.all.take() {
-            Some(all) => all,
-            None => drive.openings(&self.seqs)?,
-        };
-        let found = all.iter().filter(|(of, opened_seq, _)| *of == stream && *opened_seq > seq);
-        let found = found.min_by_key(|(_, opened_seq, _)| *opened_seq);
-        let next = found.map(|&(_, seq, segment)| Next { seq, segment, is_lost: true });
-        self.all = Some(all);
-        Ok(next)
+    fn first_after(&self, stream: Stream, seq: u64) -> Option<Next> {
+        let later = self.all.iter().filter(|(of, opened, _)| *of == stream && *opened > seq);
+        let first = later.min_by_key(|(_, opened_seq, _)| *opened_seq);
+        first.map(|&(_, seq, segment)| Next { seq, segment, is_lost: true })
     }
 }
 
@@ -95,7 +84,7 @@ impl Drive {
         &self,
         stream: Stream,
         cursor: &Cursor,
-        openings: &mut Openings,
+        openings: &Openings,
     ) -> Result<Path> {
         let mut path = Path {
             stream,
@@ -104,28 +93,26 @@ impl Drive {
             durable_seq: 0,
             behind: Vec::new(),
         };
-        let mut words = cursor.words.len();
         let (mut segment, mut offset) = (cursor.segment, cursor.offset);
         let mut opened_seq = self.log()?.space.get(segment).opened_seq;
         loop {
             let start = PathSegment { segment, opened_seq, offset, walked: None, next: None };
-            let part = self.follow_segment(start, words, &mut path, openings)?;
+            let part = self.follow_segment(start, &mut path, openings)?;
             let next = part.next;
             path.segments.push(part);
             let Some(next) = next else { break };
-            (opened_seq, segment, offset, words) = (next.seq, next.segment, 0, 0);
+            (opened_seq, segment, offset) = (next.seq, next.segment, 0);
         }
         path.segments.reverse();
         Ok(path)
     }
 
-    /// What a segment holds, by its footer or, behind `words` of a footer, by its chunks; and where the stream goes on.
+    /// What a segment holds, by its footer or by its chunks, and where the stream goes on.
     fn follow_segment(
         &self,
         part: PathSegment,
-        words: usize,
         path: &mut Path,
-        openings: &mut Openings,
+        openings: &Openings,
     ) -> Result<PathSegment> {
         let PathSegment { segment, opened_seq, offset, .. } = part;
         let footer = self.read_footer(segment, opened_seq)?.map(|footer| footer.header);
@@ -142,33 +129,26 @@ impl Drive {
         path.behind.extend(walked.behind.iter().map(|chunk| chunk.seq));
         let last = walked.behind.last().or(walked.chunks.last());
         let last_seq = last.map_or(opened_seq, |chunk| chunk.seq);
-        let chunks = walked.chunks.iter().chain(&walked.behind);
-        let words =
-            words + chunks.map(|chunk| FooterChunk::WORDS + chunk.words.len()).sum::<usize>();
-        let room = self.identity.segment_bytes - walked.end;
-        let next = if room < CHUNK_BYTES_MAX + footer_bytes(words) {
-            openings.first_after(self, path.stream, last_seq)?
-        } else {
-            // Whatever came next, there was room for it.
-            None
-        };
+        let next = openings.first_after(path.stream, last_seq);
         Ok(PathSegment { walked: Some(walked.chunks), next, ..part })
     }
 
-    /// Segments that were opened with one of `seqs`, as their first chunks tell.
-    fn openings(&self, seqs: &Range<u64>) -> Result<Vec<(Stream, u64, u32)>> {
+    /// Segments that were opened with one of `seqs`.
+    pub(crate) fn openings(&self, seqs: Range<u64>) -> Result<Openings> {
         let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
-        let mut all = Vec::new();
+        let mut openings = Openings { seqs, all: Vec::new(), durable_seq: 0 };
         for segment in 0..self.identity.segments {
             self.read_media(self.identity.segment_start(segment), block.as_mut())?;
             let head = ChunkHeader::decode(&block.as_ref()[..CHUNK_HEADER_BYTES]);
             let opened_seq = head.map(|(header, _)| header.opened_seq);
-            let Some(opened_seq) = opened_seq.filter(|seq| seqs.contains(seq)) else { continue };
+            let opened_seq = opened_seq.filter(|seq| openings.seqs.contains(seq));
+            let Some(opened_seq) = opened_seq else { continue };
             if let Some(header) = self.front_chunk(segment, opened_seq)? {
-                all.push((header.stream, opened_seq, segment));
+                openings.all.push((header.stream, opened_seq, segment));
+                openings.durable_seq = openings.durable_seq.max(header.durable_seq);
             }
         }
-        Ok(all)
+        Ok(openings)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::apply::{apply, blocks_of};
 use crate::buffer::BlockBuffer;
 use crate::disk::{BLOCK_BYTES, Disk, DiskError, Result};
 use crate::engine::{Drive, DriveOptions, OPENED_READ_ONLY, Parts};
-use crate::follow::{Openings, Path, Step};
+use crate::follow::{Path, Step};
 use crate::format::DriveError;
 use crate::layout::{
     CHUNK_HEADER_BYTES, ChunkKind, Cursor, FooterChunk, Identity, Location, Op, Root, RootBody,
@@ -120,7 +120,9 @@ impl Drive {
         let [host, cold, frozen] = &body.cursors;
         let cursors = [host, cold, frozen, map];
         let on_drive = |cursor: &&Cursor| {
-            cursor.segment < identity.segments && cursor.offset <= identity.segment_bytes
+            cursor.segment < identity.segments
+                && cursor.offset <= identity.segment_bytes
+                && u64::from(cursor.offset).is_multiple_of(BLOCK_BYTES)
         };
         let streams_fit = Stream::ALL.into_iter().zip(cursors).all(|(stream, cursor)| {
             let row = body.segments.get(cursor.segment as usize);
@@ -153,14 +155,15 @@ impl Drive {
             return self.ready(false);
         }
         let checkpoint_seq = self.superblock().checkpoint_seq;
-        let mut openings = Openings::new(checkpoint_seq + 1..self.superblock().log_end_seq);
+        let seqs = checkpoint_seq.saturating_add(1)..self.superblock().log_end_seq;
+        let openings = self.openings(seqs)?;
         let end = &loaded.root.end;
         let mut ends = cursors_of(&loaded.root);
         let mut paths = Vec::new();
         for (stream, cursor) in Stream::ALL.into_iter().zip(&ends) {
-            paths.push(self.follow(stream, cursor, &mut openings)?);
+            paths.push(self.follow(stream, cursor, &openings)?);
         }
-        let told = paths.iter().map(|path| path.durable_seq).max().unwrap_or(0);
+        let told = paths.iter().map(|path| path.durable_seq).fold(openings.durable_seq, u64::max);
         let durable_seq = told.max(loaded.last_seq);
         let mut seq = checkpoint_seq + 1;
         loop {

@@ -164,7 +164,7 @@ impl Drive {
         offset: u32,
         seqs: std::ops::Range<u64>,
     ) -> Result<Walked> {
-        let mut walked = Walked { end: offset, ..Walked::default() };
+        let mut walked = Walked::default();
         let mut window = Window::new(self, segment);
         let mut at = offset;
         let mut is_broken = false;
@@ -191,7 +191,6 @@ impl Drive {
                 walked.chunks.push(chunk)
             }
             at += length;
-            walked.end = at;
         }
         Ok(walked)
     }
@@ -266,8 +265,6 @@ pub(crate) struct Walked {
     pub(crate) durable_seq: u64,
     /// Valid chunks behind a gap.
     pub(crate) behind: Vec<SegmentChunk>,
-    /// Where the last of them ends.
-    pub(crate) end: u32,
 }
 
 impl Walked {

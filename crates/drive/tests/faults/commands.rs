@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use assay_drive::{BLOCK_BYTES, Codec, Disk, DiskError, Drive, State};
 
+use crate::common::anatomy::pieces;
 use crate::common::faulty::{Fault, FaultyDisk};
 use crate::common::media::{Fate, SimulatedMedia};
 use crate::common::model::Model;
@@ -126,7 +127,13 @@ fn without_superblocks_nothing_opens_and_nothing_is_written() {
 fn a_segment_that_fell_back_in_time_is_noticed() {
     let mut seen = Vec::new();
     for specimen in Specimen::all() {
+        let pieces = pieces(&specimen.media.image());
+        let last = pieces.iter().max_by_key(|piece| piece.seq).unwrap().owner;
         for start in (1 << 20..specimen.media.size() - (512 << 10)).step_by(512 << 10) {
+            if (start..start + (512 << 10)).contains(&last) {
+                // Nothing was written later that could tell.
+                continue;
+            }
             let media = specimen.media.copy();
             media.restore(start..start + (512 << 10), &specimen.older);
             let judged = judge(Arc::new(media), &specimen.model);
@@ -142,7 +149,7 @@ fn a_segment_that_fell_back_in_time_is_noticed() {
 #[test]
 fn stale_reads_are_noticed() {
     let mut stale = 0;
-    for specimen in Specimen::all().into_iter().filter(|each| each.ending == Ending::Closed) {
+    for specimen in Specimen::all().iter().filter(|each| each.ending == Ending::Closed) {
         let faulty = Arc::new(FaultyDisk::new(Arc::new(specimen.media.copy())));
         let drive = Drive::open(faulty.clone(), options()).unwrap();
         let older: Arc<dyn Disk> = Arc::new(specimen.older.copy());
@@ -204,7 +211,7 @@ fn failed_and_short_reads_fail_the_command_alone() {
 
 #[test]
 fn a_read_error_while_it_opens_changes_nothing() {
-    for specimen in Specimen::all().into_iter().filter(|each| each.ending != Ending::Closed) {
+    for specimen in Specimen::all().iter().filter(|each| each.ending != Ending::Closed) {
         for passes in 0..40 {
             let media = Arc::new(specimen.media.copy());
             let faulty = Arc::new(FaultyDisk::new(media.clone()));

@@ -118,7 +118,7 @@ fn a_flipped_bit_is_told_where_it_matters_and_never_read_as_data() {
     let (mut seen, mut problems) = (Seen::new(), Vec::new());
     for specimen in Specimen::all() {
         let is_closed = specimen.ending == Ending::Closed;
-        for (part, outcome) in flip_each(&specimen, &mut problems) {
+        for (part, outcome) in flip_each(specimen, &mut problems) {
             *seen.entry((part, is_closed)).or_default().entry(outcome).or_default() += 1;
         }
     }

@@ -1,6 +1,6 @@
 //! Drives to be damaged: with something of everything on their media, and with what should be read from them known.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use assay_drive::{BLOCK_BYTES, Codec, Disk, Drive, DriveOptions, Format};
 
@@ -142,15 +142,16 @@ impl Specimen {
         Specimen { name, ending, media, older, model }
     }
 
-    /// One of each kind of ending, codec and unit that differ in what can break.
-    pub fn all() -> Vec<Specimen> {
-        let mut all = Vec::new();
+    /// One of each kind of ending, codec and unit that differ in what can break; made once.
+    pub fn all() -> &'static [Specimen] {
+        static ALL: OnceLock<Vec<Specimen>> = OnceLock::new();
         let kinds = [(Codec::None, false), (Codec::Zstd, true), (Codec::Lz4, false)];
-        for (seed, (codec, units)) in (0..).zip(kinds) {
-            for ending in [Ending::Closed, Ending::Flushed, Ending::Torn] {
-                all.push(Specimen::new(codec, units, ending, seed));
-            }
-        }
-        all
+        ALL.get_or_init(|| {
+            let endings = [Ending::Closed, Ending::Flushed, Ending::Torn];
+            let of_kind = |(seed, (codec, units)): (u64, (Codec, bool))| {
+                endings.map(|ending| Specimen::new(codec, units, ending, seed))
+            };
+            (0..).zip(kinds).flat_map(of_kind).collect()
+        })
     }
 }
