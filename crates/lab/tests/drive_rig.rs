@@ -123,6 +123,38 @@ fn an_arm_on_the_drive_is_seen_in_every_layer_and_set_beside_one_on_a_disk() {
 }
 
 #[test]
+fn a_drive_on_a_device_is_made_when_the_command_says_so_and_a_full_one_says_that_it_is() {
+    let name =
+        "a_drive_on_a_device_is_made_when_the_command_says_so_and_a_full_one_says_that_it_is";
+    if !has_server(name) || !has_drives(name) {
+        return;
+    }
+    // A block device that is ours: another drive.
+    let world = Drives::with(&["--capacity", "500M", "--logical", "300M", "--codec", "none"]);
+    let device = world.attach(&[]);
+    // Room for the server's own files, and not for rows that do not compress.
+    let rig =
+        format!("kind = \"drive\"\ndevice = \"{device}\"\nlogical = \"900M\"\ncodec = \"none\"");
+    let plan = small_plan(&rig).replace("threads = [1, 2]", "threads = [2]");
+    let plan = plan
+        .replace("[arms.off.settings]", "[arms.off.rig]\nkind = \"folder\"\n[arms.off.settings]");
+    world.write("plan.toml", &plan.replace("table_size = 2000", "table_size = 1200000"));
+    let line = world.refused(&["run", "plan.toml", "--out", "study"]);
+    assert!(line.contains(&format!("allow it with --erase {device}")), "{line}");
+    let line = world.refused(&["run", "plan.toml", "--out", "study", "--erase", &device]);
+    assert!(line.contains("1 of 2 cells failed"), "{line}");
+    let cells = cells(&world.path("study"));
+    let failed = cells.iter().find(|cell| cell.1 == "failed").unwrap();
+    let reason = failed.2.clone().unwrap();
+    assert!(
+        failed.0.starts_with("on/") && reason.starts_with("the drive was full; give it"),
+        "{reason}"
+    );
+    world.detach();
+    world.assert_nothing_left();
+}
+
+#[test]
 fn a_run_that_is_killed_on_a_drive_leaves_nothing_once_it_is_cleaned_up() {
     let name = "a_run_that_is_killed_on_a_drive_leaves_nothing_once_it_is_cleaned_up";
     if !has_server(name) || !has_drives(name) {

@@ -126,7 +126,8 @@ impl Dataset {
         program::run("cp", words.iter().map(|word| word.to_os_string()).chain(paths))
             .context("cannot copy the dataset into the rig")?;
         // Buffered writes of the copy would otherwise reach the disk in the measured seconds.
-        rustix::fs::syncfs(std::fs::File::open(target)?)?;
+        rustix::fs::syncfs(std::fs::File::open(target)?)
+            .context("cannot write the dataset into the rig")?;
         drop_from_cache(target)
     }
 }

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use assay_drive::State;
 use assay_ports::media::Allocation;
 
 use super::ledger::Ledger;
-use crate::drive::{AttachOptions, Attached, NewDrive, Sizes};
+use crate::drive::{AttachOptions, Attached, Health, NewDrive, Sizes};
 use crate::plan::RigSpec;
 
 /// What a drive lies on, and how large both are.
@@ -64,6 +65,29 @@ pub fn serve(
         ..default
     };
     Attached::start(&media.path, &options, ledger, cpus)
+}
+
+/// What is wrong with a drive in a rig, in words: its process has ended, or it refuses work. Nothing where all is well.
+pub fn trouble(drive: &mut Attached) -> Option<String> {
+    match drive.ended() {
+        Ok(None) => {}
+        Ok(Some(how)) => {
+            return Some(format!("the process that served the drive ended with {how}"));
+        }
+        Err(error) => return Some(format!("{error:#}")),
+    }
+    let status = Health::read(&drive.status_file).ok()?.status;
+    // What came back by collection since does not undo an error that the host has met.
+    if status.counts.refused_writes > 0 {
+        return Some("the drive was full; give it more capacity, or fewer rows".into());
+    }
+    match status.state {
+        State::Healthy | State::LowSpace | State::Full => None,
+        state => {
+            let state = state.name().replace('_', " ");
+            Some(format!("the drive is {state}: {}", status.problems.join("; ")))
+        }
+    }
 }
 
 /// What the drive does with what it is given, in words.

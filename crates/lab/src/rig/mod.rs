@@ -100,17 +100,12 @@ impl Rig {
         })
     }
 
-    /// How the process that serves its drive ended, in words; nothing while it runs, or where there is none.
-    ///
-    /// # Errors
-    /// What the system answered.
-    pub fn drive_ended(&mut self) -> Result<Option<String>> {
-        for part in &mut self.parts {
-            if let Part::Drive(drive) = part {
-                return drive.ended();
-            }
-        }
-        Ok(None)
+    /// What is wrong with its drive, in words; nothing where all is well, or where there is none.
+    pub fn drive_trouble(&mut self) -> Option<String> {
+        self.parts.iter_mut().find_map(|part| match part {
+            Part::Drive(drive) => drive::trouble(drive),
+            Part::Made(_) => None,
+        })
     }
 
     /// Removes all layers, the last built first.

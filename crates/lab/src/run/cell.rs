@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use assay_load::{Schedule, Warmup};
 use assay_ports::child::identity;
 
@@ -52,15 +52,13 @@ fn bring_up_and_measure(
     outcome.facts.extend(placement(setup.plan, rig.drive().is_some()));
     outcome.marks.extend(server.adjusted_settings());
     let measured = measure(setup, cell, &arm, &rig, &server, progress, outcome);
-    if let Some(how) = rig.drive_ended()? {
+    let measured = measured.map_err(|error| explain(error, &mut server));
+    match (measured, rig.drive_trouble()) {
+        (Err(error), Some(trouble)) => return Err(error.context(trouble)),
+        (Err(error), None) => return Err(error),
         // A load that went on without its drive has seen nothing but memory.
-        let gone = format!("the process that served the drive ended with {how}");
-        return Err(measured
-            .err()
-            .map_or_else(|| anyhow!(gone.clone()), |error| error.context(gone.clone())));
-    }
-    if let Err(error) = measured {
-        return Err(explain(error, &mut server));
+        (Ok(()), Some(trouble)) => bail!(trouble),
+        (Ok(()), None) => {}
     }
     // The data are a copy that nobody needs again: killing is quicker than an orderly end.
     server.kill()?;
@@ -86,8 +84,11 @@ fn restored_rig(
     let folder = setup.work_folder().join(format!("rig-{}", cell.position));
     let dataset = setup.datasets.get(&request, setup.interrupt, progress)?;
     progress.live(format_args!("  {}: building the rig", cell.key));
-    let rig = Rig::build(&arm.rig, &folder, &plan.placement.drive_cpus.0, &setup.ledger)?;
-    dataset.restore(&rig.data_dir())?;
+    let mut rig = Rig::build(&arm.rig, &folder, &plan.placement.drive_cpus.0, &setup.ledger)?;
+    dataset.restore(&rig.data_dir()).map_err(|error| match rig.drive_trouble() {
+        Some(trouble) => error.context(trouble),
+        None => error,
+    })?;
     Ok(rig)
 }
 
