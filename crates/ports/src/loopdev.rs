@@ -32,6 +32,14 @@ pub enum LoopError {
         /// The file that was to be shown.
         file: PathBuf,
     },
+    /// The kernel would join writes beyond what the disk writes all or nothing.
+    #[error("cannot limit the requests of {device}: {reason}")]
+    Limit {
+        /// The device.
+        device: PathBuf,
+        /// What the system answered.
+        reason: io::Error,
+    },
     /// The device was told to go, and will when whoever uses it has ended.
     #[error("{device} is still in use; unmount or close what uses it")]
     InUse {
@@ -62,18 +70,27 @@ pub fn attach(backing: &Path) -> Result<LoopDevice, LoopError> {
     Ok(LoopDevice { is_direct: is_direct(&device), device })
 }
 
-/// Attaches the file of a served disk to a free loop device: sectors of one block, direct I/O or not at all.
+/// Attaches the file of a served disk to a free loop device: sectors of one block, direct I/O or not at all, and
+/// requests of up to `atomic_write_bytes`.
+///
+/// The kernel joins writes that lie side by side, as far as its limit allows. A joined one that is longer than what the
+/// disk writes all or nothing would be cut anywhere, also within one of the writes it was made of.
 ///
 /// # Errors
-/// [`LoopError::NotDirect`], or what `losetup` said; nothing is attached then.
-pub fn attach_disk(file: &Path) -> Result<PathBuf, LoopError> {
-    attach_direct(file, OFlags::RDWR, &[])
+/// [`LoopError::NotDirect`], [`LoopError::Limit`], or what `losetup` said; nothing is attached then.
+pub fn attach_disk(file: &Path, atomic_write_bytes: u64) -> Result<PathBuf, LoopError> {
+    let device = attach_direct(file, OFlags::RDWR, &[])?;
+    if let Err(reason) = limit_requests(&device, atomic_write_bytes) {
+        detach(&device)?;
+        return Err(LoopError::Limit { device, reason });
+    }
+    Ok(device)
 }
 
 /// As [`attach_disk`], for a disk that takes no writes: the device says so too.
 ///
 /// # Errors
-/// As [`attach_disk`].
+/// [`LoopError::NotDirect`], or what `losetup` said; nothing is attached then.
 pub fn attach_disk_read_only(file: &Path) -> Result<PathBuf, LoopError> {
     attach_direct(file, OFlags::RDONLY, &["--read-only"])
 }
@@ -97,6 +114,17 @@ fn attach_direct(file: &Path, access: OFlags, options: &[&str]) -> Result<PathBu
 fn find_and_show(options: &[&str], file: &Path) -> Result<PathBuf, ProgramError> {
     let words = ["--find", "--show"].iter().chain(options).map(AsRef::<OsStr>::as_ref);
     run("losetup", words.chain([file.as_os_str()])).map(PathBuf::from)
+}
+
+/// `max_sectors_kb` can be lowered below what the device could take (`Documentation/ABI/stable/sysfs-block`).
+fn limit_requests(device: &Path, bytes: u64) -> io::Result<()> {
+    let limit = queue(device).join("max_sectors_kb");
+    let now: u64 = std::fs::read_to_string(&limit)?.trim_end().parse().map_err(io::Error::other)?;
+    if now * 1024 <= bytes { Ok(()) } else { std::fs::write(&limit, (bytes / 1024).to_string()) }
+}
+
+fn queue(device: &Path) -> PathBuf {
+    Path::new("/sys/block").join(device.file_name().unwrap_or_default()).join("queue")
 }
 
 /// Older kernels go without direct I/O when the file cannot do it, and say so only here

@@ -112,7 +112,7 @@ fn a_killed_server_leaves_nothing_that_cannot_be_removed() {
     }
     let mut server = Server::start();
     let mount_point = server.mount_point().to_owned();
-    let device = loopdev::attach_disk(&server.disk()).unwrap();
+    let device = loopdev::attach_disk(&server.disk(), 1 << 20).unwrap();
     run("mkfs.ext4", &["-q", "-F", device.to_str().unwrap()]);
     let files = tempfile::tempdir().unwrap();
     filesystem::mount("ext4", &device, files.path(), &[]).unwrap();
@@ -153,7 +153,7 @@ fn a_stuck_server_holds_nobody() {
     }
     let mut server = Server::start();
     let mount_point = server.mount_point().to_owned();
-    let device = loopdev::attach_disk(&server.disk()).unwrap();
+    let device = loopdev::attach_disk(&server.disk(), 1 << 20).unwrap();
     let (first, writer) = write_until_it_fails(device.clone());
     first.recv().unwrap();
     server.signal(Signal::STOP);

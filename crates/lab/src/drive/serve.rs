@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use assay_drive::{Drive, Rest, State};
+use assay_drive::{Disk, Drive, Rest, State};
 use assay_ports::fuse::{DISK_FILE, FuseMount, FuseOptions, TextFile};
 use assay_ports::loopdev;
 
@@ -162,11 +162,12 @@ fn show(job: &Job, drive: Arc<Drive>, open_ms: f64) -> Result<Arc<Shown>> {
     let texts = vec![Source::text(Arc::clone(&source))];
     let mount = FuseMount::serve(options, drive, texts, Some(resize))?;
     if job.options.folder.is_none() {
-        let attach = match source.attachment.read_only {
-            true => loopdev::attach_disk_read_only,
-            false => loopdev::attach_disk,
+        let (file, atomic_write_bytes) =
+            (mount.disk_path(), source.drive.promise().atomic_write_bytes);
+        let device = match source.attachment.read_only {
+            true => loopdev::attach_disk_read_only(&file)?,
+            false => loopdev::attach_disk(&file, atomic_write_bytes)?,
         };
-        let device = attach(&mount.disk_path())?;
         source.device.get_or_init(|| device);
     }
     let shown = Arc::new(Shown { mount, source });

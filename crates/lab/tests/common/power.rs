@@ -11,8 +11,9 @@ use std::sync::Arc;
 use assay_drive::{BlockBuffer, Disk, Drive, Format, Promise, Result};
 use assay_ports::fuse::{FuseMount, FuseOptions};
 
-use super::simulated::media::SimulatedMedia;
-pub use super::simulated::media::{Fate, Fault};
+pub use super::simulated::media::Fault;
+use super::simulated::media::{Fate, SimulatedMedia};
+use super::simulated::random::Random;
 
 /// The media, and where it is shown.
 pub struct Power {
@@ -43,12 +44,32 @@ impl Power {
         self.media.inject(fault);
     }
 
-    /// Power goes, and comes back: of each unflushed write is left what `fate` says. Whoever wrote must have ended.
-    pub fn cut(&mut self, fate: impl FnMut(usize) -> Fate) {
-        // What is still on its way from a killed process belongs to the time before.
-        self.mount.take().unwrap().unmount().unwrap();
-        self.media = Arc::new(self.media.after_power_cut(fate));
+    /// Power goes, and comes back: unflushed writes are there up to one of them, and of the rest each whole, torn, or not
+    /// at all. Whoever wrote must have ended.
+    pub fn cut(&mut self, random: &mut Random) {
+        self.hide();
+        let moment = self.media.moment();
+        let kept = random.below(moment.unflushed() as u64 + 1) as usize;
+        let after = moment.after_power_cut(|write| match random.below(3) {
+            _ if write < kept => Fate::Whole,
+            0 => Fate::Lost,
+            1 => Fate::Whole,
+            _ => Fate::Torn(random.next()),
+        });
+        self.media = Arc::new(after);
         self.show();
+    }
+
+    /// As [`Power::cut`], and nothing is there that was not flushed.
+    pub fn cut_losing_all(&mut self) {
+        self.hide();
+        self.media = Arc::new(self.media.after_power_cut(|_| Fate::Lost));
+        self.show();
+    }
+
+    /// What is still on its way from a killed process belongs to the time before.
+    fn hide(&mut self) {
+        self.mount.take().unwrap().unmount().unwrap();
     }
 
     fn show(&mut self) {

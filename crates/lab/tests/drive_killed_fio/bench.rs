@@ -14,7 +14,7 @@ use super::history::{Lane, check};
 use super::writers::{Shared, Writers, read_lanes};
 use crate::MIB;
 use crate::drives::Drives;
-use crate::power::{Fate, Fault, Power};
+use crate::power::{Fault, Power};
 use crate::simulated::random::Random;
 
 /// Bytes of the drive, of each writer's lane, and of fio's part behind them: little enough that collection is at work
@@ -225,14 +225,10 @@ impl Bench {
     }
 
     fn cut_power(&mut self) {
-        let (random, lies) = (&mut self.random, self.sabotage == Sabotage::LyingFlush);
-        if let Some(power) = &mut self.power {
-            power.cut(|_| match random.below(3) {
-                _ if lies => Fate::Lost,
-                0 => Fate::Lost,
-                1 => Fate::Whole,
-                _ => Fate::Torn(random.next()),
-            });
+        match (&mut self.power, self.sabotage) {
+            (Some(power), Sabotage::LyingFlush) => power.cut_losing_all(),
+            (Some(power), _) => power.cut(&mut self.random),
+            (None, _) => {}
         }
     }
 

@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use super::ledger::{self, Committed};
 use super::server::{Program, Server};
 use crate::drives::{Drives, MIB, system};
-use crate::power::{Fate, Fault, Power};
+use crate::power::{Fault, Power};
 use crate::simulated::random::Random;
 
 const CAPACITY: u64 = 768 * MIB;
@@ -28,6 +28,16 @@ pub enum FileSystem {
     Xfs,
 }
 
+/// What goes wrong, to show that it is noticed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sabotage {
+    None,
+    /// The drive writes pages in parts.
+    Tear,
+    /// The media answers flushes and does nothing.
+    LyingFlush,
+}
+
 /// The whole arrangement between two kills.
 pub struct Bench {
     program: Program,
@@ -35,8 +45,7 @@ pub struct Bench {
     // Unmounts and detaches when dropped, after the server has gone.
     drives: Drives,
     power: Option<Power>,
-    /// Whether the media lies about its flushes.
-    lies: bool,
+    sabotage: Sabotage,
     file_system: FileSystem,
     committed: Committed,
     random: Random,
@@ -99,8 +108,9 @@ impl Bench {
         ledger::make(&mut conn);
         let (server, random) = (Some(server), Random::new(seed));
         let committed = Committed::default();
-        let lies = false;
-        let bench = Bench { program, server, drives, power, lies, file_system, committed, random };
+        let sabotage = Sabotage::None;
+        let bench =
+            Bench { program, server, drives, power, sabotage, file_system, committed, random };
         let prepared = bench.load("prepare").wait(PATIENCE).unwrap().expect("the load is stuck");
         assert!(prepared.success());
         Some(bench)
@@ -108,9 +118,16 @@ impl Bench {
 
     /// Lets flushes of the media answer and do nothing from now on.
     pub fn lie(&mut self) {
+        self.sabotage = Sabotage::LyingFlush;
         system("sync", &["--file-system", self.drives.path("files").to_str().unwrap()]);
-        self.lies = true;
         self.power.as_ref().unwrap().inject(Fault::LyingFlush);
+    }
+
+    /// Writes pages in parts from the next attach on. Where each commit is flushed, the log rarely ends within a page;
+    /// so the server flushes for its pages alone, and the ledger has nothing to say.
+    pub fn tear(&mut self) {
+        self.sabotage = Sabotage::Tear;
+        self.program.more_settings = vec!["--innodb-flush-log-at-trx-commit=0", "--skip-log-bin"];
     }
 
     /// Loads the server, kills it and the drive, brings both back and looks; the server runs again afterwards.
@@ -123,7 +140,10 @@ impl Bench {
         let committed: u64 = self.committed.iter().sum();
         self.bring_back()?;
         let server = self.program.start()?;
-        let there = ledger::check(&mut server.connect(), &self.committed)?;
+        let there = match self.sabotage {
+            Sabotage::Tear => self.committed,
+            _ => ledger::check(&mut server.connect(), &self.committed)?,
+        };
         self.committed = there;
         let tables = server.check_tables()?;
         server.stop();
@@ -151,7 +171,7 @@ impl Bench {
     fn load(&self, what: &str) -> Child {
         let socket = self.server.as_ref().unwrap().socket().display().to_string();
         let mut command = self.drives.command(&["load", "oltp_write_only", "--tables=2"]);
-        command.args(["--table-size=60000", "--threads=4", "--time=0", "--mysql-user=root"]);
+        command.args(["--table-size=30000", "--threads=4", "--time=0", "--mysql-user=root"]);
         command.args([&format!("--mysql-socket={socket}"), "--mysql-db=ledger", what]);
         spawn_quietly(command)
     }
@@ -170,7 +190,12 @@ impl Bench {
             .collect();
         drop(tell);
         let deadline = Instant::now() + PATIENCE;
-        for _ in 0..200 + self.random.below(2000) {
+        let answers_before = match self.sabotage {
+            // These come much quicker.
+            Sabotage::Tear => 1000 + self.random.below(2000),
+            _ => 100 + self.random.below(600),
+        };
+        for _ in 0..answers_before {
             let left = deadline.saturating_duration_since(Instant::now());
             answers.recv_timeout(left).expect("a transaction of the ledger");
         }
@@ -194,20 +219,17 @@ impl Bench {
     /// Until the file system is mounted again; it replays its journal.
     fn bring_back(&mut self) -> Result<(), String> {
         self.drives.unmount();
-        let (random, lies) = (&mut self.random, self.lies);
-        if let Some(power) = &mut self.power {
-            power.cut(|_| match random.below(3) {
-                _ if lies => Fate::Lost,
-                0 => Fate::Lost,
-                1 => Fate::Whole,
-                _ => Fate::Torn(random.next()),
-            });
+        match (&mut self.power, self.sabotage) {
+            (Some(power), Sabotage::LyingFlush) => power.cut_losing_all(),
+            (Some(power), _) => power.cut(&mut self.random),
+            (None, _) => {}
         }
         let output = self.drives.run(&["drive", "check", "vol.img"]);
         if !output.status.success() {
             return Err(format!("{output:?}"));
         }
-        let device = PathBuf::from(self.drives.attach(&[]));
+        let words: &[&str] = if self.sabotage == Sabotage::Tear { &["--tear"] } else { &[] };
+        let device = PathBuf::from(self.drives.attach(words));
         self.drives.mount(device.to_str().unwrap());
         Ok(())
     }

@@ -29,6 +29,9 @@ use drives::has_drives;
 /// Kills in a run of all tests.
 const ROUNDS: u64 = 2;
 
+/// Kills in a negative control, at most.
+const CONTROL_ROUNDS: u64 = 12;
+
 fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().expect("a number"))
 }
@@ -97,5 +100,19 @@ fn a_flush_that_lies_costs_committed_transactions() {
         let problem = bench.round().unwrap_err();
         println!("{problem}");
         assert!(problem.contains("committed") || problem.contains("missing"), "{problem}");
+    }
+}
+
+#[test]
+#[ignore = "takes minutes until a cut falls within a page; `a_flush_that_lies` is the control of every run"]
+fn torn_pages_are_noticed() {
+    let make = |seed| Bench::on_power(seed, FileSystem::Ext4);
+    if let Some(mut bench) = bench("torn_pages_are_noticed", make) {
+        bench.tear();
+        // The first attach was as it should be.
+        let problem = (0..CONTROL_ROUNDS).find_map(|_| bench.round().err());
+        let problem = problem.expect("a drive that tears pages is noticed");
+        println!("{problem}");
+        assert!(problem.contains("corrupt") || problem.contains("checksum"), "{problem}");
     }
 }

@@ -33,6 +33,8 @@ pub struct Program {
     program: PathBuf,
     basedir: PathBuf,
     datadir: PathBuf,
+    /// Beside [`SETTINGS`], which they overrule.
+    pub more_settings: Vec<&'static str>,
     /// Socket and log; short, for a socket's path may have some hundred bytes.
     folder: tempfile::TempDir,
 }
@@ -55,6 +57,7 @@ impl Program {
             program: path("program")?,
             basedir: path("basedir")?,
             datadir: datadir.into(),
+            more_settings: Vec::new(),
             folder: tempfile::tempdir().unwrap(),
         })
     }
@@ -70,12 +73,13 @@ impl Program {
     /// Starts it and waits until it answers.
     ///
     /// # Errors
-    /// It ended first: its log.
+    /// It ended first, or found a page that is not whole: its log.
     pub fn start(&self) -> Result<Server, String> {
         let socket = self.folder.path().join("socket");
         let mut command = self.command(&self.program);
-        command.args(self.places()).args(SETTINGS).arg("--user=root");
+        command.args(self.places()).args(SETTINGS).args(&self.more_settings).arg("--user=root");
         command.arg(format!("--socket={}", socket.display()));
+        let known = self.log_lines().len();
         let log = File::options().create(true).append(true).open(self.log_file()).unwrap();
         command.stdout(log.try_clone().unwrap()).stderr(log);
         let mut server = Server { process: spawn(command, &[]).unwrap(), socket };
@@ -84,6 +88,11 @@ impl Program {
             let ended = server.process.wait(Duration::from_millis(20)).unwrap();
             if let Some(status) = ended {
                 return Err(format!("the server ended at its start with {status}: {}", self.log()));
+            }
+            // MySQL 9.7 hangs then.
+            let corrupt = |line: &String| line.contains("corruption on disk");
+            if let Some(line) = self.log_lines().iter().skip(known).find(|line| corrupt(line)) {
+                return Err(line.clone());
             }
             assert!(Instant::now() < deadline, "the server is not ready: {}", self.log());
         }
@@ -137,14 +146,20 @@ impl Program {
     }
 
     fn log_file(&self) -> PathBuf {
-        self.folder.path().join("log")
+        self.folder.path().join("log.err")
     }
 
     /// The end of what it has logged.
     pub fn log(&self) -> String {
-        let log = std::fs::read_to_string(self.log_file()).unwrap_or_default();
-        let lines: Vec<&str> = log.lines().collect();
+        let lines = self.log_lines();
         lines[lines.len().saturating_sub(25)..].join("\n")
+    }
+
+    /// What it has logged, without the dumps of pages.
+    fn log_lines(&self) -> Vec<String> {
+        let log = std::fs::read(self.log_file()).unwrap_or_default();
+        let lines = log.split(|byte| *byte == b'\n').filter(|line| line.len() < 1000);
+        lines.map(|line| String::from_utf8_lossy(line).into_owned()).collect()
     }
 }
 
