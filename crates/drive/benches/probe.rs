@@ -25,8 +25,11 @@ fn random_bytes() -> impl Iterator<Item = u8> {
     })
 }
 
+/// What becomes of a random byte.
+type Kind = fn(u8) -> u8;
+
 fn main() {
-    let kinds: [(&str, fn(u8) -> u8); 4] = [
+    let kinds: [(&str, Kind); 4] = [
         ("random bytes", |byte| byte),
         ("random digits", |byte| b'0' + byte % 10),
         ("mostly zeroes", |byte| if byte < 8 { byte } else { 0 }),

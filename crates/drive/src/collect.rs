@@ -104,7 +104,7 @@ impl Drive {
     }
 
     /// Whether any block is still in the record.
-    fn lives(&self, record: &SegmentRecord) -> Result<bool> {
+    pub(crate) fn lives(&self, record: &SegmentRecord) -> Result<bool> {
         let unit = record.entry.op.is_unit();
         let blocks = if unit { UNIT_BLOCKS } else { 1 };
         loop {
@@ -325,7 +325,7 @@ fn from_of(record: &Record) -> Location {
 }
 
 /// How many records, in order of place, are read together.
-fn together(records: &[SegmentRecord]) -> usize {
+pub(crate) fn together(records: &[SegmentRecord]) -> usize {
     let Some(front) = records.first() else { return 0 };
     let follows = |pair: &[SegmentRecord]| {
         let [before, record] = pair else { return false };

@@ -33,6 +33,7 @@ mod segment;
 mod space;
 mod status;
 mod trainer;
+mod verify;
 mod worker;
 mod write;
 

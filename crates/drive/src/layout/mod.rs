@@ -9,6 +9,8 @@ mod location;
 mod mix;
 mod root;
 mod superblock;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use chunk::{CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, FooterChunk, STREAMS, Stream};
 pub(crate) use entry::{Entry, MAX_WORDS_PER_ENTRY, NodeId, Op, Words};
