@@ -34,9 +34,10 @@ fn refused(rig: &str, says: &str) {
     assert_eq!(world.leftovers(), Vec::<String>::new());
 }
 
-/// Two arms on drives, one thread count.
-fn drive_plan() -> String {
-    small_plan(DRIVE).replace("threads = [1, 2]", "threads = [2]")
+/// Two arms on drives, one thread count, cells of so many seconds.
+fn drive_plan(seconds: u32) -> String {
+    let plan = small_plan(DRIVE).replace("threads = [1, 2]", "threads = [2]");
+    plan.replace("seconds = 2", &format!("seconds = {seconds}"))
 }
 
 #[test]
@@ -161,7 +162,7 @@ fn a_run_that_is_killed_on_a_drive_leaves_nothing_once_it_is_cleaned_up() {
         return;
     }
     let world = Drives::new();
-    world.write("plan.toml", &drive_plan());
+    world.write("plan.toml", &drive_plan(4));
     let mut run = start_run(&world);
     server_under_load(&world, 1);
     run.kill().unwrap();
@@ -182,13 +183,29 @@ fn a_run_that_is_killed_on_a_drive_leaves_nothing_once_it_is_cleaned_up() {
 }
 
 #[test]
+fn ctrl_c_takes_the_drive_down_with_its_rig() {
+    let name = "ctrl_c_takes_the_drive_down_with_its_rig";
+    if !has_server(name) || !has_drives(name) {
+        return;
+    }
+    let world = Drives::new();
+    world.write("plan.toml", &drive_plan(30));
+    let mut run = start_run(&world);
+    server_under_load(&world, 1);
+    kill_process(Pid::from_child(&run), Signal::INT).unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(2));
+    assert!(cells(&world.path("study")).iter().all(|cell| cell.1 == "pending"));
+    world.assert_nothing_left();
+}
+
+#[test]
 fn a_drive_whose_server_is_killed_costs_its_cell_and_no_other() {
     let name = "a_drive_whose_server_is_killed_costs_its_cell_and_no_other";
     if !has_server(name) || !has_drives(name) {
         return;
     }
     let world = Drives::new();
-    world.write("plan.toml", &drive_plan().replace("seconds = 2", "seconds = 4"));
+    world.write("plan.toml", &drive_plan(4));
     let run = start_run(&world);
     server_under_load(&world, 1);
     let (serving, _) = world

@@ -4,7 +4,7 @@ use super::metrics::{Metric, metric};
 use super::second::{Chart, lines};
 
 /// Columns of the drive's table.
-pub(super) const FIGURES: [Metric<'static>; 13] = [
+pub(super) const FIGURES: [Metric<'static>; 12] = [
     metric(
         "drive_compression_ratio",
         "ratio",
@@ -68,7 +68,6 @@ pub(super) const FIGURES: [Metric<'static>; 13] = [
         1.0,
         "segments that hold nothing, of all segments",
     ),
-    metric("drive_collections_per_s", "collected", "1/s", 1.0, "segments that collection emptied"),
     metric(
         "drive_collection_stalls_per_s",
         "stalls",
