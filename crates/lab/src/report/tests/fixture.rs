@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::drive;
 use crate::store::{Arm, CellKey, Histogram, Outcome, Series, Store, StudyHead, Workload};
 
 /// A name that closes scripts, opens tags and ends attributes wherever it is not escaped.
@@ -46,11 +47,6 @@ impl Shape {
             has_trouble: false,
         }
     }
-}
-
-/// Whether an arm stands on a software drive.
-fn is_on_drive(arm: &str) -> bool {
-    ["doublewrite off", "csd"].contains(&arm)
 }
 
 /// Numbers that look random and are the same each time (SplitMix64).
@@ -198,8 +194,8 @@ fn outcome(place: usize, key: &CellKey, shape: &Shape) -> Outcome {
     let mut outcome = Outcome {
         window_s: Some((5.0, f64::from(shape.seconds) - 1.0)),
         facts: [("server_cpus".into(), "0".into()), ("load_cpus".into(), "1".into())].into(),
-        results: results(&load, is_on_drive(&key.arm), &mut noise),
-        series: series(&load, shape, is_on_drive(&key.arm), &mut noise),
+        results: results(&load, drive::is_under(&key.arm), &mut noise),
+        series: series(&load, shape, drive::is_under(&key.arm), &mut noise),
         histograms: vec![Histogram {
             kind: "transaction".into(),
             clock: "response".into(),
@@ -268,36 +264,9 @@ fn results(load: &Load, has_drive: bool, noise: &mut Noise) -> BTreeMap<String, 
     let physical = if has_drive { 0.43e9 } else { results["space_allocated_bytes"] };
     results.insert("space_physical_bytes".into(), physical);
     if has_drive {
-        results.extend(drive_kinds(load).map(|(name, _, value, _)| (name.into(), value)));
-        results.insert("drive_logical_bytes_used".into(), 0.86e9);
-        results.insert("drive_compression_ratio".into(), 2.0);
-        results.insert("serving_cpu_us_per_query".into(), 12.5);
-        results.insert("serving_cpu_percent".into(), 31.0);
+        results.extend(drive::results(load.tps, load.write_bytes));
     }
     results
-}
-
-/// What the drive counts: name, unit, value, and how far it wavers.
-fn drive_kinds(load: &Load) -> [(&'static str, &'static str, f64, f64); 16] {
-    let Load { tps, write_bytes, .. } = *load;
-    [
-        ("drive_write_bytes_host_per_s", "bytes/s", tps * write_bytes, 0.2),
-        ("drive_write_bytes_media_per_s", "bytes/s", tps * write_bytes * 0.72, 0.2),
-        ("drive_read_bytes_host_per_s", "bytes/s", tps * 18_000.0, 0.1),
-        ("drive_read_bytes_media_per_s", "bytes/s", tps * 9_000.0, 0.1),
-        ("drive_writes_host_per_s", "1/s", tps * 2.6, 0.2),
-        ("drive_writes_media_per_s", "1/s", tps * 0.9, 0.2),
-        ("drive_reads_media_per_s", "1/s", tps * 1.1, 0.1),
-        ("drive_flushes_per_s", "1/s", tps * 0.8, 0.1),
-        ("drive_write_amplification", "ratio", 0.72, 0.1),
-        ("drive_write_amplification_payload", "ratio", 0.5, 0.05),
-        ("drive_write_amplification_table", "ratio", 0.1, 0.1),
-        ("drive_write_amplification_collection", "ratio", 0.1, 0.9),
-        ("drive_write_amplification_checkpoint", "ratio", 0.02, 0.9),
-        ("drive_segments_free_percent", "percent", 22.0, 0.05),
-        ("drive_collections_per_s", "1/s", 3.0, 0.6),
-        ("drive_collection_stalls_per_s", "1/s", 0.0, 0.0),
-    ]
 }
 
 fn series(load: &Load, shape: &Shape, has_drive: bool, noise: &mut Noise) -> Vec<Series> {
@@ -326,8 +295,8 @@ fn series(load: &Load, shape: &Shape, has_drive: bool, noise: &mut Noise) -> Vec
         ("innodb_dirty_pages", "pages", "innodb", 31_000.0, 0.02),
         ("space_allocated_bytes", "B", "space", 0.9e9, 0.001),
     ];
-    let drive =
-        drive_kinds(load).map(|(name, unit, value, part)| (name, unit, "drive", value, part));
+    let drive = drive::kinds(tps, write_bytes)
+        .map(|(name, unit, value, part)| (name, unit, "drive", value, part));
     let serving = [("serving_cpu_percent", "percent", "serving", 31.0 * busy, 0.2)];
     let of_drive = drive.into_iter().chain(serving).filter(|_| has_drive);
     let mut all: Vec<Series> = Vec::new();

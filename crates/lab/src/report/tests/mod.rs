@@ -2,6 +2,7 @@
 //! in a browser is tested in [`pages`].
 
 mod browser;
+mod drive;
 mod fixture;
 mod pages;
 
