@@ -63,7 +63,8 @@ fn serve(file: &str, disk: Arc<dyn Disk>) -> Result<(), Box<dyn Error>> {
         threads: DEFAULT_THREADS,
     };
     let mount = FuseMount::serve(options, disk, Vec::new(), None)?;
-    let device = loopdev::attach_disk(&mount.disk_path())?;
+    // A volume promises no more than its sector; the kernel may join writes as it likes.
+    let device = loopdev::attach_disk(&mount.disk_path(), u64::MAX)?;
     println!("{}", device.display());
     std::io::stdout().flush()?;
     std::io::stdin().read_to_end(&mut Vec::new())?;

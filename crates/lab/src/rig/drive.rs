@@ -95,6 +95,7 @@ pub fn trouble(drive: &mut Attached) -> Option<String> {
 pub fn manner(spec: &RigSpec) -> String {
     let dictionary = if spec.dictionary { " with dictionaries" } else { "" };
     let unit = spec.unit.unwrap_or_default();
-    let ahead = spec.read_ahead.map_or_else(String::new, |size| format!(", reading at least {size}"));
+    let ahead =
+        spec.read_ahead.map_or_else(String::new, |size| format!(", reading at least {size}"));
     format!("{}{dictionary} in units of {unit}{ahead}", spec.drive_codec())
 }
