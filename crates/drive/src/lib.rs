@@ -32,6 +32,7 @@ mod recover;
 mod segment;
 mod space;
 mod status;
+mod superblocks;
 mod trainer;
 mod verify;
 mod worker;

@@ -16,13 +16,14 @@ use crate::engine::{Drive, DriveOptions, OPENED_READ_ONLY, Parts};
 use crate::follow::{Path, Step};
 use crate::format::DriveError;
 use crate::layout::{
-    CHUNK_HEADER_BYTES, ChunkKind, Cursor, FooterChunk, Identity, Location, Op, Root, RootBody,
-    STREAMS, Stream, Superblock, SuperblockError, UNIT_BLOCKS,
+    CHUNK_HEADER_BYTES, ChunkKind, Cursor, FooterChunk, Location, Op, Root, RootBody, STREAMS,
+    Stream, Superblock, UNIT_BLOCKS,
 };
 use crate::map::Map;
 use crate::segment::{SegmentChunk, SegmentRecord, records_of};
 use crate::space::Space;
 use crate::status::{Counters, Recovery};
+use crate::superblocks::read_superblocks;
 
 impl Drive {
     /// Opens the drive that `media` holds, after whatever happened to it.
@@ -356,61 +357,4 @@ struct Loaded {
 fn cursors_of(root: &Root) -> [Cursor; STREAMS] {
     let [host, cold, frozen] = root.body.cursors.clone();
     [host, cold, frozen, root.end.map.clone()]
-}
-
-/// The newer of the two superblocks.
-fn read_superblocks(media: &dyn Disk, recovery: &mut Recovery) -> Result<Superblock, DriveError> {
-    let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
-    let mut read = |place| -> Result<_, DriveError> {
-        media.read(place, block.as_mut())?;
-        Ok(Superblock::decode(block.as_ref()))
-    };
-    if media.size() < 2 * BLOCK_BYTES {
-        return Err(DriveError::NotADrive);
-    }
-    let first = read(0)?;
-    let place = match &first {
-        Ok(superblock) => superblock.identity.media_bytes,
-        Err(_) => media.size(),
-    };
-    if place > media.size() {
-        return Err(DriveError::Shrunk { media_bytes: media.size(), drive_bytes: place });
-    }
-    let second = read(Identity::superblock_places(place)[1])?;
-    let superblock = match (first, second) {
-        (Ok(first), Ok(second)) => {
-            if first.generation >= second.generation {
-                first
-            } else {
-                // It is written first, so no power cut leaves it behind the other.
-                recovery.problems.push(
-                    "the media lost a write of the first superblock; the second was used".into(),
-                );
-                second
-            }
-        }
-        (Ok(good), Err(_)) => {
-            recovery
-                .problems
-                .push("the second superblock is torn or damaged; the first was used".into());
-            good
-        }
-        (Err(SuperblockError::Newer(format)), _) => return Err(DriveError::NewerFormat(format)),
-        (Err(_), Ok(good)) => {
-            recovery
-                .problems
-                .push("the first superblock is torn or damaged; the second was used".into());
-            good
-        }
-        (_, Err(SuperblockError::Newer(format))) => return Err(DriveError::NewerFormat(format)),
-        (Err(SuperblockError::Absent), Err(SuperblockError::Absent)) => {
-            return Err(DriveError::NotADrive);
-        }
-        _ => return Err(DriveError::Damaged),
-    };
-    let drive_bytes = superblock.identity.media_bytes;
-    if drive_bytes > media.size() {
-        return Err(DriveError::Shrunk { media_bytes: media.size(), drive_bytes });
-    }
-    Ok(superblock)
 }

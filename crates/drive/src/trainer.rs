@@ -95,7 +95,9 @@ impl Drive {
                 let mut data = vec![0; BLOCK_BYTES as usize];
                 match self.read_blocks(block, &mut data) {
                     Ok(()) if !crate::codec::is_zero(&data) => samples.push(data),
-                    Ok(()) | Err(DiskError::Corrupt { .. }) => {}
+                    Ok(()) => {}
+                    // Perhaps all of the leaf is lost; there is enough to learn from elsewhere.
+                    Err(DiskError::Corrupt { .. }) => break,
                     Err(other) => return Err(other),
                 }
             }

@@ -3,7 +3,7 @@
 //! What is found whole is remembered, a bit for each block. What is not, for whatever reason, is left to the check, which
 //! asks for it block by block and says what is wrong.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::collect::together;
 use crate::disk::{BLOCK_BYTES, DiskError, Result};
@@ -15,19 +15,24 @@ use crate::segment::{SegmentRecord, records_of};
 use crate::space::State;
 use crate::worker::Worker;
 
-/// Blocks that were read and are whole, by leaf of the map.
+/// Blocks that were read and are whole.
 #[derive(Debug, Default)]
-pub(crate) struct Verified(HashMap<u64, [u64; (NODE_ENTRIES / 64) as usize]>);
+pub(crate) struct Verified {
+    /// A bit for each, by leaf of the map.
+    leaves: HashMap<u64, [u64; (NODE_ENTRIES / 64) as usize]>,
+    /// Leaves that cannot be read: asked for once, not for each of their blocks.
+    unreadable: HashSet<u64>,
+}
 
 impl Verified {
     fn add(&mut self, block: u64) {
         let bit = block % NODE_ENTRIES;
-        self.0.entry(leaf_of(block)).or_default()[(bit / 64) as usize] |= 1 << (bit % 64);
+        self.leaves.entry(leaf_of(block)).or_default()[(bit / 64) as usize] |= 1 << (bit % 64);
     }
 
     pub(crate) fn has(&self, block: u64) -> bool {
         let bit = block % NODE_ENTRIES;
-        self.0
+        self.leaves
             .get(&leaf_of(block))
             .is_some_and(|leaf| leaf[(bit / 64) as usize] >> (bit % 64) & 1 == 1)
     }
@@ -64,7 +69,7 @@ impl Drive {
         };
         let mut live = Vec::new();
         for record in chunks.iter().flat_map(|chunk| records_of(segment, chunk)) {
-            if self.is_live(&record)? {
+            if self.is_live(&record, verified)? {
                 live.push(record);
             }
         }
@@ -79,13 +84,18 @@ impl Drive {
     }
 
     /// Whether any block is in the record; not where its part of the map cannot be read.
-    fn is_live(&self, record: &SegmentRecord) -> Result<bool> {
+    fn is_live(&self, record: &SegmentRecord, verified: &mut Verified) -> Result<bool> {
+        let leaf = leaf_of(record.entry.key);
         let is_data = !matches!(record.entry.op, Op::Zero | Op::Node { .. } | Op::Dictionary);
-        if !is_data || record.place.is_none() || !self.is_possible(record.place) {
+        let is_possible = !record.place.is_none() && self.is_possible(record.place);
+        if !is_data || !is_possible || verified.unreadable.contains(&leaf) {
             return Ok(false);
         }
         match self.lives(record) {
-            Err(DiskError::Corrupt { .. }) => Ok(false),
+            Err(DiskError::Corrupt { .. }) => {
+                verified.unreadable.insert(leaf);
+                Ok(false)
+            }
             lives => lives,
         }
     }
