@@ -118,8 +118,14 @@ impl Drive {
     fn write_job(&self, job: Job) -> Result<()> {
         let start = self.identity.segment_start(job.chunk.segment) + u64::from(job.chunk.offset);
         let written = self.media.write(start, &job.chunk.bytes().as_ref()[..job.bytes], false);
-        let written = written
-            .map_err(|error| self.stop(format!("a write to the media failed: {}", chain(&error))));
+        let written = written.map_err(|error| {
+            let reason = match error {
+                // Its own words are for whoever writes to this drive.
+                DiskError::Full => "it is full; free space where it lies".into(),
+                other => chain(&other),
+            };
+            self.stop(format!("a write to the media failed: {reason}"))
+        });
         let told = written.and_then(|()| self.log()).map(|mut log| log.written(job.seq));
         if told.is_ok() {
             self.chunks.close(job.chunk);

@@ -27,6 +27,7 @@ fn joined_writes_are_no_longer_than_what_is_atomic() {
     let drives = Drives::with(&["--capacity", "256M"]);
     let device = drives.attach(&[]);
     let queue = Path::new("/sys/block").join(device.trim_start_matches("/dev/")).join("queue");
+    let limit = || std::fs::read_to_string(queue.join("max_sectors_kb")).unwrap();
     let in_parts = || {
         // Sixteen writes that lie side by side are handed over at a time.
         let filename = format!("--filename={device}");
@@ -36,6 +37,7 @@ fn joined_writes_are_no_longer_than_what_is_atomic() {
         system("fio", &[&words[..], &depth, &batch].concat());
         drives.status()["commands_by_size"][IN_PARTS].as_u64().unwrap()
     };
+    assert_eq!(limit(), "256\n");
     assert_eq!(in_parts(), 0);
     // The negative control: as the kernel would have it.
     let most = std::fs::read_to_string(queue.join("max_hw_sectors_kb")).unwrap();
@@ -43,4 +45,8 @@ fn joined_writes_are_no_longer_than_what_is_atomic() {
     assert!(in_parts() > 0, "nothing was joined");
     drives.detach();
     drives.assert_nothing_left();
+    // Nor does the device's number keep the limit for others.
+    drives.attach(&[]);
+    drives.detach();
+    assert_ne!(limit(), "256\n");
 }

@@ -248,15 +248,29 @@ pub fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// The identity of a running process, or nothing if there is none with that number.
+/// The identity of a running process, or nothing if there is none with that number. One that is being killed runs until
+/// its last thread has ended: until then it has its files open.
 #[must_use]
 pub fn identity(pid: u32) -> Option<Identity> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The command's name may hold spaces and parentheses: fields are counted from the last ')', state is field 3.
-    let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
+    let stat = stat(pid)?;
+    let mut fields = stat.split_ascii_whitespace();
     let state = fields.next()?;
-    let start_ticks = fields.nth(18)?.parse().ok()?;
-    (!matches!(state, "Z" | "X")).then_some(Identity { pid, start_ticks })
+    // Fields 20 and 22. The first thread shows as a zombie when it alone has ended.
+    let threads: u32 = fields.nth(16)?.parse().ok()?;
+    let start_ticks = fields.nth(1)?.parse().ok()?;
+    (threads > 1 || !matches!(state, "Z" | "X")).then_some(Identity { pid, start_ticks })
+}
+
+/// Whether that process was stopped, by a signal or a debugger, and so answers nobody.
+#[must_use]
+pub fn is_stopped(pid: u32) -> bool {
+    stat(pid).is_some_and(|stat| stat.trim_start().starts_with(['T', 't']))
+}
+
+/// `/proc/PID/stat` from field 3, the state. The command's name before it may hold spaces and parentheses.
+fn stat(pid: u32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    Some(stat.get(stat.rfind(')')? + 1..)?.to_owned())
 }
 
 #[cfg(test)]
@@ -275,6 +289,18 @@ mod tests {
         let identity_before = identity(child.pid()).unwrap();
         drop(child);
         assert_ne!(identity(identity_before.pid), Some(identity_before));
+    }
+
+    #[test]
+    fn a_stopped_child_is_told_from_one_that_waits() {
+        let child = sleeper();
+        assert!(!is_stopped(child.pid()));
+        child.signal(Signal::STOP).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !is_stopped(child.pid()) {
+            assert!(Instant::now() < deadline);
+            std::thread::yield_now();
+        }
     }
 
     #[test]

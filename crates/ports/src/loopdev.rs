@@ -118,9 +118,20 @@ fn find_and_show(options: &[&str], file: &Path) -> Result<PathBuf, ProgramError>
 
 /// `max_sectors_kb` can be lowered below what the device could take (`Documentation/ABI/stable/sysfs-block`).
 fn limit_requests(device: &Path, bytes: u64) -> io::Result<()> {
-    let limit = queue(device).join("max_sectors_kb");
-    let now: u64 = std::fs::read_to_string(&limit)?.trim_end().parse().map_err(io::Error::other)?;
-    if now * 1024 <= bytes { Ok(()) } else { std::fs::write(&limit, (bytes / 1024).to_string()) }
+    let queue = queue(device);
+    let most = std::fs::read_to_string(queue.join("max_hw_sectors_kb"))?;
+    let most: u64 = most.trim_end().parse().map_err(io::Error::other)?;
+    std::fs::write(queue.join("max_sectors_kb"), most.min(bytes / 1024).to_string())
+}
+
+/// Gives the device the limit that it came with: it belongs to the device's number and would stay for whatever is
+/// attached there next.
+fn unlimit_requests(device: &Path) -> io::Result<()> {
+    let queue = queue(device);
+    let limit = queue.join("max_sectors_kb");
+    // Zero is the kernel's own choice; older kernels refuse it.
+    std::fs::write(&limit, "0")
+        .or_else(|_| std::fs::write(&limit, std::fs::read(queue.join("max_hw_sectors_kb"))?))
 }
 
 fn queue(device: &Path) -> PathBuf {
@@ -184,6 +195,9 @@ pub fn attached_under(folder: &Path) -> io::Result<Vec<PathBuf>> {
 /// # Errors
 /// What `losetup` said; [`LoopError::InUse`] when something keeps the device open.
 pub fn detach(device: &Path) -> Result<(), LoopError> {
+    // As long as it is ours: a moment later it may be another drive's. Where nobody but root may do this, nobody else
+    // has changed it.
+    let _ = unlimit_requests(device);
     run("losetup", ["--detach".as_ref(), device.as_os_str()])?;
     let deadline = Instant::now() + DETACH_PATIENCE;
     // A device that is open goes when it is closed last, which the kernel does not announce.

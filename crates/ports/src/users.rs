@@ -8,7 +8,7 @@ use crate::blockdev::{DeviceError, check_unused};
 
 /// Who uses `path`, an absolute path without links: a mount, a holder or the swap of a block device, and processes
 /// that have it open, each as "mounted on /mnt" or "open in fio (process 4711)". Processes of others are seen by root
-/// alone. Left out are this process, and udev, which looks at every device for a moment.
+/// alone. Left out are this process, and udev and `losetup`, which look at any device for a moment.
 ///
 /// A file need not be there any more, and whoever serves it is not asked.
 ///
@@ -23,7 +23,7 @@ pub fn users(path: &Path) -> io::Result<Vec<String>> {
             && number != std::process::id()
         {
             let name = std::fs::read_to_string(process.join("comm")).unwrap_or_default();
-            if !name.contains("udev") {
+            if !name.contains("udev") && name.trim_end() != "losetup" {
                 users.push(format!("open in {} (process {number})", name.trim_end()));
             }
         }

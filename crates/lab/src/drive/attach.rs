@@ -60,7 +60,7 @@ pub(super) fn run(args: &AttachArgs) -> Result<ExitCode> {
 /// Removes what a server of this drive has left that died; one that lives stays.
 fn make_way(media: &Path) -> Result<()> {
     let Some(former) = registry::find_media(media)? else { return Ok(()) };
-    if former.owner.is_some() {
+    if !former.has_died()? {
         let shown_as = former.shown_as()?;
         bail!("{} is attached already, as {}", media.display(), shown_as.display());
     }

@@ -36,7 +36,7 @@ pub(super) fn run(args: &DetachArgs) -> Result<ExitCode> {
         bail!("{} is not attached; there is nothing to do", args.drive.display())
     };
     let media = attached.media.display();
-    if attached.owner.is_none() {
+    if attached.owner.is_none() || (attached.health().is_err() && attached.has_died()?) {
         attached.clear()?;
         print::line(format_args!("{media} is detached; its server had died, what it left is gone"));
         return Ok(ExitCode::SUCCESS);

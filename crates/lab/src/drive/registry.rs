@@ -1,8 +1,10 @@
 //! What is attached where: the drives that the ledgers on this machine tell of.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use assay_ports::child::{Process, is_stopped};
 use assay_ports::{fuse, loopdev};
 
 use super::health::Health;
@@ -11,6 +13,9 @@ use crate::rig::thing::{Thing, ensure_unused};
 
 /// The name, beside the disk, of the file with the drive's health.
 pub(super) const STATUS_FILE: &str = "status.json";
+
+/// How long a server that was killed may take to end: it lets go of its media with its last thread.
+const END_PATIENCE: Duration = Duration::from_millis(500);
 
 /// A drive that is attached, or that was until its server died.
 #[derive(Debug)]
@@ -130,10 +135,28 @@ impl Attached {
     }
 
     /// How the drive is, in the words of its server.
+    ///
+    /// # Errors
+    /// Its server is not there yet, or not any more, or was stopped: then nobody would answer.
     pub(super) fn health(&self) -> Result<Health> {
+        if let Some(pid) = self.owner.filter(|pid| is_stopped(*pid)) {
+            let media = self.media.display();
+            bail!("the server of {media} was stopped; let it go on with `kill -CONT {pid}`");
+        }
         Health::read(&self.mount_point.join(STATUS_FILE)).with_context(|| {
             format!("{} is being attached or detached; try again", self.media.display())
         })
+    }
+
+    /// Whether its server has died, or does so within a moment.
+    ///
+    /// # Errors
+    /// What the system answered when asked.
+    pub(super) fn has_died(&self) -> Result<bool> {
+        let Some(server) = self.owner.map(Process::open).transpose()?.flatten() else {
+            return Ok(true);
+        };
+        Ok(server.wait(Some(END_PATIENCE))?)
     }
 
     /// Removes what a server that died has left.

@@ -197,13 +197,17 @@ impl Found {
         Ok(left)
     }
 
-    /// Removes the ledger itself, once nothing of it is left.
+    /// Removes the ledger itself, once nothing of it is left; others may have done so.
     ///
     /// # Errors
     /// The file cannot be deleted.
     pub fn close(&self) -> Result<()> {
-        std::fs::remove_file(&self.path)
-            .with_context(|| format!("cannot delete {}", self.path.display()))
+        match std::fs::remove_file(&self.path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("cannot delete {}", self.path.display()))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

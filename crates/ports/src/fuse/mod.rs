@@ -174,7 +174,7 @@ impl FuseMount {
         let ends = Ends::with(Arc::clone(&self.end));
         let serve = move || {
             stay_out_of_write_back();
-            ends.say(session.run().map_err(|error| error.to_string()));
+            ends.say(session.run().or_else(taken_away).map_err(|error| error.to_string()));
         };
         std::thread::Builder::new().name("fuse".into()).spawn(serve).map(drop)
     }
@@ -318,6 +318,12 @@ fn config(options: &FuseOptions) -> Config {
     // A connection for each thread spares them a common lock. On two processors it made no difference.
     config.clone_fd = true;
     config
+}
+
+/// A mount that goes while a thread takes a request from it ends that thread with this error; all others, and it
+/// at any other moment, get `ENODEV` (`fuse_dev_do_read` in the kernel's `fs/fuse/dev.c`), which is no error.
+fn taken_away(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::ConnectionAborted { Ok(()) } else { Err(error) }
 }
 
 /// A thread that answers writes must not wait, when it asks for memory, until the kernel has written dirty pages
