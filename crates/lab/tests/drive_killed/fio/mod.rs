@@ -2,45 +2,23 @@
 //! whole or not at all, and nothing newer without what was older.
 //!
 //! fio judges what must be durable when it is answered, by its own verification; writers with a history of each command
-//! judge the rest. `ASSAY_ROUNDS` sets how many kills there are, `ASSAY_SEED` what is drawn; when things happen is the
-//! kernel's, so a seed does not repeat a run.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+//! judge the rest.
 
 mod bench;
 mod blocks;
-#[path = "../common/mod.rs"]
-mod common;
-#[path = "../common/drives.rs"]
-mod drives;
-mod fio;
 mod history;
-#[path = "../common/power.rs"]
-mod power;
-#[path = "../common/simulated.rs"]
-mod simulated;
+mod job;
 mod writers;
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use bench::{Bench, Round, Verdict, has_fio};
 
-use bench::{Bench, Round, Sabotage, Verdict, has_fio};
-use common::testing::skip;
-use drives::{MIB, has_drives};
+use crate::common::testing::skip;
+use crate::drives::{MIB, has_drives};
+use crate::{Sabotage, rounds, seed};
 
 /// Kills in a run of all tests, and in a negative control at most.
 const ROUNDS: u64 = 8;
 const CONTROL_ROUNDS: u64 = 8;
-
-fn setting(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
-}
-
-fn seed() -> u64 {
-    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
-    let seed = setting("ASSAY_SEED").unwrap_or_else(now);
-    println!("ASSAY_SEED={seed}");
-    seed
-}
 
 fn can_run(test: &str) -> bool {
     if !has_fio() {
@@ -51,7 +29,7 @@ fn can_run(test: &str) -> bool {
 }
 
 fn survives(mut bench: Bench) {
-    let rounds = setting("ASSAY_ROUNDS").unwrap_or(ROUNDS);
+    let rounds = rounds(ROUNDS);
     let mut killed_again = 0;
     for round in 1..=rounds {
         let done = bench.round().unwrap_or_else(|verdict| panic!("round {round}: {verdict:#?}"));

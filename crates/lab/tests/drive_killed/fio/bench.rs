@@ -9,11 +9,11 @@ use assay_drive::{BLOCK_BYTES, Codec, Format};
 use assay_ports::child::Process;
 use rustix::process::Signal;
 
-use super::fio::Job;
 use super::history::{Lane, check};
+use super::job::Job;
 use super::writers::{Shared, Writers, read_lanes};
-use crate::MIB;
-use crate::drives::Drives;
+use crate::Sabotage;
+use crate::drives::{Drives, MIB};
 use crate::power::{Fault, Power};
 use crate::simulated::random::Random;
 
@@ -26,16 +26,6 @@ const FIO_BYTES: u64 = 96 * MIB;
 
 /// How long anything may take before it counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// What goes wrong, to show that it is noticed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sabotage {
-    None,
-    /// The drive writes commands in parts.
-    Tear,
-    /// The media answers flushes and does nothing.
-    LyingFlush,
-}
 
 /// The drive and what is known of it.
 pub struct Bench {

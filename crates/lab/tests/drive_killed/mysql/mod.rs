@@ -1,47 +1,24 @@
 //! MySQL with its doublewrite buffer off on a drive, killed together with the drive in mid-load, again and again: it
 //! recovers, no committed transaction is lost, every table and every page is whole.
-//!
-//! `ASSAY_ROUNDS` sets how many kills there are, `ASSAY_SEED` what is drawn; when things happen is the kernel's, so a
-//! seed does not repeat a run.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod bench;
-#[path = "../common/mod.rs"]
-mod common;
-#[path = "../common/drives.rs"]
-mod drives;
 mod ledger;
-#[path = "../common/power.rs"]
-mod power;
 mod server;
-#[path = "../common/simulated.rs"]
-mod simulated;
 
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use bench::{Bench, FileSystem, Round};
-use common::has_server;
-use common::testing::skip;
-use drives::has_drives;
+
+use crate::common::has_server;
+use crate::common::testing::skip;
+use crate::drives::has_drives;
+use crate::{rounds, seed};
 
 /// Kills in a run of all tests.
 const ROUNDS: u64 = 2;
 
 /// Kills in a negative control, at most.
 const CONTROL_ROUNDS: u64 = 12;
-
-fn setting(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
-}
-
-fn seed() -> u64 {
-    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
-    let seed = setting("ASSAY_SEED").unwrap_or_else(now);
-    println!("ASSAY_SEED={seed}");
-    seed
-}
 
 /// The arrangement that `make` builds; nothing, said aloud, where that cannot be.
 fn bench(test: &str, make: impl FnOnce(u64) -> Option<Bench>) -> Option<Bench> {
@@ -60,7 +37,7 @@ fn bench(test: &str, make: impl FnOnce(u64) -> Option<Bench>) -> Option<Bench> {
 }
 
 fn survives(mut bench: Bench) {
-    let rounds = setting("ASSAY_ROUNDS").unwrap_or(ROUNDS);
+    let rounds = rounds(ROUNDS);
     let mut all = 0;
     for round in 1..=rounds {
         let done = bench.round().unwrap_or_else(|problem| panic!("round {round}: {problem}"));

@@ -11,6 +11,7 @@ use rustix::process::Signal;
 
 use super::ledger::{self, Committed};
 use super::server::{Program, Server};
+use crate::Sabotage;
 use crate::drives::{Drives, MIB, system};
 use crate::power::{Fault, Power};
 use crate::simulated::random::Random;
@@ -26,16 +27,6 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub enum FileSystem {
     Ext4,
     Xfs,
-}
-
-/// What goes wrong, to show that it is noticed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sabotage {
-    None,
-    /// The drive writes pages in parts.
-    Tear,
-    /// The media answers flushes and does nothing.
-    LyingFlush,
 }
 
 /// The whole arrangement between two kills.

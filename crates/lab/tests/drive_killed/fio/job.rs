@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use assay_ports::child::{Child, spawn};
 
-use crate::MIB;
+use crate::drives::MIB;
 
 /// How many write side by side.
 const JOBS: u64 = 4;
