@@ -58,7 +58,8 @@ attach_drive() {
   undo_with detach_drive "$1"
 }
 
-detach_drive() { "${assay[@]}" drive detach "$1" >/dev/null; }
+# Detaches the drive on MEDIA, if it is attached.
+detach_drive() { [[ $(health "$1" attached) != true ]] || "${assay[@]}" drive detach "$1" >/dev/null; }
 
 # A figure of a drive's health: health MEDIA KEY.
 health() {

@@ -3,7 +3,7 @@
 //! The segment with the best bargain is taken: by cost and benefit, age × dead ÷ (1 + live) (Rosenblum and Ousterhout,
 //! "The design and implementation of a log-structured file system", 1992), or greedily the one with least live. Of the
 //! age the square root is taken: the plain age prefers old segments with little to gain, and under Zipf 0.99 at 80 %
-//! full moved 7 % more (`benches/write-amplification`). Its
+//! full moved 7 % more (`benches/drive-write-amplification`). Its
 //! footer says what lies in it; the map says what of it still lives. Records move as they are, without being decoded;
 //! only the live blocks of a 16 KiB unit are encoded anew, if that is smaller. Nodes of the map do not move: the next
 //! checkpoint writes them elsewhere.
@@ -17,7 +17,7 @@ use crate::group::{Group, Record};
 use crate::layout::{Location, MAX_WORDS_PER_ENTRY, NodeId, Op, Stream, UNIT_BLOCKS};
 use crate::maintain::Maintenance;
 use crate::map::Missing;
-use crate::read::part_of;
+use crate::run::{Reach, part_of, span, together};
 use crate::segment::SegmentRecord;
 use crate::space::State;
 use crate::status::Counters;
@@ -36,9 +36,8 @@ pub enum Policy {
 /// Bytes that one group of moves may take.
 const MOVE_BYTES: usize = 256 << 10;
 
-/// Longest read of a victim, in bytes, and the gap over which it goes on.
-const READ_BYTES: u32 = 1 << 20;
-const GAP_BYTES: u32 = 64 << 10;
+/// How far one read of a segment goes, of which most is wanted.
+pub(crate) const REACH: Reach = Reach { gap_bytes: 64 << 10, bytes_max: 1 << 20 };
 
 impl Drive {
     /// The segment to collect next, with its live share.
@@ -140,7 +139,8 @@ impl Drive {
         let mut damaged = false;
         let mut rest = live;
         while !rest.is_empty() {
-            let (run, behind) = rest.split_at(together(rest));
+            let (run, behind) =
+                rest.split_at(together(rest.iter().map(|record| record.place), REACH));
             damaged |= self.workers.with(|worker| self.move_run(run, worker))?;
             rest = behind;
         }
@@ -150,17 +150,13 @@ impl Drive {
     /// Reads records that lie together and appends them to the stream of what was moved.
     fn move_run(&self, run: &[SegmentRecord], worker: &mut Worker) -> Result<bool> {
         let (Some(front), Some(back)) = (run.first(), run.last()) else { return Ok(false) };
-        let start = u64::from(front.place.offset()) / BLOCK_BYTES * BLOCK_BYTES;
-        let end =
-            u64::from(back.place.offset() + back.place.length()).next_multiple_of(BLOCK_BYTES);
+        let span = span(front.place, back.place);
         let mut media = std::mem::take(&mut worker.media);
-        let bytes = media.first((end - start) as usize);
-        self.read_media(self.identity.segment_start(front.place.segment()) + start, bytes)?;
+        let bytes = self.read_span(front.place.segment(), &span, &mut media)?;
         let mut damaged = false;
         worker.group.clear();
         for record in run {
-            let at = (u64::from(record.place.offset()) - start) as usize;
-            let stored = part_of(bytes, at, record.place);
+            let stored = part_of(bytes, span.start, record.place);
             let key = record.entry.op.context_key(record.entry.key);
             match self.check_record(stored, record.place, key) {
                 Ok((codec_id, payload)) => self.push_move(record, codec_id, payload, worker)?,
@@ -322,15 +318,4 @@ fn from_of(record: &Record) -> Location {
         Op::Move { from, .. } | Op::MoveUnit { from, .. } => from,
         _ => Location::NONE,
     }
-}
-
-/// How many records, in order of place, are read together.
-pub(crate) fn together(records: &[SegmentRecord]) -> usize {
-    let Some(front) = records.first() else { return 0 };
-    let follows = |pair: &[SegmentRecord]| {
-        let [before, record] = pair else { return false };
-        record.place.offset() <= before.place.offset() + before.place.length() + GAP_BYTES
-            && record.place.offset() + record.place.length() - front.place.offset() <= READ_BYTES
-    };
-    1 + records.windows(2).take_while(|pair| follows(pair)).count()
 }

@@ -29,6 +29,7 @@ mod read;
 mod readahead;
 mod rebuild;
 mod recover;
+mod run;
 mod segment;
 mod space;
 mod status;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::buffer::BlockBuffer;
 use crate::codec::Coder;
 use crate::disk::{BLOCK_BYTES, DiskError, Result};
 use crate::engine::Drive;
@@ -9,14 +10,12 @@ use crate::layout::{
     Location, NodeId, Op, RECORD_HEADER_BYTES, RecordContext, UNIT_BLOCKS, plain_checksum,
 };
 use crate::map::{Missing, NODE_ENTRIES, Node};
+use crate::run::{Reach, part_of, span, together};
 use crate::status::Counters;
 use crate::worker::Worker;
 
-/// Bytes between two records for which one read of media goes on rather than two.
-const GAP_BYTES: u32 = 8 << 10;
-
-/// Longest read of media, in bytes.
-const FETCH_BYTES_MAX: u32 = 512 << 10;
+/// How far one read of media for the host goes.
+const REACH: Reach = Reach { gap_bytes: 8 << 10, bytes_max: 512 << 10 };
 
 /// What is wrong with a record.
 const WRONG_CHECKSUM: &str = "its checksum does not fit";
@@ -83,7 +82,7 @@ impl Drive {
             .sort_unstable_by_key(|(place, block)| (place.segment(), place.offset(), *block));
         let mut next = 0;
         while next < worker.fetch.len() {
-            let end = next + together(&worker.fetch[next..]);
+            let end = next + together(worker.fetch[next..].iter().map(|(place, _)| *place), REACH);
             self.fetch_run(next..end, first, data, worker)?;
             next = end;
         }
@@ -100,8 +99,7 @@ impl Drive {
     ) -> Result<bool> {
         let Some(chunk) = self.chunks.find(place) else { return Ok(false) };
         let bytes = chunk.bytes();
-        let start = (place.offset() - chunk.offset) as usize;
-        let record = part_of(bytes.as_ref(), start, place);
+        let record = part_of(bytes.as_ref(), chunk.offset, place);
         self.decode_block(record, place, block, out, &mut worker.coder, &mut worker.unit)
             .map_err(|what| self.damaged(block * BLOCK_BYTES, &what))?;
         Ok(true)
@@ -121,9 +119,8 @@ impl Drive {
             return Ok(());
         };
         let segment = front.segment();
-        let start = front.offset() / BLOCK_BYTES as u32 * BLOCK_BYTES as u32;
-        let end = (back.offset() + back.length()).next_multiple_of(BLOCK_BYTES as u32);
-        let place = start..end;
+        let place = span(*front, *back);
+        let start = place.start;
         let mut decode =
             |bytes: &[u8]| self.decode_run(bytes, start, fetch, first, data, coder, unit);
         if let Some(window) = self.read_ahead.find(segment, &place)
@@ -131,17 +128,14 @@ impl Drive {
         {
             return Ok(());
         }
-        let at = self.identity.segment_start(segment) + u64::from(start);
         let decoded = match self.read_ahead.end(&place, self.identity.segment_bytes) {
             Some(end) => {
-                let read = |bytes: &mut [u8]| self.read_media(at, bytes);
-                decode(self.read_ahead.fill(segment, start..end, read)?.bytes(&place))
+                let longer = start..end;
+                let read =
+                    |buffer: &mut BlockBuffer| self.read_span(segment, &longer, buffer).map(drop);
+                decode(self.read_ahead.fill(segment, &longer, read)?.bytes(&place))
             }
-            None => {
-                let bytes = media.first((end - start) as usize);
-                self.read_media(at, bytes)?;
-                decode(bytes)
-            }
+            None => decode(self.read_span(segment, &place, media)?),
         };
         decoded.map_err(|(block, what)| self.damaged(block * BLOCK_BYTES, &what))
     }
@@ -161,7 +155,7 @@ impl Drive {
     ) -> std::result::Result<(), (u64, String)> {
         let mut in_unit = Location::NONE;
         for (place, block) in fetch {
-            let record = part_of(bytes, (place.offset() - start) as usize, *place);
+            let record = part_of(bytes, start, *place);
             let out = &mut data[((block - first) * BLOCK_BYTES) as usize..][..BLOCK_BYTES as usize];
             if place.is_unit() && place.record() == in_unit {
                 copy_of_unit(unit, *place, out);
@@ -332,16 +326,12 @@ impl Drive {
         let corrupt = |what| DiskError::Corrupt { offset: start, what };
         if let Some(chunk) = self.chunks.find(place) {
             let bytes = chunk.bytes();
-            let at = (place.offset() - chunk.offset) as usize;
-            let record = part_of(bytes.as_ref(), at, place);
+            let record = part_of(bytes.as_ref(), chunk.offset, place);
             return self.decode_record(record, place, key, out, &mut worker.coder).map_err(corrupt);
         }
-        let aligned = start / BLOCK_BYTES * BLOCK_BYTES;
-        let end = (start + u64::from(place.length())).next_multiple_of(BLOCK_BYTES);
-        let bytes = worker.media.first((end - aligned) as usize);
-        self.read_media(aligned, bytes)?;
-        let at = (start - aligned) as usize;
-        let record = part_of(bytes, at, place);
+        let span = span(place, place);
+        let bytes = self.read_span(place.segment(), &span, &mut worker.media)?;
+        let record = part_of(bytes, span.start, place);
         self.decode_record(record, place, key, out, &mut worker.coder).map_err(corrupt)
     }
 
@@ -352,24 +342,6 @@ impl Drive {
                 && place.offset() + place.length() <= self.identity.segment_bytes
                 && place.length() as usize > RECORD_HEADER_BYTES)
     }
-}
-
-/// How many of these records, in order of place, are read together.
-fn together(fetch: &[(Location, u64)]) -> usize {
-    let Some((front, _)) = fetch.first() else { return 0 };
-    let follows = |pair: &[(Location, u64)]| {
-        let [(before, _), (place, _)] = pair else { return false };
-        place.segment() == front.segment()
-            && place.offset() <= before.offset() + before.length() + GAP_BYTES
-            && place.offset() + place.length() - front.offset() <= FETCH_BYTES_MAX
-    };
-    1 + fetch.windows(2).take_while(|pair| follows(pair)).count()
-}
-
-/// A record's bytes; too few where a damaged location points behind the end.
-pub(crate) fn part_of(bytes: &[u8], start: usize, place: Location) -> &[u8] {
-    let end = (start + place.length() as usize).min(bytes.len());
-    bytes.get(start..end).unwrap_or_default()
 }
 
 fn copy_of_unit(unit: &[u8], place: Location, out: &mut [u8]) {

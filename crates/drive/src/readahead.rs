@@ -28,8 +28,7 @@ pub(crate) struct ReadAhead {
 #[derive(Debug)]
 pub(crate) struct Window {
     segment: u32,
-    start: u32,
-    length: u32,
+    place: Range<u32>,
     buffer: BlockBuffer,
 }
 
@@ -61,13 +60,12 @@ impl ReadAhead {
     pub(crate) fn fill<E>(
         &self,
         segment: u32,
-        place: Range<u32>,
-        read: impl FnOnce(&mut [u8]) -> Result<(), E>,
+        place: &Range<u32>,
+        read: impl FnOnce(&mut BlockBuffer) -> Result<(), E>,
     ) -> Result<Arc<Window>, E> {
-        let length = place.end - place.start;
         let mut buffer = self.oldest_buffer();
-        read(buffer.first(length as usize))?;
-        let window = Arc::new(Window { segment, start: place.start, length, buffer });
+        read(&mut buffer)?;
+        let window = Arc::new(Window { segment, place: place.clone(), buffer });
         self.windows().push_back(Arc::clone(&window));
         Ok(window)
     }
@@ -86,14 +84,13 @@ impl ReadAhead {
 
 impl Window {
     fn holds(&self, segment: u32, place: &Range<u32>) -> bool {
-        self.segment == segment
-            && self.start <= place.start
-            && place.end <= self.start + self.length
+        self.segment == segment && self.place.start <= place.start && place.end <= self.place.end
     }
 
     /// The bytes of a place that it holds.
     pub(crate) fn bytes(&self, place: &Range<u32>) -> &[u8] {
-        let range = (place.start - self.start) as usize..(place.end - self.start) as usize;
+        let range =
+            (place.start - self.place.start) as usize..(place.end - self.place.start) as usize;
         self.buffer.as_ref().get(range).unwrap_or_default()
     }
 }
@@ -103,11 +100,11 @@ mod tests {
     use super::*;
 
     fn fill(ahead: &ReadAhead, segment: u32, place: Range<u32>, byte: u8) -> Arc<Window> {
-        let read = |bytes: &mut [u8]| {
-            bytes.fill(byte);
+        let read = |buffer: &mut BlockBuffer| {
+            buffer.first(place.len()).fill(byte);
             Ok::<_, ()>(())
         };
-        ahead.fill(segment, place, read).unwrap()
+        ahead.fill(segment, &place, read).unwrap()
     }
 
     #[test]

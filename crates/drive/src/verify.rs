@@ -5,12 +5,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::collect::together;
+use crate::collect::REACH;
 use crate::disk::{BLOCK_BYTES, DiskError, Result};
 use crate::engine::Drive;
 use crate::layout::{Op, UNIT_BLOCKS};
 use crate::map::{NODE_ENTRIES, leaf_of};
-use crate::read::part_of;
+use crate::run::{part_of, span, together};
 use crate::segment::{SegmentRecord, records_of};
 use crate::space::State;
 use crate::worker::Worker;
@@ -76,7 +76,8 @@ impl Drive {
         live.sort_by_key(|record| record.place.offset());
         let mut rest = &live[..];
         while !rest.is_empty() {
-            let (run, behind) = rest.split_at(together(rest));
+            let (run, behind) =
+                rest.split_at(together(rest.iter().map(|record| record.place), REACH));
             self.workers.with(|worker| self.verify_run(run, worker, verified))?;
             rest = behind;
         }
@@ -109,15 +110,13 @@ impl Drive {
     ) -> Result<()> {
         let (Some(front), Some(back)) = (run.first(), run.last()) else { return Ok(()) };
         let Worker { media, coder, unit, .. } = worker;
-        let start = u64::from(front.place.offset()) / BLOCK_BYTES * BLOCK_BYTES;
-        let end = u64::from(back.place.offset() + back.place.length());
-        let bytes = media.first(end.next_multiple_of(BLOCK_BYTES).saturating_sub(start) as usize);
-        self.read_media(self.identity.segment_start(front.place.segment()) + start, bytes)?;
+        let span = span(front.place, back.place);
+        let bytes = self.read_span(front.place.segment(), &span, media)?;
         for record in run {
             let (place, first) = (record.place, record.entry.key);
             let blocks = if place.is_unit() { UNIT_BLOCKS } else { 1 };
             unit.resize((blocks * BLOCK_BYTES) as usize, 0);
-            let stored = part_of(bytes, (u64::from(place.offset()) - start) as usize, place);
+            let stored = part_of(bytes, span.start, place);
             let key = record.entry.op.context_key(first);
             if self.decode_record(stored, place, key, unit, coder).is_err() {
                 continue;

@@ -58,7 +58,6 @@ pub(super) struct DriveProbe {
 struct Gauges {
     logical: Field,
     media: Field,
-    physical: Field,
     ratio: Field,
     free: Field,
     segments: Field,
@@ -133,15 +132,15 @@ fn declare_gauges(sheet: &mut Sheet) -> Gauges {
         share,
     );
     sheet.set_layer(Layer::Space);
-    let physical = sheet.gauge("space_physical_bytes", "bytes", "taken of the media".into());
-    Gauges { logical, media, physical, ratio, free, segments, map }
+    let physical = Formula::Value(media);
+    sheet.series("space_physical_bytes".into(), "bytes", "taken of the media".into(), physical);
+    Gauges { logical, media, ratio, free, segments, map }
 }
 
 impl Gauges {
     fn fill(&self, status: &Status, reading: &mut [f64]) {
         reading[self.logical] = status.logical_bytes_used as f64;
         reading[self.media] = status.media_bytes_used as f64;
-        reading[self.physical] = status.media_bytes_used as f64;
         reading[self.ratio] = status.compression_ratio().unwrap_or(f64::NAN);
         reading[self.free] = status.segments_free as f64;
         reading[self.segments] = status.segments as f64;
