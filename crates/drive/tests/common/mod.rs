@@ -8,8 +8,4 @@ pub mod gate;
 pub mod media;
 pub mod model;
 pub mod random;
-
-/// A number from the environment, or the default.
-pub fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
-}
+pub mod seeds;

@@ -2,12 +2,10 @@
 //!
 //! `ASSAY_SEEDS` sets how many seeds run, `ASSAY_SEED` the first.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use assay_drive::{Codec, State};
 
 use crate::common::model::Flavour;
-use crate::common::setting;
+use crate::common::seeds;
 use crate::host::Host;
 
 /// How often what is rare happened.
@@ -73,30 +71,13 @@ fn run(seed: u64) -> Seen {
 
 #[test]
 fn any_seed_lives_at_the_limit_and_loses_nothing() {
-    let (first, seeds) = (setting("ASSAY_SEED", 0), setting("ASSAY_SEEDS", 60));
-    let next = AtomicU64::new(first);
-    let worker = || {
-        let mut all = Seen::default();
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= first + seeds {
-                return all;
-            }
-            let seen = std::panic::catch_unwind(|| run(seed)).unwrap_or_else(|_| {
-                panic!(
-                    "seed {seed} failed, see above; repeat it with: ASSAY_SEED={seed} \
-                     ASSAY_SEEDS=1 cargo test --release -p assay-drive --test full any_seed"
-                )
-            });
-            all = all.add(seen);
-        }
+    let seeds = seeds::wanted(60);
+    let run = |seed| {
+        std::panic::catch_unwind(|| run(seed)).map_err(|_| "it failed, see above".to_owned())
     };
-    let seen = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..2).map(|_| scope.spawn(worker)).collect();
-        workers.into_iter().map(|worker| worker.join().unwrap()).fold(Seen::default(), Seen::add)
-    });
+    let seen = seeds::run_all(&seeds, "full any_seed", run, Seen::add);
     println!("{seen:?}");
-    if seeds >= 60 {
+    if seeds.end - seeds.start >= 60 {
         let rarest = seen.refused.min(seen.stalls).min(seen.collections).min(seen.full);
         assert!(rarest > 100, "the limit was hardly reached: {seen:?}");
     }

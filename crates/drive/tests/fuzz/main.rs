@@ -23,7 +23,7 @@ use std::time::Duration;
 use case::Outcome;
 use common::anatomy::{Part, reseal};
 use common::random::Random;
-use common::setting;
+use common::seeds;
 use donor::Donor;
 
 /// After so long a case goes on for ever.
@@ -100,33 +100,30 @@ fn run_seed(donors: &[Donor], seed: u64) -> Result<(Outcome, bool), String> {
 
 #[test]
 fn any_image_is_refused_or_opened_and_never_more() {
-    let (first, seeds) = (setting("ASSAY_SEED", 0), setting("ASSAY_SEEDS", 2000));
+    let seeds = seeds::wanted(2000);
     let donors = Arc::new(donors());
-    let next = Arc::new(AtomicU64::new(first));
+    let next = Arc::new(AtomicU64::new(seeds.start));
     let (done, results) = mpsc::channel();
+    let end = seeds.end;
     for thread in 0..THREADS {
         let (donors, next, done) = (donors.clone(), next.clone(), done.clone());
         std::thread::spawn(move || {
             let note = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{thread}.seed"));
             loop {
                 let seed = next.fetch_add(1, Ordering::Relaxed);
-                if seed >= first + seeds {
+                if seed >= end {
                     return std::fs::remove_file(note).ok();
                 }
                 std::fs::write(&note, seed.to_string()).unwrap();
-                let result = run_seed(&donors, seed).map_err(|problem| {
-                    format!(
-                        "seed {seed}: {problem}\nrepeat it with: ASSAY_SEED={seed} ASSAY_SEEDS=1 \
-                         cargo test --release -p assay-drive --test fuzz any_image"
-                    )
-                });
+                let result = run_seed(&donors, seed)
+                    .map_err(|problem| seeds::failure(seed, &problem, "fuzz any_image"));
                 done.send(result).ok()?;
             }
         });
     }
     drop(done);
     let (mut counts, mut problems) = (Counts::default(), Vec::new());
-    for _ in 0..seeds {
+    for _ in seeds.clone() {
         let result = results.recv_timeout(LIMIT).unwrap_or_else(|_| {
             panic!("a seed around {} goes on for ever", next.load(Ordering::Relaxed))
         });
@@ -137,7 +134,7 @@ fn any_image_is_refused_or_opened_and_never_more() {
     }
     println!("{counts:?}");
     assert!(problems.is_empty(), "{} failed:\n{}", problems.len(), problems.join("\n"));
-    if seeds >= 2000 {
+    if seeds.end - seeds.start >= 2000 {
         let Counts { forged, refused, read_only, rebuilt, corrupt, worked, .. } = counts;
         let rarest = [forged, refused, read_only, rebuilt, corrupt, worked].into_iter().min();
         assert!(rarest >= Some(10), "the mutations missed what they are for: {counts:?}");

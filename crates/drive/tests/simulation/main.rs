@@ -10,38 +10,15 @@
 mod common;
 mod script;
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use common::setting;
+use common::seeds;
 use script::{Coverage, Sabotage};
 
 #[test]
 fn any_seed_keeps_the_prefix_contract() {
-    let (first, seeds) = (setting("ASSAY_SEED", 0), setting("ASSAY_SEEDS", 2000));
-    let next = AtomicU64::new(first);
-    let coverage = std::thread::scope(|scope| {
-        let worker = || {
-            let mut coverage = Coverage::default();
-            loop {
-                let seed = next.fetch_add(1, Ordering::Relaxed);
-                if seed >= first + seeds {
-                    return coverage;
-                }
-                match script::run(seed, Sabotage::default()) {
-                    Ok(seen) => coverage.add(seen),
-                    Err(problem) => panic!(
-                        "seed {seed}: {problem}\nrepeat it with: ASSAY_SEED={seed} ASSAY_SEEDS=1 \
-                         cargo test --release -p assay-drive --test simulation any_seed"
-                    ),
-                }
-            }
-        };
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
-        let mut coverage = Coverage::default();
-        workers.into_iter().for_each(|worker| coverage.add(worker.join().unwrap()));
-        coverage
-    });
+    let seeds = seeds::wanted(2000);
+    let run = |seed| script::run(seed, Sabotage::default());
+    let coverage = seeds::run_all(&seeds, "simulation any_seed", run, Coverage::add);
+    let seeds = seeds.end - seeds.start;
     println!("{seeds} seeds: {coverage:?}");
     if seeds >= 2000 {
         let Coverage { collections, checkpoints, stalls, refused, replayed, torn, rebuilt } =

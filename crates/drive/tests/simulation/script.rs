@@ -66,7 +66,7 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    pub fn add(&mut self, other: Coverage) {
+    pub fn add(mut self, other: Coverage) -> Coverage {
         self.collections += other.collections;
         self.checkpoints += other.checkpoints;
         self.stalls += other.stalls;
@@ -74,6 +74,7 @@ impl Coverage {
         self.replayed += other.replayed;
         self.torn += other.torn;
         self.rebuilt += other.rebuilt;
+        self
     }
 }
 

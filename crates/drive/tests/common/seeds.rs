@@ -1,0 +1,52 @@
+//! Seeds: how many of them run, which is the first, and how one that failed is repeated.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The seeds to run: `ASSAY_SEEDS` many, or as many as `usual`, from `ASSAY_SEED` on.
+pub fn wanted(usual: u64) -> Range<u64> {
+    let (first, seeds) = (setting("ASSAY_SEED", 0), setting("ASSAY_SEEDS", usual));
+    first..first + seeds
+}
+
+/// What to say of a seed that failed; `test` as in `--test full any_seed`.
+pub fn failure(seed: u64, problem: &str, test: &str) -> String {
+    format!(
+        "seed {seed}: {problem}\nrepeat it with: ASSAY_SEED={seed} ASSAY_SEEDS=1 cargo test --release -p assay-drive \
+         --test {test}"
+    )
+}
+
+/// Runs each seed, on as many threads as there are processors, and adds up what they saw; panics at the first that fails.
+pub fn run_all<Seen: Default + Send>(
+    seeds: &Range<u64>,
+    test: &str,
+    run: impl Fn(u64) -> Result<Seen, String> + Sync,
+    add: impl Fn(Seen, Seen) -> Seen + Sync,
+) -> Seen {
+    let next = AtomicU64::new(seeds.start);
+    let worker = || {
+        let mut all = Seen::default();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= seeds.end {
+                return all;
+            }
+            let seen = run(seed);
+            all = add(
+                all,
+                seen.unwrap_or_else(|problem| panic!("{}", failure(seed, &problem, test))),
+            );
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).fold(Seen::default(), &add)
+    })
+}
+
+/// A number from the environment, or the default.
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
+}
