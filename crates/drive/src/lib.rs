@@ -25,6 +25,7 @@ mod log;
 mod maintain;
 mod map;
 mod memory;
+pub mod model;
 mod read;
 mod readahead;
 mod rebuild;

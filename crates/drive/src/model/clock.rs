@@ -1,0 +1,36 @@
+//! Whose time a model keeps.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use super::time::Time;
+
+/// Where time comes from and what waiting is.
+pub trait Clock: Send + Sync {
+    /// What time it is.
+    fn now(&self) -> Time;
+
+    /// Returns when `due` has come, or at once where nobody waits.
+    fn wait_until(&self, due: Time);
+}
+
+/// A clock that is set by hand and on which nobody waits: a recorded hour goes by as fast as it can be computed.
+#[derive(Debug, Default)]
+pub struct VirtualClock {
+    now: Mutex<Time>,
+}
+
+impl VirtualClock {
+    /// Sets the time.
+    pub fn set(&self, now: Time) {
+        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = now;
+    }
+}
+
+impl Clock for VirtualClock {
+    fn now(&self) -> Time {
+        *self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait_until(&self, _due: Time) {}
+}

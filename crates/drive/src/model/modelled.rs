@@ -1,0 +1,114 @@
+//! A disk that answers when a model says so.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::clock::Clock;
+use super::in_hand::{self, Parts};
+use super::tally::{Counters, Passed, Tally};
+use super::time::Time;
+use super::timing::{Command, Due, Kind, Timing};
+use crate::disk::{Disk, Promise, Result};
+
+/// A disk over a disk, with the timing of a device.
+///
+/// Under another model it does not wait: what it computes goes to the one above, see [`in_hand`].
+pub struct Modelled<T> {
+    disk: Arc<dyn Disk>,
+    clock: Arc<dyn Clock>,
+    timing: Mutex<T>,
+    promise: Promise,
+    port_ns: AtomicU64,
+    counters: Counters,
+}
+
+impl<T: Timing> Modelled<T> {
+    /// Gives `disk` the timing of a device that promises `promise`.
+    pub fn new(
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+        timing: T,
+        promise: Promise,
+    ) -> Modelled<T> {
+        Modelled {
+            disk,
+            clock,
+            timing: Mutex::new(timing),
+            promise,
+            port_ns: AtomicU64::new(0),
+            counters: Counters::default(),
+        }
+    }
+
+    /// From now on `round_trip`, which the port takes by itself, is taken off what commands wait.
+    pub fn take_off(&self, round_trip: Time) {
+        self.port_ns.store(round_trip.as_ns(), Ordering::Relaxed);
+    }
+
+    /// What has been counted so far.
+    pub fn tally(&self) -> Tally {
+        self.counters.tally()
+    }
+
+    fn run(
+        &self,
+        (kind, offset, length, force_unit_access): (Kind, u64, u64, bool),
+        work: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let under = in_hand::next_start();
+        let arrival = under.unwrap_or_else(|| self.clock.now());
+        let command = Command { kind, offset, length, force_unit_access, arrival };
+        let mut due = Due::at(arrival);
+        self.timing(|timing| timing.begin(&command, &mut due));
+        let (result, below) = in_hand::with(due.when(), Parts::Together, work);
+        result?;
+        due.join(below);
+        self.timing(|timing| timing.end(&command, &mut due));
+        match under {
+            Some(_) => self.counters.add(&Passed::new(kind, arrival, due, due.when(), Time::ZERO)),
+            None => self.wait(&command, due),
+        }
+        in_hand::part_done(due);
+        Ok(())
+    }
+
+    fn wait(&self, command: &Command, due: Due) {
+        let port = Time::from_ns(self.port_ns.load(Ordering::Relaxed));
+        let answer_at = command.arrival + (due.when() - command.arrival - port);
+        self.clock.wait_until(answer_at);
+        let answered = self.clock.now().max(answer_at);
+        self.counters.add(&Passed::new(command.kind, command.arrival, due, answered, port));
+    }
+
+    fn timing(&self, ask: impl FnOnce(&mut T)) {
+        ask(&mut self.timing.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl<T: Timing> Disk for Modelled<T> {
+    fn size(&self) -> u64 {
+        self.disk.size()
+    }
+
+    fn promise(&self) -> Promise {
+        self.promise
+    }
+
+    fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {
+        let command = (Kind::Read, offset, data.len() as u64, false);
+        self.run(command, || self.disk.read(offset, data))
+    }
+
+    fn write(&self, offset: u64, data: &[u8], force_unit_access: bool) -> Result<()> {
+        let command = (Kind::Write, offset, data.len() as u64, force_unit_access);
+        self.run(command, || self.disk.write(offset, data, force_unit_access))
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.run((Kind::Flush, 0, 0, false), || self.disk.flush())
+    }
+
+    fn discard(&self, offset: u64, length: u64) -> Result<()> {
+        self.run((Kind::Discard, offset, length, false), || self.disk.discard(offset, length))
+    }
+}

@@ -1,0 +1,69 @@
+//! The write buffer: what a drive has accepted and not yet programmed.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use super::super::time::Time;
+
+/// Bytes that wait for their program, by when that is done.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    capacity_bytes: u64,
+    used_bytes: u64,
+    /// When a stripe is programmed, which, and its bytes.
+    programs: BinaryHeap<Reverse<(Time, u64, u64)>>,
+    /// The latest program of each stripe in the buffer.
+    stripes: HashMap<u64, Time>,
+}
+
+impl Buffer {
+    pub(super) fn new(capacity_bytes: u64) -> Buffer {
+        Buffer {
+            capacity_bytes,
+            used_bytes: 0,
+            programs: BinaryHeap::new(),
+            stripes: HashMap::new(),
+        }
+    }
+
+    /// When there is room for `bytes` that come at `at`. What is larger than the buffer needs all of it.
+    pub(super) fn room_at(&mut self, at: Time, bytes: u64) -> Time {
+        self.drain(at);
+        let mut room_at = at;
+        while self.used_bytes > 0 && self.used_bytes + bytes > self.capacity_bytes {
+            let Some(Reverse((done_at, ..))) = self.programs.peek() else { break };
+            room_at = *done_at;
+            self.drain(room_at);
+        }
+        room_at
+    }
+
+    /// A stripe waits here until its program is done.
+    pub(super) fn add(&mut self, stripe: u64, bytes: u64, done_at: Time) {
+        self.used_bytes += bytes;
+        self.programs.push(Reverse((done_at, stripe, bytes)));
+        self.stripes.insert(stripe, done_at);
+    }
+
+    /// Whether a stripe is read from here at `at`.
+    pub(super) fn holds(&self, stripe: u64, at: Time) -> bool {
+        self.stripes.get(&stripe).is_some_and(|done_at| *done_at > at)
+    }
+
+    /// When all of it is programmed.
+    pub(super) fn empty_at(&self) -> Time {
+        self.stripes.values().copied().max().unwrap_or_default()
+    }
+
+    fn drain(&mut self, at: Time) {
+        while let Some(Reverse((done_at, stripe, bytes))) = self.programs.peek().copied()
+            && done_at <= at
+        {
+            self.programs.pop();
+            self.used_bytes -= bytes;
+            if self.stripes.get(&stripe) == Some(&done_at) {
+                self.stripes.remove(&stripe);
+            }
+        }
+    }
+}

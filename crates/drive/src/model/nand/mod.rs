@@ -1,0 +1,18 @@
+//! A flash drive's timing, in two halves around the software drive, which is its translation layer.
+//!
+//! Above the drive, [`Host`] is what a command meets first: the controller's rate, the firmware, the compression engine and
+//! the link. Below it, [`Flash`] is what the drive's log lies on: dies behind channels and a write buffer. Collection costs
+//! what the drive's own collector reads, writes and erases; no formula stands in for it. A plain SSD is the same drive with
+//! the codec `none` and spare media; a computational drive has a codec and an engine.
+//!
+//! The method is that of NVMeVirt (Kim et al., "NVMeVirt: A Versatile Software-defined Virtual NVMe Device", FAST 2023):
+//! each resource keeps the time at which it is next free, and a command's completion follows from these alone.
+
+mod buffer;
+pub mod figures;
+mod flash;
+mod host;
+mod lane;
+
+pub use flash::{Flash, FlashGeometry};
+pub use host::{Cache, Engine, Host, HostLimits};

@@ -1,0 +1,125 @@
+//! What a model counts: how long commands should have taken, how long they took, and what they waited for.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::time::Time;
+use super::timing::{Due, Kind, Resource};
+
+/// Kinds of command that are counted, in the order of [`Tally::of_kind`].
+pub const KINDS: [Kind; 4] = [Kind::Read, Kind::Write, Kind::Flush, Kind::Discard];
+
+const RESOURCES: usize = Resource::ALL.len();
+
+/// Counters that many threads raise.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    kinds: [OfKind; KINDS.len()],
+    waited: [AtomicU64; RESOURCES],
+}
+
+#[derive(Debug, Default)]
+struct OfKind {
+    commands: AtomicU64,
+    modelled_ns: AtomicU64,
+    shown_ns: AtomicU64,
+    late: AtomicU64,
+    below_port: AtomicU64,
+}
+
+/// How one command went.
+pub(super) struct Passed {
+    pub(super) kind: Kind,
+    /// How long it should have taken, and what for.
+    pub(super) modelled: Time,
+    pub(super) resource: Resource,
+    /// How long it took in all, the port's round trip included.
+    pub(super) shown: Time,
+    /// What the port's round trip takes by itself.
+    pub(super) port: Time,
+}
+
+impl Passed {
+    pub(super) fn new(kind: Kind, arrival: Time, due: Due, answered: Time, port: Time) -> Passed {
+        let shown = answered - arrival + port;
+        Passed { kind, modelled: due.when() - arrival, resource: due.resource(), shown, port }
+    }
+}
+
+impl Counters {
+    pub(super) fn add(&self, passed: &Passed) {
+        let add = |counter: &AtomicU64, amount: u64| counter.fetch_add(amount, Ordering::Relaxed);
+        let kind = &self.kinds[passed.kind as usize];
+        add(&kind.commands, 1);
+        add(&kind.modelled_ns, passed.modelled.as_ns());
+        add(&kind.shown_ns, passed.shown.as_ns());
+        // Its own round trip is taken off where there is room for it, so it excuses nothing here: late is what our work
+        // alone has made so.
+        add(&kind.late, u64::from(passed.shown - passed.port > passed.modelled));
+        add(&kind.below_port, u64::from(passed.modelled < passed.port));
+        add(&self.waited[passed.resource as usize], 1);
+    }
+
+    pub(super) fn tally(&self) -> Tally {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Tally {
+            of_kind: std::array::from_fn(|index| {
+                let kind = &self.kinds[index];
+                TallyOfKind {
+                    commands: get(&kind.commands),
+                    modelled_ns: get(&kind.modelled_ns),
+                    shown_ns: get(&kind.shown_ns),
+                    late: get(&kind.late),
+                    below_port: get(&kind.below_port),
+                }
+            }),
+            waited: std::array::from_fn(|index| get(&self.waited[index])),
+        }
+    }
+}
+
+/// What a model has counted since it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// In the order of [`KINDS`].
+    pub of_kind: [TallyOfKind; KINDS.len()],
+    /// Commands by what they waited for longest, in the order of [`Resource::ALL`].
+    pub waited: [u64; RESOURCES],
+}
+
+/// Of the commands of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TallyOfKind {
+    /// How many there were.
+    pub commands: u64,
+    /// How long they should have taken, together, in nanoseconds.
+    pub modelled_ns: u64,
+    /// How long they took, together, the port's round trip included, in nanoseconds.
+    pub shown_ns: u64,
+    /// How many our own processors have made late: the work behind the port alone took longer than the whole command
+    /// should.
+    pub late: u64,
+    /// How many should have taken less than the port's round trip, which nothing can take off.
+    pub below_port: u64,
+}
+
+impl Tally {
+    /// Of one kind.
+    #[must_use]
+    pub fn of(&self, kind: Kind) -> &TallyOfKind {
+        &self.of_kind[kind as usize]
+    }
+
+    /// Commands of all kinds.
+    #[must_use]
+    pub fn commands(&self) -> u64 {
+        self.of_kind.iter().map(|kind| kind.commands).sum()
+    }
+
+    /// The share of all commands that our own processors have made late; none without commands.
+    #[must_use]
+    pub fn late_share(&self) -> Option<f64> {
+        let late: u64 = self.of_kind.iter().map(|kind| kind.late).sum();
+        let commands = self.commands();
+        (commands > 0).then(|| late as f64 / commands as f64)
+    }
+}
