@@ -18,20 +18,21 @@ impl Drive {
         let mut problems = self.recovery.problems.clone();
         problems.extend(self.problems.lock().unwrap_or_else(PoisonError::into_inner).clone());
         problems.extend(self.stopped.get().cloned());
-        let (mapped_blocks, existing_nodes, map_bytes) = {
-            let map = self.map_at_any_time();
-            (map.mapped_blocks(), map.existing_nodes(), map.memory_bytes())
-        };
+        // The log before the map, as everywhere.
         let log = self.log_at_any_time();
+        let (mapped_blocks, map_bytes, node_bytes) = {
+            let map = self.map_at_any_time();
+            (map.mapped_blocks(), map.memory_bytes(), map.admission_bytes())
+        };
         let (used, usable) = log.space.admission_bytes();
         let fresh = log.space.fresh_limit_bytes();
+        let is_full = log.space.refuses(node_bytes) || used + node_bytes + BLOCK_BYTES > fresh;
         let count = |state| log.space.iter().filter(|(_, segment)| segment.state == state).count();
-        let node_bytes = 2 * BLOCK_BYTES * existing_nodes;
         let damaged = count(SegmentState::Damaged) as u64;
         let is_low = (used + node_bytes) * LOW_SPACE_SHARE > fresh * (LOW_SPACE_SHARE - 1);
         let counts = self.counters.counts();
         Status {
-            state: self.state(is_low, used + node_bytes + BLOCK_BYTES > fresh, damaged > 0),
+            state: self.state(is_low, is_full, damaged > 0),
             problems,
             capacity_bytes: self.identity.media_bytes,
             usable_bytes: usable,

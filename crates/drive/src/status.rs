@@ -150,7 +150,8 @@ pub enum State {
     Healthy,
     /// Little physical space is left: below 10 % of what may be used.
     LowSpace,
-    /// Physical space is out: writes that need more are refused, reading and discarding go on.
+    /// Physical space is out: from the first write that was refused until the least of those refused would be taken,
+    /// or when not even a block that does not compress would be. Reading, discarding and overwriting go on.
     Full,
     /// Damage was found; what is not damaged works.
     Damaged,

@@ -65,6 +65,34 @@ fn a_drive_refuses_before_it_accepts_and_keeps_what_it_accepted() {
 }
 
 #[test]
+fn a_drive_is_full_from_the_first_refusal_until_there_is_room() {
+    let mut host = Host::new(Codec::None, false, SEGMENTS, 7);
+    let mut blocks = 0;
+    while host.write(blocks, 64, Flavour::Hard) {
+        assert_ne!(host.drive.status().state, State::Full, "nothing was refused yet");
+        blocks += 64;
+    }
+    assert_eq!(host.drive.status().state, State::Full, "64 blocks were refused");
+    // What is smaller is still taken, which makes no room.
+    assert!(host.write(blocks, 1, Flavour::Hard));
+    assert_eq!(host.drive.status().state, State::Full);
+    host.discard(0, 32);
+    assert_eq!(host.drive.status().state, State::Full, "64 blocks would be refused again");
+    host.discard(32, 96);
+    assert_eq!(host.drive.status().state, State::LowSpace);
+    assert!(host.write(blocks + 64, 64, Flavour::Hard));
+    // Of several sizes it is the least that counts.
+    assert!(!host.write(blocks + 128, 64, Flavour::Hard));
+    while host.write(blocks + 192, 1, Flavour::Hard) {
+        blocks += 1;
+    }
+    host.discard(128, 2);
+    assert_eq!(host.drive.status().state, State::LowSpace, "one block would be taken");
+    host.flush();
+    host.check();
+}
+
+#[test]
 fn a_full_drive_takes_overwrites_that_compress_as_well() {
     for kind in KINDS {
         let (mut host, blocks) = full(kind, 2);

@@ -44,7 +44,8 @@ pub(super) fn line(now: &Health, before: &Health, seconds: f64) -> String {
     let (counts, then) = (&now.status.counts, &before.status.counts);
     let rate = |now: u64, then: u64| size(now.saturating_sub(then) as f64 / seconds) + "/s";
     format!(
-        "{}, {} of {} used, ratio {}, host read {} write {}, media read {} write {}, {:.0} flushes/s",
+        "{}, {} of {} used, ratio {}, host read {} write {}, media read {} write {}, \
+         {:.0} flushes/s, {} writes refused",
         now.status.state.name(),
         human(now.status.media_bytes_used),
         human(now.status.usable_bytes),
@@ -54,6 +55,7 @@ pub(super) fn line(now: &Health, before: &Health, seconds: f64) -> String {
         rate(counts.read_bytes_media, then.read_bytes_media),
         rate(counts.write_bytes_media(), then.write_bytes_media()),
         counts.flushes.saturating_sub(then.flushes) as f64 / seconds,
+        counts.refused_writes.saturating_sub(then.refused_writes),
     )
 }
 
@@ -252,8 +254,9 @@ mod tests {
         let mut now = before.clone();
         now.status.counts.write_bytes_host += 4 << 20;
         now.status.counts.flushes += 6;
+        now.status.counts.refused_writes += 2;
         let line = line(&now, &before, 2.0);
         assert!(line.contains("host read 0 B/s write 2.0 MiB/s"), "{line}");
-        assert!(line.ends_with("3 flushes/s"), "{line}");
+        assert!(line.ends_with("3 flushes/s, 2 writes refused"), "{line}");
     }
 }
