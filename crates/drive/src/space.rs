@@ -6,15 +6,24 @@
 
 use std::collections::BTreeSet;
 
+use crate::disk::BLOCK_BYTES;
 use crate::layout::{
-    CHUNK_HEADER_BYTES, Identity, Location, MAX_WORDS_PER_ENTRY, SegmentRow, Stream, whole_blocks,
+    CHUNK_HEADER_BYTES, Identity, Location, MAX_WORDS_PER_ENTRY, RECORD_HEADER_BYTES, SegmentRow,
+    Stream, whole_blocks,
 };
+use crate::map::NODE_ENTRIES;
 
 /// Table words that every record has, in its chunk and again in the footer, in bytes.
 pub(crate) const RECORD_TABLE_BYTES: u64 = 16;
 
 /// The same for a record that collection moved: what a record may come to cost.
 const MOVED_RECORD_TABLE_BYTES: u64 = 2 * 8 * MAX_WORDS_PER_ENTRY as u64;
+
+/// What admission counts for a record beside its payload.
+const RECORD_BYTES_BESIDE: u64 = RECORD_HEADER_BYTES as u64 + MOVED_RECORD_TABLE_BYTES;
+
+/// What admission counts for a leaf of the map: what [`crate::map::Map::admission_bytes`] keeps, and a record.
+const MAP_BYTES_OF_LEAF: u64 = 3 * BLOCK_BYTES + RECORD_BYTES_BESIDE;
 
 /// A leaf with its share of its directory and of tables, stored raw.
 const NODE_BYTES_AT_MOST: u64 = 4096 + 128;
@@ -226,7 +235,7 @@ impl Space {
     }
 
     /// Live records, counted as admission counts them, and the map's nodes.
-    fn taken_bytes(&self, map_bytes: u64) -> u64 {
+    pub(crate) fn taken_bytes(&self, map_bytes: u64) -> u64 {
         let live = Weight { bytes: self.live_bytes, records: self.live_records };
         live.bytes_when_moved() + map_bytes
     }
@@ -241,10 +250,21 @@ impl Space {
         self.live_bytes + RECORD_TABLE_BYTES * self.live_records
     }
 
-    /// Live records, counted as admission counts them, and the most that is admitted.
-    pub(crate) fn admission_bytes(&self) -> (u64, u64) {
-        let used = Weight { bytes: self.live_bytes, records: self.live_records }.bytes_when_moved();
-        (used, self.limit_bytes)
+    /// Bytes of fresh data that do not compress for which there is room, in whole blocks, when a `taken` part of what is
+    /// admitted is in use. Each `unit_blocks` of them are a record; a leaf of the map is new for every 512.
+    pub(crate) fn free_bytes(&self, taken: u64, unit_blocks: u64) -> u64 {
+        let room = self.fresh_limit_bytes().saturating_sub(taken);
+        let records = NODE_ENTRIES / unit_blocks;
+        let record = unit_blocks * BLOCK_BYTES + RECORD_BYTES_BESIDE;
+        let leaf = records * record + MAP_BYTES_OF_LEAF;
+        let bytes = u128::from(room) * u128::from(NODE_ENTRIES * BLOCK_BYTES) / u128::from(leaf);
+        bytes as u64 / BLOCK_BYTES * BLOCK_BYTES
+    }
+
+    /// Whether a single block that does not compress and held nothing would be refused.
+    pub(crate) fn is_full(&self, map_bytes: u64) -> bool {
+        let room = self.fresh_limit_bytes().saturating_sub(self.taken_bytes(map_bytes));
+        room < BLOCK_BYTES + RECORD_BYTES_BESIDE || self.refuses(map_bytes)
     }
 
     /// Share of a segment that is live.

@@ -148,7 +148,7 @@ impl Counts {
 pub enum State {
     /// Everything works.
     Healthy,
-    /// Little physical space is left: below 10 % of what may be used.
+    /// Little physical space is left: below 10 % of what can be used.
     LowSpace,
     /// Physical space is out: from the first write that was refused until the least of those refused would be taken,
     /// or when not even a block that does not compress would be. Reading, discarding and overwriting go on.
@@ -202,8 +202,10 @@ pub struct Status {
     pub problems: Vec<String>,
     /// Bytes of media.
     pub capacity_bytes: u64,
-    /// Bytes of media that records may take.
+    /// Bytes of data that do not compress which an empty drive takes.
     pub usable_bytes: u64,
+    /// Bytes of such data for which there is room now; what compresses takes less.
+    pub free_bytes: u64,
     /// Size of the disk that the host sees, in bytes.
     pub logical_bytes: u64,
     /// Bytes of it that are written and not zero.

@@ -93,6 +93,7 @@ struct StatusFields {
     problems: Vec<String>,
     capacity_bytes: u64,
     usable_bytes: u64,
+    free_bytes: u64,
     logical_bytes: u64,
     logical_bytes_used: u64,
     media_bytes_used: u64,

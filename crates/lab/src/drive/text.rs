@@ -44,11 +44,11 @@ pub(super) fn line(now: &Health, before: &Health, seconds: f64) -> String {
     let (counts, then) = (&now.status.counts, &before.status.counts);
     let rate = |now: u64, then: u64| size(now.saturating_sub(then) as f64 / seconds) + "/s";
     format!(
-        "{}, {} of {} used, ratio {}, host read {} write {}, media read {} write {}, \
+        "{}, {} free ({}), ratio {}, host read {} write {}, media read {} write {}, \
          {:.0} flushes/s, {} writes refused",
         now.status.state.name(),
-        human(now.status.media_bytes_used),
-        human(now.status.usable_bytes),
+        human(now.status.free_bytes),
+        free_share(&now.status),
         ratio(now.status.compression_ratio()),
         rate(counts.read_bytes_host, then.read_bytes_host),
         rate(counts.write_bytes_host, then.write_bytes_host),
@@ -106,6 +106,7 @@ fn space(log: &mut Log, status: &Status) {
     log.heading("Space");
     log.bytes("capacity", status.capacity_bytes);
     log.bytes("usable", status.usable_bytes);
+    log.row("free", &format!("{:>10}  {}", human(status.free_bytes), free_share(status)));
     log.bytes("media used", status.media_bytes_used);
     log.bytes("logical", status.logical_bytes);
     log.bytes("logical used", status.logical_bytes_used);
@@ -119,7 +120,7 @@ fn space(log: &mut Log, status: &Status) {
     let (all, free) = (status.segments, status.segments_free);
     let damaged = status.segments_damaged;
     let size = human(status.segment_bytes);
-    log.row("segments", &format!("{all} of {size}, {free} free, {damaged} damaged"));
+    log.row("segments", &format!("{all} of {size}, {free} not in use, {damaged} damaged"));
     log.bytes("map in memory", status.map_bytes);
 }
 
@@ -176,6 +177,12 @@ fn sizes(commands: &[u64; 8]) -> String {
     let words: Vec<String> =
         classes.map(|(name, count)| format!("{count} of at most {name}")).collect();
     if words.is_empty() { "none".into() } else { words.join(", ") }
+}
+
+/// Of what can be used.
+fn free_share(status: &Status) -> String {
+    let share = status.free_bytes as f64 / status.usable_bytes.max(1) as f64;
+    format!("{:.0} %", 100.0 * share)
 }
 
 fn ratio(ratio: Option<f64>) -> String {
