@@ -16,8 +16,14 @@ impl Drive {
     /// How the drive is. Also tells of a drive that has stopped.
     #[must_use]
     pub fn status(&self) -> Status {
-        let mut problems = self.recovery.problems.clone();
+        let mut recovery = self.recovery.clone();
+        let mut problems = recovery.problems.clone();
+        if !self.superblocks_written.load(Ordering::Acquire) {
+            let unmended = recovery.mended.drain(..);
+            problems.extend(unmended.map(|problem| problem + "; the next write mends it"));
+        }
         problems.extend(self.problems.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        let has_problems = !problems.is_empty();
         problems.extend(self.stopped.get().cloned());
         // The log before the map, as everywhere.
         let log = self.log_at_any_time();
@@ -35,7 +41,7 @@ impl Drive {
         let is_low = free_bytes * LOW_SPACE_SHARE < usable_bytes;
         let counts = self.counters.counts();
         Status {
-            state: self.state(is_low, space.is_full(kept_bytes), damaged > 0),
+            state: self.state(is_low, space.is_full(kept_bytes), has_problems || damaged > 0),
             problems,
             capacity_bytes: self.identity.media_bytes,
             usable_bytes,
@@ -51,7 +57,7 @@ impl Drive {
             segments_free: space.free_segments() as u64,
             segments_damaged: damaged,
             map_bytes,
-            recovery: self.recovery.clone(),
+            recovery,
             counts,
         }
     }

@@ -153,7 +153,7 @@ pub enum State {
     /// Physical space is out: from the first write that was refused until the least of those refused would be taken,
     /// or when not even a block that does not compress would be. Reading, discarding and overwriting go on.
     Full,
-    /// Damage was found; what is not damaged works.
+    /// Something is wrong, see [`Status::problems`], or damage was found at any time; what is not damaged works.
     Damaged,
     /// Damage to the log was found when it was opened: reading only.
     ReadOnly,
@@ -191,6 +191,9 @@ pub struct Recovery {
     pub rebuilt: bool,
     /// What was found wrong.
     pub problems: Vec<String>,
+    /// What was found wrong with a superblock. Both are written anew when the drive is written to: until then it is
+    /// among the problems of the status, and not here.
+    pub mended: Vec<String>,
 }
 
 /// How the drive is, as its health log tells.

@@ -130,6 +130,7 @@ fn one_superblock_damaged_is_said_and_does_no_harm() {
             .unwrap();
         drives.detach();
         drives.change(place, |block| block[100] ^= 1);
+        assert_eq!(drives.status()["state"], "damaged");
         let output = drives.run(&["drive", "check", "vol.img"]);
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         assert!(String::from_utf8(output.stdout).unwrap().contains(says));
@@ -140,11 +141,19 @@ fn one_superblock_damaged_is_said_and_does_no_harm() {
         let device = device.unwrap();
         device.read_exact_at(&mut back, 0).unwrap();
         assert!(back == data);
-        // With the next checkpoint both are whole again.
+        // With the next write both are whole again.
+        assert_eq!(drives.status()["state"], "damaged");
         device.write_all_at(&data, 4096).unwrap();
+        device.sync_data().unwrap();
+        let status = drives.status();
+        assert_eq!(
+            (&status["state"], &status["recovery_mended"][0]),
+            (&"healthy".into(), &says.into())
+        );
         drop(device);
         drives.detach();
         assert_eq!(drives.status()["problems"], serde_json::json!([]));
+        assert_eq!(drives.status()["state"], "healthy");
     }
 }
 

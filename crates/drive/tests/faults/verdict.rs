@@ -89,10 +89,18 @@ pub fn judge(media: Arc<dyn Disk>, model: &Model) -> Result<(Outcome, u64), Stri
             .ok_or("what it gives was never the state, though it says that it is damaged")?,
         None => return Err(format!("flushed data is lost and nothing said: {status:?}")),
     };
+    if status.state == State::Healthy && !status.problems.is_empty() {
+        return Err(format!("healthy, and yet {:?}", status.problems));
+    }
     let outcome = match () {
         () if is_read_only => Outcome::ReadOnly,
         () if !found.corrupt.is_empty() => Outcome::Corrupt,
-        () if !status.problems.is_empty() || !check.damages.is_empty() => Outcome::Told,
+        () if !status.problems.is_empty()
+            || !status.recovery.mended.is_empty()
+            || !check.damages.is_empty() =>
+        {
+            Outcome::Told
+        }
         () => Outcome::Unnoticed,
     };
     match outcome {

@@ -49,8 +49,9 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode> {
         }
     };
     let drive = open(&media, DriveOptions { read_only: true, ..DriveOptions::default() })?;
+    // Before it is read, which finds what the check tells by itself.
+    let opening = drive.status().problems;
     let mut check = checked(&drive, &media)?;
-    let opening = drive.status().recovery.problems;
     check.damages.extend(opening.into_iter().map(|what| Damage { offset: None, what }));
     match args.json {
         true => print::line(as_json(&media, &check)),

@@ -128,6 +128,8 @@ struct RecoveryFields {
     rebuilt: bool,
     #[serde(skip)]
     problems: Vec<String>,
+    #[serde(rename = "recovery_mended")]
+    mended: Vec<String>,
 }
 
 /// [`Counts`], field by field.

@@ -29,7 +29,7 @@ pub(super) fn whole(health: &Health) -> String {
 pub(super) fn opened(health: &Health) -> Vec<String> {
     let mut lines = Vec::new();
     let recovery = &health.status.recovery;
-    if !recovery.clean || recovery.rebuilt {
+    if !recovery.clean || recovery.rebuilt || !recovery.mended.is_empty() {
         lines.push(opening(health));
     }
     lines.extend(health.status.problems.iter().map(|problem| format!("problem: {problem}")));
@@ -78,14 +78,15 @@ fn words_of(state: State) -> &'static str {
         State::Healthy => "healthy",
         State::LowSpace => "low on space; discard or delete data",
         State::Full => "full, refuses writes; discard or delete data",
-        State::Damaged => "damaged; `assay drive check` says where",
+        State::Damaged => "damaged; `assay drive check` says what and where",
         State::ReadOnly => "damaged, takes no writes; copy what can be read",
         State::Stopped => "stopped by a failure of its media",
     }
 }
 
 fn opening(health: &Health) -> String {
-    let Recovery { clean, chunks, entries, torn_chunks, rebuilt, .. } = health.status.recovery;
+    let Recovery { clean, chunks, entries, torn_chunks, rebuilt, ref mended, .. } =
+        health.status.recovery;
     let took = health.attachment.open_ms.map_or_else(String::new, |ms| format!(" in {ms:.0} ms"));
     let mut words = match clean {
         true => format!("it had been closed; opened{took}"),
@@ -98,6 +99,9 @@ fn opening(health: &Health) -> String {
     }
     if rebuilt {
         words += "; its map was built anew from the segments";
+    }
+    for problem in mended {
+        let _ = write!(words, "; {problem}; it was written anew since");
     }
     words
 }
