@@ -68,6 +68,12 @@ impl Living {
     }
 }
 
+/// A number of things: `1 block`, `2 blocks`.
+#[must_use]
+pub fn counted(number: u64, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
 /// A duration for people, rounded down to a second, or to a minute from an hour on.
 pub fn time(seconds: f64) -> String {
     let whole = Duration::try_from_secs_f64(seconds).unwrap_or_default().as_secs();

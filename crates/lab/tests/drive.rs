@@ -213,7 +213,7 @@ fn damage_is_found_and_told_by_address() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains(&format!("damaged at byte {}: ", 5 * MIB)), "{said}");
-    assert!(said.trim_end().ends_with("1 damage"), "{said}");
+    assert!(said.trim_end().ends_with("damage in 1 place, 4.0 KiB"), "{said}");
     let output = drives.run(&["drive", "check", "vol.img", "--json"]);
     let check: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(
@@ -221,6 +221,24 @@ fn damage_is_found_and_told_by_address() {
         (Some(1024), Some(5 * MIB))
     );
     assert!(drives.bytes() == damaged, "a check writes nothing");
+
+    // A stretch of it is one line, not one for each block.
+    let noise = noise(4 * MIB as usize, 6);
+    let mut from = 0;
+    for piece in noise[MIB as usize..2 * MIB as usize].chunks(4096) {
+        let is_it = |window: &[u8]| window == &piece[100..164];
+        from += bytes[from..].windows(64).position(is_it).expect("it is stored as it came");
+        drives.change(from as u64 / 4096 * 4096, |block| block[from % 4096] ^= 1);
+    }
+    let said = String::from_utf8(drives.run(&["drive", "check", "vol.img"]).stdout).unwrap();
+    let line = format!("damaged from byte {} to {}, 1.0 MiB: ", 9 * MIB, 10 * MIB - 1);
+    assert!(said.contains(&line) && said.lines().count() == 3, "{said}");
+    assert!(said.trim_end().ends_with("damage in 2 places, 1.0 MiB"), "{said}");
+    let output = drives.run(&["drive", "check", "vol.img", "--json"]);
+    let check: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(check["damaged_bytes"], MIB + 4096);
+    let media = drives.path("vol.img").canonicalize().unwrap();
+    assert_eq!(check["media"], media.to_str().unwrap());
 }
 
 #[test]
