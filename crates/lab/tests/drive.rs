@@ -72,7 +72,8 @@ fn what_was_flushed_survives_a_killed_server() {
         return;
     }
     let drives = Drives::with(&["--capacity", "256M"]);
-    let files = drives.make_files(&drives.attach(&[]));
+    let device = drives.attach(&[]);
+    let files = drives.make_files(&device);
     let data = noise(8 * MIB as usize, 2);
     let mut file = File::create_new(files.join("kept")).unwrap();
     file.write_all(&data).unwrap();
@@ -89,9 +90,16 @@ fn what_was_flushed_survives_a_killed_server() {
     let named = format!("mounted on {}", mount.display());
     assert!(line.contains("has died") && line.contains(&named), "{line}");
     assert_eq!(drives.leftovers(), left);
-    let status = drives.command(&["drive", "status", "vol.img"]).output().unwrap();
-    let said = String::from_utf8(status.stderr).unwrap();
-    assert!(said.contains("its server has died; attach"), "{said}");
+    let said = drives.done(&["drive", "status", &device]);
+    let told =
+        format!("its server has died; {device} is left over, {named}; unmount it, then attach");
+    assert!(said.contains(&told), "{said}");
+    let status = drives.status();
+    assert_eq!((&status["server_died"], &status["attached"]), (&true.into(), &false.into()));
+    assert_eq!(
+        (&status["device"], &status["mounted_on"][0]),
+        (&device.into(), &mount.to_str().into())
+    );
 
     drives.unmount();
     let said = drives.done(&["drive", "attach", "vol.img"]);

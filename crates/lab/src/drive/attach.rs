@@ -25,7 +25,8 @@ Examples:
   assay drive attach vol.img --memory 256M --threads 8
   assay drive attach vol.img --foreground         serves until Ctrl-C
 
-A drive whose server was killed, or whose machine has crashed, is attached like any other: what was flushed is there.")]
+A drive whose server was killed, or whose machine has crashed, is attached like any other: what was flushed is there.
+After a kill unmount the device that is left over first; `assay drive status` names it.")]
 pub(super) struct AttachArgs {
     /// The file or block device that the drive lies on
     media: PathBuf,

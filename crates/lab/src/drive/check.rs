@@ -45,13 +45,12 @@ pub(super) struct CheckArgs {
 /// # Errors
 /// One line: attached, not a drive, the media failed.
 pub(super) fn run(args: &CheckArgs) -> Result<ExitCode> {
-    let media = match registry::look_up(&args.drive)? {
-        registry::Drive::AtRest { media, .. } => media,
-        registry::Drive::Served(attached) => {
-            let (media, place) = (attached.media.display(), attached.shown_as()?);
-            bail!("{media} is attached as {}; detach it first", place.display())
-        }
-    };
+    let found = registry::look_up(&args.drive)?;
+    if let registry::Drive::Served(attached) = &found {
+        let (media, place) = (attached.media.display(), attached.shown_as()?);
+        bail!("{media} is attached as {}; detach it first", place.display())
+    }
+    let media = found.media_at_rest().unwrap_or(&args.drive).to_owned();
     let drive = open(&media, DriveOptions { read_only: true, ..DriveOptions::default() })?;
     // Before it is read, which finds what the check tells by itself.
     let opening = drive.status().problems;

@@ -35,10 +35,16 @@ pub struct Health {
 pub struct Attachment {
     /// Whether it is.
     pub attached: bool,
+    /// Whether it is not because its server has died, and left what is named here.
+    #[serde(default)]
+    pub server_died: bool,
     /// The block device.
     pub device: Option<PathBuf>,
     /// The drive as a file.
     pub file: Option<PathBuf>,
+    /// Where the device is mounted; its server does not know.
+    #[serde(default)]
+    pub mounted_on: Vec<PathBuf>,
     /// Number of the serving process.
     pub pid: Option<u32>,
     /// What opening took, recovery included, in milliseconds.
@@ -225,7 +231,7 @@ pub(crate) mod tests {
             file: Some("/somewhere/disk".into()),
             pid: Some(4711),
             open_ms: Some(1.5),
-            read_only: false,
+            ..Attachment::default()
         };
         Health::new(Path::new("/vol.img"), attachment, drive.status())
     }

@@ -41,7 +41,7 @@ Examples:
   assay drive detach vol.img
 
 Reads and writes are made of whole blocks of 4 KiB; a write of up to 256 KiB is there whole or not at all, whatever
-happens. What was flushed survives any crash, of the serving process too: attach it again.")]
+happens. What was flushed survives any crash, of the serving process too: unmount what is left over, attach it again.")]
 pub(crate) struct DriveArgs {
     #[command(subcommand)]
     action: Action,

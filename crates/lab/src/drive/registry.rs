@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use assay_ports::child::{Process, is_stopped};
-use assay_ports::{fuse, loopdev};
+use assay_ports::{filesystem, fuse, loopdev};
 
-use super::health::Health;
+use super::health::{Attachment, Health};
 use crate::rig::ledger::{self, Found};
 use crate::rig::thing::{Thing, ensure_unused};
 
@@ -34,13 +34,24 @@ pub(super) struct Attached {
 pub(super) enum Drive {
     /// Its server has it; whoever wants something asks there.
     Served(Box<Attached>),
+    /// Its server has died and left a mount or device; what it lies on can be opened.
+    Died(Box<Attached>),
     /// Nobody has it, as far as the ledgers tell.
     AtRest {
         /// What it lies on.
         media: PathBuf,
-        /// Whether a server of it has died and left its mount or device.
-        server_died: bool,
     },
+}
+
+impl Drive {
+    /// What a drive lies on that is not served.
+    pub(super) fn media_at_rest(&self) -> Option<&Path> {
+        match self {
+            Drive::Served(_) => None,
+            Drive::Died(attached) => Some(&attached.media),
+            Drive::AtRest { media } => Some(media),
+        }
+    }
 }
 
 /// The drive `named` by its media or its device.
@@ -48,10 +59,10 @@ pub(super) enum Drive {
 /// # Errors
 /// The ledgers cannot be read.
 pub(super) fn look_up(named: &Path) -> Result<Drive> {
-    Ok(match find(named)? {
-        Some(attached) if attached.owner.is_some() => Drive::Served(Box::new(attached)),
-        Some(attached) => Drive::AtRest { media: attached.media, server_died: true },
-        None => Drive::AtRest { media: named.to_owned(), server_died: false },
+    Ok(match find(named)?.map(Box::new) {
+        Some(attached) if attached.owner.is_some() => Drive::Served(attached),
+        Some(attached) => Drive::Died(attached),
+        None => Drive::AtRest { media: named.to_owned() },
     })
 }
 
@@ -132,6 +143,28 @@ impl Attached {
     /// What a user calls it by: its device, or else its file.
     pub(super) fn shown_as(&self) -> Result<PathBuf> {
         Ok(self.devices()?.into_iter().next().unwrap_or_else(|| self.file()))
+    }
+
+    /// Where its devices are mounted.
+    ///
+    /// # Errors
+    /// The mounts cannot be read.
+    pub(super) fn mounted_on(&self) -> Result<Vec<PathBuf>> {
+        let devices = self.devices()?;
+        let mounts = filesystem::mounts().context("cannot read the mounts")?;
+        let is_ours = |mount: &filesystem::Mount| devices.iter().any(|at| mount.is_of(at));
+        Ok(mounts.into_iter().filter(is_ours).map(|mount| mount.target).collect())
+    }
+
+    /// What a server that died has left.
+    ///
+    /// # Errors
+    /// The loop devices or the mounts cannot be read.
+    pub(super) fn left_over(&self) -> Result<Attachment> {
+        let device = self.devices()?.into_iter().next();
+        let file = device.is_none().then(|| self.file());
+        let mounted_on = self.mounted_on()?;
+        Ok(Attachment { server_died: true, device, file, mounted_on, ..Attachment::default() })
     }
 
     /// How the drive is, in the words of its server.

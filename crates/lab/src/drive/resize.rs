@@ -45,7 +45,8 @@ pub(super) fn run(args: &ResizeArgs) -> Result<ExitCode> {
     );
     let before = match registry::look_up(&args.drive)? {
         Drive::Served(attached) => resize_attached(&attached, size)?,
-        Drive::AtRest { media, .. } => resize_detached(&media, size)?,
+        Drive::Died(attached) => resize_detached(&attached.media, size)?,
+        Drive::AtRest { media } => resize_detached(&media, size)?,
     };
     print::line(format_args!("{}: {size} for the host, was {before}", args.drive.display()));
     Ok(ExitCode::SUCCESS)

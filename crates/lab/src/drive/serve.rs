@@ -197,11 +197,11 @@ impl Source {
     fn new(job: &Job, drive: Arc<Drive>, open_ms: f64) -> Source {
         let attachment = Attachment {
             attached: true,
-            device: None,
             file: Some(job.mount_point.join(DISK_FILE)),
             pid: Some(std::process::id()),
             open_ms: Some(open_ms),
             read_only: job.options.read_only || drive.status().state == State::ReadOnly,
+            ..Attachment::default()
         };
         Source { drive, media: job.media.clone(), attachment, device: OnceLock::new() }
     }

@@ -42,23 +42,29 @@ pub(super) struct StatusArgs {
 /// # Errors
 /// One line: not there, not a drive, in use elsewhere.
 pub(super) fn run(args: &StatusArgs) -> Result<ExitCode> {
+    let name = args.drive.display();
     match registry::look_up(&args.drive)? {
         Drive::Served(attached) if args.watch => watch(&attached, args.json)?,
-        Drive::Served(attached) => show(&attached.health()?, args.json)?,
-        Drive::AtRest { media, .. } if args.watch => {
-            bail!("{} is not attached, so nothing changes; leave --watch out", media.display())
+        Drive::Served(attached) => show(&health_of(&attached)?, args.json)?,
+        Drive::Died(_) if args.watch => {
+            bail!("the server of {name} has died, so nothing changes; leave --watch out")
         }
-        Drive::AtRest { media, server_died } => {
-            show(&look_at(&media)?, args.json)?;
-            if server_died {
-                let media = media.display();
-                print::note(format_args!(
-                    "its server has died; attach {media} again, or detach it"
-                ));
-            }
+        Drive::AtRest { .. } if args.watch => {
+            bail!("{name} is not attached, so nothing changes; leave --watch out")
         }
+        Drive::Died(attached) => {
+            show(&look_at(&attached.media, attached.left_over()?)?, args.json)?;
+        }
+        Drive::AtRest { media } => show(&look_at(&media, Attachment::default())?, args.json)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What its server says, and where it is mounted.
+fn health_of(attached: &Attached) -> Result<Health> {
+    let mut health = attached.health()?;
+    health.attachment.mounted_on = attached.mounted_on()?;
+    Ok(health)
 }
 
 fn show(health: &Health, as_json: bool) -> Result<()> {
@@ -66,11 +72,12 @@ fn show(health: &Health, as_json: bool) -> Result<()> {
     Ok(())
 }
 
-fn look_at(path: &Path) -> Result<Health> {
+/// Of a drive that nobody serves; `left` is what a server that died has left of it.
+fn look_at(path: &Path, left: Attachment) -> Result<Health> {
     let began = Instant::now();
     let drive = open(path, DriveOptions { read_only: true, ..DriveOptions::default() })?;
     let open_ms = Some(began.elapsed().as_secs_f64() * 1e3);
-    let attachment = Attachment { open_ms, read_only: true, ..Attachment::default() };
+    let attachment = Attachment { open_ms, read_only: true, ..left };
     let media = path.canonicalize().with_context(|| path.display().to_string())?;
     Ok(Health::new(&media, attachment, drive.status()))
 }
@@ -84,7 +91,7 @@ fn watch(attached: &Attached, as_json: bool) -> Result<()> {
     let mut watch = Watch::new(as_json);
     let mut next = Instant::now();
     loop {
-        let Ok(health) = attached.health() else {
+        let Ok(health) = health_of(attached) else {
             bail!("{} is not attached any more", attached.media.display())
         };
         watch.show(health)?;

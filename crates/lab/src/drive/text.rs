@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use assay_drive::{Recovery, State, Status};
 
-use super::health::Health;
+use super::health::{Attachment, Health};
 use crate::print::size;
 
 /// Width of the labels.
@@ -61,16 +61,40 @@ pub(super) fn line(now: &Health, before: &Health, seconds: f64) -> String {
 
 fn title(health: &Health) -> String {
     let attachment = &health.attachment;
-    let place = match (&attachment.device, &attachment.file) {
-        (Some(device), _) => format!("attached as {}", device.display()),
-        (None, Some(file)) => format!("attached as {}", file.display()),
-        (None, None) => "not attached".into(),
-    };
-    let by = attachment.pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
-    let no_writes = attachment.attached && attachment.read_only;
-    let no_writes = if no_writes { ", takes no writes" } else { "" };
     let state = words_of(health.status.state);
-    format!("{}: {state}, {place}{by}{no_writes}", health.media.display())
+    let words = match (shown_as(attachment), attachment.server_died) {
+        (_, true) => format!("{}; {state}", left_over(attachment)),
+        (Some(place), false) => {
+            let by = attachment.pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+            let no_writes = if attachment.read_only { ", takes no writes" } else { "" };
+            format!("{state}, attached as {place}{by}{}{no_writes}", mounted_on(attachment))
+        }
+        (None, false) => format!("{state}, not attached"),
+    };
+    format!("{}: {words}", health.media.display())
+}
+
+/// The device, or else the file.
+fn shown_as(attachment: &Attachment) -> Option<std::path::Display<'_>> {
+    attachment.device.as_ref().or(attachment.file.as_ref()).map(|place| place.display())
+}
+
+fn mounted_on(attachment: &Attachment) -> String {
+    let targets = attachment.mounted_on.iter().map(|target| target.display().to_string());
+    let targets: Vec<_> = targets.collect();
+    if targets.is_empty() { String::new() } else { format!(", mounted on {}", targets.join(", ")) }
+}
+
+/// What a server that died has left, and what to do about it.
+fn left_over(attachment: &Attachment) -> String {
+    let what = shown_as(attachment).map_or_else(
+        || String::from("its server has died"),
+        |place| format!("its server has died; {place} is left over{}", mounted_on(attachment)),
+    );
+    match attachment.mounted_on.is_empty() {
+        true => what + "; attach it again, or detach it",
+        false => what + "; unmount it, then attach again",
+    }
 }
 
 fn words_of(state: State) -> &'static str {
@@ -237,6 +261,28 @@ mod tests {
             assert!(text.contains(part), "`{part}` is not in:\n{text}");
         }
         assert!(!text.contains("problem"), "{text}");
+    }
+
+    #[test]
+    fn what_a_dead_server_left_is_named_with_what_to_do() {
+        let mut health = used();
+        let left = Attachment {
+            server_died: true,
+            device: Some("/dev/loop7".into()),
+            ..Attachment::default()
+        };
+        health.attachment = left.clone();
+        let text = whole(&health);
+        let died = "/vol.img: its server has died; /dev/loop7 is left over";
+        assert!(
+            text.starts_with(&format!("{died}; attach it again, or detach it; healthy\n")),
+            "{text}"
+        );
+        health.attachment.mounted_on = vec!["/data".into()];
+        let text = whole(&health);
+        let told = format!("{died}, mounted on /data; unmount it, then attach again; healthy\n");
+        assert!(text.starts_with(&told), "{text}");
+        assert!(!text.contains("not attached"), "{text}");
     }
 
     #[test]
