@@ -18,6 +18,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use common::World;
 use drives::{Drives, MIB, has_drives, noise, system};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -281,13 +282,29 @@ fn a_drive_in_a_folder_is_a_file() {
     let data = noise(65536, 7);
     let open = File::options().read(true).write(true).open(&file).unwrap();
     open.write_all_at(&data, MIB).unwrap();
+    // By whatever `status` names.
+    for name in ["shown", "shown/disk", &file] {
+        let said = drives.done(&["drive", "status", name]);
+        assert!(said.contains(&format!("vol.img: healthy, attached as {file}")), "{name}: {said}");
+    }
+    // Somebody whose ledgers do not tell of it is told what to name.
+    let elsewhere = World::new();
+    let line = elsewhere.refused(&["drive", "status", &file]);
+    assert!(line.contains("vol.img is shown; name") && !line.contains("create"), "{line}");
     // It is this test that has it open.
     let line = drives.refused(&["drive", "detach", "vol.img"]);
     assert!(line.contains(&format!("(process {})", std::process::id())), "{line}");
     drop(open);
-    drives.detach();
+    drives.done(&["drive", "detach", "shown"]);
     drives.assert_nothing_left();
     assert!(drives.path("shown").is_dir(), "the user's folder stays");
+    // Also when its server is dead, and nobody answers there.
+    drives.attach(&["--folder", "shown"]);
+    drives.kill_server();
+    let said = drives.done(&["drive", "status", "shown/disk"]);
+    assert!(said.contains(&format!("its server has died; {file} is left over")), "{said}");
+    drives.done(&["drive", "detach", "shown/disk"]);
+    drives.assert_nothing_left();
     fs::write(drives.path("shown/mine"), "").unwrap();
     let line = drives.refused(&["drive", "attach", "vol.img", "--folder", "shown"]);
     assert!(line.contains("shown is not empty"), "{line}");

@@ -85,7 +85,9 @@ fn what_is_no_drive() {
     fs::write(drives.path("vol.img"), noise(MIB as usize, 1)).unwrap();
     opening_is_refused(&drives, &["vol.img: this is not an Assay drive; make one with"]);
     fs::write(drives.path("vol.img"), "too short").unwrap();
-    opening_is_refused(&drives, &["vol.img: 9 bytes is not a whole number of blocks"]);
+    opening_is_refused(&drives, &["vol.img: this is not an Assay drive; make one with"]);
+    fs::write(drives.path("vol.img"), "").unwrap();
+    opening_is_refused(&drives, &["vol.img: this is not an Assay drive; make one with"]);
 }
 
 /// Writes another number where the format of a superblock stands, and its checksum anew (`layout/superblock.rs` of the engine).

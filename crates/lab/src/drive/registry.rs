@@ -66,8 +66,8 @@ pub(super) fn look_up(named: &Path) -> Result<Drive> {
     })
 }
 
-/// The drive that lies on the media `named`, or else the one that is shown as the device `named`: a drive may lie on
-/// another one's device.
+/// The drive that lies on the media `named`, or else the one that is shown as the device `named`, or in the folder, or as
+/// the file in it: a drive may lie on another one's device.
 ///
 /// # Errors
 /// The ledgers cannot be read.
@@ -78,7 +78,8 @@ pub(super) fn find(named: &Path) -> Result<Option<Attached>> {
         if one.media == path {
             return Ok(Some(one));
         }
-        if shown.is_none() && one.devices()?.contains(&path) {
+        let is_shown_in = one.mount_point == path || one.file() == path;
+        if shown.is_none() && (is_shown_in || one.devices()?.contains(&path)) {
             shown = Some(one);
         }
     }
@@ -120,13 +121,16 @@ fn all() -> Result<Vec<Attached>> {
     Ok(all)
 }
 
-/// The path without links, also of what is not there any more.
+/// The path without links, also of what is not there any more or cannot be asked, as the mount of a dead server.
 fn without_links(named: &Path) -> PathBuf {
-    let resolved = named.canonicalize().ok().or_else(|| {
-        let absolute = std::path::absolute(named).ok()?;
-        Some(absolute.parent()?.canonicalize().ok()?.join(absolute.file_name()?))
+    let Ok(absolute) = std::path::absolute(named) else { return named.to_owned() };
+    let resolved = absolute.ancestors().find_map(|front| {
+        let behind = absolute.strip_prefix(front).ok()?;
+        // Joined to nothing, a path would end in a slash.
+        let front = front.canonicalize().ok()?;
+        Some(if behind.as_os_str().is_empty() { front } else { front.join(behind) })
     });
-    resolved.unwrap_or_else(|| named.to_owned())
+    resolved.unwrap_or(absolute)
 }
 
 impl Attached {

@@ -26,7 +26,7 @@ Examples:
 
 Counts are over the drive's life. A drive that is not attached is opened for reading; nothing of it changes.")]
 pub(super) struct StatusArgs {
-    /// What the drive lies on, or the device that it is shown as
+    /// What the drive lies on, or the device or folder that it is shown as
     #[arg(value_name = "PATH|DEVICE")]
     drive: PathBuf,
     /// Print one JSON object in place of text; with --watch one a line
