@@ -68,10 +68,14 @@ impl Living {
     }
 }
 
-/// A number of things: `1 block`, `2 blocks`.
+/// A number of things: `1 block`, `2 blocks`, `2 entries`.
 #[must_use]
 pub fn counted(number: u64, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+    match (number, thing.strip_suffix('y')) {
+        (1, _) => format!("1 {thing}"),
+        (_, Some(front)) => format!("{number} {front}ies"),
+        (_, None) => format!("{number} {thing}s"),
+    }
 }
 
 /// A duration for people, rounded down to a second, or to a minute from an hour on.

@@ -103,9 +103,9 @@ fn what_was_flushed_survives_a_killed_server() {
     );
 
     drives.unmount();
-    let said = drives.done(&["drive", "attach", "vol.img"]);
-    assert!(said.contains("it was not closed;") && said.contains("chunks"), "{said}");
-    let files = drives.mount(said.lines().last().unwrap());
+    let (device, said) = drives.attach_saying(&[]);
+    assert!(said.contains("it was not closed;") && said.contains("chunk"), "{said}");
+    let files = drives.mount(&device);
     assert!(fs::read(files.join("kept")).unwrap() == data);
     drives.unmount();
     drives.detach();
@@ -432,12 +432,11 @@ fn a_read_only_drive_writes_nothing() {
     drives.unmount();
     drives.detach();
     let before = drives.bytes();
-    let said = drives.done(&["drive", "attach", "vol.img", "--read-only"]);
+    let (device, said) = drives.attach_saying(&["--read-only"]);
     assert!(said.contains("it takes no writes"), "{said}");
-    let device = said.lines().last().unwrap();
-    assert_eq!(system("blockdev", &["--getro", device]).stdout, b"1\n");
+    assert_eq!(system("blockdev", &["--getro", &device]).stdout, b"1\n");
     let target = drives.path("files");
-    system("mount", &["-o", "ro", device, target.to_str().unwrap()]);
+    system("mount", &["-o", "ro", &device, target.to_str().unwrap()]);
     assert_eq!(fs::read_to_string(target.join("file")).unwrap(), "text");
     drives.unmount();
     drives.detach();

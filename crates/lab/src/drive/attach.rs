@@ -20,7 +20,7 @@ use crate::rig::ledger::Ledger;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay drive attach vol.img                      the last line is the device, e.g. /dev/loop0
+  assay drive attach vol.img                      prints the device, e.g. /dev/loop0
   assay drive attach vol.img --folder ./vol       without root: the drive is the file ./vol/disk
   assay drive attach vol.img --memory 256M --threads 8
   assay drive attach vol.img --foreground         serves until Ctrl-C
@@ -40,7 +40,7 @@ pub(super) struct AttachArgs {
     json: bool,
 }
 
-/// Attaches the drive and prints what was found, the device last.
+/// Attaches the drive and prints its device, or file; what was found goes to standard error.
 ///
 /// # Errors
 /// One line, and nothing is attached.
@@ -88,7 +88,7 @@ fn show(health: &Health, as_json: bool) -> Result<()> {
         print::line(health.to_json()?);
         return Ok(());
     }
-    text::opened(health).iter().for_each(print::line);
+    text::opened(health).iter().for_each(|line| print::note(format_args!("assay: {line}")));
     let attachment = &health.attachment;
     let place = attachment.device.as_ref().or(attachment.file.as_ref());
     print::line(place.context("the drive is attached, but nowhere")?.display());

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use assay_drive::{Recovery, State, Status};
 
 use super::health::{Attachment, Health};
-use crate::print::size;
+use crate::print::{counted, size};
 
 /// Width of the labels.
 const LABEL: usize = 20;
@@ -115,11 +115,12 @@ fn opening(health: &Health) -> String {
     let mut words = match clean {
         true => format!("it had been closed; opened{took}"),
         false => {
-            format!("it was not closed; {chunks} chunks with {entries} entries replayed{took}")
+            let (chunks, entries) = (counted(chunks, "chunk"), counted(entries, "entry"));
+            format!("it was not closed; {chunks} with {entries} replayed{took}")
         }
     };
     if torn_chunks > 0 {
-        let _ = write!(words, ", {torn_chunks} unfinished chunks dropped");
+        let _ = write!(words, ", {} dropped", counted(torn_chunks, "unfinished chunk"));
     }
     if rebuilt {
         words += "; its map was built anew from the segments";
