@@ -30,7 +30,7 @@ pub(super) struct DetachArgs {
 /// Detaches the drive.
 ///
 /// # Errors
-/// One line: it is not attached, or in use by whom; the drive could not be closed.
+/// One line: it is not attached, or in use by whom; or it is detached, but could not be closed, and what that means.
 pub(super) fn run(args: &DetachArgs) -> Result<ExitCode> {
     let Some(attached) = registry::find(&args.drive)? else {
         bail!("{} is not attached; there is nothing to do", args.drive.display())
@@ -59,10 +59,11 @@ fn take_away(attached: &Attached) -> Result<()> {
     Ok(fuse::unmount(&attached.mount_point)?)
 }
 
-/// A server that could not close its drive leaves its log, whose last line says why.
+/// A server that could not close its drive leaves its log, whose last line says why. That is all it leaves.
 fn check_end(attached: &Attached) -> Result<()> {
     let log = attached.folder.join(LOG_FILE);
     let Ok(said) = std::fs::read_to_string(&log) else { return Ok(()) };
+    attached.clear()?;
     let last = said.lines().last().unwrap_or("the server ended without a word");
     bail!("{}", last.trim_start_matches("assay: "))
 }

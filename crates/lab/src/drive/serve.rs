@@ -114,7 +114,10 @@ impl Served {
         let drive = &shown.source.drive;
         let closed = drive.close().with_context(|| {
             let media = shown.source.media.display();
-            format!("{media} could not be closed; what was flushed is there, attach it again")
+            format!(
+                "{media} is detached, but could not be closed; what was flushed is there, what was written since may be \
+                 lost; attach it again"
+            )
         });
         match closed.and(ended.map_err(anyhow::Error::from)) {
             Ok(()) => made.map_or(Ok(()), Made::remove).map(|()| ExitCode::SUCCESS),
