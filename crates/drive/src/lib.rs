@@ -53,3 +53,4 @@ pub use format::{DriveError, Format};
 pub use maintain::Rest;
 pub use memory::MemoryDisk;
 pub use status::{Counts, Recovery, State, Status};
+pub use superblocks::begins_drive;

@@ -7,6 +7,12 @@ use crate::format::DriveError;
 use crate::layout::{Identity, Superblock, SuperblockError};
 use crate::status::Recovery;
 
+/// Whether a drive may lie on media that begin with `block`, as far as its first 4 KiB tell.
+#[must_use]
+pub fn begins_drive(block: &[u8]) -> bool {
+    Superblock::decode(block) != Err(SuperblockError::Absent)
+}
+
 /// The newer of the two superblocks.
 pub(crate) fn read_superblocks(
     media: &dyn Disk,

@@ -68,7 +68,11 @@ fn sizes_that_cannot_be() {
 fn what_is_there_already() {
     let drives = Drives::with(&SMALL);
     let words = ["drive", "create", "vol.img", "--capacity", "64M"];
-    refused(&drives, &words, &["vol.img exists already"]);
+    let says =
+        "vol.img exists already and is a drive; show it with `assay drive attach vol.img`, or name";
+    refused(&drives, &words, &[says]);
+    fs::write(drives.path("vol.img"), "a letter").unwrap();
+    refused(&drives, &words, &["vol.img exists already; name a new file"]);
 }
 
 #[test]
@@ -311,8 +315,11 @@ fn media_that_fails_stops_the_drive_and_is_told_at_its_end() {
     for part in ["is detached, but could not be closed", "what was written since", "has stopped"] {
         assert!(line.contains(part), "{line}");
     }
-    let line = drives.refused(&["drive", "detach", &media]);
-    assert!(line.contains("is not attached"), "{line}");
+    let said = drives.done(&["clean", "--dry-run"]);
+    assert!(
+        said.contains("vol.img") && said.lines().count() == 1,
+        "only the killed one is left: {said}"
+    );
     drives.done(&["drive", "detach", "vol.img"]);
     drives.assert_nothing_left();
     // Put in again, it holds what was flushed.

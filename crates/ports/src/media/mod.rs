@@ -42,7 +42,7 @@ pub enum Access {
 #[derive(Debug, Error)]
 pub enum MediaError {
     /// There is something already.
-    #[error("{path} exists already; open it, or name a new file")]
+    #[error("{path} exists already; name a new file")]
     Exists {
         /// What was named.
         path: PathBuf,
