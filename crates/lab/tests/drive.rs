@@ -149,6 +149,41 @@ fn a_killed_server_under_load_leaves_nothing_after_clean() {
 }
 
 #[test]
+fn the_list_has_what_is_attached_and_what_is_left() {
+    if !has_drives("the_list_has_what_is_attached_and_what_is_left") {
+        return;
+    }
+    let drives = Drives::with(&["--capacity", "64M"]);
+    assert_eq!(drives.done(&["drive", "list"]), "no drive is attached\n");
+    assert_eq!(drives.done(&["drive", "list", "--json"]), "[]\n");
+    let device = drives.attach(&[]);
+    let files = drives.make_files(&device);
+    let list = || -> serde_json::Value {
+        let listed = drives.done(&["drive", "list", "--json"]);
+        serde_json::from_str::<serde_json::Value>(&listed).unwrap()[0].take()
+    };
+    let one = list();
+    let media = drives.path("vol.img").canonicalize().unwrap();
+    assert_eq!((&one["device"], &one["state"]), (&device.as_str().into(), &"healthy".into()));
+    assert_eq!((&one["media"], &one["server_died"]), (&media.to_str().into(), &false.into()));
+    assert_eq!(
+        (&one["pid"], &one["mounted_on"][0]),
+        (&drives.status()["pid"], &files.to_str().into())
+    );
+    drives.kill_server();
+    let one = list();
+    assert_eq!((&one["device"], &one["server_died"]), (&device.as_str().into(), &true.into()));
+    assert_eq!(one["pid"], serde_json::Value::Null);
+    let said = drives.done(&["drive", "list"]);
+    let told =
+        format!("its server has died, left over as {device}, mounted on {}", files.display());
+    assert!(said.contains(&told) && said.lines().count() == 1, "{said}");
+    drives.unmount();
+    drives.detach();
+    drives.assert_nothing_left();
+}
+
+#[test]
 fn the_status_has_every_word() {
     if !has_drives("the_status_has_every_word") {
         return;

@@ -100,7 +100,11 @@ fn served_first() -> Result<Vec<Attached>> {
     Ok(attached)
 }
 
-fn all() -> Result<Vec<Attached>> {
+/// Every drive that a ledger tells of and of which something is there.
+///
+/// # Errors
+/// The ledgers cannot be read.
+pub(super) fn all() -> Result<Vec<Attached>> {
     let mut all = Vec::new();
     for found in ledger::found()? {
         for thing in found.things() {
@@ -160,7 +164,7 @@ impl Attached {
         Ok(mounts.into_iter().filter(is_ours).map(|mount| mount.target).collect())
     }
 
-    /// What a server that died has left.
+    /// What is there of it, without its server being asked; told as what is left of one that died.
     ///
     /// # Errors
     /// The loop devices or the mounts cannot be read.

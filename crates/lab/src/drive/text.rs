@@ -1,6 +1,7 @@
 //! The health log as people read it.
 
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use assay_drive::{Recovery, State, Status};
 
@@ -67,7 +68,10 @@ fn title(health: &Health) -> String {
         (Some(place), false) => {
             let by = attachment.pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
             let no_writes = if attachment.read_only { ", takes no writes" } else { "" };
-            format!("{state}, attached as {place}{by}{}{no_writes}", mounted_on(attachment))
+            format!(
+                "{state}, attached as {place}{by}{}{no_writes}",
+                mounted_on(&attachment.mounted_on)
+            )
         }
         (None, false) => format!("{state}, not attached"),
     };
@@ -79,9 +83,9 @@ fn shown_as(attachment: &Attachment) -> Option<std::path::Display<'_>> {
     attachment.device.as_ref().or(attachment.file.as_ref()).map(|place| place.display())
 }
 
-fn mounted_on(attachment: &Attachment) -> String {
-    let targets = attachment.mounted_on.iter().map(|target| target.display().to_string());
-    let targets: Vec<_> = targets.collect();
+/// Where it is mounted, to go on a line with; nothing where it is not.
+pub(super) fn mounted_on(targets: &[PathBuf]) -> String {
+    let targets: Vec<_> = targets.iter().map(|target| target.display().to_string()).collect();
     if targets.is_empty() { String::new() } else { format!(", mounted on {}", targets.join(", ")) }
 }
 
@@ -89,7 +93,12 @@ fn mounted_on(attachment: &Attachment) -> String {
 fn left_over(attachment: &Attachment) -> String {
     let what = shown_as(attachment).map_or_else(
         || String::from("its server has died"),
-        |place| format!("its server has died; {place} is left over{}", mounted_on(attachment)),
+        |place| {
+            format!(
+                "its server has died; {place} is left over{}",
+                mounted_on(&attachment.mounted_on)
+            )
+        },
     );
     match attachment.mounted_on.is_empty() {
         true => what + "; attach it again, or detach it",
