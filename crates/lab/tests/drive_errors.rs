@@ -52,7 +52,10 @@ fn sizes_that_cannot_be() {
         refused(&drives, &[&["drive", "create", "vol.img"], words].concat(), says);
     };
     create(&[], &["say how many bytes vol.img may take", "--capacity"]);
-    create(&["--capacity", "1M"], &["vol.img: a drive needs at least", "bytes of capacity"]);
+    create(
+        &["--capacity", "1M"],
+        &["vol.img: a drive needs a capacity of at least 25.0 MiB (26218496 bytes)"],
+    );
     create(&["--capacity", "10T"], &["no room for", "free some, or ask for less"]);
     create(&["--capacity", "900T", "--sparse"], &["no room for", "free some, or ask for less"]);
     create(&["--capacity", "1000000"], &["1000000 bytes is not a whole number of blocks"]);
@@ -167,7 +170,7 @@ fn media_that_has_lost_its_end() {
     let drives = Drives::with(&SMALL);
     let file = File::options().write(true).open(drives.path("vol.img")).unwrap();
     file.set_len(32 * MIB).unwrap();
-    opening_is_refused(&drives, &["vol.img: the media has 33554432 bytes, but the drive needs"]);
+    opening_is_refused(&drives, &["vol.img: the media has 32 MiB, but the drive needs 64 MiB"]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use assay_drive::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Promise, Result, check_range};
+use assay_drive::{BLOCK_BYTES, BlockBuffer, Bytes, Disk, DiskError, Promise, Result, check_range};
 use rustix::fs::{FallocateFlags, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 use thiserror::Error;
@@ -62,7 +62,7 @@ pub enum MediaError {
         size: u64,
     },
     /// The space is not there.
-    #[error("there is no room for {size} bytes at {path}; free some, or ask for less")]
+    #[error("there is no room for {} at {path}; free some, or ask for less", Bytes(*.size))]
     Full {
         /// What was named.
         path: PathBuf,
