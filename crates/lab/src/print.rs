@@ -88,6 +88,12 @@ pub fn time(seconds: f64) -> String {
     }
 }
 
+/// The time in UTC, to the second (RFC 3339).
+#[must_use]
+pub fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
 /// Bytes with the binary prefix that leaves one to four digits before the point.
 #[must_use]
 pub fn size(bytes: f64) -> String {

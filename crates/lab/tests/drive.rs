@@ -213,6 +213,7 @@ fn the_status_has_every_word() {
     }
     assert_eq!(status["state"], "healthy");
     assert_eq!(status["device"], device);
+    assert_eq!((&status["threads"], &status["cache"]), (&16.into(), &"volatile".into()));
     let text = drives.done(&["drive", "status", &device]);
     assert!(text.contains(&format!("healthy, attached as {device}")), "{text}");
     assert!(text.contains("write amplification"), "{text}");
@@ -230,6 +231,15 @@ fn watch(drives: &Drives, device: &str) {
     assert!(states.into_iter().all(|status| status["state"] == "healthy"));
     interrupt(&watching);
     assert!(watching.wait().unwrap().success());
+
+    let mut command = drives.command(&["drive", "status", device, "--watch"]);
+    let mut watching = command.stdout(Stdio::piped()).spawn().unwrap();
+    let line = BufReader::new(watching.stdout.take().unwrap()).lines().next().unwrap().unwrap();
+    let (time, rest) = line.split_once(' ').unwrap();
+    assert!(time.len() == 20 && time.ends_with('Z') && rest.starts_with("healthy, "), "{line}");
+    assert!(rest.ends_with("0 writes refused"), "{line}");
+    interrupt(&watching);
+    watching.wait().unwrap();
 }
 
 #[test]

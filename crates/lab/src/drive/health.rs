@@ -9,6 +9,8 @@ use anyhow::{Context, Result};
 use assay_drive::{Codec, Counts, Recovery, State, Status};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::job::CacheMode;
+
 /// How a drive is, and where it is attached.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Health {
@@ -51,6 +53,15 @@ pub struct Attachment {
     pub open_ms: Option<f64>,
     /// Whether it takes no writes, because it was asked not to or because it is damaged.
     pub read_only: bool,
+    /// When a write is on stable media.
+    #[serde(default)]
+    pub cache: Option<CacheMode>,
+    /// Threads that answer.
+    #[serde(default)]
+    pub threads: Option<u16>,
+    /// Least length of a read of media, in bytes; zero: what is needed.
+    #[serde(default)]
+    pub read_ahead_bytes: Option<u64>,
 }
 
 impl Health {
@@ -231,6 +242,9 @@ pub(crate) mod tests {
             file: Some("/somewhere/disk".into()),
             pid: Some(4711),
             open_ms: Some(1.5),
+            cache: Some(CacheMode::Volatile),
+            threads: Some(4),
+            read_ahead_bytes: Some(40 << 10),
             ..Attachment::default()
         };
         Health::new(Path::new("/vol.img"), attachment, drive.status())
@@ -249,6 +263,7 @@ pub(crate) mod tests {
         let object = value.as_object().unwrap();
         assert!(object.values().all(|value| !value.is_object()), "{value}");
         assert_eq!(object["state"], "healthy");
+        assert_eq!(object["cache"], "volatile");
         assert_eq!(object["write_bytes_host"], 65536);
         assert_eq!(object["logical_bytes_used"], 65536);
         assert_eq!(object["commands_by_size"], serde_json::json!([0, 0, 0, 0, 1, 0, 0, 0]));

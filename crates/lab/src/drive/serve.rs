@@ -204,6 +204,9 @@ impl Source {
             pid: Some(std::process::id()),
             open_ms: Some(open_ms),
             read_only: job.options.read_only || drive.status().state == State::ReadOnly,
+            cache: Some(job.options.cache),
+            threads: Some(job.options.threads),
+            read_ahead_bytes: Some(job.options.read_ahead.map_or(0, |size| size.0)),
             ..Attachment::default()
         };
         Source { drive, media: job.media.clone(), attachment, device: OnceLock::new() }

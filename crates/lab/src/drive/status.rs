@@ -128,7 +128,7 @@ impl Watch {
                 "\x1b[H\x1b[2J{}\n\nlast second  {line}",
                 text::whole(&health)
             )),
-            (false, false) => print::line(line),
+            (false, false) => print::line(format_args!("{} {line}", print::now())),
         }
         self.before = Some((now, health));
         Ok(())

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use assay_drive::{Recovery, State, Status};
 
 use super::health::{Attachment, Health};
+use super::job::CacheMode;
 use crate::print::{counted, size};
 
 /// Width of the labels.
@@ -20,6 +21,9 @@ pub(super) fn whole(health: &Health) -> String {
         log.row("problem", problem);
     }
     log.row("last opened", &opening(health));
+    if let Some(manner) = manner(&health.attachment) {
+        log.row("attached with", &manner);
+    }
     space(&mut log, status);
     traffic(&mut log, status);
     work(&mut log, status);
@@ -140,6 +144,19 @@ fn opening(health: &Health) -> String {
     words
 }
 
+/// How it is served.
+fn manner(attachment: &Attachment) -> Option<String> {
+    let cache = match attachment.cache? {
+        CacheMode::Volatile => "volatile cache",
+        CacheMode::Writethrough => "cache written through",
+    };
+    let ahead = match attachment.read_ahead_bytes.unwrap_or_default() {
+        0 => "no read-ahead".into(),
+        bytes => format!("reading at least {}", human(bytes)),
+    };
+    Some(format!("{cache}, {}, {ahead}", counted(attachment.threads?.into(), "thread")))
+}
+
 fn space(log: &mut Log, status: &Status) {
     log.heading("Space");
     log.bytes("capacity", status.capacity_bytes);
@@ -247,7 +264,9 @@ impl Log {
     }
 
     fn bytes(&mut self, label: &str, bytes: u64) {
-        self.row(label, &format!("{:>10}  {bytes}", human(bytes)));
+        // Below a KiB the words are exact.
+        let exact = if bytes < 1024 { String::new() } else { format!("  {bytes}") };
+        self.row(label, &format!("{:>10}{exact}", human(bytes)));
     }
 }
 
@@ -267,6 +286,9 @@ mod tests {
             "host writes          1 of at most 64 KiB",
             "write amplification",
             "it had been closed; opened in 2 ms",
+            "attached with        volatile cache, 4 threads, reading at least 40.0 KiB",
+            "free                   ",
+            "host discarded             0 B\n",
         ] {
             assert!(text.contains(part), "`{part}` is not in:\n{text}");
         }
