@@ -20,13 +20,14 @@ use crate::rig::ledger::Ledger;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay drive attach vol.img                      prints the device, e.g. /dev/loop0
-  assay drive attach vol.img --folder ./vol       without root: the drive is the file ./vol/disk
+  assay drive attach vol.img                  prints the device, e.g. /dev/loop0
+  assay drive attach vol.img --folder ./vol   without root: as file ./vol/disk
   assay drive attach vol.img --memory 256M --threads 8
-  assay drive attach vol.img --foreground         serves until Ctrl-C
+  assay drive attach vol.img --foreground     serves until Ctrl-C
 
-A drive whose server was killed, or whose machine has crashed, is attached like any other: what was flushed is there.
-After a kill unmount the device that is left over first; `assay drive status` names it.")]
+A drive whose server was killed, or whose machine has crashed, is attached like any other: what was \
+flushed is there. After a kill unmount the device that is left over first; `assay drive status` \
+names it.")]
 pub(super) struct AttachArgs {
     /// The file or block device that the drive lies on
     media: PathBuf,

@@ -30,6 +30,7 @@ Examples:
   assay drive check vol.img --json
 
 Nothing is written. Addresses are bytes of the device that the drive is shown as.
+
 Exit codes: 0 all is well, 1 damage was found, 2 could not.")]
 pub(super) struct CheckArgs {
     /// What the drive lies on; it must not be attached

@@ -36,14 +36,15 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay drive create vol.img --capacity 20G --logical 40G    a drive in a file of 20 GiB
-  assay drive attach vol.img                                 prints the block device, e.g. /dev/loop0
-  assay drive status vol.img                                 its health log
-  assay drive list                                           what is attached where
+  assay drive create vol.img --capacity 20G --logical 40G
+  assay drive attach vol.img    prints the block device, e.g. /dev/loop0
+  assay drive status vol.img    its health log
+  assay drive list              what is attached where
   assay drive detach vol.img
 
-Reads and writes are made of whole blocks of 4 KiB; a write of up to 256 KiB is there whole or not at all, whatever
-happens. What was flushed survives any crash, of the serving process too: unmount what is left over, attach it again.")]
+Reads and writes are made of whole blocks of 4 KiB; a write of up to 256 KiB is there whole or not \
+at all, whatever happens. What was flushed survives any crash, of the serving process too: unmount \
+what is left over, attach it again.")]
 pub(crate) struct DriveArgs {
     #[command(subcommand)]
     action: Action,

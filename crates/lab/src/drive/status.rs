@@ -24,7 +24,8 @@ Examples:
   assay drive status /dev/loop0 --watch
   assay drive status vol.img --json | jq .compression_ratio
 
-Counts are over the drive's life. A drive that is not attached is opened for reading; nothing of it changes.")]
+Counts are over the drive's life. A drive that is not attached is opened for reading; nothing of it \
+changes. docs/drive.md says what each key of the JSON means.")]
 pub(super) struct StatusArgs {
     /// What the drive lies on, or the device or folder that it is shown as
     #[arg(value_name = "PATH|DEVICE")]

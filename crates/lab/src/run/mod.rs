@@ -34,10 +34,10 @@ const DEMO_PLAN: &str = include_str!("../../../../plans/demo.toml");
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay run plans/demo.toml --out study           run it; interrupted, the same command goes on
-  assay run plan.toml --out study --dry-run       say what would be run, and whether it can
-  assay run plan.toml --location /mnt/new-disk    on another disk than the plan says
-  assay run plan.toml --erase /dev/nvme1n1        allow arms on this device, which is overwritten")]
+  assay run plan.toml --out study                what is missing of it
+  assay run plan.toml --out study --dry-run      say what, and whether it can
+  assay run plan.toml --location /mnt/new-disk   on another disk
+  assay run plan.toml --erase /dev/nvme1n1       overwrite this device")]
 pub struct RunArgs {
     /// The plan, a TOML file
     plan: PathBuf,
