@@ -217,7 +217,7 @@ fn amplification(status: &Status) -> String {
     let Some(all) = counts.write_amplification() else { return "-".into() };
     let share = |bytes: u64| bytes as f64 / counts.write_bytes_host as f64;
     format!(
-        "{all:.3} = data {:.3} + tables {:.3} + collection {:.3} + checkpoints {:.3}",
+        "{all:.3} with compression = data {:.3} + tables {:.3} + collection {:.3} + checkpoints {:.3}",
         share(counts.write_bytes_payload),
         share(counts.write_bytes_table),
         share(counts.write_bytes_collection),

@@ -31,7 +31,7 @@ pub(super) const FIGURES: [Metric<'static>; 12] = [
         "amplification",
         "",
         1.0,
-        "bytes written to media for each byte from the host: the next four together",
+        "bytes written to media for each byte from the host, compression included: the next four together",
     ),
     metric(
         "drive_write_amplification_payload",
