@@ -65,7 +65,8 @@ mod tests {
     fn broken(command: &clap::Command) -> Vec<String> {
         let words = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         let lines: Vec<&str> = words.lines().collect();
-        let too_long = lines.iter().filter(|line| line.starts_with("  ") && line.len() > 80);
+        let too_long =
+            lines.iter().filter(|line| line.starts_with("  ") && line.chars().count() > 80);
         let in_a_sentence = lines.windows(2).filter(|pair| {
             let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
             is_prose(pair[0]) && is_prose(pair[1]) && !pair[0].ends_with(':')

@@ -278,11 +278,12 @@ fn damage_is_found_and_told_by_address() {
 
     // A stretch of it is one line, not one for each block.
     let noise = noise(4 * MIB as usize, 6);
-    let mut from = 0;
+    // Segments begin behind the first MiB, and little is written.
+    let log = &bytes[MIB as usize..12 * MIB as usize];
     for piece in noise[MIB as usize..2 * MIB as usize].chunks(4096) {
         let is_it = |window: &[u8]| window == &piece[100..164];
-        from += bytes[from..].windows(64).position(is_it).expect("it is stored as it came");
-        drives.change(from as u64 / 4096 * 4096, |block| block[from % 4096] ^= 1);
+        let place = MIB + log.windows(64).position(is_it).expect("it is stored as it came") as u64;
+        drives.change(place / 4096 * 4096, |block| block[(place % 4096) as usize] ^= 1);
     }
     let said = String::from_utf8(drives.run(&["drive", "check", "vol.img"]).stdout).unwrap();
     let line = format!("damaged from byte {} to {}, 1.0 MiB: ", 9 * MIB, 10 * MIB - 1);

@@ -288,7 +288,7 @@ mod tests {
             "it had been closed; opened in 2 ms",
             "attached with        volatile cache, 4 threads, reading at least 40.0 KiB",
             "free                   ",
-            "host discarded             0 B\n",
+            "host discarded              0 B\n",
         ] {
             assert!(text.contains(part), "`{part}` is not in:\n{text}");
         }

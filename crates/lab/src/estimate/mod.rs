@@ -54,6 +54,7 @@ Examples:
 
 The server may run. Ratios are bytes of data per stored byte; docs/estimate.md says what each column \
 means and what it cannot know.
+
 Exit codes: 0 done, 2 could not.")]
 pub struct EstimateArgs {
     /// Data folders, files or block devices
