@@ -13,9 +13,6 @@ use crate::common::faulty::FaultyDisk;
 use crate::common::model::{BLOCK, Content, Model, content_of};
 use crate::specimen::options;
 
-/// Blocks for which one leaf of the map speaks.
-const LEAF_BLOCKS: u64 = 512;
-
 /// What damage came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
