@@ -97,11 +97,18 @@ pub fn mounts() -> std::io::Result<Vec<Mount>> {
 /// A path that does not exist, or `/proc` cannot be read.
 pub fn mount_of(path: &Path) -> std::io::Result<Option<Mount>> {
     let path = path.canonicalize()?;
-    let holding = mounts()?.into_iter().filter(|mount| path.starts_with(&mount.target));
-    Ok(holding
+    let mounts = mounts()?;
+    Ok(holding(&mounts, &path).cloned())
+}
+
+/// Of `mounts`, in the kernel's order, the one that holds `path`, an absolute path without links; neither is touched.
+#[must_use]
+pub fn holding<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
+    let holding = mounts.iter().filter(|mount| path.starts_with(&mount.target));
+    holding
         .enumerate()
         .max_by_key(|(index, mount)| (mount.target.components().count(), *index))
-        .map(|(_, mount)| mount))
+        .map(|(_, mount)| mount)
 }
 
 fn parse_mounts(text: &str) -> Vec<Mount> {

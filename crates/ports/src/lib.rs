@@ -7,6 +7,7 @@
 pub mod blockdev;
 pub mod child;
 pub mod cpu;
+pub mod file_id;
 pub mod filesystem;
 pub mod fuse;
 pub mod limit;

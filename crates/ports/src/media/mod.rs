@@ -1,23 +1,30 @@
 //! Media: a file or a block device as a [`Disk`].
 //!
 //! Promises: a file that exists is never made anew; a file or device is held by one writer at a time, also across
-//! processes, until the value is dropped; what cannot be made leaves nothing behind. Reads and writes go past the
-//! page cache where the place can do that.
+//! processes and by whichever of the two it is reached, until the value is dropped; what cannot be made leaves nothing
+//! behind. Reads and writes go past the page cache where the place can do that.
 
+mod hold;
+mod new_file;
 mod place;
 mod transfer;
+mod trouble;
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+pub use self::new_file::NewFile;
+
 use assay_drive::{BLOCK_BYTES, BlockBuffer, Bytes, Disk, DiskError, Promise, Result, check_range};
-use rustix::fs::{FallocateFlags, Mode, OFlags, SeekFrom};
+use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
 use thiserror::Error;
 
+use self::hold::Below;
 use self::place::retried;
+use self::trouble::Noticed;
 
 /// Whether a new file takes its space at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +59,26 @@ pub enum MediaError {
     InUse {
         /// What was named.
         path: PathBuf,
+    },
+    /// A loop device shows it, and whoever has that device writes there too.
+    #[error(
+        "{path} is in use: {device} shows it; take that away with `losetup --detach {device}`, or name {device}"
+    )]
+    Shown {
+        /// What was named.
+        path: PathBuf,
+        /// The device that shows it.
+        device: PathBuf,
+    },
+    /// Someone has what it lies on.
+    #[error(
+        "{path} shows {below}, which is in use; detach what uses that, or wait until it has ended"
+    )]
+    BelowInUse {
+        /// What was named.
+        path: PathBuf,
+        /// What it lies on.
+        below: PathBuf,
     },
     /// It is no size that a disk can have.
     #[error("{path}: {size} bytes is not a whole number of blocks of 4096 bytes, or none")]
@@ -96,6 +123,8 @@ pub struct FileMedia {
     direct: bool,
     atomic_write_bytes: u64,
     keeps_zeroes: bool,
+    noticed: Noticed,
+    _below: Below,
 }
 
 impl FileMedia {
@@ -108,53 +137,43 @@ impl FileMedia {
         size: u64,
         allocation: Allocation,
     ) -> std::result::Result<FileMedia, MediaError> {
+        let (media, file) = FileMedia::begin(path, size, allocation)?;
+        file.finish()?;
+        Ok(media)
+    }
+
+    /// As [`FileMedia::create`], but the file has no name until it is finished: it can be filled before anyone sees it.
+    ///
+    /// # Errors
+    /// [`MediaError`]; nothing is there then.
+    pub fn begin(
+        path: &Path,
+        size: u64,
+        allocation: Allocation,
+    ) -> std::result::Result<(FileMedia, NewFile), MediaError> {
         check_size(path, size)?;
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
-        let file =
-            rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR).map_err(
-                |errno| match errno {
-                    Errno::EXIST => MediaError::Exists { path: path.into() },
-                    errno => failed(path, errno),
-                },
-            )?;
-        let unfinished = Unfinished(path);
-        let file = File::from(file);
-        hold(path, &file, Access::ReadWrite)?;
-        place::take_space(&file, size, allocation).map_err(|reason| match reason.kind() {
+        let new = NewFile::begin(path)?;
+        hold::lock(path, &new.file, Access::ReadWrite)?;
+        place::take_space(&new.file, size, allocation).map_err(|reason| match reason.kind() {
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
             | io::ErrorKind::FileTooLarge => MediaError::Full { path: path.into(), size },
             _ => MediaError::Io { path: path.into(), reason },
         })?;
-        place::make_lasting(path, &file)
-            .map_err(|reason| MediaError::Io { path: path.into(), reason })?;
-        let media = FileMedia::over(path, file, Access::ReadWrite)?;
-        std::mem::forget(unfinished);
-        Ok(media)
+        let file = new.file.try_clone();
+        let file = file.map_err(|reason| MediaError::Io { path: path.into(), reason })?;
+        Ok((FileMedia::over(path, file, Access::ReadWrite)?, new))
     }
 
-    /// Opens a file, or a block device that nothing has mounted or opened for itself.
+    /// Opens a file, or a block device that nothing has mounted or opened for itself. What lies below the device is
+    /// held as well; a file that a loop device shows is not written to.
     ///
     /// # Errors
     /// [`MediaError`].
     pub fn open(path: &Path, access: Access) -> std::result::Result<FileMedia, MediaError> {
-        let io = |reason| MediaError::Io { path: path.into(), reason };
-        let kind = std::fs::metadata(path).map_err(io)?.file_type();
-        let mut flags = OFlags::CLOEXEC;
-        flags |= if access == Access::ReadOnly { OFlags::RDONLY } else { OFlags::RDWR };
-        if kind.is_block_device() {
-            // Without O_CREAT it refuses a device that is mounted or held this way already (open(2)).
-            flags |= OFlags::EXCL;
-        } else if !kind.is_file() {
-            return Err(MediaError::Kind { path: path.into() });
-        }
-        let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
-            Errno::BUSY => MediaError::InUse { path: path.into() },
-            errno => failed(path, errno),
-        })?;
-        let file = File::from(file);
-        if !kind.is_block_device() {
-            hold(path, &file, access)?;
+        let file = hold::open(path, access)?;
+        if access == Access::ReadWrite {
+            hold::ensure_not_shown(path, &file)?;
         }
         FileMedia::over(path, file, access)
     }
@@ -174,6 +193,7 @@ impl FileMedia {
         };
         check_size(path, size)?;
         let holding = if is_device { metadata.rdev() } else { metadata.dev() };
+        let below = if is_device { hold::below(path, holding, access)? } else { Below::default() };
         let direct = place::bypass_cache(&file).map_err(|errno| failed(path, errno))?;
         Ok(FileMedia {
             file,
@@ -184,6 +204,8 @@ impl FileMedia {
             direct,
             atomic_write_bytes: place::atomic_write_bytes(holding),
             keeps_zeroes: true,
+            noticed: Noticed::default(),
+            _below: below,
         })
     }
 
@@ -279,8 +301,13 @@ impl Disk for FileMedia {
 
     fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {
         check_range(offset, data.len() as u64, self.size)?;
-        transfer::read(&self.file, self.direct, offset, data)
-            .map_err(|failure| self.io_error_at("read", failure.offset, failure.reason))
+        transfer::read(&self.file, self.direct, offset, data).map_err(|failure| {
+            let error = self.io_error_at("read", failure.offset, failure.reason);
+            if let DiskError::Io(reason) = &error {
+                self.note_failed_read(&reason.to_string());
+            }
+            error
+        })
     }
 
     /// [`DiskError::Full`] only when nothing was written; a file system that fills up in the middle of a write is
@@ -321,26 +348,8 @@ impl Disk for FileMedia {
     }
 }
 
-/// Removes a file that was not finished.
-struct Unfinished<'a>(&'a Path);
-
-impl Drop for Unfinished<'_> {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_file(self.0) {
-            log::warn!("{} is unfinished and cannot be removed: {error}", self.0.display());
-        }
-    }
-}
-
 fn failed(path: &Path, errno: Errno) -> MediaError {
     MediaError::Io { path: path.into(), reason: errno.into() }
-}
-
-fn hold(path: &Path, file: &File, access: Access) -> std::result::Result<(), MediaError> {
-    place::lock(file, access).map_err(|errno| match errno {
-        Errno::WOULDBLOCK => MediaError::InUse { path: path.into() },
-        errno => failed(path, errno),
-    })
 }
 
 fn check_size(path: &Path, size: u64) -> std::result::Result<(), MediaError> {
