@@ -8,7 +8,7 @@ use assay_drive::model::{
     Arrivals, Clock, Kind, Modelled, Rate, Recorder, Resource, Time, Trace, VirtualClock,
     VirtualDisk, replay,
 };
-use assay_drive::{Cache, Codec, Disk, Drive, DriveOptions, Format, MemoryDisk, Promise, Rest};
+use assay_drive::{Cache, Codec, Disk, Drive, DriveOptions, Format, MemoryDisk, Promise};
 
 use crate::random::Random;
 
