@@ -17,7 +17,9 @@ use crate::chunks::Chunks;
 use crate::codec::Dictionary;
 use crate::collect::Policy;
 use crate::disk::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
-use crate::layout::{Cursor, GROUP_BLOCKS, Identity, Location, STREAMS, Superblock};
+use crate::layout::{
+    CHUNK_BYTES_MAX, Cursor, GROUP_BLOCKS, Identity, Location, STREAMS, Superblock,
+};
 use crate::log::Log;
 use crate::map::Map;
 use crate::readahead::ReadAhead;
@@ -33,6 +35,9 @@ pub enum Cache {
     Volatile,
     /// When it completes, as in a drive without one.
     Writethrough,
+    /// When it completes, in the world of a model whose write buffer survives a power cut: a flush has nothing to do. The
+    /// memory that stands in for that buffer is ours and survives nothing; for models only.
+    Protected,
 }
 
 /// Why a drive takes no writes that was asked not to.
@@ -54,6 +59,9 @@ pub struct DriveOptions {
     pub read_ahead_bytes: u32,
     /// Whether freed segments are discarded on media.
     pub discard_media: bool,
+    /// Bytes of a chunk at which it is written; none: as many as a chunk can have. A device that writes less at once
+    /// takes what it is given more evenly.
+    pub chunk_bytes: Option<u32>,
     /// Writes each block of a command by itself: a power cut, or a reader, may see half of it. To show that a test
     /// would notice.
     pub tear: bool,
@@ -70,6 +78,7 @@ impl Default for DriveOptions {
             checkpoint_bytes: None,
             read_ahead_bytes: 0,
             discard_media: false,
+            chunk_bytes: None,
             tear: false,
             read_only: false,
         }
@@ -127,6 +136,7 @@ impl Drive {
         let chunks = Chunks::new(opened, identity.segment_bytes);
         let pins = (0..identity.segments).map(|_| AtomicU32::new(0)).collect();
         let mut log = Log::new(identity, parts.space, parts.cursors, parts.next_seq);
+        log.limits.chunk_bytes = options.chunk_bytes.unwrap_or(CHUNK_BYTES_MAX);
         log.log_bytes = parts.counters.log_bytes.load(Ordering::Relaxed);
         let maintenance =
             crate::maintain::Maintenance::new(parts.superblock.checkpoint_seq, log.log_bytes);
@@ -271,7 +281,8 @@ impl Disk for Drive {
     fn flush(&self) -> Result<()> {
         self.running()?;
         Counters::add(&self.counters.flushes, 1);
-        if self.read_only.is_some() { Ok(()) } else { self.make_durable(false) }
+        let has_nothing_to_do = self.read_only.is_some() || self.options.cache == Cache::Protected;
+        if has_nothing_to_do { Ok(()) } else { self.make_durable(false) }
     }
 
     /// A discard is an entry of the log, in runs of up to 128 MiB, each all or nothing.

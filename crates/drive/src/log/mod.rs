@@ -14,12 +14,13 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use self::root::MapTrail;
-pub(crate) use self::tail::{Tail, footer_bytes};
+pub(crate) use self::tail::{Limits, Tail, footer_bytes};
 use crate::buffer::BlockBuffer;
 use crate::chunks::{ChunkBuffer, Chunks};
 use crate::group::Group;
 use crate::layout::{
-    ChunkHeader, ChunkKind, Cursor, FooterChunk, Identity, Location, STREAMS, Stream,
+    CHUNK_BYTES_MAX, ChunkHeader, ChunkKind, Cursor, FooterChunk, Identity, Location, STREAMS,
+    Stream,
 };
 use crate::space::Space;
 use crate::status::Counters;
@@ -40,6 +41,7 @@ pub(crate) struct Job {
 #[derive(Debug)]
 pub(crate) struct Log {
     pub(crate) identity: Identity,
+    pub(crate) limits: Limits,
     pub(crate) space: Space,
     pub(crate) next_seq: u64,
     /// Everything up to here is on stable media.
@@ -67,8 +69,10 @@ impl Log {
             let opened_seq = space.get(cursor.segment).opened_seq;
             Tail::new(cursor, opened_seq)
         });
+        let limits = Limits { segment_bytes: identity.segment_bytes, chunk_bytes: CHUNK_BYTES_MAX };
         Log {
             identity,
+            limits,
             space,
             next_seq,
             durable_seq: next_seq - 1,
@@ -126,9 +130,8 @@ impl Log {
         counters: &Counters,
     ) -> Result<(), NoSegment> {
         loop {
-            let segment_bytes = self.identity.segment_bytes;
             let tail = &mut self.tails[stream as usize];
-            if tail.has_room(payload, words, segment_bytes) {
+            if tail.has_room(payload, words, self.limits) {
                 if tail.chunk.is_none() {
                     tail.open_chunk(chunks);
                 }
@@ -157,9 +160,8 @@ impl Log {
     /// Whether a group fits what is left of a stream's segment.
     pub(crate) fn fits_segment(&self, stream: Stream, payload: usize, words: usize) -> bool {
         let tail = self.tail(stream);
-        let segment_bytes = self.identity.segment_bytes;
-        tail.has_room(payload, words, segment_bytes)
-            || (tail.chunk.is_some() && tail.has_room_in_next_chunk(payload, words, segment_bytes))
+        tail.has_room(payload, words, self.limits)
+            || (tail.chunk.is_some() && tail.has_room_in_next_chunk(payload, words, self.limits))
     }
 
     /// Whether a stream has records that are not sealed.

@@ -21,6 +21,14 @@ pub(crate) struct Tail {
     pub(super) chunk: Option<OpenChunk>,
 }
 
+/// How far a stream may fill what it fills, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) segment_bytes: u32,
+    /// A chunk with more is sealed; the first group always fits.
+    pub(crate) chunk_bytes: u32,
+}
+
 /// A chunk that is being filled.
 #[derive(Debug)]
 pub(super) struct OpenChunk {
@@ -93,14 +101,15 @@ impl Tail {
     }
 
     /// Whether a group fits the open chunk, or a new one, with the segment's footer still behind it.
-    pub(super) fn has_room(&self, payload: usize, words: usize, segment_bytes: u32) -> bool {
+    pub(super) fn has_room(&self, payload: usize, words: usize, limits: Limits) -> bool {
         let (open_payload, open_words) =
             self.chunk.as_ref().map_or((0, 0), |open| (open.payload, open.words.len()));
+        let chunk_max = if open_words == 0 { CHUNK_BYTES_MAX } else { limits.chunk_bytes };
         let words = open_words + words;
         let chunk = whole_blocks((CHUNK_HEADER_BYTES + open_payload + payload + 8 * words) as u64);
         let footer = footer_bytes(self.words.len() + FooterChunk::WORDS + words);
-        chunk <= u64::from(CHUNK_BYTES_MAX)
-            && u64::from(self.offset) + chunk + u64::from(footer) <= u64::from(segment_bytes)
+        chunk <= u64::from(chunk_max)
+            && u64::from(self.offset) + chunk + u64::from(footer) <= u64::from(limits.segment_bytes)
     }
 
     /// Whether a group fits a new chunk behind the open one.
@@ -108,7 +117,7 @@ impl Tail {
         &self,
         payload: usize,
         words: usize,
-        segment_bytes: u32,
+        limits: Limits,
     ) -> bool {
         let Some(open) = &self.chunk else { return false };
         let header = CHUNK_HEADER_BYTES;
@@ -117,7 +126,8 @@ impl Tail {
         let footer =
             footer_bytes(self.words.len() + 2 * FooterChunk::WORDS + open.words.len() + words);
         next <= u64::from(CHUNK_BYTES_MAX)
-            && u64::from(self.offset) + chunk + next + u64::from(footer) <= u64::from(segment_bytes)
+            && u64::from(self.offset) + chunk + next + u64::from(footer)
+                <= u64::from(limits.segment_bytes)
     }
 
     pub(super) fn open_chunk(&mut self, chunks: &Chunks) {

@@ -98,6 +98,7 @@ pub fn run(seed: u64, sabotage: Sabotage) -> Result<Coverage, String> {
         map_bytes: random.chance(30).then_some(3 * 4200),
         cache: if random.chance(10) { Cache::Writethrough } else { Cache::Volatile },
         discard_media: random.chance(20),
+        chunk_bytes: *random.pick(&[None, None, Some(16 << 10), Some(128 << 10)]),
         read_ahead_bytes: *random.pick(&[0, 0, 24 << 10, 256 << 10]),
         tear: sabotage.tear,
         ..DriveOptions::default()

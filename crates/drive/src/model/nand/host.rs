@@ -4,18 +4,6 @@ use super::super::time::{Rate, Time};
 use super::super::timing::{Command, Due, Kind, Resource, Timing};
 use crate::disk::BLOCK_BYTES;
 
-/// What a completed write survives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Cache {
-    /// A power cut only after a flush, which programs all that waits.
-    #[default]
-    Volatile,
-    /// A power cut: capacitors keep the buffer alive, so a flush has nothing to do.
-    Protected,
-    /// A power cut: nothing is answered before it is programmed.
-    Writethrough,
-}
-
 /// The engine that compresses on the way to flash and back.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Engine {
@@ -41,8 +29,6 @@ pub struct HostLimits {
     pub link_cap_bytes_per_s: Rate,
     /// The compression engine, if there is one.
     pub engine: Option<Engine>,
-    /// What completed writes survive.
-    pub cache: Cache,
 }
 
 /// The state of the host's side: when what is next free.

@@ -15,4 +15,4 @@ mod host;
 mod lane;
 
 pub use flash::{Flash, FlashGeometry};
-pub use host::{Cache, Engine, Host, HostLimits};
+pub use host::{Engine, Host, HostLimits};
