@@ -7,6 +7,7 @@ mod estimate;
 mod interrupt;
 mod load_command;
 mod messages;
+mod models;
 mod plan;
 mod print;
 mod report;

@@ -1,0 +1,17 @@
+//! `assay models`: devices as data, and models of them that keep time.
+//!
+//! A preset is a device in numbers, each with its source and mark. At a scale it becomes a device, from whose numbers
+//! figures follow in closed form; served, it is a block device that answers when the real one would have.
+
+mod check;
+mod closed;
+mod device;
+mod figure;
+mod nand;
+mod preset;
+mod scale;
+
+pub(crate) use closed::{Closed, Conditions};
+pub(crate) use device::Device;
+pub(crate) use preset::Preset;
+pub(crate) use scale::{Obtained, Scale};
