@@ -33,6 +33,20 @@ pub enum Policy {
     Greedy,
 }
 
+/// A segment that is being collected, one run of records after another: whoever waits for room need not wait for all.
+#[derive(Debug)]
+pub(crate) struct Collecting {
+    pub(crate) victim: u32,
+    /// What lived in it when it was chosen.
+    live: Vec<SegmentRecord>,
+    /// The first of these that has not moved.
+    next: usize,
+    /// Whether nodes of the map lie in it, which leave with the next checkpoint.
+    waits: bool,
+    /// Whether a record of it was damaged and stays.
+    is_damaged: bool,
+}
+
 /// Bytes that one group of moves may take.
 const MOVE_BYTES: usize = 256 << 10;
 
@@ -66,8 +80,12 @@ impl Drive {
         Ok(scored.max_by(|a, b| a.2.total_cmp(&b.2)).map(|(number, live, _)| (number, live)))
     }
 
-    /// Moves everything that lives in a segment elsewhere.
-    pub(crate) fn collect(&self, victim: u32, maintenance: &mut Maintenance) -> Result<()> {
+    /// Begins to move everything that lives in a segment elsewhere.
+    pub(crate) fn begin_collecting(
+        &self,
+        victim: u32,
+        maintenance: &mut Maintenance,
+    ) -> Result<()> {
         Counters::add(&self.counters.collections, 1);
         let opened_seq = self.log()?.space.get(victim).opened_seq;
         let records = match self.segment_records(victim, opened_seq) {
@@ -79,23 +97,40 @@ impl Drive {
             }
             Err(other) => return Err(other),
         };
-        let mut live = Vec::new();
-        let mut waits = false;
+        let mut collecting =
+            Collecting { victim, live: Vec::new(), next: 0, waits: false, is_damaged: false };
         for record in records {
             match record.entry.op {
-                Op::Node { .. } => waits |= self.touch_node(&record)?,
+                Op::Node { .. } => collecting.waits |= self.touch_node(&record)?,
                 Op::Dictionary => self.move_dictionary(&record)?,
                 Op::Zero => {}
-                _ if self.is_possible(record.place) && self.lives(&record)? => live.push(record),
+                _ if self.is_possible(record.place) && self.lives(&record)? => {
+                    collecting.live.push(record);
+                }
                 _ => {}
             }
         }
         // As they were written, unless a footer lies.
-        live.sort_by_key(|record| record.place.offset());
-        let damaged = self.move_all(&live)?;
-        if damaged {
+        collecting.live.sort_by_key(|record| record.place.offset());
+        self.go_on_collecting(collecting, maintenance)
+    }
+
+    /// Moves the next run of records; keeps what is left for the next time.
+    pub(crate) fn go_on_collecting(
+        &self,
+        mut collecting: Collecting,
+        maintenance: &mut Maintenance,
+    ) -> Result<()> {
+        let victim = collecting.victim;
+        let rest = &collecting.live[collecting.next..];
+        let run = &rest[..together(rest.iter().map(|record| record.place), REACH)];
+        collecting.is_damaged |= self.workers.with(|worker| self.move_run(run, worker))?;
+        collecting.next += run.len();
+        if collecting.next < collecting.live.len() {
+            maintenance.collecting = Some(collecting);
+        } else if collecting.is_damaged {
             self.log()?.space.quarantine(victim);
-        } else if waits || self.log()?.space.get(victim).live_records > 0 {
+        } else if collecting.waits || self.log()?.space.get(victim).live_records > 0 {
             // Nodes and roots leave with the next checkpoint.
             maintenance.waiting.push(victim);
         }
@@ -134,20 +169,8 @@ impl Drive {
         }
     }
 
-    /// Moves records; true if one of them was damaged and stays.
-    fn move_all(&self, live: &[SegmentRecord]) -> Result<bool> {
-        let mut damaged = false;
-        let mut rest = live;
-        while !rest.is_empty() {
-            let (run, behind) =
-                rest.split_at(together(rest.iter().map(|record| record.place), REACH));
-            damaged |= self.workers.with(|worker| self.move_run(run, worker))?;
-            rest = behind;
-        }
-        Ok(damaged)
-    }
-
-    /// Reads records that lie together and appends them to the stream of what was moved.
+    /// Reads records that lie together and appends them to the stream of what was moved; true if one of them was damaged and
+    /// stays.
     fn move_run(&self, run: &[SegmentRecord], worker: &mut Worker) -> Result<bool> {
         let (Some(front), Some(back)) = (run.first(), run.last()) else { return Ok(false) };
         let span = span(front.place, back.place);

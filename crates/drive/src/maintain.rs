@@ -6,7 +6,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 
-use crate::collect::Policy;
+use crate::collect::{Collecting, Policy};
 use crate::disk::{BLOCK_BYTES, DiskError, Result};
 use crate::engine::Drive;
 use crate::layout::Stream;
@@ -46,6 +46,8 @@ pub(crate) struct Maintenance {
     pub(crate) checkpoint_log_bytes: u64,
     /// Segments whose nodes wait for the next checkpoint to leave them.
     pub(crate) waiting: Vec<u32>,
+    /// The segment in hand.
+    pub(crate) collecting: Option<Collecting>,
     /// Steps towards free segments since the host's last chunk.
     steps: u64,
     host_seq: u64,
@@ -61,6 +63,7 @@ impl Maintenance {
             checkpoint_seq,
             checkpoint_log_bytes: log_bytes,
             waiting: Vec::new(),
+            collecting: None,
             steps: 0,
             host_seq: 0,
             seen_seq: 0,
@@ -135,7 +138,6 @@ impl Drive {
         if maintenance.host_seq != log.last_host_seq {
             (maintenance.host_seq, maintenance.steps) = (log.last_host_seq, 0);
         }
-        maintenance.steps += 1;
         Ok(maintenance.steps <= 2 * u64::from(self.identity.segments))
     }
 
@@ -146,6 +148,11 @@ impl Drive {
 
     /// One step towards a free segment; false when there is none to take.
     fn gain_segment(&self, maintenance: &mut Maintenance) -> Result<bool> {
+        if let Some(collecting) = maintenance.collecting.take() {
+            self.go_on_collecting(collecting, maintenance)?;
+            return Ok(true);
+        }
+        maintenance.steps += 1;
         let emptied = self.emptied(maintenance)?;
         let (free, mark) = self.free_and_low_mark()?;
         let is_urgent = free + 2 <= mark;
@@ -160,7 +167,7 @@ impl Drive {
         let victim = self.choose_victim(maintenance, policy)?;
         match victim {
             Some((victim, live)) if live < 1.0 - WORTHWHILE_DEAD_SHARE => {
-                self.collect(victim, maintenance)?;
+                self.begin_collecting(victim, maintenance)?;
                 return Ok(true);
             }
             _ if self.log()?.log_bytes > maintenance.checkpoint_log_bytes
@@ -168,7 +175,7 @@ impl Drive {
             {
                 self.checkpoint(maintenance, false)?;
             }
-            Some((victim, live)) if live < 1.0 => self.collect(victim, maintenance)?,
+            Some((victim, live)) if live < 1.0 => self.begin_collecting(victim, maintenance)?,
             _ if !emptied.is_empty() => self.release(&emptied)?,
             _ => return Ok(false),
         }
@@ -176,7 +183,7 @@ impl Drive {
     }
 
     /// Sealed segments that hold nothing live and that neither replay nor a reader would need. No new reader comes
-    /// to one: nothing leads there.
+    /// to one: nothing leads there. The one in hand is left alone, for what is known of it would no longer be true.
     fn emptied(&self, maintenance: &Maintenance) -> Result<Vec<u32>> {
         let log = self.log()?;
         let emptied = log.space.iter().filter(|(number, segment)| {
@@ -184,6 +191,7 @@ impl Drive {
                 && segment.live_records == 0
                 && segment.sealed_seq <= maintenance.checkpoint_seq
                 && !self.is_read(*number)
+                && maintenance.collecting.as_ref().is_none_or(|one| one.victim != *number)
         });
         Ok(emptied.map(|(number, _)| number).collect())
     }

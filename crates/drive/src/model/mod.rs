@@ -6,6 +6,7 @@
 //! waited for once, at the top, so that the work of our own processors counts against the modelled time and not on top
 //! of it. Time comes from a [`Clock`], chance from a seed that is handed in.
 
+mod calendar;
 mod clock;
 pub mod in_hand;
 mod modelled;

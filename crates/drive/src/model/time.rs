@@ -20,7 +20,7 @@ impl Time {
     /// Of seconds; what is negative or no number is no time.
     #[must_use]
     pub fn from_s(seconds: f64) -> Time {
-        Time((seconds * PICOSECONDS_PER_S) as u64)
+        Time((seconds * PICOSECONDS_PER_S).round() as u64)
     }
 
     /// Of microseconds, likewise.

@@ -10,6 +10,8 @@ use super::super::time::Time;
 pub(super) struct Buffer {
     capacity_bytes: u64,
     used_bytes: u64,
+    /// When the last that came was let in: nobody overtakes.
+    let_in_at: Time,
     /// When a stripe is programmed, which, and its bytes.
     programs: BinaryHeap<Reverse<(Time, u64, u64)>>,
     /// The latest program of each stripe in the buffer.
@@ -21,6 +23,7 @@ impl Buffer {
         Buffer {
             capacity_bytes,
             used_bytes: 0,
+            let_in_at: Time::ZERO,
             programs: BinaryHeap::new(),
             stripes: HashMap::new(),
         }
@@ -28,13 +31,14 @@ impl Buffer {
 
     /// When there is room for `bytes` that come at `at`. What is larger than the buffer needs all of it.
     pub(super) fn room_at(&mut self, at: Time, bytes: u64) -> Time {
-        self.drain(at);
-        let mut room_at = at;
+        let mut room_at = at.max(self.let_in_at);
+        self.drain(room_at);
         while self.used_bytes > 0 && self.used_bytes + bytes > self.capacity_bytes {
             let Some(Reverse((done_at, ..))) = self.programs.peek() else { break };
             room_at = *done_at;
             self.drain(room_at);
         }
+        self.let_in_at = room_at;
         room_at
     }
 

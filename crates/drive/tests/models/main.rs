@@ -1,0 +1,9 @@
+//! The device models: that they answer when the closed forms say, on a clock that is set by hand.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+#[path = "../common/random.rs"]
+#[allow(dead_code)]
+mod random;
+
+mod nand;
