@@ -29,10 +29,8 @@ impl Clock for PacedClock {
             let _ = set_current_timer_slack(NonZeroU64::new(1));
         }
         let ns = due.as_ns();
-        let time = Timespec {
-            tv_sec: (ns / 1_000_000_000) as i64,
-            tv_nsec: (ns % 1_000_000_000) as _,
-        };
+        let time =
+            Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ };
         while clock_nanosleep_absolute(ClockId::Monotonic, &time) == Err(Errno::INTR) {}
     }
 }

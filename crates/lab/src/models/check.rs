@@ -53,11 +53,7 @@ pub fn check(document: &Document) -> Result<()> {
     }
 }
 
-fn known<'a>(
-    section: &str,
-    known: &[&str],
-    names: impl Iterator<Item = &'a String>,
-) -> Result<()> {
+fn known<'a>(section: &str, known: &[&str], names: impl Iterator<Item = &'a String>) -> Result<()> {
     for name in names.filter(|name| !known.contains(&name.as_str())) {
         let known_names = known.join(", ");
         match suggest::nearest(name, known.iter().copied()) {
@@ -83,7 +79,9 @@ fn capacity(document: &Document) -> Result<()> {
 }
 
 fn nand(document: &Document) -> Result<()> {
-    let Some(flash) = &document.flash else { bail!("a model of kind nand needs a section [flash]") };
+    let Some(flash) = &document.flash else {
+        bail!("a model of kind nand needs a section [flash]")
+    };
     let Some(host) = &document.host else { bail!("a model of kind nand needs a section [host]") };
     let Some(raw) = &document.capacity.raw_per_user else {
         bail!("a model of kind nand needs the key capacity.raw_per_user")

@@ -97,10 +97,9 @@ pub fn nand(preset: &Preset, nand: &Nand, conditions: Conditions) -> Result<Vec<
     let engine = host.engine.map_or(0.0, |engine| engine.latency.as_us());
     let write_latency_us =
         host.write_firmware_time.as_us() + host.link_bytes_per_s.time_for(bytes).as_us() + engine;
-    let figure =
-        |name, value, keys: &[&str]| Closed { name, value, mark: preset.weakest(keys) };
+    let figure = |name, value, keys: &[&str]| Closed { name, value, mark: preset.weakest(keys) };
     Ok(vec![
-        figure("read_latency_us", figures::read_latency_us(flash, host, bytes), LATENCY),
+        figure("read_latency_us", figures::read_latency_us(flash, host, bytes, stored), LATENCY),
         figure("write_latency_us", write_latency_us, WRITE_LATENCY),
         figure("random_read_per_s", figures::reads_per_s(flash, host, bytes, stored), READS),
         figure(

@@ -42,6 +42,14 @@ impl Device {
         }
     }
 
+    /// Whether what the host writes is made smaller.
+    #[must_use]
+    pub fn compresses(&self) -> bool {
+        match self {
+            Device::Nand(nand) => nand.compresses(),
+        }
+    }
+
     /// What the scale made of each resource.
     #[must_use]
     pub fn obtained(&self) -> &[Obtained] {

@@ -5,7 +5,7 @@ use assay_drive::model::nand::{Engine, FlashGeometry, HostLimits};
 use assay_drive::model::{Rate, Time};
 use assay_drive::{BLOCK_BYTES, Cache, Codec, Format};
 
-use super::preset::Preset;
+use super::preset::{CacheName, Preset};
 use super::scale::{Obtained, Scale, whole_dies};
 use crate::print::size;
 
@@ -62,6 +62,7 @@ impl Nand {
             // What a die programs at once must fit, and what the next one does must come meanwhile.
             buffer_bytes: buffer_bytes
                 .max(2 * stripe_bytes * u64::from(channels * dies_per_channel)),
+            is_buffer_protected: host.cache.value == CacheName::Protected,
         };
         let limits = HostLimits {
             read_firmware_time: us(host.read_firmware_us.value),
@@ -90,6 +91,12 @@ impl Nand {
         Ok(nand.with_obtained(preset))
     }
 
+    /// Whether what the host writes is made smaller.
+    #[must_use]
+    pub fn compresses(&self) -> bool {
+        self.codec != Codec::None
+    }
+
     /// The drive that stands in for its translation layer, not made yet.
     #[must_use]
     pub fn format(&self, logical_bytes: u64) -> Format {
@@ -116,8 +123,9 @@ impl Nand {
             fits(blocks(user_bytes as f64 * raw_per_user), user_bytes)
         };
         // Down to a divisor that would make the device far larger than a drive can be.
-        let mut divisors = std::iter::successors(Some(scale.capacity), |divisor| Some(divisor / 1.1))
-            .take_while(|divisor| user / divisor < DATA_BYTES_MAX);
+        let mut divisors =
+            std::iter::successors(Some(scale.capacity), |divisor| Some(divisor / 1.1))
+                .take_while(|divisor| user / divisor < DATA_BYTES_MAX);
         let Some(divisor) = divisors.find(works) else {
             bail!(
                 "capacity.raw_per_user is {raw_per_user}; collecting takes more room, at least 1.06"

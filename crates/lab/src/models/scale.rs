@@ -76,13 +76,15 @@ pub fn whole_dies(channels: u32, dies_per_channel: u32, divisor: f64) -> (u32, u
     let wanted = wanted_channels * f64::from(dies_per_channel);
     let most = channels.max(wanted_channels.ceil().min(65_536.0) as u32);
     let off = |count: u32, wanted: f64| (f64::from(count) / wanted).ln().abs();
-    let pairs = (1..=most).flat_map(|channels| (1..=dies_per_channel).map(move |dies| (channels, dies)));
+    let pairs =
+        (1..=most).flat_map(|channels| (1..=dies_per_channel).map(move |dies| (channels, dies)));
     let distance = |(channels, dies): &(u32, u32)| {
         // Rounded, so that what is equally far is found to be so.
         let all = (off(channels * dies, wanted) * 1e9).round();
         (all, off(*channels, wanted_channels))
     };
-    pairs.min_by(|one, other| distance(one).partial_cmp(&distance(other)).unwrap_or(Ordering::Equal))
+    pairs
+        .min_by(|one, other| distance(one).partial_cmp(&distance(other)).unwrap_or(Ordering::Equal))
         .unwrap_or((1, 1))
 }
 

@@ -306,16 +306,16 @@ impl Disk for FileMedia {
         check_range(offset, data.len() as u64, self.size)?;
         self.check_writable()?;
         let is_durable = force_unit_access && self.syncs;
-        transfer::write(&self.file, self.direct, offset, data, is_durable).map_err(
-            |failure| match failure.reason.kind() {
+        transfer::write(&self.file, self.direct, offset, data, is_durable).map_err(|failure| {
+            match failure.reason.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
                     if failure.offset == offset =>
                 {
                     DiskError::Full
                 }
                 _ => self.io_error_at("write", failure.offset, failure.reason),
-            },
-        )
+            }
+        })
     }
 
     fn flush(&self) -> Result<()> {
