@@ -14,7 +14,7 @@ use std::sync::{
 };
 
 use crate::chunks::Chunks;
-use crate::codec::Dictionary;
+use crate::codec::{Codec, Dictionary};
 use crate::collect::Policy;
 use crate::disk::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
 use crate::layout::{
@@ -164,6 +164,12 @@ impl Drive {
             recovery: parts.recovery,
             problems: Mutex::default(),
         }
+    }
+
+    /// What it compresses with.
+    #[must_use]
+    pub fn codec(&self) -> Codec {
+        self.identity.codec
     }
 
     /// The log, unless the drive has stopped.

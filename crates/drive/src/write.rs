@@ -10,6 +10,7 @@ use crate::group::{Group, Record, ZERO_BLOCKS_MAX};
 use crate::layout::{Location, Op, Stream, UNIT_BLOCKS};
 use crate::log::Log;
 use crate::map::{Map, Missing};
+use crate::model::in_hand;
 use crate::space::{Space, Weight};
 use crate::status::Counters;
 use crate::worker::Worker;
@@ -88,6 +89,10 @@ impl Drive {
             group.records.iter().filter(|record| record.has_payload() && record.codec_id == 0);
         let raw_blocks: u64 = raw.map(Record::blocks).sum();
         Counters::add(&self.counters.write_bytes_raw, raw_blocks * BLOCK_BYTES);
+        for record in &group.records {
+            let payload = if record.has_payload() { record.payload(group).len() } else { 0 };
+            in_hand::stored(record.blocks(), payload as u64);
+        }
     }
 
     /// Puts the worker's group into the log and into the map, as one.

@@ -11,12 +11,18 @@ mod clock;
 pub mod in_hand;
 mod modelled;
 pub mod nand;
+mod precondition;
+mod replay;
 mod tally;
 mod time;
 mod timing;
+mod trace;
 
 pub use clock::{Clock, VirtualClock};
 pub use modelled::Modelled;
+pub use precondition::{Preconditioned, Preconditioning, Progress, precondition};
+pub use replay::{Answer, Arrivals, Replayed, replay};
 pub use tally::{KINDS, Tally, TallyOfKind};
 pub use time::{Rate, Time};
 pub use timing::{Command, Due, Kind, Resource, Timing};
+pub use trace::{Event, Observer, Recorder, Trace};
