@@ -6,6 +6,7 @@
 
 pub mod blockdev;
 pub mod child;
+pub mod clock;
 pub mod cpu;
 pub mod filesystem;
 pub mod fuse;

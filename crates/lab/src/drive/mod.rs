@@ -12,21 +12,29 @@ mod detach;
 mod health;
 mod job;
 mod make;
+mod model_health;
 mod open;
+mod opened;
+mod port;
 mod registry;
 mod resize;
 mod serve;
+mod stack;
 mod status;
 mod text;
 
 use std::process::ExitCode;
 
+pub(crate) use attach::{attach, show as show_attached};
 pub(crate) use attached::Attached;
+pub(crate) use detach::detach;
 pub(crate) use health::Health;
 #[cfg(test)]
 pub(crate) use health::tests::used as used_health;
-pub(crate) use job::AttachOptions;
+pub(crate) use job::{AttachOptions, ModelJob};
 pub(crate) use make::{NewDrive, Sizes};
+pub(crate) use model_health::ModelHealth;
+pub(crate) use status::look_at;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};

@@ -24,7 +24,7 @@ pub(super) fn open(path: &Path, options: DriveOptions) -> Result<Drive> {
     Drive::open(media, options).map_err(in_words).with_context(|| path.display().to_string())
 }
 
-fn in_words(error: DriveError) -> anyhow::Error {
+pub(super) fn in_words(error: DriveError) -> anyhow::Error {
     match error {
         DriveError::NotADrive => anyhow!("{error}; make one with `assay drive create`"),
         DriveError::Shrunk { .. } => anyhow!("{error}; bring its end back"),

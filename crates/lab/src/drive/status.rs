@@ -66,7 +66,11 @@ fn show(health: &Health, as_json: bool) -> Result<()> {
     Ok(())
 }
 
-fn look_at(path: &Path) -> Result<Health> {
+/// How the drive on `path` is, which is not attached.
+///
+/// # Errors
+/// One line: not there, not a drive, in use.
+pub(crate) fn look_at(path: &Path) -> Result<Health> {
     let began = Instant::now();
     let drive = open(path, DriveOptions { read_only: true, ..DriveOptions::default() })?;
     let open_ms = Some(began.elapsed().as_secs_f64() * 1e3);

@@ -5,6 +5,8 @@ use std::fmt::Write;
 use assay_drive::{Recovery, State, Status};
 
 use super::health::Health;
+use super::model_health::ModelHealth;
+use crate::models::Scale;
 use crate::print::size;
 
 /// Width of the labels.
@@ -19,6 +21,9 @@ pub(super) fn whole(health: &Health) -> String {
         log.row("problem", problem);
     }
     log.row("last opened", &opening(health));
+    if let Some(model) = &health.model {
+        time_kept(&mut log, model);
+    }
     space(&mut log, status);
     traffic(&mut log, status);
     work(&mut log, status);
@@ -31,6 +36,10 @@ pub(super) fn opened(health: &Health) -> Vec<String> {
     let recovery = &health.status.recovery;
     if !recovery.clean || recovery.rebuilt {
         lines.push(opening(health));
+    }
+    if let Some(model) = &health.model {
+        let what = "the shortest latency that can be shown here";
+        lines.push(format!("{} as a model; {what} is {:.0} us", model.name, model.port_us));
     }
     lines.extend(health.status.problems.iter().map(|problem| format!("problem: {problem}")));
     if health.attachment.read_only {
@@ -98,6 +107,27 @@ fn opening(health: &Health) -> String {
         words += "; its map was built anew from the segments";
     }
     words
+}
+
+/// How well a model keeps its device's time.
+fn time_kept(log: &mut Log, model: &ModelHealth) {
+    log.heading("Model");
+    let Scale { capacity, parallel } = model.scale;
+    let scale = format!("{}, capacity / {capacity}, parallel / {parallel}", model.name);
+    log.row("device", &scale);
+    let least = format!("{:.0} us, what the port takes alone", model.port_us);
+    log.row("shortest latency", &least);
+    for (name, kind) in model.kinds.iter().filter(|(_, kind)| kind.commands > 0) {
+        let mean = |us: Option<f64>| us.map_or_else(|| "-".into(), |us| format!("{us:.0} us"));
+        let (modelled, shown) = (mean(kind.modelled_mean_us), mean(kind.shown_mean_us));
+        log.row(name, &format!("{} in {shown} for {modelled} modelled", kind.commands));
+    }
+    let percent = |share: Option<f64>| share.map_or(0.0, |share| share * 100.0);
+    let verdict = if model.comparable { "" } else { "; what is measured is not comparable" };
+    log.row("late", &format!("{:.2} % of commands{verdict}", percent(model.late_share)));
+    log.row("below the port", &format!("{:.2} % of commands", percent(model.below_port_share)));
+    let waited = model.waited.iter().map(|(what, count)| format!("{what} {count}"));
+    log.row("waited for", &waited.collect::<Vec<_>>().join(", "));
 }
 
 fn space(log: &mut Log, status: &Status) {

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub use cells::{PlannedCell, cells};
 pub use rig::{RigKind, RigSpec};
+pub(crate) use toml_error::one_line;
 pub use units::{CpuList, Size, Unit, Value};
 
 /// Beyond this a file is something else that was named by mistake.
