@@ -306,3 +306,6 @@ impl Crew {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod old_tests;

@@ -23,11 +23,11 @@ fn every_row_is_the_same_but_for_its_id() {
 }
 
 /// Raw by compressed bytes of whole blocks, each compressed by itself: zlib 6, lz4, zstd 1.
-fn ratios(data: &[u8], block_bytes: usize) -> [f64; 3] {
+fn ratios(data: &[u8]) -> [f64; 3] {
     let mut zstd = zstd::bulk::Compressor::new(1).unwrap();
     let mut compressed = [0; 3];
-    let blocks = data.chunks_exact(block_bytes);
-    let raw = (blocks.len() * block_bytes) as f64;
+    let blocks = data.chunks_exact(BLOCK_BYTES);
+    let raw = (blocks.len() * BLOCK_BYTES) as f64;
     for block in blocks {
         let mut zlib = flate2::write::ZlibEncoder::new(vec![], flate2::Compression::new(6));
         zlib.write_all(block).unwrap();
@@ -58,9 +58,11 @@ fn stored(row: impl Fn(&mut Rng, &mut [u8; 120], &mut [u8; 60]) -> u32) -> Vec<u
     data
 }
 
-/// An independent simulation found 15 to 35 for rows of 0.4, by another layout of the row, and these for 1.0's: deflate,
-/// lz4 and zstd 1 on blocks of 4 and 16 KiB.
-const DRAWN: [(usize, [f64; 3]); 2] = [(4096, [1.85, 1.06, 1.99]), (16_384, [1.89, 1.07, 2.03])];
+const BLOCK_BYTES: usize = 4096;
+
+/// zlib 6, lz4 and zstd 1 on rows of sysbench 1.0, as an independent simulation found them with another layout of rows.
+/// For those of 0.4 it found 25, 15 and 20.
+const DRAWN: [f64; 3] = [1.85, 1.06, 1.99];
 
 #[test]
 fn equal_rows_shrink_more_than_tenfold_beyond_drawn_ones() {
@@ -78,12 +80,10 @@ fn equal_rows_shrink_more_than_tenfold_beyond_drawn_ones() {
         pad[..59].copy_from_slice(&short);
         rng.below(1_000_000) as u32
     });
-    for (block_bytes, known) in DRAWN {
-        let (old, new) = (ratios(&equal, block_bytes), ratios(&drawn, block_bytes));
-        println!("blocks of {block_bytes}: equal {old:.1?}, drawn {new:.2?} against {known:?}");
-        let is_known = |(a, b): (&f64, f64)| (a / b - 1.0).abs() < 0.1;
-        assert!(new.iter().zip(known).all(is_known), "{new:?}");
-        assert!(old.iter().all(|ratio| *ratio > 15.0), "{old:?}");
-        assert!(old.iter().zip(new).all(|(old, new)| *old > 10.0 * new));
-    }
+    let (old, new) = (ratios(&equal), ratios(&drawn));
+    println!("equal {old:.1?}, drawn {new:.2?} against {DRAWN:?}");
+    let is_known = |(a, b): (&f64, f64)| (a / b - 1.0).abs() < 0.1;
+    assert!(new.iter().zip(DRAWN).all(is_known), "{new:?}");
+    assert!(old.iter().all(|ratio| (15.0..60.0).contains(ratio)), "{old:?}");
+    assert!(old.iter().zip(new).all(|(old, new)| *old > 10.0 * new));
 }
