@@ -58,7 +58,7 @@ fn shape(text: &str) -> String {
             c => shape.push(c),
         }
     }
-    let (ten, five) = (vec!["#"; 10].join("-"), vec!["#"; 5].join("-"));
+    let (ten, five) = (["#"; 10].join("-"), ["#"; 5].join("-"));
     shape.replace(&ten, "…").replace(&five, "…")
 }
 
