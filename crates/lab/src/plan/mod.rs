@@ -42,8 +42,11 @@ pub struct Plan {
     pub repeats: u32,
     /// Connections to sweep over, one thread each.
     pub threads: Vec<u32>,
-    /// Length of the measuring window.
+    /// Length of the measuring window, at most if `requests` is given too.
     pub seconds: f64,
+    /// Events after which a cell ends before its time, counted from the start of the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
     /// Load before the measuring window; the cap of it with `warmup_until_steady`.
     #[serde(default)]
     pub warmup_seconds: f64,

@@ -157,6 +157,7 @@ fn schedule(plan: &Plan, cell: &PlannedCell) -> Schedule {
         threads: cell.key.threads,
         warmup,
         seconds: plan.seconds,
+        events: plan.requests.unwrap_or(0),
         pace: plan.pace(),
         // The same draws in every arm; other ones in every repeat.
         seed: plan.seed.wrapping_add(u64::from(cell.key.repeat)),

@@ -55,7 +55,9 @@ fn check_load(plan: &Plan) -> Result<()> {
         TextSource::from_file(book).context("data.text")?;
     }
     for (name, workload) in &plan.workloads {
-        workload.check().with_context(|| format!("workload `{name}`"))?;
+        let what = || format!("workload `{name}`");
+        workload.check().with_context(what)?;
+        workload.check_tables(&plan.data).with_context(what)?;
         ensure!(
             queries_per_event(workload, &plan.data).total() > 0,
             "workload `{name}` has no statements; give at least one of its counts"

@@ -12,6 +12,9 @@ use crate::store::{Arm, Workload};
 pub fn arm(name: &str, arm: &ArmSetup, location: &Path) -> Arm {
     let schema = &arm.schema;
     let mut tables = format!("{} × {} rows", schema.tables, schema.table_size);
+    if !schema.generator.is_default() {
+        tables = format!("{tables} of {}", schema.generator.name());
+    }
     if !schema.create_table_options.is_empty() {
         tables = format!("{tables}, {}", schema.create_table_options);
     }

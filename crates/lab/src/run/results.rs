@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use assay_load::{KindLatency, Outcome as Ran, Pace, Schedule, queries_per_event};
 
+use super::ending;
 use crate::store::{Histogram, Outcome, Series};
 
 /// Space is what there is at the window's end, not a mean: a large data folder is not walked every second, and it grows.
@@ -162,6 +163,7 @@ fn facts(ran: &Ran) -> BTreeMap<String, String> {
         let text = if steady { "throughput had settled" } else { "the cap came first" };
         facts.insert("warm-up".into(), text.into());
     }
+    facts.extend(ending::fact(ran).map(|text| ("ended by".into(), text)));
     facts
 }
 
@@ -175,6 +177,8 @@ fn marks(ran: &Ran, results: &Results) -> Vec<String> {
         drive_mark(results),
         load_mark(results, schedule),
         steady_mark(ran),
+        ending::mark(ran),
+        ran.workload.distortion(&ran.schema).map(|distortion| distortion.to_string()),
     ]
     .into_iter()
     .flatten()
