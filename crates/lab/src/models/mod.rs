@@ -15,8 +15,9 @@ mod scale;
 mod show;
 
 pub(crate) use closed::{Closed, Conditions};
-pub(crate) use command::{ModelsArgs, run};
+pub(crate) use command::{ModelsArgs, THREADS, run};
 pub(crate) use device::Device;
+pub(crate) use media::provide;
 pub(crate) use nand::Nand;
 pub(crate) use preset::Preset;
 pub(crate) use scale::{Obtained, Scale};

@@ -5,6 +5,7 @@
 
 mod cells;
 mod check;
+mod model;
 mod rig;
 mod toml_error;
 mod units;
@@ -18,6 +19,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 pub use cells::{PlannedCell, cells};
+pub use model::ModelSpec;
 pub use rig::{RigKind, RigSpec};
 pub(crate) use toml_error::one_line;
 pub use units::{CpuList, Size, Unit, Value};

@@ -99,10 +99,17 @@ fn check_device(plan: &Plan, name: &str, arm: &Arm, erase: &[PathBuf]) -> Result
 /// not.
 fn check_drive(plan: &Plan, name: &str, arm: &Arm) -> Result<()> {
     let spec = plan.rig_of(arm);
-    if spec.kind != RigKind::Drive {
+    if !matches!(spec.kind, RigKind::Drive | RigKind::Model) {
         return Ok(());
     }
     fuse::check_there().with_context(|| format!("arm `{name}`"))?;
+    if let Some(model) = &spec.model {
+        return ensure_fits(
+            name,
+            Size(model.filled_bytes(&model.device()?.1)),
+            dataset_bytes(plan, arm),
+        );
+    }
     match (spec.drive_codec(), spec.capacity) {
         (Codec::None, Some(capacity)) => ensure_fits(name, capacity, dataset_bytes(plan, arm)),
         _ => Ok(()),
@@ -179,6 +186,11 @@ fn rig_bytes(plan: &Plan, arm: &Arm) -> u64 {
         RigKind::Folder => dataset_bytes(plan, arm),
         RigKind::Image | RigKind::Drive => spec.image_size().map_or(0, |size| size.0),
         RigKind::Device => 0,
+        // The worn media and their copy.
+        RigKind::Model => {
+            let device = spec.model.as_ref().and_then(|model| model.device().ok());
+            device.map_or(0, |(_, device)| device.media_bytes().saturating_mul(2))
+        }
     }
 }
 

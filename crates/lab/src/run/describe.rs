@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::setup::ArmSetup;
-use crate::plan::{Plan, RigKind, RigSpec};
+use crate::plan::{ModelSpec, Plan, RigKind, RigSpec};
 use crate::rig;
 use crate::store::{Arm, Workload};
 
@@ -58,6 +58,7 @@ fn disk(rig: &RigSpec, location: &Path) -> String {
         (RigKind::Image, Some(size), _) => format!("image of {size} on a loop device, in {place}"),
         (RigKind::Device, _, Some(device)) => device.display().to_string(),
         (RigKind::Drive, ..) => drive(rig, location),
+        (RigKind::Model, ..) => model(rig),
         _ => format!("folder in {place}"),
     }
 }
@@ -70,6 +71,17 @@ fn drive(rig: &RigSpec, location: &Path) -> String {
         (None, None) => "an image".into(),
     };
     format!("software drive{size} on {media}, {}", rig::drive_manner(rig))
+}
+
+fn model(rig: &RigSpec) -> String {
+    let Some(Ok((preset, _))) = rig.model.as_ref().map(ModelSpec::device) else {
+        return "a model".into();
+    };
+    let scale = rig.model.as_ref().map(ModelSpec::scale).unwrap_or_default();
+    format!(
+        "model of {}, capacity ÷ {}, parallelism ÷ {}",
+        preset.document.title, scale.capacity, scale.parallel
+    )
 }
 
 fn file_system(rig: &RigSpec) -> String {
@@ -96,9 +108,24 @@ fn page_writes(rig: &RigSpec, settings: &BTreeMap<String, String>) -> &'static s
     match (is_on, rig.kind) {
         (true, _) => "safe: written twice, by the doublewrite buffer",
         (false, RigKind::Drive) => "safe: the drive writes up to 256 KiB whole or not at all",
+        (false, RigKind::Model) if promises_pages(rig) => {
+            "safe if the device keeps its promise to write pages whole"
+        }
         (false, _) => "safe only if the disk itself writes pages whole",
     }
 }
+
+/// Whether the modelled device is said to write MySQL's pages whole.
+fn promises_pages(rig: &RigSpec) -> bool {
+    let preset = rig.model.as_ref().and_then(|model| model.device().ok()).map(|(preset, _)| preset);
+    preset.is_some_and(|preset| {
+        let atomic = preset.document.promise.atomic_write_bytes;
+        atomic.is_some_and(|figure| figure.value >= PAGE_BYTES)
+    })
+}
+
+/// A page of MySQL as it is by default.
+const PAGE_BYTES: u64 = 16 << 10;
 
 #[cfg(test)]
 mod tests {

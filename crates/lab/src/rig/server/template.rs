@@ -15,7 +15,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use sha2::{Digest, Sha256};
 
 use super::binary::{Binary, Flavour, option};
-use super::cache::Shelf;
+use crate::rig::cache::Shelf;
 use super::settings::{self, Settings};
 use super::{error_log, tool};
 
