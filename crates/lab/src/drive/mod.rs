@@ -33,7 +33,9 @@ pub(crate) use health::Health;
 pub(crate) use health::tests::used as used_health;
 pub(crate) use job::{AttachOptions, ModelJob};
 pub(crate) use make::{NewDrive, Sizes};
-pub(crate) use model_health::ModelHealth;
+#[cfg(test)]
+pub(crate) use model_health::KindHealth;
+pub(crate) use model_health::{LATE_SHARE_MAX, ModelHealth};
 pub(crate) use status::look_at;
 
 use anyhow::Result;

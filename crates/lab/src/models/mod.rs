@@ -17,6 +17,7 @@ mod show;
 pub(crate) use closed::{Closed, Conditions};
 pub(crate) use command::{ModelsArgs, THREADS, run};
 pub(crate) use device::Device;
+pub(crate) use figure::Mark;
 pub(crate) use media::provide;
 pub(crate) use nand::Nand;
 pub(crate) use preset::Preset;

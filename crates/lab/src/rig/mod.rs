@@ -6,8 +6,8 @@
 pub(crate) mod cache;
 pub mod dataset;
 mod drive;
-mod model;
 pub mod ledger;
+mod model;
 pub mod server;
 pub mod thing;
 mod worn;
@@ -22,6 +22,7 @@ use crate::drive::{Attached, Sizes};
 use crate::plan::{RigKind, RigSpec, Size};
 pub use drive::manner as drive_manner;
 use ledger::{Ledger, Made};
+pub use model::description as model_description;
 use thing::Thing;
 use worn::Worn;
 

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::ledger::Ledger;
 use crate::drive::{AttachOptions, Attached, ModelJob};
-use crate::models::{Obtained, THREADS};
+use crate::models::{Mark, Obtained, Preset, THREADS};
 use crate::plan::{ModelSpec, RigSpec, Size};
 
 /// Has it served by a child on these processors (empty: all).
@@ -48,8 +48,15 @@ pub fn description(model: &ModelSpec) -> Result<Vec<(String, String)>> {
     let filled = Size(model.filled_bytes(&device));
     let logical = Size(model.logical_bytes(&device));
     Ok([
-        ("disk", format!("model of {}: {logical}, {filled} of it filled and worn in", preset.document.title)),
+        (
+            "disk",
+            format!(
+                "model of {}: {logical}, {filled} of it filled and worn in",
+                preset.document.title
+            ),
+        ),
         ("scale", scale),
+        ("numbers", numbers(&preset)?),
     ]
     .map(|(label, text)| (label.to_owned(), text))
     .into())
@@ -57,4 +64,12 @@ pub fn description(model: &ModelSpec) -> Result<Vec<(String, String)>> {
 
 fn obtained(one: &Obtained) -> String {
     format!("{} {} ÷ {:.4}", one.resource.replace('_', " "), one.real, one.factor)
+}
+
+/// How many of a preset's numbers come from where.
+fn numbers(preset: &Preset) -> Result<String> {
+    let rows = preset.rows()?;
+    let of = |mark: Mark| rows.iter().filter(|row| row.mark == mark).count();
+    let counted = Mark::ALL.map(|mark| format!("{} {}", of(mark), mark.name()));
+    Ok(format!("{}; `assay models {}` lists them", counted.join(", "), preset.name))
 }

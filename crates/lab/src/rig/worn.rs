@@ -45,7 +45,8 @@ impl Worn {
             "method": METHOD, "preset": preset.text, "scale": spec.scale(), "ratio": spec.ratio,
             "logical": spec.logical_bytes(&device), "filled": spec.filled_bytes(&device), "seed": SEED,
         });
-        let shelf = Shelf::open("worn", || print::note("waiting for another device to be worn in"))?;
+        let shelf =
+            Shelf::open("worn", || print::note("waiting for another device to be worn in"))?;
         let name = format!("{}-{}", preset.name, fingerprint(&made_from.to_string()));
         let entry = shelf.entry(&name);
         if !entry.exists() {
@@ -65,7 +66,8 @@ impl Worn {
     pub fn copy_to(&self, target: &Path) -> Result<()> {
         let words = ["--reflink=auto", "--sparse=auto"].map(AsRef::<std::ffi::OsStr>::as_ref);
         let paths = [self.path.as_os_str(), target.as_os_str()];
-        program::run("cp", words.into_iter().chain(paths)).context("cannot copy the worn device")?;
+        program::run("cp", words.into_iter().chain(paths))
+            .context("cannot copy the worn device")?;
         Ok(())
     }
 }

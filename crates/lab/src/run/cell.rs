@@ -145,6 +145,7 @@ fn drive_target(drive: &Attached) -> DriveTarget {
         pid: drive.pid(),
         status_file: drive.status_file.clone(),
         media: drive.health.media.clone(),
+        is_model: drive.health.model.is_some(),
     }
 }
 

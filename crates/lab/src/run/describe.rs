@@ -25,7 +25,12 @@ pub fn arm(name: &str, arm: &ArmSetup, location: &Path) -> Arm {
         ("server", arm.binary.version_text.clone()),
         ("tables", tables),
     ];
-    let rig = rig.map(|(label, text)| (label.to_owned(), text)).into();
+    let mut rig: Vec<_> = rig.map(|(label, text)| (label.to_owned(), text)).into();
+    rig.extend(
+        arm.rig.model.as_ref().into_iter().flat_map(|model| {
+            rig::model_description(model).unwrap_or_default().into_iter().skip(1)
+        }),
+    );
     Arm { name: name.into(), rig, settings: arm.settings.clone() }
 }
 
