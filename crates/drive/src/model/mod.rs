@@ -17,6 +17,7 @@ mod tally;
 mod time;
 mod timing;
 mod trace;
+mod virtual_disk;
 
 pub use clock::{Clock, VirtualClock};
 pub use modelled::Modelled;
@@ -26,3 +27,4 @@ pub use tally::{KINDS, Tally, TallyOfKind};
 pub use time::{Rate, Time};
 pub use timing::{Command, Due, Kind, Resource, Timing};
 pub use trace::{Event, Observer, Recorder, Trace};
+pub use virtual_disk::{BACKGROUND_REST, VirtualDisk};

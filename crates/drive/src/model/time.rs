@@ -31,7 +31,7 @@ impl Time {
 
     /// Of nanoseconds.
     #[must_use]
-    pub fn from_ns(nanoseconds: u64) -> Time {
+    pub const fn from_ns(nanoseconds: u64) -> Time {
         Time(nanoseconds.saturating_mul(1000))
     }
 

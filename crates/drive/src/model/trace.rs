@@ -9,7 +9,7 @@
 //! one that is cut off is left out.
 
 use std::io::{self, Read, Write};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::time::Time;
 use super::timing::{Command, Due, Kind};
@@ -41,6 +41,12 @@ pub struct Event {
 pub trait Observer: Send + Sync {
     /// A command was answered at `answered`; of a write with the stored bytes of each block, if the disk below knows.
     fn answered(&self, command: &Command, due: Due, answered: Time, stored_bytes: &[u16]);
+}
+
+impl<O: Observer> Observer for Arc<O> {
+    fn answered(&self, command: &Command, due: Due, answered: Time, stored_bytes: &[u16]) {
+        self.as_ref().answered(command, due, answered, stored_bytes);
+    }
 }
 
 /// Writes a trace as commands are answered.
