@@ -81,8 +81,7 @@ fn monotonic_ns() -> u64 {
 
 fn sleep_until_ns(ns: u64) {
     wake_on_time();
-    let time =
-        Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ };
+    let time = Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ };
     while clock_nanosleep_absolute(ClockId::Monotonic, &time) == Err(Errno::INTR) {}
 }
 

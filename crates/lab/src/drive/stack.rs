@@ -129,7 +129,7 @@ fn flash(
 }
 
 /// How the drive works that stands in for a device's translation layer.
-fn drive_options(nand: &Nand, options: DriveOptions) -> DriveOptions {
+pub(super) fn drive_options(nand: &Nand, options: DriveOptions) -> DriveOptions {
     DriveOptions {
         cache: nand.cache,
         policy: Policy::Greedy,

@@ -1,11 +1,15 @@
 //! A device at a scale, of whatever kind: how large it is, what it is built from, what follows from its numbers.
 
+use std::path::Path;
+
 use anyhow::Result;
+use assay_drive::model::{Preconditioning, Progress};
 
 use super::closed::{self, Closed, Conditions};
 use super::nand::Nand;
 use super::preset::{Kind, Preset};
 use super::scale::{Obtained, Scale};
+use crate::drive;
 
 /// A device at a scale.
 #[derive(Debug, Clone)]
@@ -55,6 +59,24 @@ impl Device {
     pub fn obtained(&self) -> &[Obtained] {
         match self {
             Device::Nand(nand) => &nand.obtained,
+        }
+    }
+
+    /// Brings its media to where long use would have brought them; gives the write amplification that came of it, one of
+    /// what is written where it is addressed.
+    ///
+    /// # Errors
+    /// One line: not there, in use, no room.
+    pub fn precondition(
+        &self,
+        media: &Path,
+        plan: &Preconditioning,
+        progress: Progress<'_>,
+    ) -> Result<f64> {
+        match self {
+            Device::Nand(nand) => {
+                Ok(drive::precondition(media, nand, plan, progress)?.write_amplification)
+            }
         }
     }
 

@@ -8,15 +8,16 @@ mod closed;
 mod command;
 mod device;
 mod figure;
+mod fio;
+mod measure;
 mod media;
 mod nand;
 mod preset;
 mod scale;
 mod show;
 
-pub(crate) use closed::{Closed, Conditions};
 pub(crate) use command::{ModelsArgs, run};
 pub(crate) use device::Device;
 pub(crate) use nand::Nand;
 pub(crate) use preset::Preset;
-pub(crate) use scale::{Obtained, Scale};
+pub(crate) use scale::Scale;
