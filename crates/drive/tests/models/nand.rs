@@ -301,7 +301,11 @@ fn reads_go_before_programs_but_wait_for_them_to_stop() {
 
 #[test]
 fn an_engine_adds_its_latency_and_caps_the_rate() {
-    let engine = Engine { latency: Time::from_us(5.0), bytes_per_s: Rate(100e6) };
+    let engine = Engine {
+        latency: Time::from_us(5.0),
+        bytes_per_s: Rate(1e9),
+        cap_bytes_per_s: Rate(100e6),
+    };
     let with = HostLimits { engine: Some(engine), ..limits() };
     let mut rig = Rig::new(geometry(), with, 64 * MIB, Codec::None);
     let data = [7; 4096];

@@ -135,6 +135,7 @@ pub(super) fn drive_options(nand: &Nand, options: DriveOptions) -> DriveOptions 
         policy: Policy::Greedy,
         discard_media: true,
         chunk_bytes: Some(CHUNK_BYTES),
+        stores_zeroes: !nand.compresses(),
         ..options
     }
 }

@@ -75,7 +75,8 @@ impl Nand {
             link_cap_bytes_per_s: Rate(host.link_bytes_per_s.value / scale.parallel),
             engine: document.engine.as_ref().map(|engine| Engine {
                 latency: us(engine.latency_us.value),
-                bytes_per_s: Rate(engine.bytes_per_s.value / scale.parallel),
+                bytes_per_s: Rate(engine.bytes_per_s.value),
+                cap_bytes_per_s: Rate(engine.bytes_per_s.value / scale.parallel),
             }),
         };
         let nand = Nand {
@@ -162,7 +163,7 @@ impl Nand {
             add("link_bytes_per_s", host.link_bytes_per_s.value, limits.link_cap_bytes_per_s.0);
         }
         if let Some((real, modelled)) = document.engine.as_ref().zip(limits.engine) {
-            add("engine_bytes_per_s", real.bytes_per_s.value, modelled.bytes_per_s.0);
+            add("engine_bytes_per_s", real.bytes_per_s.value, modelled.cap_bytes_per_s.0);
         }
         Nand { obtained, ..self }
     }

@@ -70,7 +70,8 @@ pub fn writes_per_s(
 
 fn host_operations_per_s(host: &HostLimits, bytes: u64) -> f64 {
     let controller = host.operations_per_s.map_or(f64::INFINITY, |rate| rate.0);
-    let engine = host.engine.map_or(f64::INFINITY, |engine| engine.bytes_per_s.0 / bytes as f64);
+    let engine =
+        host.engine.map_or(f64::INFINITY, |engine| engine.cap_bytes_per_s.0 / bytes as f64);
     let Rate(link) = host.link_cap_bytes_per_s;
     least([controller, engine, link / bytes as f64])
 }

@@ -10,8 +10,10 @@ use crate::disk::BLOCK_BYTES;
 pub struct Engine {
     /// What it adds to a command.
     pub latency: Time,
-    /// Bytes of the host that it takes a second.
+    /// How fast one command's data pass it, in bytes of the host.
     pub bytes_per_s: Rate,
+    /// How much all commands together may pass: less than the above in a scale model.
+    pub cap_bytes_per_s: Rate,
 }
 
 /// What a drive can take from its host.
@@ -59,7 +61,7 @@ impl Host {
 
     fn pass_engine(&mut self, now: Time, bytes: u64, due: &mut Due) {
         if let Some(engine) = self.limits.engine {
-            let start = self.engine.take(now, due.when(), engine.bytes_per_s.time_for(bytes));
+            let start = self.engine.take(now, due.when(), engine.cap_bytes_per_s.time_for(bytes));
             due.wait(start, Resource::Engine);
             // Its pipeline works block by block: a command is through when its last block is.
             let behind = engine.bytes_per_s.time_for(bytes.saturating_sub(BLOCK_BYTES));
