@@ -8,14 +8,22 @@
 
 mod clock;
 pub mod in_hand;
+mod meter;
 mod modelled;
 pub mod nand;
+pub mod network;
+mod random;
+pub mod rotating;
+pub mod synthetic;
 mod tally;
+#[cfg(test)]
+mod testing;
 mod time;
 mod timing;
+pub mod volume;
 
 pub use clock::{Clock, VirtualClock};
 pub use modelled::Modelled;
 pub use tally::{KINDS, Tally, TallyOfKind};
 pub use time::{Rate, Time};
-pub use timing::{Command, Due, Kind, Resource, Timing};
+pub use timing::{Command, Due, Immediate, Kind, Resource, Ticket, Timing};
