@@ -28,25 +28,25 @@ fn unpositioned_us(array: &ArrayGeometry, bytes: u64) -> f64 {
         + array.link_bytes_per_s.time_for(bytes).as_us()
 }
 
-/// Random reads of `bytes` a second that one disk serves by its elevator out of a queue of `depth`, which is full again at
-/// once.
+/// Random reads of `bytes` a second that one disk serves by its elevator when `depth` are always in flight: while it serves
+/// one, n = `depth` − 1 wait for it to choose.
 ///
-/// The arm meets a queue that is dense before it and empty behind it: each place has been filling since the arm last
-/// passed. Taking the end of the disk for its beginning, requests lie at a distance of x before the arm with the density
-/// 2 (1 − x), and the nearest of n at one of g with the density 2n (1 − g)^(2n − 1). With the probability g the end of the disk
-/// lies between, and the arm comes back over 1 − g. So E[√d] = 2n (B(3/2, 2n + 1) + B(2, 2n + 1/2)) and
-/// E[d] = 4n / ((2n + 1) (2n + 2)); at depth 1 these are 8/15 and 1/3, those of places drawn evenly.
+/// Take the end of the disk for its beginning, so that the arm goes round a ring of length 1. A new request lies anywhere before
+/// the arm and is met after 1/2 on the mean; n wait, so (Little's law) 2n are met on one way round, and the distance to the
+/// next is 1 / 2n on the mean. Taken as Beta(1, m) with m = 2n − 1, it has the density m (1 − g)^(m − 1). With the probability g
+/// the end of the disk lies between, and the arm comes back over 1 − g. So E[√d] = m (B(3/2, m + 1) + B(2, m + 1/2)) and
+/// E[d] = 2m / ((m + 1) (m + 2)). At n = 1, and where nothing waits, these are 8/15 and 1/3: those of places drawn evenly.
 ///
 /// # Errors
 /// [`ImpossibleSeek`].
 pub fn reads_per_s(array: &ArrayGeometry, bytes: u64, depth: u32) -> Result<f64, ImpossibleSeek> {
     let curve = SeekCurve::fit(&array.spindle.read_seek)?;
-    let twice = f64::from(2 * depth.max(1));
-    // B(3/2, m + 1) = B(3/2, m) m / (m + 3/2), from B(3/2, 1) = 2/3.
-    let beta = (1..=2 * depth.max(1))
-        .fold(2.0 / 3.0, |beta, m| beta * f64::from(m) / (f64::from(m) + 1.5));
-    let root = twice * (beta + 1.0 / ((twice + 0.5) * (twice + 1.5)));
-    let distance = 2.0 * twice / ((twice + 1.0) * (twice + 2.0));
+    let m = (2 * u64::from(depth)).saturating_sub(3).max(1);
+    // B(3/2, i + 1) = B(3/2, i) i / (i + 3/2), from B(3/2, 1) = 2/3.
+    let beta = (1..=m).fold(2.0 / 3.0, |beta, i| beta * i as f64 / (i as f64 + 1.5));
+    let m = m as f64;
+    let root = m * (beta + 1.0 / ((m + 0.5) * (m + 1.5)));
+    let distance = 2.0 * m / ((m + 1.0) * (m + 2.0));
     let rotation_s = array.spindle.rotation_time.as_s() / 2.0;
     let transfer_s = array.spindle.media_bytes_per_s.time_for(bytes).as_s();
     Ok(1.0 / (curve.mean_s(root, distance) + rotation_s + transfer_s))

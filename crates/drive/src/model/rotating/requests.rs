@@ -146,6 +146,11 @@ impl Requests {
         self.open.remove(&number);
     }
 
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+
     /// Who waits for the cache to be written out.
     pub(super) fn wanted(&self) -> Wanted {
         let flushes = self.waiting.iter().filter_map(|(_, until)| match until {
