@@ -18,15 +18,17 @@ impl Meter {
         Meter { rate, burst, paid_at: Time::ZERO }
     }
 
-    /// The time at which `amount` that came at `now` may go. It pays after it was let through: from rest the first goes at
-    /// once, however large.
+    /// The time at which what comes at `now` may go.
     ///
-    /// This is the generic cell rate algorithm in its virtual scheduling form (ITU-T I.371, annex A): in any time T, no
-    /// more goes than the rate × (T + burst), and one command.
-    pub(super) fn turn(&mut self, now: Time, amount: u64) -> Time {
-        let turn = now.max(self.paid_at - self.burst);
-        self.paid_at = now.max(self.paid_at) + self.rate.time_for(amount);
-        turn
+    /// With [`Meter::pay`], this is the generic cell rate algorithm in its virtual scheduling form (ITU-T I.371, annex A): in
+    /// any time T, no more goes than the rate × (T + burst), and one command.
+    pub(super) fn turn(&self, now: Time) -> Time {
+        now.max(self.paid_at - self.burst)
+    }
+
+    /// `amount` goes at `turn`. It is paid for afterwards: from rest the first goes at once, however large.
+    pub(super) fn pay(&mut self, turn: Time, amount: u64) {
+        self.paid_at = turn.max(self.paid_at) + self.rate.time_for(amount);
     }
 }
 
@@ -67,24 +69,31 @@ mod tests {
 
     const MILLISECOND: Time = Time::from_ns(1_000_000);
 
-    fn turns(meter: &mut Meter, now_ms: u64, amounts: &[u64]) -> Vec<u64> {
+    fn turn(meter: &mut Meter, now: Time) -> Time {
+        let turn = meter.turn(now);
+        meter.pay(turn, 1);
+        turn
+    }
+
+    /// Turns of so many that come together, in milliseconds from then.
+    fn turns(meter: &mut Meter, now_ms: u64, count: usize) -> Vec<u64> {
         let now = MILLISECOND * now_ms;
-        amounts.iter().map(|&n| (meter.turn(now, n) - now).as_ns() / 1_000_000).collect()
+        (0..count).map(|_| (turn(meter, now) - now).as_ns() / 1_000_000).collect()
     }
 
     #[test]
     fn a_rest_is_made_up_for_but_no_longer_than_the_burst() {
         let mut meter = Meter::new(Rate(1000.0), MILLISECOND * 3);
-        assert_eq!(turns(&mut meter, 1_000, &[1; 6]), [0, 0, 0, 0, 1, 2]);
+        assert_eq!(turns(&mut meter, 1_000, 6), [0, 0, 0, 0, 1, 2]);
         // Two of the six are still to be paid for when half of the rest is over.
-        assert_eq!(turns(&mut meter, 1_004, &[1; 6]), [0, 0, 1, 2, 3, 4]);
-        assert_eq!(turns(&mut meter, 9_000, &[1; 6]), [0, 0, 0, 0, 1, 2]);
+        assert_eq!(turns(&mut meter, 1_004, 6), [0, 0, 1, 2, 3, 4]);
+        assert_eq!(turns(&mut meter, 9_000, 6), [0, 0, 0, 0, 1, 2]);
     }
 
     #[test]
     fn rates_that_do_not_divide_a_second_do_not_drift() {
         let mut meter = Meter::new(Rate(3_000_000.0), Time::ZERO);
-        let last = (0..=30_000_000).map(|_| meter.turn(Time::ZERO, 1)).last().unwrap();
+        let last = (0..=30_000_000).map(|_| turn(&mut meter, Time::ZERO)).last().unwrap();
         let error = (last.as_s() - 10.0).abs();
         assert!(error < 10.0 / 100_000.0, "{error} s off in 10 s");
     }

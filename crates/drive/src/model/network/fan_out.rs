@@ -87,6 +87,11 @@ impl<T: Timing> FanOut<T> {
         FanOut { nodes, redundancy, parts: HashMap::new(), next_ticket: 0 }
     }
 
+    #[cfg(test)]
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.parts.is_empty()
+    }
+
     /// Whom a command is for.
     fn asked(&self, command: &Command) -> impl Iterator<Item = usize> + use<T> {
         let nodes = self.nodes.len();

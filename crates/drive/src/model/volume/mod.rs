@@ -91,50 +91,41 @@ impl VolumeLimits {
 #[derive(Debug, Clone)]
 pub struct Volume {
     limits: VolumeLimits,
-    operations: Paid,
-    bytes: Paid,
+    meters: Vec<(Resource, Meter)>,
     random: Random,
 }
 
-/// The long run and the peak of one allowance.
-#[derive(Debug, Clone)]
-struct Paid {
-    long_run: Meter,
-    peak: Option<Meter>,
-}
-
-impl Paid {
-    fn new(allowance: &Allowance, rest: Time) -> Paid {
-        let burst = Time::from_s(allowance.credit / allowance.per_s.0);
-        Paid {
-            long_run: Meter::new(allowance.per_s, burst),
-            peak: allowance.peak_per_s.map(|rate| Meter::new(rate, rest)),
-        }
-    }
-
-    fn turn(&mut self, now: Time, amount: u64) -> Time {
-        let turn = self.long_run.turn(now, amount);
-        self.peak.as_mut().map_or(turn, |peak| peak.turn(now, amount).max(turn))
-    }
+/// The long run and the peak of an allowance.
+fn meters(allowance: &Allowance, rest: Time) -> impl Iterator<Item = Meter> {
+    let burst = Time::from_s(allowance.credit / allowance.per_s.0);
+    let peak = allowance.peak_per_s.map(|rate| Meter::new(rate, rest));
+    std::iter::once(Meter::new(allowance.per_s, burst)).chain(peak)
 }
 
 impl Volume {
     /// A rested volume; `seed` is for its tail.
     #[must_use]
     pub fn new(limits: VolumeLimits, seed: u64) -> Volume {
-        Volume {
-            operations: Paid::new(&limits.operations, limits.rest),
-            bytes: Paid::new(&limits.bytes, limits.rest),
-            random: Random::new(seed),
-            limits,
-        }
+        let of = |resource, allowance| {
+            meters(allowance, limits.rest).map(move |meter| (resource, meter))
+        };
+        let operations = of(Resource::Operations, &limits.operations);
+        let meters = operations.chain(of(Resource::Bytes, &limits.bytes)).collect();
+        Volume { meters, random: Random::new(seed), limits }
     }
 
+    /// A command goes when every meter lets it: none counts it as gone before.
     fn take_turn(&mut self, bytes: u64, due: &mut Due) {
         let now = due.when();
-        let operations = self.limits.operations_of(bytes);
-        due.wait(self.operations.turn(now, operations), Resource::Operations);
-        due.wait(self.bytes.turn(now, bytes), Resource::Bytes);
+        let turns = self.meters.iter().map(|(resource, meter)| (meter.turn(now), *resource));
+        if let Some((turn, resource)) = turns.max_by_key(|(turn, _)| *turn) {
+            due.wait(turn, resource);
+        }
+        for (resource, meter) in &mut self.meters {
+            let is_bytes = *resource == Resource::Bytes;
+            let amount = if is_bytes { bytes } else { self.limits.operations_of(bytes) };
+            meter.pay(due.when(), amount);
+        }
     }
 }
 

@@ -106,7 +106,7 @@ fn latency_beside_a_stream(patience: Time) -> Time {
     let mut disk = rotating(&ArrayGeometry { patience, ..array(1, false) });
     let stream = |i| read((1 << 30) + i * 44 * PAGE, PAGE, MS * i);
     let behind = 20;
-    let mut commands: Vec<Command> = (0..4000).map(stream).collect();
+    let mut commands: Vec<Command> = (0..500).map(stream).collect();
     commands.insert(behind, read(0, PAGE, MS * behind as u64));
     open_loop(&mut disk, &commands)[behind].latency()
 }
@@ -114,7 +114,7 @@ fn latency_beside_a_stream(patience: Time) -> Time {
 #[test]
 fn nobody_waits_for_much_longer_than_the_patience() {
     let patient = latency_beside_a_stream(MS * 100_000);
-    assert!(patient > MS * 3000, "the stream holds it up for {patient:?} only");
+    assert!(patient > MS * 1000, "the stream holds it up for {patient:?} only");
     let bounded = latency_beside_a_stream(MS * 500);
     assert!(bounded < MS * 520, "{bounded:?}");
 }
