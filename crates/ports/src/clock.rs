@@ -95,3 +95,83 @@ fn wake_on_time() {
         let _ = set_current_timer_slack(NonZeroU64::new(1));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    use assay_drive::model::volume::{Volume, VolumeLimits};
+    use assay_drive::model::{Modelled, Rate};
+    use assay_drive::{Disk, MemoryDisk};
+
+    use super::*;
+
+    const MS: Time = Time::from_ns(1_000_000);
+
+    #[test]
+    fn waiting_ends_after_its_time_and_mostly_soon_after() {
+        let clock = PacedClock::new();
+        let late = (0..50).map(|i| {
+            let due = clock.now() + Time::from_ns(1_000_000 + i);
+            clock.wait_until(due);
+            let now = clock.now();
+            assert!(now >= due, "woken {:?} before the time", due - now);
+            now - due
+        });
+        let least_late = late.min().unwrap();
+        assert!(least_late < MS * 20, "never less than {least_late:?} late");
+    }
+
+    #[test]
+    fn what_has_come_is_not_waited_for() {
+        let (clock, began) = (PacedClock::new(), Instant::now());
+        for _ in 0..1000 {
+            clock.wait_until(clock.now());
+            clock.wait_until(Time::ZERO);
+        }
+        assert!(began.elapsed() < Duration::from_secs(10));
+    }
+
+    fn limited(operations_per_s: f64) -> Modelled<Volume> {
+        let disk = Arc::new(MemoryDisk::new(1 << 20).unwrap());
+        let limits = VolumeLimits::only(Rate(operations_per_s), Rate(1e18), Time::ZERO);
+        let promise = disk.promise();
+        Modelled::new(disk, Arc::new(PacedClock::new()), Volume::new(limits, 1), promise)
+    }
+
+    #[test]
+    fn no_more_goes_through_than_the_rate_whoever_asks() {
+        let (threads, each, rate) = (4, 100, 2000.0);
+        let disk = limited(rate);
+        let began = Instant::now();
+        std::thread::scope(|scope| {
+            for thread in 0..threads {
+                let disk = &disk;
+                scope.spawn(move || {
+                    for _ in 0..each {
+                        disk.write(thread * 4096, &[thread as u8; 4096], false).unwrap();
+                    }
+                });
+            }
+        });
+        let least = Duration::from_secs_f64((threads * each - 1) as f64 / rate);
+        assert!(began.elapsed() >= least, "{:?} for {least:?}", began.elapsed());
+        let mut data = [0; 4096];
+        disk.read(3 * 4096, &mut data).unwrap();
+        assert_eq!(data, [3; 4096]);
+    }
+
+    #[test]
+    fn flushes_and_discards_are_free() {
+        let disk = limited(0.01);
+        disk.write(0, &[1; 4096], false).unwrap();
+        let began = Instant::now();
+        for _ in 0..1000 {
+            disk.flush().unwrap();
+            disk.discard(0, 4096).unwrap();
+        }
+        // Were either limited, this would take a day.
+        assert!(began.elapsed() < Duration::from_secs(60));
+    }
+}
