@@ -12,7 +12,7 @@ use assay_drive::BLOCK_BYTES;
 use assay_drive::model::Preconditioning;
 use serde::Serialize;
 
-use super::closed::{Closed, Conditions, SEQUENTIAL_BYTES};
+use super::closed::{Closed, Conditions, DEPTH, DEPTH_OF_WRITES, SEQUENTIAL_BYTES};
 use super::device::Device;
 use super::fio::{self, Found, Job};
 use super::media;
@@ -86,10 +86,10 @@ const FRESH: [Step; 1] =
 /// Of one that is not.
 const WORN: [Step; 5] = [
     ("read_latency_us", Shape("randread", BLOCK_BYTES, 1), |found| found.latency_us),
-    ("random_read_per_s", Shape("randread", BLOCK_BYTES, 64), |found| found.per_s),
+    ("random_read_per_s", Shape("randread", BLOCK_BYTES, DEPTH), |found| found.per_s),
     ("read_bytes_per_s", Shape("read", SEQUENTIAL_BYTES, 16), |found| found.bytes_per_s),
     ("write_latency_us", Shape("randwrite", BLOCK_BYTES, 1), |found| found.latency_us),
-    ("random_write_per_s", Shape("randwrite", BLOCK_BYTES, 32), |found| found.per_s),
+    ("random_write_per_s", Shape("randwrite", BLOCK_BYTES, DEPTH_OF_WRITES), |found| found.per_s),
 ];
 
 /// Measures the device of `preset`.

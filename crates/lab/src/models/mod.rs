@@ -12,9 +12,12 @@ mod fio;
 mod measure;
 mod media;
 mod nand;
+mod network;
 mod preset;
+mod rotating;
 mod scale;
 mod show;
+mod volume;
 
 pub(crate) use command::{ModelsArgs, run};
 pub(crate) use device::Device;
