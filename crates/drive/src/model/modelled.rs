@@ -76,10 +76,11 @@ impl<T: Timing> Modelled<T> {
         due.join(below);
         self.timing(|timing| timing.end(&command, &mut due));
         if under.is_some() {
+            while self.is_put_off(&mut due) {}
             self.counters.add(&Passed::new(kind, arrival, due, due.when(), Time::ZERO));
             in_hand::part_done(due);
         } else {
-            let answered = self.wait(&command, due);
+            let answered = self.wait(&command, &mut due);
             if let Some(observer) = &self.observer {
                 observer.answered(&command, due, answered, &stored);
             }
@@ -98,13 +99,27 @@ impl<T: Timing> Modelled<T> {
     }
 
     /// Waits until the command is due; gives when it is answered, the port's way back included.
-    fn wait(&self, command: &Command, due: Due) -> Time {
+    fn wait(&self, command: &Command, due: &mut Due) -> Time {
         let port = Time::from_ns(self.port_ns.load(Ordering::Relaxed));
-        let answer_at = command.arrival + (due.when() - command.arrival - port);
-        self.clock.wait_until(answer_at);
+        let answer_at = loop {
+            let answer_at = command.arrival + (due.when() - command.arrival - port);
+            self.clock.wait_until(answer_at);
+            if !self.is_put_off(due) {
+                break answer_at;
+            }
+        };
         let answered = self.clock.now().max(answer_at);
-        self.counters.add(&Passed::new(command.kind, command.arrival, due, answered, port));
+        self.counters.add(&Passed::new(command.kind, command.arrival, *due, answered, port));
         answered + port
+    }
+
+    /// The time of `due` has come: whether others were put before it since, so that it is later now.
+    fn is_put_off(&self, due: &mut Due) -> bool {
+        let told = due.when();
+        if due.ticket().is_some() {
+            self.timing(|timing| timing.settle(due));
+        }
+        due.when() > told
     }
 
     fn timing(&self, ask: impl FnOnce(&mut T)) {

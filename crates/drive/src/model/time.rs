@@ -1,6 +1,6 @@
 //! Points and spans of a model's time, and what is done per second.
 
-use std::ops::{Add, AddAssign, Mul, Sub};
+use std::ops::{Add, AddAssign, Mul, Rem, Sub};
 use std::time::Duration;
 
 /// A point of time on a model's clock, or a span of it, in picoseconds: at three million operations a second
@@ -52,6 +52,13 @@ impl Time {
     pub fn as_ns(self) -> u64 {
         self.0.div_ceil(1000)
     }
+
+    /// `times` / `parts` of it, rounded down; `parts` must not be zero.
+    #[must_use]
+    pub fn scaled(self, times: u64, parts: u64) -> Time {
+        let scaled = u128::from(self.0) * u128::from(times) / u128::from(parts);
+        Time(u64::try_from(scaled).unwrap_or(u64::MAX))
+    }
 }
 
 impl From<Duration> for Time {
@@ -91,6 +98,15 @@ impl Mul<u64> for Time {
     }
 }
 
+/// What is left after as many whole spans of `period`, which must not be zero, as fit.
+impl Rem for Time {
+    type Output = Time;
+
+    fn rem(self, period: Time) -> Time {
+        Time(self.0 % period.0)
+    }
+}
+
 /// Bytes or operations a second.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Rate(pub f64);
@@ -115,6 +131,9 @@ mod tests {
         assert_eq!(Time::from_s(-1.0), Time::ZERO);
         assert_eq!(Time::ZERO - Time::from_us(1.0), Time::ZERO);
         assert_eq!(Time::MAX + Time::from_us(1.0), Time::MAX);
+        assert_eq!(Time::from_us(7.0) % Time::from_us(2.0), Time::from_us(1.0));
+        assert_eq!(Time::from_ns(100).scaled(1050, 1000), Time::from_ns(105));
+        assert_eq!(Time::MAX.scaled(3, 2), Time::MAX);
         assert_eq!(Rate(4096e6).time_for(4096), Time::from_us(1.0));
     }
 }

@@ -22,12 +22,13 @@ mod serve;
 mod stack;
 mod status;
 mod text;
+mod wear_in;
 
 use std::process::ExitCode;
 
 pub(crate) use attach::{attach, show as show_attached};
 pub(crate) use attached::Attached;
-pub(crate) use detach::detach;
+
 pub(crate) use health::Health;
 #[cfg(test)]
 pub(crate) use health::tests::used as used_health;
@@ -37,6 +38,7 @@ pub(crate) use make::{NewDrive, Sizes};
 pub(crate) use model_health::KindHealth;
 pub(crate) use model_health::{LATE_SHARE_MAX, ModelHealth};
 pub(crate) use status::look_at;
+pub(crate) use wear_in::precondition;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};

@@ -82,6 +82,16 @@ impl ModelHealth {
     }
 }
 
+impl ModelHealth {
+    /// Commands of all kinds, and how many of them were late and below the port.
+    #[must_use]
+    pub fn counted(&self) -> (u64, u64, u64) {
+        self.kinds.values().fold((0, 0, 0), |(commands, late, below), kind| {
+            (commands + kind.commands, late + kind.late, below + kind.below_port)
+        })
+    }
+}
+
 fn name(kind: Kind) -> &'static str {
     match kind {
         Kind::Read => "read",

@@ -9,8 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, Result};
 use assay_drive::model::in_hand::{self, Parts};
 use assay_drive::model::nand::{Flash, Host};
-use assay_drive::model::{Clock, Modelled, Tally, Time};
-use assay_drive::{Disk, Drive, DriveOptions, Policy, Promise};
+use assay_drive::model::rotating::Rotating;
+use assay_drive::model::volume::Volume;
+use assay_drive::model::{Clock, Modelled, Tally, Time, Timing};
+use assay_drive::{Cache, Disk, Drive, DriveOptions, Policy, Promise};
 use assay_ports::clock::PacedClock;
 use assay_ports::media::{Access, FileMedia};
 
@@ -20,6 +22,9 @@ use crate::models::{Device, Nand};
 
 /// Bytes of a chunk at which a model's drive writes it: a device takes data more evenly than our disks like them.
 const CHUNK_BYTES: u32 = 256 << 10;
+
+/// What chance in a model is drawn from: the same each time, so that two runs differ in nothing but the host.
+const SEED: u64 = 1;
 
 /// A clock on which nobody waits before it is started.
 pub(super) struct StartedClock {
@@ -66,7 +71,7 @@ pub(super) trait Top: Send + Sync {
     fn tally(&self) -> Tally;
 }
 
-impl<T: assay_drive::model::Timing> Top for Modelled<T> {
+impl<T: Timing> Top for Modelled<T> {
     fn take_off(&self, round_trip: Time) {
         Modelled::take_off(self, round_trip);
     }
@@ -100,36 +105,72 @@ impl Stack {
         options: &AttachOptions,
     ) -> Result<Stack> {
         let file = FileMedia::open(media, Access::ReadWrite)?.in_memory_of_kernel()?;
-        match device {
-            Device::Nand(nand) => flash(media, file, nand, atomic_write_bytes, options),
-        }
+        let clock = Arc::new(StartedClock::new());
+        let builder = Builder { media, clock, atomic_write_bytes, options };
+        builder.build(file, device)
     }
 }
 
-fn flash(
-    media: &Path,
-    file: FileMedia,
-    nand: &Nand,
+/// What all parts of a stack have in common.
+struct Builder<'a> {
+    media: &'a Path,
+    clock: Arc<StartedClock>,
     atomic_write_bytes: u64,
-    options: &AttachOptions,
-) -> Result<Stack> {
-    let clock = Arc::new(StartedClock::new());
-    let time: Arc<dyn Clock> = Arc::clone(&clock) as _;
-    // The log writes every block before it reads it.
-    let file: Arc<dyn Disk> = Arc::new(file.discarding_loosely());
-    let below = file.promise();
-    let flash = Modelled::new(file, Arc::clone(&time), Flash::new(nand.geometry), below);
-    let options = drive_options(nand, options.drive());
-    let drive = Drive::open(Arc::new(flash), options).map_err(in_words);
-    let drive = Arc::new(drive.with_context(|| media.display().to_string())?);
-    let promise = Promise { atomic_write_bytes, volatile_cache: drive.promise().volatile_cache };
-    let disk: Arc<dyn Disk> = Arc::clone(&drive) as _;
-    let top = Arc::new(Modelled::new(disk, time, Host::new(nand.limits), promise));
-    Ok(Stack { disk: Arc::clone(&top) as _, top, clock, drive: Some(drive) })
+    options: &'a AttachOptions,
+}
+
+impl Builder<'_> {
+    fn build(&self, file: FileMedia, device: &Device) -> Result<Stack> {
+        match device {
+            Device::Nand(nand) => self.flash(file, nand),
+            Device::Rotating(disks) => {
+                let timing = Rotating::new(disks.geometry, SEED)?;
+                let volatile_cache = disks.geometry.cache == Cache::Volatile;
+                Ok(self.over(Arc::new(file), timing, volatile_cache, None))
+            }
+            Device::Volume(paid) => {
+                Ok(self.over(Arc::new(file), Volume::new(paid.limits, SEED), false, None))
+            }
+            Device::Network(remote) => {
+                let behind = self.build(file, &remote.over)?;
+                let volatile_cache = behind.disk.promise().volatile_cache;
+                Ok(self.over(behind.disk, remote.timing(SEED), volatile_cache, behind.drive))
+            }
+        }
+    }
+
+    fn flash(&self, file: FileMedia, nand: &Nand) -> Result<Stack> {
+        // The log writes every block before it reads it.
+        let file: Arc<dyn Disk> = Arc::new(file.discarding_loosely());
+        let below = file.promise();
+        let flash = Modelled::new(file, self.time(), Flash::new(nand.geometry), below);
+        let options = drive_options(nand, self.options.drive());
+        let drive = Drive::open(Arc::new(flash), options).map_err(in_words);
+        let drive = Arc::new(drive.with_context(|| self.media.display().to_string())?);
+        let volatile_cache = drive.promise().volatile_cache;
+        let disk: Arc<dyn Disk> = Arc::clone(&drive) as _;
+        Ok(self.over(disk, Host::new(nand.limits), volatile_cache, Some(drive)))
+    }
+
+    fn over<T: Timing + 'static>(
+        &self,
+        disk: Arc<dyn Disk>,
+        timing: T,
+        volatile_cache: bool,
+        drive: Option<Arc<Drive>>,
+    ) -> Stack {
+        let promise = Promise { atomic_write_bytes: self.atomic_write_bytes, volatile_cache };
+        let top = Arc::new(Modelled::new(disk, self.time(), timing, promise));
+        Stack { disk: Arc::clone(&top) as _, top, clock: Arc::clone(&self.clock), drive }
+    }
+
+    fn time(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.clock) as _
+    }
 }
 
 /// How the drive works that stands in for a device's translation layer.
-fn drive_options(nand: &Nand, options: DriveOptions) -> DriveOptions {
+pub(super) fn drive_options(nand: &Nand, options: DriveOptions) -> DriveOptions {
     DriveOptions {
         cache: nand.cache,
         policy: Policy::Greedy,

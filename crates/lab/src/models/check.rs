@@ -4,7 +4,7 @@ use anyhow::{Result, bail, ensure};
 use assay_drive::{BLOCK_BYTES, Codec};
 use assay_load::suggest;
 
-use super::preset::{Document, Engine, Flash, Host, Kind};
+use super::preset::{Capacity, Document, Engine, Flash, Host, Kind};
 
 /// What a preset may say of worth.
 pub const WORTH: &[&str] = &[
@@ -48,9 +48,38 @@ pub fn check(document: &Document) -> Result<()> {
         positive(&format!("{section}.{name}"), value)?;
     }
     capacity(document)?;
+    sections(document)?;
     match document.kind {
         Kind::Nand => nand(document),
+        Kind::Rotating => rotating(document),
+        Kind::Volume => volume(document),
+        Kind::Network => network(document),
     }
+}
+
+/// Every kind has its own sections, and no others.
+fn sections(document: &Document) -> Result<()> {
+    use Kind::{Nand, Network, Rotating, Volume};
+    let kind = document.kind;
+    for (name, is_there, needs, may_have) in [
+        ("capacity", document.capacity.is_some(), &[Nand, Rotating, Volume][..], &[][..]),
+        ("flash", document.flash.is_some(), &[Nand], &[]),
+        ("host", document.host.is_some(), &[Nand], &[]),
+        ("engine", document.engine.is_some(), &[], &[Nand]),
+        ("spindle", document.spindle.is_some(), &[Rotating], &[]),
+        ("array", document.array.is_some(), &[Rotating], &[]),
+        ("volume", document.volume.is_some(), &[Volume], &[]),
+        ("network", document.network.is_some(), &[Network], &[]),
+    ] {
+        let needed = needs.contains(&kind);
+        let kind = kind.name();
+        ensure!(is_there || !needed, "a model of kind {kind} needs a section [{name}]");
+        ensure!(
+            !is_there || needed || may_have.contains(&document.kind),
+            "a model of kind {kind} has no section [{name}]; leave it out"
+        );
+    }
+    Ok(())
 }
 
 fn known<'a>(section: &str, known: &[&str], names: impl Iterator<Item = &'a String>) -> Result<()> {
@@ -65,8 +94,13 @@ fn known<'a>(section: &str, known: &[&str], names: impl Iterator<Item = &'a Stri
 }
 
 fn capacity(document: &Document) -> Result<()> {
-    let user = document.capacity.user_bytes.value;
-    ensure!(user >= BLOCK_BYTES, "capacity.user_bytes is {user}; a device has at least one block");
+    if let Some(Capacity { user_bytes, .. }) = &document.capacity {
+        let user = user_bytes.value;
+        ensure!(
+            user >= BLOCK_BYTES,
+            "capacity.user_bytes is {user}; a device has at least one block"
+        );
+    }
     let atomic = document.promise.atomic_write_bytes.as_ref().map(|figure| figure.value);
     if let Some(bytes) = atomic {
         ensure!(
@@ -79,20 +113,15 @@ fn capacity(document: &Document) -> Result<()> {
 }
 
 fn nand(document: &Document) -> Result<()> {
-    let Some(flash) = &document.flash else {
-        bail!("a model of kind nand needs a section [flash]")
-    };
-    let Some(host) = &document.host else { bail!("a model of kind nand needs a section [host]") };
-    let Some(raw) = &document.capacity.raw_per_user else {
-        bail!("a model of kind nand needs the key capacity.raw_per_user")
-    };
+    let raw = document.capacity.as_ref().and_then(|capacity| capacity.raw_per_user.as_ref());
+    let Some(raw) = raw else { bail!("a model of kind nand needs the key capacity.raw_per_user") };
     ensure!(
         raw.value.is_finite() && raw.value >= 1.0,
         "capacity.raw_per_user is {}; the host cannot be given more than there is",
         raw.value
     );
-    geometry(flash)?;
-    link(host)?;
+    document.flash.as_ref().map_or(Ok(()), geometry)?;
+    document.host.as_ref().map_or(Ok(()), link)?;
     document.engine.as_ref().map_or(Ok(()), engine)
 }
 
@@ -160,6 +189,112 @@ fn engine(engine: &Engine) -> Result<()> {
     );
     not_negative("engine.latency_us", engine.latency_us.value)?;
     positive("engine.bytes_per_s", engine.bytes_per_s.value)
+}
+
+fn rotating(document: &Document) -> Result<()> {
+    let (Some(spindle), Some(array)) = (&document.spindle, &document.array) else { return Ok(()) };
+    for (name, figure) in [
+        ("spindle.rotation_us", &spindle.rotation_us),
+        ("spindle.track_to_track_us", &spindle.track_to_track_us),
+        ("spindle.read_seek_us", &spindle.read_seek_us),
+        ("spindle.write_seek_us", &spindle.write_seek_us),
+        ("spindle.media_bytes_per_s", &spindle.media_bytes_per_s),
+        ("array.link_bytes_per_s", &array.link_bytes_per_s),
+        ("array.patience_us", &array.patience_us),
+    ] {
+        positive(name, figure.value)?;
+    }
+    not_negative("array.command_us", array.command_us.value)?;
+    for (name, seek) in
+        [("read_seek_us", &spindle.read_seek_us), ("write_seek_us", &spindle.write_seek_us)]
+    {
+        let (near, mean) = (spindle.track_to_track_us.value, seek.value);
+        ensure!(
+            mean >= near,
+            "spindle.{name} is {mean}; a seek takes no less than to the next track, {near}"
+        );
+    }
+    let spindles = array.spindles.value;
+    ensure!(spindles > 0, "array.spindles is 0; a device has at least one");
+    ensure!(
+        !array.mirrored.value || spindles.is_multiple_of(2),
+        "array.spindles is {spindles}; pairs of mirrors take an even number"
+    );
+    let chunk = array.chunk_bytes.value;
+    ensure!(
+        chunk > 0 && chunk.is_multiple_of(BLOCK_BYTES),
+        "array.chunk_bytes is {chunk}; chunks are made of blocks of {BLOCK_BYTES}"
+    );
+    Ok(())
+}
+
+fn volume(document: &Document) -> Result<()> {
+    let Some(volume) = &document.volume else { return Ok(()) };
+    for (name, figure) in [
+        ("operations_per_s", Some(&volume.operations_per_s)),
+        ("bytes_per_s", Some(&volume.bytes_per_s)),
+        ("read_us", Some(&volume.read_us)),
+        ("write_us", Some(&volume.write_us)),
+        ("operations_credit", volume.operations_credit.as_ref()),
+        ("bytes_credit", volume.bytes_credit.as_ref()),
+    ] {
+        figure.map_or(Ok(()), |figure| positive(&format!("volume.{name}"), figure.value))?;
+    }
+    not_negative("volume.rest_us", volume.rest_us.value)?;
+    not_negative("volume.flush_us", volume.flush_us.value)?;
+    for (name, median, p99) in [
+        ("read_p99_us", &volume.read_us, &volume.read_p99_us),
+        ("write_p99_us", &volume.write_us, &volume.write_p99_us),
+    ] {
+        at_least(&format!("volume.{name}"), p99.value, "what half of all take", median.value)?;
+    }
+    for (name, peak, rate) in [
+        ("operations_peak_per_s", &volume.operations_peak_per_s, &volume.operations_per_s),
+        ("bytes_peak_per_s", &volume.bytes_peak_per_s, &volume.bytes_per_s),
+    ] {
+        if let Some(peak) = peak {
+            at_least(&format!("volume.{name}"), peak.value, "the long run's rate", rate.value)?;
+        }
+    }
+    let bytes = volume.bytes_per_operation.value;
+    ensure!(
+        bytes >= BLOCK_BYTES,
+        "volume.bytes_per_operation is {bytes}; an operation carries at least a block of {BLOCK_BYTES}"
+    );
+    Ok(())
+}
+
+fn network(document: &Document) -> Result<()> {
+    let Some(network) = &document.network else { return Ok(()) };
+    positive("network.round_trip_us", network.round_trip_us.value)?;
+    positive("network.bytes_per_s", network.bytes_per_s.value)?;
+    let (trip, p99) = (network.round_trip_us.value, network.round_trip_p99_us.value);
+    at_least("network.round_trip_p99_us", p99, "what half of all take", trip)?;
+    let pieces = [&network.copies, &network.data_pieces]
+        .map(|count| count.as_ref().map(|figure| figure.value));
+    match pieces {
+        [Some(copies), None] => {
+            ensure!((1..=16).contains(&copies), "network.copies is {copies}; there are 1 to 16");
+        }
+        [None, Some(data)] => {
+            let parity = network.parity_pieces.as_ref().map_or(0, |figure| figure.value);
+            let all = data.saturating_add(parity);
+            ensure!(
+                data > 0 && all <= 64,
+                "network.data_pieces is {data} and parity_pieces {parity}; there is at least one, and 64 in all"
+            );
+        }
+        _ => bail!("a network needs either network.copies or network.data_pieces"),
+    }
+    Ok(())
+}
+
+fn at_least(name: &str, value: f64, what: &str, least: f64) -> Result<()> {
+    ensure!(
+        value.is_finite() && value >= least,
+        "{name} is {value}; it cannot be below {what}, {least}"
+    );
+    Ok(())
 }
 
 fn positive(name: &str, value: f64) -> Result<()> {

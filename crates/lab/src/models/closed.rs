@@ -2,6 +2,10 @@
 
 use anyhow::Result;
 use assay_drive::model::nand::figures;
+use assay_drive::model::network::NetworkLink;
+use assay_drive::model::rotating::{self, ArrayGeometry, SpindleGeometry};
+use assay_drive::model::volume::VolumeLimits;
+use assay_drive::model::{Kind, Time};
 use assay_drive::{BLOCK_BYTES, RECORD_OVERHEAD_BYTES};
 use serde::Serialize;
 
@@ -11,6 +15,10 @@ use super::preset::Preset;
 
 /// Bytes of the commands that sequential figures are of.
 pub const SEQUENTIAL_BYTES: u64 = 128 << 10;
+
+/// Commands in flight where random reads and writes are limited by nothing else.
+pub const DEPTH: u32 = 64;
+pub const DEPTH_OF_WRITES: u32 = 32;
 
 /// Under which conditions.
 #[derive(Debug, Clone, Copy)]
@@ -82,6 +90,17 @@ const RANDOM_WRITES: &[&str] = &[
     "engine.bytes_per_s",
 ];
 
+const DISKS: &[&str] = &[
+    "spindle.rotation_us",
+    "spindle.track_to_track_us",
+    "spindle.read_seek_us",
+    "spindle.write_seek_us",
+    "spindle.media_bytes_per_s",
+    "array.spindles",
+    "array.command_us",
+];
+const NETWORK: &[&str] = &["network.over", "network.round_trip_us", "network.bytes_per_s"];
+
 /// Every figure of a flash device.
 ///
 /// # Errors
@@ -118,6 +137,81 @@ pub fn nand(preset: &Preset, nand: &Nand, conditions: Conditions) -> Result<Vec<
             WRITES,
         ),
     ])
+}
+
+/// Every figure of rotating disks. Reads of mirrored pairs at depth 1 are faster: the nearer arm goes.
+///
+/// # Errors
+/// None of disks that could be made.
+pub fn rotating(
+    preset: &Preset,
+    array: &ArrayGeometry,
+    conditions: Conditions,
+) -> Result<Vec<Closed>> {
+    let bytes = conditions.bytes;
+    let depth = |commands: u32| (commands / array.spindles).max(1);
+    let writes = ArrayGeometry {
+        spindle: SpindleGeometry { read_seek: array.spindle.write_seek, ..array.spindle },
+        ..*array
+    };
+    let reads_per_s =
+        rotating::figures::reads_per_s(array, bytes, depth(DEPTH))? * f64::from(array.spindles);
+    let pair_depth = DEPTH_OF_WRITES * array.copies() as u32;
+    let writes_per_s =
+        rotating::figures::reads_per_s(&writes, bytes, depth(pair_depth))? * array.sides() as f64;
+    let sequential = rotating::figures::sequential_bytes_per_s(array);
+    let mark = preset.weakest(DISKS);
+    let figure = |name, value| Closed { name, value, mark };
+    Ok(vec![
+        figure("read_latency_us", rotating::figures::read_latency_us(array, bytes)),
+        figure("write_latency_us", rotating::figures::write_latency_us(array, bytes)),
+        figure("random_read_per_s", reads_per_s),
+        figure("random_write_per_s", writes_per_s),
+        figure("read_bytes_per_s", sequential),
+        figure("write_bytes_per_s", sequential),
+    ])
+}
+
+/// Every figure of a cloud volume.
+#[must_use]
+pub fn volume(preset: &Preset, limits: &VolumeLimits, conditions: Conditions) -> Vec<Closed> {
+    let bytes = conditions.bytes;
+    let small = limits.commands_per_s(bytes);
+    let large = limits.commands_per_s(SEQUENTIAL_BYTES) * SEQUENTIAL_BYTES as f64;
+    let figure = |name, value, keys: &[&str]| Closed { name, value, mark: preset.weakest(keys) };
+    let (operations, all) = (["volume.operations_per_s"], ["volume.bytes_per_s"]);
+    // At depth 1 a command that takes less than its turn waits for that.
+    let latency = |mean: Time| mean.as_us().max(1e6 / small);
+    vec![
+        figure("read_latency_us", latency(limits.read_latency.mean()), &["volume.read_us"]),
+        figure("write_latency_us", latency(limits.write_latency.mean()), &["volume.write_us"]),
+        figure("random_read_per_s", small, &operations),
+        figure("random_write_per_s", small, &operations),
+        figure("read_bytes_per_s", large, &all),
+        figure("write_bytes_per_s", large, &all),
+    ]
+}
+
+/// What a network makes of the figures of what lies behind it.
+#[must_use]
+pub fn network(
+    preset: &Preset,
+    link: &NetworkLink,
+    behind: Vec<Closed>,
+    conditions: Conditions,
+) -> Vec<Closed> {
+    let through = |closed: Closed| {
+        let carried = link.to_node_bytes_per_s.0;
+        let added = |kind| link.added(kind, conditions.bytes).as_us();
+        let value = match closed.name {
+            "read_latency_us" => closed.value + added(Kind::Read),
+            "write_latency_us" => closed.value + added(Kind::Write),
+            name if name.ends_with("bytes_per_s") => closed.value.min(carried),
+            _ => closed.value.min(carried / conditions.bytes as f64),
+        };
+        Closed { value, mark: closed.mark.max(preset.weakest(NETWORK)), ..closed }
+    };
+    behind.into_iter().map(through).collect()
 }
 
 /// What a block takes on media, with its header and its table.

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::closed::Conditions;
 use super::device::Device;
+use super::measure::{self, Outcome, Plan};
 use super::media;
 use super::preset::{PRESETS, Preset};
 use super::scale::Scale;
@@ -29,6 +30,8 @@ Examples:
   assay models csd2000-3.2 --capacity-scale 1000 --parallel-scale 36 --attach csd.img
                                                                 a block device; the last line is its path
   assay drive status csd.img; assay drive detach csd.img        how well it keeps time; takes it away
+  assay models p4610-3.2 --capacity-scale 3200 --parallel-scale 36 --measure
+                                                                the same figures as fio finds them on the model
   assay models ./mine.toml                                      a device of your own
 
 A scale divides: at a capacity scale of 100 a drive of 3.2 TB has 32 GB. The parallel scale divides channels, dies, link,
@@ -48,6 +51,15 @@ pub struct ModelsArgs {
     /// Bytes of data for each byte that is stored, of a device that compresses [default: data do not compress]
     #[arg(long, value_name = "RATIO", value_parser = parse_ratio)]
     ratio: Option<f64>,
+    /// Attach the model, have fio load it, and print what it found beside what follows
+    #[arg(long, conflicts_with = "attach")]
+    measure: bool,
+    /// Length of each of fio's jobs, with --measure
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    seconds: u32,
+    /// Where the media of a measured model are made [default: the state folder]
+    #[arg(long, value_name = "DIR", requires = "measure")]
+    work: Option<PathBuf>,
     /// Show the model as a block device, over this file; it is made when it is not there, sparse
     #[arg(long, value_name = "FILE")]
     attach: Option<PathBuf>,
@@ -117,12 +129,29 @@ fn tell(args: &ModelsArgs, preset: &Preset, scale: Scale, device: &Device) -> Re
         device,
         fill: args.fill,
         closed: device.closed(preset, conditions)?,
+        measured: args.measure.then(|| measure(args, preset, scale, device)).transpose()?,
     };
     match args.json {
         true => print::line(told.json()),
         false => told.print(),
     }
     Ok(())
+}
+
+fn measure(args: &ModelsArgs, preset: &Preset, scale: Scale, device: &Device) -> Result<Outcome> {
+    ensure!(
+        rustix::process::geteuid().is_root(),
+        "only root may measure a block device; become root"
+    );
+    let plan = Plan {
+        scale,
+        fill: args.fill,
+        ratio: args.ratio,
+        seconds: args.seconds,
+        threads: args.threads,
+        folder: args.work.clone(),
+    };
+    measure::measure(preset, device, &plan)
 }
 
 fn attach_to(

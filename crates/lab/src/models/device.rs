@@ -1,17 +1,30 @@
 //! A device at a scale, of whatever kind: how large it is, what it is built from, what follows from its numbers.
 
+use std::path::Path;
+
 use anyhow::Result;
+use assay_drive::model::{Preconditioned, Preconditioning, Progress};
 
 use super::closed::{self, Closed, Conditions};
 use super::nand::Nand;
+use super::network::Remote;
 use super::preset::{Kind, Preset};
+use super::rotating::Disks;
 use super::scale::{Obtained, Scale};
+use super::volume::Paid;
+use crate::drive;
 
 /// A device at a scale.
 #[derive(Debug, Clone)]
 pub enum Device {
     /// Flash behind the drive.
     Nand(Box<Nand>),
+    /// Disks that turn.
+    Rotating(Box<Disks>),
+    /// A cloud volume.
+    Volume(Box<Paid>),
+    /// Another device behind a network.
+    Network(Box<Remote>),
 }
 
 impl Device {
@@ -21,16 +34,21 @@ impl Device {
     /// One line: the scale is no number, or what is left is too small.
     pub fn new(preset: &Preset, scale: Scale) -> Result<Device> {
         scale.check()?;
-        match preset.document.kind {
-            Kind::Nand => Ok(Device::Nand(Box::new(Nand::new(preset, scale)?))),
-        }
+        Ok(match preset.document.kind {
+            Kind::Nand => Device::Nand(Box::new(Nand::new(preset, scale)?)),
+            Kind::Rotating => Device::Rotating(Box::new(Disks::new(preset, scale)?)),
+            Kind::Volume => Device::Volume(Box::new(Paid::new(preset, scale)?)),
+            Kind::Network => Device::Network(Box::new(Remote::new(preset, scale)?)),
+        })
     }
 
-    /// Bytes that the media file of its model has.
+    /// The flash that holds the data, where it is flash.
     #[must_use]
-    pub fn media_bytes(&self) -> u64 {
+    pub fn nand(&self) -> Option<&Nand> {
         match self {
-            Device::Nand(nand) => nand.raw_bytes,
+            Device::Nand(nand) => Some(nand),
+            Device::Network(remote) => remote.over.nand(),
+            Device::Rotating(_) | Device::Volume(_) => None,
         }
     }
 
@@ -39,15 +57,22 @@ impl Device {
     pub fn user_bytes(&self) -> u64 {
         match self {
             Device::Nand(nand) => nand.user_bytes,
+            Device::Rotating(disks) => disks.geometry.capacity_bytes(),
+            Device::Volume(paid) => paid.user_bytes,
+            Device::Network(remote) => remote.over.user_bytes(),
         }
+    }
+
+    /// Bytes that the file of its model has.
+    #[must_use]
+    pub fn media_bytes(&self) -> u64 {
+        self.nand().map_or(self.user_bytes(), |nand| nand.raw_bytes)
     }
 
     /// Whether what the host writes is made smaller.
     #[must_use]
     pub fn compresses(&self) -> bool {
-        match self {
-            Device::Nand(nand) => nand.compresses(),
-        }
+        self.nand().is_some_and(Nand::compresses)
     }
 
     /// What the scale made of each resource.
@@ -55,7 +80,24 @@ impl Device {
     pub fn obtained(&self) -> &[Obtained] {
         match self {
             Device::Nand(nand) => &nand.obtained,
+            Device::Rotating(disks) => &disks.obtained,
+            Device::Volume(paid) => &paid.obtained,
+            Device::Network(remote) => &remote.obtained,
         }
+    }
+
+    /// Brings its media to where long use would have brought them; nothing of what is written where it is addressed, which
+    /// use does not wear.
+    ///
+    /// # Errors
+    /// One line: not there, in use, no room.
+    pub fn precondition(
+        &self,
+        media: &Path,
+        plan: &Preconditioning,
+        progress: Progress<'_>,
+    ) -> Result<Option<Preconditioned>> {
+        self.nand().map(|nand| drive::precondition(media, nand, plan, progress)).transpose()
     }
 
     /// What follows from its numbers.
@@ -65,6 +107,12 @@ impl Device {
     pub fn closed(&self, preset: &Preset, conditions: Conditions) -> Result<Vec<Closed>> {
         match self {
             Device::Nand(nand) => closed::nand(preset, nand, conditions),
+            Device::Rotating(disks) => closed::rotating(preset, &disks.geometry, conditions),
+            Device::Volume(paid) => Ok(closed::volume(preset, &paid.limits, conditions)),
+            Device::Network(remote) => {
+                let behind = remote.over.closed(&remote.preset, conditions)?;
+                Ok(closed::network(preset, &remote.link, behind, conditions))
+            }
         }
     }
 }

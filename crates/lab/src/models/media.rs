@@ -17,11 +17,15 @@ use crate::print::size;
 /// # Errors
 /// One line, and nothing has changed: sizes that cannot be, or the file holds something else.
 pub fn provide(device: &Device, path: &Path, logical: Option<Size>) -> Result<()> {
-    match device {
-        Device::Nand(nand) => match path.exists() {
-            true => check_flash(nand, path, logical),
-            false => make_flash(nand, path, logical),
-        },
+    match device.nand() {
+        Some(nand) if path.exists() => check_flash(nand, path, logical),
+        Some(nand) => make_flash(nand, path, logical),
+        None => {
+            let bytes = device.user_bytes();
+            let shown = logical.is_none_or(|logical| logical.0 == bytes);
+            ensure!(shown, "only a device that compresses shows another size; leave --logical out");
+            provide_plain(path, bytes)
+        }
     }
 }
 
@@ -69,7 +73,6 @@ fn check_flash(nand: &Nand, path: &Path, logical: Option<Size>) -> Result<()> {
 }
 
 /// The same for a device that stores blocks where they are addressed.
-#[allow(dead_code, reason = "for kinds without a drive inside")]
 fn provide_plain(path: &Path, bytes: u64) -> Result<()> {
     if !path.exists() {
         FileMedia::create(path, bytes, Allocation::Sparse)?;

@@ -8,13 +8,17 @@ mod closed;
 mod command;
 mod device;
 mod figure;
+mod fio;
+mod measure;
 mod media;
 mod nand;
+mod network;
 mod preset;
+mod rotating;
 mod scale;
 mod show;
+mod volume;
 
-pub(crate) use closed::{Closed, Conditions};
 pub(crate) use command::{ModelsArgs, THREADS, run};
 pub(crate) use device::Device;
 pub(crate) use figure::Mark;

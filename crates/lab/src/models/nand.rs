@@ -40,12 +40,13 @@ impl Nand {
         let document = &preset.document;
         let flash = document.flash.as_ref().context("a flash device has flash")?;
         let host = document.host.as_ref().context("a flash device has a host's side")?;
-        let raw_per_user = document.capacity.raw_per_user.as_ref().map_or(1.0, |raw| raw.value);
+        let capacity = document.capacity.as_ref().context("a flash device has a capacity")?;
+        let raw_per_user = capacity.raw_per_user.as_ref().map_or(1.0, |raw| raw.value);
         let (all_channels, all_dies) = (flash.channels.value, flash.dies_per_channel.value);
         let (channels, dies_per_channel) = whole_dies(all_channels, all_dies, scale.parallel);
         let stripe_bytes = u64::from(flash.planes.value) * u64::from(flash.page_bytes.value);
         let buffer_bytes = divided(flash.buffer_bytes.value as f64, scale.parallel);
-        let user_bytes = blocks(document.capacity.user_bytes.value as f64 / scale.capacity);
+        let user_bytes = blocks(capacity.user_bytes.value as f64 / scale.capacity);
         let us = Time::from_us;
         let geometry = FlashGeometry {
             channels,
@@ -88,7 +89,7 @@ impl Nand {
             geometry,
             limits,
         };
-        nand.check_size(preset, scale, raw_per_user)?;
+        nand.check_size(capacity.user_bytes.value as f64, scale, raw_per_user)?;
         Ok(nand.with_obtained(preset))
     }
 
@@ -114,11 +115,10 @@ impl Nand {
 
 impl Nand {
     /// The drive must hold what the host may store, also when nothing of it compresses.
-    fn check_size(&self, preset: &Preset, scale: Scale, raw_per_user: f64) -> Result<()> {
+    fn check_size(&self, user: f64, scale: Scale, raw_per_user: f64) -> Result<()> {
         if fits(self.raw_bytes, self.user_bytes) {
             return Ok(());
         }
-        let user = preset.document.capacity.user_bytes.value as f64;
         let works = |divisor: &f64| {
             let user_bytes = blocks(user / divisor);
             fits(blocks(user_bytes as f64 * raw_per_user), user_bytes)
@@ -148,7 +148,9 @@ impl Nand {
             obtained.push(Obtained::new(resource, real, modelled));
         };
         let (geometry, limits) = (&self.geometry, &self.limits);
-        add("user_bytes", document.capacity.user_bytes.value as f64, self.user_bytes as f64);
+        if let Some(capacity) = &document.capacity {
+            add("user_bytes", capacity.user_bytes.value as f64, self.user_bytes as f64);
+        }
         if let Some(flash) = &document.flash {
             let (channels, dies) = (flash.channels.value, flash.dies_per_channel.value);
             add("channels", channels.into(), geometry.channels.into());

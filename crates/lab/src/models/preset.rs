@@ -29,6 +29,9 @@ presets! {
     "s1120-800",
     "iodrive2-785",
     "exflash-400",
+    "sas15k-r10x6",
+    "gp3",
+    "nvme-tcp-rf2",
 }
 
 /// What a device is, in numbers.
@@ -52,14 +55,22 @@ pub struct Document {
     pub title: String,
     /// What is worth knowing.
     pub about: String,
-    /// How large it is.
-    pub capacity: Capacity,
+    /// How large it is; of kind `network` as what lies behind.
+    pub capacity: Option<Capacity>,
     /// Flash, of kind `nand`.
     pub flash: Option<Flash>,
     /// What flash meets the host through.
     pub host: Option<Host>,
     /// What compresses, if something does.
     pub engine: Option<Engine>,
+    /// Each disk, of kind `rotating`.
+    pub spindle: Option<Spindle>,
+    /// The disks together, of kind `rotating`.
+    pub array: Option<Array>,
+    /// What was paid for, of kind `volume`.
+    pub volume: Option<Volume>,
+    /// What lies between, of kind `network`.
+    pub network: Option<Network>,
     /// What completed writes survive.
     #[serde(default)]
     pub promise: Promise,
@@ -77,6 +88,12 @@ pub struct Document {
 pub enum Kind {
     /// Flash behind a translation layer, which is our drive.
     Nand,
+    /// Disks that turn.
+    Rotating,
+    /// A cloud volume.
+    Volume,
+    /// Another device behind a network.
+    Network,
 }
 
 impl Kind {
@@ -85,6 +102,9 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Kind::Nand => "nand",
+            Kind::Rotating => "rotating",
+            Kind::Volume => "volume",
+            Kind::Network => "network",
         }
     }
 }
@@ -164,6 +184,75 @@ pub struct Engine {
     pub codec: Figure<CodecName>,
     pub latency_us: Figure<f64>,
     pub bytes_per_s: Figure<f64>,
+}
+
+/// See [`assay_drive::model::rotating::SpindleGeometry`].
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "they are the same")]
+pub struct Spindle {
+    pub rotation_us: Figure<f64>,
+    pub track_to_track_us: Figure<f64>,
+    pub read_seek_us: Figure<f64>,
+    pub write_seek_us: Figure<f64>,
+    pub full_stroke_us: Option<Figure<f64>>,
+    pub media_bytes_per_s: Figure<f64>,
+    pub read_ahead_bytes: Figure<u64>,
+}
+
+/// See [`assay_drive::model::rotating::ArrayGeometry`].
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "they are the same")]
+pub struct Array {
+    pub spindles: Figure<u32>,
+    pub mirrored: Figure<bool>,
+    pub chunk_bytes: Figure<u64>,
+    pub command_us: Figure<f64>,
+    pub link_bytes_per_s: Figure<f64>,
+    pub patience_us: Figure<f64>,
+    pub cache: Figure<CacheName>,
+    pub cache_bytes: Figure<u64>,
+}
+
+/// See [`assay_drive::model::volume::VolumeLimits`]; latencies are lognormal.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "they are the same")]
+pub struct Volume {
+    pub operations_per_s: Figure<f64>,
+    pub operations_credit: Option<Figure<f64>>,
+    pub operations_peak_per_s: Option<Figure<f64>>,
+    pub bytes_per_s: Figure<f64>,
+    pub bytes_credit: Option<Figure<f64>>,
+    pub bytes_peak_per_s: Option<Figure<f64>>,
+    pub bytes_per_operation: Figure<u64>,
+    pub rest_us: Figure<f64>,
+    pub read_us: Figure<f64>,
+    pub read_p99_us: Figure<f64>,
+    pub write_us: Figure<f64>,
+    pub write_p99_us: Figure<f64>,
+    pub flush_us: Figure<f64>,
+}
+
+/// A network and what lies behind it, see [`assay_drive::model::network`].
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Network {
+    /// The preset of what lies behind it, one of ours.
+    pub over: Figure<String>,
+    /// From request to answer without data; half of all take no longer.
+    pub round_trip_us: Figure<f64>,
+    /// One in a hundred takes longer.
+    pub round_trip_p99_us: Figure<f64>,
+    /// What it carries each way.
+    pub bytes_per_s: Figure<f64>,
+    /// Whole copies of what is written.
+    pub copies: Option<Figure<u32>>,
+    /// Pieces that what is written is cut into.
+    pub data_pieces: Option<Figure<u32>>,
+    /// Pieces of parity beside them.
+    pub parity_pieces: Option<Figure<u32>>,
 }
 
 /// A codec, by name.

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::closed::Closed;
 use super::device::Device;
 use super::figure::Mark;
+use super::measure::Outcome;
 use super::preset::{Preset, Row};
 use super::scale::{Obtained, Scale};
 use crate::print;
@@ -18,6 +19,8 @@ pub struct Told<'a> {
     /// Share of what the host may store that holds data.
     pub fill: f64,
     pub closed: Vec<Closed>,
+    /// What fio found, if it was asked.
+    pub measured: Option<Outcome>,
 }
 
 /// The list of presets, a line each.
@@ -69,6 +72,7 @@ impl Told<'_> {
             self.fill * 100.0
         ));
         table(self.closed.iter().map(closed).collect());
+        self.measured.iter().for_each(print_measured);
     }
 
     /// For programs.
@@ -87,7 +91,34 @@ impl Told<'_> {
             "obtained": self.device.obtained(),
             "fill": self.fill,
             "closed": self.closed,
+            "measured": self.measured,
         })
+    }
+}
+
+/// What was measured beside what follows.
+fn print_measured(outcome: &Outcome) {
+    print::line(format_args!(
+        "\nMeasured by fio; the port alone takes {:.0} us, writes are amplified {:.2} times",
+        outcome.port_us, outcome.write_amplification
+    ));
+    let heads = ["", "follows", "measured", "ratio", "late", "below port"].map(str::to_owned);
+    let rows = outcome.figures.iter().map(|one| {
+        let percent = |share: f64| format!("{:.2} %", share * 100.0);
+        let note = if one.comparable { "" } else { "  not comparable" };
+        [
+            one.closed.name.into(),
+            number(one.closed.value),
+            number(one.measured),
+            format!("{:.3}", one.ratio),
+            percent(one.late_share),
+            percent(one.below_port_share) + note,
+        ]
+    });
+    for [name, follows, measured, ratio, late, below] in std::iter::once(heads).chain(rows) {
+        let text =
+            format!("  {name:<20}  {follows:>15}  {measured:>15}  {ratio:>6}  {late:>8}  {below}");
+        print::line(text.trim_end());
     }
 }
 

@@ -4,17 +4,14 @@
 //! is faster than it will ever be again, so results on one would promise too much.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use assay_drive::model::{Preconditioned, Preconditioning, precondition};
-use assay_drive::{Disk, Drive, DriveOptions, Policy};
-use assay_ports::media::{Access, FileMedia};
+use assay_drive::model::{Preconditioned, Preconditioning};
 use assay_ports::program;
 use serde_json::json;
 
 use super::cache::Shelf;
-use crate::models::{Device, Nand, provide};
+use crate::models::{Device, provide};
 use crate::plan::ModelSpec;
 use crate::print;
 use crate::store::fingerprint;
@@ -74,35 +71,22 @@ impl Worn {
 
 fn make(spec: &ModelSpec, device: &Device, path: &Path) -> Result<()> {
     provide(device, path, spec.logical)?;
-    match device {
-        Device::Nand(nand) => wear(nand, spec, device, path),
-    }
-}
-
-fn wear(nand: &Nand, spec: &ModelSpec, device: &Device, path: &Path) -> Result<()> {
-    let media = FileMedia::open(path, Access::ReadWrite)?.in_memory_of_kernel()?;
-    let options = DriveOptions {
-        policy: Policy::Greedy,
-        stores_zeroes: !nand.compresses(),
-        ..DriveOptions::default()
-    };
-    let media: Arc<dyn Disk> = Arc::new(media);
-    let drive = Drive::open(media, options).context("cannot open the device's drive")?;
     let plan = Preconditioning {
         bytes: spec.filled_bytes(device),
         stored_share: 1.0 / spec.ratio,
         seed: SEED,
     };
     let mut told = 0;
-    let worn = precondition(&drive, &plan, &mut |share| {
+    let worn = device.precondition(path, &plan, &mut |share| {
         let percent = (share * 100.0) as u32;
         if percent >= told + 10 {
             told = percent - percent % 10;
             print::note(&format!("{}: wearing it in, {told} % of what it may take", spec.preset));
         }
     })?;
-    drive.close()?;
-    tell(spec, &worn);
+    if let Some(worn) = worn {
+        tell(spec, &worn);
+    }
     Ok(())
 }
 
