@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use assay_drive::model::{Preconditioning, Progress};
+use assay_drive::model::{Preconditioned, Preconditioning, Progress};
 
 use super::closed::{self, Closed, Conditions};
 use super::nand::Nand;
@@ -80,8 +80,8 @@ impl Device {
         }
     }
 
-    /// Brings its media to where long use would have brought them; gives the write amplification that came of it, one of
-    /// what is written where it is addressed.
+    /// Brings its media to where long use would have brought them; nothing where blocks are written where they are
+    /// addressed.
     ///
     /// # Errors
     /// One line: not there, in use, no room.
@@ -90,9 +90,9 @@ impl Device {
         media: &Path,
         plan: &Preconditioning,
         progress: Progress<'_>,
-    ) -> Result<f64> {
-        let Some(nand) = self.nand() else { return Ok(1.0) };
-        Ok(drive::precondition(media, nand, plan, progress)?.write_amplification)
+    ) -> Result<Option<Preconditioned>> {
+        let nand = self.nand();
+        nand.map(|nand| drive::precondition(media, nand, plan, progress)).transpose()
     }
 
     /// What follows from its numbers.
