@@ -28,12 +28,13 @@ use std::process::ExitCode;
 
 pub(crate) use attach::{attach, show as show_attached};
 pub(crate) use attached::Attached;
-
 pub(crate) use health::Health;
 #[cfg(test)]
 pub(crate) use health::tests::used as used_health;
 pub(crate) use job::{AttachOptions, ModelJob};
 pub(crate) use make::{NewDrive, Sizes};
+#[cfg(test)]
+pub(crate) use model_health::KindHealth;
 pub(crate) use model_health::{LATE_SHARE_MAX, ModelHealth};
 pub(crate) use status::look_at;
 pub(crate) use wear_in::precondition;

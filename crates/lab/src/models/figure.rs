@@ -17,6 +17,9 @@ pub enum Mark {
 }
 
 impl Mark {
+    /// Every mark, the strongest first.
+    pub const ALL: [Mark; 4] = [Mark::Published, Mark::Computed, Mark::Recalled, Mark::Fitted];
+
     /// The word for it.
     #[must_use]
     pub fn name(self) -> &'static str {

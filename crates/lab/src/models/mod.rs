@@ -19,8 +19,11 @@ mod scale;
 mod show;
 mod volume;
 
-pub(crate) use command::{ModelsArgs, run};
+pub(crate) use closed::{Closed, Conditions};
+pub(crate) use command::{ModelsArgs, THREADS, run};
 pub(crate) use device::Device;
+pub(crate) use figure::Mark;
+pub(crate) use media::provide;
 pub(crate) use nand::Nand;
 pub(crate) use preset::Preset;
-pub(crate) use scale::Scale;
+pub(crate) use scale::{Obtained, Scale};
