@@ -52,6 +52,12 @@ impl Device {
         }
     }
 
+    /// Bytes that the file has which its model lies on.
+    #[must_use]
+    pub fn media_bytes(&self) -> u64 {
+        self.nand().map_or(self.user_bytes(), |nand| nand.raw_bytes)
+    }
+
     /// Bytes that the host may store as they are.
     #[must_use]
     pub fn user_bytes(&self) -> u64 {

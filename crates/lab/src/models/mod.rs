@@ -17,9 +17,10 @@ mod preset;
 mod rotating;
 mod scale;
 mod show;
+#[cfg(test)]
+mod tests;
 mod volume;
 
-pub(crate) use closed::{Closed, Conditions};
 pub(crate) use command::{ModelsArgs, THREADS, run};
 pub(crate) use device::Device;
 pub(crate) use figure::Mark;
