@@ -29,7 +29,6 @@ use std::process::ExitCode;
 
 pub(crate) use attach::{attach, show as show_attached};
 pub(crate) use attached::Attached;
-
 pub(crate) use health::Health;
 #[cfg(test)]
 pub(crate) use health::tests::used as used_health;

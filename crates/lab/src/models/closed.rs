@@ -160,6 +160,8 @@ pub fn rotating(
     let writes_per_s =
         rotating::figures::reads_per_s(&writes, bytes, depth(pair_depth))? * array.sides() as f64;
     let sequential = rotating::figures::sequential_bytes_per_s(array);
+    // With enough reads in flight both sides of a mirror take part.
+    let copies = array.copies() as f64;
     let mark = preset.weakest(DISKS);
     let figure = |name, value| Closed { name, value, mark };
     Ok(vec![
@@ -167,7 +169,7 @@ pub fn rotating(
         figure("write_latency_us", rotating::figures::write_latency_us(array, bytes)),
         figure("random_read_per_s", reads_per_s),
         figure("random_write_per_s", writes_per_s),
-        figure("read_bytes_per_s", sequential),
+        figure("read_bytes_per_s", (sequential * copies).min(array.link_bytes_per_s.0)),
         figure("write_bytes_per_s", sequential),
     ])
 }

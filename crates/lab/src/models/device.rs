@@ -52,6 +52,12 @@ impl Device {
         }
     }
 
+    /// Bytes that the file has which its model lies on.
+    #[must_use]
+    pub fn media_bytes(&self) -> u64 {
+        self.nand().map_or(self.user_bytes(), |nand| nand.raw_bytes)
+    }
+
     /// Bytes that the host may store as they are.
     #[must_use]
     pub fn user_bytes(&self) -> u64 {
@@ -61,12 +67,6 @@ impl Device {
             Device::Volume(paid) => paid.user_bytes,
             Device::Network(remote) => remote.over.user_bytes(),
         }
-    }
-
-    /// Bytes that the file of its model has.
-    #[must_use]
-    pub fn media_bytes(&self) -> u64 {
-        self.nand().map_or(self.user_bytes(), |nand| nand.raw_bytes)
     }
 
     /// Whether what the host writes is made smaller.
@@ -86,8 +86,8 @@ impl Device {
         }
     }
 
-    /// Brings its media to where long use would have brought them; nothing of what is written where it is addressed, which
-    /// use does not wear.
+    /// Brings its media to where long use would have brought them; nothing where blocks are written where they are
+    /// addressed.
     ///
     /// # Errors
     /// One line: not there, in use, no room.
@@ -97,7 +97,8 @@ impl Device {
         plan: &Preconditioning,
         progress: Progress<'_>,
     ) -> Result<Option<Preconditioned>> {
-        self.nand().map(|nand| drive::precondition(media, nand, plan, progress)).transpose()
+        let nand = self.nand();
+        nand.map(|nand| drive::precondition(media, nand, plan, progress)).transpose()
     }
 
     /// What follows from its numbers.

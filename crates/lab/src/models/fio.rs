@@ -21,6 +21,10 @@ pub struct Job<'a> {
     pub seconds: u32,
     /// Whether it goes on when it has been everywhere once.
     pub repeats: bool,
+    /// How long it runs before that, unmeasured.
+    pub ramp_seconds: u32,
+    /// Commands a second, if it is not to go as fast as it can.
+    pub rate_per_s: Option<u32>,
     /// Zeroes in what is written, in percent.
     pub zero_percent: u32,
 }
@@ -74,6 +78,12 @@ fn words(device: &Path, job: Job<'_>) -> Vec<String> {
     ];
     if job.repeats {
         words.push("--time_based".into());
+    }
+    if job.ramp_seconds > 0 {
+        words.push(format!("--ramp_time={}", job.ramp_seconds));
+    }
+    if let Some(rate) = job.rate_per_s {
+        words.push(format!("--rate_iops={rate}"));
     }
     if job.pattern.ends_with("write") {
         words.push("--refill_buffers".into());

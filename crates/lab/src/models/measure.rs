@@ -51,6 +51,8 @@ pub struct Measured {
     pub measured: f64,
     /// That, for each of what follows.
     pub ratio: f64,
+    /// Bytes written to media for each byte of the host meanwhile.
+    pub write_amplification: Option<f64>,
     /// Share of commands that our own processors have made late.
     pub late_share: f64,
     /// Share of commands that should have taken less than the port's round trip.
@@ -65,32 +67,57 @@ pub struct Outcome {
     /// The round trip of the port alone, in microseconds.
     pub port_us: f64,
     /// Bytes written to media for each byte of the host, when that had settled.
-    pub write_amplification: f64,
+    pub write_amplification: Option<f64>,
     /// Bytes of data for each byte that is stored, of a device that compresses.
     pub ratio: Option<f64>,
     /// The figures.
     pub figures: Vec<Measured>,
 }
 
-/// One job: the figure that it gives, the job, and what to take of what is found.
-type Step = (&'static str, Shape, fn(&Found) -> f64);
-
-/// Pattern, bytes and depth.
+/// One job: the figure that it gives, its shape, and what to take of what is found.
 #[derive(Debug, Clone, Copy)]
-struct Shape(&'static str, u64, u32);
+struct Step {
+    name: &'static str,
+    pattern: &'static str,
+    bytes: u64,
+    depth: u32,
+    take: fn(&Found) -> f64,
+}
+
+const fn step(
+    name: &'static str,
+    pattern: &'static str,
+    bytes: u64,
+    depth: u32,
+    take: fn(&Found) -> f64,
+) -> Step {
+    Step { name, pattern, bytes, depth, take }
+}
 
 /// Of a device that is new.
 const FRESH: [Step; 1] =
-    [("write_bytes_per_s", Shape("write", SEQUENTIAL_BYTES, 16), |found| found.bytes_per_s)];
+    [step("write_bytes_per_s", "write", SEQUENTIAL_BYTES, SEQUENTIAL_DEPTH, |f| f.bytes_per_s)];
 
 /// Of one that is not.
 const WORN: [Step; 5] = [
-    ("read_latency_us", Shape("randread", BLOCK_BYTES, 1), |found| found.latency_us),
-    ("random_read_per_s", Shape("randread", BLOCK_BYTES, DEPTH), |found| found.per_s),
-    ("read_bytes_per_s", Shape("read", SEQUENTIAL_BYTES, 16), |found| found.bytes_per_s),
-    ("write_latency_us", Shape("randwrite", BLOCK_BYTES, 1), |found| found.latency_us),
-    ("random_write_per_s", Shape("randwrite", BLOCK_BYTES, DEPTH_OF_WRITES), |found| found.per_s),
+    step("read_latency_us", "randread", BLOCK_BYTES, 1, |found| found.latency_us),
+    step("random_read_per_s", "randread", BLOCK_BYTES, DEPTH, |found| found.per_s),
+    step("read_bytes_per_s", "read", SEQUENTIAL_BYTES, SEQUENTIAL_DEPTH, |f| f.bytes_per_s),
+    step("write_latency_us", "randwrite", BLOCK_BYTES, 1, |found| found.latency_us),
+    step("random_write_per_s", "randwrite", BLOCK_BYTES, DEPTH_OF_WRITES, |found| found.per_s),
 ];
+
+/// Large commands in flight: several for each of some disks.
+const SEQUENTIAL_DEPTH: u32 = 32;
+
+/// Single writes come at this share of what the device takes in the long run, or they would wait for one another.
+const RATE_SHARE: f64 = 0.1;
+
+/// Share of the data that is overwritten before steady writes are measured: a drive that has rested has made room.
+const RAMP_SHARE: f64 = 0.5;
+
+/// That takes no longer than so many times the measurement.
+const RAMP_TIMES_MAX: u32 = 4;
 
 /// Measures the device of `preset`.
 ///
@@ -134,12 +161,14 @@ impl Bench<'_> {
         media::provide(self.device, &self.media, None)?;
         let mut taken = Vec::new();
         self.attached(&FRESH, &mut taken)?;
-        let write_amplification = self.wear_in()?;
+        self.wear_in()?;
         let health = self.attached(&WORN, &mut taken)?;
         let ratio = health.status.compression_ratio().filter(|_| self.device.compresses());
         let conditions = Conditions { fill: self.plan.fill, ratio, ..Conditions::default() };
         let closed = self.device.closed(self.preset, conditions)?;
         let port_us = health.model.map_or(0.0, |model| model.port_us);
+        let steady = taken.iter().find(|one: &&Taken| one.name == "random_write_per_s");
+        let write_amplification = steady.and_then(|one| one.write_amplification);
         let figures = closed.into_iter().filter_map(|closed| {
             taken.iter().find(|one: &&Taken| one.name == closed.name).map(|one| one.beside(closed))
         });
@@ -163,8 +192,8 @@ impl Bench<'_> {
         Ok(health)
     }
 
-    fn step(&self, attached: &Attached, (name, shape, take): Step) -> Result<Taken> {
-        let Shape(pattern, bytes, depth) = shape;
+    fn step(&self, attached: &Attached, step: Step) -> Result<Taken> {
+        let Step { name, pattern, bytes, depth, take } = step;
         let device = attached.health.attachment.device.as_ref().context("it is shown nowhere")?;
         let zero_share = self.plan.ratio.map_or(0.0, |ratio| 1.0 - 1.0 / ratio);
         let job = Job {
@@ -174,16 +203,38 @@ impl Bench<'_> {
             area_bytes: self.data_bytes(),
             seconds: self.plan.seconds,
             repeats: pattern != "write",
+            ramp_seconds: if name == "random_write_per_s" { self.ramp_seconds()? } else { 0 },
+            rate_per_s: (name == "write_latency_us").then(|| self.single_rate()).transpose()?,
             zero_percent: (zero_share * 100.0) as u32,
         };
         let line = Living::new();
         line.live(format_args!("measuring {name}"));
-        let before = model_health(&attached.status_file)?;
+        let before = Health::read(&attached.status_file)?;
         let found = fio::measure(device, job);
         line.end();
         self.interrupt.check()?;
-        let after = model_health(&attached.status_file)?;
-        Ok(Taken::new(name, take(&found?), &before, &after))
+        let after = Health::read(&attached.status_file)?;
+        Taken::new(name, take(&found?), &before, &after)
+    }
+
+    /// Steady writes a second, as they follow from the numbers.
+    fn steady_writes_per_s(&self) -> Result<f64> {
+        let conditions =
+            Conditions { fill: self.plan.fill, ratio: self.plan.ratio, ..Conditions::default() };
+        let closed = self.device.closed(self.preset, conditions)?;
+        let steady = closed.iter().find(|one| one.name == "random_write_per_s");
+        Ok(steady.context("no figure of random writes")?.value)
+    }
+
+    fn single_rate(&self) -> Result<u32> {
+        Ok((self.steady_writes_per_s()? * RATE_SHARE).clamp(1.0, 1e6) as u32)
+    }
+
+    fn ramp_seconds(&self) -> Result<u32> {
+        let bytes_per_s = self.steady_writes_per_s()? * BLOCK_BYTES as f64;
+        let wanted = (self.data_bytes() as f64 * RAMP_SHARE / bytes_per_s).ceil() as u32;
+        let needed = self.device.nand().is_some();
+        Ok(if needed { wanted.min(self.plan.seconds * RAMP_TIMES_MAX) } else { 0 })
     }
 
     /// Bytes that hold data: whole commands of the largest kind.
@@ -192,12 +243,12 @@ impl Bench<'_> {
         (bytes / SEQUENTIAL_BYTES).max(1) * SEQUENTIAL_BYTES
     }
 
-    fn wear_in(&self) -> Result<f64> {
+    fn wear_in(&self) -> Result<()> {
         let line = Living::new();
         let stored_share = self.plan.ratio.map_or(1.0, f64::recip);
         let plan = Preconditioning { bytes: self.data_bytes(), stored_share, seed: 1 };
         let mut shown = 0;
-        let done = self.device.precondition(&self.media, &plan, &mut |share| {
+        self.device.precondition(&self.media, &plan, &mut |share| {
             let percent = (share * 100.0) as u32;
             if percent > shown {
                 shown = percent;
@@ -205,12 +256,8 @@ impl Bench<'_> {
             }
         })?;
         line.end();
-        Ok(done.map_or(1.0, |worn| worn.write_amplification))
+        Ok(())
     }
-}
-
-fn model_health(status_file: &Path) -> Result<ModelHealth> {
-    Health::read(status_file)?.model.context("the server shows no model")
 }
 
 /// What one job found.
@@ -218,21 +265,31 @@ fn model_health(status_file: &Path) -> Result<ModelHealth> {
 struct Taken {
     name: &'static str,
     measured: f64,
+    write_amplification: Option<f64>,
     late_share: f64,
     below_port_share: f64,
 }
 
 impl Taken {
-    fn new(name: &'static str, measured: f64, before: &ModelHealth, after: &ModelHealth) -> Taken {
-        let (before, after) = (before.counted(), after.counted());
-        let commands = (after.0 - before.0).max(1) as f64;
-        let share = |now: u64, then: u64| (now - then) as f64 / commands;
-        Taken {
+    fn new(name: &'static str, measured: f64, before: &Health, after: &Health) -> Result<Taken> {
+        let counted = |health: &Health| {
+            health.model.as_ref().map(ModelHealth::counted).context("the server shows no model")
+        };
+        let (now, then) = (counted(after)?, counted(before)?);
+        let commands = (now.0 - then.0).max(1) as f64;
+        let written = |health: &Health| {
+            let counts = &health.status.counts;
+            (counts.write_bytes_media(), counts.write_bytes_host)
+        };
+        let (media, host) =
+            (written(after).0 - written(before).0, written(after).1 - written(before).1);
+        Ok(Taken {
             name,
             measured,
-            late_share: share(after.1, before.1),
-            below_port_share: share(after.2, before.2),
-        }
+            write_amplification: (host > 0).then(|| media as f64 / host as f64),
+            late_share: (now.1 - then.1) as f64 / commands,
+            below_port_share: (now.2 - then.2) as f64 / commands,
+        })
     }
 
     fn beside(&self, closed: Closed) -> Measured {
@@ -240,6 +297,7 @@ impl Taken {
             closed,
             measured: self.measured,
             ratio: self.measured / closed.value,
+            write_amplification: self.write_amplification,
             late_share: self.late_share,
             below_port_share: self.below_port_share,
             comparable: self.late_share.max(self.below_port_share) <= LATE_SHARE_MAX,

@@ -17,6 +17,8 @@ mod preset;
 mod rotating;
 mod scale;
 mod show;
+#[cfg(test)]
+mod tests;
 mod volume;
 
 pub(crate) use command::{ModelsArgs, THREADS, run};

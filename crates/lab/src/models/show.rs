@@ -99,8 +99,11 @@ impl Told<'_> {
 /// What was measured beside what follows.
 fn print_measured(outcome: &Outcome) {
     print::line(format_args!(
-        "\nMeasured by fio; the port alone takes {:.0} us, writes are amplified {:.2} times",
-        outcome.port_us, outcome.write_amplification
+        "\nMeasured by fio; the port alone takes {:.0} us{}",
+        outcome.port_us,
+        outcome.write_amplification.map_or_else(String::new, |times| format!(
+            ", steady random writes are amplified {times:.2} times"
+        ))
     ));
     let heads = ["", "follows", "measured", "ratio", "late", "below port"].map(str::to_owned);
     let rows = outcome.figures.iter().map(|one| {

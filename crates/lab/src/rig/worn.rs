@@ -84,9 +84,7 @@ fn make(spec: &ModelSpec, device: &Device, path: &Path) -> Result<()> {
             print::note(format!("{}: wearing it in, {told} % of what it may take", spec.preset));
         }
     })?;
-    if let Some(worn) = worn {
-        tell(spec, &worn);
-    }
+    worn.iter().for_each(|worn| tell(spec, worn));
     Ok(())
 }
 

@@ -16,8 +16,8 @@ use super::timing::{Command, Due, Kind, Resource, Timing};
 /// A link between a host and a node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NetworkLink {
-    /// From request to answer when the node takes no time and the command carries no data: half of it each way, drawn for
-    /// each command.
+    /// From request to answer when the node takes no time and the command carries no data: half of it each way, each
+    /// half drawn for itself.
     pub round_trip: Latency,
     /// What the link carries towards the node, in bytes a second.
     pub to_node_bytes_per_s: Rate,

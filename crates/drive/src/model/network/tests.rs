@@ -202,7 +202,7 @@ fn over_a_drive_its_nodes_differ_by_their_links_alone() {
     let drive = Arc::new(Drive::open(media, DriveOptions::default()).unwrap());
     let nodes = FanOut::new(Redundancy::Copies(2), steady(), 1, |_| Immediate);
     let top = Modelled::new(drive.clone(), clock, nodes, drive.promise());
-    let page: Vec<u8> = (0..PAGE).map(|i| (i * 7919 >> 5) as u8).collect();
+    let page: Vec<u8> = (0..PAGE).map(|i| ((i * 7919) >> 5) as u8).collect();
     top.write(0, &page, false).unwrap();
     top.flush().unwrap();
     let mut data = crate::BlockBuffer::zeroed(PAGE as usize);

@@ -34,8 +34,8 @@ fn unpositioned_us(array: &ArrayGeometry, bytes: u64) -> f64 {
 /// Take the end of the disk for its beginning, so that the arm goes round a ring of length 1. A new request lies anywhere before
 /// the arm and is met after 1/2 on the mean; n wait, so (Little's law) 2n are met on one way round, and the distance to the
 /// next is 1 / 2n on the mean. Taken as Beta(1, m) with m = 2n − 1, it has the density m (1 − g)^(m − 1). With the probability g
-/// the end of the disk lies between, and the arm comes back over 1 − g. So E[√d] = m (B(3/2, m + 1) + B(2, m + 1/2)) and
-/// E[d] = 2m / ((m + 1) (m + 2)). At n = 1, and where nothing waits, these are 8/15 and 1/3: those of places drawn evenly.
+/// the end of the disk lies between, and the arm comes back over 1 − g. So `E[√d]` = m (B(3/2, m + 1) + B(2, m + 1/2)) and
+/// `E[d]` = 2m / ((m + 1) (m + 2)). At n = 1, and where nothing waits, these are 8/15 and 1/3: those of places drawn evenly.
 ///
 /// # Errors
 /// [`ImpossibleSeek`].

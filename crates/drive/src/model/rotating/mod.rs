@@ -106,12 +106,11 @@ impl Rotating {
     }
 
     /// The freer side of a mirror: where a piece would be done first.
-    fn soonest(&mut self, side: u64, piece: Piece) -> usize {
+    fn soonest(&self, side: u64, piece: Piece) -> usize {
         let (disks, wanted) = (self.disks(side), self.requests.wanted());
         let rules = &self.rules;
         let first = disks.start;
-        let done =
-            self.spindles[disks].iter_mut().map(|disk| disk.would_be_done(rules, wanted, piece));
+        let done = self.spindles[disks].iter().map(|disk| disk.would_be_done(rules, wanted, piece));
         done.enumerate().min_by_key(|(_, done)| *done).map_or(first, |(index, _)| first + index)
     }
 

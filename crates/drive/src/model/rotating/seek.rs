@@ -31,7 +31,7 @@ pub struct ImpossibleSeek {
 /// performance model of disk arrays", SIGMETRICS 1993).
 ///
 /// The times for d = 0 and d = 1 and the mean are the published ones. Between places drawn evenly, d has the density
-/// 2 (1 − d), so E[√d] = 8/15 and E[d] = 1/3. Where no full stroke is published, c = 0.
+/// 2 (1 − d), so `E[√d]` = 8/15 and `E[d]` = 1/3. Where no full stroke is published, c = 0.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SeekCurve {
     a_s: f64,

@@ -52,6 +52,7 @@ pub(super) struct Step {
 #[derive(Debug, Clone)]
 struct Course {
     arm: Arm,
+    /// In the order in which they came.
     queue: Vec<Piece>,
     /// Where writing out goes on: a sweep of its own.
     sweep: u64,
@@ -61,10 +62,15 @@ struct Course {
 }
 
 impl Course {
+    fn enqueue(&mut self, piece: Piece) {
+        let index = self.queue.partition_point(|before| before.ready <= piece.ready);
+        self.queue.insert(index, piece);
+    }
+
     /// The next step that begins before `before`.
     fn step(&mut self, rules: &Rules, dirty: &Dirty, before: Time, wanted: Wanted) -> Option<Step> {
-        let served = self.queue.iter().map(|piece| piece.ready).min();
-        let serve_at = served.map_or(Time::MAX, |ready| ready.max(self.arm.free));
+        let first = self.queue.first();
+        let serve_at = first.map_or(Time::MAX, |piece| piece.ready.max(self.arm.free));
         let run = self.next_run(dirty, wanted);
         let destage_at = run.map_or(Time::MAX, |run| self.destage_at(rules, &run, wanted));
         let from = serve_at.min(destage_at);
@@ -111,15 +117,17 @@ impl Course {
 
     /// Whom the arm turns to at `at`.
     fn choose(&self, rules: &Rules, at: Time) -> Option<usize> {
-        let waiting = || self.queue.iter().enumerate().filter(|(_, piece)| piece.ready <= at);
-        let (first, piece) = waiting().min_by_key(|(_, piece)| piece.ready)?;
-        if rules.order == Order::Arrival || at - piece.ready >= rules.patience {
-            return Some(first);
+        let first = self.queue.first()?;
+        if rules.order == Order::Arrival || at - first.ready >= rules.patience {
+            return Some(0);
         }
+        let has_come = |(_, piece): &(usize, &Piece)| piece.ready <= at;
+        let waiting = self.queue.iter().enumerate().take_while(has_come);
         let chosen = match rules.order {
-            Order::Nearest => waiting()
-                .min_by_key(|(_, piece)| self.arm.service(&rules.platter, piece, at).done()),
-            _ => waiting().min_by_key(|(_, piece)| (piece.place < self.arm.place, piece.place)),
+            Order::Nearest => {
+                waiting.min_by_key(|(_, piece)| self.arm.service(&rules.platter, piece, at).done())
+            }
+            _ => waiting.min_by_key(|(_, piece)| piece.place.wrapping_sub(self.arm.place)),
         };
         chosen.map(|(index, _)| index)
     }
@@ -154,7 +162,7 @@ impl Spindle {
     }
 
     pub(super) fn enqueue(&mut self, piece: Piece) {
-        self.course.queue.push(piece);
+        self.course.enqueue(piece);
     }
 
     /// Whether a piece of `request` waits here.
@@ -174,7 +182,15 @@ impl Spindle {
 
     /// What it will do if nothing more comes.
     pub(super) fn ahead(&self, rules: &Rules, wanted: Wanted) -> impl Iterator<Item = Step> {
-        let mut course = self.course.clone();
+        self.steps(self.course.clone(), rules, wanted)
+    }
+
+    fn steps(
+        &self,
+        mut course: Course,
+        rules: &Rules,
+        wanted: Wanted,
+    ) -> impl Iterator<Item = Step> {
         std::iter::from_fn(move || course.step(rules, &self.dirty, Time::MAX, wanted))
     }
 
@@ -185,17 +201,22 @@ impl Spindle {
         wanted: Wanted,
         request: u64,
     ) -> Option<(Piece, Service)> {
-        self.ahead(rules, wanted).find_map(|step| match step.work {
-            Work::Serve(piece) if piece.request == request => Some((piece, step.service)),
-            _ => None,
-        })
+        self.ahead(rules, wanted).find_map(|step| serves(&step, request))
     }
 
     /// When a piece would be done if it came now.
-    pub(super) fn would_be_done(&mut self, rules: &Rules, wanted: Wanted, piece: Piece) -> Time {
-        self.course.queue.push(piece);
-        let service = self.service_of(rules, wanted, piece.request);
-        self.course.queue.pop();
+    pub(super) fn would_be_done(&self, rules: &Rules, wanted: Wanted, piece: Piece) -> Time {
+        let mut course = self.course.clone();
+        course.enqueue(piece);
+        let mut steps = self.steps(course, rules, wanted);
+        let service = steps.find_map(|step| serves(&step, piece.request));
         service.map_or(Time::MAX, |(_, service)| service.done())
+    }
+}
+
+fn serves(step: &Step, request: u64) -> Option<(Piece, Service)> {
+    match step.work {
+        Work::Serve(piece) if piece.request == request => Some((piece, step.service)),
+        _ => None,
     }
 }
