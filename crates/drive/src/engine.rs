@@ -14,7 +14,7 @@ use std::sync::{
 };
 
 use crate::chunks::Chunks;
-use crate::codec::Dictionary;
+use crate::codec::{Codec, Dictionary};
 use crate::collect::Policy;
 use crate::disk::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
 use crate::layout::{
@@ -59,6 +59,8 @@ pub struct DriveOptions {
     pub read_ahead_bytes: u32,
     /// Whether freed segments are discarded on media.
     pub discard_media: bool,
+    /// Stores blocks of zeroes like any others, as a device does that does not look at its data.
+    pub stores_zeroes: bool,
     /// Bytes of a chunk at which it is written; none: as many as a chunk can have. A device that writes less at once
     /// takes what it is given more evenly.
     pub chunk_bytes: Option<u32>,
@@ -78,6 +80,7 @@ impl Default for DriveOptions {
             checkpoint_bytes: None,
             read_ahead_bytes: 0,
             discard_media: false,
+            stores_zeroes: false,
             chunk_bytes: None,
             tear: false,
             read_only: false,
@@ -167,6 +170,12 @@ impl Drive {
             recovery: parts.recovery,
             problems: Mutex::default(),
         }
+    }
+
+    /// What it compresses with.
+    #[must_use]
+    pub fn codec(&self) -> Codec {
+        self.identity.codec
     }
 
     /// The log, unless the drive has stopped.

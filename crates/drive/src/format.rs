@@ -14,7 +14,7 @@ use crate::layout::{
     SEGMENTS_START, STREAMS, Stream, Superblock,
 };
 use crate::map::Map;
-use crate::space::Space;
+use crate::space::{Space, incompressible_blocks, most_live_bytes};
 use crate::status::{Counters, Recovery};
 
 /// Fewest segments with which collection always finds room to work.
@@ -78,6 +78,24 @@ pub enum DriveError {
     /// The media failed.
     #[error(transparent)]
     Disk(#[from] DiskError),
+}
+
+impl Format {
+    /// Bytes of media of `media_bytes` that records may take, as [`crate::Status::usable_bytes`].
+    ///
+    /// # Errors
+    /// [`DriveError::TooSmall`] and [`DriveError::Impossible`].
+    pub fn usable_bytes(&self, media_bytes: u64) -> Result<u64, DriveError> {
+        Ok(most_live_bytes(&identity(media_bytes, self)?))
+    }
+
+    /// Bytes of data that do not compress which such a drive takes on media of `media_bytes`.
+    ///
+    /// # Errors
+    /// [`DriveError::TooSmall`] and [`DriveError::Impossible`].
+    pub fn incompressible_bytes(&self, media_bytes: u64) -> Result<u64, DriveError> {
+        Ok(incompressible_blocks(&identity(media_bytes, self)?) * BLOCK_BYTES)
+    }
 }
 
 impl Drive {

@@ -46,7 +46,7 @@ pub use bytes::Bytes;
 pub use check::{Check, Damage};
 pub use codec::{
     Codec, CodecError, Coder, DICTIONARY_BYTES, Dictionary, Encoding, RECORD_OVERHEAD_BYTES,
-    UnknownCodec, is_zero, looks_incompressible,
+    UnknownCodec, is_zero, looks_incompressible, stand_in,
 };
 pub use collect::Policy;
 pub use disk::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};

@@ -8,7 +8,7 @@ use std::sync::{MutexGuard, PoisonError};
 
 use crate::collect::{Collecting, Policy};
 use crate::disk::{BLOCK_BYTES, DiskError, Result};
-use crate::engine::Drive;
+use crate::engine::{Cache, Drive};
 use crate::layout::Stream;
 use crate::space::State;
 
@@ -99,7 +99,10 @@ impl Drive {
         if self.train(&mut maintenance)? {
             return Ok(Rest::More);
         }
-        self.write_out_at_rest(&mut maintenance)?;
+        // What is protected is safe where it is.
+        if self.options.cache != Cache::Protected {
+            self.write_out_at_rest(&mut maintenance)?;
+        }
         Ok(Rest::Idle)
     }
 

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::codec::RECORD_OVERHEAD_BYTES;
 use crate::disk::BLOCK_BYTES;
 use crate::layout::{
     CHUNK_HEADER_BYTES, Identity, Location, MAX_WORDS_PER_ENTRY, RECORD_HEADER_BYTES, SegmentRow,
@@ -313,6 +314,19 @@ fn limit_bytes(identity: &Identity) -> u64 {
     let segment = u64::from(identity.segment_bytes);
     let lost = segment / 64 + whole_blocks(CHUNK_HEADER_BYTES as u64) + (20 << 10);
     segments.saturating_sub(reserve) * (segment - lost)
+}
+
+/// What may be live on such a drive, in bytes.
+pub(crate) fn most_live_bytes(identity: &Identity) -> u64 {
+    limit_bytes(identity)
+}
+
+/// How many blocks that do not compress such a drive takes, with what the map takes for them.
+pub(crate) fn incompressible_blocks(identity: &Identity) -> u64 {
+    let limit = limit_bytes(identity);
+    let record = BLOCK_BYTES + RECORD_OVERHEAD_BYTES - RECORD_TABLE_BYTES;
+    let map = 2 * BLOCK_BYTES / NODE_ENTRIES;
+    (limit - limit / OVERWRITE_PART) / (record + MOVED_RECORD_TABLE_BYTES + map)
 }
 
 impl Segment {

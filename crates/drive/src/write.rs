@@ -10,6 +10,7 @@ use crate::group::{Group, Record, ZERO_BLOCKS_MAX};
 use crate::layout::{Location, Op, Stream, UNIT_BLOCKS};
 use crate::log::Log;
 use crate::map::{Map, Missing};
+use crate::model::in_hand;
 use crate::space::{Need, Space, Weight};
 use crate::status::Counters;
 use crate::worker::Worker;
@@ -71,11 +72,11 @@ impl Drive {
             let is_unit = self.identity.units
                 && block.is_multiple_of(UNIT_BLOCKS)
                 && rest.len() >= unit_bytes
-                && !is_zero(&rest[..unit_bytes]);
+                && !self.leaves_out(&rest[..unit_bytes]);
             let (op, length) =
                 if is_unit { (Op::Unit, unit_bytes) } else { (Op::Data, block_bytes) };
             let (bytes, behind) = rest.split_at(length);
-            if is_zero(bytes) {
+            if self.leaves_out(bytes) {
                 group.push_zeroes(block, 1);
                 Counters::add(&self.counters.write_bytes_zero, length as u64);
             } else {
@@ -88,6 +89,15 @@ impl Drive {
             group.records.iter().filter(|record| record.has_payload() && record.codec_id == 0);
         let raw_blocks: u64 = raw.map(Record::blocks).sum();
         Counters::add(&self.counters.write_bytes_raw, raw_blocks * BLOCK_BYTES);
+        for record in &group.records {
+            let payload = if record.has_payload() { record.payload(group).len() } else { 0 };
+            in_hand::stored(record.blocks(), payload as u64);
+        }
+    }
+
+    /// Whether data are zeroes, of which the map alone need know.
+    fn leaves_out(&self, data: &[u8]) -> bool {
+        !self.options.stores_zeroes && is_zero(data)
     }
 
     /// Puts the worker's group into the log and into the map, as one.

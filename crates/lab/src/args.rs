@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::clean::CleanArgs;
 use crate::drive::DriveArgs;
 use crate::estimate::EstimateArgs;
+use crate::models::ModelsArgs;
 use crate::report_command::ReportArgs;
 use crate::run::{DemoArgs, RunArgs};
 use crate::server_command::ServerArgs;
@@ -51,6 +52,8 @@ pub enum Command {
     Server(ServerArgs),
     /// The software drive by itself, as a block device
     Drive(DriveArgs),
+    /// List devices as data, and show models of them that keep time
+    Models(ModelsArgs),
     /// Remove what interrupted runs left behind
     Clean(CleanArgs),
 }

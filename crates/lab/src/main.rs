@@ -7,6 +7,7 @@ mod estimate;
 mod interrupt;
 mod load_command;
 mod messages;
+mod models;
 mod plan;
 mod print;
 mod report;
@@ -42,6 +43,7 @@ fn carry_out(command: Command) -> Result<ExitCode> {
         Command::Load { words } => load_command::run(&words),
         Command::Server(args) => server_command::run(&args),
         Command::Drive(args) => drive::run(&args),
+        Command::Models(args) => models::run(&args),
         Command::Clean(args) => clean::run(&args),
     }
 }

@@ -8,6 +8,7 @@
 
 pub mod endpoint;
 pub mod error;
+pub mod generator;
 pub mod keys;
 pub mod oltp;
 pub mod outcome;
@@ -32,6 +33,7 @@ mod worker;
 
 pub use endpoint::{Address, Endpoint, Tls};
 pub use error::{Error, Result};
+pub use generator::Generator;
 pub use oltp::Recipe;
 pub use outcome::{KindLatency, Observer, Outcome, Second, SecondPhase, ThreadOutcome};
 pub use preflight::preflight;

@@ -38,9 +38,6 @@ impl fmt::Display for Problem {
 
 /// Descriptors this process uses besides its connections.
 const FILES_BESIDES: u64 = 64;
-/// Counts the first of the tables: it is there or not.
-const FIRST_TABLE: &str = "SELECT COUNT(*) FROM information_schema.tables \
-                           WHERE table_schema = DATABASE() AND table_name = 'sbtest1'";
 /// Runs may have left the last rows deleted, but not many.
 const ROWS_SHARE_MIN: f64 = 0.95;
 /// Share of the tables' size that loading takes beside them: redo, undo, the sort of the index.
@@ -90,6 +87,16 @@ impl Server<'_> {
     }
 }
 
+/// Whether the first of the tables is there.
+fn is_prepared(server: &mut Server<'_>, schema: &Schema) -> Result<bool> {
+    let table = schema.table(1);
+    let sql = format!(
+        "SELECT COUNT(*) FROM information_schema.tables \
+         WHERE table_schema = DATABASE() AND table_name = '{table}'"
+    );
+    Ok(server.number(&sql)? > 0)
+}
+
 fn statements(server: &mut Server<'_>, wanted: u64) -> Result<Option<Problem>> {
     let limit = server.number("SELECT @@GLOBAL.max_prepared_stmt_count")?;
     let used = server.number("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'")?;
@@ -136,14 +143,21 @@ fn open_files(needed: u64) -> Option<Problem> {
 
 /// Keys beyond the last row hit nothing, which is quick and measures nothing.
 fn rows(server: &mut Server<'_>, schema: &Schema, workload: &Workload) -> Result<Option<Problem>> {
-    let changes_their_number = matches!(workload.recipe, Recipe::OltpInsert | Recipe::OltpDelete);
-    if changes_their_number || server.number(FIRST_TABLE)? == 0 {
+    let changes_their_number = matches!(
+        workload.recipe,
+        Recipe::OltpInsert
+            | Recipe::OltpDelete
+            | Recipe::OltpNontrxInsert
+            | Recipe::OltpNontrxDelete
+    );
+    if changes_their_number || !is_prepared(server, schema)? {
         return Ok(None);
     }
-    let available = server.number("SELECT COALESCE(MAX(id), 0) FROM sbtest1")?;
+    let table = schema.table(1);
+    let available = server.number(&format!("SELECT COALESCE(MAX(id), 0) FROM {table}"))?;
     let least = (schema.table_size as f64 * ROWS_SHARE_MIN) as u64;
     Ok((available < least).then(|| Problem {
-        what: "the largest id in sbtest1".into(),
+        what: format!("the largest id in {table}"),
         needed: schema.table_size,
         available,
         remedy: "give the table size that the tables were prepared with, or prepare them anew"
@@ -156,7 +170,7 @@ fn space(server: &mut Server<'_>, schema: &Schema) -> Result<Option<Problem>> {
         return Ok(None);
     }
     let Some(datadir) = server.text("SELECT @@GLOBAL.datadir")? else { return Ok(None) };
-    if server.number(FIRST_TABLE)? > 0 {
+    if is_prepared(server, schema)? {
         return Ok(None);
     }
     let Ok(file_system) = rustix::fs::statvfs(&datadir) else { return Ok(None) };

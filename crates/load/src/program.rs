@@ -1,7 +1,8 @@
 //! A workload made ready to run: groups, statements and key draws, shared by all threads of a run.
 
 use crate::error::{Error, Result};
-use crate::keys::{Keys, Unique};
+use crate::generator::Generator;
+use crate::keys::{Keys, Unique, Walk};
 use crate::oltp::{Group, Kind, Recipe, Tables};
 use crate::random::splitmix64;
 use crate::schema::{Schema, SchemaKind};
@@ -11,14 +12,17 @@ use crate::workload::{Mode, PsMode, Workload};
 /// A workload made ready.
 pub(crate) struct Program {
     pub(crate) workload: Workload,
+    pub(crate) generator: Generator,
     pub(crate) groups: Vec<Group>,
     pub(crate) tables: u32,
+    pub(crate) table_size: u64,
     pub(crate) auto_inc: bool,
     /// The statements of every kind that occurs, by table (from 0), in the order of the recipe.
     pub(crate) statements: Vec<Texts>,
     /// Draws of `id`, and of `k` of new rows.
     pub(crate) rows: Keys,
     pub(crate) unique: Unique,
+    pub(crate) walk: Walk,
     pub(crate) text: Option<TextSource>,
     threads: u32,
     schema: Schema,
@@ -58,6 +62,7 @@ impl Program {
     ) -> Result<Program> {
         schema.check()?;
         workload.check()?;
+        workload.check_tables(schema)?;
         let groups = workload.recipe.groups(workload, schema);
         if groups.is_empty() {
             let message = "the workload has no statement at all; set one of its counts above 0";
@@ -66,11 +71,14 @@ impl Program {
         let scatter_seed = scatter_seed(workload, seed);
         Ok(Program {
             statements: texts(&groups, schema, workload),
+            generator: schema.generator,
             groups,
             tables: schema.tables,
+            table_size: schema.table_size,
             auto_inc: schema.auto_inc,
             rows: Keys::new(&workload.distribution(), 1, schema.table_size, scatter_seed),
             unique: Unique::new(splitmix64(&mut seed.wrapping_add(1))),
+            walk: Walk::new(schema.table_size),
             text: text_source(schema)?,
             workload: workload.clone(),
             threads,
@@ -89,6 +97,12 @@ impl Program {
         let slice = self.schema.table_size as f64 / f64::from(self.threads);
         let end = |thread: u32| (f64::from(thread) * slice) as u64;
         Keys::new(&distribution, end(thread), end(thread + 1), self.scatter_seed)
+    }
+
+    /// What is sent once before the load: sysbench 0.4 empties the table that it will insert into.
+    pub(crate) fn opening(&self) -> Option<String> {
+        (self.workload.recipe == Recipe::OltpNontrxInsert)
+            .then(|| format!("TRUNCATE TABLE {}", self.schema.table(1)))
     }
 
     /// The text of the statement of `kind` for `table`, from 0.
@@ -111,15 +125,25 @@ fn texts(groups: &[Group], schema: &Schema, workload: &Workload) -> Vec<Texts> {
             if all.iter().any(|texts| texts.kind == kind) {
                 continue;
             }
-            let tables = if group.tables == Tables::Any { schema.tables } else { 1 };
+            let tables = match group.tables {
+                Tables::Any | Tables::Event => schema.tables,
+                Tables::None | Tables::First => 1,
+            };
             all.push(Texts {
                 kind,
                 by_table: (1..=tables).map(|table| kind.sql(table, workload, schema)).collect(),
-                prepare: workload.db_ps_mode == PsMode::Auto && kind != Kind::InsertNew,
+                prepare: is_prepared(kind, workload, schema),
             });
         }
     }
     all
+}
+
+/// sysbench 0.5 sends everything as text, 1.0 the insert of a new row.
+fn is_prepared(kind: Kind, workload: &Workload, schema: &Schema) -> bool {
+    workload.db_ps_mode == PsMode::Auto
+        && schema.generator != Generator::V05
+        && kind != Kind::InsertNew
 }
 
 /// Statements of one event and what they do, as far as that is certain: reads, writes, others.
@@ -137,7 +161,10 @@ pub fn queries_per_event(workload: &Workload, schema: &Schema) -> crate::record:
                 | Kind::Delete
                 | Kind::Insert
                 | Kind::InsertNew
-                | Kind::TextUpdate => &mut queries.write,
+                | Kind::TextUpdate
+                | Kind::UpdateBeforeDelete
+                | Kind::WalkDelete
+                | Kind::WalkInsert => &mut queries.write,
                 _ => &mut queries.read,
             };
             *count += u64::from(group.repeat);
@@ -157,10 +184,14 @@ mod tests {
             (Recipe::OltpReadOnly, (14, 0, 2)),
             (Recipe::OltpWriteOnly, (0, 4, 2)),
             (Recipe::OltpReadWrite, (14, 4, 2)),
+            (Recipe::Oltp, (14, 4, 2)),
+            // 19 "read/write requests" and 2 others.
+            (Recipe::OltpComplex, (14, 5, 2)),
         ];
         for (recipe, (read, write, other)) in published {
             let workload = Workload { recipe, ..Workload::default() };
-            let queries = queries_per_event(&workload, &Schema::default());
+            let schema = Schema { generator: recipe.generator(), ..Schema::default() };
+            let queries = queries_per_event(&workload, &schema);
             assert_eq!((queries.read, queries.write, queries.other), (read, write, other));
         }
     }
@@ -170,6 +201,28 @@ mod tests {
         let schema = Schema { tables: 7, ..Schema::default() };
         let program = Program::new(&schema, &Workload::default(), 1, 1).unwrap();
         assert_eq!(program.prepared_per_connection(), 9 * 7 + 2);
+    }
+
+    #[test]
+    fn text_is_never_prepared_by_0_5() {
+        let schema = |generator| Schema { generator, ..Schema::default() };
+        let prepared = |recipe: Recipe| {
+            let workload = Workload { recipe, ..Workload::default() };
+            let program = Program::new(&schema(recipe.generator()), &workload, 1, 1).unwrap();
+            program.prepared_per_connection()
+        };
+        assert_eq!((prepared(Recipe::Oltp), prepared(Recipe::OltpComplex)), (0, 12));
+    }
+
+    #[test]
+    fn tables_of_another_sysbench_are_refused_in_one_line() {
+        let workload = Workload { recipe: Recipe::OltpComplex, ..Workload::default() };
+        let refusal = |schema: &Schema| Program::new(schema, &workload, 1, 1).err().unwrap();
+        let message = refusal(&Schema::default()).to_string();
+        assert!(message.starts_with("`oltp_complex` is a recipe of sysbench-0.4, the tables are"));
+        assert!(message.contains("oltp_read_write") && !message.contains('\n'), "{message}");
+        let fitting = Schema { generator: Generator::V04, ..Schema::default() };
+        assert!(Program::new(&fitting, &workload, 1, 1).is_ok());
     }
 
     #[test]

@@ -1,10 +1,12 @@
-//! The bytes of a row: groups of random digits, made many at a time.
+//! The bytes of a row: groups of random digits, made many at a time; random integers, as sysbench 0.4 writes them.
 
 use crate::random::Rng;
 use crate::schema::{C_BYTES, PAD_BYTES};
 
 const GROUP_DIGITS: usize = 11;
 const GROUP_VALUES: u64 = 100_000_000_000;
+/// How many integers sysbench 0.4 draws from (`SB_MAX_RND`).
+const INTEGERS: u64 = 0x3fff_ffff;
 
 /// Fills `c` of a row.
 #[inline]
@@ -26,6 +28,18 @@ fn fill_groups(rng: &mut Rng, out: &mut [u8]) {
         if let Some(last) = group.get_mut(GROUP_DIGITS) {
             *last = b'-';
         }
+    }
+}
+
+/// Makes `out` so many random integers joined by `-`: at most ten digits each, as 0x3ffffffe is the largest.
+#[inline]
+pub(crate) fn fill_integers(rng: &mut Rng, count: usize, out: &mut Vec<u8>) {
+    out.clear();
+    for place in 0..count {
+        if place > 0 {
+            out.push(b'-');
+        }
+        push_number(out, rng.below(INTEGERS).cast_signed());
     }
 }
 
@@ -104,6 +118,21 @@ mod tests {
             let mut out = Vec::new();
             push_number(&mut out, value);
             assert_eq!(String::from_utf8(out).unwrap(), value.to_string());
+        }
+    }
+
+    #[test]
+    fn integers_fit_their_column_and_are_joined() {
+        let (mut rng, mut out) = (Rng::new(3, 1), Vec::new());
+        for count in [10, 5] {
+            for _ in 0..10_000 {
+                fill_integers(&mut rng, count, &mut out);
+                let text = std::str::from_utf8(&out).unwrap();
+                let integers = text.split('-').map(|part| part.parse::<u64>().unwrap());
+                assert!(integers.clone().all(|integer| integer < INTEGERS), "{text}");
+                assert_eq!(integers.count(), count);
+                assert!(out.len() < 12 * count);
+            }
         }
     }
 }

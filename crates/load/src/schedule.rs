@@ -54,7 +54,7 @@ pub struct Schedule {
     pub warmup: Warmup,
     /// Length of the measuring window in seconds; 0 for no limit.
     pub seconds: f64,
-    /// Events after which the run ends, warm-up included; 0 for no limit.
+    /// Events after which the run ends, counted from the start of the measuring window; 0 for no limit.
     pub events: u64,
     /// How events are started.
     pub pace: Pace,

@@ -1,6 +1,7 @@
 //! The tables: their columns, their SQL, and the bytes of a row.
 //!
-//! Tables are sysbench 1.0's `sbtest1` … `sbtestN`. Schema `text` adds two columns of English, so that a row about
+//! Tables are sysbench 1.0's `sbtest1` … `sbtestN`, or those of an older sysbench: 0.5 counts without sign, 0.4 has one
+//! table `sbtest`, whose rows are all alike. Schema `text` adds two columns of English, so that a row about
 //! doubles and compresses as prose does, as in ScaleFlux's papers (which do not print their statements).
 
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::generator::Generator;
 
 /// Bytes of column `c`: ten groups of eleven digits, joined by `-`.
 pub const C_BYTES: usize = 119;
@@ -31,6 +33,9 @@ pub enum SchemaKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Schema {
+    /// The sysbench whose tables they are.
+    #[serde(skip_serializing_if = "Generator::is_default")]
+    pub generator: Generator,
     /// Columns.
     #[serde(rename = "schema")]
     pub kind: SchemaKind,
@@ -55,6 +60,7 @@ pub struct Schema {
 impl Default for Schema {
     fn default() -> Schema {
         Schema {
+            generator: Generator::default(),
             kind: SchemaKind::Default,
             tables: 1,
             table_size: 10_000,
@@ -69,7 +75,7 @@ impl Default for Schema {
 }
 
 impl Schema {
-    /// Checks what cannot work: no tables, no rows, identifiers beyond 31 bits.
+    /// Checks what cannot work: no tables, no rows, identifiers beyond 31 bits, what an old sysbench does not have.
     ///
     /// # Errors
     /// [`Error::Config`] with what to change.
@@ -89,7 +95,27 @@ impl Schema {
                 "a text file is given but the schema has no text columns; set `schema` to `text`",
             );
         }
+        self.check_generator()
+    }
+
+    fn check_generator(&self) -> Result<()> {
+        let name = self.generator.name();
+        let refuse = |message: String| Err(Error::Config(message));
+        if self.generator != Generator::V10 && self.kind != SchemaKind::Default {
+            return refuse(format!("tables of {name} have no text columns; drop `schema`"));
+        }
+        if self.generator == Generator::V04 && self.tables > 1 {
+            return refuse(format!("`tables` is {}; {name} has one table", self.tables));
+        }
         Ok(())
+    }
+
+    /// The name of the table numbered `table`, from 1.
+    pub(crate) fn table(&self, table: u32) -> String {
+        match self.generator {
+            Generator::V04 => "sbtest".into(),
+            Generator::V05 | Generator::V10 => format!("sbtest{table}"),
+        }
     }
 
     /// The columns an insert names.
@@ -102,6 +128,11 @@ impl Schema {
 
     /// `CREATE TABLE` for the table numbered `table`, from 1.
     pub(crate) fn create_table(&self, table: u32) -> String {
+        let name = self.table(table);
+        let integer = match self.generator {
+            Generator::V04 | Generator::V05 => "INTEGER UNSIGNED",
+            Generator::V10 => "INTEGER",
+        };
         let id = if self.auto_inc { "NOT NULL AUTO_INCREMENT" } else { "NOT NULL" };
         let key = if self.secondary { "KEY xid (id)" } else { "PRIMARY KEY (id)" };
         let text = match self.kind {
@@ -111,7 +142,7 @@ impl Schema {
             }
         };
         format!(
-            "CREATE TABLE sbtest{table} (id INTEGER {id}, k INTEGER NOT NULL DEFAULT 0, \
+            "CREATE TABLE {name} (id {integer} {id}, k {integer} NOT NULL DEFAULT 0, \
              c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '',{text} {key}) ENGINE={} {}",
             self.mysql_storage_engine, self.create_table_options
         )
@@ -120,8 +151,12 @@ impl Schema {
     }
 
     /// `CREATE INDEX` on `k` for the table numbered `table`.
-    pub(crate) fn create_index(table: u32) -> String {
-        format!("CREATE INDEX k_{table} ON sbtest{table} (k)")
+    pub(crate) fn create_index(&self, table: u32) -> String {
+        let name = self.table(table);
+        match self.generator {
+            Generator::V04 => format!("CREATE INDEX k ON {name} (k)"),
+            Generator::V05 | Generator::V10 => format!("CREATE INDEX k_{table} ON {name} (k)"),
+        }
     }
 
     /// Bytes of tablespace a row takes after loading, index on `k` included: measured after loading some
@@ -132,5 +167,36 @@ impl Schema {
             SchemaKind::Default => 265,
             SchemaKind::Text => 545,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_generator_has_tables_of_its_own() {
+        let schema = |generator| Schema { generator, ..Schema::default() };
+        let (old, newer, new) =
+            (schema(Generator::V04), schema(Generator::V05), schema(Generator::V10));
+        assert_eq!(
+            old.create_table(1),
+            "CREATE TABLE sbtest (id INTEGER UNSIGNED NOT NULL AUTO_INCREMENT, k INTEGER UNSIGNED NOT NULL DEFAULT 0, \
+             c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '', PRIMARY KEY (id)) ENGINE=innodb"
+        );
+        assert_eq!(old.create_index(1), "CREATE INDEX k ON sbtest (k)");
+        assert!(newer.create_table(3).starts_with("CREATE TABLE sbtest3 (id INTEGER UNSIGNED NOT"));
+        assert!(new.create_table(3).starts_with("CREATE TABLE sbtest3 (id INTEGER NOT NULL"));
+        assert_eq!(new.create_index(3), "CREATE INDEX k_3 ON sbtest3 (k)");
+    }
+
+    #[test]
+    fn what_an_old_sysbench_does_not_have_is_refused() {
+        let two = Schema { generator: Generator::V04, tables: 2, ..Schema::default() };
+        assert!(two.check().unwrap_err().to_string().contains("sysbench-0.4 has one table"));
+        let text = SchemaKind::Text;
+        let text = Schema { generator: Generator::V05, kind: text, ..Schema::default() };
+        assert!(text.check().unwrap_err().to_string().contains("no text columns"));
+        Schema { generator: Generator::V05, tables: 2, ..Schema::default() }.check().unwrap();
     }
 }

@@ -3,14 +3,17 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::keys::{Distribution, RandType};
+use crate::generator::Generator;
+use crate::keys::{Arithmetic, Distortion, Distribution, RandType};
 use crate::oltp::Recipe;
+use crate::schema::Schema;
 
 /// As sysbench does it, or repaired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// sysbench 1.0.20's behaviour: its retries, its clock that runs until the last event ends, its hot window.
+    /// The behaviour of the recipe's own sysbench: its retries, its clock that runs until the last event ends, its
+    /// arithmetic of keys.
     Compat,
     /// Rolls back before a retry, an exact measuring window, the hot window as wide as asked.
     #[default]
@@ -104,6 +107,12 @@ pub struct Workload {
     pub text_selects: u32,
     /// Updates of a text column in a transaction (schema `text`).
     pub text_updates: u32,
+    /// Least time to wait before a statement, in microseconds, `BEGIN` and `COMMIT` left out (sysbench 0.4).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub user_delay_min: u64,
+    /// Time that the wait stays below, in microseconds, if above the least.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub user_delay_max: u64,
     /// Distribution of keys; absent: `special` in mode `compat`, `uniform` in mode `fixed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rand_type: Option<RandType>,
@@ -129,6 +138,11 @@ pub struct Workload {
     pub mysql_ignore_errors: IgnoreErrors,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 impl Default for Workload {
     fn default() -> Workload {
         Workload {
@@ -150,6 +164,8 @@ impl Default for Workload {
             delta: 5,
             text_selects: 1,
             text_updates: 1,
+            user_delay_min: 0,
+            user_delay_max: 0,
             rand_type: None,
             rand_spec_iter: 12,
             rand_spec_pct: 1,
@@ -179,8 +195,40 @@ impl Workload {
             zipfian_exp: self.rand_zipfian_exp,
             hot_fraction: self.rand_hot_fraction,
             hot_share: self.rand_hot_share,
-            narrow_special: self.mode == Mode::Compat,
+            arithmetic: match (self.mode, self.recipe.generator()) {
+                (Mode::Fixed, _) => Arithmetic::Exact,
+                (Mode::Compat, Generator::V04) => Arithmetic::Words04,
+                (Mode::Compat, Generator::V05) => Arithmetic::Words05,
+                (Mode::Compat, Generator::V10) => Arithmetic::Narrow,
+            },
         }
+    }
+
+    /// What the 32-bit arithmetic of an old sysbench makes of its keys on tables of this size; nothing in mode `fixed`,
+    /// and while it does no harm.
+    #[must_use]
+    pub fn distortion(&self, schema: &Schema) -> Option<Distortion> {
+        Distortion::of(&self.distribution(), schema.table_size)
+    }
+
+    /// Checks that the tables are those of the recipe's sysbench.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with what to change.
+    pub fn check_tables(&self, schema: &Schema) -> Result<()> {
+        let (mine, theirs) = (self.recipe.generator(), schema.generator);
+        if mine == theirs {
+            return Ok(());
+        }
+        let known: Vec<&str> = Recipe::of(theirs).map(Recipe::name).collect();
+        Err(Error::Config(format!(
+            "`{}` is a recipe of {}, the tables are those of {}; set `generator` of the tables, or take a recipe of \
+             theirs: {}",
+            self.recipe.name(),
+            mine.name(),
+            theirs.name(),
+            known.join(", ")
+        )))
     }
 
     /// Checks what cannot work, such as a share above 1.
@@ -203,6 +251,8 @@ impl Workload {
         within("rand_spec_pct", f64::from(self.rand_spec_pct), -1.0, 101.0)?;
         within("rand_spec_iter", f64::from(self.rand_spec_iter), 0.0, 1000.0)?;
         within("range_size", self.range_size as f64, 0.0, 2e9)?;
+        within("user_delay_min", self.user_delay_min as f64, -1.0, 3.6e9)?;
+        within("user_delay_max", self.user_delay_max as f64, -1.0, 3.6e9)?;
         within("random_points", f64::from(self.random_points), 0.0, 65_536.0)?;
         within("number_of_ranges", f64::from(self.number_of_ranges), 0.0, 32_768.0)
     }

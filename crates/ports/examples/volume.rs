@@ -14,19 +14,20 @@ use std::io::{Read, Write};
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use assay_drive::Disk;
+use assay_drive::model::volume::{Volume, VolumeLimits};
+use assay_drive::model::{Modelled, Rate, Time};
+use assay_ports::clock::PacedClock;
 use assay_ports::fuse::{DEFAULT_THREADS, FuseMount, FuseOptions};
-use assay_ports::limit::{LimitedDisk, Limits};
 use assay_ports::loopdev;
 use assay_ports::media::{Access, FileMedia};
 
-/// As AWS counts for its SSD volumes; see [`Limits::bytes_per_operation`].
-const BYTES_PER_OPERATION: NonZeroU64 = NonZeroU64::new(256 << 10).expect("not zero");
-
 /// Makes up for threads that are woken late, no more.
-const BURST: Duration = Duration::from_millis(10);
+const BURST: Time = Time::from_ns(10_000_000);
+
+/// There is no chance in it.
+const SEED: u64 = 0;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -37,21 +38,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mut disk: Arc<dyn Disk> = Arc::new(FileMedia::open(Path::new(file), Access::ReadWrite)?);
     if let Some(limits) = limits {
-        disk = Arc::new(LimitedDisk::new(disk, limits));
+        let promise = disk.promise();
+        disk = Arc::new(Modelled::new(
+            disk,
+            Arc::new(PacedClock::new()),
+            Volume::new(limits, SEED),
+            promise,
+        ));
     }
     serve(file, disk)
 }
 
-fn limits(operations: &str, mib: &str) -> Result<Limits, Box<dyn Error>> {
-    let mib: NonZeroU64 = mib.parse()?;
-    Ok(Limits {
-        operations_per_s: operations.parse()?,
-        bytes_per_s: mib
-            .checked_mul(NonZeroU64::new(1 << 20).ok_or("zero")?)
-            .ok_or("too many MiB")?,
-        bytes_per_operation: BYTES_PER_OPERATION,
-        burst: BURST,
-    })
+fn limits(operations: &str, mib: &str) -> Result<VolumeLimits, Box<dyn Error>> {
+    let (operations, mib): (NonZeroU64, NonZeroU64) = (operations.parse()?, mib.parse()?);
+    let (operations, bytes) = (operations.get() as f64, mib.get() as f64 * f64::from(1 << 20));
+    Ok(VolumeLimits::only(Rate(operations), Rate(bytes), BURST))
 }
 
 fn serve(file: &str, disk: Arc<dyn Disk>) -> Result<(), Box<dyn Error>> {

@@ -30,14 +30,31 @@ impl Mount {
     }
 }
 
-/// Makes a file system of `kind` (`ext4`, `xfs`, …) on `device`, overwriting what is there.
+/// Makes a file system of `kind` (`ext4`, `xfs`, …) on `device`, overwriting what is there; on its first `bytes` or on all of
+/// it.
 ///
 /// # Errors
 /// What `mkfs` said.
-pub fn make(kind: &str, device: &Path, options: &[String]) -> Result<(), ProgramError> {
-    let arguments =
-        own_options(kind, options).iter().map(OsStr::new).chain(options.iter().map(OsStr::new));
-    run(&format!("mkfs.{kind}"), arguments.chain([device.as_os_str()])).map(drop)
+pub fn make(
+    kind: &str,
+    device: &Path,
+    bytes: Option<u64>,
+    options: &[String],
+) -> Result<(), ProgramError> {
+    let (before, behind) = bytes.map_or_else(Default::default, |bytes| size_options(kind, bytes));
+    let own = own_options(kind, options).iter().map(OsStr::new);
+    let arguments = own.chain(before.iter().map(OsStr::new)).chain(options.iter().map(OsStr::new));
+    let behind = behind.iter().map(OsStr::new);
+    run(&format!("mkfs.{kind}"), arguments.chain([device.as_os_str()]).chain(behind)).map(drop)
+}
+
+/// How a size is told: before the device and behind it (`mkfs.ext4(8)`, `mkfs.xfs(8)`, `mkfs.btrfs(8)`).
+fn size_options(kind: &str, bytes: u64) -> (Vec<String>, Vec<String>) {
+    match kind {
+        "ext4" => (Vec::new(), vec![format!("{}k", bytes / 1024)]),
+        "xfs" => (vec!["-d".into(), format!("size={bytes}")], Vec::new()),
+        _ => (vec!["-b".into(), bytes.to_string()], Vec::new()),
+    }
 }
 
 /// Both tools ask, or refuse, when they see an old file system; whoever calls has decided. Neither shall discard, for

@@ -1,16 +1,16 @@
 //! The doors between Assay and the kernel: what shows a disk to it, and what asks it for files, devices,
-//! mounts, processes and processors.
+//! mounts, processes, processors and time.
 //!
 //! Invariants: the one crate with `unsafe`, each with its reason; knows `assay_drive::Disk` and nothing of
 //! MySQL; whatever a value here has built, dropping it takes down.
 
 pub mod blockdev;
 pub mod child;
+pub mod clock;
 pub mod cpu;
 pub mod file_id;
 pub mod filesystem;
 pub mod fuse;
-pub mod limit;
 pub mod loopdev;
 pub mod media;
 pub mod program;

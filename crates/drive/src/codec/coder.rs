@@ -6,7 +6,7 @@ use libdeflater::{CompressionLvl, Compressor, Decompressor};
 use lz4_flex::block::{self, CompressTable};
 
 use super::zstandard::{Decoder, Encoder};
-use super::{Codec, CodecError, Dictionary, Encoding, looks_incompressible};
+use super::{Codec, CodecError, Dictionary, Encoding, looks_incompressible, simulated};
 
 /// libdeflate's level: as dense on blocks of rows as the higher ones, at twice their speed.
 const DEFLATE_LEVEL: i32 = 1;
@@ -55,6 +55,12 @@ impl Coder {
         out: &mut Vec<u8>,
     ) -> u8 {
         let start = out.len();
+        if self.codec == Codec::Simulated && simulated::encode(data, out) {
+            if out.len() - start <= limit(data.len()) {
+                return Encoding::Simulated.id();
+            }
+            out.truncate(start);
+        }
         let stored =
             if looks_incompressible(data) { None } else { self.shrink(data, dictionary, out) };
         let encoding = match stored {
@@ -87,7 +93,7 @@ impl Coder {
         out.resize(start + room, 0);
         let stored = &mut out[start..];
         match (self.codec, dictionary) {
-            (Codec::None, _) => None,
+            (Codec::None | Codec::Simulated, _) => None,
             (Codec::Lz4, _) => Some((Encoding::Lz4, self.shrink_lz4(data, stored)?)),
             (Codec::Deflate, _) => Some((Encoding::Deflate, self.shrink_deflate(data, stored)?)),
             (Codec::Zstd, None) => {
@@ -133,6 +139,7 @@ impl Coder {
         let filled = match encoding {
             Encoding::Raw => copy(stored, data),
             Encoding::Lz4 => block::decompress_into(stored, data).ok(),
+            Encoding::Simulated => simulated::decode(stored, data),
             Encoding::Deflate => self
                 .inflate
                 .get_or_insert_with(Decompressor::new)

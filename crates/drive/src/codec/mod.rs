@@ -6,6 +6,7 @@
 mod coder;
 mod dictionary;
 mod probe;
+mod simulated;
 #[cfg(test)]
 mod tests;
 mod zstandard;
@@ -18,6 +19,7 @@ use thiserror::Error;
 pub use coder::Coder;
 pub use dictionary::{DICTIONARY_BYTES, Dictionary};
 pub use probe::{is_zero, looks_incompressible};
+pub use simulated::stand_in;
 
 /// What a stored unit costs beside its payload, in bytes: 5 of header in the log, 16 in the tables.
 pub const RECORD_OVERHEAD_BYTES: u64 = 21;
@@ -34,10 +36,13 @@ pub enum Codec {
     Deflate = 2,
     /// Zstandard (RFC 8878), level 1.
     Zstd = 3,
+    /// Stand-ins for blocks whose stored size alone is known, see [`stand_in`]; in memory only, and not among
+    /// [`Codec::ALL`].
+    Simulated = 15,
 }
 
 impl Codec {
-    /// Every codec, in the order of their numbers.
+    /// Every codec for data, in the order of their numbers.
     pub const ALL: [Codec; 4] = [Codec::None, Codec::Lz4, Codec::Deflate, Codec::Zstd];
 
     /// Every name, for messages and help.
@@ -52,7 +57,7 @@ impl Codec {
     /// The codec of a number from the media.
     #[must_use]
     pub fn from_id(id: u8) -> Option<Codec> {
-        Codec::ALL.into_iter().find(|codec| codec.id() == id)
+        Codec::ALL.into_iter().chain([Codec::Simulated]).find(|codec| codec.id() == id)
     }
 
     /// The name that people use.
@@ -63,6 +68,7 @@ impl Codec {
             Codec::Lz4 => "lz4",
             Codec::Deflate => "deflate",
             Codec::Zstd => "zstd",
+            Codec::Simulated => "simulated",
         }
     }
 }
@@ -103,6 +109,8 @@ pub enum Encoding {
     Zstd = 3,
     /// The version of a dictionary (1 to 255), then a frame as in `Zstd` that needs this dictionary.
     ZstdDictionary = 4,
+    /// The beginning of a stand-in; never on media.
+    Simulated = 15,
 }
 
 impl Encoding {
@@ -115,8 +123,10 @@ impl Encoding {
     /// The encoding of a codec id.
     #[must_use]
     pub fn from_id(id: u8) -> Option<Encoding> {
-        use Encoding::{Deflate, Lz4, Raw, Zstd, ZstdDictionary};
-        [Raw, Lz4, Deflate, Zstd, ZstdDictionary].into_iter().find(|encoding| encoding.id() == id)
+        use Encoding::{Deflate, Lz4, Raw, Simulated, Zstd, ZstdDictionary};
+        [Raw, Lz4, Deflate, Zstd, ZstdDictionary, Simulated]
+            .into_iter()
+            .find(|encoding| encoding.id() == id)
     }
 }
 

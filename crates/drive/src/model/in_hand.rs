@@ -3,7 +3,7 @@
 //! Between the two lies the drive, which knows nothing of time. Each thread carries out one command at a time, from top to
 //! bottom and back, so what is known of it is kept with the thread.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use super::time::Time;
 use super::timing::Due;
@@ -62,4 +62,28 @@ pub fn part_done(part: Due) {
         command.due.join(part);
         IN_HAND.set(Some(command));
     }
+}
+
+thread_local! {
+    /// Stored bytes of each block that the thread writes, as long as somebody wants to know.
+    static STORED: RefCell<Option<Vec<u16>>> = const { RefCell::new(None) };
+}
+
+/// Does `work`, and puts the stored bytes of each block that the drive writes meanwhile behind what is in `sizes`: zero of a
+/// block of zeroes, the block's size of one that does not compress.
+pub fn with_stored_sizes<T>(sizes: &mut Vec<u16>, work: impl FnOnce() -> T) -> T {
+    STORED.set(Some(std::mem::take(sizes)));
+    let value = work();
+    *sizes = STORED.take().unwrap_or_default();
+    value
+}
+
+/// The drive has stored `blocks` blocks in `bytes` bytes in all.
+pub(crate) fn stored(blocks: u64, bytes: u64) {
+    STORED.with_borrow_mut(|sizes| {
+        if let Some(sizes) = sizes {
+            let each = u16::try_from(bytes / blocks.max(1)).unwrap_or(u16::MAX);
+            sizes.extend(std::iter::repeat_n(each, blocks as usize));
+        }
+    });
 }

@@ -6,16 +6,33 @@
 //! waited for once, at the top, so that the work of our own processors counts against the modelled time and not on top
 //! of it. Time comes from a [`Clock`], chance from a seed that is handed in.
 
+mod calendar;
 mod clock;
 pub mod in_hand;
+mod meter;
 mod modelled;
 pub mod nand;
+pub mod network;
+mod precondition;
+mod random;
+mod replay;
+pub mod rotating;
+pub mod synthetic;
 mod tally;
+#[cfg(test)]
+mod testing;
 mod time;
 mod timing;
+mod trace;
+mod virtual_disk;
+pub mod volume;
 
 pub use clock::{Clock, VirtualClock};
 pub use modelled::Modelled;
+pub use precondition::{Preconditioned, Preconditioning, Progress, precondition};
+pub use replay::{Answer, Arrivals, Replayed, replay};
 pub use tally::{KINDS, Tally, TallyOfKind};
 pub use time::{Rate, Time};
-pub use timing::{Command, Due, Kind, Resource, Timing};
+pub use timing::{Command, Due, Immediate, Kind, Resource, Ticket, Timing};
+pub use trace::{Event, Observer, Recorder, Trace};
+pub use virtual_disk::{BACKGROUND_REST, VirtualDisk};

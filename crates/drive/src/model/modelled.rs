@@ -8,6 +8,7 @@ use super::in_hand::{self, Parts};
 use super::tally::{Counters, Passed, Tally};
 use super::time::Time;
 use super::timing::{Command, Due, Kind, Timing};
+use super::trace::Observer;
 use crate::disk::{Disk, Promise, Result};
 
 /// A disk over a disk, with the timing of a device.
@@ -20,6 +21,7 @@ pub struct Modelled<T> {
     promise: Promise,
     port_ns: AtomicU64,
     counters: Counters,
+    observer: Option<Box<dyn Observer>>,
 }
 
 impl<T: Timing> Modelled<T> {
@@ -37,7 +39,14 @@ impl<T: Timing> Modelled<T> {
             promise,
             port_ns: AtomicU64::new(0),
             counters: Counters::default(),
+            observer: None,
         }
+    }
+
+    /// The same, with `observer` told of each command that is waited for here.
+    #[must_use]
+    pub fn observed_by(self, observer: Box<dyn Observer>) -> Modelled<T> {
+        Modelled { observer: Some(observer), ..self }
     }
 
     /// From now on `round_trip`, which the port takes by itself, is taken off what commands wait.
@@ -60,24 +69,57 @@ impl<T: Timing> Modelled<T> {
         let command = Command { kind, offset, length, force_unit_access, arrival };
         let mut due = Due::at(arrival);
         self.timing(|timing| timing.begin(&command, &mut due));
-        let (result, below) = in_hand::with(due.when(), Parts::Together, work);
+        let start = due.when();
+        let ((result, below), stored) =
+            self.with_stored_sizes(&command, || in_hand::with(start, Parts::Together, work));
         result?;
         due.join(below);
         self.timing(|timing| timing.end(&command, &mut due));
-        match under {
-            Some(_) => self.counters.add(&Passed::new(kind, arrival, due, due.when(), Time::ZERO)),
-            None => self.wait(&command, due),
+        if under.is_some() {
+            while self.is_put_off(&mut due) {}
+            self.counters.add(&Passed::new(kind, arrival, due, due.when(), Time::ZERO));
+            in_hand::part_done(due);
+        } else {
+            let answered = self.wait(&command, &mut due);
+            if let Some(observer) = &self.observer {
+                observer.answered(&command, due, answered, &stored);
+            }
         }
-        in_hand::part_done(due);
         Ok(())
     }
 
-    fn wait(&self, command: &Command, due: Due) {
+    /// Does `work`; gives the stored sizes of what a command writes, if anybody wants to know.
+    fn with_stored_sizes<R>(&self, command: &Command, work: impl FnOnce() -> R) -> (R, Vec<u16>) {
+        let mut sizes = Vec::new();
+        let is_wanted = self.observer.is_some() && command.kind == Kind::Write;
+        match is_wanted {
+            true => (in_hand::with_stored_sizes(&mut sizes, work), sizes),
+            false => (work(), sizes),
+        }
+    }
+
+    /// Waits until the command is due; gives when it is answered, the port's way back included.
+    fn wait(&self, command: &Command, due: &mut Due) -> Time {
         let port = Time::from_ns(self.port_ns.load(Ordering::Relaxed));
-        let answer_at = command.arrival + (due.when() - command.arrival - port);
-        self.clock.wait_until(answer_at);
+        let answer_at = loop {
+            let answer_at = command.arrival + (due.when() - command.arrival - port);
+            self.clock.wait_until(answer_at);
+            if !self.is_put_off(due) {
+                break answer_at;
+            }
+        };
         let answered = self.clock.now().max(answer_at);
-        self.counters.add(&Passed::new(command.kind, command.arrival, due, answered, port));
+        self.counters.add(&Passed::new(command.kind, command.arrival, *due, answered, port));
+        answered + port
+    }
+
+    /// The time of `due` has come: whether others were put before it since, so that it is later now.
+    fn is_put_off(&self, due: &mut Due) -> bool {
+        let told = due.when();
+        if due.ticket().is_some() {
+            self.timing(|timing| timing.settle(due));
+        }
+        due.when() > told
     }
 
     fn timing(&self, ask: impl FnOnce(&mut T)) {

@@ -45,6 +45,18 @@ impl Passed {
     }
 }
 
+/// One part in so many of what a command should take is no lateness: a disk of 5 ms that answers after 5.03 ms is that disk.
+const LATE_PART: u64 = 20;
+
+impl Passed {
+    /// Its own round trip is taken off where there is room for it, so it excuses nothing here: late is what our work alone has
+    /// made so, and by more than can be left out of account.
+    fn is_late(&self) -> bool {
+        let grace = self.modelled.scaled(1, LATE_PART);
+        self.shown - self.port > self.modelled + grace
+    }
+}
+
 impl Counters {
     pub(super) fn add(&self, passed: &Passed) {
         let add = |counter: &AtomicU64, amount: u64| counter.fetch_add(amount, Ordering::Relaxed);
@@ -52,9 +64,7 @@ impl Counters {
         add(&kind.commands, 1);
         add(&kind.modelled_ns, passed.modelled.as_ns());
         add(&kind.shown_ns, passed.shown.as_ns());
-        // Its own round trip is taken off where there is room for it, so it excuses nothing here: late is what our work
-        // alone has made so.
-        add(&kind.late, u64::from(passed.shown - passed.port > passed.modelled));
+        add(&kind.late, u64::from(passed.is_late()));
         add(&kind.below_port, u64::from(passed.modelled < passed.port));
         add(&self.waited[passed.resource as usize], 1);
     }
@@ -96,7 +106,7 @@ pub struct TallyOfKind {
     /// How long they took, together, the port's round trip included, in nanoseconds.
     pub shown_ns: u64,
     /// How many our own processors have made late: the work behind the port alone took longer than the whole command
-    /// should.
+    /// should, by more than a twentieth.
     pub late: u64,
     /// How many should have taken less than the port's round trip, which nothing can take off.
     pub below_port: u64,

@@ -1,6 +1,6 @@
 //! Points and spans of a model's time, and what is done per second.
 
-use std::ops::{Add, AddAssign, Mul, Sub};
+use std::ops::{Add, AddAssign, Mul, Rem, Sub};
 use std::time::Duration;
 
 /// A point of time on a model's clock, or a span of it, in picoseconds: at three million operations a second
@@ -20,7 +20,7 @@ impl Time {
     /// Of seconds; what is negative or no number is no time.
     #[must_use]
     pub fn from_s(seconds: f64) -> Time {
-        Time((seconds * PICOSECONDS_PER_S) as u64)
+        Time((seconds * PICOSECONDS_PER_S).round() as u64)
     }
 
     /// Of microseconds, likewise.
@@ -31,7 +31,7 @@ impl Time {
 
     /// Of nanoseconds.
     #[must_use]
-    pub fn from_ns(nanoseconds: u64) -> Time {
+    pub const fn from_ns(nanoseconds: u64) -> Time {
         Time(nanoseconds.saturating_mul(1000))
     }
 
@@ -51,6 +51,17 @@ impl Time {
     #[must_use]
     pub fn as_ns(self) -> u64 {
         self.0.div_ceil(1000)
+    }
+
+    /// `times` / `parts` of it, rounded down; `parts` must not be zero.
+    #[must_use]
+    pub fn scaled(self, times: u64, parts: u64) -> Time {
+        // Dividing 128 bits takes ten times as long, and is rarely needed.
+        if let Some(product) = self.0.checked_mul(times) {
+            return Time(product / parts);
+        }
+        let scaled = u128::from(self.0) * u128::from(times) / u128::from(parts);
+        Time(u64::try_from(scaled).unwrap_or(u64::MAX))
     }
 }
 
@@ -91,6 +102,15 @@ impl Mul<u64> for Time {
     }
 }
 
+/// What is left after as many whole spans of `period`, which must not be zero, as fit.
+impl Rem for Time {
+    type Output = Time;
+
+    fn rem(self, period: Time) -> Time {
+        Time(self.0 % period.0)
+    }
+}
+
 /// Bytes or operations a second.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Rate(pub f64);
@@ -115,6 +135,9 @@ mod tests {
         assert_eq!(Time::from_s(-1.0), Time::ZERO);
         assert_eq!(Time::ZERO - Time::from_us(1.0), Time::ZERO);
         assert_eq!(Time::MAX + Time::from_us(1.0), Time::MAX);
+        assert_eq!(Time::from_us(7.0) % Time::from_us(2.0), Time::from_us(1.0));
+        assert_eq!(Time::from_ns(100).scaled(1050, 1000), Time::from_ns(105));
+        assert_eq!(Time::MAX.scaled(3, 2), Time::MAX);
         assert_eq!(Rate(4096e6).time_for(4096), Time::from_us(1.0));
     }
 }

@@ -92,19 +92,24 @@ resources! {
     Fault = "fault",
 }
 
+/// A command in a queue whose order may still change: by this a model knows it again, see [`Timing::settle`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u64);
+
 /// When a command will be answered as far as is known, and what it waited for longest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
     at: Time,
     longest: Time,
     resource: Resource,
+    ticket: Option<Ticket>,
 }
 
 impl Due {
     /// Answered at once, at `at`.
     #[must_use]
     pub fn at(at: Time) -> Due {
-        Due { at, longest: Time::ZERO, resource: Resource::Nothing }
+        Due { at, longest: Time::ZERO, resource: Resource::Nothing, ticket: None }
     }
 
     /// When.
@@ -133,6 +138,32 @@ impl Due {
         self.wait(self.at + span, resource);
     }
 
+    /// The command's place in a queue, while others may still be put before it.
+    #[must_use]
+    pub fn ticket(self) -> Option<Ticket> {
+        self.ticket
+    }
+
+    /// From now on the command is known by `ticket`, or can no longer be moved.
+    pub fn set_ticket(&mut self, ticket: Option<Ticket>) {
+        self.ticket = ticket;
+    }
+
+    /// It is put off by `span`, so that it has waited `waited` for `resource` in one go.
+    pub fn put_off(&mut self, span: Time, waited: Time, resource: Resource) {
+        self.at += span;
+        if waited > self.longest {
+            (self.longest, self.resource) = (waited, resource);
+        }
+    }
+
+    /// The same on a clock whose times are `times` / `parts` of this one's.
+    #[must_use]
+    pub(super) fn scaled(self, times: u64, parts: u64) -> Due {
+        let (at, longest) = (self.at.scaled(times, parts), self.longest.scaled(times, parts));
+        Due { at, longest, ..self }
+    }
+
     /// A part of it is answered as `part` says; the last part counts.
     pub fn join(&mut self, part: Due) {
         if part.at > self.at {
@@ -151,4 +182,35 @@ pub trait Timing: Send {
 
     /// Below is done with it at `due`; moves that to when the command is answered.
     fn end(&mut self, command: &Command, due: &mut Due);
+
+    /// The time of `due` has come, and no command will come before it any more: moves it to when the command is answered
+    /// after all, if others were put before it. Unmoved, it is answered and must not be asked about again.
+    ///
+    /// To be asked once the time of each [`Due`] with a [`Ticket`] has come, and again whenever it moved. Who asks ahead of
+    /// time is answered at once, and the queue served as far.
+    fn settle(&mut self, _due: &mut Due) {}
+}
+
+impl<T: Timing + ?Sized> Timing for Box<T> {
+    fn begin(&mut self, command: &Command, due: &mut Due) {
+        (**self).begin(command, due);
+    }
+
+    fn end(&mut self, command: &Command, due: &mut Due) {
+        (**self).end(command, due);
+    }
+
+    fn settle(&mut self, due: &mut Due) {
+        (**self).settle(due);
+    }
+}
+
+/// A device that takes no time.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Immediate;
+
+impl Timing for Immediate {
+    fn begin(&mut self, _command: &Command, _due: &mut Due) {}
+
+    fn end(&mut self, _command: &Command, _due: &mut Due) {}
 }

@@ -46,17 +46,30 @@ pub(super) struct AttachArgs {
 /// # Errors
 /// One line, and nothing is attached.
 pub(super) fn run(args: &AttachArgs) -> Result<ExitCode> {
+    if args.foreground {
+        return serve_here(&free_media(&args.media, &args.options)?, args);
+    }
+    show(&attach(&args.media, &args.options)?, args.json)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Has the drive, or the model, on `media` served by a process that outlives this one.
+///
+/// # Errors
+/// One line, and nothing is attached.
+pub(crate) fn attach(media: &Path, options: &AttachOptions) -> Result<Health> {
+    attached::start(&free_media(media, options)?, options)
+}
+
+/// The media without links, when nothing keeps it from being attached so.
+fn free_media(named: &Path, options: &AttachOptions) -> Result<PathBuf> {
     ensure!(
-        args.options.folder.is_some() || rustix::process::geteuid().is_root(),
+        options.folder.is_some() || rustix::process::geteuid().is_root(),
         "only root may attach a block device; become root, or name an empty folder with --folder DIR"
     );
-    let media = args.media.canonicalize().with_context(|| args.media.display().to_string())?;
+    let media = named.canonicalize().with_context(|| named.display().to_string())?;
     make_way(&media)?;
-    if args.foreground {
-        return serve_here(&media, args);
-    }
-    show(&attached::start(&media, &args.options)?, args.json)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(media)
 }
 
 /// Removes what a server of this drive has left that died; one that lives stays.
@@ -84,7 +97,11 @@ fn serve_here(media: &Path, args: &AttachArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(health: &Health, as_json: bool) -> Result<()> {
+/// Prints what was found, where it is shown last.
+///
+/// # Errors
+/// It is shown nowhere.
+pub(crate) fn show(health: &Health, as_json: bool) -> Result<()> {
     if as_json {
         print::line(health.to_json()?);
         return Ok(());

@@ -1,6 +1,6 @@
 //! `assay drive detach`: takes the block device away and waits until the drive is closed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -32,22 +32,29 @@ pub(super) struct DetachArgs {
 /// # Errors
 /// One line: it is not attached, or in use by whom; or it is detached, but could not be closed, and what that means.
 pub(super) fn run(args: &DetachArgs) -> Result<ExitCode> {
-    let Some(attached) = registry::find(&args.drive)? else {
-        bail!("{} is not attached; there is nothing to do", args.drive.display())
+    print::line(detach(&args.drive)?);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Takes the block device away and waits until the drive is closed; says in a line what was done.
+///
+/// # Errors
+/// One line: it is not attached, or in use by whom; the drive could not be closed.
+pub(crate) fn detach(named: &Path) -> Result<String> {
+    let Some(attached) = registry::find(named)? else {
+        bail!("{} is not attached; there is nothing to do", named.display())
     };
     let media = attached.media.display();
     if attached.owner.is_none() || (attached.health().is_err() && attached.has_died()?) {
         attached.clear()?;
-        print::line(format_args!("{media} is detached; its server had died, what it left is gone"));
-        return Ok(ExitCode::SUCCESS);
+        return Ok(format!("{media} is detached; its server had died, what it left is gone"));
     }
     let pid = attached.health()?.attachment.pid.unwrap_or_default();
     let server = Process::open(pid)?.context("the server has just ended; try again")?;
     take_away(&attached)?;
     server.wait(None)?;
     check_end(&attached)?;
-    print::line(format_args!("{media} is detached"));
-    Ok(ExitCode::SUCCESS)
+    Ok(format!("{media} is detached"))
 }
 
 /// The server sees its mount go, and closes the drive.

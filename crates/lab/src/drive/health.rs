@@ -10,12 +10,16 @@ use assay_drive::{Codec, Counts, Recovery, State, Status};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::job::CacheMode;
+use super::model_health::ModelHealth;
 
 /// How a drive is, and where it is attached.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Health {
     /// The file or device that it lies on.
     pub media: PathBuf,
+    /// The device that it is a model of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelHealth>,
     /// Where it is attached; nothing of a drive that is only looked at.
     #[serde(flatten)]
     pub attachment: Attachment,
@@ -70,6 +74,7 @@ impl Health {
     pub fn new(media: &Path, attachment: Attachment, status: Status) -> Health {
         Health {
             media: media.to_owned(),
+            model: None,
             attachment,
             compression_ratio: status.compression_ratio(),
             write_bytes_media: status.counts.write_bytes_media(),
@@ -77,6 +82,12 @@ impl Health {
             media_cycles: status.media_cycles(),
             status,
         }
+    }
+
+    /// The same, as a model.
+    #[must_use]
+    pub fn of_model(self, model: ModelHealth) -> Health {
+        Health { model: Some(model), ..self }
     }
 
     /// Reads what the serving process shows in `path`.

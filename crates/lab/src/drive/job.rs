@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use anyhow::Result;
 use assay_drive::{Cache, DriveOptions, Policy};
 use assay_ports::fuse::DEFAULT_THREADS;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 use super::health::Health;
+use crate::models::{Preset, Scale};
 use crate::plan::Size;
 use crate::rig::thing::Thing;
 
@@ -38,6 +40,37 @@ pub struct AttachOptions {
     /// Give up writing all or nothing, to show that a test would notice
     #[arg(long, hide = true)]
     pub tear: bool,
+    /// The device to be shown, in place of a mere drive.
+    #[arg(skip)]
+    #[serde(default)]
+    pub model: Option<ModelJob>,
+}
+
+/// A device whose model is to be served.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelJob {
+    /// What the preset is called by.
+    pub name: String,
+    /// Its text: whoever serves need not find it again.
+    pub text: String,
+    /// By how much the device is divided.
+    pub scale: Scale,
+}
+
+impl ModelJob {
+    /// Of this preset.
+    #[must_use]
+    pub fn new(preset: &Preset, scale: Scale) -> ModelJob {
+        ModelJob { name: preset.name.clone(), text: preset.text.clone(), scale }
+    }
+
+    /// The preset.
+    ///
+    /// # Errors
+    /// One line: what is wrong with it.
+    pub fn preset(&self) -> Result<Preset> {
+        Preset::parse(&self.name, &self.text)
+    }
 }
 
 /// When a write is on stable media.
@@ -61,7 +94,7 @@ pub enum CollectBy {
     Greedy,
 }
 
-fn parse_read_ahead(text: &str) -> Result<Size, String> {
+fn parse_read_ahead(text: &str) -> std::result::Result<Size, String> {
     Size::parse(text)?.as_read_ahead()
 }
 
@@ -76,6 +109,7 @@ impl Default for AttachOptions {
             collect: CollectBy::default(),
             read_only: false,
             tear: false,
+            model: None,
         }
     }
 }

@@ -13,21 +13,32 @@ mod health;
 mod job;
 mod list;
 mod make;
+mod model_health;
 mod open;
+mod opened;
+mod port;
 mod registry;
 mod resize;
 mod serve;
+mod stack;
 mod status;
 mod text;
+mod wear_in;
 
 use std::process::ExitCode;
 
+pub(crate) use attach::{attach, show as show_attached};
 pub(crate) use attached::Attached;
 pub(crate) use health::Health;
 #[cfg(test)]
 pub(crate) use health::tests::used as used_health;
-pub(crate) use job::AttachOptions;
+pub(crate) use job::{AttachOptions, ModelJob};
 pub(crate) use make::{NewDrive, Sizes};
+#[cfg(test)]
+pub(crate) use model_health::KindHealth;
+pub(crate) use model_health::{LATE_SHARE_MAX, ModelHealth};
+pub(crate) use status::look_at;
+pub(crate) use wear_in::precondition;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};

@@ -32,7 +32,7 @@ pub(super) fn open(path: &Path, options: DriveOptions) -> Result<Drive> {
     opened.with_context(|| path.display().to_string())
 }
 
-fn in_words(path: &Path, error: DriveError) -> anyhow::Error {
+pub(super) fn in_words(path: &Path, error: DriveError) -> anyhow::Error {
     match error {
         DriveError::NotADrive => match media_shown_by(path) {
             Some(media) => anyhow!("this is how the drive on {media} is shown; name {media}"),

@@ -14,13 +14,16 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use assay_drive::{Disk, Drive, Rest, State};
+use assay_drive::model::{Tally, Time};
+use assay_drive::{Rest, State};
 use assay_ports::fuse::{DISK_FILE, FuseMount, FuseOptions, TextFile};
 use assay_ports::loopdev;
 
 use super::health::{Attachment, Health};
-use super::job::{Answer, Job};
-use super::open::open;
+use super::job::{Answer, Job, ModelJob};
+use super::model_health::ModelHealth;
+use super::opened::Opened;
+use super::port;
 use super::registry::STATUS_FILE;
 use crate::interrupt;
 use crate::messages::one_line;
@@ -29,6 +32,9 @@ use crate::rig::thing::ensure_unused;
 
 /// The log of an independent server, in its folder.
 pub(super) const LOG_FILE: &str = "server.log";
+
+/// The best of the priorities that a process can have (`setpriority(2)`).
+const MOST_FAVOURED: i32 = -20;
 
 /// How long maintenance rests when nothing is due.
 const REST: Duration = Duration::from_millis(50);
@@ -44,6 +50,9 @@ pub(super) fn run() -> Result<ExitCode> {
     std::io::stdin().lock().read_line(&mut text).context("no job was given")?;
     let job: Job = serde_json::from_str(&text)
         .context("this command is for `assay drive attach`; use that")?;
+    if job.options.model.is_some() {
+        keep_time();
+    }
     let served = match Served::bring_up(&job) {
         Ok(served) => served,
         Err(error) => {
@@ -58,6 +67,14 @@ pub(super) fn run() -> Result<ExitCode> {
     // That was all that anybody waits for.
     rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
     served.until_it_is_taken_away()
+}
+
+/// A thread that is woken late makes its command late, so those of a model go before others. Threads that are started later
+/// do as this one (`setpriority(2)`); where it is not allowed, more is late, which is counted.
+fn keep_time() {
+    if let Err(errno) = rustix::process::setpriority_process(None, MOST_FAVOURED) {
+        log::info!("a model's threads cannot go before others: {errno}");
+    }
 }
 
 fn answer(answer: &Answer) -> Result<()> {
@@ -82,26 +99,29 @@ struct Shown {
 
 /// What its health is told from.
 struct Source {
-    drive: Arc<Drive>,
+    opened: Opened,
     media: PathBuf,
+    model: Option<ModelJob>,
     /// All but the device, which comes when the rest is told already.
     attachment: Attachment,
     device: OnceLock<PathBuf>,
+    /// How long the port alone takes, and what a model had counted before it began to keep time.
+    started: OnceLock<(Time, Tally)>,
 }
 
 impl Served {
     fn bring_up(job: &Job) -> Result<Served> {
         let made = job.is_independent.then(|| stand_alone(job)).transpose()?;
         let began = Instant::now();
-        let drive = Arc::new(open(&job.media, job.options.drive())?);
+        let opened = Opened::open(job)?;
         let open_ms = began.elapsed().as_secs_f64() * 1e3;
-        let background = Background::begin(Arc::clone(&drive))?;
-        match show(job, Arc::clone(&drive), open_ms) {
+        let background = Background::begin(&opened)?;
+        match show(job, opened.clone(), open_ms) {
             Ok(shown) => Ok(Served { shown, background, made }),
             Err(error) => {
                 background.end();
                 // It is as it was; that it could not be shown is what matters.
-                drive.close().unwrap_or_else(|failed| log::warn!("{failed}"));
+                opened.close().unwrap_or_else(|failed| log::warn!("{failed}"));
                 Err(error)
             }
         }
@@ -111,8 +131,7 @@ impl Served {
         let Served { shown, background, made } = self;
         let ended = shown.mount.wait();
         background.end();
-        let drive = &shown.source.drive;
-        let closed = drive.close().with_context(|| {
+        let closed = shown.source.opened.close().with_context(|| {
             let media = shown.source.media.display();
             format!(
                 "{media} is detached, but could not be closed; what was flushed is there, what was written since may be \
@@ -153,33 +172,46 @@ pub(super) fn make_folders(job: &Job) -> Result<()> {
     if job.mount_point.starts_with(&job.folder) { make(&job.mount_point) } else { Ok(()) }
 }
 
-fn show(job: &Job, drive: Arc<Drive>, open_ms: f64) -> Result<Arc<Shown>> {
-    let source = Arc::new(Source::new(job, Arc::clone(&drive), open_ms));
+fn show(job: &Job, opened: Opened, open_ms: f64) -> Result<Arc<Shown>> {
+    let source = Arc::new(Source::new(job, opened.clone(), open_ms));
     let options = FuseOptions {
         mount_point: job.mount_point.clone(),
         name: job.media.display().to_string(),
         threads: usize::from(job.options.threads),
     };
-    let owner = Arc::clone(&drive);
-    let resize = Box::new(move |bytes| owner.resize(bytes));
     let texts = vec![Source::text(Arc::clone(&source))];
-    let mount = FuseMount::serve(options, drive, texts, Some(resize))?;
+    let mount = FuseMount::serve(options, opened.disk(), texts, opened.resize())?;
     if job.options.folder.is_none() {
-        let (file, atomic_write_bytes) =
-            (mount.disk_path(), source.drive.promise().atomic_write_bytes);
+        let file = mount.disk_path();
         let device = match source.attachment.read_only {
             true => loopdev::attach_disk_read_only(&file)?,
-            false => loopdev::attach_disk(&file, atomic_write_bytes)?,
+            false => loopdev::attach_disk(&file, opened.largest_request_bytes())?,
         };
         source.device.get_or_init(|| device);
     }
     let shown = Arc::new(Shown { mount, source });
     let other = Arc::clone(&shown);
     interrupt::on_signal(move || other.take_away_or_say())?;
+    if let Err(error) = shown.begin_to_keep_time() {
+        shown.take_away_or_say();
+        return Err(error);
+    }
     Ok(shown)
 }
 
 impl Shown {
+    /// Finds out what the port takes, while the model answers at once; from then on it takes its time.
+    fn begin_to_keep_time(&self) -> Result<()> {
+        let Opened::Model(stack) = &self.source.opened else { return Ok(()) };
+        let disk = self.mount.disk_path();
+        let place = self.source.device.get().unwrap_or(&disk);
+        let port = port::round_trip(place, stack.disk.size())?;
+        stack.top.take_off(port);
+        self.source.started.get_or_init(|| (port, stack.top.tally()));
+        stack.clock.start();
+        Ok(())
+    }
+
     /// Takes the device and the mount away, which ends the serving; what is in use stays.
     fn take_away_or_say(&self) {
         self.take_away().unwrap_or_else(|error| log::error!("{error:#}; it is served on"));
@@ -197,19 +229,27 @@ impl Shown {
 }
 
 impl Source {
-    fn new(job: &Job, drive: Arc<Drive>, open_ms: f64) -> Source {
+    fn new(job: &Job, opened: Opened, open_ms: f64) -> Source {
+        let is_damaged = opened.status(&job.media).state == State::ReadOnly;
         let attachment = Attachment {
             attached: true,
             file: Some(job.mount_point.join(DISK_FILE)),
             pid: Some(std::process::id()),
             open_ms: Some(open_ms),
-            read_only: job.options.read_only || drive.status().state == State::ReadOnly,
+            read_only: job.options.read_only || is_damaged,
             cache: Some(job.options.cache),
             threads: Some(job.options.threads),
             read_ahead_bytes: Some(job.options.read_ahead.map_or(0, |size| size.0)),
             ..Attachment::default()
         };
-        Source { drive, media: job.media.clone(), attachment, device: OnceLock::new() }
+        Source {
+            opened,
+            media: job.media.clone(),
+            model: job.options.model.clone(),
+            attachment,
+            device: OnceLock::new(),
+            started: OnceLock::new(),
+        }
     }
 
     fn text(source: Arc<Source>) -> TextFile {
@@ -220,36 +260,58 @@ impl Source {
     fn health(&self) -> Health {
         let device = self.device.get().cloned();
         let attachment = Attachment { device, ..self.attachment.clone() };
-        Health::new(&self.media, attachment, self.drive.status())
+        let health = Health::new(&self.media, attachment, self.opened.status(&self.media));
+        match self.model_health() {
+            Some(model) => health.of_model(model),
+            None => health,
+        }
+    }
+
+    fn model_health(&self) -> Option<ModelHealth> {
+        let Opened::Model(stack) = &self.opened else { return None };
+        let (port, before) = self.started.get()?;
+        Some(ModelHealth::new(self.model.as_ref()?, port.as_us(), &stack.top.tally(), before))
     }
 }
 
 /// What the drive does on its own, on a thread of ours.
 struct Background {
     stop: Sender<()>,
-    thread: JoinHandle<()>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Background {
-    fn begin(drive: Arc<Drive>) -> Result<Background> {
+    fn begin(opened: &Opened) -> Result<Background> {
         let (stop, stopped) = channel();
-        let work = move || maintain(&drive, &stopped);
-        let thread = std::thread::Builder::new().name("maintain".into()).spawn(work)?;
+        let background = || std::thread::Builder::new().name("maintain".into());
+        let thread = match opened.clone() {
+            Opened::Drive(drive) => {
+                let work = move || maintain(|| drive.maintain(), &stopped);
+                Some(background().spawn(work)?)
+            }
+            Opened::Model(stack) => {
+                let drive = stack.drive.clone();
+                let work = drive.map(|drive| {
+                    move || maintain(|| stack.clock.in_turn(|| drive.maintain()), &stopped)
+                });
+                work.map(|work| background().spawn(work)).transpose()?
+            }
+        };
         Ok(Background { stop, thread })
     }
 
     fn end(self) {
         drop(self.stop);
-        if self.thread.join().is_err() {
+        if self.thread.is_some_and(|thread| thread.join().is_err()) {
             log::error!("the drive's background work failed");
         }
     }
 }
 
-fn maintain(drive: &Drive, stopped: &Receiver<()>) {
+fn maintain(step: impl Fn() -> assay_drive::Result<Rest>, stopped: &Receiver<()>) {
     let mut said = String::new();
     loop {
-        let pause = match drive.maintain() {
+        let pause = match step() {
             Ok(Rest::More) => Duration::ZERO,
             Ok(Rest::Idle) => REST,
             Err(error) => {

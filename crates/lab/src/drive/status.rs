@@ -54,9 +54,9 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode> {
             bail!("{name} is not attached, so nothing changes; leave --watch out")
         }
         Drive::Died(attached) => {
-            show(&look_at(&attached.media, attached.left_over()?)?, args.json)?;
+            show(&look_at_left(&attached.media, attached.left_over()?)?, args.json)?;
         }
-        Drive::AtRest { media } => show(&look_at(&media, Attachment::default())?, args.json)?,
+        Drive::AtRest { media } => show(&look_at(&media)?, args.json)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -73,8 +73,16 @@ fn show(health: &Health, as_json: bool) -> Result<()> {
     Ok(())
 }
 
+/// How the drive on `path` is, which is not attached.
+///
+/// # Errors
+/// One line: not there, not a drive, in use.
+pub(crate) fn look_at(path: &Path) -> Result<Health> {
+    look_at_left(path, Attachment::default())
+}
+
 /// Of a drive that nobody serves; `left` is what a server that died has left of it.
-fn look_at(path: &Path, left: Attachment) -> Result<Health> {
+fn look_at_left(path: &Path, left: Attachment) -> Result<Health> {
     let began = Instant::now();
     let drive = open(path, DriveOptions { read_only: true, ..DriveOptions::default() })?;
     let open_ms = Some(began.elapsed().as_secs_f64() * 1e3);

@@ -7,6 +7,8 @@ use assay_drive::{Recovery, State, Status};
 
 use super::health::{Attachment, Health};
 use super::job::CacheMode;
+use super::model_health::ModelHealth;
+use crate::models::Scale;
 use crate::print::{counted, size};
 
 /// Width of the labels.
@@ -21,6 +23,9 @@ pub(super) fn whole(health: &Health) -> String {
         log.row("problem", problem);
     }
     log.row("last opened", &opening(health));
+    if let Some(model) = &health.model {
+        time_kept(&mut log, model);
+    }
     if let Some(manner) = manner(&health.attachment) {
         log.row("attached with", &manner);
     }
@@ -36,6 +41,10 @@ pub(super) fn opened(health: &Health) -> Vec<String> {
     let recovery = &health.status.recovery;
     if !recovery.clean || recovery.rebuilt || !recovery.mended.is_empty() {
         lines.push(opening(health));
+    }
+    if let Some(model) = &health.model {
+        let what = "the shortest latency that can be shown here";
+        lines.push(format!("{} as a model; {what} is {:.0} us", model.name, model.port_us));
     }
     lines.extend(health.status.problems.iter().map(|problem| format!("problem: {problem}")));
     if health.attachment.read_only {
@@ -144,6 +153,26 @@ fn opening(health: &Health) -> String {
     words
 }
 
+/// How well a model keeps its device's time.
+fn time_kept(log: &mut Log, model: &ModelHealth) {
+    log.heading("Model");
+    let Scale { capacity, parallel } = model.scale;
+    let scale = format!("{}, capacity / {capacity}, parallel / {parallel}", model.name);
+    log.row("device", &scale);
+    let least = format!("{:.0} us, what the port takes alone", model.port_us);
+    log.row("shortest latency", &least);
+    for (name, kind) in model.kinds.iter().filter(|(_, kind)| kind.commands > 0) {
+        let mean = |us: Option<f64>| us.map_or_else(|| "-".into(), |us| format!("{us:.0} us"));
+        let (modelled, shown) = (mean(kind.modelled_mean_us), mean(kind.shown_mean_us));
+        log.row(name, &format!("{} in {shown} for {modelled} modelled", kind.commands));
+    }
+    let percent = |share: Option<f64>| share.map_or(0.0, |share| share * 100.0);
+    let verdict = if model.comparable { "" } else { "; what is measured is not comparable" };
+    log.row("late", &format!("{:.2} % of commands{verdict}", percent(model.late_share)));
+    log.row("below the port", &format!("{:.2} % of commands", percent(model.below_port_share)));
+    let waited = model.waited.iter().map(|(what, count)| format!("{what} {count}"));
+    log.row("waited for", &waited.collect::<Vec<_>>().join(", "));
+}
 /// How it is served.
 fn manner(attachment: &Attachment) -> Option<String> {
     let cache = match attachment.cache? {

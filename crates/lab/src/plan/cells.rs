@@ -61,7 +61,7 @@ fn shuffle<T>(items: &mut [T], rng: &mut Rng) {
 /// Of the plan, all but what only names, orders or multiplies cells.
 fn conditions(plan: &Plan, key: &CellKey) -> String {
     let arm = plan.arms.get(&key.arm);
-    let conditions = json!({
+    let mut conditions = json!({
         "seed": plan.seed,
         "seconds": plan.seconds,
         "warmup": [json!(plan.warmup_seconds), json!(plan.warmup_until_steady)],
@@ -74,5 +74,9 @@ fn conditions(plan: &Plan, key: &CellKey) -> String {
         "rig": arm.map(|arm| plan.rig_of(arm)),
         "workload": plan.workloads.get(&key.workload),
     });
+    // Left out where there is none, so that studies older than the key can go on.
+    if let Some(requests) = plan.requests {
+        conditions["requests"] = json!(requests);
+    }
     fingerprint(&conditions.to_string())
 }

@@ -72,6 +72,10 @@ fn check_times(plan: &Plan) -> Result<()> {
         plan.seconds
     );
     ensure!(
+        plan.requests != Some(0),
+        "requests is 0; give the number of events that end a cell, or leave it out"
+    );
+    ensure!(
         plan.warmup_seconds.is_finite() && (0.0..=86_400.0 * 7.0).contains(&plan.warmup_seconds),
         "warmup_seconds is {}; give from 0 to 604800 (a week)",
         plan.warmup_seconds

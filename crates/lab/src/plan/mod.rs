@@ -5,6 +5,7 @@
 
 mod cells;
 mod check;
+mod model;
 mod rig;
 mod toml_error;
 mod units;
@@ -18,7 +19,9 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 pub use cells::{PlannedCell, cells};
+pub use model::ModelSpec;
 pub use rig::{RigKind, RigSpec};
+pub(crate) use toml_error::one_line;
 pub use units::{CpuList, Size, Unit, Value};
 
 /// Beyond this a file is something else that was named by mistake.
@@ -41,8 +44,11 @@ pub struct Plan {
     pub repeats: u32,
     /// Connections to sweep over, one thread each.
     pub threads: Vec<u32>,
-    /// Length of the measuring window.
+    /// Length of the measuring window, at most if `requests` is given too.
     pub seconds: f64,
+    /// Events after which a cell ends before its time, counted from the start of the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
     /// Load before the measuring window; the cap of it with `warmup_until_steady`.
     #[serde(default)]
     pub warmup_seconds: f64,

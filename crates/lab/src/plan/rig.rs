@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use assay_drive::{BLOCK_BYTES, Codec};
 use serde::{Deserialize, Serialize};
 
+use super::model::ModelSpec;
 use super::units::{Size, Unit, codec_name};
 
 /// The server's own files take about 200 MB before the first row.
@@ -21,6 +22,9 @@ pub struct RigSpec {
     /// What is at the bottom.
     #[serde(default)]
     pub kind: RigKind,
+    /// The device whose model it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelSpec>,
     /// Size of an image, e.g. `"4G"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
@@ -79,6 +83,8 @@ pub enum RigKind {
     Device,
     /// Our software drive, over a file in the plan's location or over a block device, with a file system of its own.
     Drive,
+    /// A device's model, with a file system of its own.
+    Model,
 }
 
 /// File systems that a rig can be made with.
@@ -113,6 +119,7 @@ impl RigKind {
             RigKind::Image => "image",
             RigKind::Device => "device",
             RigKind::Drive => "drive",
+            RigKind::Model => "model",
         }
     }
 }
@@ -154,6 +161,9 @@ impl RigSpec {
         if let Some(size) = self.read_ahead {
             size.as_read_ahead().map_err(|what| anyhow!("read_ahead: {what}"))?;
         }
+        if let Some(model) = &self.model {
+            model.check().context("model")?;
+        }
         let has_options = self.file_system.is_some()
             || self.extsize.is_some()
             || !(self.mkfs_options.is_empty() && self.mount_options.is_empty());
@@ -169,7 +179,7 @@ impl RigSpec {
     }
 
     fn check_keys(&self) -> Result<()> {
-        use RigKind::{Device, Drive, Image};
+        use RigKind::{Device, Drive, Image, Model};
         for (key, is_there, kinds) in [
             ("size", self.size.is_some(), &[Image][..]),
             ("device", self.device.is_some(), &[Device, Drive]),
@@ -179,8 +189,9 @@ impl RigSpec {
             ("unit", self.unit.is_some(), &[Drive]),
             ("dictionary", self.dictionary, &[Drive]),
             ("memory", self.memory.is_some(), &[Drive]),
+            ("model", self.model.is_some(), &[Model]),
             ("read_ahead", self.read_ahead.is_some(), &[Drive]),
-            ("threads", self.threads.is_some(), &[Drive]),
+            ("threads", self.threads.is_some(), &[Drive, Model]),
         ] {
             let kind = self.kind.name();
             ensure!(
@@ -190,6 +201,7 @@ impl RigSpec {
         }
         let needed = match self.kind {
             Image if self.size.is_none() => "size",
+            Model if self.model.is_none() => "model",
             Device if self.device.is_none() => "device",
             Drive if self.device.is_none() && self.capacity.is_none() => {
                 bail!(

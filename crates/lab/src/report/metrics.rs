@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::store::{Cell, Study};
 
-use super::drive;
+use super::{drive, model};
 
 /// One column of a table and one choice of a chart.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -97,7 +97,7 @@ pub(super) const LATENCY: [Metric<'static>; 4] = [
 ];
 
 /// What the machine did for it.
-pub(super) const MACHINE: [Metric<'static>; 5] = [
+pub(super) const MACHINE: [Metric<'static>; 6] = [
     Metric {
         plus: Some("cpu_system_percent"),
         ..metric(
@@ -135,6 +135,13 @@ pub(super) const MACHINE: [Metric<'static>; 5] = [
         "kB/trx",
         1e-3,
         "bytes written to the device under the data, for each transaction",
+    ),
+    metric(
+        "media_write_bytes_per_transaction",
+        "to media",
+        "kB/trx",
+        1e-3,
+        "bytes that the drive or the modelled device wrote to its media, collection included, for each transaction",
     ),
 ];
 
@@ -274,6 +281,7 @@ pub(super) fn more(study: &Study) -> Vec<Metric<'_>> {
             .chain(&MORE)
             .chain(&SPACE)
             .chain(&drive::FIGURES)
+            .chain(&model::FIGURES)
             .any(|one| one.name == name || one.plus == Some(name))
     };
     metrics.extend(held.into_iter().filter(|name| !shown(name)).map(|name| Metric {

@@ -15,6 +15,7 @@ mod drive;
 mod files;
 mod format;
 mod metrics;
+mod model;
 mod page;
 mod second;
 mod series;

@@ -18,7 +18,7 @@ use super::metrics::{self, Metric};
 use super::second::{self, Shown, Template};
 use super::series::{Embedded, Head};
 use super::summary::{self, Group};
-use super::{caveats, drive, view};
+use super::{caveats, drive, model, view};
 
 const TEMPLATE: &str = include_str!("assets/report.html");
 const STYLE: &str = include_str!("assets/report.css");
@@ -56,6 +56,7 @@ struct Page<'a> {
     workloads: Vec<Workload<'a>>,
     has_sweep: bool,
     has_drive: bool,
+    has_model: bool,
     second: Option<Second<'a>>,
     space: Option<Space<'a>>,
     differences: Compared,
@@ -84,6 +85,7 @@ struct Workload<'a> {
     table: view::Table,
     more: view::Table,
     drive: Option<view::Table>,
+    model: Option<view::Table>,
     sweeps: Vec<Sweep>,
 }
 
@@ -163,6 +165,7 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
         arms: arms(study),
         has_sweep: workloads.iter().any(|workload| !workload.sweeps.is_empty()),
         has_drive: workloads.iter().any(|workload| workload.drive.is_some()),
+        has_model: workloads.iter().any(|workload| workload.model.is_some()),
         workloads,
         second: second(input),
         space,
@@ -225,6 +228,7 @@ fn workloads<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Vec<Workload<'a>> 
             table: view::table(input.groups, place, &summary),
             more: view::table(input.groups, place, &more),
             drive: view::table_where_any(input.groups, place, &drive::FIGURES),
+            model: view::table_where_any(input.groups, place, &model::FIGURES),
             sweeps: sweeps(input, place, &more, plots),
         })
         .collect()

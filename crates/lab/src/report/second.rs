@@ -11,8 +11,8 @@ use serde::Serialize;
 use crate::store::Study;
 
 use super::charts::{Plot, hover, label};
-use super::drive;
 use super::series::Embedded;
+use super::{drive, model};
 
 /// One chart, drawn once for each arm, all on one scale.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -31,7 +31,7 @@ pub(super) struct Chart {
     pub(super) is_stacked: bool,
     /// The end of the y axis where it is fixed.
     pub(super) top: Option<f64>,
-    /// Whether only arms on a software drive have it.
+    /// Whether only arms on a software drive or a model have it.
     pub(super) is_of_drive: bool,
 }
 
@@ -86,7 +86,7 @@ const CHARTS: [Chart; 9] = [
             "User and system time of the processes that take part; 100 is one processor. What the kernel does on its own account is not in it.",
             &[
                 ("server_cpu_percent", "server"),
-                ("serving_cpu_percent", "software drive"),
+                ("serving_cpu_percent", "software drive or model"),
                 ("load_cpu_percent", "load generator"),
             ],
         )
@@ -147,7 +147,7 @@ pub(super) fn templates(recorded: &BTreeSet<&str>) -> Vec<Template> {
 }
 
 fn all() -> impl Iterator<Item = &'static Chart> {
-    CHARTS.iter().chain(&drive::CHARTS)
+    CHARTS.iter().chain(&model::CHARTS).chain(&drive::CHARTS)
 }
 
 /// A chart and the arms that it is drawn for.

@@ -3,11 +3,14 @@
 //! Each part is in the ledger before it exists. Whichever way a rig ends (done, failed, interrupted, panicked), its
 //! parts are dropped from the top; after a `kill -9` the ledger tells `assay clean` the same.
 
+pub(crate) mod cache;
 pub mod dataset;
 mod drive;
 pub mod ledger;
+mod model;
 pub mod server;
 pub mod thing;
+mod worn;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +22,9 @@ use crate::drive::{Attached, Sizes};
 use crate::plan::{RigKind, RigSpec, Size};
 pub use drive::manner as drive_manner;
 use ledger::{Ledger, Made};
+pub use model::description as model_description;
 use thing::Thing;
+use worn::Worn;
 
 /// A rig that stands, without its server: a folder on a file system on a disk.
 #[derive(Debug)]
@@ -73,6 +78,10 @@ impl Rig {
             }
             RigKind::Drive => {
                 let device = rig.add_drive(spec, drive_cpus, ledger)?;
+                rig.add_file_system(spec, &device, ledger)?;
+            }
+            RigKind::Model => {
+                let device = rig.add_model(spec, drive_cpus, ledger)?;
                 rig.add_file_system(spec, &device, ledger)?;
             }
         }
@@ -184,6 +193,25 @@ impl Rig {
         device.context("the drive is served, but not as a block device")
     }
 
+    /// Its media are worn in first, and the file system takes what was filled then.
+    fn add_model(
+        &mut self,
+        spec: &RigSpec,
+        cpus: &[usize],
+        ledger: &Arc<Ledger>,
+    ) -> Result<PathBuf> {
+        let model = spec.model.as_ref().context("a model needs a device")?;
+        let media = self.folder.join("media.img");
+        Worn::provide(model)?.copy_to(&media)?;
+        let attached = model::serve(model, spec, &media, ledger, cpus)?;
+        let device = attached.health.attachment.device.clone();
+        self.parts.push(Part::Drive(Box::new(attached)));
+        for (label, text) in model::description(model)? {
+            self.describe(&label, text);
+        }
+        device.context("the model is served, but not as a block device")
+    }
+
     fn add_file_system(
         &mut self,
         spec: &RigSpec,
@@ -191,7 +219,8 @@ impl Rig {
         ledger: &Arc<Ledger>,
     ) -> Result<()> {
         let kind = spec.file_system.unwrap_or_default().name();
-        filesystem::make(kind, device, &spec.mkfs_options)?;
+        let size = spec.model.as_ref().map(model::file_system_bytes).transpose()?;
+        filesystem::make(kind, device, size, &spec.mkfs_options)?;
         let target = self.folder.join("mount");
         std::fs::create_dir(&target)?;
         self.add(ledger, Thing::Mount { target: target.clone() }, || {

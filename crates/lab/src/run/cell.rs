@@ -145,6 +145,7 @@ fn drive_target(drive: &Attached) -> DriveTarget {
         pid: drive.pid(),
         status_file: drive.status_file.clone(),
         media: drive.health.media.clone(),
+        is_model: drive.health.model.is_some(),
     }
 }
 
@@ -157,6 +158,7 @@ fn schedule(plan: &Plan, cell: &PlannedCell) -> Schedule {
         threads: cell.key.threads,
         warmup,
         seconds: plan.seconds,
+        events: plan.requests.unwrap_or(0),
         pace: plan.pace(),
         // The same draws in every arm; other ones in every repeat.
         seed: plan.seed.wrapping_add(u64::from(cell.key.repeat)),

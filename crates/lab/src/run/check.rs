@@ -55,7 +55,9 @@ fn check_load(plan: &Plan) -> Result<()> {
         TextSource::from_file(book).context("data.text")?;
     }
     for (name, workload) in &plan.workloads {
-        workload.check().with_context(|| format!("workload `{name}`"))?;
+        let what = || format!("workload `{name}`");
+        workload.check().with_context(what)?;
+        workload.check_tables(&plan.data).with_context(what)?;
         ensure!(
             queries_per_event(workload, &plan.data).total() > 0,
             "workload `{name}` has no statements; give at least one of its counts"
@@ -97,10 +99,17 @@ fn check_device(plan: &Plan, name: &str, arm: &Arm, erase: &[PathBuf]) -> Result
 /// not.
 fn check_drive(plan: &Plan, name: &str, arm: &Arm) -> Result<()> {
     let spec = plan.rig_of(arm);
-    if spec.kind != RigKind::Drive {
+    if !matches!(spec.kind, RigKind::Drive | RigKind::Model) {
         return Ok(());
     }
     fuse::check_there().with_context(|| format!("arm `{name}`"))?;
+    if let Some(model) = &spec.model {
+        return ensure_fits(
+            name,
+            Size(model.filled_bytes(&model.device()?.1)),
+            dataset_bytes(plan, arm),
+        );
+    }
     match (spec.drive_codec(), spec.capacity) {
         (Codec::None, Some(capacity)) => ensure_fits(name, capacity, dataset_bytes(plan, arm)),
         _ => Ok(()),
@@ -177,6 +186,11 @@ fn rig_bytes(plan: &Plan, arm: &Arm) -> u64 {
         RigKind::Folder => dataset_bytes(plan, arm),
         RigKind::Image | RigKind::Drive => spec.image_size().map_or(0, |size| size.0),
         RigKind::Device => 0,
+        // The worn media and their copy.
+        RigKind::Model => {
+            let device = spec.model.as_ref().and_then(|model| model.device().ok());
+            device.map_or(0, |(_, device)| device.media_bytes().saturating_mul(2))
+        }
     }
 }
 

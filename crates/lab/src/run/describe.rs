@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::setup::ArmSetup;
-use crate::plan::{Plan, RigKind, RigSpec};
+use crate::plan::{ModelSpec, Plan, RigKind, RigSpec};
 use crate::rig;
 use crate::store::{Arm, Workload};
 
@@ -12,6 +12,9 @@ use crate::store::{Arm, Workload};
 pub fn arm(name: &str, arm: &ArmSetup, location: &Path) -> Arm {
     let schema = &arm.schema;
     let mut tables = format!("{} × {} rows", schema.tables, schema.table_size);
+    if !schema.generator.is_default() {
+        tables = format!("{tables} of {}", schema.generator.name());
+    }
     if !schema.create_table_options.is_empty() {
         tables = format!("{tables}, {}", schema.create_table_options);
     }
@@ -22,7 +25,12 @@ pub fn arm(name: &str, arm: &ArmSetup, location: &Path) -> Arm {
         ("server", arm.binary.version_text.clone()),
         ("tables", tables),
     ];
-    let rig = rig.map(|(label, text)| (label.to_owned(), text)).into();
+    let mut rig: Vec<_> = rig.map(|(label, text)| (label.to_owned(), text)).into();
+    rig.extend(
+        arm.rig.model.as_ref().into_iter().flat_map(|model| {
+            rig::model_description(model).unwrap_or_default().into_iter().skip(1)
+        }),
+    );
     Arm { name: name.into(), rig, settings: arm.settings.clone() }
 }
 
@@ -55,6 +63,7 @@ fn disk(rig: &RigSpec, location: &Path) -> String {
         (RigKind::Image, Some(size), _) => format!("image of {size} on a loop device, in {place}"),
         (RigKind::Device, _, Some(device)) => device.display().to_string(),
         (RigKind::Drive, ..) => drive(rig, location),
+        (RigKind::Model, ..) => model(rig),
         _ => format!("folder in {place}"),
     }
 }
@@ -67,6 +76,17 @@ fn drive(rig: &RigSpec, location: &Path) -> String {
         (None, None) => "an image".into(),
     };
     format!("software drive{size} on {media}, {}", rig::drive_manner(rig))
+}
+
+fn model(rig: &RigSpec) -> String {
+    let Some(Ok((preset, _))) = rig.model.as_ref().map(ModelSpec::device) else {
+        return "a model".into();
+    };
+    let scale = rig.model.as_ref().map(ModelSpec::scale).unwrap_or_default();
+    format!(
+        "model of {}, capacity ÷ {}, parallelism ÷ {}",
+        preset.document.title, scale.capacity, scale.parallel
+    )
 }
 
 fn file_system(rig: &RigSpec) -> String {
@@ -93,9 +113,24 @@ fn page_writes(rig: &RigSpec, settings: &BTreeMap<String, String>) -> &'static s
     match (is_on, rig.kind) {
         (true, _) => "safe: written twice, by the doublewrite buffer",
         (false, RigKind::Drive) => "safe: the drive writes up to 256 KiB whole or not at all",
+        (false, RigKind::Model) if promises_pages(rig) => {
+            "safe if the device keeps its promise to write pages whole"
+        }
         (false, _) => "safe only if the disk itself writes pages whole",
     }
 }
+
+/// Whether the modelled device is said to write MySQL's pages whole.
+fn promises_pages(rig: &RigSpec) -> bool {
+    let preset = rig.model.as_ref().and_then(|model| model.device().ok()).map(|(preset, _)| preset);
+    preset.is_some_and(|preset| {
+        let atomic = preset.document.promise.atomic_write_bytes;
+        atomic.is_some_and(|figure| figure.value >= PAGE_BYTES)
+    })
+}
+
+/// A page of MySQL as it is by default.
+const PAGE_BYTES: u64 = 16 << 10;
 
 #[cfg(test)]
 mod tests {

@@ -7,6 +7,7 @@
 mod cell;
 pub mod check;
 mod describe;
+mod ending;
 mod machine;
 mod progress;
 mod results;

@@ -119,8 +119,9 @@ pub fn dry_run(plan: &Plan, cells: &[PlannedCell]) {
     }
     let seconds = cells.len() as f64 * cell_seconds(plan);
     print::line(format_args!(
-        "{} cells, about {}, and loading the data before",
+        "{} cells, {} {}, and loading the data before",
         cells.len(),
+        if plan.requests.is_some() { "at most" } else { "about" },
         time(seconds)
     ));
 }

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use assay_load::{KindLatency, Outcome as Ran, Pace, Schedule, queries_per_event};
 
+use super::ending;
+use crate::drive::LATE_SHARE_MAX;
 use crate::store::{Histogram, Outcome, Series};
 
 /// Space is what there is at the window's end, not a mean: a large data folder is not walked every second, and it grows.
@@ -91,6 +93,7 @@ fn window_means(series: &[Series], from_s: f64, to_s: f64) -> Results {
 /// `disk_read_latency_ms` is weighed by `disk_reads_per_s`, likewise write, flush and discard.
 fn weight_name(name: &str) -> Option<String> {
     let kind = name.strip_suffix("_latency_ms")?;
+    let kind = kind.strip_suffix("_shown").unwrap_or(kind);
     let plural = if kind.ends_with("flush") { "es" } else { "s" };
     Some(format!("{kind}{plural}_per_s"))
 }
@@ -139,12 +142,16 @@ fn derived(results: &Results) -> Results {
     let amplified = |part: &str| {
         per(figure(&format!("drive_write_bytes_{part}_per_s")), "drive_write_bytes_host_per_s")
     };
+    let percent = |part: &str, of: &str| per(figure(part).map(|part| part * 100.0), of);
     let all = [
         ("write_bytes_per_transaction", per(figure("disk_write_bytes_per_s"), "tps")),
         ("read_bytes_per_transaction", per(figure("disk_read_bytes_per_s"), "tps")),
         ("fsyncs_per_transaction", per(figure("innodb_fsyncs_per_s"), "tps")),
         ("server_cpu_us_per_query", cpu_us("server_cpu_percent")),
         ("serving_cpu_us_per_query", cpu_us("serving_cpu_percent")),
+        ("media_write_bytes_per_transaction", per(figure("drive_write_bytes_media_per_s"), "tps")),
+        ("model_late_percent", percent("model_late_per_s", "model_commands_per_s")),
+        ("model_below_port_percent", percent("model_below_port_per_s", "model_commands_per_s")),
         // Over the window as one: the mean of quotients would weigh idle seconds like busy ones.
         ("drive_write_amplification", amplified("media")),
         ("drive_write_amplification_payload", amplified("payload")),
@@ -171,6 +178,7 @@ fn facts(ran: &Ran) -> BTreeMap<String, String> {
         let text = if steady { "throughput had settled" } else { "the cap came first" };
         facts.insert("warm-up".into(), text.into());
     }
+    facts.extend(ending::fact(ran).map(|text| ("ended by".into(), text)));
     facts
 }
 
@@ -182,8 +190,11 @@ fn marks(ran: &Ran, results: &Results) -> Vec<String> {
         rate_mark(ran),
         bytes_mark(results),
         drive_mark(results),
+        model_mark(results),
         load_mark(results, schedule),
         steady_mark(ran),
+        ending::mark(ran),
+        ran.workload.distortion(&ran.schema).map(|distortion| distortion.to_string()),
     ]
     .into_iter()
     .flatten()
@@ -254,6 +265,17 @@ fn flushes_per_s(results: &Results) -> f64 {
     let figure = |name: &str| results.get(name).copied().unwrap_or(0.0);
     let asked_for = figure("innodb_fsyncs_per_s") + figure("sql_binlog_fsyncs_per_s");
     asked_for.max(figure("disk_flushes_per_s"))
+}
+
+/// A model that our own processors kept from its time does not show the device.
+fn model_mark(results: &Results) -> Option<String> {
+    let late = *results.get("model_late_percent")?;
+    (late > LATE_SHARE_MAX * 100.0).then(|| {
+        format!(
+            "not comparable: our own processors made {late:.1} % of the model's commands late; use fewer threads, a \
+             larger parallel_scale, or a faster machine"
+        )
+    })
 }
 
 /// What the drive says it was given is what the kernel says it gave to the drive's device.
@@ -371,6 +393,14 @@ mod tests {
         assert_eq!(drive_mark(&results(10.4e6)), None);
         assert!(drive_mark(&results(7e6)).is_some());
         assert_eq!(drive_mark(&Results::new()), None);
+    }
+
+    #[test]
+    fn a_model_that_is_kept_from_its_time_is_marked() {
+        let results = |late: f64| -> Results { [("model_late_percent".to_owned(), late)].into() };
+        assert_eq!(model_mark(&results(0.9)), None);
+        assert!(model_mark(&results(1.1)).unwrap().starts_with("not comparable: "));
+        assert_eq!(model_mark(&Results::new()), None);
     }
 
     #[test]

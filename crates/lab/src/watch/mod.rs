@@ -15,6 +15,7 @@ mod device;
 mod disk;
 mod drive;
 mod innodb;
+mod model;
 mod probe;
 mod process;
 mod procfile;
@@ -68,6 +69,8 @@ pub(crate) struct DriveTarget {
     pub(crate) status_file: PathBuf,
     /// The file or device that it lies on.
     pub(crate) media: PathBuf,
+    /// Whether it is a device's model.
+    pub(crate) is_model: bool,
 }
 
 /// A running watch.
@@ -184,6 +187,9 @@ fn slow_probes(targets: &Targets, notes: &mut Notes) -> Vec<Box<dyn Probe>> {
     probes.push(Box::new(space::SpaceProbe::new(targets.data_dir.clone(), is_shrunk)));
     if let Some(drive) = &targets.drive {
         probes.push(Box::new(drive::DriveProbe::new(drive.status_file.clone())));
+        if drive.is_model {
+            probes.push(Box::new(model::ModelProbe::new(drive.status_file.clone())));
+        }
     }
     probes.push(Box::new(cost::CostProbe::new("server")));
     probes

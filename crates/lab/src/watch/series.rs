@@ -16,6 +16,8 @@ pub(crate) enum Layer {
     Backing,
     /// The software drive, by its own counters.
     Drive,
+    /// The model of a device, by its own counters.
+    Model,
     /// The process that serves the drive.
     Serving,
     /// The server's process.
@@ -40,6 +42,7 @@ impl Layer {
             Layer::Disk => "disk",
             Layer::Backing => "backing",
             Layer::Drive => "drive",
+            Layer::Model => "model",
             Layer::Serving => "serving",
             Layer::Server => "server",
             Layer::Load => "load",

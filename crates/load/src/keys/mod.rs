@@ -1,21 +1,24 @@
 //! Which row is next: the distributions of keys.
 //!
 //! Sources: sysbench 1.0.20's uniform, gaussian, special and pareto as its users know them, quirks kept in `compat`
-//! mode; exact zipf and a two-level hotspot besides. Each is *clustered* (the popular keys are neighbours, so they
+//! mode; the first three of sysbench 0.4 and 0.5 too, overflows kept; exact zipf and a two-level hotspot besides. Each is *clustered* (the popular keys are neighbours, so they
 //! share pages) or *scattered* by a seeded bijection of the key range (they lie anywhere, the counts stay the same).
 //!
 //! Promises: a draw lies within the ends given; it allocates nothing; equal seeds give equal draws.
 
 mod scatter;
 mod unique;
+mod words;
 mod zipf;
 
 pub use scatter::Scatter;
-pub(crate) use unique::Unique;
+pub(crate) use unique::{Unique, Walk};
+pub use words::Distortion;
 
 use serde::{Deserialize, Serialize};
 
 use crate::random::Rng;
+use words::Words;
 use zipf::Zipf;
 
 /// The name of a distribution of keys.
@@ -55,9 +58,23 @@ pub struct Distribution {
     pub hot_fraction: f64,
     /// Hotspot's share of draws that go to hot keys, 0 to 1.
     pub hot_share: f64,
-    /// Whether `special` narrows its window as sysbench 1.0 does: it uses the number that chose the branch again, so
-    /// the window is only (`spec_res` ÷ 100) of what was asked.
-    pub narrow_special: bool,
+    /// Whose quirks are kept.
+    pub arithmetic: Arithmetic,
+}
+
+/// Whose arithmetic draws keys, quirks included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Arithmetic {
+    /// As the distributions are defined, for any number of rows.
+    #[default]
+    Exact,
+    /// sysbench 1.0's: `special` uses the number that chose the branch again, so its window is only (`spec_res` ÷ 100)
+    /// of what was asked.
+    Narrow,
+    /// sysbench 0.4's 32-bit words, which overflow on large tables.
+    Words04,
+    /// sysbench 0.5's, likewise.
+    Words05,
 }
 
 impl Default for Distribution {
@@ -72,7 +89,7 @@ impl Default for Distribution {
             zipfian_exp: 0.8,
             hot_fraction: 0.2,
             hot_share: 0.8,
-            narrow_special: false,
+            arithmetic: Arithmetic::Exact,
         }
     }
 }
@@ -94,6 +111,28 @@ enum Shape {
     Pareto { power: f64 },
     Zipf(Zipf),
     Hotspot { hot: u64, share: f64 },
+    Words(Words),
+}
+
+impl Shape {
+    fn new(d: &Distribution, count: u64) -> Shape {
+        match d.rand_type {
+            RandType::Uniform => Shape::Uniform,
+            RandType::Gaussian => Shape::Bell { iterations: d.spec_iter.max(1) },
+            RandType::Special => Shape::Special {
+                iterations: d.spec_iter.max(1),
+                pct: d.spec_pct,
+                res: d.spec_res,
+                narrow: d.arithmetic == Arithmetic::Narrow,
+            },
+            RandType::Pareto => Shape::Pareto { power: d.pareto_h.ln() / (1.0 - d.pareto_h).ln() },
+            RandType::Zipf => Shape::Zipf(Zipf::new(count, d.zipfian_exp)),
+            RandType::Hotspot => {
+                let hot = ((count as f64 * d.hot_fraction).round() as u64).clamp(1, count);
+                Shape::Hotspot { hot, share: d.hot_share }
+            }
+        }
+    }
 }
 
 impl Keys {
@@ -106,23 +145,8 @@ impl Keys {
         scatter_seed: Option<u64>,
     ) -> Keys {
         let count = last.saturating_sub(first).saturating_add(1);
-        let d = distribution;
-        let shape = match d.rand_type {
-            RandType::Uniform => Shape::Uniform,
-            RandType::Gaussian => Shape::Bell { iterations: d.spec_iter.max(1) },
-            RandType::Special => Shape::Special {
-                iterations: d.spec_iter.max(1),
-                pct: d.spec_pct,
-                res: d.spec_res,
-                narrow: d.narrow_special,
-            },
-            RandType::Pareto => Shape::Pareto { power: d.pareto_h.ln() / (1.0 - d.pareto_h).ln() },
-            RandType::Zipf => Shape::Zipf(Zipf::new(count, d.zipfian_exp)),
-            RandType::Hotspot => {
-                let hot = ((count as f64 * d.hot_fraction).round() as u64).clamp(1, count);
-                Shape::Hotspot { hot, share: d.hot_share }
-            }
-        };
+        let words = Words::new(distribution, count).map(Shape::Words);
+        let shape = words.unwrap_or_else(|| Shape::new(distribution, count));
         Keys { first, count, shape, scatter: scatter_seed.map(|seed| Scatter::new(count, seed)) }
     }
 
@@ -139,6 +163,7 @@ impl Keys {
             Shape::Pareto { power } => (self.count as f64 * rng.unit().powf(*power)) as u64,
             Shape::Zipf(zipf) => zipf.draw(rng),
             Shape::Hotspot { hot, share } => self.hotspot(rng, *hot, *share),
+            Shape::Words(words) => words.draw(rng),
         };
         let rank = rank.min(self.count - 1);
         self.first + self.scatter.as_ref().map_or(rank, |scatter| scatter.place(rank))

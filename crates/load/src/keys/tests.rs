@@ -3,7 +3,8 @@ use crate::random::Rng;
 use proptest::prelude::{prop_assert, proptest};
 
 fn keys(rand_type: RandType, first: u64, last: u64, scatter: Option<u64>) -> Keys {
-    let distribution = Distribution { rand_type, narrow_special: true, ..Distribution::default() };
+    let distribution =
+        Distribution { rand_type, arithmetic: Arithmetic::Narrow, ..Distribution::default() };
     Keys::new(&distribution, first, last, scatter)
 }
 

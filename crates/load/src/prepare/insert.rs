@@ -101,8 +101,11 @@ struct Inserter<'a> {
 
 impl<'a> Inserter<'a> {
     fn open(filling: &'a Filling<'a>, piece: &Piece) -> Result<Inserter<'a>> {
-        let head =
-            format!("INSERT INTO sbtest{} ({}) VALUES ", piece.table, filling.schema.columns());
+        let head = format!(
+            "INSERT INTO {} ({}) VALUES ",
+            filling.schema.table(piece.table),
+            filling.schema.columns()
+        );
         let mut inserter = Inserter { filling, session: open(filling.endpoint)?, head };
         // Binary logs of a test load help nobody; leaving them out needs a privilege and may be refused.
         let _ = inserter.query("SET SESSION sql_log_bin=0");

@@ -3,27 +3,29 @@
 //! Every table is cut into as many pieces as keep all threads equally busy, each piece a run of consecutive ids that
 //! one thread inserts from low to high, so that threads append to different pages. The contents of a row depend on
 //! the seed, the table and the id alone, and not on the number of threads.
+//!
+//! The one table of sysbench 0.4 is filled as that fills it: index first, then equal rows over one connection.
 
+mod equal;
 mod insert;
+mod parallel;
 
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
+use crate::generator::Generator;
 use crate::keys::Keys;
 use crate::oltp::Recipe;
 use crate::program::{scatter_seed, text_source};
 use crate::schedule::THREADS_MAX;
 use crate::schema::Schema;
 use crate::session::{Session, open};
-use crate::sync::lock;
 use crate::text::TextSource;
 use crate::workload::Workload;
+use parallel::in_parallel;
 
 /// How to fill tables.
 #[derive(Debug, Clone, Default)]
@@ -92,6 +94,12 @@ struct Filling<'a> {
     stop: &'a AtomicBool,
 }
 
+impl Filling<'_> {
+    fn show(&self, rows: u64, since: Instant, progress: &dyn Fn(&PrepareProgress)) {
+        progress(&state(PrepareStage::Rows, self.rows_done.load(Ordering::Relaxed), rows, since));
+    }
+}
+
 /// Creates the tables of `schema` and fills them; creates the database if there is none. `stop` ends it early.
 ///
 /// # Errors
@@ -121,48 +129,70 @@ pub fn prepare(
         stop,
     };
     create_tables(endpoint, schema)?;
+    match schema.generator {
+        Generator::V04 => fill_equal(&filling, progress),
+        Generator::V05 | Generator::V10 => fill_drawn(&filling, options, progress),
+    }
+}
+
+/// Rows first, in parallel; then the indexes.
+fn fill_drawn(
+    filling: &Filling<'_>,
+    options: &PrepareOptions,
+    progress: &dyn Fn(&PrepareProgress),
+) -> Result<PrepareReport> {
+    let schema = filling.schema;
     let threads = options.threads.max(1);
     let stays_empty = options.workload.recipe == Recipe::OltpInsert && !schema.auto_inc;
     let rows = if stays_empty { 0 } else { u64::from(schema.tables) * schema.table_size };
-
     let began = Instant::now();
     let pieces = if stays_empty { Vec::new() } else { cut(schema, threads) };
-    let show = |started: Instant| {
-        progress(&state(
-            PrepareStage::Rows,
-            filling.rows_done.load(Ordering::Relaxed),
-            rows,
-            started,
-        ))
-    };
-    in_parallel(threads, pieces, |piece| insert::fill(&filling, &piece), show)?;
+    let fill = |piece: Piece| insert::fill(filling, &piece);
+    in_parallel(threads, pieces, fill, |since| filling.show(rows, since, progress))?;
     let rows_s = began.elapsed().as_secs_f64();
-
     let began = Instant::now();
     if schema.create_secondary {
-        let tables: Vec<u32> = (1..=schema.tables).collect();
-        let indexed = AtomicU64::new(0);
-        let builders = threads.min(schema.tables);
-        let build = |table| {
-            if stop.load(Ordering::Relaxed) {
-                return Err(stopped());
-            }
-            build_index(endpoint, table, threads.div_ceil(builders))?;
-            indexed.fetch_add(1, Ordering::Relaxed);
-            Ok(())
-        };
-        let total = u64::from(schema.tables);
-        let show = |started| {
-            progress(&state(PrepareStage::Index, indexed.load(Ordering::Relaxed), total, started))
-        };
-        in_parallel(builders, tables, build, show)?;
+        build_indexes(filling, threads, progress)?;
     }
-    Ok(PrepareReport {
-        tables: schema.tables,
-        rows,
-        rows_s,
-        index_s: began.elapsed().as_secs_f64(),
-    })
+    let index_s = began.elapsed().as_secs_f64();
+    Ok(PrepareReport { tables: schema.tables, rows, rows_s, index_s })
+}
+
+/// The index first, while there is nothing in it; then the rows, one after the other.
+fn fill_equal(filling: &Filling<'_>, progress: &dyn Fn(&PrepareProgress)) -> Result<PrepareReport> {
+    let schema = filling.schema;
+    let began = Instant::now();
+    if schema.create_secondary {
+        run(&mut open(filling.endpoint)?, filling.endpoint, &schema.create_index(1))?;
+    }
+    let index_s = began.elapsed().as_secs_f64();
+    let (rows, began) = (schema.table_size, Instant::now());
+    let fill = |()| equal::fill(filling);
+    in_parallel(1, vec![()], fill, |since| filling.show(rows, since, progress))?;
+    Ok(PrepareReport { tables: 1, rows, rows_s: began.elapsed().as_secs_f64(), index_s })
+}
+
+fn build_indexes(
+    filling: &Filling<'_>,
+    threads: u32,
+    progress: &dyn Fn(&PrepareProgress),
+) -> Result<()> {
+    let tables = filling.schema.tables;
+    let indexed = AtomicU64::new(0);
+    let builders = threads.min(tables);
+    let build = |table| {
+        if filling.stop.load(Ordering::Relaxed) {
+            return Err(stopped());
+        }
+        build_index(filling, table, threads.div_ceil(builders))?;
+        indexed.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    };
+    let show = |since| {
+        let done = indexed.load(Ordering::Relaxed);
+        progress(&state(PrepareStage::Index, done, u64::from(tables), since));
+    };
+    in_parallel(builders, (1..=tables).collect(), build, show)
 }
 
 /// Drops the tables of `schema`; those that are not there are no error.
@@ -172,7 +202,7 @@ pub fn prepare(
 pub fn cleanup(endpoint: &Endpoint, schema: &Schema) -> Result<()> {
     let mut session = open(endpoint)?;
     for table in 1..=schema.tables {
-        run(&mut session, endpoint, &format!("DROP TABLE IF EXISTS sbtest{table}"))?;
+        run(&mut session, endpoint, &format!("DROP TABLE IF EXISTS {}", schema.table(table)))?;
     }
     Ok(())
 }
@@ -187,7 +217,7 @@ pub fn prewarm(endpoint: &Endpoint, schema: &Schema) -> Result<()> {
     run(&mut session, endpoint, "SET tmp_table_size=2*1024*1024*1024")?;
     run(&mut session, endpoint, "SET max_heap_table_size=2*1024*1024*1024")?;
     for table in 1..=schema.tables {
-        let (t, rows) = (format!("sbtest{table}"), schema.table_size);
+        let (t, rows) = (schema.table(table), schema.table_size);
         run(&mut session, endpoint, &format!("ANALYZE TABLE {t}"))?;
         let key = if schema.secondary { "xid" } else { "PRIMARY" };
         for scan in [
@@ -226,8 +256,8 @@ fn create_database(endpoint: &Endpoint) -> Result<()> {
     run(&mut open(&nowhere)?, endpoint, &format!("CREATE DATABASE `{name}`"))
 }
 
-fn build_index(endpoint: &Endpoint, table: u32, threads: u32) -> Result<()> {
-    let mut session = open(endpoint)?;
+fn build_index(filling: &Filling<'_>, table: u32, threads: u32) -> Result<()> {
+    let mut session = open(filling.endpoint)?;
     // Known to MySQL from 8.0.27 on only; elsewhere the server builds as it is used to.
     for setting in [
         format!("SET SESSION innodb_parallel_read_threads={threads}"),
@@ -236,7 +266,7 @@ fn build_index(endpoint: &Endpoint, table: u32, threads: u32) -> Result<()> {
     ] {
         let _ = session.query(setting.as_bytes());
     }
-    run(&mut session, endpoint, &Schema::create_index(table))
+    run(&mut session, filling.endpoint, &filling.schema.create_index(table))
 }
 
 /// Cuts all tables into equal pieces, in order, their number a multiple of `threads`.
@@ -257,47 +287,6 @@ fn state(stage: PrepareStage, done: u64, total: u64, started: Instant) -> Prepar
     let per_second = done as f64 / started.elapsed().as_secs_f64().max(1e-9);
     let seconds_left = (done > 0).then(|| total.saturating_sub(done) as f64 / per_second);
     PrepareProgress { stage, done, total, per_second, seconds_left }
-}
-
-/// Does `jobs` on so many threads, in order; calls `show` once a second and at the end. The first failure ends it.
-fn in_parallel<J: Send>(
-    threads: u32,
-    jobs: Vec<J>,
-    work: impl Fn(J) -> Result<()> + Sync,
-    show: impl Fn(Instant),
-) -> Result<()> {
-    let started = Instant::now();
-    let queue = Mutex::new(jobs.into_iter());
-    let (sender, results) = channel();
-    let outcome = thread::scope(|scope| {
-        for _ in 0..threads {
-            let (sender, queue, work) = (sender.clone(), &queue, &work);
-            let loader = move || {
-                let mut next = || lock(queue).next();
-                let result = std::iter::from_fn(&mut next).try_for_each(work);
-                if result.is_err() {
-                    // The others end after the piece at hand.
-                    lock(queue).by_ref().for_each(drop);
-                }
-                let _ = sender.send(result);
-            };
-            thread::Builder::new()
-                .name("load prepare".into())
-                .spawn_scoped(scope, loader)
-                .map_err(|error| Error::system("cannot start a thread", error))?;
-        }
-        drop(sender);
-        let mut outcome = Ok(());
-        loop {
-            match results.recv_timeout(Duration::from_secs(1)) {
-                Ok(result) => outcome = outcome.and(result),
-                Err(RecvTimeoutError::Timeout) => show(started),
-                Err(RecvTimeoutError::Disconnected) => return outcome,
-            }
-        }
-    });
-    show(started);
-    outcome
 }
 
 #[cfg(test)]
@@ -326,17 +315,5 @@ mod tests {
                 assert_eq!(all.len() % threads as usize, 0, "{tables} {threads}");
             }
         }
-    }
-
-    #[test]
-    fn the_first_failure_ends_the_rest() {
-        let done = AtomicU64::new(0);
-        let work = |job: u64| {
-            done.fetch_add(1, Ordering::Relaxed);
-            if job == 3 { Err(Error::Config("three".into())) } else { Ok(()) }
-        };
-        let error = in_parallel(1, (0..100).collect(), work, |_| {}).unwrap_err();
-        assert_eq!(error.to_string(), "three");
-        assert_eq!(done.into_inner(), 4);
     }
 }

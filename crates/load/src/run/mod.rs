@@ -24,8 +24,8 @@ use crate::program::Program;
 use crate::record::{Collector, Ledger};
 use crate::schedule::Schedule;
 use crate::schema::Schema;
-use crate::session::Connect;
 use crate::session::client::ClientConnect;
+use crate::session::{Connect, Session};
 use crate::sync::lock;
 use crate::worker::{Clock, SECOND_NS, Shared, Window, Worker};
 use crate::workload::Workload;
@@ -71,6 +71,7 @@ pub(crate) fn run_on<C: Connect>(
 ) -> Result<Outcome> {
     schedule.check()?;
     let program = Program::new(schema, workload, schedule.threads, schedule.seed)?;
+    open_with(connect, endpoint, &program)?;
     let shared = Shared {
         program: &program,
         connect,
@@ -92,6 +93,13 @@ pub(crate) fn run_on<C: Connect>(
         let handle = coordinator.map_err(|e| Error::system("cannot start a thread", e))?;
         handle.join().unwrap_or_else(|_| Err(Error::Config("the load's coordinator failed".into())))
     })
+}
+
+/// Sends what the program sends once before the load.
+fn open_with<C: Connect>(connect: &C, endpoint: &str, program: &Program) -> Result<()> {
+    let Some(sql) = program.opening() else { return Ok(()) };
+    let session = connect.connect().map_err(|error| error.at(endpoint, "connect"));
+    session?.query(sql.as_bytes()).map(drop).map_err(|error| error.at(endpoint, &sql))
 }
 
 /// Binds this thread, and those it will start, to `cpus`; to any if there are none.
@@ -298,3 +306,6 @@ impl Crew {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod old_tests;

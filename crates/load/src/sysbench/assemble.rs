@@ -7,6 +7,7 @@ use super::given::{Given, dashed};
 use super::parse::{Command, CommandLine, Reporting};
 use crate::endpoint::{Address, Endpoint, Tls};
 use crate::error::{Error, Result};
+use crate::generator::Generator;
 use crate::keys::RandType;
 use crate::oltp::Recipe;
 use crate::schedule::{Arrivals, Pace, Schedule, Warmup};
@@ -25,12 +26,14 @@ pub(super) fn assemble(
 ) -> Result<CommandLine> {
     refuse_unsupported(given)?;
     let seed: u64 = given.number("rand_seed")?;
+    let workload = workload(given, recipe)?;
+    let generator = workload.recipe.generator();
     let line = CommandLine {
         command,
         endpoint: endpoint(given)?,
-        schema: schema(given)?,
-        workload: workload(given, recipe)?,
-        schedule: schedule(given, if seed == 0 { time_of_day() } else { seed })?,
+        schema: schema(given, generator)?,
+        workload,
+        schedule: schedule(given, if seed == 0 { time_of_day() } else { seed }, generator)?,
         reporting: Reporting {
             report_interval: given.number("report_interval")?,
             percentile: given.number("percentile")?,
@@ -46,6 +49,7 @@ pub(super) fn assemble(
     }
     line.schema.check()?;
     line.workload.check()?;
+    line.workload.check_tables(&line.schema)?;
     line.schedule.check()?;
     Ok(line)
 }
@@ -117,8 +121,14 @@ fn endpoint(given: &Given) -> Result<Endpoint> {
     })
 }
 
-fn schema(given: &Given) -> Result<Schema> {
+/// The tables, those of the workload's sysbench unless another is named.
+fn schema(given: &Given, generator: Generator) -> Result<Schema> {
+    let words = Generator::ALL.map(|generator| (generator.name(), generator));
     Ok(Schema {
+        generator: match given.is_given("generator") {
+            true => given.choice("generator", words)?,
+            false => generator,
+        },
         kind: given
             .choice("schema", [("default", SchemaKind::Default), ("text", SchemaKind::Text)])?,
         tables: given.number("tables")?,
@@ -162,6 +172,8 @@ fn workload(given: &Given, recipe: Option<Recipe>) -> Result<Workload> {
         delta: given.number("delta")?,
         text_selects: given.number("text_selects")?,
         text_updates: given.number("text_updates")?,
+        user_delay_min: given.number("user_delay_min")?,
+        user_delay_max: given.number("user_delay_max")?,
         rand_type: rand_type.transpose()?,
         rand_spec_iter: given.number("rand_spec_iter")?,
         rand_spec_pct: given.number("rand_spec_pct")?,
@@ -195,15 +207,25 @@ fn ignore_errors(text: &str) -> Result<IgnoreErrors> {
         .map(IgnoreErrors::Listed)
 }
 
-fn schedule(given: &Given, seed: u64) -> Result<Schedule> {
+/// sysbench before 1.0 ends after this many events if not told otherwise, and has no limit of time.
+const OLD_EVENTS: u64 = 10_000;
+
+fn schedule(given: &Given, seed: u64, generator: Generator) -> Result<Schedule> {
+    let unless_given = |name: &'static str, old: &'static str, default: u64| {
+        let is_given = given.is_given(name) || given.is_given(old);
+        match generator {
+            Generator::V04 | Generator::V05 if !is_given => Ok(default),
+            _ => given.renamed(name, old),
+        }
+    };
     let rate: u64 = given.renamed("rate", "tx_rate")?;
     let arrivals =
         given.choice("arrivals", [("poisson", Arrivals::Poisson), ("even", Arrivals::Even)])?;
     Ok(Schedule {
         threads: given.renamed("threads", "num_threads")?,
         warmup: warmup(given.text("warmup_time"))?,
-        seconds: given.renamed::<u64>("time", "max_time")? as f64,
-        events: given.renamed("events", "max_requests")?,
+        seconds: unless_given("time", "max_time", 0)? as f64,
+        events: unless_given("events", "max_requests", OLD_EVENTS)?,
         pace: match rate {
             0 => Pace::Closed,
             rate => Pace::Rate { per_second: rate as f64, arrivals },

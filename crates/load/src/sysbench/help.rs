@@ -3,13 +3,14 @@
 use std::fmt::Write;
 
 use super::options::{OPTIONS, Opt, Origin, Takes};
+use crate::generator::Generator;
 use crate::oltp::Recipe;
 
 /// The text that `--help` prints.
 #[must_use]
 pub fn help() -> String {
     let mut text = String::from(
-        "Loads a MySQL or MariaDB server as sysbench 1.0.20 does, from the same command line.\n\n\
+        "Loads a MySQL or MariaDB server as sysbench 1.0.20 does, from the same command line, or as 0.4 and 0.5 did.\n\n\
          Usage: assay load WORKLOAD [--OPTION=VALUE…] prepare|prewarm|run|cleanup|help\n\n\
          Examples:\n  \
          assay load oltp_read_write --tables=4 --table-size=100000 --threads=8 --mysql-socket=/run/mysqld/mysqld.sock --mysql-user=root prepare\n  \
@@ -18,8 +19,10 @@ pub fn help() -> String {
          Mode `compat`, the default here, does as sysbench does, quirks included; `--mode=fixed` repairs them: an exact\n\
          measuring window, rollback before a retry, special's window as wide as asked. docs/workloads.md lists all.\n\n",
     );
-    let names = Recipe::ALL.map(Recipe::name).join(", ");
-    let _ = writeln!(text, "Workloads: {names}");
+    for generator in Generator::ALL.into_iter().rev() {
+        let names: Vec<&str> = Recipe::of(generator).map(Recipe::name).collect();
+        let _ = writeln!(text, "Workloads of {}: {}", generator.name(), names.join(", "));
+    }
     let mut group = "";
     for option in OPTIONS.iter().filter(|option| !option.help.is_empty()) {
         if option.group != group {

@@ -1,6 +1,7 @@
 use super::super::given::dashed;
 use super::*;
 use crate::endpoint::{Address, Tls};
+use crate::generator::Generator;
 use crate::keys::RandType;
 use crate::schedule::{Arrivals, Pace, Warmup};
 use crate::schema::SchemaKind;
@@ -77,6 +78,7 @@ fn every_option_of_the_table_is_read() {
     for option in OPTIONS {
         let value = match option.default {
             _ if option.name == "rand_type" => "pareto",
+            _ if option.name == "generator" => "sysbench-1.0",
             "" if option.takes == Takes::Value("N") => "1",
             default => default,
         };
@@ -103,6 +105,18 @@ fn our_own_options_are_read() {
     assert_eq!((line.schedule.forced_shutdown, line.endpoint.tls), (Some(3.0), Tls::Unverified));
     assert_eq!(line.schema.create_table_options, "COMPRESSION='zlib'");
     assert!(!line.preflight && line.reporting.histogram && line.reporting.percentile == 99);
+}
+
+#[test]
+fn old_workloads_bring_their_tables_and_their_limits() {
+    let line = parsed("oltp_complex --table-size=500 --num-threads=20 --user-delay-max=9 run");
+    assert_eq!(line.schema.generator, Generator::V04);
+    assert_eq!((line.schedule.events, line.schedule.seconds), (10_000, 0.0));
+    assert_eq!((line.workload.user_delay_max, line.schedule.threads), (9, 20));
+    let line = parsed("tests/db/oltp.lua --tables=4 --max-requests=0 --max-time=60 run");
+    assert_eq!((line.workload.recipe, line.schema.tables), (Recipe::Oltp, 4));
+    assert_eq!((line.schedule.events, line.schedule.seconds), (0, 60.0));
+    assert_eq!(parsed("oltp_insert run").schedule.seconds, 10.0);
 }
 
 #[test]
@@ -152,6 +166,11 @@ fn nonsense_is_refused_in_one_line() {
         "oltp_insert run --cpus=3-1",
         "oltp_insert run --warmup-time=steadily",
         "oltp_insert run -t",
+        "oltp_complex run --tables=2",
+        "oltp_complex run --generator=sysbench-0.5",
+        "oltp_insert run --generator=sysbench-0.4",
+        "oltp_insert run --generator=sysbench-0.6",
+        "oltp run --schema=text",
     ] {
         let complaint = complaint(line);
         assert!(!complaint.contains('\n') && !complaint.ends_with('.'), "{complaint}");

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::parse::{CommandLine, Reporting};
 use super::percentile::{buckets, percentile_ms, value_ms};
+use crate::generator::Generator;
 use crate::outcome::{Outcome, Second};
 use crate::record::{Latency, Queries};
 use crate::schedule::{Pace, Warmup};
@@ -239,6 +240,12 @@ fn additions(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
         outcome.schedule.seed
     );
     writeln!(out, "    {:37}{settings}", "mode, keys, seed:")?;
+    if outcome.workload.recipe.generator() == Generator::V04 {
+        as_0_4(out, outcome)?;
+    }
+    if let Some(distortion) = outcome.workload.distortion(&outcome.schema) {
+        writeln!(out, "    {:37}{distortion}", "keys:")?;
+    }
     if outcome.interrupted {
         writeln!(out, "    {:37}before its time", "interrupted:")?;
     }
@@ -273,6 +280,22 @@ fn additions(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
         if kind.response != kind.service {
             row(out, &format!("{} (response)", kind.kind), &kind.response)?;
         }
+    }
+    Ok(())
+}
+
+/// What sysbench 0.4 counts: requests are all statements but `BEGIN` and `COMMIT`, deadlocks all retries.
+fn as_0_4(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
+    let count = |kind| outcome.latency_of(kind).map_or(0, |times| times.service.count);
+    let other = count("begin") + count("commit");
+    let requests = outcome.queries.total().saturating_sub(other);
+    for (label, number) in [
+        ("deadlocks:", outcome.errors.values().sum()),
+        ("read/write requests:", requests),
+        ("other operations:", other),
+    ] {
+        let rate = if outcome.elapsed_s > 0.0 { number as f64 / outcome.elapsed_s } else { 0.0 };
+        writeln!(out, "    {label:37}{number:<6} ({rate:.2} per sec.)")?;
     }
     Ok(())
 }

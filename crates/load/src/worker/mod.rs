@@ -5,6 +5,7 @@
 
 mod clock;
 mod statement;
+mod values;
 
 pub(crate) use clock::{Clock, SECOND_NS, Window, second_of};
 
@@ -16,6 +17,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
+use crate::generator::Generator;
 use crate::keys::Keys;
 use crate::oltp::{Kind, Tables};
 use crate::pace::Pacer;
@@ -25,7 +27,8 @@ use crate::record::{Event, Ledger, Outcome, Sample, Time};
 use crate::session::{Connect, Interrupter, Session, SessionError};
 use crate::sync::lock;
 use crate::workload::Mode;
-use statement::{Buffers, Slots};
+use statement::Slots;
+use values::Buffers;
 
 /// What all workers of a run share.
 pub(crate) struct Shared<'a, C> {
@@ -37,7 +40,7 @@ pub(crate) struct Shared<'a, C> {
     pub(crate) pacer: Option<Pacer>,
     /// No new event is to begin.
     pub(crate) stop: AtomicBool,
-    /// Events begun so far, and the number to stop at.
+    /// Events begun in the window so far, and the number to stop at.
     pub(crate) begun: AtomicU64,
     pub(crate) events_max: u64,
     /// What cuts each thread's connection.
@@ -132,13 +135,16 @@ impl<'a, C: Connect> Worker<'a, C> {
         if self.stopped() || self.now >= shared.window.stop() {
             return true;
         }
-        shared.events_max > 0 && shared.begun.fetch_add(1, Ordering::Relaxed) >= shared.events_max
+        let counts = shared.events_max > 0 && self.now >= shared.window.start();
+        counts && shared.begun.fetch_add(1, Ordering::Relaxed) >= shared.events_max
     }
 
     fn event(&mut self, planned: u64) -> Result<()> {
         self.lateness = self.now.saturating_sub(planned);
         let planned = planned.min(self.now);
         let mut attempt = 0;
+        let drawn_from = self.rng.clone();
+        self.buffers.again = false;
         loop {
             let began = self.now;
             match self.attempt() {
@@ -149,6 +155,11 @@ impl<'a, C: Connect> Worker<'a, C> {
                 Err(setback) => self.recover(setback, attempt)?,
             }
             attempt += 1;
+            self.buffers.again = true;
+            if self.shared.program.generator == Generator::V04 {
+                // Its requests are built before they run: a retry sends the same ids.
+                self.rng = drawn_from.clone();
+            }
             if self.stopped() || self.now >= self.shared.window.stop() {
                 return Ok(());
             }
@@ -157,9 +168,12 @@ impl<'a, C: Connect> Worker<'a, C> {
 
     fn attempt(&mut self) -> Result<(), Setback> {
         let program = self.shared.program;
+        let mut event_table = None;
         for group in &program.groups {
+            let mut draw = || self.rng.below(u64::from(program.tables)) as usize;
             let table = match group.tables {
-                Tables::Any => self.rng.below(u64::from(program.tables)) as usize,
+                Tables::Any => draw(),
+                Tables::Event => *event_table.get_or_insert_with(draw),
                 Tables::None | Tables::First => 0,
             };
             for _ in 0..group.repeat {
@@ -173,6 +187,7 @@ impl<'a, C: Connect> Worker<'a, C> {
 
     fn step(&mut self, kind: Kind, table: usize) -> Result<(), Setback> {
         let program = self.shared.program;
+        self.think(kind);
         let values = self.buffers.values(kind, program, &self.points, &mut self.rng);
         let answer = self.slots.run(&mut self.session, kind, table, program, values.as_slice());
         let sent = std::mem::replace(&mut self.now, self.clock.now());
@@ -188,6 +203,18 @@ impl<'a, C: Connect> Worker<'a, C> {
                 Err(self.setback(error, kind, table))
             }
         }
+    }
+
+    /// Waits as a user would before a statement. The event's time holds it, the statement's does not.
+    fn think(&mut self, kind: Kind) {
+        let workload = &self.shared.program.workload;
+        let (least, limit) = (workload.user_delay_min, workload.user_delay_max);
+        if least.max(limit) == 0 || matches!(kind, Kind::Begin | Kind::Commit) {
+            return;
+        }
+        let delay_us = least + self.rng.below(limit.saturating_sub(least));
+        self.clock.wait_until(self.now + delay_us * 1000, || self.stopped());
+        self.now = self.clock.now();
     }
 
     fn setback(&self, error: SessionError, kind: Kind, table: usize) -> Setback {

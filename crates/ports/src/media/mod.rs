@@ -125,6 +125,7 @@ pub struct FileMedia {
     keeps_zeroes: bool,
     noticed: Noticed,
     _below: Below,
+    syncs: bool,
 }
 
 impl FileMedia {
@@ -206,6 +207,7 @@ impl FileMedia {
             keeps_zeroes: true,
             noticed: Noticed::default(),
             _below: below,
+            syncs: true,
         })
     }
 
@@ -218,6 +220,20 @@ impl FileMedia {
     pub fn discarding_loosely(mut self) -> FileMedia {
         self.keeps_zeroes = false;
         self
+    }
+
+    /// Reads and writes through the page cache and hands nothing on to the disk below but what the kernel does by
+    /// itself: a flush does nothing, and what is written survives the process but **not the machine**. For models, whose
+    /// time must not be this machine's disk's.
+    ///
+    /// # Errors
+    /// [`MediaError::Io`].
+    pub fn in_memory_of_kernel(mut self) -> std::result::Result<FileMedia, MediaError> {
+        if self.direct {
+            place::use_cache(&self.file).map_err(|errno| failed(&self.path, errno))?;
+        }
+        (self.direct, self.syncs) = (false, false);
+        Ok(self)
     }
 
     /// Whether reads and writes go past the page cache.
@@ -294,7 +310,8 @@ impl Disk for FileMedia {
     }
 
     /// A write is atomic as far as the device below says that its own sectors are: 4096 bytes where its physical
-    /// sector is that large, else 512. A completed write may be lost until a flush.
+    /// sector is that large, else 512. A completed write may be lost until a flush, and after one too where nothing
+    /// is handed on.
     fn promise(&self) -> Promise {
         Promise { atomic_write_bytes: self.atomic_write_bytes, volatile_cache: true }
     }
@@ -315,19 +332,23 @@ impl Disk for FileMedia {
     fn write(&self, offset: u64, data: &[u8], force_unit_access: bool) -> Result<()> {
         check_range(offset, data.len() as u64, self.size)?;
         self.check_writable()?;
-        transfer::write(&self.file, self.direct, offset, data, force_unit_access).map_err(
-            |failure| match failure.reason.kind() {
+        let is_durable = force_unit_access && self.syncs;
+        transfer::write(&self.file, self.direct, offset, data, is_durable).map_err(|failure| {
+            match failure.reason.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
                     if failure.offset == offset =>
                 {
                     DiskError::Full
                 }
                 _ => self.io_error_at("write", failure.offset, failure.reason),
-            },
-        )
+            }
+        })
     }
 
     fn flush(&self) -> Result<()> {
+        if !self.syncs {
+            return Ok(());
+        }
         rustix::fs::fdatasync(&self.file).map_err(|errno| self.io_error("flush", errno))
     }
 

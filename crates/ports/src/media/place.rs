@@ -60,6 +60,12 @@ pub(super) fn bypass_cache(file: &File) -> rustix::io::Result<bool> {
     }
 }
 
+/// Turns back from direct I/O.
+pub(super) fn use_cache(file: &File) -> rustix::io::Result<()> {
+    let flags = rustix::fs::fcntl_getfl(file)?;
+    rustix::fs::fcntl_setfl(file, flags - OFlags::DIRECT)
+}
+
 /// What the device with that number writes whole by its own word: its physical sector, for the kernel makes it
 /// from what the device says about power cuts where it says anything (NVMe: AWUPF), but no more than a block, since
 /// a larger sector is whole at its own alignment only. The least that is known of any device is 512.

@@ -3,17 +3,31 @@
 use super::super::time::Rate;
 use super::flash::FlashGeometry;
 use super::host::HostLimits;
+use crate::disk::BLOCK_BYTES;
 
-/// Latency of one read of `bytes` at depth 1, in microseconds, out of one stripe of an idle drive.
+/// Bytes that leave flash, on average, for `stored_bytes` that lie together: media are read in whole blocks, and what is
+/// stored begins anywhere in one.
 #[must_use]
-pub fn read_latency_us(flash: &FlashGeometry, host: &HostLimits, bytes: u64) -> f64 {
+pub fn fetched_bytes(stored_bytes: u64) -> u64 {
+    stored_bytes + BLOCK_BYTES - 1
+}
+
+/// Latency of one read of `bytes` at depth 1, in microseconds, out of one stripe of an idle drive, when `stored_bytes` hold
+/// them.
+#[must_use]
+pub fn read_latency_us(
+    flash: &FlashGeometry,
+    host: &HostLimits,
+    bytes: u64,
+    stored_bytes: u64,
+) -> f64 {
     let engine = host.engine.map_or(0.0, |engine| {
         engine.latency.as_us()
-            + engine.bytes_per_s.time_for(bytes.saturating_sub(crate::disk::BLOCK_BYTES)).as_us()
+            + engine.bytes_per_s.time_for(bytes.saturating_sub(BLOCK_BYTES)).as_us()
     });
     host.read_firmware_time.as_us()
         + flash.read_time.as_us()
-        + flash.bus_bytes_per_s.time_for(bytes).as_us()
+        + flash.bus_bytes_per_s.time_for(fetched_bytes(stored_bytes)).as_us()
         + engine
         + host.link_bytes_per_s.time_for(bytes).as_us()
 }
@@ -22,9 +36,10 @@ pub fn read_latency_us(flash: &FlashGeometry, host: &HostLimits, bytes: u64) -> 
 /// `stored_bytes` is what one of them takes on flash; a read over two stripes needs two dies.
 #[must_use]
 pub fn reads_per_s(flash: &FlashGeometry, host: &HostLimits, bytes: u64, stored_bytes: u64) -> f64 {
-    let dies_each = 1.0 + stored_bytes.saturating_sub(1) as f64 / flash.stripe_bytes() as f64;
+    let fetched_bytes = fetched_bytes(stored_bytes);
+    let dies_each = 1.0 + (fetched_bytes - BLOCK_BYTES) as f64 / flash.stripe_bytes() as f64;
     let dies = flash.dies() as f64 / flash.read_time.as_s() / dies_each;
-    let channels = f64::from(flash.channels) * flash.bus_bytes_per_s.0 / stored_bytes as f64;
+    let channels = f64::from(flash.channels) * flash.bus_bytes_per_s.0 / fetched_bytes as f64;
     least([dies, channels, host_operations_per_s(host, bytes)])
 }
 
@@ -55,7 +70,8 @@ pub fn writes_per_s(
 
 fn host_operations_per_s(host: &HostLimits, bytes: u64) -> f64 {
     let controller = host.operations_per_s.map_or(f64::INFINITY, |rate| rate.0);
-    let engine = host.engine.map_or(f64::INFINITY, |engine| engine.bytes_per_s.0 / bytes as f64);
+    let engine =
+        host.engine.map_or(f64::INFINITY, |engine| engine.cap_bytes_per_s.0 / bytes as f64);
     let Rate(link) = host.link_cap_bytes_per_s;
     least([controller, engine, link / bytes as f64])
 }

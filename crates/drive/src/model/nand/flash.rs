@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use super::super::calendar::Calendar;
 use super::super::time::{Rate, Time};
 use super::super::timing::{Command, Due, Kind, Resource, Timing};
 use super::buffer::Buffer;
@@ -37,6 +38,8 @@ pub struct FlashGeometry {
     pub bus_bytes_per_s: Rate,
     /// Bytes of the write buffer, as they go to flash: compressed.
     pub buffer_bytes: u64,
+    /// Whether capacitors keep the buffer alive in a power cut: then a flush has nothing to do.
+    pub is_buffer_protected: bool,
 }
 
 impl FlashGeometry {
@@ -67,12 +70,20 @@ const OPEN_STRIPES: usize = 16;
 pub struct Flash {
     geometry: FlashGeometry,
     dies: Vec<Die>,
-    channels: Vec<Lane>,
+    channels: Vec<Channel>,
     buffer: Buffer,
     /// Stripes that have begun to fill.
     open: VecDeque<u64>,
     /// Bytes that were given back since the last erase.
     discarded_bytes: u64,
+}
+
+/// Data of reads pass where there is a gap; those of programs wait until nothing else does, and are that much later for
+/// each read that comes meanwhile.
+#[derive(Debug, Default)]
+struct Channel {
+    reads: Calendar,
+    programs: Lane,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -87,7 +98,7 @@ impl Flash {
     pub fn new(geometry: FlashGeometry) -> Flash {
         Flash {
             dies: vec![Die::default(); geometry.dies() as usize],
-            channels: vec![Lane::default(); geometry.channels as usize],
+            channels: (0..geometry.channels).map(|_| Channel::default()).collect(),
             buffer: Buffer::new(geometry.buffer_bytes),
             open: VecDeque::with_capacity(OPEN_STRIPES + 1),
             discarded_bytes: 0,
@@ -120,6 +131,7 @@ impl Flash {
     }
 
     fn read_stripe(&mut self, stripe: u64, bytes: u64, part: &mut Due) {
+        let now = part.when();
         let (die, channel) = self.place(stripe);
         let geometry = &self.geometry;
         let die = &mut self.dies[die];
@@ -133,10 +145,10 @@ impl Flash {
         part.wait(from + interruption, Resource::Die);
         part.wait(done, Resource::Flash);
         let channel = &mut self.channels[channel];
-        let from = channel.urgent_from(part.when());
-        part.wait(from, Resource::Channel);
         let span = geometry.bus_bytes_per_s.time_for(bytes);
-        part.wait(channel.do_urgent(from, Time::ZERO, span), Resource::Channel);
+        part.wait(channel.reads.take(now, part.when(), span), Resource::Channel);
+        channel.programs.interrupt(part.when(), span);
+        part.spend(span, Resource::Channel);
     }
 
     fn write(&mut self, offset: u64, length: u64, due: &mut Due) {
@@ -160,13 +172,17 @@ impl Flash {
     fn program(&mut self, stripe: u64, at: Time) {
         let (die, channel) = self.place(stripe);
         let bytes = self.geometry.stripe_bytes();
-        let there =
-            self.channels[channel].do_later(at, self.geometry.bus_bytes_per_s.time_for(bytes));
+        let there = self.channels[channel]
+            .programs
+            .do_later(at, self.geometry.bus_bytes_per_s.time_for(bytes));
         let done = self.dies[die].lane.do_later(there, self.geometry.program_time);
         self.buffer.add(stripe, bytes, done);
     }
 
     fn flush(&mut self, due: &mut Due) {
+        if self.geometry.is_buffer_protected {
+            return;
+        }
         while let Some(stripe) = self.open.pop_front() {
             self.program(stripe, due.when());
         }

@@ -1,16 +1,20 @@
 //! What a command meets before it comes to the flash: link, controller, firmware, compression engine.
 
+use super::super::calendar::Calendar;
 use super::super::time::{Rate, Time};
 use super::super::timing::{Command, Due, Kind, Resource, Timing};
 use crate::disk::BLOCK_BYTES;
 
-/// The engine that compresses on the way to flash and back.
+/// The engine that compresses on the way to flash and, beside that, decompresses on the way back: one pipeline each, as
+/// nothing is published that says that they share one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Engine {
     /// What it adds to a command.
     pub latency: Time,
-    /// Bytes of the host that it takes a second.
+    /// How fast one command's data pass it, in bytes of the host.
     pub bytes_per_s: Rate,
+    /// How much all commands together may pass: less than the above in a scale model.
+    pub cap_bytes_per_s: Rate,
 }
 
 /// What a drive can take from its host.
@@ -31,67 +35,63 @@ pub struct HostLimits {
     pub engine: Option<Engine>,
 }
 
-/// The state of the host's side: when what is next free.
+/// The state of the host's side: what is taken until when.
 #[derive(Debug)]
 pub struct Host {
     limits: HostLimits,
-    controller_free: Time,
-    link_in_free: Time,
-    link_out_free: Time,
-    engine_free: Time,
+    controller: Calendar,
+    link_in: Calendar,
+    link_out: Calendar,
+    compressing: Calendar,
+    decompressing: Calendar,
 }
 
 impl Host {
     /// A host's side at rest.
     #[must_use]
     pub fn new(limits: HostLimits) -> Host {
-        let zero = Time::ZERO;
-        Host {
-            limits,
-            controller_free: zero,
-            link_in_free: zero,
-            link_out_free: zero,
-            engine_free: zero,
-        }
+        let [controller, link_in, link_out, compressing, decompressing] =
+            std::array::from_fn(|_| Calendar::default());
+        Host { limits, controller, link_in, link_out, compressing, decompressing }
     }
 
-    fn take_operation(&mut self, due: &mut Due) {
+    fn take_operation(&mut self, now: Time, due: &mut Due) {
         if let Some(rate) = self.limits.operations_per_s {
-            due.wait(self.controller_free, Resource::Controller);
-            self.controller_free = due.when() + rate.time_for(1);
-        }
-    }
-
-    fn pass_engine(&mut self, bytes: u64, due: &mut Due) {
-        if let Some(engine) = self.limits.engine {
-            due.wait(self.engine_free, Resource::Engine);
-            self.engine_free = due.when() + engine.bytes_per_s.time_for(bytes);
-            // Its pipeline works block by block: a command is through when its last block is.
-            let behind = engine.bytes_per_s.time_for(bytes.saturating_sub(BLOCK_BYTES));
-            due.spend(engine.latency + behind, Resource::Engine);
+            let start = self.controller.take(now, due.when(), rate.time_for(1));
+            due.wait(start, Resource::Controller);
         }
     }
 }
 
-/// Carries `bytes` over one direction of a link that is next free at `free`.
-fn carry(free: &mut Time, limits: &HostLimits, bytes: u64, due: &mut Due) {
-    due.wait(*free, Resource::Link);
-    *free = due.when() + limits.link_cap_bytes_per_s.time_for(bytes);
+/// Sends `bytes` through one direction of the engine, if there is one.
+fn pass_engine(engine: &mut Calendar, limits: &HostLimits, now: Time, bytes: u64, due: &mut Due) {
+    let Some(numbers) = limits.engine else { return };
+    let start = engine.take(now, due.when(), numbers.cap_bytes_per_s.time_for(bytes));
+    due.wait(start, Resource::Engine);
+    // Its pipeline works block by block: a command is through when its last block is.
+    let behind = numbers.bytes_per_s.time_for(bytes.saturating_sub(BLOCK_BYTES));
+    due.spend(numbers.latency + behind, Resource::Engine);
+}
+
+/// Carries `bytes` over one direction of a link.
+fn carry(link: &mut Calendar, limits: &HostLimits, now: Time, bytes: u64, due: &mut Due) {
+    let start = link.take(now, due.when(), limits.link_cap_bytes_per_s.time_for(bytes));
+    due.wait(start, Resource::Link);
     due.spend(limits.link_bytes_per_s.time_for(bytes), Resource::Link);
 }
 
 impl Timing for Host {
     fn begin(&mut self, command: &Command, due: &mut Due) {
-        let limits = self.limits;
+        let (limits, now) = (self.limits, command.arrival);
         match command.kind {
             Kind::Read => {
-                self.take_operation(due);
+                self.take_operation(now, due);
                 due.spend(limits.read_firmware_time, Resource::Firmware);
             }
             Kind::Write => {
-                self.take_operation(due);
-                carry(&mut self.link_in_free, &limits, command.length, due);
-                self.pass_engine(command.length, due);
+                self.take_operation(now, due);
+                carry(&mut self.link_in, &limits, now, command.length, due);
+                pass_engine(&mut self.compressing, &limits, now, command.length, due);
                 due.spend(limits.write_firmware_time, Resource::Firmware);
             }
             Kind::Flush | Kind::Discard => {
@@ -102,9 +102,9 @@ impl Timing for Host {
 
     fn end(&mut self, command: &Command, due: &mut Due) {
         if command.kind == Kind::Read {
-            self.pass_engine(command.length, due);
-            let limits = self.limits;
-            carry(&mut self.link_out_free, &limits, command.length, due);
+            let (limits, now) = (self.limits, command.arrival);
+            pass_engine(&mut self.decompressing, &limits, now, command.length, due);
+            carry(&mut self.link_out, &limits, now, command.length, due);
         }
     }
 }

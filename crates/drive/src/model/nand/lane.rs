@@ -23,12 +23,16 @@ impl Lane {
 
     /// Does urgent work for `span` from `from`, after an interruption that takes `interruption`; gives when it is done.
     pub(super) fn do_urgent(&mut self, from: Time, interruption: Time, span: Time) -> Time {
-        let taken = interruption + span;
-        if self.busy_until > from {
-            self.busy_until += taken;
-        }
-        self.urgent_until = from + taken;
+        self.interrupt(from, interruption + span);
+        self.urgent_until = from + interruption + span;
         self.urgent_until
+    }
+
+    /// Other work stands still for `span` from `from` on, if there is any then.
+    pub(super) fn interrupt(&mut self, from: Time, span: Time) {
+        if self.busy_until > from {
+            self.busy_until += span;
+        }
     }
 
     /// Does other work for `span` once everything before it is done, from `at` at the earliest; gives when it is done.

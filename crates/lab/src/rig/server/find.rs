@@ -8,7 +8,7 @@ use std::str::FromStr;
 use anyhow::{Result, bail};
 
 use super::binary::{Binary, Flavour, Origin};
-use super::cache;
+use crate::rig::cache;
 
 /// What the programs are called; MySQL first, because a MariaDB installation often has both names.
 const PROGRAMS: [&str; 2] = ["mysqld", "mariadbd"];

@@ -9,7 +9,6 @@
 //! with argument lists.
 
 mod binary;
-mod cache;
 mod error_log;
 mod fetch;
 mod find;

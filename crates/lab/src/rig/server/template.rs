@@ -15,9 +15,9 @@ use anyhow::{Context, Result, anyhow, bail};
 use sha2::{Digest, Sha256};
 
 use super::binary::{Binary, Flavour, option};
-use super::cache::Shelf;
 use super::settings::{self, Settings};
 use super::{error_log, tool};
+use crate::rig::cache::Shelf;
 
 /// Initialising writes about 100 MB; a slow disk may take minutes, not more.
 const LIMIT: Duration = Duration::from_secs(15 * 60);

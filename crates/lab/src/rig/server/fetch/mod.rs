@@ -19,8 +19,8 @@ use anyhow::{Context, Result, bail};
 
 use self::apt::{Apt, Sources};
 use super::binary::{Binary, Flavour, Origin};
-use super::cache::{Shelf, Staging};
 use super::{find, tool};
+use crate::rig::cache::{Shelf, Staging};
 
 /// Free space needed for each byte to download: the packages, and what is in them (measured: 5.5 times as much).
 const SPACE_PER_DOWNLOAD_BYTE: u64 = 8;

@@ -35,14 +35,14 @@ pub(crate) fn root() -> Result<PathBuf> {
 }
 
 /// One kind of entries (`servers`, `templates`), locked against other makers until dropped.
-pub(super) struct Shelf {
+pub(crate) struct Shelf {
     folder: PathBuf,
     _lock: File,
 }
 
 impl Shelf {
     /// Opens the shelf `kind`, waiting for another maker if there is one; `waiting` is called once before a wait.
-    pub(super) fn open(kind: &str, waiting: impl FnOnce()) -> Result<Shelf> {
+    pub(crate) fn open(kind: &str, waiting: impl FnOnce()) -> Result<Shelf> {
         let folder = root()?.join(kind);
         Shelf::open_at(folder, waiting)
     }
@@ -65,12 +65,12 @@ impl Shelf {
     }
 
     /// Where the entry `name` is, or would be.
-    pub(super) fn entry(&self, name: &str) -> PathBuf {
+    pub(crate) fn entry(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
     /// A fresh folder to make an entry in.
-    pub(super) fn stage(&self) -> Result<Staging> {
+    pub(crate) fn stage(&self) -> Result<Staging> {
         let path = self.folder.join(format!("{STAGING_PREFIX}{}", std::process::id()));
         fs::create_dir(&path).with_context(|| format!("cannot create {}", path.display()))?;
         Ok(Staging { path })
@@ -89,17 +89,17 @@ impl Shelf {
 }
 
 /// A folder in the making, removed when dropped.
-pub(super) struct Staging {
+pub(crate) struct Staging {
     path: PathBuf,
 }
 
 impl Staging {
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Makes the sub-folder `part` the cache entry `target`; the rest of the staging folder goes.
-    pub(super) fn publish(self, part: &str, target: &Path) -> Result<()> {
+    pub(crate) fn publish(self, part: &str, target: &Path) -> Result<()> {
         let made = self.path.join(part);
         rustix::fs::syncfs(File::open(&made)?).context("cannot write out the cache")?;
         fs::rename(&made, target).with_context(|| format!("cannot create {}", target.display()))
@@ -113,7 +113,7 @@ impl Drop for Staging {
 }
 
 /// The folders of a kind that are whole, by name.
-pub(super) fn entries(kind: &str) -> Result<Vec<PathBuf>> {
+pub(crate) fn entries(kind: &str) -> Result<Vec<PathBuf>> {
     let folder = root()?.join(kind);
     let Ok(listing) = fs::read_dir(&folder) else { return Ok(Vec::new()) };
     let hidden = |path: &PathBuf| {

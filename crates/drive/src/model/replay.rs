@@ -1,0 +1,172 @@
+//! Replay: the commands of a trace on another disk in virtual time, as fast as they can be computed.
+//!
+//! The load answers back: whoever waited for one command sent the next. So, unless they are asked for as recorded, each
+//! command comes as long after the answer it waited for as it did when it was recorded; it is taken to have waited for the
+//! last answer before it (as in Weiss et al., "ROOT: Replaying multithreaded traces with resource-oriented ordering", SOSP
+//! 2013, is done where nothing more is known).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::time::Time;
+use super::timing::{Due, Kind};
+use super::trace::Event;
+use crate::disk::Result;
+
+/// When commands come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Arrivals {
+    /// After the answer that they waited for.
+    #[default]
+    AfterAnswers,
+    /// When they came as recorded, whatever was answered.
+    AsRecorded,
+}
+
+/// A disk in virtual time.
+pub trait Replayed {
+    /// A command comes at `at`, never before an earlier one; gives when it is answered.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    fn command(&mut self, at: Time, event: &Event) -> Result<Due>;
+}
+
+/// How one command went in the replay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// What it was.
+    pub kind: Kind,
+    /// When it came.
+    pub arrival: Time,
+    /// When it came in the trace.
+    pub recorded_arrival: Time,
+    /// How long it took.
+    pub latency: Time,
+    /// How long it should have taken in the trace.
+    pub recorded_modelled: Time,
+    /// How long it took in the trace.
+    pub recorded_shown: Time,
+}
+
+/// Replays `events`, which are in the order of their arrival, and tells of each answer.
+///
+/// # Errors
+/// The disk's first.
+pub fn replay(
+    events: &[Event],
+    disk: &mut dyn Replayed,
+    arrivals: Arrivals,
+    mut tell: impl FnMut(&Answer),
+) -> Result<()> {
+    let waiting = Waiting::new(events, arrivals);
+    let mut coming: BinaryHeap<Reverse<(Time, usize)>> =
+        waiting.first.iter().copied().map(Reverse).collect();
+    while let Some(Reverse((at, index))) = coming.pop() {
+        let event = &events[index];
+        let answered = disk.command(at, event)?.when();
+        tell(&Answer {
+            kind: event.command.kind,
+            arrival: at,
+            recorded_arrival: event.command.arrival,
+            latency: answered - at,
+            recorded_modelled: event.modelled,
+            recorded_shown: event.shown,
+        });
+        coming.extend(waiting.after(index).map(|(gap, next)| Reverse((answered + gap, next))));
+    }
+    Ok(())
+}
+
+/// Which command waits for which.
+struct Waiting {
+    /// Those that wait for none, and when they come.
+    first: Vec<(Time, usize)>,
+    /// The others: for whom each waits, how long it comes after the answer, which it is. By whom they wait for.
+    others: Vec<(usize, Time, usize)>,
+}
+
+impl Waiting {
+    fn new(events: &[Event], arrivals: Arrivals) -> Waiting {
+        let mut first = Vec::new();
+        let mut others = Vec::new();
+        let mut open: BinaryHeap<Reverse<(Time, usize)>> = BinaryHeap::new();
+        let mut last: Option<(Time, usize)> = None;
+        for (index, event) in events.iter().enumerate() {
+            let arrival = event.command.arrival;
+            while let Some(Reverse(answer)) = open.peek().copied()
+                && answer.0 <= arrival
+            {
+                open.pop();
+                last = Some(answer);
+            }
+            match last {
+                Some((answered, former)) if arrivals == Arrivals::AfterAnswers => {
+                    others.push((former, arrival - answered, index));
+                }
+                _ => first.push((arrival, index)),
+            }
+            open.push(Reverse((arrival + event.shown, index)));
+        }
+        others.sort_unstable();
+        Waiting { first, others }
+    }
+
+    fn after(&self, index: usize) -> impl Iterator<Item = (Time, usize)> + '_ {
+        let from = self.others.partition_point(|other| other.0 < index);
+        let those = self.others[from..].iter().take_while(move |other| other.0 == index);
+        those.map(|(_, gap, next)| (*gap, *next))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::timing::Command;
+    use super::*;
+
+    fn event(arrival_us: f64, shown_us: f64) -> Event {
+        let arrival = Time::from_us(arrival_us);
+        let kind = Kind::Read;
+        Event {
+            command: Command { kind, offset: 0, length: 4096, force_unit_access: false, arrival },
+            modelled: Time::from_us(shown_us),
+            shown: Time::from_us(shown_us),
+            stored_bytes: Vec::new(),
+        }
+    }
+
+    /// Answers every command after the same time.
+    struct Constant(f64, Time);
+
+    impl Replayed for Constant {
+        fn command(&mut self, at: Time, _event: &Event) -> Result<Due> {
+            assert!(at >= self.1, "time goes on");
+            self.1 = at;
+            Ok(Due::at(at + Time::from_us(self.0)))
+        }
+    }
+
+    fn arrivals_us(events: &[Event], latency_us: f64, arrivals: Arrivals) -> Vec<f64> {
+        let mut told = Vec::new();
+        let mut disk = Constant(latency_us, Time::ZERO);
+        replay(events, &mut disk, arrivals, |answer| told.push(answer.arrival.as_us())).unwrap();
+        told
+    }
+
+    #[test]
+    fn a_faster_disk_is_asked_sooner_by_those_who_waited() {
+        // One after another with 5 µs of thought, and a second that comes by itself at the beginning.
+        let events =
+            [event(0.0, 100.0), event(0.0, 250.0), event(105.0, 100.0), event(210.0, 100.0)];
+        assert_eq!(arrivals_us(&events, 10.0, Arrivals::AfterAnswers), [0.0, 0.0, 15.0, 30.0]);
+        assert_eq!(arrivals_us(&events, 10.0, Arrivals::AsRecorded), [0.0, 0.0, 105.0, 210.0]);
+    }
+
+    #[test]
+    fn on_the_same_disk_everything_comes_when_it_came() {
+        let events: Vec<Event> =
+            (0..50).map(|number| event(f64::from(number) * 37.0, 100.0)).collect();
+        let recorded: Vec<f64> = events.iter().map(|event| event.command.arrival.as_us()).collect();
+        assert_eq!(arrivals_us(&events, 100.0, Arrivals::AfterAnswers), recorded);
+    }
+}

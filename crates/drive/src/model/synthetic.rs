@@ -1,0 +1,170 @@
+//! Models with one stated flaw, to show that what measures would notice.
+//!
+//! A drive that tears writes is not among them, as that is no matter of time: see `DriveOptions::tear`.
+
+use super::time::Time;
+use super::timing::{Command, Due, Resource, Timing};
+
+/// A device that answers nothing for a while, again and again.
+#[derive(Debug, Clone)]
+pub struct Stalling<T> {
+    below: T,
+    period: Time,
+    length: Time,
+}
+
+impl<T> Stalling<T> {
+    /// `below`, stalled for the last `length` of each `period` of the clock; without a period, or with a stall that is as
+    /// long, never.
+    #[must_use]
+    pub fn new(below: T, period: Time, length: Time) -> Stalling<T> {
+        let length = if length < period { length } else { Time::ZERO };
+        Stalling { below, period, length }
+    }
+
+    fn sit_out(&self, due: &mut Due) {
+        if self.length == Time::ZERO {
+            return;
+        }
+        let to_end = self.period - due.when() % self.period;
+        if to_end <= self.length {
+            due.wait(due.when() + to_end, Resource::Fault);
+        }
+    }
+}
+
+impl<T: Timing> Timing for Stalling<T> {
+    fn begin(&mut self, command: &Command, due: &mut Due) {
+        self.sit_out(due);
+        self.below.begin(command, due);
+    }
+
+    fn end(&mut self, command: &Command, due: &mut Due) {
+        self.below.end(command, due);
+        self.sit_out(due);
+    }
+
+    fn settle(&mut self, due: &mut Due) {
+        let told = due.when();
+        self.below.settle(due);
+        if due.when() > told {
+            self.sit_out(due);
+        }
+    }
+}
+
+/// A device that is slower in everything by the same factor: below, time goes by that much more slowly.
+#[derive(Debug, Clone)]
+pub struct Slower<T> {
+    below: T,
+    times: u64,
+}
+
+const PARTS: u64 = 1000;
+
+impl<T: Timing> Slower<T> {
+    /// `below` with every latency longer, and every rate lower, by `per_mille` thousandths.
+    #[must_use]
+    pub fn new(below: T, per_mille: u32) -> Slower<T> {
+        Slower { below, times: PARTS + u64::from(per_mille) }
+    }
+
+    fn ask(&mut self, due: &mut Due, ask: impl FnOnce(&mut T, &mut Due)) {
+        let mut inner = due.scaled(PARTS, self.times);
+        ask(&mut self.below, &mut inner);
+        let mut outer = inner.scaled(self.times, PARTS);
+        // Rounding gives nothing back.
+        outer.wait(due.when(), inner.resource());
+        *due = outer;
+    }
+
+    fn inner(&self, command: &Command) -> Command {
+        Command { arrival: command.arrival.scaled(PARTS, self.times), ..*command }
+    }
+}
+
+impl<T: Timing> Timing for Slower<T> {
+    fn begin(&mut self, command: &Command, due: &mut Due) {
+        let inner = self.inner(command);
+        self.ask(due, |below, due| below.begin(&inner, due));
+    }
+
+    fn end(&mut self, command: &Command, due: &mut Due) {
+        let inner = self.inner(command);
+        self.ask(due, |below, due| below.end(&inner, due));
+    }
+
+    fn settle(&mut self, due: &mut Due) {
+        let told = due.when();
+        let mut moved = *due;
+        self.ask(&mut moved, |below, due| below.settle(due));
+        // What did not move below has only been rounded.
+        if moved.when() > told + Time::from_ns(1) {
+            *due = moved;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{self, read};
+    use super::super::volume::{Volume, VolumeLimits};
+    use super::super::{Immediate, Rate};
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn answered_ms(timing: &mut impl Timing, arrival_ms: u64) -> u64 {
+        let due = testing::ask(timing, read(0, 4096, Time::from_ns(arrival_ms * MS)));
+        due.when().as_ns() / MS
+    }
+
+    #[test]
+    fn it_stalls_200_ms_every_10_s_and_no_longer() {
+        let mut timing =
+            Stalling::new(Immediate, Time::from_ns(10_000 * MS), Time::from_ns(200 * MS));
+        for (arrival, answer) in [
+            (0, 0),
+            (9_799, 9_799),
+            (9_800, 10_000),
+            (9_999, 10_000),
+            (10_000, 10_000),
+            (19_900, 20_000),
+        ] {
+            assert_eq!(answered_ms(&mut timing, arrival), answer, "came at {arrival} ms");
+        }
+        let mut never = Stalling::new(Immediate, Time::ZERO, Time::from_ns(MS));
+        assert_eq!(answered_ms(&mut never, 9_900), 9_900);
+    }
+
+    #[test]
+    fn what_would_be_answered_in_a_stall_is_answered_after_it() {
+        let volume = || {
+            let mut limits = VolumeLimits::only(Rate(1e9), Rate(1e18), Time::ZERO);
+            limits.read_latency = super::super::volume::Latency::Fixed(Time::from_ns(50 * MS));
+            Volume::new(limits, 1)
+        };
+        let mut timing =
+            Stalling::new(volume(), Time::from_ns(10_000 * MS), Time::from_ns(200 * MS));
+        assert_eq!(answered_ms(&mut timing, 9_700), 9_750);
+        assert_eq!(answered_ms(&mut timing, 9_780), 10_000);
+        assert_eq!(answered_ms(&mut timing, 9_900), 10_050);
+    }
+
+    #[test]
+    fn latency_and_throughput_are_both_slower_by_five_percent() {
+        // One at a time the latency decides, at depth 64 the limit.
+        let volume = || {
+            let mut limits = VolumeLimits::only(Rate(1000.0), Rate(1e18), Time::ZERO);
+            limits.read_latency = super::super::volume::Latency::Fixed(Time::from_ns(5 * MS));
+            Volume::new(limits, 1)
+        };
+        for depth in [1, 64] {
+            let quick = testing::per_s(&mut volume(), depth, 4000, |_| read(0, 4096, Time::ZERO));
+            let mut slower = Slower::new(volume(), 50);
+            let slow = testing::per_s(&mut slower, depth, 4000, |_| read(0, 4096, Time::ZERO));
+            let ratio = quick / slow;
+            assert!((ratio - 1.05).abs() < 0.001, "depth {depth}: {quick} and {slow}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! A cloud volume: operations and bytes a second that were paid for, credit for bursts, a latency with a tail.
+//!
+//! A read or a write counts as one operation for each [`VolumeLimits::bytes_per_operation`] or part of it and waits for its
+//! turn in the order in which commands came; then it takes its latency. Discards are free and do not wait; a flush takes
+//! [`VolumeLimits::flush_latency`], as what such a volume answered is kept by several machines already.
+
+pub use super::random::Latency;
+
+use super::meter::Meter;
+use super::random::Random;
+use super::time::{Rate, Time};
+use super::timing::{Command, Due, Kind, Resource, Timing};
+
+/// How much of something passes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Allowance {
+    /// A second, in the long run.
+    pub per_s: Rate,
+    /// What is saved up at rest at most, in the same unit, and can be spent beyond the long run's rate; full at first. AWS
+    /// gives its gp2 volumes 5.4 million operations ("Amazon EBS volume types").
+    pub credit: f64,
+    /// A second, while there is credit; none for no other bound than the credit.
+    pub peak_per_s: Option<Rate>,
+}
+
+impl Allowance {
+    /// A rate with nothing saved up beyond `rest` of it. Without any, a command whose thread is woken late is lost to the
+    /// rate; 10 ms make up for that.
+    #[must_use]
+    pub fn steady(per_s: Rate, rest: Time) -> Allowance {
+        Allowance { per_s, credit: per_s.0 * rest.as_s(), peak_per_s: None }
+    }
+
+    /// How long the peak lasts from full credit: credit / (peak − rate), in seconds.
+    #[must_use]
+    pub fn peak_s(&self) -> f64 {
+        self.peak_per_s.map_or(0.0, |peak| self.credit / (peak.0 - self.per_s.0))
+    }
+}
+
+/// What a volume lets through, and how long it takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct VolumeLimits {
+    /// Operations, reads and writes together.
+    pub operations: Allowance,
+    /// Bytes, reads and writes together.
+    pub bytes: Allowance,
+    /// The most bytes that count as one operation. AWS counts 256 KiB for its SSD volumes ("Amazon EBS I/O
+    /// characteristics and monitoring").
+    pub bytes_per_operation: u64,
+    /// How long a rest the peaks make up for, see [`Allowance::steady`].
+    pub rest: Time,
+    /// What a read takes beside its turn.
+    pub read_latency: Latency,
+    /// What a write takes beside its turn.
+    pub write_latency: Latency,
+    /// What a flush takes.
+    pub flush_latency: Time,
+}
+
+impl VolumeLimits {
+    /// Limits alone, and no latency: what [`Allowance::steady`] gives of operations and bytes.
+    #[must_use]
+    pub fn only(operations_per_s: Rate, bytes_per_s: Rate, rest: Time) -> VolumeLimits {
+        VolumeLimits {
+            operations: Allowance::steady(operations_per_s, rest),
+            bytes: Allowance::steady(bytes_per_s, rest),
+            bytes_per_operation: 256 << 10,
+            rest,
+            read_latency: Latency::Fixed(Time::ZERO),
+            write_latency: Latency::Fixed(Time::ZERO),
+            flush_latency: Time::ZERO,
+        }
+    }
+
+    /// Operations that a command of `bytes` counts for.
+    #[must_use]
+    pub fn operations_of(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(self.bytes_per_operation.max(1)).max(1)
+    }
+
+    /// Commands of `bytes` a second in the long run at any depth: the least of what operations and bytes allow.
+    #[must_use]
+    pub fn commands_per_s(&self, bytes: u64) -> f64 {
+        let by_operations = self.operations.per_s.0 / self.operations_of(bytes) as f64;
+        by_operations.min(self.bytes.per_s.0 / bytes as f64)
+    }
+}
+
+/// The state of a volume: what has been paid for.
+#[derive(Debug, Clone)]
+pub struct Volume {
+    limits: VolumeLimits,
+    meters: Vec<(Resource, Meter)>,
+    random: Random,
+}
+
+/// The long run and the peak of an allowance.
+fn meters(allowance: &Allowance, rest: Time) -> impl Iterator<Item = Meter> {
+    let burst = Time::from_s(allowance.credit / allowance.per_s.0);
+    let peak = allowance.peak_per_s.map(|rate| Meter::new(rate, rest));
+    std::iter::once(Meter::new(allowance.per_s, burst)).chain(peak)
+}
+
+impl Volume {
+    /// A rested volume; `seed` is for its tail.
+    #[must_use]
+    pub fn new(limits: VolumeLimits, seed: u64) -> Volume {
+        let of = |resource, allowance| {
+            meters(allowance, limits.rest).map(move |meter| (resource, meter))
+        };
+        let operations = of(Resource::Operations, &limits.operations);
+        let meters = operations.chain(of(Resource::Bytes, &limits.bytes)).collect();
+        Volume { meters, random: Random::new(seed), limits }
+    }
+
+    /// A command goes when every meter lets it: none counts it as gone before.
+    fn take_turn(&mut self, bytes: u64, due: &mut Due) {
+        let now = due.when();
+        let turns = self.meters.iter().map(|(resource, meter)| (meter.turn(now), *resource));
+        if let Some((turn, resource)) = turns.max_by_key(|(turn, _)| *turn) {
+            due.wait(turn, resource);
+        }
+        for (resource, meter) in &mut self.meters {
+            let is_bytes = *resource == Resource::Bytes;
+            let amount = if is_bytes { bytes } else { self.limits.operations_of(bytes) };
+            meter.pay(due.when(), amount);
+        }
+    }
+}
+
+impl Timing for Volume {
+    fn begin(&mut self, command: &Command, due: &mut Due) {
+        let latency = match command.kind {
+            Kind::Read => self.limits.read_latency,
+            Kind::Write => self.limits.write_latency,
+            Kind::Flush => Latency::Fixed(self.limits.flush_latency),
+            Kind::Discard => return,
+        };
+        if command.kind != Kind::Flush {
+            self.take_turn(command.length, due);
+        }
+        due.spend(latency.draw(&mut self.random), Resource::Network);
+    }
+
+    fn end(&mut self, _command: &Command, _due: &mut Due) {}
+}
+
+#[cfg(test)]
+mod tests;

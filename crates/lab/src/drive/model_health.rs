@@ -1,0 +1,119 @@
+//! How well a model keeps its device's time, as the health log tells.
+
+use std::collections::BTreeMap;
+
+use assay_drive::model::{KINDS, Kind, Resource, Tally};
+use serde::{Deserialize, Serialize};
+
+use super::job::ModelJob;
+use crate::models::Scale;
+
+/// Above this share of commands that our own processors have made late, figures are not the device's.
+pub const LATE_SHARE_MAX: f64 = 0.01;
+
+/// The model, its scale, and what it has counted since it began to keep time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelHealth {
+    /// What its preset is called by.
+    pub name: String,
+    /// By how much the device is divided.
+    pub scale: Scale,
+    /// The round trip of the port alone, in microseconds: the shortest latency that can be shown here.
+    pub port_us: f64,
+    /// Commands of all kinds.
+    pub commands: u64,
+    /// Share of commands that our own processors have made late.
+    pub late_share: Option<f64>,
+    /// Share of commands that should have taken less than the port's round trip.
+    pub below_port_share: Option<f64>,
+    /// Whether what is measured may be taken for the device's: few commands were late.
+    pub comparable: bool,
+    /// Commands by what they ask for.
+    pub kinds: BTreeMap<String, KindHealth>,
+    /// Commands by what they waited for longest.
+    pub waited: BTreeMap<String, u64>,
+}
+
+/// Commands of one kind.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct KindHealth {
+    /// How many.
+    pub commands: u64,
+    /// How long they should have taken, together, in seconds.
+    pub modelled_s: f64,
+    /// How long they took, together, in seconds.
+    pub shown_s: f64,
+    /// How long one should have taken, in microseconds.
+    pub modelled_mean_us: Option<f64>,
+    /// How long one took, in microseconds.
+    pub shown_mean_us: Option<f64>,
+    /// How many our own processors have made late.
+    pub late: u64,
+    /// How many should have taken less than the port's round trip.
+    pub below_port: u64,
+}
+
+impl ModelHealth {
+    /// What `now` has more than `before`.
+    #[must_use]
+    pub fn new(job: &ModelJob, port_us: f64, now: &Tally, before: &Tally) -> ModelHealth {
+        let kinds: BTreeMap<_, _> = KINDS
+            .iter()
+            .map(|kind| (name(*kind).to_owned(), of_kind(*kind, now, before)))
+            .collect();
+        let sum = |count: fn(&KindHealth) -> u64| kinds.values().map(count).sum::<u64>();
+        let commands = sum(|kind| kind.commands);
+        let share = |part: u64| (commands > 0).then(|| part as f64 / commands as f64);
+        let late_share = share(sum(|kind| kind.late));
+        let waited = now.waited.iter().zip(before.waited).zip(Resource::ALL);
+        let waited =
+            waited.map(|((now, before), resource)| (resource.name().to_owned(), now - before));
+        ModelHealth {
+            name: job.name.clone(),
+            scale: job.scale,
+            port_us,
+            commands,
+            late_share,
+            below_port_share: share(sum(|kind| kind.below_port)),
+            comparable: late_share.is_none_or(|share| share <= LATE_SHARE_MAX),
+            waited: waited.filter(|(_, count)| *count > 0).collect(),
+            kinds,
+        }
+    }
+}
+
+impl ModelHealth {
+    /// Commands of all kinds, and how many of them were late and below the port.
+    #[must_use]
+    pub fn counted(&self) -> (u64, u64, u64) {
+        self.kinds.values().fold((0, 0, 0), |(commands, late, below), kind| {
+            (commands + kind.commands, late + kind.late, below + kind.below_port)
+        })
+    }
+}
+
+fn name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Read => "read",
+        Kind::Write => "write",
+        Kind::Flush => "flush",
+        Kind::Discard => "discard",
+    }
+}
+
+fn of_kind(kind: Kind, now: &Tally, before: &Tally) -> KindHealth {
+    let (now, before) = (now.of(kind), before.of(kind));
+    let commands = now.commands - before.commands;
+    let modelled_s = (now.modelled_ns - before.modelled_ns) as f64 / 1e9;
+    let shown_s = (now.shown_ns - before.shown_ns) as f64 / 1e9;
+    let mean_us = |seconds: f64| (commands > 0).then(|| seconds * 1e6 / commands as f64);
+    KindHealth {
+        commands,
+        modelled_s,
+        shown_s,
+        modelled_mean_us: mean_us(modelled_s),
+        shown_mean_us: mean_us(shown_s),
+        late: now.late - before.late,
+        below_port: now.below_port - before.below_port,
+    }
+}

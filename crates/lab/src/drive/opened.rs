@@ -1,0 +1,107 @@
+//! What a server has in hand: a drive, or a device's model with or without one inside.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Result;
+use assay_drive::{BLOCK_BYTES, Codec, Counts, Disk, Drive, Recovery, State, Status};
+use assay_ports::fuse::Resize;
+
+use super::job::Job;
+use super::open::open;
+use super::stack::Stack;
+use crate::models::Device;
+
+/// The largest request that the kernel may make of a device without a drive inside: what most take at once.
+const REQUEST_BYTES: u64 = 256 << 10;
+
+/// What a preset promises that says nothing: what any drive with sectors of a block keeps.
+const ATOMIC_BYTES: u64 = BLOCK_BYTES;
+
+/// What is shown.
+#[derive(Clone)]
+pub(super) enum Opened {
+    /// The software drive.
+    Drive(Arc<Drive>),
+    /// A device's model.
+    Model(Arc<Stack>),
+}
+
+impl Opened {
+    /// What the job tells to open.
+    ///
+    /// # Errors
+    /// One line: it is not there, in use, not a drive, no device.
+    pub(super) fn open(job: &Job) -> Result<Opened> {
+        let Some(model) = &job.options.model else {
+            return Ok(Opened::Drive(Arc::new(open(&job.media, job.options.drive())?)));
+        };
+        let preset = model.preset()?;
+        let device = Device::new(&preset, model.scale)?;
+        let atomic = preset.document.promise.atomic_write_bytes.as_ref();
+        let atomic_bytes = atomic.map_or(ATOMIC_BYTES, |figure| figure.value);
+        let stack = Stack::new(&job.media, &device, atomic_bytes, &job.options)?;
+        Ok(Opened::Model(Arc::new(stack)))
+    }
+
+    pub(super) fn disk(&self) -> Arc<dyn Disk> {
+        match self {
+            Opened::Drive(drive) => Arc::clone(drive) as _,
+            Opened::Model(stack) => Arc::clone(&stack.disk),
+        }
+    }
+
+    fn drive(&self) -> Option<&Arc<Drive>> {
+        match self {
+            Opened::Drive(drive) => Some(drive),
+            Opened::Model(stack) => stack.drive.as_ref(),
+        }
+    }
+
+    /// A drive may grow; a device does not.
+    pub(super) fn resize(&self) -> Option<Resize> {
+        let Opened::Drive(drive) = self else { return None };
+        let drive = Arc::clone(drive);
+        Some(Box::new(move |bytes| drive.resize(bytes)))
+    }
+
+    /// What the drive takes as one command, which the kernel must not exceed.
+    pub(super) fn largest_request_bytes(&self) -> u64 {
+        self.drive().map_or(REQUEST_BYTES, |drive| drive.promise().atomic_write_bytes)
+    }
+
+    pub(super) fn close(&self) -> assay_drive::Result<()> {
+        self.drive().map_or(Ok(()), |drive| drive.close())
+    }
+
+    /// How it is; of a device without a drive inside, what can be told of the file `media`.
+    pub(super) fn status(&self, media: &Path) -> Status {
+        self.drive().map_or_else(|| plain(media, self.disk().size()), |drive| drive.status())
+    }
+}
+
+/// Of a disk that stores blocks where they are addressed. Blocks of the file are counted in 512 bytes (`stat(2)`).
+fn plain(media: &Path, bytes: u64) -> Status {
+    use std::os::unix::fs::MetadataExt;
+    let used = media.metadata().map_or(0, |file| file.blocks().saturating_mul(512)).min(bytes);
+    Status {
+        state: State::Healthy,
+        problems: Vec::new(),
+        capacity_bytes: bytes,
+        usable_bytes: bytes,
+        free_bytes: bytes - used,
+        logical_bytes: bytes,
+        logical_bytes_used: used,
+        media_bytes_used: used,
+        codec: Codec::None.name(),
+        unit_blocks: 1,
+        dictionary_versions: 0,
+        segment_bytes: 0,
+        segments: 0,
+        segments_free: 0,
+        segments_damaged: 0,
+        map_bytes: 0,
+        recovery: Recovery { clean: true, ..Recovery::default() },
+        counts: Counts::default(),
+    }
+}

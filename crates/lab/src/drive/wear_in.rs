@@ -1,0 +1,34 @@
+//! Brings the drive inside a model to where long use would have brought it, at the speed of this machine.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use assay_drive::model::{self, Preconditioned, Preconditioning, Progress};
+use assay_drive::{Disk, Drive, DriveOptions};
+use assay_ports::media::{Access, FileMedia};
+
+use super::open::in_words;
+use super::stack::drive_options;
+use crate::models::Nand;
+
+/// Fills and overwrites the drive of `nand` on `media`, which must not be attached.
+///
+/// # Errors
+/// One line: not there, in use, not a drive, no room.
+pub(crate) fn precondition(
+    media: &Path,
+    nand: &Nand,
+    plan: &Preconditioning,
+    progress: Progress<'_>,
+) -> Result<Preconditioned> {
+    let name = || media.display().to_string();
+    let file = FileMedia::open(media, Access::ReadWrite)?.in_memory_of_kernel()?;
+    let file: Arc<dyn Disk> = Arc::new(file.discarding_loosely());
+    let options = drive_options(nand, DriveOptions::default());
+    let drive =
+        Drive::open(file, options).map_err(|error| in_words(media, error)).with_context(name)?;
+    let done = model::precondition(&drive, plan, progress).with_context(name)?;
+    drive.close().with_context(name)?;
+    Ok(done)
+}

@@ -1,0 +1,230 @@
+//! What follows from a device's numbers in closed form, before anything is measured.
+
+use anyhow::Result;
+use assay_drive::model::nand::figures;
+use assay_drive::model::network::NetworkLink;
+use assay_drive::model::rotating::{self, ArrayGeometry, SpindleGeometry};
+use assay_drive::model::volume::VolumeLimits;
+use assay_drive::model::{Kind, Time};
+use assay_drive::{BLOCK_BYTES, RECORD_OVERHEAD_BYTES};
+use serde::Serialize;
+
+use super::figure::Mark;
+use super::nand::Nand;
+use super::preset::Preset;
+
+/// Bytes of the commands that sequential figures are of.
+pub const SEQUENTIAL_BYTES: u64 = 128 << 10;
+
+/// Commands in flight where random reads and writes are limited by nothing else.
+pub const DEPTH: u32 = 64;
+pub const DEPTH_OF_WRITES: u32 = 32;
+
+/// Under which conditions.
+#[derive(Debug, Clone, Copy)]
+pub struct Conditions {
+    /// Share of what the host may store that holds data.
+    pub fill: f64,
+    /// Logical bytes for each byte that is stored; none: the data do not compress.
+    pub ratio: Option<f64>,
+    /// Bytes of a small command.
+    pub bytes: u64,
+}
+
+impl Default for Conditions {
+    fn default() -> Conditions {
+        Conditions { fill: 0.8, ratio: None, bytes: BLOCK_BYTES }
+    }
+}
+
+/// One figure.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Closed {
+    /// Its name, unit last.
+    pub name: &'static str,
+    /// Its value.
+    pub value: f64,
+    /// The weakest mark of what it rests on; never better than computed.
+    pub mark: Mark,
+}
+
+/// What a figure of flash rests on, by section and name in the preset.
+const LATENCY: &[&str] = &[
+    "host.read_firmware_us",
+    "flash.read_us",
+    "flash.bus_bytes_per_s",
+    "host.link_bytes_per_s",
+    "engine.latency_us",
+];
+const WRITE_LATENCY: &[&str] =
+    &["host.write_firmware_us", "host.link_bytes_per_s", "engine.latency_us"];
+const READS: &[&str] = &[
+    "flash.channels",
+    "flash.dies_per_channel",
+    "flash.read_us",
+    "flash.bus_bytes_per_s",
+    "host.operations_per_s",
+    "host.link_bytes_per_s",
+    "engine.bytes_per_s",
+];
+const WRITES: &[&str] = &[
+    "flash.channels",
+    "flash.dies_per_channel",
+    "flash.planes",
+    "flash.page_bytes",
+    "flash.program_us",
+    "flash.erase_us",
+    "host.link_bytes_per_s",
+    "engine.bytes_per_s",
+];
+const RANDOM_WRITES: &[&str] = &[
+    "capacity.raw_per_user",
+    "flash.channels",
+    "flash.dies_per_channel",
+    "flash.planes",
+    "flash.page_bytes",
+    "flash.program_us",
+    "flash.erase_us",
+    "host.operations_per_s",
+    "host.link_bytes_per_s",
+    "engine.bytes_per_s",
+];
+
+const DISKS: &[&str] = &[
+    "spindle.rotation_us",
+    "spindle.track_to_track_us",
+    "spindle.read_seek_us",
+    "spindle.write_seek_us",
+    "spindle.media_bytes_per_s",
+    "array.spindles",
+    "array.command_us",
+];
+const NETWORK: &[&str] = &["network.over", "network.round_trip_us", "network.bytes_per_s"];
+
+/// Every figure of a flash device.
+///
+/// # Errors
+/// None of a device that could be made.
+pub fn nand(preset: &Preset, nand: &Nand, conditions: Conditions) -> Result<Vec<Closed>> {
+    let (flash, host) = (&nand.geometry, &nand.limits);
+    let bytes = conditions.bytes;
+    let per_byte = stored_bytes(conditions.ratio) / BLOCK_BYTES as f64;
+    let stored = (bytes as f64 * per_byte) as u64;
+    let amplified = per_byte * figures::write_amplification(live_share(nand, conditions)?);
+    let sequential = |rate: f64| rate * SEQUENTIAL_BYTES as f64;
+    let sequential_stored = (SEQUENTIAL_BYTES as f64 * per_byte) as u64;
+    let engine = host.engine.map_or(0.0, |engine| engine.latency.as_us());
+    let write_latency_us =
+        host.write_firmware_time.as_us() + host.link_bytes_per_s.time_for(bytes).as_us() + engine;
+    let figure = |name, value, keys: &[&str]| Closed { name, value, mark: preset.weakest(keys) };
+    Ok(vec![
+        figure("read_latency_us", figures::read_latency_us(flash, host, bytes, stored), LATENCY),
+        figure("write_latency_us", write_latency_us, WRITE_LATENCY),
+        figure("random_read_per_s", figures::reads_per_s(flash, host, bytes, stored), READS),
+        figure(
+            "random_write_per_s",
+            figures::writes_per_s(flash, host, bytes, amplified),
+            RANDOM_WRITES,
+        ),
+        figure(
+            "read_bytes_per_s",
+            sequential(figures::reads_per_s(flash, host, SEQUENTIAL_BYTES, sequential_stored)),
+            READS,
+        ),
+        figure(
+            "write_bytes_per_s",
+            sequential(figures::writes_per_s(flash, host, SEQUENTIAL_BYTES, per_byte)),
+            WRITES,
+        ),
+    ])
+}
+
+/// Every figure of rotating disks. Reads of mirrored pairs at depth 1 are faster: the nearer arm goes.
+///
+/// # Errors
+/// None of disks that could be made.
+pub fn rotating(
+    preset: &Preset,
+    array: &ArrayGeometry,
+    conditions: Conditions,
+) -> Result<Vec<Closed>> {
+    let bytes = conditions.bytes;
+    let depth = |commands: u32| (commands / array.spindles).max(1);
+    let writes = ArrayGeometry {
+        spindle: SpindleGeometry { read_seek: array.spindle.write_seek, ..array.spindle },
+        ..*array
+    };
+    let reads_per_s =
+        rotating::figures::reads_per_s(array, bytes, depth(DEPTH))? * f64::from(array.spindles);
+    let pair_depth = DEPTH_OF_WRITES * array.copies() as u32;
+    let writes_per_s =
+        rotating::figures::reads_per_s(&writes, bytes, depth(pair_depth))? * array.sides() as f64;
+    let sequential = rotating::figures::sequential_bytes_per_s(array);
+    // With enough reads in flight both sides of a mirror take part.
+    let copies = array.copies() as f64;
+    let mark = preset.weakest(DISKS);
+    let figure = |name, value| Closed { name, value, mark };
+    Ok(vec![
+        figure("read_latency_us", rotating::figures::read_latency_us(array, bytes)),
+        figure("write_latency_us", rotating::figures::write_latency_us(array, bytes)),
+        figure("random_read_per_s", reads_per_s),
+        figure("random_write_per_s", writes_per_s),
+        figure("read_bytes_per_s", (sequential * copies).min(array.link_bytes_per_s.0)),
+        figure("write_bytes_per_s", sequential),
+    ])
+}
+
+/// Every figure of a cloud volume.
+#[must_use]
+pub fn volume(preset: &Preset, limits: &VolumeLimits, conditions: Conditions) -> Vec<Closed> {
+    let bytes = conditions.bytes;
+    let small = limits.commands_per_s(bytes);
+    let large = limits.commands_per_s(SEQUENTIAL_BYTES) * SEQUENTIAL_BYTES as f64;
+    let figure = |name, value, keys: &[&str]| Closed { name, value, mark: preset.weakest(keys) };
+    let (operations, all) = (["volume.operations_per_s"], ["volume.bytes_per_s"]);
+    // At depth 1 a command that takes less than its turn waits for that.
+    let latency = |mean: Time| mean.as_us().max(1e6 / small);
+    vec![
+        figure("read_latency_us", latency(limits.read_latency.mean()), &["volume.read_us"]),
+        figure("write_latency_us", latency(limits.write_latency.mean()), &["volume.write_us"]),
+        figure("random_read_per_s", small, &operations),
+        figure("random_write_per_s", small, &operations),
+        figure("read_bytes_per_s", large, &all),
+        figure("write_bytes_per_s", large, &all),
+    ]
+}
+
+/// What a network makes of the figures of what lies behind it.
+#[must_use]
+pub fn network(
+    preset: &Preset,
+    link: &NetworkLink,
+    behind: Vec<Closed>,
+    conditions: Conditions,
+) -> Vec<Closed> {
+    let through = |closed: Closed| {
+        let carried = link.to_node_bytes_per_s.0;
+        let added = |kind| link.added(kind, conditions.bytes).as_us();
+        let value = match closed.name {
+            "read_latency_us" => closed.value + added(Kind::Read),
+            "write_latency_us" => closed.value + added(Kind::Write),
+            name if name.ends_with("bytes_per_s") => closed.value.min(carried),
+            _ => closed.value.min(carried / conditions.bytes as f64),
+        };
+        Closed { value, mark: closed.mark.max(preset.weakest(NETWORK)), ..closed }
+    };
+    behind.into_iter().map(through).collect()
+}
+
+/// What a block takes on media, with its header and its table.
+fn stored_bytes(ratio: Option<f64>) -> f64 {
+    ratio.map_or((BLOCK_BYTES + RECORD_OVERHEAD_BYTES) as f64, |ratio| BLOCK_BYTES as f64 / ratio)
+}
+
+/// The share of the flash that is live, of what collection can work with.
+fn live_share(nand: &Nand, conditions: Conditions) -> Result<f64> {
+    let format = nand.format(nand.user_bytes);
+    let usable = format.usable_bytes(nand.raw_bytes)? as f64;
+    let blocks = nand.user_bytes as f64 * conditions.fill / BLOCK_BYTES as f64;
+    Ok((blocks * stored_bytes(conditions.ratio) / usable).clamp(0.01, 0.99))
+}

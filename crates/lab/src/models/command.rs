@@ -1,0 +1,172 @@
+//! `assay models`: what was typed, and what becomes of it.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail, ensure};
+use clap::Args;
+
+use super::closed::Conditions;
+use super::device::Device;
+use super::measure::{self, Outcome, Plan};
+use super::media;
+use super::preset::{PRESETS, Preset};
+use super::scale::Scale;
+use super::show::{self, Told};
+use crate::drive::{AttachOptions, ModelJob, attach, show_attached};
+use crate::plan::Size;
+use crate::print;
+
+/// Threads of a model's server: each waits as long as its command takes, so these are the commands in flight.
+pub const THREADS: u16 = 64;
+
+/// Devices as data, and models of them that keep time
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay models                                                  the devices that there are
+  assay models p4610-3.2                                        its numbers with their sources, and what follows
+  assay models p4610-3.2 --capacity-scale 1000 --parallel-scale 36 --fill 0.8
+  assay models csd2000-3.2 --capacity-scale 1000 --parallel-scale 36 --attach csd.img
+                                                                a block device; the last line is its path
+  assay drive status csd.img; assay drive detach csd.img        how well it keeps time; takes it away
+  assay models p4610-3.2 --capacity-scale 3200 --parallel-scale 36 --measure
+                                                                the same figures as fio finds them on the model
+  assay models ./mine.toml                                      a device of your own
+
+A scale divides: at a capacity scale of 100 a drive of 3.2 TB has 32 GB. The parallel scale divides channels, dies, link,
+operations a second and buffers. Latencies stay as they are.")]
+pub struct ModelsArgs {
+    /// A device, or a TOML file with one; without it all are listed
+    model: Option<String>,
+    /// Divide what it stores by this
+    #[arg(long, value_name = "N", default_value_t = 1.0, value_parser = Scale::parse_one)]
+    capacity_scale: f64,
+    /// Divide what it does at once by this
+    #[arg(long, value_name = "N", default_value_t = 1.0, value_parser = Scale::parse_one)]
+    parallel_scale: f64,
+    /// Share of the device that holds data, for steady random writes
+    #[arg(long, value_name = "SHARE", default_value_t = 0.8, value_parser = parse_fill)]
+    fill: f64,
+    /// Bytes of data for each byte that is stored, of a device that compresses [default: data do not compress]
+    #[arg(long, value_name = "RATIO", value_parser = parse_ratio)]
+    ratio: Option<f64>,
+    /// Attach the model, have fio load it, and print what it found beside what follows
+    #[arg(long, conflicts_with = "attach")]
+    measure: bool,
+    /// Length of each of fio's jobs, with --measure
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    seconds: u32,
+    /// Where the media of a measured model are made [default: the state folder]
+    #[arg(long, value_name = "DIR", requires = "measure")]
+    work: Option<PathBuf>,
+    /// Show the model as a block device, over this file; it is made when it is not there, sparse
+    #[arg(long, value_name = "FILE")]
+    attach: Option<PathBuf>,
+    /// Bytes that the host sees of a device that compresses, e.g. 6T [default: as the device is sold]
+    #[arg(long, value_name = "SIZE", value_parser = Size::parse, requires = "attach")]
+    logical: Option<Size>,
+    /// Commands in flight at most
+    #[arg(long, default_value_t = THREADS, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: u16,
+    /// Show the model as the file `disk` in this empty folder, without a loop device; for those who are not root
+    #[arg(long, value_name = "DIR", requires = "attach")]
+    folder: Option<PathBuf>,
+    /// Print JSON in place of text
+    #[arg(long)]
+    json: bool,
+}
+
+fn parse_fill(text: &str) -> Result<f64, String> {
+    let share: Option<f64> = text.parse().ok().filter(|share| (0.01..=1.0).contains(share));
+    share.ok_or_else(|| format!("`{text}` is no share; give a number from 0.01 to 1, such as 0.8"))
+}
+
+fn parse_ratio(text: &str) -> Result<f64, String> {
+    let ratio: Option<f64> = text.parse().ok().filter(|ratio| (1.0..=100.0).contains(ratio));
+    ratio.ok_or_else(|| format!("`{text}` is no ratio; give a number from 1 to 100, such as 2"))
+}
+
+/// Does what was asked for.
+///
+/// # Errors
+/// One line: no such device, a number that cannot be, what keeps it from being attached.
+pub fn run(args: &ModelsArgs) -> Result<ExitCode> {
+    let Some(named) = &args.model else {
+        ensure!(args.attach.is_none(), "say which device; `assay models` lists them");
+        list(args.json)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let preset = Preset::find(named)?;
+    let scale = Scale { capacity: args.capacity_scale, parallel: args.parallel_scale };
+    let device = Device::new(&preset, scale)?;
+    match &args.attach {
+        Some(file) => attach_to(args, &preset, scale, &device, file)?,
+        None => tell(args, &preset, scale, &device)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(as_json: bool) -> Result<()> {
+    let presets = PRESETS.iter().map(|(name, text)| Preset::parse(name, text));
+    let presets = presets.collect::<Result<Vec<_>>>()?;
+    match as_json {
+        true => print::line(show::list_json(&presets)),
+        false => show::list(&presets),
+    }
+    Ok(())
+}
+
+fn tell(args: &ModelsArgs, preset: &Preset, scale: Scale, device: &Device) -> Result<()> {
+    if args.ratio.is_some() && !device.compresses() {
+        bail!("{} does not compress; leave --ratio out", preset.name);
+    }
+    let conditions = Conditions { fill: args.fill, ratio: args.ratio, ..Conditions::default() };
+    let told = Told {
+        preset,
+        rows: preset.rows()?,
+        scale,
+        device,
+        fill: args.fill,
+        closed: device.closed(preset, conditions)?,
+        measured: args.measure.then(|| measure(args, preset, scale, device)).transpose()?,
+    };
+    match args.json {
+        true => print::line(told.json()),
+        false => told.print(),
+    }
+    Ok(())
+}
+
+fn measure(args: &ModelsArgs, preset: &Preset, scale: Scale, device: &Device) -> Result<Outcome> {
+    ensure!(
+        rustix::process::geteuid().is_root(),
+        "only root may measure a block device; become root"
+    );
+    let plan = Plan {
+        scale,
+        fill: args.fill,
+        ratio: args.ratio,
+        seconds: args.seconds,
+        threads: args.threads,
+        folder: args.work.clone(),
+    };
+    measure::measure(preset, device, &plan)
+}
+
+fn attach_to(
+    args: &ModelsArgs,
+    preset: &Preset,
+    scale: Scale,
+    device: &Device,
+    file: &PathBuf,
+) -> Result<()> {
+    media::provide(device, file, args.logical)?;
+    let options = AttachOptions {
+        folder: args.folder.clone(),
+        threads: args.threads,
+        model: Some(ModelJob::new(preset, scale)),
+        ..AttachOptions::default()
+    };
+    show_attached(&attach(file, &options)?, args.json)
+}

@@ -1,0 +1,119 @@
+//! A device at a scale, of whatever kind: how large it is, what it is built from, what follows from its numbers.
+
+use std::path::Path;
+
+use anyhow::Result;
+use assay_drive::model::{Preconditioned, Preconditioning, Progress};
+
+use super::closed::{self, Closed, Conditions};
+use super::nand::Nand;
+use super::network::Remote;
+use super::preset::{Kind, Preset};
+use super::rotating::Disks;
+use super::scale::{Obtained, Scale};
+use super::volume::Paid;
+use crate::drive;
+
+/// A device at a scale.
+#[derive(Debug, Clone)]
+pub enum Device {
+    /// Flash behind the drive.
+    Nand(Box<Nand>),
+    /// Disks that turn.
+    Rotating(Box<Disks>),
+    /// A cloud volume.
+    Volume(Box<Paid>),
+    /// Another device behind a network.
+    Network(Box<Remote>),
+}
+
+impl Device {
+    /// The device of `preset` at `scale`.
+    ///
+    /// # Errors
+    /// One line: the scale is no number, or what is left is too small.
+    pub fn new(preset: &Preset, scale: Scale) -> Result<Device> {
+        scale.check()?;
+        Ok(match preset.document.kind {
+            Kind::Nand => Device::Nand(Box::new(Nand::new(preset, scale)?)),
+            Kind::Rotating => Device::Rotating(Box::new(Disks::new(preset, scale)?)),
+            Kind::Volume => Device::Volume(Box::new(Paid::new(preset, scale)?)),
+            Kind::Network => Device::Network(Box::new(Remote::new(preset, scale)?)),
+        })
+    }
+
+    /// The flash that holds the data, where it is flash.
+    #[must_use]
+    pub fn nand(&self) -> Option<&Nand> {
+        match self {
+            Device::Nand(nand) => Some(nand),
+            Device::Network(remote) => remote.over.nand(),
+            Device::Rotating(_) | Device::Volume(_) => None,
+        }
+    }
+
+    /// Bytes that the file has which its model lies on.
+    #[must_use]
+    pub fn media_bytes(&self) -> u64 {
+        self.nand().map_or(self.user_bytes(), |nand| nand.raw_bytes)
+    }
+
+    /// Bytes that the host may store as they are.
+    #[must_use]
+    pub fn user_bytes(&self) -> u64 {
+        match self {
+            Device::Nand(nand) => nand.user_bytes,
+            Device::Rotating(disks) => disks.geometry.capacity_bytes(),
+            Device::Volume(paid) => paid.user_bytes,
+            Device::Network(remote) => remote.over.user_bytes(),
+        }
+    }
+
+    /// Whether what the host writes is made smaller.
+    #[must_use]
+    pub fn compresses(&self) -> bool {
+        self.nand().is_some_and(Nand::compresses)
+    }
+
+    /// What the scale made of each resource.
+    #[must_use]
+    pub fn obtained(&self) -> &[Obtained] {
+        match self {
+            Device::Nand(nand) => &nand.obtained,
+            Device::Rotating(disks) => &disks.obtained,
+            Device::Volume(paid) => &paid.obtained,
+            Device::Network(remote) => &remote.obtained,
+        }
+    }
+
+    /// Brings its media to where long use would have brought them; nothing where blocks are written where they are
+    /// addressed.
+    ///
+    /// # Errors
+    /// One line: not there, in use, no room.
+    pub fn precondition(
+        &self,
+        media: &Path,
+        plan: &Preconditioning,
+        progress: Progress<'_>,
+    ) -> Result<Option<Preconditioned>> {
+        let nand = self.nand();
+        nand.map(|nand| drive::precondition(media, nand, plan, progress)).transpose()
+    }
+
+    /// What follows from its numbers.
+    ///
+    /// # Errors
+    /// None of a device that could be made.
+    pub fn closed(&self, preset: &Preset, conditions: Conditions) -> Result<Vec<Closed>> {
+        match self {
+            Device::Nand(nand) => closed::nand(preset, nand, conditions),
+            Device::Rotating(disks) => closed::rotating(preset, &disks.geometry, conditions),
+            Device::Volume(paid) => Ok(closed::volume(preset, &paid.limits, conditions)),
+            Device::Network(remote) => {
+                let behind = remote.over.closed(&remote.preset, conditions)?;
+                Ok(closed::network(preset, &remote.link, behind, conditions))
+            }
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Measures a model with fio: what it does, next to what follows from its numbers.
+//!
+//! Sequential writes are of a fresh device; then it is brought to where long use would have brought it, and all else is
+//! measured. Everything is made in a folder that goes when it is done, however it ends.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use anyhow::{Context, Result};
+use assay_drive::BLOCK_BYTES;
+use assay_drive::model::Preconditioning;
+use serde::Serialize;
+
+use super::closed::{Closed, Conditions, DEPTH, DEPTH_OF_WRITES, SEQUENTIAL_BYTES};
+use super::device::Device;
+use super::fio::{self, Found, Job};
+use super::media;
+use super::preset::Preset;
+use super::scale::Scale;
+use crate::drive::{AttachOptions, Attached, Health, LATE_SHARE_MAX, ModelHealth, ModelJob};
+use crate::interrupt::Interrupt;
+use crate::print::Living;
+use crate::rig::ledger::{Ledger, Made, state_folder};
+use crate::rig::thing::Thing;
+
+/// What is measured, and how.
+#[derive(Debug)]
+pub struct Plan {
+    /// By how much the device is divided.
+    pub scale: Scale,
+    /// Share of it that holds data.
+    pub fill: f64,
+    /// Bytes of data for each byte that is stored, of a device that compresses.
+    pub ratio: Option<f64>,
+    /// Length of each job.
+    pub seconds: u32,
+    /// Commands in flight at most.
+    pub threads: u16,
+    /// Where the model's media are made.
+    pub folder: Option<PathBuf>,
+}
+
+/// One figure, computed and measured.
+#[derive(Debug, Clone, Serialize)]
+pub struct Measured {
+    /// What follows from the numbers.
+    #[serde(flatten)]
+    pub closed: Closed,
+    /// What fio found.
+    pub measured: f64,
+    /// That, for each of what follows.
+    pub ratio: f64,
+    /// Bytes written to media for each byte of the host meanwhile.
+    pub write_amplification: Option<f64>,
+    /// Share of commands that our own processors have made late.
+    pub late_share: f64,
+    /// Share of commands that should have taken less than the port's round trip.
+    pub below_port_share: f64,
+    /// Whether it may be taken for the device's.
+    pub comparable: bool,
+}
+
+/// Everything that was found.
+#[derive(Debug, Serialize)]
+pub struct Outcome {
+    /// The round trip of the port alone, in microseconds.
+    pub port_us: f64,
+    /// Bytes written to media for each byte of the host, when that had settled.
+    pub write_amplification: Option<f64>,
+    /// Bytes of data for each byte that is stored, of a device that compresses.
+    pub ratio: Option<f64>,
+    /// The figures.
+    pub figures: Vec<Measured>,
+}
+
+/// One job: the figure that it gives, its shape, and what to take of what is found.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    name: &'static str,
+    pattern: &'static str,
+    bytes: u64,
+    depth: u32,
+    take: fn(&Found) -> f64,
+}
+
+const fn step(
+    name: &'static str,
+    pattern: &'static str,
+    bytes: u64,
+    depth: u32,
+    take: fn(&Found) -> f64,
+) -> Step {
+    Step { name, pattern, bytes, depth, take }
+}
+
+/// Of a device that is new.
+const FRESH: [Step; 1] =
+    [step("write_bytes_per_s", "write", SEQUENTIAL_BYTES, SEQUENTIAL_DEPTH, |f| f.bytes_per_s)];
+
+/// Of one that is not.
+const WORN: [Step; 5] = [
+    step("read_latency_us", "randread", BLOCK_BYTES, 1, |found| found.latency_us),
+    step("random_read_per_s", "randread", BLOCK_BYTES, DEPTH, |found| found.per_s),
+    step("read_bytes_per_s", "read", SEQUENTIAL_BYTES, SEQUENTIAL_DEPTH, |f| f.bytes_per_s),
+    step("write_latency_us", "randwrite", BLOCK_BYTES, 1, |found| found.latency_us),
+    step("random_write_per_s", "randwrite", BLOCK_BYTES, DEPTH_OF_WRITES, |found| found.per_s),
+];
+
+/// Large commands in flight: several for each of some disks.
+const SEQUENTIAL_DEPTH: u32 = 32;
+
+/// Single writes come at this share of what the device takes in the long run, or they would wait for one another.
+const RATE_SHARE: f64 = 0.1;
+
+/// Share of the data that is overwritten before steady writes are measured: a drive that has rested has made room.
+const RAMP_SHARE: f64 = 0.5;
+
+/// That takes no longer than so many times the measurement.
+const RAMP_TIMES_MAX: u32 = 4;
+
+/// Measures the device of `preset`.
+///
+/// # Errors
+/// One line: fio is missing, the model cannot be attached, or the user wants to stop.
+pub fn measure(preset: &Preset, device: &Device, plan: &Plan) -> Result<Outcome> {
+    let interrupt = Interrupt::listen()?;
+    let ledger = Ledger::open()?;
+    let (folder, made) = make_folder(&ledger, plan.folder.as_deref())?;
+    let bench =
+        Bench { preset, device, plan, ledger: &ledger, media: folder.join("model.img"), interrupt };
+    let outcome = bench.run();
+    made.remove()?;
+    outcome
+}
+
+fn make_folder(ledger: &Arc<Ledger>, named: Option<&Path>) -> Result<(PathBuf, Made)> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let parent = named.map_or_else(|| state_folder().join("models"), Path::to_owned);
+    std::fs::create_dir_all(&parent).with_context(|| parent.display().to_string())?;
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("assay-model-{}-{number}", std::process::id());
+    let path = parent.canonicalize()?.join(name);
+    let (made, ()) = ledger.make(Thing::Folder { path: path.clone() }, || {
+        std::fs::create_dir(&path).with_context(|| path.display().to_string())
+    })?;
+    Ok((path, made))
+}
+
+struct Bench<'a> {
+    preset: &'a Preset,
+    device: &'a Device,
+    plan: &'a Plan,
+    ledger: &'a Arc<Ledger>,
+    media: PathBuf,
+    interrupt: Interrupt,
+}
+
+impl Bench<'_> {
+    fn run(&self) -> Result<Outcome> {
+        media::provide(self.device, &self.media, None)?;
+        let mut taken = Vec::new();
+        self.attached(&FRESH, &mut taken)?;
+        self.wear_in()?;
+        let health = self.attached(&WORN, &mut taken)?;
+        let ratio = health.status.compression_ratio().filter(|_| self.device.compresses());
+        let conditions = Conditions { fill: self.plan.fill, ratio, ..Conditions::default() };
+        let closed = self.device.closed(self.preset, conditions)?;
+        let port_us = health.model.map_or(0.0, |model| model.port_us);
+        let steady = taken.iter().find(|one: &&Taken| one.name == "random_write_per_s");
+        let write_amplification = steady.and_then(|one| one.write_amplification);
+        let figures = closed.into_iter().filter_map(|closed| {
+            taken.iter().find(|one: &&Taken| one.name == closed.name).map(|one| one.beside(closed))
+        });
+        Ok(Outcome { port_us, write_amplification, ratio, figures: figures.collect() })
+    }
+
+    /// Attaches the model, runs the steps, and takes it away; gives how it was before that.
+    fn attached(&self, steps: &[Step], taken: &mut Vec<Taken>) -> Result<Health> {
+        let options = AttachOptions {
+            threads: self.plan.threads,
+            model: Some(ModelJob::new(self.preset, self.plan.scale)),
+            ..AttachOptions::default()
+        };
+        let attached = Attached::start(&self.media, &options, self.ledger, &[])?;
+        let health = Health::read(&attached.status_file)?;
+        for step in steps {
+            self.interrupt.check()?;
+            taken.push(self.step(&attached, *step)?);
+        }
+        attached.stop()?;
+        Ok(health)
+    }
+
+    fn step(&self, attached: &Attached, step: Step) -> Result<Taken> {
+        let Step { name, pattern, bytes, depth, take } = step;
+        let device = attached.health.attachment.device.as_ref().context("it is shown nowhere")?;
+        let zero_share = self.plan.ratio.map_or(0.0, |ratio| 1.0 - 1.0 / ratio);
+        let job = Job {
+            pattern,
+            bytes,
+            depth: depth.min(self.plan.threads.into()),
+            area_bytes: self.data_bytes(),
+            seconds: self.plan.seconds,
+            repeats: pattern != "write",
+            ramp_seconds: if name == "random_write_per_s" { self.ramp_seconds()? } else { 0 },
+            rate_per_s: (name == "write_latency_us").then(|| self.single_rate()).transpose()?,
+            zero_percent: (zero_share * 100.0) as u32,
+        };
+        let line = Living::new();
+        line.live(format_args!("measuring {name}"));
+        let before = Health::read(&attached.status_file)?;
+        let found = fio::measure(device, job);
+        line.end();
+        self.interrupt.check()?;
+        let after = Health::read(&attached.status_file)?;
+        Taken::new(name, take(&found?), &before, &after)
+    }
+
+    /// Steady writes a second, as they follow from the numbers.
+    fn steady_writes_per_s(&self) -> Result<f64> {
+        let conditions =
+            Conditions { fill: self.plan.fill, ratio: self.plan.ratio, ..Conditions::default() };
+        let closed = self.device.closed(self.preset, conditions)?;
+        let steady = closed.iter().find(|one| one.name == "random_write_per_s");
+        Ok(steady.context("no figure of random writes")?.value)
+    }
+
+    fn single_rate(&self) -> Result<u32> {
+        Ok((self.steady_writes_per_s()? * RATE_SHARE).clamp(1.0, 1e6) as u32)
+    }
+
+    fn ramp_seconds(&self) -> Result<u32> {
+        let bytes_per_s = self.steady_writes_per_s()? * BLOCK_BYTES as f64;
+        let wanted = (self.data_bytes() as f64 * RAMP_SHARE / bytes_per_s).ceil() as u32;
+        let needed = self.device.nand().is_some();
+        Ok(if needed { wanted.min(self.plan.seconds * RAMP_TIMES_MAX) } else { 0 })
+    }
+
+    /// Bytes that hold data: whole commands of the largest kind.
+    fn data_bytes(&self) -> u64 {
+        let bytes = (self.device.user_bytes() as f64 * self.plan.fill) as u64;
+        (bytes / SEQUENTIAL_BYTES).max(1) * SEQUENTIAL_BYTES
+    }
+
+    fn wear_in(&self) -> Result<()> {
+        let line = Living::new();
+        let stored_share = self.plan.ratio.map_or(1.0, f64::recip);
+        let plan = Preconditioning { bytes: self.data_bytes(), stored_share, seed: 1 };
+        let mut shown = 0;
+        self.device.precondition(&self.media, &plan, &mut |share| {
+            let percent = (share * 100.0) as u32;
+            if percent > shown {
+                shown = percent;
+                line.live(format_args!("filling and overwriting: {percent} % at most"));
+            }
+        })?;
+        line.end();
+        Ok(())
+    }
+}
+
+/// What one job found.
+#[derive(Debug)]
+struct Taken {
+    name: &'static str,
+    measured: f64,
+    write_amplification: Option<f64>,
+    late_share: f64,
+    below_port_share: f64,
+}
+
+impl Taken {
+    fn new(name: &'static str, measured: f64, before: &Health, after: &Health) -> Result<Taken> {
+        let counted = |health: &Health| {
+            health.model.as_ref().map(ModelHealth::counted).context("the server shows no model")
+        };
+        let (now, then) = (counted(after)?, counted(before)?);
+        let commands = (now.0 - then.0).max(1) as f64;
+        let written = |health: &Health| {
+            let counts = &health.status.counts;
+            (counts.write_bytes_media(), counts.write_bytes_host)
+        };
+        let (media, host) =
+            (written(after).0 - written(before).0, written(after).1 - written(before).1);
+        Ok(Taken {
+            name,
+            measured,
+            write_amplification: (host > 0).then(|| media as f64 / host as f64),
+            late_share: (now.1 - then.1) as f64 / commands,
+            below_port_share: (now.2 - then.2) as f64 / commands,
+        })
+    }
+
+    fn beside(&self, closed: Closed) -> Measured {
+        Measured {
+            closed,
+            measured: self.measured,
+            ratio: self.measured / closed.value,
+            write_amplification: self.write_amplification,
+            late_share: self.late_share,
+            below_port_share: self.below_port_share,
+            comparable: self.late_share.max(self.below_port_share) <= LATE_SHARE_MAX,
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The file that a model lies on: made when it is not there, and checked when it is.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use assay_ports::media::{Allocation, FileMedia};
+
+use super::device::Device;
+use super::nand::Nand;
+use crate::drive::{NewDrive, look_at};
+use crate::plan::{Size, Unit};
+use crate::print::size;
+
+/// Makes the media of `device` in the file `path`, sparse, unless they are there already. `logical` is what the host sees
+/// of a device that compresses.
+///
+/// # Errors
+/// One line, and nothing has changed: sizes that cannot be, or the file holds something else.
+pub fn provide(device: &Device, path: &Path, logical: Option<Size>) -> Result<()> {
+    match device.nand() {
+        Some(nand) if path.exists() => check_flash(nand, path, logical),
+        Some(nand) => make_flash(nand, path, logical),
+        None => {
+            let bytes = device.user_bytes();
+            let shown = logical.is_none_or(|logical| logical.0 == bytes);
+            ensure!(shown, "only a device that compresses shows another size; leave --logical out");
+            provide_plain(path, bytes)
+        }
+    }
+}
+
+fn make_flash(nand: &Nand, path: &Path, logical: Option<Size>) -> Result<()> {
+    let larger = logical.filter(|logical| logical.0 > nand.user_bytes);
+    if let Some(logical) = larger {
+        ensure!(
+            nand.compresses(),
+            "a device that does not compress has no {logical} to show; leave --logical at {} or below",
+            nand.user_bytes
+        );
+    }
+    let drive = NewDrive {
+        logical: Some(logical.unwrap_or(Size(nand.user_bytes))),
+        codec: nand.codec,
+        unit: Unit::Block,
+        dictionary: false,
+        segment_bytes: None,
+    };
+    drive.in_file(path, Size(nand.raw_bytes), Allocation::Sparse)?;
+    Ok(())
+}
+
+fn check_flash(nand: &Nand, path: &Path, logical: Option<Size>) -> Result<()> {
+    let status = look_at(path)?.status;
+    let name = path.display();
+    let wanted = (nand.raw_bytes, nand.codec.name());
+    let found = (status.capacity_bytes, status.codec);
+    if wanted != found {
+        bail!(
+            "{name} is a drive of {} with codec {}, and this model has {} with codec {}; name another file",
+            size(found.0 as f64),
+            found.1,
+            size(wanted.0 as f64),
+            wanted.1
+        );
+    }
+    let wanted = logical.map_or(status.logical_bytes, |logical| logical.0);
+    ensure!(
+        wanted == status.logical_bytes,
+        "{name} shows {} to the host, not {wanted}; leave --logical out, or name another file",
+        status.logical_bytes
+    );
+    Ok(())
+}
+
+/// The same for a device that stores blocks where they are addressed.
+fn provide_plain(path: &Path, bytes: u64) -> Result<()> {
+    if !path.exists() {
+        FileMedia::create(path, bytes, Allocation::Sparse)?;
+        return Ok(());
+    }
+    let there = path.metadata().with_context(|| path.display().to_string())?.len();
+    ensure!(
+        there == bytes,
+        "{} has {there} bytes, and this model has {bytes}; name another file",
+        path.display()
+    );
+    Ok(())
+}

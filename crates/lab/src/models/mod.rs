@@ -1,0 +1,30 @@
+//! `assay models`: devices as data, and models of them that keep time.
+//!
+//! A preset is a device in numbers, each with its source and mark. At a scale it becomes a device, from whose numbers
+//! figures follow in closed form; served, it is a block device that answers when the real one would have.
+
+mod check;
+mod closed;
+mod command;
+mod device;
+mod figure;
+mod fio;
+mod measure;
+mod media;
+mod nand;
+mod network;
+mod preset;
+mod rotating;
+mod scale;
+mod show;
+#[cfg(test)]
+mod tests;
+mod volume;
+
+pub(crate) use command::{ModelsArgs, THREADS, run};
+pub(crate) use device::Device;
+pub(crate) use figure::Mark;
+pub(crate) use media::provide;
+pub(crate) use nand::Nand;
+pub(crate) use preset::Preset;
+pub(crate) use scale::{Obtained, Scale};

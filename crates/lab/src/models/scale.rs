@@ -1,0 +1,121 @@
+//! A device made smaller: one divisor for what it stores, one for what it does at once. Latencies stay.
+//!
+//! Dies and channels come whole, so what a scale asks for is not always what can be had; what was had is told.
+
+use std::cmp::Ordering;
+
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+
+/// By how much a device is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Scale {
+    /// What it stores.
+    pub capacity: f64,
+    /// What it does at once: channels, dies, spindles, operations and bytes a second, buffers.
+    pub parallel: f64,
+}
+
+impl Default for Scale {
+    fn default() -> Scale {
+        Scale { capacity: 1.0, parallel: 1.0 }
+    }
+}
+
+/// What a scale made of one resource.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Obtained {
+    /// Its name, unit last.
+    pub resource: String,
+    /// How much of it the device has.
+    pub real: f64,
+    /// How much of it the model has.
+    pub modelled: f64,
+    /// The divisor that this is.
+    pub factor: f64,
+}
+
+impl Scale {
+    /// Reads a divisor as it is typed.
+    ///
+    /// # Errors
+    /// A sentence: it is not a number above zero.
+    pub fn parse_one(text: &str) -> Result<f64, String> {
+        let number: Option<f64> = text.parse().ok().filter(|n: &f64| n.is_finite() && *n > 0.0);
+        number.ok_or_else(|| format!("`{text}` is no divisor; give a number above 0, such as 100"))
+    }
+
+    /// Checks it.
+    ///
+    /// # Errors
+    /// One line: a divisor is no number above zero.
+    pub fn check(self) -> Result<()> {
+        for (name, divisor) in [("capacity", self.capacity), ("parallel", self.parallel)] {
+            ensure!(
+                divisor.is_finite() && divisor > 0.0,
+                "the {name} scale is {divisor}; give a number above 0, such as 100"
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Obtained {
+    /// Of one resource.
+    #[must_use]
+    pub fn new(resource: &str, real: f64, modelled: f64) -> Obtained {
+        Obtained { resource: resource.into(), real, modelled, factor: real / modelled }
+    }
+}
+
+/// Channels and dies of each, whole and at least one, so that all dies together come nearest to `1 / divisor` of what
+/// there is; of several such pairs the one whose channels do.
+#[must_use]
+pub fn whole_dies(channels: u32, dies_per_channel: u32, divisor: f64) -> (u32, u32) {
+    let wanted_channels = f64::from(channels) / divisor;
+    let wanted = wanted_channels * f64::from(dies_per_channel);
+    let most = channels.max(wanted_channels.ceil().min(65_536.0) as u32);
+    let off = |count: u32, wanted: f64| (f64::from(count) / wanted).ln().abs();
+    let pairs =
+        (1..=most).flat_map(|channels| (1..=dies_per_channel).map(move |dies| (channels, dies)));
+    let distance = |(channels, dies): &(u32, u32)| {
+        // Rounded, so that what is equally far is found to be so.
+        let all = (off(channels * dies, wanted) * 1e9).round();
+        (all, off(*channels, wanted_channels))
+    };
+    pairs
+        .min_by(|one, other| distance(one).partial_cmp(&distance(other)).unwrap_or(Ordering::Equal))
+        .unwrap_or((1, 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dies_come_whole_and_as_near_as_they_can() {
+        for (divisor, dies) in [
+            (1.0, (12, 6)),
+            (2.0, (6, 6)),
+            (12.0, (1, 6)),
+            (36.0, (1, 2)),
+            (72.0, (1, 1)),
+            (1000.0, (1, 1)),
+            (10.0, (7, 1)),
+            (0.25, (48, 6)),
+        ] {
+            let got = whole_dies(12, 6, divisor);
+            assert_eq!(got.0 * got.1, dies.0 * dies.1, "{divisor}: {got:?}");
+        }
+    }
+
+    #[test]
+    fn divisors_are_above_zero() {
+        assert_eq!(Scale::parse_one("0.25"), Ok(0.25));
+        for text in ["0", "-1", "inf", "NaN", "ten"] {
+            assert!(Scale::parse_one(text).unwrap_err().contains("is no divisor"), "{text}");
+        }
+        assert!(Scale { capacity: 0.0, parallel: 1.0 }.check().is_err());
+        assert!(Scale::default().check().is_ok());
+    }
+}

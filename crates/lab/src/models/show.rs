@@ -1,0 +1,180 @@
+//! Presets and what follows from them, as people and as programs read them.
+
+use serde_json::{Value, json};
+
+use super::closed::Closed;
+use super::device::Device;
+use super::figure::Mark;
+use super::measure::Outcome;
+use super::preset::{Preset, Row};
+use super::scale::{Obtained, Scale};
+use crate::print;
+
+/// Everything that is told of one device.
+pub struct Told<'a> {
+    pub preset: &'a Preset,
+    pub rows: Vec<Row>,
+    pub scale: Scale,
+    pub device: &'a Device,
+    /// Share of what the host may store that holds data.
+    pub fill: f64,
+    pub closed: Vec<Closed>,
+    /// What fio found, if it was asked.
+    pub measured: Option<Outcome>,
+}
+
+/// The list of presets, a line each.
+pub fn list(presets: &[Preset]) {
+    let width = presets.iter().map(|preset| preset.name.len()).max().unwrap_or_default();
+    for preset in presets {
+        let document = &preset.document;
+        print::line(format_args!(
+            "{:<width$}  {:<8}  {}",
+            preset.name,
+            document.kind.name(),
+            document.title
+        ));
+    }
+}
+
+/// The same for programs.
+#[must_use]
+pub fn list_json(presets: &[Preset]) -> Value {
+    let one = |preset: &Preset| {
+        let document = &preset.document;
+        json!({ "name": preset.name, "kind": document.kind.name(), "title": document.title })
+    };
+    presets.iter().map(one).collect()
+}
+
+impl Told<'_> {
+    /// As a table.
+    pub fn print(&self) {
+        let document = &self.preset.document;
+        print::line(format_args!("{}: {}", self.preset.name, document.title));
+        document.about.trim().lines().for_each(print::line);
+        print::line("");
+        let rows = self.rows.iter().map(|row| {
+            let because = row.differs.as_ref().map(|why| format!("; the model differs: {why}"));
+            let source = row.source.clone() + &because.unwrap_or_default();
+            [row.key.clone(), value(&row.value), row.mark.name().into(), source]
+        });
+        table(rows.collect());
+        if self.scale != Scale::default() {
+            print::line(format_args!(
+                "\nAt a capacity scale of {} and a parallel scale of {}; latencies stay",
+                self.scale.capacity, self.scale.parallel
+            ));
+            table(self.device.obtained().iter().map(obtained).collect());
+        }
+        print::line(format_args!(
+            "\nWhat follows, {:.0} % full of data that do not compress unless told otherwise",
+            self.fill * 100.0
+        ));
+        table(self.closed.iter().map(closed).collect());
+        self.measured.iter().for_each(print_measured);
+    }
+
+    /// For programs.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let document = &self.preset.document;
+        let row = |row: &Row| json!({ "key": row.key, "value": row.value, "mark": row.mark, "source": row.source, "differs": row.differs });
+        json!({
+            "name": self.preset.name,
+            "kind": document.kind.name(),
+            "title": document.title,
+            "about": document.about.trim(),
+            "numbers": self.rows.iter().map(row).collect::<Vec<_>>(),
+            "capacity_scale": self.scale.capacity,
+            "parallel_scale": self.scale.parallel,
+            "obtained": self.device.obtained(),
+            "fill": self.fill,
+            "closed": self.closed,
+            "measured": self.measured,
+        })
+    }
+}
+
+/// What was measured beside what follows.
+fn print_measured(outcome: &Outcome) {
+    print::line(format_args!(
+        "\nMeasured by fio; the port alone takes {:.0} us{}",
+        outcome.port_us,
+        outcome.write_amplification.map_or_else(String::new, |times| format!(
+            ", steady random writes are amplified {times:.2} times"
+        ))
+    ));
+    let heads = ["", "follows", "measured", "ratio", "late", "below port"].map(str::to_owned);
+    let rows = outcome.figures.iter().map(|one| {
+        let percent = |share: f64| format!("{:.2} %", share * 100.0);
+        let note = if one.comparable { "" } else { "  not comparable" };
+        [
+            one.closed.name.into(),
+            number(one.closed.value),
+            number(one.measured),
+            format!("{:.3}", one.ratio),
+            percent(one.late_share),
+            percent(one.below_port_share) + note,
+        ]
+    });
+    for [name, follows, measured, ratio, late, below] in std::iter::once(heads).chain(rows) {
+        let text =
+            format!("  {name:<20}  {follows:>15}  {measured:>15}  {ratio:>6}  {late:>8}  {below}");
+        print::line(text.trim_end());
+    }
+}
+
+fn obtained(one: &Obtained) -> [String; 4] {
+    let factor = format!("1/{}", number(one.factor));
+    [one.resource.clone(), number(one.modelled), factor, format!("of {}", number(one.real))]
+}
+
+fn closed(figure: &Closed) -> [String; 4] {
+    let note = if figure.mark == Mark::Fitted { "rests on a fitted number" } else { "" };
+    [figure.name.into(), number(figure.value), figure.mark.name().into(), note.into()]
+}
+
+/// Four columns, the second to the right.
+pub fn table(rows: Vec<[String; 4]>) {
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or_default();
+    let widths = [width(0), width(1), width(2)];
+    for [name, value, mark, rest] in &rows {
+        let line = format!(
+            "  {name:<0$}  {value:>1$}  {mark:<2$}  {rest}",
+            widths[0], widths[1], widths[2]
+        );
+        print::line(line.trim_end());
+    }
+}
+
+fn value(value: &toml::Value) -> String {
+    match value {
+        toml::Value::Integer(integer) => grouped(&integer.to_string()),
+        toml::Value::Float(float) => float.to_string(),
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// With at least three digits that count, and thousands apart.
+#[must_use]
+pub fn number(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1000.0 || value.fract() == 0.0 => grouped(&format!("{value:.0}")),
+        size if size >= 100.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+fn grouped(digits: &str) -> String {
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) && digits.len() > 4 {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}

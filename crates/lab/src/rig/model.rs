@@ -1,0 +1,75 @@
+//! A device's model in a rig: served over a copy of its worn media for as long as the rig stands.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Result;
+
+use super::ledger::Ledger;
+use crate::drive::{AttachOptions, Attached, ModelJob};
+use crate::models::{Mark, Obtained, Preset, THREADS};
+use crate::plan::{ModelSpec, RigSpec, Size};
+
+/// Has it served by a child on these processors (empty: all).
+///
+/// # Errors
+/// One line, the serving process's own.
+pub fn serve(
+    model: &ModelSpec,
+    spec: &RigSpec,
+    media: &Path,
+    ledger: &Arc<Ledger>,
+    cpus: &[usize],
+) -> Result<Attached> {
+    let (preset, _) = model.device()?;
+    let options = AttachOptions {
+        model: Some(ModelJob::new(&preset, model.scale())),
+        threads: spec.threads.unwrap_or(THREADS),
+        ..AttachOptions::default()
+    };
+    Attached::start(&media.canonicalize()?, &options, ledger, cpus)
+}
+
+/// How much of the device the file system takes: what holds data when a cell begins.
+///
+/// # Errors
+/// None of a plan that was checked.
+pub fn file_system_bytes(model: &ModelSpec) -> Result<u64> {
+    Ok(model.filled_bytes(&model.device()?.1))
+}
+
+/// What it is, in words, label by label: a model, never the device.
+///
+/// # Errors
+/// None of a plan that was checked.
+pub fn description(model: &ModelSpec) -> Result<Vec<(String, String)>> {
+    let (preset, device) = model.device()?;
+    let scale = device.obtained().iter().map(obtained).collect::<Vec<_>>().join(", ");
+    let filled = Size(model.filled_bytes(&device));
+    let logical = Size(model.logical_bytes(&device));
+    Ok([
+        (
+            "disk",
+            format!(
+                "model of {}: {logical}, {filled} of it filled and worn in",
+                preset.document.title
+            ),
+        ),
+        ("scale", scale),
+        ("numbers", numbers(&preset)?),
+    ]
+    .map(|(label, text)| (label.to_owned(), text))
+    .into())
+}
+
+fn obtained(one: &Obtained) -> String {
+    format!("{} {} ÷ {:.4}", one.resource.replace('_', " "), one.real, one.factor)
+}
+
+/// How many of a preset's numbers come from where.
+fn numbers(preset: &Preset) -> Result<String> {
+    let rows = preset.rows()?;
+    let of = |mark: Mark| rows.iter().filter(|row| row.mark == mark).count();
+    let counted = Mark::ALL.map(|mark| format!("{} {}", of(mark), mark.name()));
+    Ok(format!("{}; `assay models {}` lists them", counted.join(", "), preset.name))
+}

@@ -1,0 +1,97 @@
+//! Worn devices: the media of a model that has been filled and overwritten until that costs what it will go on to cost.
+//!
+//! Made once and kept in the cache, under a name that tells everything it was made from; each rig gets a copy. A new device
+//! is faster than it will ever be again, so results on one would promise too much.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use assay_drive::model::{Preconditioned, Preconditioning};
+use assay_ports::program;
+use serde_json::json;
+
+use super::cache::Shelf;
+use crate::models::{Device, provide};
+use crate::plan::ModelSpec;
+use crate::print;
+use crate::store::fingerprint;
+
+/// Changed when what wears a device in changes, so that what is kept is made anew.
+const METHOD: u32 = 1;
+
+/// The media, in their folder of the cache.
+const MEDIA_FILE: &str = "media.img";
+
+/// What the random places and contents are drawn from: any number, the same for all.
+const SEED: u64 = 20_200_901;
+
+/// The worn media of a model, in the cache.
+#[derive(Debug)]
+pub struct Worn {
+    path: PathBuf,
+}
+
+impl Worn {
+    /// Those of `spec`, made now if they are not kept.
+    ///
+    /// # Errors
+    /// No room, or what the drive said; what is half made is removed.
+    pub fn provide(spec: &ModelSpec) -> Result<Worn> {
+        let (preset, device) = spec.device()?;
+        let made_from = json!({
+            "method": METHOD, "preset": preset.text, "scale": spec.scale(), "ratio": spec.ratio,
+            "logical": spec.logical_bytes(&device), "filled": spec.filled_bytes(&device), "seed": SEED,
+        });
+        let shelf =
+            Shelf::open("worn", || print::note("waiting for another device to be worn in"))?;
+        let name = format!("{}-{}", preset.name, fingerprint(&made_from.to_string()));
+        let entry = shelf.entry(&name);
+        if !entry.exists() {
+            let staging = shelf.stage()?;
+            let made = staging.path().join("made");
+            std::fs::create_dir(&made).context("cannot use the cache")?;
+            make(spec, &device, &made.join(MEDIA_FILE))?;
+            staging.publish("made", &entry)?;
+        }
+        Ok(Worn { path: entry.join(MEDIA_FILE) })
+    }
+
+    /// Copies them to the new file `target`, holes kept as holes.
+    ///
+    /// # Errors
+    /// What `cp` said.
+    pub fn copy_to(&self, target: &Path) -> Result<()> {
+        let words = ["--reflink=auto", "--sparse=auto"].map(AsRef::<std::ffi::OsStr>::as_ref);
+        let paths = [self.path.as_os_str(), target.as_os_str()];
+        program::run("cp", words.into_iter().chain(paths))
+            .context("cannot copy the worn device")?;
+        Ok(())
+    }
+}
+
+fn make(spec: &ModelSpec, device: &Device, path: &Path) -> Result<()> {
+    provide(device, path, spec.logical)?;
+    let plan = Preconditioning {
+        bytes: spec.filled_bytes(device),
+        stored_share: 1.0 / spec.ratio,
+        seed: SEED,
+    };
+    let mut told = 0;
+    let worn = device.precondition(path, &plan, &mut |share| {
+        let percent = (share * 100.0) as u32;
+        if percent >= told + 10 {
+            told = percent - percent % 10;
+            print::note(format!("{}: wearing it in, {told} % of what it may take", spec.preset));
+        }
+    })?;
+    worn.iter().for_each(|worn| tell(spec, worn));
+    Ok(())
+}
+
+fn tell(spec: &ModelSpec, worn: &Preconditioned) {
+    let settled = if worn.is_steady { "settled" } else { "had not settled" };
+    print::note(format!(
+        "{}: overwriting it at random writes {:.2} bytes for each, and {settled}; kept for the next time",
+        spec.preset, worn.write_amplification
+    ));
+}

@@ -1,0 +1,46 @@
+//! Cells that end by their requests before their time is up: how that is told, and when they were too few.
+
+use assay_load::{Outcome, Schedule};
+
+/// What is not counted by the load is sampled once a second; this many samples a window should hold.
+const WINDOW_MIN_S: f64 = 5.0;
+
+/// How a cell ended, if its requests were done before its time was up.
+pub(super) fn fact(ran: &Outcome) -> Option<String> {
+    let events = ran.schedule.events;
+    is_by_requests(&ran.schedule, ran.elapsed_s, ran.interrupted)
+        .then(|| format!("{events} requests after {:.1} s", ran.elapsed_s))
+}
+
+/// That a window ended by requests is too short to say much.
+pub(super) fn mark(ran: &Outcome) -> Option<String> {
+    let is_short = ran.elapsed_s < WINDOW_MIN_S;
+    (is_short && is_by_requests(&ran.schedule, ran.elapsed_s, ran.interrupted)).then(|| {
+        format!(
+            "the requests were done after {:.1} s: figures of disk and server rest on few samples; ask for more requests",
+            ran.elapsed_s
+        )
+    })
+}
+
+fn is_by_requests(schedule: &Schedule, elapsed_s: f64, interrupted: bool) -> bool {
+    let in_time = schedule.seconds == 0.0 || elapsed_s < schedule.seconds;
+    schedule.events > 0 && in_time && !interrupted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_end_a_cell_only_before_its_time() {
+        let of = |events, seconds, elapsed_s, interrupted| {
+            let schedule = Schedule { events, seconds, ..Schedule::default() };
+            is_by_requests(&schedule, elapsed_s, interrupted)
+        };
+        assert!(of(100, 60.0, 59.9, false) && of(100, 0.0, 1e6, false));
+        assert!(!of(100, 60.0, 60.0, false), "the time was up");
+        assert!(!of(100, 60.0, 12.0, true), "it was stopped");
+        assert!(!of(0, 60.0, 59.9, false), "none were asked for");
+    }
+}

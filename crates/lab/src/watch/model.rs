@@ -1,0 +1,166 @@
+//! A device's model, as its own status file tells: how long commands should have taken, how long they took, what they waited
+//! for, and how many our own processors have made late.
+
+use std::path::PathBuf;
+
+use assay_drive::model::Resource;
+
+use super::probe::{Notes, Probe};
+use super::series::Layer;
+use super::sheet::{Field, Formula, Sheet};
+use crate::drive::{Health, ModelHealth};
+
+/// Kinds of command: key in the health log, plural in names.
+const KINDS: [(&str, &str); 3] = [("read", "reads"), ("write", "writes"), ("flush", "flushes")];
+
+/// A model that is served.
+pub(super) struct ModelProbe {
+    sheet: Sheet,
+    status_file: PathBuf,
+    kinds: Vec<(&'static str, OfKind)>,
+    commands: Field,
+    late: Field,
+    below_port: Field,
+    waited: Vec<(&'static str, Field)>,
+}
+
+struct OfKind {
+    commands: Field,
+    modelled_s: Field,
+    shown_s: Field,
+}
+
+impl ModelProbe {
+    /// Of the model whose health is in `status_file`.
+    pub(super) fn new(status_file: PathBuf) -> ModelProbe {
+        let mut sheet = Sheet::new(Layer::Model);
+        let kinds = KINDS.map(|(kind, plural)| (kind, declare_kind(&mut sheet, kind, plural)));
+        let mut counter = |name: &str, label: &str| {
+            sheet.counter(&format!("model_{name}"), "1/s", format!("{label} (model)"))
+        };
+        let commands = counter("commands", "commands");
+        let late = counter("late", "commands that our own processors made late");
+        let below_port = counter("below_port", "commands faster than can be shown here");
+        let waited = Resource::ALL.iter().map(|resource| {
+            let name = resource.name();
+            (name, counter(&format!("waited_for_{name}"), &format!("waited longest for {name}")))
+        });
+        let waited = waited.collect();
+        let kinds = kinds.into();
+        ModelProbe { sheet, status_file, kinds, commands, late, below_port, waited }
+    }
+
+    fn fill(&self, model: &ModelHealth, reading: &mut [f64]) {
+        let of_kind = |kind: &str| model.kinds.get(kind).cloned().unwrap_or_default();
+        for (kind, fields) in &self.kinds {
+            let told = of_kind(kind);
+            reading[fields.commands] = told.commands as f64;
+            reading[fields.modelled_s] = told.modelled_s;
+            reading[fields.shown_s] = told.shown_s;
+        }
+        reading[self.commands] = model.commands as f64;
+        reading[self.late] = model.kinds.values().map(|kind| kind.late).sum::<u64>() as f64;
+        reading[self.below_port] =
+            model.kinds.values().map(|kind| kind.below_port).sum::<u64>() as f64;
+        for (resource, field) in &self.waited {
+            reading[*field] = model.waited.get(*resource).copied().unwrap_or(0) as f64;
+        }
+    }
+}
+
+fn declare_kind(sheet: &mut Sheet, kind: &str, plural: &str) -> OfKind {
+    let commands = sheet.counter(&format!("model_{plural}"), "1/s", format!("{plural} (model)"));
+    let (modelled_s, shown_s) = (sheet.field(), sheet.field());
+    for (name, over, label) in [
+        (format!("model_{kind}_latency_ms"), modelled_s, "as modelled"),
+        (format!("model_{kind}_shown_latency_ms"), shown_s, "as shown"),
+    ] {
+        let formula = Formula::Quotient { over, under: commands, base: 0.0, scale: 1e3 };
+        sheet.series(name, "ms", format!("{kind}, {label} (model)"), formula);
+    }
+    OfKind { commands, modelled_s, shown_s }
+}
+
+impl Probe for ModelProbe {
+    fn sheet(&self) -> &Sheet {
+        &self.sheet
+    }
+
+    fn read(&mut self, reading: &mut [f64], notes: &mut Notes) {
+        match Health::read(&self.status_file) {
+            Ok(Health { model: Some(model), .. }) => self.fill(&model, reading),
+            Ok(_) => {}
+            Err(error) => notes.once(format!("the model is not watched: {error:#}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::{Duration, Instant};
+
+    use super::super::sheet::Moment;
+    use super::*;
+    use crate::drive::{KindHealth, used_health};
+    use crate::models::Scale;
+
+    fn model(reads: u64, late: u64, modelled_s: f64) -> ModelHealth {
+        let read = KindHealth {
+            commands: reads,
+            modelled_s,
+            shown_s: 2.0 * modelled_s,
+            late,
+            ..KindHealth::default()
+        };
+        ModelHealth {
+            name: "m".into(),
+            scale: Scale::default(),
+            port_us: 50.0,
+            commands: reads,
+            late_share: None,
+            below_port_share: None,
+            comparable: true,
+            kinds: [("read".to_owned(), read)].into(),
+            waited: [("die".to_owned(), reads)].into(),
+        }
+    }
+
+    #[test]
+    fn a_second_of_a_model_is_told_by_kind_and_resource() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("status.json");
+        let mut probe = ModelProbe::new(file.clone());
+        let start = Instant::now();
+        let mut moment = |model: ModelHealth, second| {
+            std::fs::write(&file, used_health().of_model(model).to_json().unwrap()).unwrap();
+            let mut reading = probe.sheet.blank();
+            probe.read(&mut reading, &mut Notes::default());
+            Moment { at: start + Duration::from_secs(second), reading }
+        };
+        let (before, after) = (moment(model(10, 0, 1.0), 0), moment(model(30, 2, 1.002), 1));
+        let names: Vec<String> = probe.sheet.infos().map(|info| info.name.clone()).collect();
+        let mut values = BTreeMap::new();
+        probe.sheet.compute(&before, &after, |place, value| {
+            values.insert(names[place].clone(), value);
+        });
+        assert_eq!(values["model_reads_per_s"], 20.0);
+        assert!((values["model_read_latency_ms"] - 0.1).abs() < 1e-9);
+        assert!((values["model_read_shown_latency_ms"] - 0.2).abs() < 1e-9);
+        assert_eq!(values["model_late_per_s"], 2.0);
+        assert_eq!(values["model_waited_for_die_per_s"], 20.0);
+        assert!(!values.contains_key("model_write_latency_ms"), "there were none");
+    }
+
+    #[test]
+    fn a_drive_that_is_no_model_has_no_such_series() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("status.json");
+        std::fs::write(&file, used_health().to_json().unwrap()).unwrap();
+        let mut probe = ModelProbe::new(file);
+        let (mut reading, mut notes) = (probe.sheet.blank(), Notes::default());
+        probe.read(&mut reading, &mut notes);
+        assert!(reading.iter().all(|value| value.is_nan()));
+        assert_eq!(notes.take_new(), Vec::<String>::new());
+    }
+}

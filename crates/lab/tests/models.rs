@@ -1,0 +1,188 @@
+//! Models as a user has them: block devices that do what follows from their numbers, say when they cannot, and leave nothing.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod common;
+#[path = "common/drives.rs"]
+mod drives;
+
+use std::process::Command;
+
+use common::testing::skip;
+use drives::{Drives, has_drives, system};
+use serde_json::Value;
+
+/// How far a measured figure may lie from what follows, and how often it may be tried: this machine does other things too.
+const MARGIN: f64 = 0.1;
+const TRIES: usize = 3;
+
+fn has_fio(test: &str) -> bool {
+    let has = Command::new("fio").arg("--version").output().is_ok();
+    if !has {
+        skip(test, "fio");
+    }
+    has && has_drives(test)
+}
+
+fn json(drives: &Drives, words: &[&str]) -> Value {
+    serde_json::from_str(&drives.done(words)).unwrap()
+}
+
+/// Its figures by name: measured over computed.
+fn measured(drives: &Drives, words: &[&str]) -> Vec<(String, f64)> {
+    let work = drives.path("");
+    let folder = ["--measure", "--json", "--work", work.to_str().unwrap()];
+    let told = json(drives, &[words, &folder].concat());
+    let figures = told["measured"]["figures"].as_array().unwrap();
+    println!("{figures:#?}");
+    let ratio =
+        |one: &Value| (one["name"].as_str().unwrap().into(), one["ratio"].as_f64().unwrap());
+    figures.iter().map(ratio).collect()
+}
+
+/// What no more can be had of: rates come out however busy the machine is, as long as it keeps up with them; single
+/// commands do not, for the kernel's share of them is not ours to keep.
+#[test]
+fn a_small_model_does_what_follows_from_its_numbers() {
+    if !has_fio("a_small_model_does_what_follows_from_its_numbers") {
+        return;
+    }
+    let drives = Drives::new();
+    let words = ["models", "p4610-3.2", "--capacity-scale", "12800", "--parallel-scale", "144"];
+    let more = ["--fill", "0.5", "--seconds", "4"];
+    let mut wrong = Vec::new();
+    for _ in 0..TRIES {
+        let ratios = measured(&drives, &[&words[..], &more].concat());
+        let rates = ratios.iter().filter(|(name, _)| name.ends_with("per_s"));
+        let is_off = |(_, ratio): &&(String, f64)| (ratio - 1.0).abs() > MARGIN;
+        wrong = rates.filter(is_off).cloned().collect();
+        drives.assert_nothing_left();
+        if wrong.is_empty() {
+            return;
+        }
+    }
+    panic!("{wrong:?}");
+}
+
+#[test]
+fn a_volume_lets_through_what_was_paid_for() {
+    if !has_fio("a_volume_lets_through_what_was_paid_for") {
+        return;
+    }
+    let drives = Drives::new();
+    let words = ["models", "gp3", "--capacity-scale", "4096", "--seconds", "3"];
+    let off = |ratios: &[(String, f64)]| {
+        let rates = ratios.iter().filter(|(name, _)| name.ends_with("per_s"));
+        rates.filter(|(_, ratio)| (ratio - 1.0).abs() > MARGIN).count()
+    };
+    assert!((0..TRIES).any(|_| off(&measured(&drives, &words)) == 0));
+}
+
+/// Faster than any machine could show through its kernel.
+const IMPOSSIBLE: [(&str, &str); 4] = [
+    ("read_us = { value = 54,", "read_us = { value = 0.1,"),
+    ("read_firmware_us = { value = 9,", "read_firmware_us = { value = 0.1,"),
+    ("write_firmware_us = { value = 17,", "write_firmware_us = { value = 0.1,"),
+    ("operations_per_s = { value = 640_000,", "operations_per_s = { value = 60_000_000,"),
+];
+
+#[test]
+fn a_model_that_this_machine_cannot_keep_up_with_says_so() {
+    if !has_fio("a_model_that_this_machine_cannot_keep_up_with_says_so") {
+        return;
+    }
+    let drives = Drives::new();
+    let text = include_str!("../../../models/p4610-3.2.toml");
+    let text = IMPOSSIBLE.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
+    // Through the bus in no time, too.
+    let text = text.replace("value = 667_000_000,", "value = 667_000_000_000,");
+    drives.write("fast.toml", &text);
+    let words = ["models", "./fast.toml", "--capacity-scale", "6400", "--attach", "vol.img"];
+    let said = drives.done(&words);
+    let device = said.lines().last().unwrap();
+    let filename = format!("--filename={device}");
+    let words = ["--name=j", &filename, "--direct=1", "--ioengine=libaio", "--bs=4k"];
+    system("fio", &[&words[..], &["--rw=randwrite", "--iodepth=32", "--size=64M"]].concat());
+    let model = &drives.status()["model"];
+    assert_eq!(model["name"], "fast");
+    assert!(model["late_share"].as_f64().unwrap() > 0.01, "{model}");
+    assert!(model["below_port_share"].as_f64().unwrap() > 0.9, "{model}");
+    assert_eq!(model["comparable"], false, "{model}");
+    let text = drives.done(&["drive", "status", "vol.img"]);
+    assert!(text.contains("what is measured is not comparable"), "{text}");
+    drives.detach();
+    drives.assert_nothing_left();
+}
+
+#[test]
+fn a_model_is_attached_looked_at_and_taken_away_like_a_drive() {
+    if !has_drives("a_model_is_attached_looked_at_and_taken_away_like_a_drive") {
+        return;
+    }
+    let drives = Drives::new();
+    let attach = ["models", "csd2000-3.2", "--capacity-scale", "6400", "--parallel-scale", "72"];
+    let attach = [&attach[..], &["--attach", "vol.img", "--logical", "1G"]].concat();
+    let device = drives.done(&attach).lines().last().unwrap().to_owned();
+    assert!(device.starts_with("/dev/loop"), "{device}");
+    let files = drives.make_files(&device);
+    std::fs::write(files.join("kept"), "of a model").unwrap();
+    drives.unmount();
+    let status = drives.status();
+    assert_eq!(status["codec"], "deflate");
+    assert_eq!(status["logical_bytes"], 1 << 30);
+    assert!(status["model"]["port_us"].as_f64().unwrap() > 1.0, "{status}");
+    assert!(status["model"]["kinds"]["write"]["commands"].as_u64().unwrap() > 10, "{status}");
+    let line = drives.refused(&attach);
+    assert!(line.contains("vol.img"), "{line}");
+    drives.detach();
+    drives.assert_nothing_left();
+
+    // What was written is there the next time, under the same device only.
+    let device = drives.done(&attach).lines().last().unwrap().to_owned();
+    let files = drives.mount(&device);
+    assert_eq!(std::fs::read_to_string(files.join("kept")).unwrap(), "of a model");
+    drives.unmount();
+    drives.detach();
+    let other = ["models", "p4610-3.2", "--capacity-scale", "6400", "--attach", "vol.img"];
+    let line = drives.refused(&other);
+    assert!(line.contains("with codec deflate, and this model has"), "{line}");
+    let line = drives.refused(&["models", "p4610-3.2", "--logical", "900T", "--attach", "new.img"]);
+    assert!(line.contains("does not compress"), "{line}");
+    assert!(!drives.path("new.img").exists());
+    drives.assert_nothing_left();
+}
+
+#[test]
+fn a_killed_model_leaves_nothing_after_clean() {
+    if !has_drives("a_killed_model_leaves_nothing_after_clean") {
+        return;
+    }
+    let drives = Drives::new();
+    drives.done(&["models", "sas15k-r10x6", "--capacity-scale", "4000", "--attach", "vol.img"]);
+    drives.kill_server();
+    drives.done(&["clean"]);
+    drives.assert_nothing_left();
+}
+
+#[test]
+fn devices_are_listed_and_told() {
+    let drives = Drives::new();
+    let list = json(&drives, &["models", "--json"]);
+    let names: Vec<&str> =
+        list.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"p4610-3.2") && names.contains(&"csd2000-3.2"), "{names:?}");
+    for name in names {
+        let told = json(&drives, &["models", name, "--json"]);
+        assert!(told["closed"].as_array().unwrap().len() == 6, "{told}");
+        assert!(drives.done(&["models", name]).contains("rests on a fitted number"), "{name}");
+    }
+    let line = drives.refused(&["models", "p4160-3.2"]);
+    assert!(line.contains("no model is called `p4160-3.2`; did you mean `p4610-3.2`?"), "{line}");
+    let line = drives.refused(&["models", "p4610-3.2", "--capacity-scale", "1e6"]);
+    assert!(line.contains("a capacity scale of 1000000 leaves"), "{line}");
+}

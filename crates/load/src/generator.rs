@@ -1,0 +1,56 @@
+//! Which sysbench: three generations of one program, whose tables and transactions differ.
+//!
+//! Tables belong to a generator by [`crate::Schema::generator`], recipes by [`crate::Recipe::generator`]; the two must
+//! agree, which [`crate::Workload::check_tables`] sees to.
+
+use serde::{Deserialize, Serialize};
+
+/// A generation of sysbench.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Generator {
+    /// sysbench 0.4.12, test `oltp` (2006 to 2013): one table `sbtest` of equal rows, requests built before they run.
+    #[serde(rename = "sysbench-0.4")]
+    V04,
+    /// sysbench 0.5, `oltp.lua` (2012 to 2016): text only, one table to a transaction.
+    #[serde(rename = "sysbench-0.5")]
+    V05,
+    /// sysbench 1.0.20.
+    #[default]
+    #[serde(rename = "sysbench-1.0")]
+    V10,
+}
+
+impl Generator {
+    /// All of them, the oldest first.
+    pub const ALL: [Generator; 3] = [Generator::V04, Generator::V05, Generator::V10];
+
+    /// The name in plans, on command lines and in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Generator::V04 => "sysbench-0.4",
+            Generator::V05 => "sysbench-0.5",
+            Generator::V10 => "sysbench-1.0",
+        }
+    }
+
+    /// Whether it is the one that is meant when none is named.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Generator::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_what_plans_say() {
+        for generator in Generator::ALL {
+            let name =
+                serde::de::value::StrDeserializer::<serde::de::value::Error>::new(generator.name());
+            assert_eq!(Generator::deserialize(name), Ok(generator));
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The recipes: their names, and whose they are.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::generator::Generator;
+use crate::suggest;
+
+/// What an event is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Recipe {
+    /// Point selects and ranges in a transaction.
+    OltpReadOnly,
+    /// Updates, a delete and an insert in a transaction.
+    OltpWriteOnly,
+    /// Both of these in one transaction.
+    OltpReadWrite,
+    /// One point select.
+    OltpPointSelect,
+    /// Updates of the indexed column, each by itself.
+    OltpUpdateIndex,
+    /// Updates of a column without index, each by itself.
+    OltpUpdateNonIndex,
+    /// One delete.
+    OltpDelete,
+    /// One insert.
+    OltpInsert,
+    /// Rows by a list of `k`.
+    SelectRandomPoints,
+    /// A count over ranges of `k`.
+    SelectRandomRanges,
+    /// sysbench 0.5's `oltp.lua`: reads and writes in one transaction on one table.
+    Oltp,
+    /// sysbench 0.4's test mode `complex`: reads and writes in one transaction.
+    OltpComplex,
+    /// sysbench 0.4's test mode `simple`: one point select.
+    OltpSimple,
+    /// sysbench 0.4's test mode `nontrx`: one select of `pad`.
+    OltpNontrxSelect,
+    /// The same: one update of the indexed column.
+    OltpNontrxUpdateKey,
+    /// The same: one update of a column without index.
+    OltpNontrxUpdateNokey,
+    /// The same: one insert; the table is emptied first.
+    OltpNontrxInsert,
+    /// The same: one delete, of another row each time.
+    OltpNontrxDelete,
+}
+
+impl Recipe {
+    /// All recipes.
+    pub const ALL: [Recipe; 18] = [
+        Recipe::OltpReadOnly,
+        Recipe::OltpWriteOnly,
+        Recipe::OltpReadWrite,
+        Recipe::OltpPointSelect,
+        Recipe::OltpUpdateIndex,
+        Recipe::OltpUpdateNonIndex,
+        Recipe::OltpDelete,
+        Recipe::OltpInsert,
+        Recipe::SelectRandomPoints,
+        Recipe::SelectRandomRanges,
+        Recipe::Oltp,
+        Recipe::OltpComplex,
+        Recipe::OltpSimple,
+        Recipe::OltpNontrxSelect,
+        Recipe::OltpNontrxUpdateKey,
+        Recipe::OltpNontrxUpdateNokey,
+        Recipe::OltpNontrxInsert,
+        Recipe::OltpNontrxDelete,
+    ];
+
+    /// The sysbench whose recipe it is.
+    #[must_use]
+    pub fn generator(self) -> Generator {
+        match self {
+            Recipe::Oltp => Generator::V05,
+            Recipe::OltpComplex
+            | Recipe::OltpSimple
+            | Recipe::OltpNontrxSelect
+            | Recipe::OltpNontrxUpdateKey
+            | Recipe::OltpNontrxUpdateNokey
+            | Recipe::OltpNontrxInsert
+            | Recipe::OltpNontrxDelete => Generator::V04,
+            _ => Generator::V10,
+        }
+    }
+
+    /// All recipes of one sysbench.
+    pub fn of(generator: Generator) -> impl Iterator<Item = Recipe> {
+        Recipe::ALL.into_iter().filter(move |recipe| recipe.generator() == generator)
+    }
+
+    /// The name in plans and on command lines: sysbench's, of 0.4 made from its test mode.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Recipe::OltpReadOnly => "oltp_read_only",
+            Recipe::OltpWriteOnly => "oltp_write_only",
+            Recipe::OltpReadWrite => "oltp_read_write",
+            Recipe::OltpPointSelect => "oltp_point_select",
+            Recipe::OltpUpdateIndex => "oltp_update_index",
+            Recipe::OltpUpdateNonIndex => "oltp_update_non_index",
+            Recipe::OltpDelete => "oltp_delete",
+            Recipe::OltpInsert => "oltp_insert",
+            Recipe::SelectRandomPoints => "select_random_points",
+            Recipe::SelectRandomRanges => "select_random_ranges",
+            Recipe::Oltp => "oltp",
+            Recipe::OltpComplex => "oltp_complex",
+            Recipe::OltpSimple => "oltp_simple",
+            Recipe::OltpNontrxSelect => "oltp_nontrx_select",
+            Recipe::OltpNontrxUpdateKey => "oltp_nontrx_update_key",
+            Recipe::OltpNontrxUpdateNokey => "oltp_nontrx_update_nokey",
+            Recipe::OltpNontrxInsert => "oltp_nontrx_insert",
+            Recipe::OltpNontrxDelete => "oltp_nontrx_delete",
+        }
+    }
+
+    /// The recipe of that name, with or without `oltp_` before it, or `.lua` after it.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the nearest name.
+    pub fn from_name(name: &str) -> Result<Recipe> {
+        let file = name.rsplit('/').next().unwrap_or(name);
+        let bare = file.strip_suffix(".lua").unwrap_or(file).replace('-', "_");
+        let matches = |recipe: &Recipe| {
+            recipe.name() == bare || recipe.name().strip_prefix("oltp_") == Some(&bare)
+        };
+        Recipe::ALL.into_iter().find(matches).ok_or_else(|| {
+            let names = || Recipe::ALL.into_iter().map(Recipe::name);
+            let hint = suggest::nearest(&bare, names())
+                .map_or_else(|| names().collect::<Vec<_>>().join(", "), |near| format!("`{near}`"));
+            Error::Config(format!("unknown workload `{name}`; known is {hint}"))
+        })
+    }
+}
