@@ -79,6 +79,25 @@ impl Thing {
         })
     }
 
+    /// Whether taking one of the two down could take the other with it.
+    #[must_use]
+    pub fn touches(&self, other: &Thing) -> bool {
+        let (ours, theirs) = (self.places(), other.places());
+        let overlap = |a: &Path, b: &Path| a.starts_with(b) || b.starts_with(a);
+        self == other || ours.iter().any(|a| theirs.iter().any(|b| overlap(a, b)))
+    }
+
+    fn places(&self) -> Vec<&Path> {
+        match self {
+            Thing::Folder { path } => vec![path],
+            Thing::Loop { backing } => vec![backing],
+            Thing::Mount { target } => vec![target],
+            // What a drive lies on stays as it is.
+            Thing::Drive { mount_point, folder, .. } => vec![mount_point, folder],
+            Thing::Process { .. } => vec![],
+        }
+    }
+
     /// Removes it.
     ///
     /// # Errors
