@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use assay_ports::child::{self, Child, describe, identity};
+use assay_ports::file_id::FileId;
 
 use super::health::Health;
 use super::job::{Answer, AttachOptions, Job};
@@ -131,6 +132,7 @@ fn job(media: &Path, options: &AttachOptions, is_independent: bool) -> Result<Jo
     };
     Ok(Job {
         media: media.to_owned(),
+        media_id: FileId::named(media).ok(),
         mount_point,
         folder,
         options: options.clone(),

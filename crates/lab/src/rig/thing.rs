@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use assay_ports::child::{Identity, Process, identity};
+use assay_ports::file_id::FileId;
 use assay_ports::users::users;
 use assay_ports::{filesystem, fuse, loopdev};
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,9 @@ pub enum Thing {
     Drive {
         /// Absolute path, without links, of the file or device that the drive lies on; it stays.
         media: PathBuf,
+        /// The same by what tells it from others, for names change.
+        #[serde(default)]
+        media_id: Option<FileId>,
         /// Absolute path, without links, of the folder that it is mounted on.
         mount_point: PathBuf,
         /// Absolute path of the folder of its server, removed with all that it holds.
