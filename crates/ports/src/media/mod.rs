@@ -4,27 +4,29 @@
 //! processes and by whichever of the two it is reached, until the value is dropped; what cannot be made leaves nothing
 //! behind. Reads and writes go past the page cache where the place can do that.
 
+mod condition;
+mod error;
 mod hold;
 mod new_file;
 mod place;
 mod transfer;
-mod trouble;
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+pub use self::condition::{Condition, Loss};
+pub use self::error::MediaError;
 pub use self::new_file::NewFile;
 
-use assay_drive::{BLOCK_BYTES, BlockBuffer, Bytes, Disk, DiskError, Promise, Result, check_range};
+use assay_drive::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Promise, Result, check_range};
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
-use thiserror::Error;
 
 use self::hold::Below;
 use self::place::retried;
-use self::trouble::Noticed;
 
 /// Whether a new file takes its space at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,77 +47,10 @@ pub enum Access {
     ReadWrite,
 }
 
-/// Why media could not be made or opened; one variant for each different reaction.
-#[derive(Debug, Error)]
-pub enum MediaError {
-    /// There is something already.
-    #[error("{path} exists already; name a new file")]
-    Exists {
-        /// What was named.
-        path: PathBuf,
-    },
-    /// Someone has it: another value of this process, another process, or a mount.
-    #[error("{path} is in use; detach what uses it, or wait until it has ended")]
-    InUse {
-        /// What was named.
-        path: PathBuf,
-    },
-    /// A loop device shows it, and whoever has that device writes there too.
-    #[error(
-        "{path} is in use: {device} shows it; take that away with `losetup --detach {device}`, or name {device}"
-    )]
-    Shown {
-        /// What was named.
-        path: PathBuf,
-        /// The device that shows it.
-        device: PathBuf,
-    },
-    /// Someone has what it lies on.
-    #[error(
-        "{path} shows {below}, which is in use; detach what uses that, or wait until it has ended"
-    )]
-    BelowInUse {
-        /// What was named.
-        path: PathBuf,
-        /// What it lies on.
-        below: PathBuf,
-    },
-    /// It is no size that a disk can have.
-    #[error("{path}: {size} bytes is not a whole number of blocks of 4096 bytes, or none")]
-    Size {
-        /// What was named.
-        path: PathBuf,
-        /// Its size, or the size asked for, in bytes.
-        size: u64,
-    },
-    /// The space is not there.
-    #[error("there is no room for {} at {path}; free some, or ask for less", Bytes(*.size))]
-    Full {
-        /// What was named.
-        path: PathBuf,
-        /// The size asked for, in bytes.
-        size: u64,
-    },
-    /// It is something else.
-    #[error("{path} is neither a file nor a block device; name one of these")]
-    Kind {
-        /// What was named.
-        path: PathBuf,
-    },
-    /// The system said no.
-    #[error("{path}: {reason}")]
-    Io {
-        /// What was named.
-        path: PathBuf,
-        /// What the system answered.
-        reason: io::Error,
-    },
-}
-
 /// A file or block device as a disk.
 #[derive(Debug)]
 pub struct FileMedia {
-    file: File,
+    file: Arc<File>,
     path: PathBuf,
     size: u64,
     access: Access,
@@ -123,7 +58,7 @@ pub struct FileMedia {
     direct: bool,
     atomic_write_bytes: u64,
     keeps_zeroes: bool,
-    noticed: Noticed,
+    condition: Arc<Condition>,
     _below: Below,
     syncs: bool,
 }
@@ -153,6 +88,10 @@ impl FileMedia {
         allocation: Allocation,
     ) -> std::result::Result<(FileMedia, NewFile), MediaError> {
         check_size(path, size)?;
+        if i64::try_from(size).is_err() {
+            // No file has offsets beyond (off_t, lseek(2)).
+            return Err(MediaError::Full { path: path.into(), size });
+        }
         let new = NewFile::begin(path)?;
         hold::lock(path, &new.file, Access::ReadWrite)?;
         place::take_space(&new.file, size, allocation).map_err(|reason| match reason.kind() {
@@ -196,7 +135,9 @@ impl FileMedia {
         let holding = if is_device { metadata.rdev() } else { metadata.dev() };
         let below = if is_device { hold::below(path, holding, access)? } else { Below::default() };
         let direct = place::bypass_cache(&file).map_err(|errno| failed(path, errno))?;
+        let file = Arc::new(file);
         Ok(FileMedia {
+            condition: Arc::new(Condition::new(Arc::clone(&file), is_device, size)),
             file,
             path: path.into(),
             size,
@@ -205,7 +146,6 @@ impl FileMedia {
             direct,
             atomic_write_bytes: place::atomic_write_bytes(holding),
             keeps_zeroes: true,
-            noticed: Noticed::default(),
             _below: below,
             syncs: true,
         })
@@ -240,6 +180,12 @@ impl FileMedia {
     #[must_use]
     pub fn direct(&self) -> bool {
         self.direct
+    }
+
+    /// How it is, now and later.
+    #[must_use]
+    pub fn condition(&self) -> &Arc<Condition> {
+        &self.condition
     }
 
     /// What was named when it was opened.
@@ -321,7 +267,7 @@ impl Disk for FileMedia {
         transfer::read(&self.file, self.direct, offset, data).map_err(|failure| {
             let error = self.io_error_at("read", failure.offset, failure.reason);
             if let DiskError::Io(reason) = &error {
-                self.note_failed_read(&reason.to_string());
+                self.condition.note_failed_read(reason.to_string());
             }
             error
         })

@@ -113,8 +113,11 @@ fn what_exists_is_kept_and_what_fails_leaves_nothing() {
         assert!(matches!(error, MediaError::Size { .. }), "{error}");
     }
     // More than any file system holds, in both ways of taking it.
-    for allocation in [Allocation::Full, Allocation::Sparse] {
-        FileMedia::create(&fresh, i64::MAX as u64 / 4096 * 4096, allocation).unwrap_err();
+    for size in [i64::MAX as u64 / 4096 * 4096, 9 << 60] {
+        for allocation in [Allocation::Full, Allocation::Sparse] {
+            let error = FileMedia::create(&fresh, size, allocation).unwrap_err();
+            assert!(error.to_string().contains("no room for"), "{error}");
+        }
     }
     assert!(!fresh.exists());
 }
