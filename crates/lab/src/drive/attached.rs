@@ -17,6 +17,7 @@ use assay_ports::file_id::FileId;
 
 use super::health::Health;
 use super::job::{Answer, AttachOptions, Job};
+use super::open::ensure_tellable;
 use super::registry::STATUS_FILE;
 use super::serve::make_folders;
 use crate::rig::ledger::{Ledger, Made, state_folder};
@@ -130,6 +131,7 @@ fn job(media: &Path, options: &AttachOptions, is_independent: bool) -> Result<Jo
         Some(named) => empty_folder(named)?,
         None => folder.join("mount"),
     };
+    [media, &mount_point, &folder].into_iter().try_for_each(ensure_tellable)?;
     Ok(Job {
         media: media.to_owned(),
         media_id: FileId::named(media).ok(),

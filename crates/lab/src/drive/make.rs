@@ -10,6 +10,7 @@ use assay_drive::{BLOCK_BYTES, Codec, Disk, Drive, Format, begins_drive};
 use assay_ports::blockdev;
 use assay_ports::media::{Access, Allocation, FileMedia, MediaError};
 
+use super::open::ensure_tellable;
 use super::text::human;
 use crate::plan::{Size, Unit};
 use crate::rig::free_bytes;
@@ -44,6 +45,7 @@ impl NewDrive {
     /// # Errors
     /// One line, and nothing has changed: something is there already, no room, sizes that cannot be.
     pub fn in_file(&self, path: &Path, capacity: Size, allocation: Allocation) -> Result<Sizes> {
+        ensure_tellable(&std::path::absolute(path)?)?;
         let format = self.format(capacity)?;
         format.check(capacity.0).with_context(|| path.display().to_string())?;
         if allocation == Allocation::Full {

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use assay_drive::{Disk, Drive, DriveError, DriveOptions, State, Status};
 use assay_ports::media::{Access, Condition, FileMedia, MediaError};
 use assay_ports::{filesystem, fuse};
@@ -17,6 +17,7 @@ use assay_ports::{filesystem, fuse};
 /// # Errors
 /// One line: it is not there, in use, not a drive, too new, damaged.
 pub(super) fn open(path: &Path, options: DriveOptions) -> Result<(Drive, Arc<Condition>)> {
+    ensure_tellable(path)?;
     let access = if options.read_only { Access::ReadOnly } else { Access::ReadWrite };
     let media = FileMedia::open(path, access).map_err(|error| match error {
         // What has no whole blocks, or none, holds no drive.
@@ -32,6 +33,19 @@ pub(super) fn open(path: &Path, options: DriveOptions) -> Result<(Drive, Arc<Con
     let options = DriveOptions { discard_media, ..options };
     let opened = Drive::open(media, options).map_err(|error| in_words(path, error));
     Ok((opened.with_context(|| path.display().to_string())?, condition))
+}
+
+/// Refuses a path that cannot be written down in ledgers and JSON as it is.
+///
+/// # Errors
+/// One line, with what to do.
+pub(super) fn ensure_tellable(path: &Path) -> Result<()> {
+    ensure!(
+        path.to_str().is_some(),
+        "{}: the name is not UTF-8, so it could not be told in JSON; name another, or rename it",
+        path.display()
+    );
+    Ok(())
 }
 
 /// How a drive is, and its media with it.
