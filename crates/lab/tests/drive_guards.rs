@@ -18,6 +18,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use assay_ports::loopdev;
 use drives::{Drives, MIB, has_drives, noise, system};
 use serde_json::{Value, json};
 
@@ -219,7 +220,8 @@ fn a_device_that_was_taken_away_is_not_told() {
     }
     let drives = Drives::with(&SMALL);
     let device = drives.attach(&[]);
-    system("losetup", &["--detach", &device]);
+    // It waits until whoever looks at devices has closed it.
+    loopdev::detach(device.as_ref()).unwrap();
     let told = drives.status();
     assert_eq!((&told["device"], &told["attached"]), (&Value::Null, &json!(true)));
     let said = drives.done(&["drive", "status", "vol.img"]);

@@ -47,6 +47,9 @@ impl NewDrive {
     pub fn in_file(&self, path: &Path, capacity: Size, allocation: Allocation) -> Result<Sizes> {
         ensure_tellable(&std::path::absolute(path)?)?;
         let format = self.format(capacity)?;
+        if !capacity.0.is_multiple_of(BLOCK_BYTES) {
+            return Err(MediaError::Size { path: path.into(), size: capacity.0 }.into());
+        }
         format.check(capacity.0).with_context(|| path.display().to_string())?;
         if allocation == Allocation::Full {
             ensure_room(path, capacity)?;

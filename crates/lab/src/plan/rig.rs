@@ -245,10 +245,12 @@ impl RigSpec {
         floor("capacity", self.capacity, SERVER_CAPACITY_MIN)?;
         let disk = self.disk_size().filter(|_| self.kind == RigKind::Drive);
         floor("logical", disk, SERVER_DISK_MIN)?;
-        ensure!(
-            self.logical.is_none_or(|size| size.0.is_multiple_of(BLOCK_BYTES)),
-            "logical is not a multiple of {BLOCK_BYTES} bytes; round it"
-        );
+        for (key, size) in [("logical", self.logical), ("capacity", self.capacity)] {
+            ensure!(
+                size.is_none_or(|size| size.0.is_multiple_of(BLOCK_BYTES)),
+                "{key} is not a multiple of {BLOCK_BYTES} bytes; round it"
+            );
+        }
         Ok(())
     }
 }
