@@ -157,7 +157,8 @@ fn media_that_are_cut_short_are_told() {
     let problems: Vec<_> = told["problems"].as_array().unwrap().iter().map(Value::as_str).collect();
     let has = |says| problems.iter().any(|problem| problem.unwrap().starts_with(says));
     assert!(has("what it lies on was cut to 2 MiB of 64 MiB"), "{problems:?}");
-    assert!(has("reads of media failed: "), "{problems:?}");
+    // A checkpoint may have made the file grow again since; what lay there is zeroes then.
+    assert!(has("reads of media failed: ") || has("the data at byte "), "{problems:?}");
     let line = drives.refused(&["drive", "detach", "vol.img"]);
     assert!(line.contains("is detached, but what it lies on was cut to 2 MiB of 64 MiB"), "{line}");
     drives.assert_nothing_left();

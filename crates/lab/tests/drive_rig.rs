@@ -45,7 +45,8 @@ fn a_drive_that_this_machine_cannot_have_is_refused() {
     if !has_drives("a_drive_that_this_machine_cannot_have_is_refused") {
         return;
     }
-    refused(&DRIVE.replace("300M", "900T"), "no space: the run needs about");
+    refused(&DRIVE.replace("300M", "31T"), "no space: the run needs about");
+    refused(&DRIVE.replace("300M", "900T"), "the capacity may be 32.0 TiB");
     refused(
         &DRIVE.replace("600M", "512M").replace("300M", "300M\"\ncodec = \"none"),
         "do not fit on a disk of 300M",
