@@ -1,6 +1,6 @@
 //! `assay models`: what was typed, and what becomes of it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail, ensure};
@@ -159,7 +159,7 @@ fn attach_to(
     preset: &Preset,
     scale: Scale,
     device: &Device,
-    file: &PathBuf,
+    file: &Path,
 ) -> Result<()> {
     media::provide(device, file, args.logical)?;
     let options = AttachOptions {

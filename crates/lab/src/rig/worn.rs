@@ -81,16 +81,21 @@ fn make(spec: &ModelSpec, device: &Device, path: &Path) -> Result<()> {
         let percent = (share * 100.0) as u32;
         if percent >= told + 10 {
             told = percent - percent % 10;
-            print::note(&format!("{}: wearing it in, {told} % of what it may take", spec.preset));
+            print::note(format_args!(
+                "{}: wearing it in, {told} % of what it may take",
+                spec.preset
+            ));
         }
     })?;
-    worn.iter().for_each(|worn| tell(spec, worn));
+    if let Some(worn) = worn {
+        tell(spec, &worn);
+    }
     Ok(())
 }
 
 fn tell(spec: &ModelSpec, worn: &Preconditioned) {
     let settled = if worn.is_steady { "settled" } else { "had not settled" };
-    print::note(&format!(
+    print::note(format_args!(
         "{}: overwriting it at random writes {:.2} bytes for each, and {settled}; kept for the next time",
         spec.preset, worn.write_amplification
     ));

@@ -5,7 +5,8 @@ use super::super::time::{Rate, Time};
 use super::super::timing::{Command, Due, Kind, Resource, Timing};
 use crate::disk::BLOCK_BYTES;
 
-/// The engine that compresses on the way to flash and back.
+/// The engine that compresses on the way to flash and, beside that, decompresses on the way back: one pipeline each, as
+/// nothing is published that says that they share one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Engine {
     /// What it adds to a command.
@@ -41,15 +42,17 @@ pub struct Host {
     controller: Calendar,
     link_in: Calendar,
     link_out: Calendar,
-    engine: Calendar,
+    compressing: Calendar,
+    decompressing: Calendar,
 }
 
 impl Host {
     /// A host's side at rest.
     #[must_use]
     pub fn new(limits: HostLimits) -> Host {
-        let [controller, link_in, link_out, engine] = std::array::from_fn(|_| Calendar::default());
-        Host { limits, controller, link_in, link_out, engine }
+        let [controller, link_in, link_out, compressing, decompressing] =
+            std::array::from_fn(|_| Calendar::default());
+        Host { limits, controller, link_in, link_out, compressing, decompressing }
     }
 
     fn take_operation(&mut self, now: Time, due: &mut Due) {
@@ -58,16 +61,16 @@ impl Host {
             due.wait(start, Resource::Controller);
         }
     }
+}
 
-    fn pass_engine(&mut self, now: Time, bytes: u64, due: &mut Due) {
-        if let Some(engine) = self.limits.engine {
-            let start = self.engine.take(now, due.when(), engine.cap_bytes_per_s.time_for(bytes));
-            due.wait(start, Resource::Engine);
-            // Its pipeline works block by block: a command is through when its last block is.
-            let behind = engine.bytes_per_s.time_for(bytes.saturating_sub(BLOCK_BYTES));
-            due.spend(engine.latency + behind, Resource::Engine);
-        }
-    }
+/// Sends `bytes` through one direction of the engine, if there is one.
+fn pass_engine(engine: &mut Calendar, limits: &HostLimits, now: Time, bytes: u64, due: &mut Due) {
+    let Some(numbers) = limits.engine else { return };
+    let start = engine.take(now, due.when(), numbers.cap_bytes_per_s.time_for(bytes));
+    due.wait(start, Resource::Engine);
+    // Its pipeline works block by block: a command is through when its last block is.
+    let behind = numbers.bytes_per_s.time_for(bytes.saturating_sub(BLOCK_BYTES));
+    due.spend(numbers.latency + behind, Resource::Engine);
 }
 
 /// Carries `bytes` over one direction of a link.
@@ -88,7 +91,7 @@ impl Timing for Host {
             Kind::Write => {
                 self.take_operation(now, due);
                 carry(&mut self.link_in, &limits, now, command.length, due);
-                self.pass_engine(now, command.length, due);
+                pass_engine(&mut self.compressing, &limits, now, command.length, due);
                 due.spend(limits.write_firmware_time, Resource::Firmware);
             }
             Kind::Flush | Kind::Discard => {
@@ -100,7 +103,7 @@ impl Timing for Host {
     fn end(&mut self, command: &Command, due: &mut Due) {
         if command.kind == Kind::Read {
             let (limits, now) = (self.limits, command.arrival);
-            self.pass_engine(now, command.length, due);
+            pass_engine(&mut self.decompressing, &limits, now, command.length, due);
             carry(&mut self.link_out, &limits, now, command.length, due);
         }
     }
