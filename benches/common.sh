@@ -54,7 +54,7 @@ make_drive() {
 }
 
 attach_drive() {
-  device=$("${assay[@]}" drive attach "$1" | tail -n 1)
+  device=$("${assay[@]}" drive attach "$1")
   undo_with detach_drive "$1"
 }
 

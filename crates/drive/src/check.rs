@@ -5,6 +5,7 @@
 //! compared with what the map says. The host must rest meanwhile.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::disk::{BLOCK_BYTES, Disk, DiskError, Result};
 use crate::engine::Drive;
@@ -18,6 +19,8 @@ use crate::verify::Verified;
 pub struct Damage {
     /// First byte that the host cannot read, in the drive's logical addresses; none where no data is lost.
     pub offset: Option<u64>,
+    /// Bytes from there on that it cannot read; of a damaged part of the map what that part is for, written or not.
+    pub bytes: u64,
     /// What is wrong.
     pub what: String,
 }
@@ -29,8 +32,29 @@ pub struct Check {
     pub blocks: u64,
     /// Sealed segments with anything live whose footer was read and is whole.
     pub segments: u64,
-    /// Everything that is not as it should be.
+    /// Everything that is not as it should be; what lies side by side and is wrong in the same way is one.
     pub damages: Vec<Damage>,
+}
+
+impl Check {
+    /// Enters blocks that cannot be read.
+    fn lost(&mut self, blocks: Range<u64>, what: String) {
+        let offset = blocks.start * BLOCK_BYTES;
+        let bytes = (blocks.end - blocks.start) * BLOCK_BYTES;
+        match self.damages.last_mut() {
+            Some(last)
+                if last.what == what && last.offset.map(|at| at + last.bytes) == Some(offset) =>
+            {
+                last.bytes += bytes;
+            }
+            _ => self.damages.push(Damage { offset: Some(offset), bytes, what }),
+        }
+    }
+
+    /// Enters what is wrong though no data is lost.
+    fn wrong(&mut self, what: String) {
+        self.damages.push(Damage { offset: None, bytes: 0, what });
+    }
 }
 
 /// Live bytes and records of each segment, counted from the map.
@@ -72,8 +96,10 @@ impl Drive {
         match self.load_nodes(blocks.clone()) {
             Ok(()) => {}
             Err(DiskError::Corrupt { offset, what }) => {
-                check.damages.push(Damage { offset: Some(offset), what });
-                return self.next_readable_leaf(number);
+                let next = self.next_readable_leaf(number)?;
+                let end = (self.size() / BLOCK_BYTES).min(next * NODE_ENTRIES);
+                check.lost(offset / BLOCK_BYTES..end, what);
+                return Ok(next);
             }
             Err(other) => return Err(other),
         }
@@ -111,9 +137,7 @@ impl Drive {
         for block in blocks {
             match self.read_blocks(*block, &mut [0; BLOCK_BYTES as usize]) {
                 Ok(()) => check.blocks += 1,
-                Err(DiskError::Corrupt { offset, what }) => {
-                    check.damages.push(Damage { offset: Some(offset), what });
-                }
+                Err(DiskError::Corrupt { what, .. }) => check.lost(*block..block + 1, what),
                 Err(other) => return Err(other),
             }
         }
@@ -121,7 +145,7 @@ impl Drive {
     }
 
     /// Whether these blocks can be read, all at once.
-    fn reads_well(&self, blocks: std::ops::Range<u64>) -> Result<bool> {
+    fn reads_well(&self, blocks: Range<u64>) -> Result<bool> {
         let mut data = vec![0; ((blocks.end - blocks.start) * BLOCK_BYTES) as usize];
         match self.read_blocks(blocks.start, &mut data) {
             Ok(()) => Ok(true),
@@ -131,12 +155,12 @@ impl Drive {
     }
 
     /// Those of these blocks that hold anything.
-    fn mapped(&self, blocks: std::ops::Range<u64>) -> Result<Vec<u64>> {
+    fn mapped(&self, blocks: Range<u64>) -> Result<Vec<u64>> {
         let map = self.map()?;
         Ok(blocks.filter(|block| map.get(*block).is_ok_and(|at| !at.is_none())).collect())
     }
 
-    fn enter_blocks(&self, blocks: std::ops::Range<u64>, books: &mut Books) -> Result<()> {
+    fn enter_blocks(&self, blocks: Range<u64>, books: &mut Books) -> Result<()> {
         let map = self.map()?;
         for block in blocks {
             let Ok(place) = map.get(block) else { continue };
@@ -186,7 +210,7 @@ impl Drive {
                     "segment {number} is booked with {} bytes in {} live records, but has {} in {}",
                     booked.0, booked.1, counted.0, counted.1
                 );
-                check.damages.push(Damage { offset: None, what });
+                check.wrong(what);
             }
         }
         Ok(())
@@ -207,7 +231,7 @@ impl Drive {
                 check.segments += 1;
             } else {
                 let what = format!("the footer of segment {number} is damaged; no data is lost");
-                check.damages.push(Damage { offset: None, what });
+                check.wrong(what);
             }
         }
         Ok(())

@@ -236,6 +236,7 @@ impl Drive {
             Counters::add(&self.counters.write_bytes_checkpoint, BLOCK_BYTES);
             Counters::add(&self.counters.writes_media, 1);
         }
+        self.superblocks_written.store(true, Ordering::Release);
         Ok(())
     }
 

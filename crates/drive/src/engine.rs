@@ -108,6 +108,8 @@ pub struct Drive {
     pub(crate) dictionaries: RwLock<Vec<(u8, Location, Arc<Dictionary>)>>,
     pub(crate) counters: Counters,
     pub(crate) superblock: Mutex<Superblock>,
+    /// Whether both copies have been written since the drive was opened.
+    pub(crate) superblocks_written: AtomicBool,
     /// Where the log ended when the drive was opened: what was numbered from here on is lost.
     pub(crate) log_stop_seq: AtomicU64,
     /// Whether this incarnation has its own sequence numbers, so that the log may grow.
@@ -159,6 +161,7 @@ impl Drive {
             dictionaries: RwLock::new(parts.dictionaries),
             counters: parts.counters,
             superblock: Mutex::new(parts.superblock),
+            superblocks_written: AtomicBool::new(false),
             log_stop_seq: AtomicU64::new(parts.next_seq),
             is_begun: AtomicBool::new(false),
             maintenance: Mutex::new(maintenance),

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use thiserror::Error;
 
+use crate::bytes::Bytes;
 use crate::codec::Codec;
 use crate::disk::{BLOCK_BYTES, Disk, DiskError};
 use crate::engine::{Drive, DriveOptions, Parts};
@@ -58,7 +59,7 @@ pub enum DriveError {
     #[error("both superblocks of the drive are damaged; it cannot be opened")]
     Damaged,
     /// The media is smaller than the drive.
-    #[error("the media has {media_bytes} bytes, but the drive needs {drive_bytes}")]
+    #[error("the media has {}, but the drive needs {}", Bytes(*.media_bytes), Bytes(*.drive_bytes))]
     Shrunk {
         /// Bytes that there are.
         media_bytes: u64,
@@ -66,7 +67,7 @@ pub enum DriveError {
         drive_bytes: u64,
     },
     /// The media is too small for a drive.
-    #[error("a drive needs at least {least_bytes} bytes of capacity")]
+    #[error("a drive needs a capacity of at least {}", Bytes(*.least_bytes))]
     TooSmall {
         /// Bytes that would do.
         least_bytes: u64,
@@ -147,8 +148,8 @@ fn identity(media_bytes: u64, format: &Format) -> Result<Identity, DriveError> {
     };
     let range = u64::from(SEGMENT_BYTES_MIN)..=u64::from(SEGMENT_BYTES_MAX);
     if !range.contains(&segment_bytes) || !segment_bytes.is_power_of_two() {
-        let text =
-            format!("a segment is a power of two from {} to {} bytes", range.start(), range.end());
+        let (least, most) = (Bytes(*range.start()), Bytes(*range.end()));
+        let text = format!("a segment is a power of two from {least} to {most}");
         return Err(DriveError::Impossible(text));
     }
     if format.logical_bytes == 0 || !format.logical_bytes.is_multiple_of(BLOCK_BYTES) {
@@ -156,7 +157,7 @@ fn identity(media_bytes: u64, format: &Format) -> Result<Identity, DriveError> {
         return Err(DriveError::Impossible(text.into()));
     }
     if format.logical_bytes > LOGICAL_BYTES_MAX {
-        let text = format!("the logical size may be {LOGICAL_BYTES_MAX} bytes at most");
+        let text = format!("the logical size may be {} at most", Bytes(LOGICAL_BYTES_MAX));
         return Err(DriveError::Impossible(text));
     }
     if format.dictionary && format.codec != Codec::Zstd {

@@ -5,48 +5,59 @@ use std::sync::atomic::Ordering;
 
 use crate::disk::{BLOCK_BYTES, Disk};
 use crate::engine::{Drive, OPENED_READ_ONLY};
+use crate::layout::UNIT_BLOCKS;
 use crate::space::State as SegmentState;
 use crate::status::{State, Status};
 
-/// Share of the space for fresh data that, once free, is little.
+/// One part in so many of what can be used is little, once no more is free.
 const LOW_SPACE_SHARE: u64 = 10;
 
 impl Drive {
     /// How the drive is. Also tells of a drive that has stopped.
     #[must_use]
     pub fn status(&self) -> Status {
-        let mut problems = self.recovery.problems.clone();
+        let mut recovery = self.recovery.clone();
+        let mut problems = recovery.problems.clone();
+        if !self.superblocks_written.load(Ordering::Acquire) {
+            let unmended = recovery.mended.drain(..);
+            problems.extend(unmended.map(|problem| problem + "; the next write mends it"));
+        }
         problems.extend(self.problems.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        let has_problems = !problems.is_empty();
         problems.extend(self.stopped.get().cloned());
-        let (mapped_blocks, existing_nodes, map_bytes) = {
-            let map = self.map_at_any_time();
-            (map.mapped_blocks(), map.existing_nodes(), map.memory_bytes())
-        };
+        // The log before the map, as everywhere.
         let log = self.log_at_any_time();
-        let (used, usable) = log.space.admission_bytes();
-        let fresh = log.space.fresh_limit_bytes();
-        let count = |state| log.space.iter().filter(|(_, segment)| segment.state == state).count();
-        let node_bytes = 2 * BLOCK_BYTES * existing_nodes;
+        let space = &log.space;
+        let (mapped_blocks, map_bytes, kept_bytes, least_bytes) = {
+            let map = self.map_at_any_time();
+            let (kept, least) = (map.admission_bytes(), map.least_admission_bytes());
+            (map.mapped_blocks(), map.memory_bytes(), kept, least)
+        };
+        let unit_blocks = if self.identity.units { UNIT_BLOCKS } else { 1 };
+        let usable_bytes = space.free_bytes(least_bytes, unit_blocks);
+        let free_bytes = space.free_bytes(space.taken_bytes(kept_bytes), unit_blocks);
+        let count = |state| space.iter().filter(|(_, segment)| segment.state == state).count();
         let damaged = count(SegmentState::Damaged) as u64;
-        let is_low = (used + node_bytes) * LOW_SPACE_SHARE > fresh * (LOW_SPACE_SHARE - 1);
+        let is_low = free_bytes * LOW_SPACE_SHARE < usable_bytes;
         let counts = self.counters.counts();
         Status {
-            state: self.state(is_low, used + node_bytes + BLOCK_BYTES > fresh, damaged > 0),
+            state: self.state(is_low, space.is_full(kept_bytes), has_problems || damaged > 0),
             problems,
             capacity_bytes: self.identity.media_bytes,
-            usable_bytes: usable,
+            usable_bytes,
+            free_bytes,
             logical_bytes: self.size(),
             logical_bytes_used: mapped_blocks * BLOCK_BYTES,
-            media_bytes_used: log.space.used_bytes(),
+            media_bytes_used: space.used_bytes(),
             codec: self.identity.codec.name(),
-            unit_blocks: if self.identity.units { crate::layout::UNIT_BLOCKS } else { 1 },
+            unit_blocks,
             dictionary_versions: self.dictionary_places().len() as u64,
             segment_bytes: u64::from(self.identity.segment_bytes),
             segments: u64::from(self.identity.segments),
-            segments_free: log.space.free_segments() as u64,
+            segments_free: space.free_segments() as u64,
             segments_damaged: damaged,
             map_bytes,
-            recovery: self.recovery.clone(),
+            recovery,
             counts,
         }
     }

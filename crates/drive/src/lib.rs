@@ -8,6 +8,7 @@
 
 mod apply;
 mod buffer;
+mod bytes;
 mod check;
 mod checkpoint;
 mod chunks;
@@ -41,6 +42,7 @@ mod worker;
 mod write;
 
 pub use buffer::BlockBuffer;
+pub use bytes::Bytes;
 pub use check::{Check, Damage};
 pub use codec::{
     Codec, CodecError, Coder, DICTIONARY_BYTES, Dictionary, Encoding, RECORD_OVERHEAD_BYTES,
@@ -53,3 +55,4 @@ pub use format::{DriveError, Format};
 pub use maintain::Rest;
 pub use memory::MemoryDisk;
 pub use status::{Counts, Recovery, State, Status};
+pub use superblocks::begins_drive;

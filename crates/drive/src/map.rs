@@ -11,6 +11,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::disk::BLOCK_BYTES;
 use crate::layout::{Location, NodeId};
 
 /// Entries of a node.
@@ -330,9 +331,15 @@ impl Map {
         self.dirty_leaves.len()
     }
 
-    /// Leaves and directories that exist, as far as their directories were loaded.
-    pub(crate) fn existing_nodes(&self) -> u64 {
-        self.existing_leaves + self.directories.len() as u64
+    /// What admission keeps for the map: each leaf and directory that exists, as far as its directory was loaded, once
+    /// more than it takes by itself, for a checkpoint writes the new before the old is dead.
+    pub(crate) fn admission_bytes(&self) -> u64 {
+        2 * BLOCK_BYTES * self.existing_leaves + self.least_admission_bytes()
+    }
+
+    /// The same of a map without a block.
+    pub(crate) fn least_admission_bytes(&self) -> u64 {
+        2 * BLOCK_BYTES * self.directories.len() as u64
     }
 
     /// Blocks that have a record.

@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use crate::codec::RECORD_OVERHEAD_BYTES;
 use crate::disk::BLOCK_BYTES;
 use crate::layout::{
-    CHUNK_HEADER_BYTES, Identity, Location, MAX_WORDS_PER_ENTRY, SegmentRow, Stream, whole_blocks,
+    CHUNK_HEADER_BYTES, Identity, Location, MAX_WORDS_PER_ENTRY, RECORD_HEADER_BYTES, SegmentRow,
+    Stream, whole_blocks,
 };
 use crate::map::NODE_ENTRIES;
 
@@ -18,6 +19,12 @@ pub(crate) const RECORD_TABLE_BYTES: u64 = 16;
 
 /// The same for a record that collection moved: what a record may come to cost.
 const MOVED_RECORD_TABLE_BYTES: u64 = 2 * 8 * MAX_WORDS_PER_ENTRY as u64;
+
+/// What admission counts for a record beside its payload.
+const RECORD_BYTES_BESIDE: u64 = RECORD_HEADER_BYTES as u64 + MOVED_RECORD_TABLE_BYTES;
+
+/// What admission counts for a leaf of the map: what [`crate::map::Map::admission_bytes`] keeps, and a record.
+const MAP_BYTES_OF_LEAF: u64 = 3 * BLOCK_BYTES + RECORD_BYTES_BESIDE;
 
 /// A leaf with its share of its directory and of tables, stored raw.
 const NODE_BYTES_AT_MOST: u64 = 4096 + 128;
@@ -64,6 +71,8 @@ pub(crate) struct Space {
     live_records: u64,
     /// Live bytes and tables that may be accepted.
     limit_bytes: u64,
+    /// Bytes in use above which the least of the writes that were refused would be refused again; none: none was.
+    refused_above: Option<u64>,
     segment_bytes: u32,
     /// Segments that the next checkpoint may need.
     checkpoint_segments: usize,
@@ -84,6 +93,7 @@ impl Space {
             live_bytes: segments.iter().map(|segment| u64::from(segment.live_bytes)).sum(),
             live_records: segments.iter().map(|segment| u64::from(segment.live_records)).sum(),
             limit_bytes: limit_bytes(identity),
+            refused_above: None,
             segment_bytes: identity.segment_bytes,
             checkpoint_segments: 0,
             segments,
@@ -190,19 +200,45 @@ impl Space {
         self.live_records -= u64::from(records);
     }
 
-    /// Whether live data may grow by so much and shrink by so much, with `map_bytes` for the map's own nodes; `fresh`
-    /// data are those of blocks that held nothing.
-    pub(crate) fn admits(
-        &self,
-        grown: Weight,
-        shrunk: Weight,
-        map_bytes: u64,
-        fresh: bool,
-    ) -> bool {
-        let used = Weight { bytes: self.live_bytes, records: self.live_records }.bytes_when_moved();
-        let (grown, shrunk) = (grown.bytes_when_moved(), shrunk.bytes_when_moved());
-        let limit = if fresh { self.fresh_limit_bytes() } else { self.limit_bytes };
-        grown <= shrunk || used + map_bytes + grown <= limit + shrunk
+    /// Whether there is room for `need`, with `map_bytes` for the map's own nodes.
+    pub(crate) fn admits(&self, need: Need, map_bytes: u64) -> bool {
+        let (grown, shrunk) = (need.grown.bytes_when_moved(), need.shrunk.bytes_when_moved());
+        grown <= shrunk || self.taken_bytes(map_bytes) + grown <= self.limit_of(need) + shrunk
+    }
+
+    /// Remembers that `need` was refused.
+    pub(crate) fn refuse(&mut self, need: Need) {
+        let most = self.limit_of(need) + need.shrunk.bytes_when_moved();
+        let above = most.saturating_sub(need.grown.bytes_when_moved());
+        self.refused_above = self.refused_above.max(Some(above));
+    }
+
+    /// Remembers that a write was refused for want of a segment: until something dies.
+    pub(crate) fn refuse_as_it_is(&mut self, map_bytes: u64) {
+        let above = self.taken_bytes(map_bytes).saturating_sub(1);
+        self.refused_above = self.refused_above.max(Some(above));
+    }
+
+    /// Whether the least of the writes that were refused would be refused now.
+    pub(crate) fn refuses(&self, map_bytes: u64) -> bool {
+        self.refused_above.is_some_and(|above| self.taken_bytes(map_bytes) > above)
+    }
+
+    /// Forgets refusals once there is room for the least of them.
+    pub(crate) fn forget_refusals_with_room(&mut self, map_bytes: u64) {
+        if !self.refuses(map_bytes) {
+            self.refused_above = None;
+        }
+    }
+
+    fn limit_of(&self, need: Need) -> u64 {
+        if need.fresh { self.fresh_limit_bytes() } else { self.limit_bytes }
+    }
+
+    /// Live records, counted as admission counts them, and the map's nodes.
+    pub(crate) fn taken_bytes(&self, map_bytes: u64) -> u64 {
+        let live = Weight { bytes: self.live_bytes, records: self.live_records };
+        live.bytes_when_moved() + map_bytes
     }
 
     /// What may be live after a write of fresh data, in bytes.
@@ -215,10 +251,21 @@ impl Space {
         self.live_bytes + RECORD_TABLE_BYTES * self.live_records
     }
 
-    /// Live records, counted as admission counts them, and the most that is admitted.
-    pub(crate) fn admission_bytes(&self) -> (u64, u64) {
-        let used = Weight { bytes: self.live_bytes, records: self.live_records }.bytes_when_moved();
-        (used, self.limit_bytes)
+    /// Bytes of fresh data that do not compress for which there is room, in whole blocks, when a `taken` part of what is
+    /// admitted is in use. Each `unit_blocks` of them are a record; a leaf of the map is new for every 512.
+    pub(crate) fn free_bytes(&self, taken: u64, unit_blocks: u64) -> u64 {
+        let room = self.fresh_limit_bytes().saturating_sub(taken);
+        let records = NODE_ENTRIES / unit_blocks;
+        let record = unit_blocks * BLOCK_BYTES + RECORD_BYTES_BESIDE;
+        let leaf = records * record + MAP_BYTES_OF_LEAF;
+        let bytes = u128::from(room) * u128::from(NODE_ENTRIES * BLOCK_BYTES) / u128::from(leaf);
+        bytes as u64 / BLOCK_BYTES * BLOCK_BYTES
+    }
+
+    /// Whether a single block that does not compress and held nothing would be refused.
+    pub(crate) fn is_full(&self, map_bytes: u64) -> bool {
+        let room = self.fresh_limit_bytes().saturating_sub(self.taken_bytes(map_bytes));
+        room < BLOCK_BYTES + RECORD_BYTES_BESIDE || self.refuses(map_bytes)
     }
 
     /// Share of a segment that is live.
@@ -227,6 +274,15 @@ impl Space {
             u64::from(segment.live_bytes) + RECORD_TABLE_BYTES * u64::from(segment.live_records);
         (bytes as f64 / f64::from(self.segment_bytes)).min(1.0)
     }
+}
+
+/// What a write asks for: live data grow by so much and shrink by so much.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Need {
+    pub(crate) grown: Weight,
+    pub(crate) shrunk: Weight,
+    /// Whether any of its blocks held nothing.
+    pub(crate) fresh: bool,
 }
 
 /// Bytes and number of records.

@@ -148,11 +148,12 @@ impl Counts {
 pub enum State {
     /// Everything works.
     Healthy,
-    /// Little physical space is left: below 10 % of what may be used.
+    /// Little physical space is left: below 10 % of what can be used.
     LowSpace,
-    /// Physical space is out: writes that need more are refused, reading and discarding go on.
+    /// Physical space is out: from the first write that was refused until the least of those refused would be taken,
+    /// or when not even a block that does not compress would be. Reading, discarding and overwriting go on.
     Full,
-    /// Damage was found; what is not damaged works.
+    /// Something is wrong, see [`Status::problems`], or damage was found at any time; what is not damaged works.
     Damaged,
     /// Damage to the log was found when it was opened: reading only.
     ReadOnly,
@@ -190,6 +191,9 @@ pub struct Recovery {
     pub rebuilt: bool,
     /// What was found wrong.
     pub problems: Vec<String>,
+    /// What was found wrong with a superblock. Both are written anew when the drive is written to: until then it is
+    /// among the problems of the status, and not here.
+    pub mended: Vec<String>,
 }
 
 /// How the drive is, as its health log tells.
@@ -201,8 +205,10 @@ pub struct Status {
     pub problems: Vec<String>,
     /// Bytes of media.
     pub capacity_bytes: u64,
-    /// Bytes of media that records may take.
+    /// Bytes of data that do not compress which an empty drive takes.
     pub usable_bytes: u64,
+    /// Bytes of such data for which there is room now; what compresses takes less.
+    pub free_bytes: u64,
     /// Size of the disk that the host sees, in bytes.
     pub logical_bytes: u64,
     /// Bytes of it that are written and not zero.

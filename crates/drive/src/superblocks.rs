@@ -1,10 +1,17 @@
-//! Choosing between the two superblocks: the newer one counts, and what is wrong with the other is told.
+//! Choosing between the two superblocks: the newer one counts, and what is wrong with the other is told. It is wrong
+//! until both are written again, which the first write to the drive does.
 
 use crate::buffer::BlockBuffer;
 use crate::disk::{BLOCK_BYTES, Disk};
 use crate::format::DriveError;
 use crate::layout::{Identity, Superblock, SuperblockError};
 use crate::status::Recovery;
+
+/// Whether a drive may lie on media that begin with `block`, as far as its first 4 KiB tell.
+#[must_use]
+pub fn begins_drive(block: &[u8]) -> bool {
+    Superblock::decode(block) != Err(SuperblockError::Absent)
+}
 
 /// The newer of the two superblocks.
 pub(crate) fn read_superblocks(
@@ -34,7 +41,7 @@ pub(crate) fn read_superblocks(
                 first
             } else {
                 // It is written first, so no power cut leaves it behind the other.
-                recovery.problems.push(
+                recovery.mended.push(
                     "the media lost a write of the first superblock; the second was used".into(),
                 );
                 second
@@ -42,14 +49,14 @@ pub(crate) fn read_superblocks(
         }
         (Ok(good), Err(_)) => {
             recovery
-                .problems
+                .mended
                 .push("the second superblock is torn or damaged; the first was used".into());
             good
         }
         (Err(SuperblockError::Newer(format)), _) => return Err(DriveError::NewerFormat(format)),
         (Err(_), Ok(good)) => {
             recovery
-                .problems
+                .mended
                 .push("the first superblock is torn or damaged; the second was used".into());
             good
         }

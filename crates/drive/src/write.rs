@@ -11,7 +11,7 @@ use crate::layout::{Location, Op, Stream, UNIT_BLOCKS};
 use crate::log::Log;
 use crate::map::{Map, Missing};
 use crate::model::in_hand;
-use crate::space::{Space, Weight};
+use crate::space::{Need, Space, Weight};
 use crate::status::Counters;
 use crate::worker::Worker;
 
@@ -116,9 +116,19 @@ impl Drive {
                 Outcome::Missing | Outcome::Closed => {}
                 Outcome::NoSegment => {
                     Counters::add(&self.counters.collection_stalls, 1);
-                    self.make_space()?;
+                    self.make_space().inspect_err(|error| self.note_refusal(error))?;
                 }
             }
+        }
+    }
+
+    /// Counts a write that was refused because no segment could be gained.
+    fn note_refusal(&self, error: &DiskError) {
+        if matches!(error, DiskError::Full) {
+            Counters::add(&self.counters.refused_writes, 1);
+            let mut log = self.log_at_any_time();
+            let map_bytes = self.map_at_any_time().admission_bytes();
+            log.space.refuse_as_it_is(map_bytes);
         }
     }
 
@@ -137,18 +147,18 @@ impl Drive {
             if map.missing(blocks.clone()).is_some() {
                 return Ok(Outcome::Missing);
             }
-            let map_bytes = 2 * BLOCK_BYTES * map.existing_nodes();
+            let map_bytes = map.admission_bytes();
             log.space.reserve_for_checkpoint(map.dirty_leaf_count());
-            let grown = grown_by(group);
-            if !log.space.admits(grown, Weight::default(), map_bytes, true)
-                && !shrunk_by(&map, blocks.clone()).is_ok_and(|shrunk| {
-                    let fresh =
-                        blocks.into_iter().any(|block| map.get(block) == Ok(Location::NONE));
-                    log.space.admits(grown, shrunk, map_bytes, fresh)
-                })
-            {
-                Counters::add(&self.counters.refused_writes, 1);
-                return Err(DiskError::Full);
+            log.space.forget_refusals_with_room(map_bytes);
+            // What dies is counted only where it decides.
+            let most = Need { grown: grown_by(group), shrunk: Weight::default(), fresh: true };
+            if !log.space.admits(most, map_bytes) {
+                let need = need_of(most, &map, blocks).unwrap_or(most);
+                if !log.space.admits(need, map_bytes) {
+                    Counters::add(&self.counters.refused_writes, 1);
+                    log.space.refuse(need);
+                    return Err(DiskError::Full);
+                }
             }
         }
         if self.identity.units && self.overwrites_open_chunk(&log, group)? {
@@ -212,6 +222,13 @@ fn grown_by(group: &Group) -> Weight {
         bytes: sum.bytes + u64::from(record.length),
         records: sum.records + 1,
     })
+}
+
+/// What a write to `blocks` asks for that, at most, asks for `most`.
+fn need_of(most: Need, map: &Map, blocks: Range<u64>) -> std::result::Result<Need, Missing> {
+    let shrunk = shrunk_by(map, blocks.clone())?;
+    let fresh = blocks.into_iter().any(|block| map.get(block) == Ok(Location::NONE));
+    Ok(Need { shrunk, fresh, ..most })
 }
 
 /// What surely dies when `blocks` are overwritten.

@@ -17,11 +17,11 @@ use crate::server_command::ServerArgs;
 #[command(name = "assay", version, arg_required_else_help = true)]
 #[command(after_help = "\
 Examples:
-  assay demo                              a first report from this machine's disk, in a few minutes
+  assay demo                              a first report, in a few minutes
   assay run plans/demo.toml --out study   runs what is missing of a plan
   assay report study                      writes report.html again
-  assay estimate /var/lib/mysql           how far its tables would shrink, server running or not
-  assay load oltp_read_write --mysql-socket=/run/mysqld/mysqld.sock --time=60 run
+  assay estimate /var/lib/mysql           how far its tables would shrink
+  assay load oltp_read_write --mysql-socket=/run/mysqld/mysqld.sock run
 
 Exit codes: 0 done, 1 a negative verdict, 2 could not.")]
 pub struct Arguments {
@@ -56,4 +56,34 @@ pub enum Command {
     Models(ModelsArgs),
     /// Remove what interrupted runs left behind
     Clean(CleanArgs),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// Lines of a command's closing words that a terminal of 80 columns would break, or that break a sentence themselves.
+    fn broken(command: &clap::Command) -> Vec<String> {
+        let words = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let lines: Vec<&str> = words.lines().collect();
+        let too_long =
+            lines.iter().filter(|line| line.starts_with("  ") && line.chars().count() > 80);
+        let in_a_sentence = lines.windows(2).filter(|pair| {
+            let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+            is_prose(pair[0]) && is_prose(pair[1]) && !pair[0].ends_with(':')
+        });
+        let mut broken: Vec<_> = too_long.map(ToString::to_string).collect();
+        broken.extend(in_a_sentence.map(|pair| pair[1].to_owned()));
+        broken.extend(command.get_subcommands().flat_map(self::broken));
+        broken
+    }
+
+    #[test]
+    fn help_is_not_broken_by_a_terminal_nor_by_itself() {
+        assert_eq!(broken(&Arguments::command()), Vec::<String>::new());
+        let wrapped = clap::Command::new("control").after_help("A sentence that\ngoes on.");
+        assert_eq!(broken(&wrapped), ["goes on."]);
+    }
 }

@@ -68,6 +68,16 @@ impl Living {
     }
 }
 
+/// A number of things: `1 block`, `2 blocks`, `2 entries`.
+#[must_use]
+pub fn counted(number: u64, thing: &str) -> String {
+    match (number, thing.strip_suffix('y')) {
+        (1, _) => format!("1 {thing}"),
+        (_, Some(front)) => format!("{number} {front}ies"),
+        (_, None) => format!("{number} {thing}s"),
+    }
+}
+
 /// A duration for people, rounded down to a second, or to a minute from an hour on.
 pub fn time(seconds: f64) -> String {
     let whole = Duration::try_from_secs_f64(seconds).unwrap_or_default().as_secs();
@@ -76,6 +86,12 @@ pub fn time(seconds: f64) -> String {
         (0, m, s) => format!("{m}m{s:02}s"),
         (h, m, _) => format!("{h}h{m:02}m"),
     }
+}
+
+/// The time in UTC, to the second (RFC 3339).
+#[must_use]
+pub fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// Bytes with the binary prefix that leaves one to four digits before the point.

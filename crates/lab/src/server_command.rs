@@ -18,8 +18,8 @@ const FETCH_EXAMPLES: &str = "Examples:
   assay server fetch              the newest packaged MySQL
   assay server fetch mariadb      the newest packaged MariaDB
 
-The packages come from the sources that apt is configured for, or, where these have no MySQL (Debian), from the
-suite sid of the same mirror. They are unpacked into the cache ($ASSAY_CACHE, else ~/.cache/assay), not installed.";
+The packages come from the sources that apt is configured for, or, where these have no MySQL (Debian), \
+from the suite sid of the same mirror. They are unpacked into the cache ($ASSAY_CACHE, else ~/.cache/assay), not installed.";
 
 /// Server programs: MySQL and Percona Server 8.0 to 9.x, MariaDB 10.6 to 11.x.
 #[derive(Debug, Args)]

@@ -21,11 +21,12 @@ use crate::run::check;
 
 /// Shown with the help.
 pub const EXAMPLES: &str = "Examples:
-  assay server run -- sh -c 'sysbench oltp_read_write --mysql-socket=$ASSAY_SOCKET …'
-  assay server run --set innodb_buffer_pool_size=2G --location /mnt/disk -- ./my-bench
+  assay server run -- sh -c 'sysbench … --mysql-socket=$ASSAY_SOCKET run'
+  assay server run --set innodb_buffer_pool_size=2G -- ./my-bench
+  assay server run --location /mnt/disk -- ./my-bench
 
-The command finds the socket in ASSAY_SOCKET; user root, no password, database test. With --port it finds
-ASSAY_PORT, ASSAY_USER and ASSAY_PASSWORD too.";
+The command finds the socket in ASSAY_SOCKET; user root, no password, database test. With --port it \
+finds ASSAY_PORT, ASSAY_USER and ASSAY_PASSWORD too.";
 
 /// What was typed.
 #[derive(Debug, Args)]

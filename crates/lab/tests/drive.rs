@@ -18,6 +18,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use common::World;
 use drives::{Drives, MIB, has_drives, noise, system};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -72,7 +73,8 @@ fn what_was_flushed_survives_a_killed_server() {
         return;
     }
     let drives = Drives::with(&["--capacity", "256M"]);
-    let files = drives.make_files(&drives.attach(&[]));
+    let device = drives.attach(&[]);
+    let files = drives.make_files(&device);
     let data = noise(8 * MIB as usize, 2);
     let mut file = File::create_new(files.join("kept")).unwrap();
     file.write_all(&data).unwrap();
@@ -89,14 +91,21 @@ fn what_was_flushed_survives_a_killed_server() {
     let named = format!("mounted on {}", mount.display());
     assert!(line.contains("has died") && line.contains(&named), "{line}");
     assert_eq!(drives.leftovers(), left);
-    let status = drives.command(&["drive", "status", "vol.img"]).output().unwrap();
-    let said = String::from_utf8(status.stderr).unwrap();
-    assert!(said.contains("its server has died; attach"), "{said}");
+    let said = drives.done(&["drive", "status", &device]);
+    let told =
+        format!("its server has died; {device} is left over, {named}; unmount it, then attach");
+    assert!(said.contains(&told), "{said}");
+    let status = drives.status();
+    assert_eq!((&status["server_died"], &status["attached"]), (&true.into(), &false.into()));
+    assert_eq!(
+        (&status["device"], &status["mounted_on"][0]),
+        (&device.into(), &mount.to_str().into())
+    );
 
     drives.unmount();
-    let said = drives.done(&["drive", "attach", "vol.img"]);
-    assert!(said.contains("it was not closed;") && said.contains("chunks"), "{said}");
-    let files = drives.mount(said.lines().last().unwrap());
+    let (device, said) = drives.attach_saying(&[]);
+    assert!(said.contains("it was not closed;") && said.contains("chunk"), "{said}");
+    let files = drives.mount(&device);
     assert!(fs::read(files.join("kept")).unwrap() == data);
     drives.unmount();
     drives.detach();
@@ -140,6 +149,41 @@ fn a_killed_server_under_load_leaves_nothing_after_clean() {
 }
 
 #[test]
+fn the_list_has_what_is_attached_and_what_is_left() {
+    if !has_drives("the_list_has_what_is_attached_and_what_is_left") {
+        return;
+    }
+    let drives = Drives::with(&["--capacity", "64M"]);
+    assert_eq!(drives.done(&["drive", "list"]), "no drive is attached\n");
+    assert_eq!(drives.done(&["drive", "list", "--json"]), "[]\n");
+    let device = drives.attach(&[]);
+    let files = drives.make_files(&device);
+    let list = || -> serde_json::Value {
+        let listed = drives.done(&["drive", "list", "--json"]);
+        serde_json::from_str::<serde_json::Value>(&listed).unwrap()[0].take()
+    };
+    let one = list();
+    let media = drives.path("vol.img").canonicalize().unwrap();
+    assert_eq!((&one["device"], &one["state"]), (&device.as_str().into(), &"healthy".into()));
+    assert_eq!((&one["media"], &one["server_died"]), (&media.to_str().into(), &false.into()));
+    assert_eq!(
+        (&one["pid"], &one["mounted_on"][0]),
+        (&drives.status()["pid"], &files.to_str().into())
+    );
+    drives.kill_server();
+    let one = list();
+    assert_eq!((&one["device"], &one["server_died"]), (&device.as_str().into(), &true.into()));
+    assert_eq!(one["pid"], serde_json::Value::Null);
+    let said = drives.done(&["drive", "list"]);
+    let told =
+        format!("its server has died, left over as {device}, mounted on {}", files.display());
+    assert!(said.contains(&told) && said.lines().count() == 1, "{said}");
+    drives.unmount();
+    drives.detach();
+    drives.assert_nothing_left();
+}
+
+#[test]
 fn the_status_has_every_word() {
     if !has_drives("the_status_has_every_word") {
         return;
@@ -169,6 +213,7 @@ fn the_status_has_every_word() {
     }
     assert_eq!(status["state"], "healthy");
     assert_eq!(status["device"], device);
+    assert_eq!((&status["threads"], &status["cache"]), (&16.into(), &"volatile".into()));
     let text = drives.done(&["drive", "status", &device]);
     assert!(text.contains(&format!("healthy, attached as {device}")), "{text}");
     assert!(text.contains("write amplification"), "{text}");
@@ -186,6 +231,15 @@ fn watch(drives: &Drives, device: &str) {
     assert!(states.into_iter().all(|status| status["state"] == "healthy"));
     interrupt(&watching);
     assert!(watching.wait().unwrap().success());
+
+    let mut command = drives.command(&["drive", "status", device, "--watch"]);
+    let mut watching = command.stdout(Stdio::piped()).spawn().unwrap();
+    let line = BufReader::new(watching.stdout.take().unwrap()).lines().next().unwrap().unwrap();
+    let (time, rest) = line.split_once(' ').unwrap();
+    assert!(time.len() == 20 && time.ends_with('Z') && rest.starts_with("healthy, "), "{line}");
+    assert!(rest.ends_with("0 writes refused"), "{line}");
+    interrupt(&watching);
+    watching.wait().unwrap();
 }
 
 #[test]
@@ -213,7 +267,7 @@ fn damage_is_found_and_told_by_address() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains(&format!("damaged at byte {}: ", 5 * MIB)), "{said}");
-    assert!(said.trim_end().ends_with("1 damage"), "{said}");
+    assert!(said.trim_end().ends_with("damage in 1 place, 4.0 KiB"), "{said}");
     let output = drives.run(&["drive", "check", "vol.img", "--json"]);
     let check: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(
@@ -221,6 +275,25 @@ fn damage_is_found_and_told_by_address() {
         (Some(1024), Some(5 * MIB))
     );
     assert!(drives.bytes() == damaged, "a check writes nothing");
+
+    // A stretch of it is one line, not one for each block.
+    let noise = noise(4 * MIB as usize, 6);
+    // Segments begin behind the first MiB, and little is written.
+    let log = &bytes[MIB as usize..12 * MIB as usize];
+    for piece in noise[MIB as usize..2 * MIB as usize].chunks(4096) {
+        let is_it = |window: &[u8]| window == &piece[100..164];
+        let place = MIB + log.windows(64).position(is_it).expect("it is stored as it came") as u64;
+        drives.change(place / 4096 * 4096, |block| block[(place % 4096) as usize] ^= 1);
+    }
+    let said = String::from_utf8(drives.run(&["drive", "check", "vol.img"]).stdout).unwrap();
+    let line = format!("damaged from byte {} to {}, 1.0 MiB: ", 9 * MIB, 10 * MIB - 1);
+    assert!(said.contains(&line) && said.lines().count() == 3, "{said}");
+    assert!(said.trim_end().ends_with("damage in 2 places, 1.0 MiB"), "{said}");
+    let output = drives.run(&["drive", "check", "vol.img", "--json"]);
+    let check: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(check["damaged_bytes"], MIB + 4096);
+    let media = drives.path("vol.img").canonicalize().unwrap();
+    assert_eq!(check["media"], media.to_str().unwrap());
 }
 
 #[test]
@@ -255,13 +328,29 @@ fn a_drive_in_a_folder_is_a_file() {
     let data = noise(65536, 7);
     let open = File::options().read(true).write(true).open(&file).unwrap();
     open.write_all_at(&data, MIB).unwrap();
+    // By whatever `status` names.
+    for name in ["shown", "shown/disk", &file] {
+        let said = drives.done(&["drive", "status", name]);
+        assert!(said.contains(&format!("vol.img: healthy, attached as {file}")), "{name}: {said}");
+    }
+    // Somebody whose ledgers do not tell of it is told what to name.
+    let elsewhere = World::new();
+    let line = elsewhere.refused(&["drive", "status", &file]);
+    assert!(line.contains("vol.img is shown; name") && !line.contains("create"), "{line}");
     // It is this test that has it open.
     let line = drives.refused(&["drive", "detach", "vol.img"]);
     assert!(line.contains(&format!("(process {})", std::process::id())), "{line}");
     drop(open);
-    drives.detach();
+    drives.done(&["drive", "detach", "shown"]);
     drives.assert_nothing_left();
     assert!(drives.path("shown").is_dir(), "the user's folder stays");
+    // Also when its server is dead, and nobody answers there.
+    drives.attach(&["--folder", "shown"]);
+    drives.kill_server();
+    let said = drives.done(&["drive", "status", "shown/disk"]);
+    assert!(said.contains(&format!("its server has died; {file} is left over")), "{said}");
+    drives.done(&["drive", "detach", "shown/disk"]);
+    drives.assert_nothing_left();
     fs::write(drives.path("shown/mine"), "").unwrap();
     let line = drives.refused(&["drive", "attach", "vol.img", "--folder", "shown"]);
     assert!(line.contains("shown is not empty"), "{line}");
@@ -389,12 +478,11 @@ fn a_read_only_drive_writes_nothing() {
     drives.unmount();
     drives.detach();
     let before = drives.bytes();
-    let said = drives.done(&["drive", "attach", "vol.img", "--read-only"]);
+    let (device, said) = drives.attach_saying(&["--read-only"]);
     assert!(said.contains("it takes no writes"), "{said}");
-    let device = said.lines().last().unwrap();
-    assert_eq!(system("blockdev", &["--getro", device]).stdout, b"1\n");
+    assert_eq!(system("blockdev", &["--getro", &device]).stdout, b"1\n");
     let target = drives.path("files");
-    system("mount", &["-o", "ro", device, target.to_str().unwrap()]);
+    system("mount", &["-o", "ro", &device, target.to_str().unwrap()]);
     assert_eq!(fs::read_to_string(target.join("file")).unwrap(), "text");
     drives.unmount();
     drives.detach();

@@ -52,7 +52,10 @@ fn sizes_that_cannot_be() {
         refused(&drives, &[&["drive", "create", "vol.img"], words].concat(), says);
     };
     create(&[], &["say how many bytes vol.img may take", "--capacity"]);
-    create(&["--capacity", "1M"], &["vol.img: a drive needs at least", "bytes of capacity"]);
+    create(
+        &["--capacity", "1M"],
+        &["vol.img: a drive needs a capacity of at least 25.0 MiB (26218496 bytes)"],
+    );
     create(&["--capacity", "10T"], &["no room for", "free some, or ask for less"]);
     create(&["--capacity", "900T", "--sparse"], &["no room for", "free some, or ask for less"]);
     create(&["--capacity", "1000000"], &["1000000 bytes is not a whole number of blocks"]);
@@ -68,7 +71,11 @@ fn sizes_that_cannot_be() {
 fn what_is_there_already() {
     let drives = Drives::with(&SMALL);
     let words = ["drive", "create", "vol.img", "--capacity", "64M"];
-    refused(&drives, &words, &["vol.img exists already"]);
+    let says =
+        "vol.img exists already and is a drive; show it with `assay drive attach vol.img`, or name";
+    refused(&drives, &words, &[says]);
+    fs::write(drives.path("vol.img"), "a letter").unwrap();
+    refused(&drives, &words, &["vol.img exists already; name a new file"]);
 }
 
 #[test]
@@ -85,7 +92,9 @@ fn what_is_no_drive() {
     fs::write(drives.path("vol.img"), noise(MIB as usize, 1)).unwrap();
     opening_is_refused(&drives, &["vol.img: this is not an Assay drive; make one with"]);
     fs::write(drives.path("vol.img"), "too short").unwrap();
-    opening_is_refused(&drives, &["vol.img: 9 bytes is not a whole number of blocks"]);
+    opening_is_refused(&drives, &["vol.img: this is not an Assay drive; make one with"]);
+    fs::write(drives.path("vol.img"), "").unwrap();
+    opening_is_refused(&drives, &["vol.img: this is not an Assay drive; make one with"]);
 }
 
 /// Writes another number where the format of a superblock stands, and its checksum anew (`layout/superblock.rs` of the engine).
@@ -130,21 +139,29 @@ fn one_superblock_damaged_is_said_and_does_no_harm() {
             .unwrap();
         drives.detach();
         drives.change(place, |block| block[100] ^= 1);
+        assert_eq!(drives.status()["state"], "damaged");
         let output = drives.run(&["drive", "check", "vol.img"]);
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         assert!(String::from_utf8(output.stdout).unwrap().contains(says));
-        let said = drives.done(&["drive", "attach", "vol.img"]);
-        assert!(said.contains(&format!("problem: {says}")), "{said}");
+        let (device, said) = drives.attach_saying(&[]);
+        assert!(said.contains(&format!("problem: {says}; the next write mends it")), "{said}");
         let mut back = vec![0; 4096];
-        let device = File::options().read(true).write(true).open(said.lines().last().unwrap());
-        let device = device.unwrap();
+        let device = File::options().read(true).write(true).open(device).unwrap();
         device.read_exact_at(&mut back, 0).unwrap();
         assert!(back == data);
-        // With the next checkpoint both are whole again.
+        // With the next write both are whole again.
+        assert_eq!(drives.status()["state"], "damaged");
         device.write_all_at(&data, 4096).unwrap();
+        device.sync_data().unwrap();
+        let status = drives.status();
+        assert_eq!(
+            (&status["state"], &status["recovery_mended"][0]),
+            (&"healthy".into(), &says.into())
+        );
         drop(device);
         drives.detach();
         assert_eq!(drives.status()["problems"], serde_json::json!([]));
+        assert_eq!(drives.status()["state"], "healthy");
     }
 }
 
@@ -153,7 +170,7 @@ fn media_that_has_lost_its_end() {
     let drives = Drives::with(&SMALL);
     let file = File::options().write(true).open(drives.path("vol.img")).unwrap();
     file.set_len(32 * MIB).unwrap();
-    opening_is_refused(&drives, &["vol.img: the media has 33554432 bytes, but the drive needs"]);
+    opening_is_refused(&drives, &["vol.img: the media has 32 MiB, but the drive needs 64 MiB"]);
 }
 
 #[test]
@@ -298,8 +315,15 @@ fn media_that_fails_stops_the_drive_and_is_told_at_its_end() {
     assert_eq!(status["state"], "stopped", "{status}");
     assert!(status["problems"][0].as_str().is_some(), "{status}");
     let line = drives.refused(&["drive", "detach", &media]);
-    assert!(line.contains("could not be closed") && line.contains("has stopped"), "{line}");
-    drives.done(&["clean"]);
+    for part in ["is detached, but could not be closed", "what was written since", "has stopped"] {
+        assert!(line.contains(part), "{line}");
+    }
+    let said = drives.done(&["clean", "--dry-run"]);
+    assert!(
+        said.contains("vol.img") && said.lines().count() == 1,
+        "only the killed one is left: {said}"
+    );
+    drives.done(&["drive", "detach", "vol.img"]);
     drives.assert_nothing_left();
     // Put in again, it holds what was flushed.
     let media = drives.attach(&[]);

@@ -240,3 +240,22 @@ fn nobody_listens() {
         World::new().refused(&["load", "oltp_read_write", "--mysql-socket=/nowhere.sock", "run"]);
     assert!(line.contains("/nowhere.sock"), "{line}");
 }
+
+#[test]
+fn a_dry_run_says_what_would_be_run_and_what_this_machine_lacks() {
+    let world = World::new();
+    let dry_run = |rig: &str| {
+        world.write("plan.toml", &small_plan(rig));
+        let output = world.run(&["run", "plan.toml", "--out", "study", "--dry-run"]);
+        let said = |bytes| String::from_utf8(bytes).unwrap();
+        assert_eq!(world.listing(), ["plan.toml"], "nothing is made");
+        (output.status.code(), said(output.stdout), said(output.stderr))
+    };
+    let (code, would_run, said) = dry_run(FOLDER);
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+    assert!(would_run.contains("4 cells"), "{would_run}");
+    let (code, would_run, said) = dry_run("kind = \"device\"\ndevice = \"/dev/nothing\"");
+    assert_eq!(code, Some(2), "{said}");
+    assert!(would_run.contains("4 cells"), "{would_run}");
+    assert!(said.starts_with("assay: this command could not run it: arm `"), "{said}");
+}

@@ -20,6 +20,16 @@ pub struct Mount {
     pub options: String,
 }
 
+impl Mount {
+    /// Whether it is of the block device `device`, a name in `/dev`; the device is not touched.
+    #[must_use]
+    pub fn is_of(&self, device: &Path) -> bool {
+        let number = Path::new("/sys/class/block").join(device.file_name().unwrap_or_default());
+        let number = std::fs::read_to_string(number.join("dev"));
+        number.is_ok_and(|number| number.trim_end() == self.device_number)
+    }
+}
+
 /// Makes a file system of `kind` (`ext4`, `xfs`, …) on `device`, overwriting what is there; on its first `bytes` or on all of
 /// it.
 ///

@@ -13,9 +13,6 @@ use crate::common::faulty::FaultyDisk;
 use crate::common::model::{BLOCK, Content, Model, content_of};
 use crate::specimen::options;
 
-/// Blocks for which one leaf of the map speaks.
-const LEAF_BLOCKS: u64 = 512;
-
 /// What damage came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
@@ -89,10 +86,18 @@ pub fn judge(media: Arc<dyn Disk>, model: &Model) -> Result<(Outcome, u64), Stri
             .ok_or("what it gives was never the state, though it says that it is damaged")?,
         None => return Err(format!("flushed data is lost and nothing said: {status:?}")),
     };
+    if status.state == State::Healthy && !status.problems.is_empty() {
+        return Err(format!("healthy, and yet {:?}", status.problems));
+    }
     let outcome = match () {
         () if is_read_only => Outcome::ReadOnly,
         () if !found.corrupt.is_empty() => Outcome::Corrupt,
-        () if !status.problems.is_empty() || !check.damages.is_empty() => Outcome::Told,
+        () if !status.problems.is_empty()
+            || !status.recovery.mended.is_empty()
+            || !check.damages.is_empty() =>
+        {
+            Outcome::Told
+        }
         () => Outcome::Unnoticed,
     };
     match outcome {
@@ -110,11 +115,10 @@ fn compare_check(found: &Found, check: &Check) -> Result<(), String> {
     let mut reported = BTreeSet::new();
     for damage in &check.damages {
         let Some(offset) = damage.offset else { continue };
-        let block = offset / BLOCK_BYTES;
-        let leaves = if damage.what.contains("node") { LEAF_BLOCKS * LEAF_BLOCKS } else { 1 };
-        let range = if leaves > 1 { block..block + leaves } else { block..block + 1 };
-        // A leaf may hold nothing that was ever touched.
-        if leaves == 1 && !found.corrupt.contains(&block) {
+        let range = offset / BLOCK_BYTES..(offset + damage.bytes) / BLOCK_BYTES;
+        // A part of the map may be for nothing that was ever touched.
+        let is_of_map = damage.what.contains("node");
+        if !is_of_map && !range.clone().all(|block| found.corrupt.contains(&block)) {
             return Err(format!("the check finds {damage:?}, but it can be read"));
         }
         reported.extend(found.corrupt.range(range));

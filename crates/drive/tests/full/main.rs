@@ -41,8 +41,8 @@ fn a_drive_refuses_before_it_accepts_and_keeps_what_it_accepted() {
         let (blocks, states) = host.fill(kind.2);
         let status = host.drive.status();
         println!(
-            "{kind:?}: {blocks} blocks, {} of {} bytes used",
-            status.media_bytes_used, status.usable_bytes
+            "{kind:?}: {blocks} blocks, {} bytes used, {} of {} free",
+            status.media_bytes_used, status.free_bytes, status.usable_bytes
         );
         assert_eq!(states, [State::Healthy, State::LowSpace, State::Full], "{kind:?}");
         assert!(status.media_bytes_used * 10 > status.usable_bytes * 9, "{status:?}");
@@ -62,6 +62,61 @@ fn a_drive_refuses_before_it_accepts_and_keeps_what_it_accepted() {
             host.check();
         }
     }
+}
+
+#[test]
+fn what_is_said_to_be_free_is_what_can_be_written() {
+    for units in [false, true] {
+        let mut host = Host::new(Codec::None, units, SEGMENTS, 8);
+        let usable = host.drive.status().usable_bytes;
+        let empty = host.drive.status().free_bytes;
+        assert!(usable - empty < 2 * BLOCK_BYTES, "{empty} of {usable} free in an empty drive");
+        let mut free = vec![(0, usable)];
+        let mut blocks = 0;
+        for count in [64, 4] {
+            while host.write(blocks, count, Flavour::Hard) {
+                blocks += count;
+                free.push((blocks, host.drive.status().free_bytes));
+            }
+        }
+        println!("units {units}: {} of {usable} bytes written", blocks * BLOCK_BYTES);
+        let tolerance = usable / 100;
+        for (before, free) in free {
+            let written = (blocks - before) * BLOCK_BYTES;
+            assert!(free.abs_diff(written) < tolerance, "{free} were free, {written} written");
+        }
+        assert!(host.drive.status().free_bytes < 5 * BLOCK_BYTES, "{:?}", host.drive.status());
+    }
+}
+
+#[test]
+fn a_drive_is_full_from_the_first_refusal_until_there_is_room() {
+    let mut host = Host::new(Codec::None, false, SEGMENTS, 7);
+    let mut blocks = 0;
+    while host.write(blocks, 64, Flavour::Hard) {
+        assert_ne!(host.drive.status().state, State::Full, "nothing was refused yet");
+        blocks += 64;
+    }
+    assert_eq!(host.drive.status().state, State::Full, "64 blocks were refused");
+    // What is smaller is still taken, which makes no room.
+    assert!(host.write(blocks, 1, Flavour::Hard));
+    assert_eq!(host.drive.status().state, State::Full);
+    host.discard(0, 32);
+    assert_eq!(host.drive.status().state, State::Full, "64 blocks would be refused again");
+    host.discard(32, 96);
+    assert_eq!(host.drive.status().state, State::LowSpace);
+    // Of several sizes it is the least that counts.
+    for count in [64, 1] {
+        blocks += 64;
+        while host.write(blocks, count, Flavour::Hard) {
+            blocks += count;
+        }
+        assert_eq!(host.drive.status().state, State::Full, "{count} blocks were refused");
+    }
+    host.discard(128, 2);
+    assert_eq!(host.drive.status().state, State::LowSpace, "one block would be taken");
+    host.flush();
+    host.check();
 }
 
 #[test]

@@ -20,12 +20,14 @@ use crate::rig::ledger::Ledger;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay drive attach vol.img                      the last line is the device, e.g. /dev/loop0
-  assay drive attach vol.img --folder ./vol       without root: the drive is the file ./vol/disk
+  assay drive attach vol.img                  prints the device, e.g. /dev/loop0
+  assay drive attach vol.img --folder ./vol   without root: as file ./vol/disk
   assay drive attach vol.img --memory 256M --threads 8
-  assay drive attach vol.img --foreground         serves until Ctrl-C
+  assay drive attach vol.img --foreground     serves until Ctrl-C
 
-A drive whose server was killed, or whose machine has crashed, is attached like any other: what was flushed is there.")]
+A drive whose server was killed, or whose machine has crashed, is attached like any other: what was \
+flushed is there. After a kill unmount the device that is left over first; `assay drive status` \
+names it.")]
 pub(super) struct AttachArgs {
     /// The file or block device that the drive lies on
     media: PathBuf,
@@ -39,7 +41,7 @@ pub(super) struct AttachArgs {
     json: bool,
 }
 
-/// Attaches the drive and prints what was found, the device last.
+/// Attaches the drive and prints its device, or file; what was found goes to standard error.
 ///
 /// # Errors
 /// One line, and nothing is attached.
@@ -104,7 +106,7 @@ pub(crate) fn show(health: &Health, as_json: bool) -> Result<()> {
         print::line(health.to_json()?);
         return Ok(());
     }
-    text::opened(health).iter().for_each(print::line);
+    text::opened(health).iter().for_each(|line| print::note(format_args!("assay: {line}")));
     let attachment = &health.attachment;
     let place = attachment.device.as_ref().or(attachment.file.as_ref());
     print::line(place.context("the drive is attached, but nowhere")?.display());

@@ -13,10 +13,14 @@ use serde_json::json;
 use super::open::open;
 use super::registry;
 use super::text::human;
+use crate::print::counted;
 use crate::print::{self, Living, time};
 
 /// How often progress is shown on a terminal, and elsewhere.
 const SHOWN_EVERY: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(10)];
+
+/// Lines of damage that a person is shown.
+const LINES_MAX: usize = 50;
 
 /// What was typed.
 #[derive(Debug, Args)]
@@ -26,6 +30,7 @@ Examples:
   assay drive check vol.img --json
 
 Nothing is written. Addresses are bytes of the device that the drive is shown as.
+
 Exit codes: 0 all is well, 1 damage was found, 2 could not.")]
 pub(super) struct CheckArgs {
     /// What the drive lies on; it must not be attached
@@ -41,19 +46,19 @@ pub(super) struct CheckArgs {
 /// # Errors
 /// One line: attached, not a drive, the media failed.
 pub(super) fn run(args: &CheckArgs) -> Result<ExitCode> {
-    let media = match registry::look_up(&args.drive)? {
-        registry::Drive::AtRest { media, .. } => media,
-        registry::Drive::Served(attached) => {
-            let (media, place) = (attached.media.display(), attached.shown_as()?);
-            bail!("{media} is attached as {}; detach it first", place.display())
-        }
-    };
+    let found = registry::look_up(&args.drive)?;
+    if let registry::Drive::Served(attached) = &found {
+        let (media, place) = (attached.media.display(), attached.shown_as()?);
+        bail!("{media} is attached as {}; detach it first", place.display())
+    }
+    let media = found.media_at_rest().unwrap_or(&args.drive).to_owned();
     let drive = open(&media, DriveOptions { read_only: true, ..DriveOptions::default() })?;
+    // Before it is read, which finds what the check tells by itself.
+    let opening = drive.status().problems;
     let mut check = checked(&drive, &media)?;
-    let opening = drive.status().recovery.problems;
-    check.damages.extend(opening.into_iter().map(|what| Damage { offset: None, what }));
+    check.damages.extend(opening.into_iter().map(|what| Damage { offset: None, bytes: 0, what }));
     match args.json {
-        true => print::line(as_json(&media, &check)),
+        true => print::line(as_json(&media.canonicalize()?, &check)),
         false => tell(&media, &check),
     }
     Ok(if check.damages.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -98,33 +103,84 @@ impl Progress {
 }
 
 fn tell(path: &Path, check: &Check) {
-    for Damage { offset, what } in &check.damages {
-        match offset {
-            Some(offset) => print::line(format_args!("damaged at byte {offset}: {what}")),
-            None => print::line(format_args!("damaged: {what}")),
+    for damage in check.damages.iter().take(LINES_MAX) {
+        print::line(in_words(damage));
+    }
+    if check.damages.len() > LINES_MAX {
+        let more = counted((check.damages.len() - LINES_MAX) as u64, "more place");
+        print::line(format_args!("damaged: {more}; --json names them all"));
+    }
+    print::line(summary(path, check));
+}
+
+fn in_words(Damage { offset, bytes, what }: &Damage) -> String {
+    match offset {
+        None => format!("damaged: {what}"),
+        Some(offset) if *bytes <= BLOCK_BYTES => format!("damaged at byte {offset}: {what}"),
+        Some(offset) => {
+            let last = offset + bytes - 1;
+            format!("damaged from byte {offset} to {last}, {}: {what}", human(*bytes))
         }
     }
-    let found = match check.damages.len() {
-        0 => "no damage".into(),
-        1 => "1 damage".into(),
-        number => format!("{number} damages"),
+}
+
+fn summary(path: &Path, check: &Check) -> String {
+    let bytes = damaged_bytes(check);
+    let found = match (check.damages.len() as u64, bytes) {
+        (0, _) => "no damage".into(),
+        (places, 0) => format!("damage in {}", counted(places, "place")),
+        (places, _) => format!("damage in {}, {}", counted(places, "place"), human(bytes)),
     };
-    print::line(format_args!(
-        "{}: {} in {} blocks and {} segments are whole; {found}",
+    format!(
+        "{}: read and found whole: {} in {}, {}; {found}",
         path.display(),
         human(check.blocks * BLOCK_BYTES),
-        check.blocks,
-        check.segments,
-    ));
+        counted(check.blocks, "block"),
+        counted(check.segments, "segment"),
+    )
+}
+
+fn damaged_bytes(check: &Check) -> u64 {
+    check.damages.iter().map(|damage| damage.bytes).sum()
 }
 
 fn as_json(path: &Path, check: &Check) -> serde_json::Value {
-    let damage = |found: &Damage| json!({ "offset": found.offset, "what": found.what });
+    let damage = |found: &Damage| json!({ "offset": found.offset, "bytes": found.bytes, "what": found.what });
     let damages: Vec<_> = check.damages.iter().map(damage).collect();
     json!({
         "media": path,
         "blocks": check.blocks,
         "segments": check.segments,
+        "damaged_bytes": damaged_bytes(check),
         "damages": damages,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn damage(offset: Option<u64>, bytes: u64) -> Damage {
+        Damage { offset, bytes, what: "its checksum is wrong".into() }
+    }
+
+    #[test]
+    fn damage_is_told_with_its_extent_and_numbers_agree_with_their_nouns() {
+        let mut check = Check { blocks: 1, segments: 1, damages: Vec::new() };
+        let path = Path::new("vol.img");
+        let text = summary(path, &check);
+        assert_eq!(text, "vol.img: read and found whole: 4.0 KiB in 1 block, 1 segment; no damage");
+        check.damages = vec![damage(None, 0)];
+        assert!(summary(path, &check).ends_with("; damage in 1 place"));
+        check.damages = vec![damage(Some(0), 4096), damage(Some(1 << 20), 1 << 20)];
+        check.blocks = 2;
+        let text = summary(path, &check);
+        assert!(text.contains("2 blocks, 1 segment; damage in 2 places, 1.0 MiB"), "{text}");
+        assert_eq!(in_words(&check.damages[0]), "damaged at byte 0: its checksum is wrong");
+        assert_eq!(
+            in_words(&check.damages[1]),
+            "damaged from byte 1048576 to 2097151, 1.0 MiB: its checksum is wrong"
+        );
+        assert_eq!(as_json(path, &check)["damaged_bytes"], (1 << 20) + 4096);
+    }
 }

@@ -17,12 +17,16 @@ use crate::print;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay drive create vol.img --capacity 20G --logical 40G    stores twice what fits, if it compresses to half
+  assay drive create vol.img --capacity 20G                  the host sees 20G
+  assay drive create vol.img --capacity 20G --logical 40G    it sees 40G
   assay drive create vol.img --capacity 20G --codec lz4      quicker, and larger
-  assay drive create /dev/nvme1n1 --erase /dev/nvme1n1       on a whole device, which is overwritten
+  assay drive create /dev/sdb --erase /dev/sdb               a whole device
 
-The capacity is what the drive takes, the logical size what the host sees. When data compress less than hoped for, the
-drive refuses writes before it is out of space; discards and deletes make room again.")]
+The capacity is what the drive takes, the logical size what the host sees. When data compress less \
+than hoped for, the drive refuses writes before it is out of space; discards and deletes make room \
+again.
+
+Sizes are of bytes, or with K, M, G, T of KiB, MiB, GiB, TiB: 512M, 1.5G.")]
 pub(super) struct CreateArgs {
     /// A new file, or a block device
     path: PathBuf,

@@ -22,7 +22,7 @@ Examples:
 
 What is mounted or open is refused, by name; nothing has changed then.")]
 pub(super) struct DetachArgs {
-    /// What the drive lies on, or the device that it is shown as
+    /// What the drive lies on, or the device or folder that it is shown as
     #[arg(value_name = "PATH|DEVICE")]
     drive: PathBuf,
 }
@@ -30,7 +30,7 @@ pub(super) struct DetachArgs {
 /// Detaches the drive.
 ///
 /// # Errors
-/// One line: it is not attached, or in use by whom; the drive could not be closed.
+/// One line: it is not attached, or in use by whom; or it is detached, but could not be closed, and what that means.
 pub(super) fn run(args: &DetachArgs) -> Result<ExitCode> {
     print::line(detach(&args.drive)?);
     Ok(ExitCode::SUCCESS)
@@ -66,10 +66,11 @@ fn take_away(attached: &Attached) -> Result<()> {
     Ok(fuse::unmount(&attached.mount_point)?)
 }
 
-/// A server that could not close its drive leaves its log, whose last line says why.
+/// A server that could not close its drive leaves its log, whose last line says why. That is all it leaves.
 fn check_end(attached: &Attached) -> Result<()> {
     let log = attached.folder.join(LOG_FILE);
     let Ok(said) = std::fs::read_to_string(&log) else { return Ok(()) };
+    attached.clear()?;
     let last = said.lines().last().unwrap_or("the server ended without a word");
     bail!("{}", last.trim_start_matches("assay: "))
 }

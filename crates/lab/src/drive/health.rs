@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use assay_drive::{Codec, Counts, Recovery, State, Status};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::job::CacheMode;
 use super::model_health::ModelHealth;
 
 /// How a drive is, and where it is attached.
@@ -40,16 +41,31 @@ pub struct Health {
 pub struct Attachment {
     /// Whether it is.
     pub attached: bool,
+    /// Whether it is not because its server has died, and left what is named here.
+    #[serde(default)]
+    pub server_died: bool,
     /// The block device.
     pub device: Option<PathBuf>,
     /// The drive as a file.
     pub file: Option<PathBuf>,
+    /// Where the device is mounted; its server does not know.
+    #[serde(default)]
+    pub mounted_on: Vec<PathBuf>,
     /// Number of the serving process.
     pub pid: Option<u32>,
     /// What opening took, recovery included, in milliseconds.
     pub open_ms: Option<f64>,
     /// Whether it takes no writes, because it was asked not to or because it is damaged.
     pub read_only: bool,
+    /// When a write is on stable media.
+    #[serde(default)]
+    pub cache: Option<CacheMode>,
+    /// Threads that answer.
+    #[serde(default)]
+    pub threads: Option<u16>,
+    /// Least length of a read of media, in bytes; zero: what is needed.
+    #[serde(default)]
+    pub read_ahead_bytes: Option<u64>,
 }
 
 impl Health {
@@ -105,6 +121,7 @@ struct StatusFields {
     problems: Vec<String>,
     capacity_bytes: u64,
     usable_bytes: u64,
+    free_bytes: u64,
     logical_bytes: u64,
     logical_bytes_used: u64,
     media_bytes_used: u64,
@@ -139,6 +156,8 @@ struct RecoveryFields {
     rebuilt: bool,
     #[serde(skip)]
     problems: Vec<String>,
+    #[serde(rename = "recovery_mended")]
+    mended: Vec<String>,
 }
 
 /// [`Counts`], field by field.
@@ -234,7 +253,10 @@ pub(crate) mod tests {
             file: Some("/somewhere/disk".into()),
             pid: Some(4711),
             open_ms: Some(1.5),
-            read_only: false,
+            cache: Some(CacheMode::Volatile),
+            threads: Some(4),
+            read_ahead_bytes: Some(40 << 10),
+            ..Attachment::default()
         };
         Health::new(Path::new("/vol.img"), attachment, drive.status())
     }
@@ -252,6 +274,7 @@ pub(crate) mod tests {
         let object = value.as_object().unwrap();
         assert!(object.values().all(|value| !value.is_object()), "{value}");
         assert_eq!(object["state"], "healthy");
+        assert_eq!(object["cache"], "volatile");
         assert_eq!(object["write_bytes_host"], 65536);
         assert_eq!(object["logical_bytes_used"], 65536);
         assert_eq!(object["commands_by_size"], serde_json::json!([0, 0, 0, 0, 1, 0, 0, 0]));

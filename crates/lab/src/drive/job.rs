@@ -74,7 +74,8 @@ impl ModelJob {
 }
 
 /// When a write is on stable media.
-#[derive(Debug, Clone, Copy, Default, ValueEnum, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CacheMode {
     /// At the next flush.
     #[default]

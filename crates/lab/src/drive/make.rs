@@ -1,12 +1,14 @@
 //! Making an empty drive, in a new file or on a block device: what `create` and the lab's rigs have in common.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
-use assay_drive::{Codec, Disk, Drive, Format};
+use anyhow::{Context, Result, anyhow, ensure};
+use assay_drive::{BLOCK_BYTES, Codec, Disk, Drive, Format, begins_drive};
 use assay_ports::blockdev;
-use assay_ports::media::{Access, Allocation, FileMedia};
+use assay_ports::media::{Access, Allocation, FileMedia, MediaError};
 
 use super::text::human;
 use crate::plan::{Size, Unit};
@@ -46,7 +48,13 @@ impl NewDrive {
         if allocation == Allocation::Full {
             ensure_room(path, capacity)?;
         }
-        let media = FileMedia::create(path, capacity.0, allocation)?;
+        let media = FileMedia::create(path, capacity.0, allocation).map_err(|error| match error {
+            MediaError::Exists { .. } if is_drive(path) => anyhow!(
+                "{0} exists already and is a drive; show it with `assay drive attach {0}`, or name a new file",
+                path.display()
+            ),
+            error => error.into(),
+        })?;
         if let Err(error) = write(path, media, &format) {
             std::fs::remove_file(path)
                 .with_context(|| format!("{error:#}; and {} cannot be removed", path.display()))?;
@@ -81,6 +89,13 @@ impl NewDrive {
             segment_bytes: self.segment_bytes,
         })
     }
+}
+
+/// Whether the file looks like a drive. One that is attached is read past its server, but its beginning does not move.
+fn is_drive(path: &Path) -> bool {
+    let mut block = [0; BLOCK_BYTES as usize];
+    let mut read = || File::open(path).and_then(|mut file| file.read_exact(&mut block));
+    path.is_file() && read().is_ok() && begins_drive(&block)
 }
 
 /// Others need not run out of space before it is known that there is too little. Where that cannot be asked, trying

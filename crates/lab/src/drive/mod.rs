@@ -11,6 +11,7 @@ mod create;
 mod detach;
 mod health;
 mod job;
+mod list;
 mod make;
 mod model_health;
 mod open;
@@ -46,13 +47,15 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay drive create vol.img --capacity 20G --logical 40G    a drive in a file of 20 GiB
-  assay drive attach vol.img                                 prints the block device, e.g. /dev/loop0
-  assay drive status vol.img                                 its health log
+  assay drive create vol.img --capacity 20G --logical 40G
+  assay drive attach vol.img    prints the block device, e.g. /dev/loop0
+  assay drive status vol.img    its health log
+  assay drive list              what is attached where
   assay drive detach vol.img
 
-Reads and writes are made of whole blocks of 4 KiB; a write of up to 256 KiB is there whole or not at all, whatever
-happens. What was flushed survives any crash, of the serving process too: attach it again.")]
+Reads and writes are made of whole blocks of 4 KiB; a write of up to 256 KiB is there whole or not \
+at all, whatever happens. What was flushed survives any crash, of the serving process too: unmount \
+what is left over, attach it again.")]
 pub(crate) struct DriveArgs {
     #[command(subcommand)]
     action: Action,
@@ -68,6 +71,8 @@ enum Action {
     Detach(detach::DetachArgs),
     /// Say how a drive is: space, ratio, wear, what is wrong
     Status(status::StatusArgs),
+    /// List the drives that are attached, and what is left of those whose server has died
+    List(list::ListArgs),
     /// Read and verify everything, and say what is damaged
     Check(check::CheckArgs),
     /// Change the size that the host sees
@@ -90,6 +95,7 @@ pub(crate) fn run(args: &DriveArgs) -> Result<ExitCode> {
         Action::Attach(args) => attach::run(args),
         Action::Detach(args) => detach::run(args),
         Action::Status(args) => status::run(args),
+        Action::List(args) => list::run(args),
         Action::Check(args) => check::run(args),
         Action::Resize(args) => resize::run(args),
         Action::Serve { .. } => serve::run(),

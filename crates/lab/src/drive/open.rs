@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use assay_drive::{Disk, Drive, DriveError, DriveOptions};
-use assay_ports::media::{Access, FileMedia};
+use assay_ports::media::{Access, FileMedia, MediaError};
+use assay_ports::{filesystem, fuse};
 
 /// Opens the drive on `path`, a file or block device; with `options.read_only` several may do so at a time.
 ///
@@ -16,20 +17,36 @@ use assay_ports::media::{Access, FileMedia};
 /// One line: it is not there, in use, not a drive, too new, damaged.
 pub(super) fn open(path: &Path, options: DriveOptions) -> Result<Drive> {
     let access = if options.read_only { Access::ReadOnly } else { Access::ReadWrite };
-    let media = FileMedia::open(path, access)?;
+    let media = FileMedia::open(path, access).map_err(|error| match error {
+        // What has no whole blocks, or none, holds no drive.
+        MediaError::Size { .. } => {
+            in_words(path, DriveError::NotADrive).context(path.display().to_string())
+        }
+        error => error.into(),
+    })?;
     let discard_media = access == Access::ReadWrite && is_sparse(path);
     // The log writes every block before it reads it.
     let media: Arc<dyn Disk> = Arc::new(media.discarding_loosely());
     let options = DriveOptions { discard_media, ..options };
-    Drive::open(media, options).map_err(in_words).with_context(|| path.display().to_string())
+    let opened = Drive::open(media, options).map_err(|error| in_words(path, error));
+    opened.with_context(|| path.display().to_string())
 }
 
-pub(super) fn in_words(error: DriveError) -> anyhow::Error {
+pub(super) fn in_words(path: &Path, error: DriveError) -> anyhow::Error {
     match error {
-        DriveError::NotADrive => anyhow!("{error}; make one with `assay drive create`"),
+        DriveError::NotADrive => match media_shown_by(path) {
+            Some(media) => anyhow!("this is how the drive on {media} is shown; name {media}"),
+            None => anyhow!("{error}; make one with `assay drive create` in a new file"),
+        },
         DriveError::Shrunk { .. } => anyhow!("{error}; bring its end back"),
         error => error.into(),
     }
+}
+
+/// What the drive lies on that is shown as this file, by a server that no ledger of ours tells of.
+fn media_shown_by(path: &Path) -> Option<String> {
+    let mount = filesystem::mount_of(path).ok()??;
+    (mount.file_system == fuse::FILE_SYSTEM).then_some(mount.source)
 }
 
 /// Whether the file takes less space than it is long. Blocks are counted in 512 bytes (`stat(2)`).

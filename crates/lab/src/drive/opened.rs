@@ -89,6 +89,7 @@ fn plain(media: &Path, bytes: u64) -> Status {
         problems: Vec::new(),
         capacity_bytes: bytes,
         usable_bytes: bytes,
+        free_bytes: bytes - used,
         logical_bytes: bytes,
         logical_bytes_used: used,
         media_bytes_used: used,

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use assay_ports::child::{Process, is_stopped};
-use assay_ports::{fuse, loopdev};
+use assay_ports::{filesystem, fuse, loopdev};
 
-use super::health::Health;
+use super::health::{Attachment, Health};
 use crate::rig::ledger::{self, Found};
 use crate::rig::thing::{Thing, ensure_unused};
 
@@ -34,13 +34,24 @@ pub(super) struct Attached {
 pub(super) enum Drive {
     /// Its server has it; whoever wants something asks there.
     Served(Box<Attached>),
+    /// Its server has died and left a mount or device; what it lies on can be opened.
+    Died(Box<Attached>),
     /// Nobody has it, as far as the ledgers tell.
     AtRest {
         /// What it lies on.
         media: PathBuf,
-        /// Whether a server of it has died and left its mount or device.
-        server_died: bool,
     },
+}
+
+impl Drive {
+    /// What a drive lies on that is not served.
+    pub(super) fn media_at_rest(&self) -> Option<&Path> {
+        match self {
+            Drive::Served(_) => None,
+            Drive::Died(attached) => Some(&attached.media),
+            Drive::AtRest { media } => Some(media),
+        }
+    }
 }
 
 /// The drive `named` by its media or its device.
@@ -48,15 +59,15 @@ pub(super) enum Drive {
 /// # Errors
 /// The ledgers cannot be read.
 pub(super) fn look_up(named: &Path) -> Result<Drive> {
-    Ok(match find(named)? {
-        Some(attached) if attached.owner.is_some() => Drive::Served(Box::new(attached)),
-        Some(attached) => Drive::AtRest { media: attached.media, server_died: true },
-        None => Drive::AtRest { media: named.to_owned(), server_died: false },
+    Ok(match find(named)?.map(Box::new) {
+        Some(attached) if attached.owner.is_some() => Drive::Served(attached),
+        Some(attached) => Drive::Died(attached),
+        None => Drive::AtRest { media: named.to_owned() },
     })
 }
 
-/// The drive that lies on the media `named`, or else the one that is shown as the device `named`: a drive may lie on
-/// another one's device.
+/// The drive that lies on the media `named`, or else the one that is shown as the device `named`, or in the folder, or as
+/// the file in it: a drive may lie on another one's device.
 ///
 /// # Errors
 /// The ledgers cannot be read.
@@ -67,7 +78,8 @@ pub(super) fn find(named: &Path) -> Result<Option<Attached>> {
         if one.media == path {
             return Ok(Some(one));
         }
-        if shown.is_none() && one.devices()?.contains(&path) {
+        let is_shown_in = one.mount_point == path || one.file() == path;
+        if shown.is_none() && (is_shown_in || one.devices()?.contains(&path)) {
             shown = Some(one);
         }
     }
@@ -88,7 +100,11 @@ fn served_first() -> Result<Vec<Attached>> {
     Ok(attached)
 }
 
-fn all() -> Result<Vec<Attached>> {
+/// Every drive that a ledger tells of and of which something is there.
+///
+/// # Errors
+/// The ledgers cannot be read.
+pub(super) fn all() -> Result<Vec<Attached>> {
     let mut all = Vec::new();
     for found in ledger::found()? {
         for thing in found.things() {
@@ -109,13 +125,16 @@ fn all() -> Result<Vec<Attached>> {
     Ok(all)
 }
 
-/// The path without links, also of what is not there any more.
+/// The path without links, also of what is not there any more or cannot be asked, as the mount of a dead server.
 fn without_links(named: &Path) -> PathBuf {
-    let resolved = named.canonicalize().ok().or_else(|| {
-        let absolute = std::path::absolute(named).ok()?;
-        Some(absolute.parent()?.canonicalize().ok()?.join(absolute.file_name()?))
+    let Ok(absolute) = std::path::absolute(named) else { return named.to_owned() };
+    let resolved = absolute.ancestors().find_map(|front| {
+        let behind = absolute.strip_prefix(front).ok()?;
+        // Joined to nothing, a path would end in a slash.
+        let front = front.canonicalize().ok()?;
+        Some(if behind.as_os_str().is_empty() { front } else { front.join(behind) })
     });
-    resolved.unwrap_or_else(|| named.to_owned())
+    resolved.unwrap_or(absolute)
 }
 
 impl Attached {
@@ -132,6 +151,28 @@ impl Attached {
     /// What a user calls it by: its device, or else its file.
     pub(super) fn shown_as(&self) -> Result<PathBuf> {
         Ok(self.devices()?.into_iter().next().unwrap_or_else(|| self.file()))
+    }
+
+    /// Where its devices are mounted.
+    ///
+    /// # Errors
+    /// The mounts cannot be read.
+    pub(super) fn mounted_on(&self) -> Result<Vec<PathBuf>> {
+        let devices = self.devices()?;
+        let mounts = filesystem::mounts().context("cannot read the mounts")?;
+        let is_ours = |mount: &filesystem::Mount| devices.iter().any(|at| mount.is_of(at));
+        Ok(mounts.into_iter().filter(is_ours).map(|mount| mount.target).collect())
+    }
+
+    /// What is there of it, without its server being asked; told as what is left of one that died.
+    ///
+    /// # Errors
+    /// The loop devices or the mounts cannot be read.
+    pub(super) fn left_over(&self) -> Result<Attachment> {
+        let device = self.devices()?.into_iter().next();
+        let file = device.is_none().then(|| self.file());
+        let mounted_on = self.mounted_on()?;
+        Ok(Attachment { server_died: true, device, file, mounted_on, ..Attachment::default() })
     }
 
     /// How the drive is, in the words of its server.

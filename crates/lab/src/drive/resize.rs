@@ -20,10 +20,11 @@ use crate::rig::thing::ensure_unused;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay drive resize vol.img --logical 80G         then grow the file system: resize2fs, xfs_growfs
+  assay drive resize vol.img --logical 80G
   assay drive resize /dev/loop0 --logical 80G
 
-A drive may become smaller when nothing is written beyond its new end; shrink the file system and run fstrim first.")]
+Then grow the file system, with resize2fs or xfs_growfs. A drive may become smaller when nothing is \
+written beyond its new end; shrink the file system and run fstrim first.")]
 pub(super) struct ResizeArgs {
     /// What the drive lies on, or the device that it is shown as
     #[arg(value_name = "PATH|DEVICE")]
@@ -45,7 +46,8 @@ pub(super) fn run(args: &ResizeArgs) -> Result<ExitCode> {
     );
     let before = match registry::look_up(&args.drive)? {
         Drive::Served(attached) => resize_attached(&attached, size)?,
-        Drive::AtRest { media, .. } => resize_detached(&media, size)?,
+        Drive::Died(attached) => resize_detached(&attached.media, size)?,
+        Drive::AtRest { media } => resize_detached(&media, size)?,
     };
     print::line(format_args!("{}: {size} for the host, was {before}", args.drive.display()));
     Ok(ExitCode::SUCCESS)

@@ -133,7 +133,10 @@ impl Served {
         background.end();
         let closed = shown.source.opened.close().with_context(|| {
             let media = shown.source.media.display();
-            format!("{media} could not be closed; what was flushed is there, attach it again")
+            format!(
+                "{media} is detached, but could not be closed; what was flushed is there, what was written since may be \
+                 lost; attach it again"
+            )
         });
         match closed.and(ended.map_err(anyhow::Error::from)) {
             Ok(()) => made.map_or(Ok(()), Made::remove).map(|()| ExitCode::SUCCESS),
@@ -230,11 +233,14 @@ impl Source {
         let is_damaged = opened.status(&job.media).state == State::ReadOnly;
         let attachment = Attachment {
             attached: true,
-            device: None,
             file: Some(job.mount_point.join(DISK_FILE)),
             pid: Some(std::process::id()),
             open_ms: Some(open_ms),
             read_only: job.options.read_only || is_damaged,
+            cache: Some(job.options.cache),
+            threads: Some(job.options.threads),
+            read_ahead_bytes: Some(job.options.read_ahead.map_or(0, |size| size.0)),
+            ..Attachment::default()
         };
         Source {
             opened,

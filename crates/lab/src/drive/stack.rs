@@ -145,7 +145,8 @@ impl Builder<'_> {
         let below = file.promise();
         let flash = Modelled::new(file, self.time(), Flash::new(nand.geometry), below);
         let options = drive_options(nand, self.options.drive());
-        let drive = Drive::open(Arc::new(flash), options).map_err(in_words);
+        let drive =
+            Drive::open(Arc::new(flash), options).map_err(|error| in_words(self.media, error));
         let drive = Arc::new(drive.with_context(|| self.media.display().to_string())?);
         let volatile_cache = drive.promise().volatile_cache;
         let disk: Arc<dyn Disk> = Arc::clone(&drive) as _;

@@ -24,9 +24,10 @@ Examples:
   assay drive status /dev/loop0 --watch
   assay drive status vol.img --json | jq .compression_ratio
 
-Counts are over the drive's life. A drive that is not attached is opened for reading; nothing of it changes.")]
+Counts are over the drive's life. A drive that is not attached is opened for reading; nothing of it \
+changes. docs/drive.md says what each key of the JSON means.")]
 pub(super) struct StatusArgs {
-    /// What the drive lies on, or the device that it is shown as
+    /// What the drive lies on, or the device or folder that it is shown as
     #[arg(value_name = "PATH|DEVICE")]
     drive: PathBuf,
     /// Print one JSON object in place of text; with --watch one a line
@@ -42,23 +43,29 @@ pub(super) struct StatusArgs {
 /// # Errors
 /// One line: not there, not a drive, in use elsewhere.
 pub(super) fn run(args: &StatusArgs) -> Result<ExitCode> {
+    let name = args.drive.display();
     match registry::look_up(&args.drive)? {
         Drive::Served(attached) if args.watch => watch(&attached, args.json)?,
-        Drive::Served(attached) => show(&attached.health()?, args.json)?,
-        Drive::AtRest { media, .. } if args.watch => {
-            bail!("{} is not attached, so nothing changes; leave --watch out", media.display())
+        Drive::Served(attached) => show(&health_of(&attached)?, args.json)?,
+        Drive::Died(_) if args.watch => {
+            bail!("the server of {name} has died, so nothing changes; leave --watch out")
         }
-        Drive::AtRest { media, server_died } => {
-            show(&look_at(&media)?, args.json)?;
-            if server_died {
-                let media = media.display();
-                print::note(format_args!(
-                    "its server has died; attach {media} again, or detach it"
-                ));
-            }
+        Drive::AtRest { .. } if args.watch => {
+            bail!("{name} is not attached, so nothing changes; leave --watch out")
         }
+        Drive::Died(attached) => {
+            show(&look_at_left(&attached.media, attached.left_over()?)?, args.json)?;
+        }
+        Drive::AtRest { media } => show(&look_at(&media)?, args.json)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What its server says, and where it is mounted.
+fn health_of(attached: &Attached) -> Result<Health> {
+    let mut health = attached.health()?;
+    health.attachment.mounted_on = attached.mounted_on()?;
+    Ok(health)
 }
 
 fn show(health: &Health, as_json: bool) -> Result<()> {
@@ -71,10 +78,15 @@ fn show(health: &Health, as_json: bool) -> Result<()> {
 /// # Errors
 /// One line: not there, not a drive, in use.
 pub(crate) fn look_at(path: &Path) -> Result<Health> {
+    look_at_left(path, Attachment::default())
+}
+
+/// Of a drive that nobody serves; `left` is what a server that died has left of it.
+fn look_at_left(path: &Path, left: Attachment) -> Result<Health> {
     let began = Instant::now();
     let drive = open(path, DriveOptions { read_only: true, ..DriveOptions::default() })?;
     let open_ms = Some(began.elapsed().as_secs_f64() * 1e3);
-    let attachment = Attachment { open_ms, read_only: true, ..Attachment::default() };
+    let attachment = Attachment { open_ms, read_only: true, ..left };
     let media = path.canonicalize().with_context(|| path.display().to_string())?;
     Ok(Health::new(&media, attachment, drive.status()))
 }
@@ -88,7 +100,7 @@ fn watch(attached: &Attached, as_json: bool) -> Result<()> {
     let mut watch = Watch::new(as_json);
     let mut next = Instant::now();
     loop {
-        let Ok(health) = attached.health() else {
+        let Ok(health) = health_of(attached) else {
             bail!("{} is not attached any more", attached.media.display())
         };
         watch.show(health)?;
@@ -125,7 +137,7 @@ impl Watch {
                 "\x1b[H\x1b[2J{}\n\nlast second  {line}",
                 text::whole(&health)
             )),
-            (false, false) => print::line(line),
+            (false, false) => print::line(format_args!("{} {line}", print::now())),
         }
         self.before = Some((now, health));
         Ok(())

@@ -1,13 +1,15 @@
 //! The health log as people read it.
 
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use assay_drive::{Recovery, State, Status};
 
-use super::health::Health;
+use super::health::{Attachment, Health};
+use super::job::CacheMode;
 use super::model_health::ModelHealth;
 use crate::models::Scale;
-use crate::print::size;
+use crate::print::{counted, size};
 
 /// Width of the labels.
 const LABEL: usize = 20;
@@ -24,6 +26,9 @@ pub(super) fn whole(health: &Health) -> String {
     if let Some(model) = &health.model {
         time_kept(&mut log, model);
     }
+    if let Some(manner) = manner(&health.attachment) {
+        log.row("attached with", &manner);
+    }
     space(&mut log, status);
     traffic(&mut log, status);
     work(&mut log, status);
@@ -34,7 +39,7 @@ pub(super) fn whole(health: &Health) -> String {
 pub(super) fn opened(health: &Health) -> Vec<String> {
     let mut lines = Vec::new();
     let recovery = &health.status.recovery;
-    if !recovery.clean || recovery.rebuilt {
+    if !recovery.clean || recovery.rebuilt || !recovery.mended.is_empty() {
         lines.push(opening(health));
     }
     if let Some(model) = &health.model {
@@ -53,31 +58,65 @@ pub(super) fn line(now: &Health, before: &Health, seconds: f64) -> String {
     let (counts, then) = (&now.status.counts, &before.status.counts);
     let rate = |now: u64, then: u64| size(now.saturating_sub(then) as f64 / seconds) + "/s";
     format!(
-        "{}, {} of {} used, ratio {}, host read {} write {}, media read {} write {}, {:.0} flushes/s",
+        "{}, {} free ({}), ratio {}, host read {} write {}, media read {} write {}, \
+         {:.0} flushes/s, {} writes refused",
         now.status.state.name(),
-        human(now.status.media_bytes_used),
-        human(now.status.usable_bytes),
+        human(now.status.free_bytes),
+        free_share(&now.status),
         ratio(now.status.compression_ratio()),
         rate(counts.read_bytes_host, then.read_bytes_host),
         rate(counts.write_bytes_host, then.write_bytes_host),
         rate(counts.read_bytes_media, then.read_bytes_media),
         rate(counts.write_bytes_media(), then.write_bytes_media()),
         counts.flushes.saturating_sub(then.flushes) as f64 / seconds,
+        counts.refused_writes.saturating_sub(then.refused_writes),
     )
 }
 
 fn title(health: &Health) -> String {
     let attachment = &health.attachment;
-    let place = match (&attachment.device, &attachment.file) {
-        (Some(device), _) => format!("attached as {}", device.display()),
-        (None, Some(file)) => format!("attached as {}", file.display()),
-        (None, None) => "not attached".into(),
-    };
-    let by = attachment.pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
-    let no_writes = attachment.attached && attachment.read_only;
-    let no_writes = if no_writes { ", takes no writes" } else { "" };
     let state = words_of(health.status.state);
-    format!("{}: {state}, {place}{by}{no_writes}", health.media.display())
+    let words = match (shown_as(attachment), attachment.server_died) {
+        (_, true) => format!("{}; {state}", left_over(attachment)),
+        (Some(place), false) => {
+            let by = attachment.pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+            let no_writes = if attachment.read_only { ", takes no writes" } else { "" };
+            format!(
+                "{state}, attached as {place}{by}{}{no_writes}",
+                mounted_on(&attachment.mounted_on)
+            )
+        }
+        (None, false) => format!("{state}, not attached"),
+    };
+    format!("{}: {words}", health.media.display())
+}
+
+/// The device, or else the file.
+fn shown_as(attachment: &Attachment) -> Option<std::path::Display<'_>> {
+    attachment.device.as_ref().or(attachment.file.as_ref()).map(|place| place.display())
+}
+
+/// Where it is mounted, to go on a line with; nothing where it is not.
+pub(super) fn mounted_on(targets: &[PathBuf]) -> String {
+    let targets: Vec<_> = targets.iter().map(|target| target.display().to_string()).collect();
+    if targets.is_empty() { String::new() } else { format!(", mounted on {}", targets.join(", ")) }
+}
+
+/// What a server that died has left, and what to do about it.
+fn left_over(attachment: &Attachment) -> String {
+    let what = shown_as(attachment).map_or_else(
+        || String::from("its server has died"),
+        |place| {
+            format!(
+                "its server has died; {place} is left over{}",
+                mounted_on(&attachment.mounted_on)
+            )
+        },
+    );
+    match attachment.mounted_on.is_empty() {
+        true => what + "; attach it again, or detach it",
+        false => what + "; unmount it, then attach again",
+    }
 }
 
 fn words_of(state: State) -> &'static str {
@@ -85,26 +124,31 @@ fn words_of(state: State) -> &'static str {
         State::Healthy => "healthy",
         State::LowSpace => "low on space; discard or delete data",
         State::Full => "full, refuses writes; discard or delete data",
-        State::Damaged => "damaged; `assay drive check` says where",
+        State::Damaged => "damaged; `assay drive check` says what and where",
         State::ReadOnly => "damaged, takes no writes; copy what can be read",
         State::Stopped => "stopped by a failure of its media",
     }
 }
 
 fn opening(health: &Health) -> String {
-    let Recovery { clean, chunks, entries, torn_chunks, rebuilt, .. } = health.status.recovery;
+    let Recovery { clean, chunks, entries, torn_chunks, rebuilt, ref mended, .. } =
+        health.status.recovery;
     let took = health.attachment.open_ms.map_or_else(String::new, |ms| format!(" in {ms:.0} ms"));
     let mut words = match clean {
         true => format!("it had been closed; opened{took}"),
         false => {
-            format!("it was not closed; {chunks} chunks with {entries} entries replayed{took}")
+            let (chunks, entries) = (counted(chunks, "chunk"), counted(entries, "entry"));
+            format!("it was not closed; {chunks} with {entries} replayed{took}")
         }
     };
     if torn_chunks > 0 {
-        let _ = write!(words, ", {torn_chunks} unfinished chunks dropped");
+        let _ = write!(words, ", {} dropped", counted(torn_chunks, "unfinished chunk"));
     }
     if rebuilt {
         words += "; its map was built anew from the segments";
+    }
+    for problem in mended {
+        let _ = write!(words, "; {problem}; it was written anew since");
     }
     words
 }
@@ -129,11 +173,24 @@ fn time_kept(log: &mut Log, model: &ModelHealth) {
     let waited = model.waited.iter().map(|(what, count)| format!("{what} {count}"));
     log.row("waited for", &waited.collect::<Vec<_>>().join(", "));
 }
+/// How it is served.
+fn manner(attachment: &Attachment) -> Option<String> {
+    let cache = match attachment.cache? {
+        CacheMode::Volatile => "volatile cache",
+        CacheMode::Writethrough => "cache written through",
+    };
+    let ahead = match attachment.read_ahead_bytes.unwrap_or_default() {
+        0 => "no read-ahead".into(),
+        bytes => format!("reading at least {}", human(bytes)),
+    };
+    Some(format!("{cache}, {}, {ahead}", counted(attachment.threads?.into(), "thread")))
+}
 
 fn space(log: &mut Log, status: &Status) {
     log.heading("Space");
     log.bytes("capacity", status.capacity_bytes);
     log.bytes("usable", status.usable_bytes);
+    log.row("free", &format!("{:>10}  {}", human(status.free_bytes), free_share(status)));
     log.bytes("media used", status.media_bytes_used);
     log.bytes("logical", status.logical_bytes);
     log.bytes("logical used", status.logical_bytes_used);
@@ -147,7 +204,7 @@ fn space(log: &mut Log, status: &Status) {
     let (all, free) = (status.segments, status.segments_free);
     let damaged = status.segments_damaged;
     let size = human(status.segment_bytes);
-    log.row("segments", &format!("{all} of {size}, {free} free, {damaged} damaged"));
+    log.row("segments", &format!("{all} of {size}, {free} not in use, {damaged} damaged"));
     log.bytes("map in memory", status.map_bytes);
 }
 
@@ -189,7 +246,7 @@ fn amplification(status: &Status) -> String {
     let Some(all) = counts.write_amplification() else { return "-".into() };
     let share = |bytes: u64| bytes as f64 / counts.write_bytes_host as f64;
     format!(
-        "{all:.3} = data {:.3} + tables {:.3} + collection {:.3} + checkpoints {:.3}",
+        "{all:.3} with compression = data {:.3} + tables {:.3} + collection {:.3} + checkpoints {:.3}",
         share(counts.write_bytes_payload),
         share(counts.write_bytes_table),
         share(counts.write_bytes_collection),
@@ -204,6 +261,12 @@ fn sizes(commands: &[u64; 8]) -> String {
     let words: Vec<String> =
         classes.map(|(name, count)| format!("{count} of at most {name}")).collect();
     if words.is_empty() { "none".into() } else { words.join(", ") }
+}
+
+/// Of what can be used.
+fn free_share(status: &Status) -> String {
+    let share = status.free_bytes as f64 / status.usable_bytes.max(1) as f64;
+    format!("{:.0} %", 100.0 * share)
 }
 
 fn ratio(ratio: Option<f64>) -> String {
@@ -230,7 +293,9 @@ impl Log {
     }
 
     fn bytes(&mut self, label: &str, bytes: u64) {
-        self.row(label, &format!("{:>10}  {bytes}", human(bytes)));
+        // Below a KiB the words are exact.
+        let exact = if bytes < 1024 { String::new() } else { format!("  {bytes}") };
+        self.row(label, &format!("{:>10}{exact}", human(bytes)));
     }
 }
 
@@ -250,10 +315,35 @@ mod tests {
             "host writes          1 of at most 64 KiB",
             "write amplification",
             "it had been closed; opened in 2 ms",
+            "attached with        volatile cache, 4 threads, reading at least 40.0 KiB",
+            "free                   ",
+            "host discarded              0 B\n",
         ] {
             assert!(text.contains(part), "`{part}` is not in:\n{text}");
         }
         assert!(!text.contains("problem"), "{text}");
+    }
+
+    #[test]
+    fn what_a_dead_server_left_is_named_with_what_to_do() {
+        let mut health = used();
+        let left = Attachment {
+            server_died: true,
+            device: Some("/dev/loop7".into()),
+            ..Attachment::default()
+        };
+        health.attachment = left.clone();
+        let text = whole(&health);
+        let died = "/vol.img: its server has died; /dev/loop7 is left over";
+        assert!(
+            text.starts_with(&format!("{died}; attach it again, or detach it; healthy\n")),
+            "{text}"
+        );
+        health.attachment.mounted_on = vec!["/data".into()];
+        let text = whole(&health);
+        let told = format!("{died}, mounted on /data; unmount it, then attach again; healthy\n");
+        assert!(text.starts_with(&told), "{text}");
+        assert!(!text.contains("not attached"), "{text}");
     }
 
     #[test]
@@ -282,8 +372,9 @@ mod tests {
         let mut now = before.clone();
         now.status.counts.write_bytes_host += 4 << 20;
         now.status.counts.flushes += 6;
+        now.status.counts.refused_writes += 2;
         let line = line(&now, &before, 2.0);
         assert!(line.contains("host read 0 B/s write 2.0 MiB/s"), "{line}");
-        assert!(line.ends_with("3 flushes/s"), "{line}");
+        assert!(line.ends_with("3 flushes/s, 2 writes refused"), "{line}");
     }
 }

@@ -26,7 +26,8 @@ pub(crate) fn precondition(
     let file = FileMedia::open(media, Access::ReadWrite)?.in_memory_of_kernel()?;
     let file: Arc<dyn Disk> = Arc::new(file.discarding_loosely());
     let options = drive_options(nand, DriveOptions::default());
-    let drive = Drive::open(file, options).map_err(in_words).with_context(name)?;
+    let drive =
+        Drive::open(file, options).map_err(|error| in_words(media, error)).with_context(name)?;
     let done = model::precondition(&drive, plan, progress).with_context(name)?;
     drive.close().with_context(name)?;
     Ok(done)

@@ -48,11 +48,13 @@ const NICENESS: i32 = 10;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay estimate /var/lib/mysql                    a sample of every table, in about a minute; the server may run
+  assay estimate /var/lib/mysql                    a sample, in about a minute
   assay estimate --full /var/lib/mysql/shop        every byte of one database
-  assay estimate --sample 4G --json /dev/nvme1n1   a larger sample of a device, for a program
+  assay estimate --sample 4G --json /dev/nvme1n1   of a device, for a program
 
-Ratios are bytes of data per stored byte; docs/estimate.md says what each column means and what it cannot know.
+The server may run. Ratios are bytes of data per stored byte; docs/estimate.md says what each column \
+means and what it cannot know.
+
 Exit codes: 0 done, 2 could not.")]
 pub struct EstimateArgs {
     /// Data folders, files or block devices

@@ -68,17 +68,17 @@ fn cells(row: &Row, cell: fn(Option<Shrinkage>) -> String) -> String {
 }
 
 fn ratio_cell(found: Option<Shrinkage>) -> String {
-    found.map_or("-".into(), |found| ratio(found.ratio()))
+    found.map_or("–".into(), |found| ratio(found.ratio()))
 }
 
 fn error_cell(found: Option<Shrinkage>) -> String {
-    let error = found.and_then(|found| found.ratio_plus_minus());
-    error.filter(|error| error.is_finite()).map_or("?".into(), half_interval)
+    let Some(found) = found else { return "–".into() };
+    found.ratio_plus_minus().filter(|error| error.is_finite()).map_or("?".into(), half_interval)
 }
 
-/// With as many decimals as the ratio, and more when these would all be zero.
+/// With as many decimals as the ratio; what they cannot show is not none.
 fn half_interval(half: f64) -> String {
-    if half >= 0.005 || half == 0.0 { format!("{half:.2}") } else { format!("{half:.1e}") }
+    if half >= 0.005 || half == 0.0 { format!("{half:.2}") } else { "<0.01".into() }
 }
 
 /// A ratio with two decimals; what is nearly free has none that mean anything.
@@ -108,11 +108,17 @@ pub fn meaning(total: &Row, drawn: Drawn) -> Vec<String> {
         ("btrfs_zstd", "btrfs with zstd:1, each file written once from start to end:"),
     ];
     for (key, text) in names {
-        let found = place(key).and_then(|arm| total.tally.shrinkage(arm));
+        let found = place(key).and_then(|arm| total.shrinkage(arm));
         lines.extend(found.map(|found| sentence(text, found, total.data_bytes)));
     }
-    lines.extend(without_zeroes(total));
+    // Where most of it is zeroes, what is written is what matters.
+    let place = if is_mostly_zeroes(total) { 1 } else { lines.len() };
+    lines.splice(place..place, without_zeroes(total));
     lines
+}
+
+fn is_mostly_zeroes(total: &Row) -> bool {
+    total.part(total.tally.total.zero_bytes) > 0.5
 }
 
 /// What the drive makes of the rest when zeroes are a good part of its ratio.
@@ -121,9 +127,16 @@ fn without_zeroes(total: &Row) -> Option<String> {
     let written = found.data_bytes - found.zero_bytes;
     let stored = *found.stored_bytes.get(place("drive_zstd_4k")?)?;
     let matters = total.part(found.zero_bytes) > 0.01 && written > 0.0;
+    // Of what was measured, to all of it.
+    let all = |bytes: f64| size(total.part(bytes) * total.data_bytes);
     matters.then(|| {
         let ratio = ratio(written / stored);
-        format!("Blocks of zeroes are part of these ratios; without them this drive with zstd makes {ratio} : 1.")
+        format!(
+            "Without blocks of zeroes {} are written, which this drive with zstd makes {}: {ratio} : 1. Zeroes are part of \
+             all other ratios.",
+            all(written),
+            all(stored),
+        )
     })
 }
 
@@ -190,6 +203,7 @@ mod tests {
             size_bytes: 1 << 34,
             allocated_bytes,
             data_bytes,
+            has_innodb: true,
             tally,
             notes,
         }
@@ -220,16 +234,32 @@ mod tests {
     fn zeroes_that_flatter_are_named() {
         let mut half_empty = row("t.ibd", 1000.0, 0.25, Vec::new());
         let drawn = Drawn { clusters: 1, seed: 1 };
-        let says =
-            |row: &Row| meaning(row, drawn).iter().any(|line| line.contains("makes 2.00 : 1"));
+        let says = |row: &Row| {
+            meaning(row, drawn).iter().any(|line| line.ends_with("are written, which this drive with zstd makes 250 B: 2.00 : 1. Zeroes are part of all other ratios."))
+        };
         assert!(!says(&half_empty));
         half_empty.tally.total.zero_bytes = 500.0;
         assert!(says(&half_empty));
+        assert!(meaning(&half_empty, drawn)[1].starts_with("This drive"), "half of it is written");
+        // Mostly zeroes: what is written comes first.
+        half_empty.tally.total.zero_bytes = 900.0;
+        assert!(meaning(&half_empty, drawn)[1].starts_with("Without blocks of zeroes 100 B are"));
     }
 
     #[test]
     fn small_errors_are_not_shown_as_none() {
-        assert_eq!([0.0, 0.02, 0.0049].map(half_interval), ["0.00", "0.02", "4.9e-3"]);
+        assert_eq!([0.0, 0.02, 0.00081].map(half_interval), ["0.00", "0.02", "<0.01"]);
+    }
+
+    #[test]
+    fn what_innodb_would_make_is_left_open_where_it_has_no_file() {
+        let cells_of = |row: &Row| cells(row, ratio_cell).matches('–').count();
+        let mut other = row("core", 1000.0, 0.5, Vec::new());
+        assert_eq!(cells_of(&other), 0);
+        other.has_innodb = false;
+        assert_eq!(cells_of(&other), 2);
+        let drawn = Drawn { clusters: 1, seed: 1 };
+        assert!(!meaning(&other, drawn).iter().any(|line| line.contains("InnoDB")));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::arms::ARM_COUNT;
+use super::arms::{ARM_COUNT, ARMS, Method};
 use super::measure::Outcome;
 use super::survey::{Nature, Surveyed};
 use super::tally::{Shrinkage, Tally};
@@ -20,6 +20,8 @@ pub struct Row {
     pub allocated_bytes: u64,
     /// Bytes in blocks that are no holes; estimated where there were too many holes to count.
     pub data_bytes: f64,
+    /// Whether any of it is a file of InnoDB.
+    pub has_innodb: bool,
     /// What was measured.
     pub tally: Tally,
     /// What should be known of it.
@@ -67,6 +69,7 @@ impl Row {
             size_bytes: file.size_bytes,
             allocated_bytes: file.allocated_bytes,
             data_bytes,
+            has_innodb: matches!(file.nature, Nature::InnoDb { .. }),
             tally: tally.clone(),
             notes: Vec::new(),
         };
@@ -83,6 +86,7 @@ impl Row {
             size_bytes: 0,
             allocated_bytes: 0,
             data_bytes: 0.0,
+            has_innodb: false,
             tally: Tally::default(),
             notes: Vec::new(),
         };
@@ -91,15 +95,23 @@ impl Row {
             all.size_bytes += row.size_bytes;
             all.allocated_bytes += row.allocated_bytes;
             all.data_bytes += row.data_bytes;
+            all.has_innodb |= row.has_innodb;
             all.tally.add_all(&row.tally);
         }
         all
     }
 
-    /// How far it shrinks under each arm; nothing where nothing was read.
+    /// How far it shrinks under each arm; nothing where nothing was read, nor by InnoDB where it has no file.
     #[must_use]
     pub fn shrinkages(&self) -> [Option<Shrinkage>; ARM_COUNT] {
-        std::array::from_fn(|arm| self.tally.shrinkage(arm))
+        std::array::from_fn(|arm| self.shrinkage(arm))
+    }
+
+    /// The same under one arm.
+    #[must_use]
+    pub fn shrinkage(&self, arm: usize) -> Option<Shrinkage> {
+        let is_of_innodb = matches!(ARMS[arm].method, Method::Innodb(_));
+        self.tally.shrinkage(arm).filter(|_| self.has_innodb || !is_of_innodb)
     }
 
     /// Part of what was measured that is so, 0 to 1.

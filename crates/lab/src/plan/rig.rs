@@ -203,7 +203,12 @@ impl RigSpec {
             Image if self.size.is_none() => "size",
             Model if self.model.is_none() => "model",
             Device if self.device.is_none() => "device",
-            Drive if self.device.is_none() && self.capacity.is_none() => "capacity",
+            Drive if self.device.is_none() && self.capacity.is_none() => {
+                bail!(
+                    "a rig of kind \"drive\" needs the key capacity, for a drive in a file, or device, for one on a whole \
+                     device; add one"
+                )
+            }
             Drive if self.device.is_some() && self.capacity.is_some() => {
                 bail!("a device is taken whole by its drive; drop capacity or device")
             }

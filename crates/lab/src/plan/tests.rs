@@ -154,7 +154,7 @@ fn a_drive_is_read_whole_and_comes_back_the_same() {
 #[test]
 fn a_drive_that_cannot_be_is_refused() {
     for (from, to, says) in [
-        ("capacity = \"1G\"", "", "needs the key capacity"),
+        ("capacity = \"1G\"", "", "needs the key capacity, for a drive in a file, or device, for"),
         ("capacity = \"1G\"", "capacity = \"20M\"", "give capacity = \"256M\" or more"),
         ("capacity = \"1G\"", "capacity = \"1G\"\ndevice = \"/dev/x\"", "drop capacity or device"),
         ("capacity = \"1G\"", "capacity = \"1G\"\nsize = \"1G\"", "size does not fit"),
@@ -219,11 +219,29 @@ fn sizes_read_and_print_alike() {
         ("2T", 2 << 40),
         ("3P", 3 << 50),
         ("1E", 1 << 60),
+        ("1.5G", 3 << 29),
+        ("0.25 TiB", 1 << 38),
+        ("1.5k", 1536),
+        ("0.3M", 76 << 12),
     ] {
         assert_eq!(Size::parse(text), Ok(Size(bytes)), "{text}");
         assert_eq!(Size::parse(&Size(bytes).to_string()), Ok(Size(bytes)));
     }
-    for bad in ["", "G", "4X", "-1", "1.5G", "99999999999T", "16E"] {
+    for bad in [
+        "",
+        "G",
+        "4X",
+        "-1",
+        "1.5",
+        "1.",
+        ".5G",
+        "1.5.5G",
+        "1.-5G",
+        "1.3K",
+        "15.99999999999E",
+        "99999999999T",
+        "16E",
+    ] {
         assert!(Size::parse(bad).is_err(), "{bad}");
     }
 }

@@ -28,13 +28,16 @@ impl Size {
         }
     }
 
-    /// Reads `"512"` and `"4G"`, with the suffixes K, M, G, T, P and E in either case (MySQL reference manual, "Using
-    /// Options to Set Program Variables"); a following `B` or `iB` is allowed.
+    /// Reads `"512"`, `"4G"` and `"1.5G"`, with the suffixes K, M, G, T, P and E in either case, each 1024 of the one before
+    /// (MySQL reference manual, "Using Options to Set Program Variables"); a following `B` or `iB` is allowed. A part of
+    /// a M or more is rounded down to whole blocks of 4 KiB.
     ///
     /// # Errors
     /// A sentence saying what a size looks like.
     pub fn parse(text: &str) -> Result<Size, String> {
-        let bad = || format!("`{text}` is not a size such as 512M or 4G");
+        let bad = || {
+            format!("`{text}` is not a size such as 512M, 1.5G or 4G (of 1024, 1024², 1024³ bytes)")
+        };
         let upper = text.trim().to_ascii_uppercase();
         let bare = upper.trim_end_matches('B').trim_end_matches('I');
         let digits = bare.trim_end_matches(char::is_alphabetic);
@@ -48,8 +51,30 @@ impl Size {
             "E" => 60,
             _ => return Err(bad()),
         };
-        let count: u64 = digits.trim().parse().map_err(|_| bad())?;
-        count.checked_mul(1 << shift).map(Size).ok_or_else(bad)
+        let (whole, part) = digits.trim().split_once('.').unwrap_or((digits.trim(), ""));
+        let count: u64 = whole.parse().map_err(|_| bad())?;
+        let part = part_bytes(part, shift).filter(|_| !digits.contains('.') || !part.is_empty());
+        count
+            .checked_mul(1 << shift)
+            .zip(part)
+            .and_then(|(all, part)| all.checked_add(part))
+            .map(Size)
+            .ok_or_else(bad)
+    }
+}
+
+/// Bytes of a decimal part of 2^`shift` bytes; nothing if it is none, or no whole number of bytes.
+fn part_bytes(digits: &str, shift: u32) -> Option<u64> {
+    if digits.is_empty() {
+        return Some(0);
+    }
+    let is_number = digits.len() <= 9 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number: u128 = digits.parse().ok().filter(|_| is_number)?;
+    let (all, tens) = (number << shift, 10_u128.pow(digits.len() as u32));
+    let bytes = u64::try_from(all / tens).ok()?;
+    match shift {
+        20.. => Some(bytes / BLOCK_BYTES * BLOCK_BYTES),
+        _ => all.is_multiple_of(tens).then_some(bytes),
     }
 }
 

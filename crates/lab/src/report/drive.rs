@@ -31,7 +31,7 @@ pub(super) const FIGURES: [Metric<'static>; 12] = [
         "amplification",
         "",
         1.0,
-        "bytes written to media for each byte from the host: the next four together",
+        "bytes written to media for each byte from the host, compression included: the next four together",
     ),
     metric(
         "drive_write_amplification_payload",
@@ -62,11 +62,11 @@ pub(super) const FIGURES: [Metric<'static>; 12] = [
         "what checkpoints wrote, for each byte from the host",
     ),
     metric(
-        "drive_segments_free_percent",
+        "drive_free_percent",
         "free",
         "%",
         1.0,
-        "segments that hold nothing, of all segments",
+        "room for data that do not compress, of what an empty drive has",
     ),
     metric(
         "drive_collection_stalls_per_s",
@@ -140,10 +140,13 @@ pub(super) const CHARTS: [Chart; 5] = [
         top: Some(100.0),
         ..of_drive(lines(
             "drive-free",
-            "Drive: free segments",
+            "Drive: free space",
             "%",
-            "Segments that hold nothing, of all segments of the media; collection begins when few are left.",
-            &[("drive_segments_free_percent", "free")],
+            "Room for data that do not compress, of what an empty drive has; and segments not in use, of all. The log fills every segment once before it collects any, so few of them in use no more say nothing of room.",
+            &[
+                ("drive_free_percent", "room for data"),
+                ("drive_segments_free_percent", "segments not in use"),
+            ],
         ))
     },
 ];

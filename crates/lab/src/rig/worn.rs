@@ -81,10 +81,7 @@ fn make(spec: &ModelSpec, device: &Device, path: &Path) -> Result<()> {
         let percent = (share * 100.0) as u32;
         if percent >= told + 10 {
             told = percent - percent % 10;
-            print::note(format_args!(
-                "{}: wearing it in, {told} % of what it may take",
-                spec.preset
-            ));
+            print::note(format!("{}: wearing it in, {told} % of what it may take", spec.preset));
         }
     })?;
     if let Some(worn) = worn {
@@ -95,7 +92,7 @@ fn make(spec: &ModelSpec, device: &Device, path: &Path) -> Result<()> {
 
 fn tell(spec: &ModelSpec, worn: &Preconditioned) {
     let settled = if worn.is_steady { "settled" } else { "had not settled" };
-    print::note(format_args!(
+    print::note(format!(
         "{}: overwriting it at random writes {:.2} bytes for each, and {settled}; kept for the next time",
         spec.preset, worn.write_amplification
     ));

@@ -35,10 +35,10 @@ const DEMO_PLAN: &str = include_str!("../../../../plans/demo.toml");
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay run plans/demo.toml --out study           run it; interrupted, the same command goes on
-  assay run plan.toml --out study --dry-run       only say what would be run, and for how long
-  assay run plan.toml --location /mnt/new-disk    on another disk than the plan says
-  assay run plan.toml --erase /dev/nvme1n1        allow arms on this device, which is overwritten")]
+  assay run plan.toml --out study                what is missing of it
+  assay run plan.toml --out study --dry-run      say what, and whether it can
+  assay run plan.toml --location /mnt/new-disk   on another disk
+  assay run plan.toml --erase /dev/nvme1n1       overwrite this device")]
 pub struct RunArgs {
     /// The plan, a TOML file
     plan: PathBuf,
@@ -75,7 +75,7 @@ struct CommonArgs {
     /// Run failed cells again
     #[arg(long)]
     retry_failed: bool,
-    /// Say what would be run and for how long, and end
+    /// Say what would be run and for how long, check the machine, and end; nothing is made
     #[arg(long)]
     dry_run: bool,
     /// Go on with what is missing; this is what happens anyway
@@ -109,6 +109,9 @@ fn run_plan(mut plan: Plan, text: &str, study: &Path, args: &CommonArgs) -> Resu
     let planned = cells(&plan);
     if args.dry_run {
         progress::dry_run(&plan, &planned);
+        let checked = setup::location_of(&plan, study)
+            .and_then(|location| check::check(&plan, &location, &args.erase));
+        checked.context("this command could not run it")?;
         return Ok(ExitCode::SUCCESS);
     }
     let interrupt = Interrupt::listen()?;

@@ -64,10 +64,7 @@ impl<'a> Setup<'a> {
         erase: &[PathBuf],
         interrupt: &'a Interrupt,
     ) -> Result<Setup<'a>> {
-        let location = plan.location.clone().unwrap_or_else(|| study.join("work"));
-        if plan.location.is_some() && !location.is_dir() {
-            bail!("the location {} is not a folder; make it or name another", location.display());
-        }
+        let location = location_of(plan, study)?;
         check::check(plan, &location, erase)?;
         let arms = arms(plan)?;
         let mut folders = NewFolders::default();
@@ -227,6 +224,18 @@ fn arms(plan: &Plan) -> Result<BTreeMap<String, ArmSetup>> {
         arms.insert(name.clone(), setup);
     }
     Ok(arms)
+}
+
+/// The folder on the disk that is measured: the plan's, which must be there, else one in the study.
+///
+/// # Errors
+/// The plan's is no folder.
+pub fn location_of(plan: &Plan, study: &Path) -> Result<PathBuf> {
+    let Some(location) = &plan.location else { return Ok(study.join("work")) };
+    if !location.is_dir() {
+        bail!("the location {} is not a folder; make it or name another", location.display());
+    }
+    Ok(location.clone())
 }
 
 fn is_same_device(a: &Path, b: &Path) -> bool {

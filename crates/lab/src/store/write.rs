@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::Store;
 use super::records::{Arm, CellKey, Histogram, Series, State, Workload};
+use crate::print::now;
 
 /// What is known of a study before its first cell.
 #[derive(Debug)]
@@ -275,8 +276,4 @@ pub fn fingerprint(text: &str) -> String {
 
 fn json(value: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string(value).context("cannot write JSON")
-}
-
-fn now() -> String {
-    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

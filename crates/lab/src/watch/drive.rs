@@ -59,8 +59,10 @@ struct Gauges {
     logical: Field,
     media: Field,
     ratio: Field,
-    free: Field,
+    segments_free: Field,
     segments: Field,
+    free: Field,
+    usable: Field,
     map: Field,
 }
 
@@ -121,20 +123,20 @@ fn declare_gauges(sheet: &mut Sheet) -> Gauges {
     let logical = gauge("drive_logical_bytes_used", "bytes", "blocks that hold data");
     let media = gauge("drive_media_bytes_used", "bytes", "media taken by them");
     let ratio = gauge("drive_compression_ratio", "ratio", "compression ratio");
-    let free = gauge("drive_segments_free", "count", "free segments");
+    let segments_free = gauge("drive_segments_free", "count", "segments not in use");
+    let free = gauge("drive_free_bytes", "bytes", "room for data that do not compress");
     let map = gauge("drive_map_bytes", "bytes", "memory of the map");
-    let segments = sheet.field();
-    let share = Formula::Share { part: free, whole: segments };
-    sheet.series(
-        "drive_segments_free_percent".into(),
-        "percent",
-        "free segments (drive)".into(),
-        share,
-    );
+    let (segments, usable) = (sheet.field(), sheet.field());
+    for (name, label, part, whole) in [
+        ("drive_segments_free_percent", "segments not in use (drive)", segments_free, segments),
+        ("drive_free_percent", "room for data that do not compress (drive)", free, usable),
+    ] {
+        sheet.series(name.into(), "percent", label.into(), Formula::Share { part, whole });
+    }
     sheet.set_layer(Layer::Space);
     let physical = Formula::Value(media);
     sheet.series("space_physical_bytes".into(), "bytes", "taken of the media".into(), physical);
-    Gauges { logical, media, ratio, free, segments, map }
+    Gauges { logical, media, ratio, segments_free, segments, free, usable, map }
 }
 
 impl Gauges {
@@ -142,8 +144,10 @@ impl Gauges {
         reading[self.logical] = status.logical_bytes_used as f64;
         reading[self.media] = status.media_bytes_used as f64;
         reading[self.ratio] = status.compression_ratio().unwrap_or(f64::NAN);
-        reading[self.free] = status.segments_free as f64;
+        reading[self.segments_free] = status.segments_free as f64;
         reading[self.segments] = status.segments as f64;
+        reading[self.free] = status.free_bytes as f64;
+        reading[self.usable] = status.usable_bytes as f64;
         reading[self.map] = status.map_bytes as f64;
     }
 }
@@ -207,6 +211,7 @@ mod tests {
         }
         assert!(values["drive_compression_ratio"] > 1.0);
         assert!((0.0..100.0).contains(&values["drive_segments_free_percent"]));
+        assert!((90.0..100.0).contains(&values["drive_free_percent"]), "it is nearly empty");
         assert_eq!(notes, Vec::<String>::new());
     }
 

@@ -49,10 +49,18 @@ impl Drives {
         self.done(&[&["drive", "create", name], words].concat());
     }
 
-    /// Attaches `vol.img` and hands back the last line: the device.
+    /// Attaches `vol.img` and hands back the one line that is printed: the device.
     pub fn attach(&self, words: &[&str]) -> String {
-        let said = self.done(&[&["drive", "attach", "vol.img"], words].concat());
-        said.lines().last().unwrap().to_owned()
+        self.attach_saying(words).0
+    }
+
+    /// The same, and what is said on standard error.
+    pub fn attach_saying(&self, words: &[&str]) -> (String, String) {
+        let output = self.world.run(&[&["drive", "attach", "vol.img"], words].concat());
+        assert!(output.status.success(), "{words:?}: {output:?}");
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(printed.lines().count(), 1, "nothing but the device: {printed}");
+        (printed.trim_end().to_owned(), String::from_utf8(output.stderr).unwrap())
     }
 
     pub fn detach(&self) {

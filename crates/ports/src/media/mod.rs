@@ -12,7 +12,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use assay_drive::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Promise, Result, check_range};
+use assay_drive::{BLOCK_BYTES, BlockBuffer, Bytes, Disk, DiskError, Promise, Result, check_range};
 use rustix::fs::{FallocateFlags, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 use thiserror::Error;
@@ -42,7 +42,7 @@ pub enum Access {
 #[derive(Debug, Error)]
 pub enum MediaError {
     /// There is something already.
-    #[error("{path} exists already; open it, or name a new file")]
+    #[error("{path} exists already; name a new file")]
     Exists {
         /// What was named.
         path: PathBuf,
@@ -62,7 +62,7 @@ pub enum MediaError {
         size: u64,
     },
     /// The space is not there.
-    #[error("there is no room for {size} bytes at {path}; free some, or ask for less")]
+    #[error("there is no room for {} at {path}; free some, or ask for less", Bytes(*.size))]
     Full {
         /// What was named.
         path: PathBuf,

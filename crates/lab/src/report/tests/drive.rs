@@ -18,7 +18,7 @@ pub(super) fn results(tps: f64, write_bytes: f64) -> impl Iterator<Item = (Strin
 }
 
 /// What the drive counts: name, unit, value, and how far it wavers.
-pub(super) fn kinds(tps: f64, write_bytes: f64) -> [(&'static str, &'static str, f64, f64); 16] {
+pub(super) fn kinds(tps: f64, write_bytes: f64) -> [(&'static str, &'static str, f64, f64); 17] {
     [
         ("drive_write_bytes_host_per_s", "bytes/s", tps * write_bytes, 0.2),
         ("drive_write_bytes_media_per_s", "bytes/s", tps * write_bytes * 0.72, 0.2),
@@ -34,6 +34,7 @@ pub(super) fn kinds(tps: f64, write_bytes: f64) -> [(&'static str, &'static str,
         ("drive_write_amplification_collection", "ratio", 0.1, 0.9),
         ("drive_write_amplification_checkpoint", "ratio", 0.02, 0.9),
         ("drive_segments_free_percent", "percent", 22.0, 0.05),
+        ("drive_free_percent", "percent", 41.0, 0.02),
         ("drive_collections_per_s", "1/s", 3.0, 0.6),
         ("drive_collection_stalls_per_s", "1/s", 0.0, 0.0),
     ]

@@ -1,0 +1,119 @@
+//! `assay drive list`: the drives that are attached on this machine, and what is left of those whose server has died.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use serde::Serialize;
+
+use super::registry::{self, Attached};
+use super::text;
+use crate::print;
+
+/// What was typed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay drive list
+  assay drive list --json | jq -r '.[] | select(.server_died) | .media'
+
+It lists what the state folder tells of (ASSAY_STATE): drives that this user has attached, and \
+those of running studies.")]
+pub(super) struct ListArgs {
+    /// Print one JSON array in place of lines
+    #[arg(long)]
+    json: bool,
+}
+
+/// A drive of the list.
+#[derive(Debug, PartialEq, Serialize)]
+struct Listed {
+    /// What it lies on.
+    media: PathBuf,
+    /// The block device that it is shown as.
+    device: Option<PathBuf>,
+    /// The file that it is shown as, where there is no device.
+    file: Option<PathBuf>,
+    /// Where the device is mounted.
+    mounted_on: Vec<PathBuf>,
+    /// The word of its health log; nothing where nobody answers.
+    state: Option<&'static str>,
+    /// Number of the process that it belongs to; nothing once that has died.
+    pid: Option<u32>,
+    /// Whether its server has died.
+    server_died: bool,
+}
+
+/// Prints the list.
+///
+/// # Errors
+/// The ledgers, the loop devices or the mounts cannot be read.
+pub(super) fn run(args: &ListArgs) -> Result<ExitCode> {
+    let listed: Vec<_> = registry::all()?.iter().map(look_at).collect::<Result<_>>()?;
+    if args.json {
+        print::line(serde_json::to_string_pretty(&listed)?);
+    } else if listed.is_empty() {
+        print::line("no drive is attached");
+    }
+    if !args.json {
+        listed.iter().for_each(|one| print::line(in_words(one)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn look_at(attached: &Attached) -> Result<Listed> {
+    // One that is being attached or detached right now has no health to tell.
+    let health = attached.owner.and_then(|_| attached.health().ok());
+    let server_died = attached.owner.is_none();
+    let left = attached.left_over()?;
+    Ok(Listed {
+        media: attached.media.clone(),
+        device: left.device,
+        file: left.file,
+        mounted_on: left.mounted_on,
+        state: health.as_ref().map(|health| health.status.state.name()),
+        pid: health.and_then(|health| health.attachment.pid).or(attached.owner),
+        server_died,
+    })
+}
+
+fn in_words(one: &Listed) -> String {
+    let place = one.device.as_ref().or(one.file.as_ref());
+    let place = place.map_or_else(String::new, |place| format!(" as {}", place.display()));
+    let mounted = text::mounted_on(&one.mounted_on);
+    let by = one.pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+    let state = match (one.state, one.server_died) {
+        (_, true) => "its server has died, left over",
+        (None, false) => "being attached or detached, or its server was stopped",
+        (Some(state), false) => state,
+    };
+    format!("{}: {state}{place}{by}{mounted}", one.media.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_tells_where_a_drive_is_and_how() {
+        let mut one = Listed {
+            media: "/vol.img".into(),
+            device: Some("/dev/loop3".into()),
+            file: None,
+            mounted_on: vec!["/data".into()],
+            state: Some("healthy"),
+            pid: Some(4711),
+            server_died: false,
+        };
+        assert_eq!(
+            in_words(&one),
+            "/vol.img: healthy as /dev/loop3 (process 4711), mounted on /data"
+        );
+        (one.state, one.pid, one.server_died) = (None, None, true);
+        assert_eq!(
+            in_words(&one),
+            "/vol.img: its server has died, left over as /dev/loop3, mounted on /data"
+        );
+    }
+}
