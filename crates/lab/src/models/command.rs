@@ -13,7 +13,7 @@ use super::media;
 use super::preset::{PRESETS, Preset};
 use super::scale::Scale;
 use super::show::{self, Told};
-use crate::drive::{AttachOptions, ModelJob, attach, show_attached};
+use crate::drive::{AttachOptions, ModelJob, attach, check_right, show_attached};
 use crate::plan::Size;
 use crate::print;
 
@@ -161,12 +161,13 @@ fn attach_to(
     device: &Device,
     file: &Path,
 ) -> Result<()> {
-    media::provide(device, file, args.logical)?;
     let options = AttachOptions {
         folder: args.folder.clone(),
         threads: args.threads,
         model: Some(ModelJob::new(preset, scale)),
         ..AttachOptions::default()
     };
+    check_right(&options)?;
+    media::provide(device, file, args.logical)?;
     show_attached(&attach(file, &options)?, args.json)
 }
