@@ -38,11 +38,15 @@ impl Drive {
             let (media, options) = (Arc::clone(&media), options.clone());
             Drive::blank(media, options, superblock.clone(), recovery.clone())
         };
-        let (drive, root) = blank().at_checkpoint()?;
-        let Some(root) = root else { return drive.rebuild("no checkpoint could be read") };
-        match drive.replay(&root) {
+        let (drive, loaded) = blank().at_checkpoint()?;
+        let Some(loaded) = loaded else {
+            return drive.rebuild("no checkpoint could be read", None);
+        };
+        match drive.replay(&loaded) {
             // The log cannot be applied to a map that has lost a node, but the segments tell everything.
-            Err(DriveError::Disk(DiskError::Corrupt { what, .. })) => blank().rebuild(&what),
+            Err(DriveError::Disk(DiskError::Corrupt { what, .. })) => {
+                blank().rebuild(&what, Some(&loaded.root))
+            }
             replayed => replayed,
         }
     }
@@ -187,10 +191,7 @@ impl Drive {
             self.log()?.set_cursor(stream, cursor);
         }
         if durable_seq >= seq {
-            let problem = format!(
-                "the log is damaged: chunk {seq} was on stable media and cannot be read; \
-                 {behind} later chunks are not applied"
-            );
+            let problem = lost_chunk(seq, behind);
             self.recovery.problems.push(problem.clone());
             self.read_only = Some(problem);
             return Ok(self);
@@ -352,6 +353,14 @@ impl Drive {
 struct Loaded {
     root: Root,
     last_seq: u64,
+}
+
+/// What is told of a chunk that was on stable media and is not there, with those that were found behind it.
+pub(crate) fn lost_chunk(seq: u64, behind: u64) -> String {
+    format!(
+        "the log is damaged: chunk {seq} was on stable media and cannot be read; \
+         {behind} later chunks are not applied"
+    )
 }
 
 fn cursors_of(root: &Root) -> [Cursor; STREAMS] {

@@ -119,20 +119,18 @@ impl SimulatedMedia {
         SimulatedMedia { size: self.size, state: Mutex::new(state) }
     }
 
-    /// Wipes every chunk that is part of a checkpoint's root.
+    /// Wipes the chunks of the root that each superblock names.
     pub fn destroy_roots(&self) {
-        let mut state = self.state.lock().unwrap();
-        let is_root = |page: &Page| page.starts_with(b"aChk") && page[5] == 2;
-        let roots: Vec<u64> = state
-            .seen
-            .0
-            .iter()
-            .filter(|(_, page)| is_root(page))
-            .map(|(block, _)| *block)
-            .collect();
-        for block in roots {
-            state.seen.write(block * BLOCK_BYTES, &[0xFF; BLOCK_BYTES as usize]);
-            state.durable.write(block * BLOCK_BYTES, &[0xFF; BLOCK_BYTES as usize]);
+        let image = self.image();
+        let word = |at: usize| u64::from_le_bytes(image[at..at + 8].try_into().unwrap());
+        let segment_bytes = u64::from(u32::from_le_bytes(image[28..32].try_into().unwrap()));
+        for superblock in [0, image.len() - BLOCK_BYTES as usize] {
+            for part in 0..word(superblock + 96) as usize {
+                let place = word(superblock + 104 + 8 * part);
+                let at =
+                    (1 << 20) + (place & 0xF_FFFF) * segment_bytes + (place >> 20 & 0x3FF_FFFF);
+                self.change_block(at / BLOCK_BYTES, |block| block.fill(0xFF));
+            }
         }
     }
 
