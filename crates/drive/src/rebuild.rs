@@ -76,9 +76,12 @@ impl Drive {
         end: &LogEnd,
         blind: Vec<Range<u64>>,
     ) -> Vec<String> {
-        let root_seq = self.superblock().root_seqs.0;
-        let is_any_lost =
-            end.lost_map_chunks > 0 || found.iter().any(|segment| segment.has_lost_nodes(root_seq));
+        let (root_seq, root) = {
+            let superblock = self.superblock();
+            (superblock.root_seqs.0, superblock.root.first().copied().unwrap_or_default())
+        };
+        let is_any_lost = end.lost_map_chunks > 0
+            || found.iter().any(|segment| segment.has_lost_nodes(root_seq, root));
         let blocks = self.identity.logical_bytes / BLOCK_BYTES;
         let blind = if is_any_lost && !has_root { vec![0..blocks] } else { blind };
         let was = if self.has_lost_records(found) { "written or discarded" } else { "discarded" };

@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use crate::disk::Result;
 use crate::engine::Drive;
-use crate::layout::{MAX_ROOT_PARTS, Root, STREAMS, Stream};
-use crate::segment::{SegmentChunk, chunks_of};
+use crate::layout::{Location, MAX_ROOT_PARTS, Root, STREAMS, Stream};
+use crate::segment::{Hole, SegmentChunk, chunks_of};
 
 /// One segment as its own bytes tell it.
 pub(crate) struct Found {
@@ -21,8 +21,8 @@ pub(crate) struct Found {
     pub(crate) chunks: Vec<SegmentChunk>,
     /// Its footer's number and claim of durability.
     footer: Option<(u64, u64)>,
-    /// Between which numbers bytes lie that are no chunk, though chunks lie on both sides.
-    holes: Vec<(u64, u64)>,
+    /// Gaps between its chunks.
+    holes: Vec<Hole>,
 }
 
 /// Where the log ends.
@@ -58,7 +58,7 @@ impl Drive {
         }
         for segment in &mut found {
             segment.chunks.retain(|chunk| !superblock.is_cut(chunk.seq));
-            segment.holes.retain(|(_, after)| !superblock.is_cut(*after));
+            segment.holes.retain(|hole| !superblock.is_cut(hole.after));
         }
         if let Some(root) = root {
             complete(&mut found, root);
@@ -151,12 +151,14 @@ impl Found {
 
     /// Whether a chunk is missing that was written up to `end_seq` and is not of the map's stream.
     pub(crate) fn has_lost_records(&self, end_seq: u64) -> bool {
-        self.stream != Stream::Map && self.holes.iter().any(|(before, _)| *before < end_seq)
+        self.stream != Stream::Map && self.holes.iter().any(|hole| hole.before < end_seq)
     }
 
-    /// Whether a chunk of the map's stream is missing that was written before the root whose first number this is.
-    pub(crate) fn has_lost_nodes(&self, root_seq: u64) -> bool {
-        let is_before = |(before, _): &(u64, u64)| before.saturating_add(1) < root_seq;
+    /// Whether a chunk of the map's stream is missing that was written before the root which begins with this number and
+    /// at this place.
+    pub(crate) fn has_lost_nodes(&self, root_seq: u64, root: Location) -> bool {
+        let is_root = |hole: &Hole| self.number == root.segment() && hole.offset >= root.offset();
+        let is_before = |hole: &Hole| hole.before < root_seq && !is_root(hole);
         self.stream == Stream::Map && self.holes.iter().any(is_before)
     }
 }
@@ -182,7 +184,7 @@ fn complete(found: &mut Vec<Found>, root: &Root) {
             segment.chunks.retain(|chunk| chunk.seq > last_seq);
             segment.chunks.splice(0..0, chunks);
             segment.sealed_seq = segment.sealed_seq.max(last_seq);
-            segment.holes.retain(|(before, _)| *before >= last_seq);
+            segment.holes.retain(|hole| hole.before >= last_seq);
         }
     }
 }
@@ -206,8 +208,8 @@ fn known<'a>(found: &'a [Found], log: &Range<u64>) -> BTreeMap<u64, Known<'a>> {
 /// no chunk, and only this number is missing between those on both sides.
 fn is_lost_map_chunk(found: &[Found], known: &BTreeMap<u64, Known<'_>>, seq: u64) -> bool {
     let map_holes = found.iter().filter(|segment| segment.stream == Stream::Map);
-    map_holes.flat_map(|segment| &segment.holes).any(|&(before, after)| {
-        let numbers = before.saturating_add(1)..after;
+    map_holes.flat_map(|segment| &segment.holes).any(|hole| {
+        let numbers = hole.before.saturating_add(1)..hole.after;
         numbers.contains(&seq)
             && known.range(numbers.clone()).count() as u64 + 1 == numbers.end - numbers.start
     })

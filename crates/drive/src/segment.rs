@@ -196,7 +196,7 @@ impl Drive {
             let ChunkHeader { kind, seq, durable_seq, .. } = header;
             let chunk = SegmentChunk { kind, seq, offset: at, durable_seq, words };
             if at > expected {
-                walked.holes.push((before, seq));
+                walked.holes.push(Hole { offset: expected, before, after: seq });
             }
             (expected, before) = (at + length, seq);
             if is_broken {
@@ -270,6 +270,16 @@ impl Drive {
     }
 }
 
+/// Bytes that are no chunk, with a chunk behind them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hole {
+    /// Where they begin in the segment.
+    pub(crate) offset: u32,
+    /// Sequence numbers of the chunks on both sides; before the first, that by which the segment was opened.
+    pub(crate) before: u64,
+    pub(crate) after: u64,
+}
+
 /// What following a segment's chunks found.
 #[derive(Debug, Default)]
 pub(crate) struct Walked {
@@ -279,8 +289,8 @@ pub(crate) struct Walked {
     pub(crate) durable_seq: u64,
     /// Valid chunks behind a gap.
     pub(crate) behind: Vec<SegmentChunk>,
-    /// The numbers on both sides of each gap that has a chunk behind it.
-    pub(crate) holes: Vec<(u64, u64)>,
+    /// Gaps that have a chunk behind them.
+    pub(crate) holes: Vec<Hole>,
 }
 
 impl Walked {
