@@ -18,15 +18,14 @@ impl Drive {
         let mut problems = self.recovery.problems.clone();
         problems.extend(self.problems.lock().unwrap_or_else(PoisonError::into_inner).clone());
         problems.extend(self.stopped.get().cloned());
-        let (mapped_blocks, existing_nodes, map_bytes) = {
+        let (mapped_blocks, node_bytes, map_bytes) = {
             let map = self.map_at_any_time();
-            (map.mapped_blocks(), map.existing_nodes(), map.memory_bytes())
+            (map.mapped_blocks(), map.media_bytes(), map.memory_bytes())
         };
         let log = self.log_at_any_time();
         let (used, usable) = log.space.admission_bytes();
         let fresh = log.space.fresh_limit_bytes();
         let count = |state| log.space.iter().filter(|(_, segment)| segment.state == state).count();
-        let node_bytes = 2 * BLOCK_BYTES * existing_nodes;
         let damaged = count(SegmentState::Damaged) as u64;
         let is_low = (used + node_bytes) * LOW_SPACE_SHARE > fresh * (LOW_SPACE_SHARE - 1);
         let counts = self.counters.counts();

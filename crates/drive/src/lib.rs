@@ -52,6 +52,7 @@ pub use collect::Policy;
 pub use disk::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
 pub use engine::{Cache, Drive, DriveOptions};
 pub use format::{DriveError, Format};
+pub use layout::LOGICAL_PER_CAPACITY;
 pub use maintain::Rest;
 pub use memory::MemoryDisk;
 pub use status::{Counts, Recovery, State, Status};

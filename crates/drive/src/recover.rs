@@ -19,7 +19,7 @@ use crate::layout::{
     CHUNK_HEADER_BYTES, ChunkKind, Cursor, FooterChunk, Location, Op, Root, RootBody, STREAMS,
     Stream, Superblock, UNIT_BLOCKS,
 };
-use crate::map::Map;
+use crate::map::{Map, NODE_ENTRIES};
 use crate::segment::{SegmentChunk, SegmentRecord, records_of};
 use crate::space::Space;
 use crate::status::{Counters, Recovery};
@@ -62,6 +62,10 @@ impl Drive {
         for part in &superblock.root {
             space.add(crate::checkpoint::root_weight(*part));
         }
+        // Directories that are left over, without leaves, from when the drive was larger.
+        let slots = blocks.div_ceil(NODE_ENTRIES * NODE_ENTRIES) as usize;
+        let left_over = body.directories.iter().skip(slots).filter(|place| !place.is_none());
+        left_over.for_each(|place| space.remove(*place));
         let parts = Parts {
             map: Map::new(blocks, &body.directories, body.mapped_blocks),
             space,

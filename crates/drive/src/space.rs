@@ -23,6 +23,14 @@ const NODE_BYTES_AT_MOST: u64 = 4096 + 128;
 /// replace are now and then some bytes longer, and a full drive must go on taking them.
 const OVERWRITE_PART: u64 = 128;
 
+/// It is at least this, in bytes, unless that were more than one part in so many: a file system whose drive is full
+/// writes some MiB to blocks that it never wrote before, when it replays its log and when it deletes.
+const RESCUE_BYTES: u64 = 8 << 20;
+const RESCUE_PART_MOST: u64 = 16;
+
+/// One part in so many of it stays for overwriting when the rest is opened.
+const RESCUE_KEPT_PART: u64 = 8;
+
 /// Segments that only collection and checkpoints may take.
 const SEGMENTS_FOR_COLLECTION: usize = 3;
 
@@ -61,6 +69,8 @@ pub(crate) struct Space {
     live_records: u64,
     /// Live bytes and tables that may be accepted.
     limit_bytes: u64,
+    /// Whether fresh data may have most of what is kept for overwriting.
+    is_rescue: bool,
     segment_bytes: u32,
     /// Segments that the next checkpoint may need.
     checkpoint_segments: usize,
@@ -81,6 +91,7 @@ impl Space {
             live_bytes: segments.iter().map(|segment| u64::from(segment.live_bytes)).sum(),
             live_records: segments.iter().map(|segment| u64::from(segment.live_records)).sum(),
             limit_bytes: limit_bytes(identity),
+            is_rescue: false,
             segment_bytes: identity.segment_bytes,
             checkpoint_segments: 0,
             segments,
@@ -204,7 +215,19 @@ impl Space {
 
     /// What may be live after a write of fresh data, in bytes.
     pub(crate) fn fresh_limit_bytes(&self) -> u64 {
-        self.limit_bytes - self.limit_bytes / OVERWRITE_PART
+        let least = self.limit_bytes / RESCUE_PART_MOST;
+        let reserve = (self.limit_bytes / OVERWRITE_PART).max(least.min(RESCUE_BYTES));
+        self.limit_bytes - if self.is_rescue { reserve / RESCUE_KEPT_PART } else { reserve }
+    }
+
+    /// Lets fresh data have most of what is kept for overwriting.
+    pub(crate) fn open_reserve(&mut self) {
+        self.is_rescue = true;
+    }
+
+    /// Whether there is room for a map of so many bytes.
+    pub(crate) fn admits_map(&self, map_bytes: u64) -> bool {
+        self.admission_bytes().0 + map_bytes <= self.limit_bytes
     }
 
     /// Live records with their tables, in bytes.

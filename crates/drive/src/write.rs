@@ -127,9 +127,10 @@ impl Drive {
             if map.missing(blocks.clone()).is_some() {
                 return Ok(Outcome::Missing);
             }
-            let map_bytes = 2 * BLOCK_BYTES * map.existing_nodes();
             log.space.reserve_for_checkpoint(map.dirty_leaf_count());
             let grown = grown_by(group);
+            let more = if grown.records > 0 { map.media_bytes_more(blocks.clone()) } else { 0 };
+            let map_bytes = map.media_bytes() + more;
             if !log.space.admits(grown, Weight::default(), map_bytes, true)
                 && !shrunk_by(&map, blocks.clone()).is_ok_and(|shrunk| {
                     let fresh =

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use assay_drive::{Disk, Drive};
+use assay_drive::Drive;
 
 use crate::common::anatomy::{Part, Piece, pieces};
 use crate::common::random::Random;
