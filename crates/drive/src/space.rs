@@ -26,7 +26,7 @@ const OVERWRITE_PART: u64 = 128;
 /// It is at least this, in bytes, unless that were more than one part in so many: a file system whose drive is full
 /// writes some MiB to blocks that it never wrote before, when it replays its log and when it deletes.
 const RESCUE_BYTES: u64 = 8 << 20;
-const RESCUE_PART_MOST: u64 = 16;
+const RESCUE_PART_MOST: u64 = 24;
 
 /// One part in so many of it stays for overwriting when the rest is opened.
 const RESCUE_KEPT_PART: u64 = 8;

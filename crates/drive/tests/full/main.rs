@@ -46,7 +46,7 @@ fn a_drive_refuses_before_it_accepts_and_keeps_what_it_accepted() {
             status.media_bytes_used, status.usable_bytes
         );
         assert_eq!(states, [State::Healthy, State::LowSpace, State::Full], "{kind:?}");
-        // A sixteenth of a drive as small as this is kept for overwriting and for rescue.
+        // A 24th part of a drive as small as this is kept for overwriting and for rescue.
         assert!(status.media_bytes_used * 20 > status.usable_bytes * 17, "{status:?}");
         host.flush();
         host.check();
@@ -147,8 +147,9 @@ fn a_full_drive_can_be_read_and_resized_and_refuses_without_waiting() {
     let size = host.drive.size();
     host.drive.resize(2 * size).unwrap();
     assert!(!host.write(size / BLOCK_BYTES, 64, Flavour::Hard), "logical space is no space");
-    let data = vec![0; 64 * BLOCK_BYTES as usize];
-    host.model.discard(0, 64);
+    // It gives back less than one of the writes below needs.
+    let data = vec![0; 32 * BLOCK_BYTES as usize];
+    host.model.discard(0, 32);
     host.drive.write(0, &data, false).unwrap();
     host.check();
     // Refusing takes no collection: nothing could be gained.
@@ -177,7 +178,7 @@ fn a_full_drive_that_is_opened_for_rescue_takes_fresh_data_and_lives_on() {
             fresh += 4;
         }
         println!("{kind:?}: {fresh} fresh blocks beside {blocks}");
-        assert!(fresh * 25 > blocks, "{kind:?}: {fresh} fresh blocks, and no more");
+        assert!(fresh * 40 > blocks, "{kind:?}: {fresh} fresh blocks, and no more");
         // Also at the end of the reserve it takes overwrites, forgets nothing, and is as full when it is opened again.
         for first in (0..blocks - 64).step_by(64) {
             assert!(host.write(first, 64, kind.2), "{kind:?}: an overwrite was refused");
