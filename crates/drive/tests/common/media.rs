@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use assay_drive::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
 
+use super::anatomy::{geometry, u64_at};
 use super::random::Random;
 
 const SECTOR_BYTES: usize = 512;
@@ -119,20 +120,21 @@ impl SimulatedMedia {
         SimulatedMedia { size: self.size, state: Mutex::new(state) }
     }
 
-    /// Wipes every chunk that is part of a checkpoint's root.
+    /// Wipes the chunks of the root that counts: that of the newest whole superblock.
     pub fn destroy_roots(&self) {
-        let mut state = self.state.lock().unwrap();
-        let is_root = |page: &Page| page.starts_with(b"aChk") && page[5] == 2;
-        let roots: Vec<u64> = state
-            .seen
-            .0
-            .iter()
-            .filter(|(_, page)| is_root(page))
-            .map(|(block, _)| *block)
-            .collect();
-        for block in roots {
-            state.seen.write(block * BLOCK_BYTES, &[0xFF; BLOCK_BYTES as usize]);
-            state.durable.write(block * BLOCK_BYTES, &[0xFF; BLOCK_BYTES as usize]);
+        let image = self.image();
+        let is_whole = |at: &usize| {
+            let (bytes, sum) = image[*at..*at + 4096].split_at(4092);
+            crc32c::crc32c(bytes).to_le_bytes() == sum
+        };
+        let both = [0, image.len() - 4096].into_iter().filter(is_whole);
+        let newest = both.max_by_key(|at| u64_at(&image, at + 48));
+        let Some(superblock) = newest else { return };
+        for part in 0..u64_at(&image, superblock + 96) as usize {
+            let place = u64_at(&image, superblock + 104 + 8 * part);
+            let start = geometry(&image[superblock..]).segment_start(place & 0xF_FFFF);
+            let block = (start + (place >> 20 & 0x3FF_FFFF)) / BLOCK_BYTES;
+            self.change_block(block, |bytes| bytes.fill(0xFF));
         }
     }
 

@@ -24,18 +24,18 @@ pub const THREADS: u16 = 64;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay models                                                  the devices that there are
-  assay models p4610-3.2                                        its numbers with their sources, and what follows
-  assay models p4610-3.2 --capacity-scale 1000 --parallel-scale 36 --fill 0.8
-  assay models csd2000-3.2 --capacity-scale 1000 --parallel-scale 36 --attach csd.img
-                                                                a block device; the last line is its path
-  assay drive status csd.img; assay drive detach csd.img        how well it keeps time; takes it away
-  assay models p4610-3.2 --capacity-scale 3200 --parallel-scale 36 --measure
-                                                                the same figures as fio finds them on the model
-  assay models ./mine.toml                                      a device of your own
+  assay models                       the devices that there are
+  assay models p4610-3.2             its numbers, their sources, what follows
+  assay models p4610-3.2 --capacity-scale 6400 --parallel-scale 72 --measure
+                                     the same as fio finds it on the model
+  assay models gp3 --capacity-scale 100 --attach gp3.img
+                                     the last line is the device, /dev/loop0
+  assay drive status gp3.img         how well it keeps time
+  assay drive detach gp3.img
+  assay models ./mine.toml           a device of your own
 
-A scale divides: at a capacity scale of 100 a drive of 3.2 TB has 32 GB. The parallel scale divides channels, dies, link,
-operations a second and buffers. Latencies stay as they are.")]
+A scale divides: at a capacity scale of 100 a drive of 3.2 TB has 32 GB. The parallel scale \
+divides channels, dies, link, operations a second and buffers. Latencies stay as they are.")]
 pub struct ModelsArgs {
     /// A device, or a TOML file with one; without it all are listed
     model: Option<String>,

@@ -64,7 +64,7 @@ impl Device {
         }
     }
 
-    /// Bytes that the file of its model has.
+    /// Bytes of the file that its model lies on.
     #[must_use]
     pub fn media_bytes(&self) -> u64 {
         self.nand().map_or(self.user_bytes(), |nand| nand.raw_bytes)
