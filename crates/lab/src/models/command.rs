@@ -1,6 +1,6 @@
 //! `assay models`: what was typed, and what becomes of it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail, ensure};
@@ -13,7 +13,7 @@ use super::media;
 use super::preset::{PRESETS, Preset};
 use super::scale::Scale;
 use super::show::{self, Told};
-use crate::drive::{AttachOptions, ModelJob, attach, show_attached};
+use crate::drive::{AttachOptions, ModelJob, attach, check_right, show_attached};
 use crate::plan::Size;
 use crate::print;
 
@@ -159,14 +159,15 @@ fn attach_to(
     preset: &Preset,
     scale: Scale,
     device: &Device,
-    file: &PathBuf,
+    file: &Path,
 ) -> Result<()> {
-    media::provide(device, file, args.logical)?;
     let options = AttachOptions {
         folder: args.folder.clone(),
         threads: args.threads,
         model: Some(ModelJob::new(preset, scale)),
         ..AttachOptions::default()
     };
+    check_right(&options)?;
+    media::provide(device, file, args.logical)?;
     show_attached(&attach(file, &options)?, args.json)
 }
