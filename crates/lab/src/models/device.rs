@@ -64,6 +64,12 @@ impl Device {
         }
     }
 
+    /// Bytes of the file that its model lies on.
+    #[must_use]
+    pub fn media_bytes(&self) -> u64 {
+        self.nand().map_or(self.user_bytes(), |nand| nand.raw_bytes)
+    }
+
     /// Whether what the host writes is made smaller.
     #[must_use]
     pub fn compresses(&self) -> bool {
