@@ -74,7 +74,7 @@ impl Drive {
         found: &[Found],
         has_root: bool,
         end: &LogEnd,
-        blind: Vec<Range<u64>>,
+        mut blind: Vec<Range<u64>>,
     ) -> Vec<String> {
         let (root_seq, root) = {
             let superblock = self.superblock();
@@ -83,7 +83,9 @@ impl Drive {
         let is_any_lost = end.lost_map_chunks > 0
             || found.iter().any(|segment| segment.has_lost_nodes(root_seq, root));
         let blocks = self.identity.logical_bytes / BLOCK_BYTES;
-        let blind = if is_any_lost && !has_root { vec![0..blocks] } else { blind };
+        if is_any_lost && !has_root {
+            blind.push(0..blocks);
+        }
         let was = if self.has_lost_records(found) { "written or discarded" } else { "discarded" };
         tell_blind(blind, was)
     }

@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex};
 
 use assay_drive::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
 
-use super::anatomy::{geometry, u64_at};
 use super::random::Random;
 
 const SECTOR_BYTES: usize = 512;
@@ -120,22 +119,9 @@ impl SimulatedMedia {
         SimulatedMedia { size: self.size, state: Mutex::new(state) }
     }
 
-    /// Wipes the chunks of the root that counts: that of the newest whole superblock.
-    pub fn destroy_roots(&self) {
-        let image = self.image();
-        let is_whole = |at: &usize| {
-            let (bytes, sum) = image[*at..*at + 4096].split_at(4092);
-            crc32c::crc32c(bytes).to_le_bytes() == sum
-        };
-        let both = [0, image.len() - 4096].into_iter().filter(is_whole);
-        let newest = both.max_by_key(|at| u64_at(&image, at + 48));
-        let Some(superblock) = newest else { return };
-        for part in 0..u64_at(&image, superblock + 96) as usize {
-            let place = u64_at(&image, superblock + 104 + 8 * part);
-            let start = geometry(&image[superblock..]).segment_start(place & 0xF_FFFF);
-            let block = (start + (place >> 20 & 0x3FF_FFFF)) / BLOCK_BYTES;
-            self.change_block(block, |bytes| bytes.fill(0xFF));
-        }
+    /// Fills a block with ones.
+    pub fn wipe(&self, number: u64) {
+        self.change_block(number, |bytes| bytes.fill(0xFF));
     }
 
     /// Everything that is stored, flushed or not.

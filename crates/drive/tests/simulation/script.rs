@@ -307,7 +307,7 @@ impl Run {
         }
         let destroy = self.random.chance(10);
         if destroy {
-            media.destroy_roots();
+            crate::common::roots::destroy_roots(&media);
         }
         self.drive = open(&media, &self.options, self.sabotage)?;
         self.media = media;
