@@ -96,6 +96,14 @@ impl Format {
     pub fn incompressible_bytes(&self, media_bytes: u64) -> Result<u64, DriveError> {
         Ok(incompressible_blocks(&identity(media_bytes, self)?) * BLOCK_BYTES)
     }
+
+    /// Whether there can be such a drive on media of so many bytes.
+    ///
+    /// # Errors
+    /// [`DriveError::TooSmall`] and [`DriveError::Impossible`].
+    pub fn check(&self, media_bytes: u64) -> Result<(), DriveError> {
+        identity(media_bytes, self).map(drop)
+    }
 }
 
 impl Drive {
@@ -152,21 +160,23 @@ fn identity(media_bytes: u64, format: &Format) -> Result<Identity, DriveError> {
         let text = format!("a segment is a power of two from {least} to {most}");
         return Err(DriveError::Impossible(text));
     }
-    if format.logical_bytes == 0 || !format.logical_bytes.is_multiple_of(BLOCK_BYTES) {
-        let text = "the logical size must be a multiple of 4096 bytes and not zero";
-        return Err(DriveError::Impossible(text.into()));
-    }
-    if format.dictionary && format.codec != Codec::Zstd {
-        return Err(DriveError::Impossible("dictionaries need the codec zstd".into()));
-    }
     let overhead = SEGMENTS_START + BLOCK_BYTES;
     let segments = media_bytes.saturating_sub(overhead) / segment_bytes;
     if segments < SEGMENTS_MIN {
         return Err(DriveError::TooSmall { least_bytes: overhead + SEGMENTS_MIN * segment_bytes });
     }
     if segments > u64::from(SEGMENTS_MAX) {
-        let text = "the media is larger than a drive can use; take larger segments";
+        let most = Bytes(overhead + u64::from(SEGMENTS_MAX) * segment_bytes);
+        let text =
+            format!("the capacity may be {most} at most, in segments of {}", Bytes(segment_bytes));
+        return Err(DriveError::Impossible(text));
+    }
+    if format.logical_bytes == 0 || !format.logical_bytes.is_multiple_of(BLOCK_BYTES) {
+        let text = "the logical size must be a multiple of 4096 bytes and not zero";
         return Err(DriveError::Impossible(text.into()));
+    }
+    if format.dictionary && format.codec != Codec::Zstd {
+        return Err(DriveError::Impossible("dictionaries need the codec zstd".into()));
     }
     let identity = Identity {
         drive_id: format.drive_id,
@@ -181,7 +191,8 @@ fn identity(media_bytes: u64, format: &Format) -> Result<Identity, DriveError> {
     let most = identity.logical_bytes_most();
     if format.logical_bytes > most {
         let text = format!(
-            "the logical size may be {most} bytes at most, {LOGICAL_PER_CAPACITY} times the capacity"
+            "the logical size may be {} at most, {LOGICAL_PER_CAPACITY} times the capacity",
+            Bytes(most)
         );
         return Err(DriveError::Impossible(text));
     }

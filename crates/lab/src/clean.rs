@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::print;
-use crate::rig::ledger::{self, Found};
+use crate::rig::ledger::{self, Found, Unreadable};
 
 /// Remove what interrupted runs left behind: servers, mounts, loop devices, folders
 #[derive(Debug, Args)]
@@ -37,8 +37,15 @@ struct Tally {
 /// The ledgers cannot be read.
 pub fn run(args: &CleanArgs) -> Result<ExitCode> {
     let mut tally = Tally::default();
-    for found in ledger::found()? {
-        clean(&found, args.dry_run, &mut tally)?;
+    let all = ledger::ledgers()?;
+    for found in &all.found {
+        clean(found, args.dry_run, &mut tally)?;
+    }
+    for unreadable in &all.unreadable {
+        clean_unreadable(unreadable, args.dry_run, &mut tally);
+    }
+    if !args.dry_run {
+        all.unfinished.iter().try_for_each(|path| ledger::delete(path))?;
     }
     tally.print(args);
     Ok(if tally.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
@@ -57,6 +64,17 @@ fn clean(found: &Found, dry_run: bool, tally: &mut Tally) -> Result<()> {
         }
     }
     if !dry_run && found.left()?.is_empty() { found.close() } else { Ok(()) }
+}
+
+fn clean_unreadable(ledger: &Unreadable, dry_run: bool, tally: &mut Tally) {
+    match (ledger.owner(), ledger.remove(dry_run)) {
+        (Some(pid), _) => tally.in_use.push(format!("{ledger}, by process {pid}")),
+        (None, Ok(true)) => tally.removed.push(format!("{ledger}, and named nothing")),
+        (None, Ok(false)) => tally.failed.push(format!(
+            "{ledger}; look at it, take down what it names with umount, losetup --detach and rm, and delete it"
+        )),
+        (None, Err(error)) => tally.failed.push(format!("{error:#}")),
+    }
 }
 
 impl Tally {

@@ -57,8 +57,13 @@ fn sizes_that_cannot_be() {
         &["vol.img: a drive needs a capacity of at least 25.0 MiB (26218496 bytes)"],
     );
     create(&["--capacity", "10T"], &["no room for", "free some, or ask for less"]);
-    create(&["--capacity", "900T", "--sparse"], &["no room for", "free some, or ask for less"]);
-    create(&["--capacity", "1000000"], &["1000000 bytes is not a whole number of blocks"]);
+    for size in ["900T", "7E", "9E", "15E"] {
+        create(
+            &["--capacity", size, "--sparse"],
+            &["vol.img: the capacity may be 32.0 TiB", "at most"],
+        );
+    }
+    create(&["--capacity", "100000000"], &["100000000 bytes is not a whole number of blocks"]);
     create(&["--capacity", "64M", "--logical", "1000"], &["the logical size must be a multiple"]);
     create(&["--capacity", "64M", "--logical", "1E"], &["the logical size may be"]);
     create(&["--capacity", "64M", "--segment", "3M"], &["a segment is a power of two"]);
@@ -185,7 +190,11 @@ fn less_than_what_is_used() {
     let words = ["drive", "resize", "vol.img", "--logical", "32M"];
     refused(&drives, &words, &["vol.img cannot be 32M: there are data beyond"]);
     let words = ["drive", "resize", "vol.img", "--logical", "1E"];
-    refused(&drives, &words, &["vol.img cannot be 1E: that is more than a drive can have"]);
+    refused(
+        &drives,
+        &words,
+        &["vol.img cannot be 1E: a drive has at most 65536 bytes for each of its capacity"],
+    );
 }
 
 #[test]

@@ -59,7 +59,18 @@ fn json_has_every_file_and_what_was_left_out() {
     fs::write(world.path("elsewhere/b"), vec![0; 8192]).unwrap();
     std::os::unix::fs::symlink(world.path("elsewhere/b"), world.path("data/link")).unwrap();
     std::os::unix::fs::symlink("nowhere", world.path("data/broken")).unwrap();
-    let output = world.run(&["estimate", "--json", "--sample", "256K", "--seed", "7", "data"]);
+    let words = ["estimate", "--json", "--sample", "256K", "--seed", "7", "data"];
+    let output = world.run(&words);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("assay: skipped data/link: it leads to /"), "{said}");
+    assert!(
+        said.contains("/elsewhere/b, out of what was named; name that too, or give --follow"),
+        "{said}"
+    );
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let counts = ["files", "skipped", "links"].map(|key| json[key].as_array().unwrap().len());
+    assert_eq!(counts, [1, 2, 0]);
+    let output = world.run(&[&words[..], &["--follow"]].concat());
     assert_eq!(output.status.code(), Some(0));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("assay: skipped data/broken: No such file"), "{said}");
@@ -92,6 +103,7 @@ fn what_makes_no_sense_is_refused_in_one_line() {
             &["estimate", "/dev/null"],
             "assay: /dev/null is neither a file, a folder nor a block device",
         ),
+        (&["estimate", "/proc/self"], "assay: nothing could be read; name files"),
         (&["estimate", "empty"], "assay: nothing could be read; name files"),
         (&["estimate", "--sample", "4K", "file"], "assay: a sample of 4K shows nothing; use 256K"),
     ] {

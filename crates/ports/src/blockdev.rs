@@ -89,6 +89,16 @@ fn with_partitions(system: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(folders)
 }
 
+/// The folders in `/sys` of the block devices that the one with this folder lies on: the disk of a partition, the parts
+/// of a mapper or RAID.
+#[must_use]
+pub fn lies_on(folder: &Path) -> Vec<PathBuf> {
+    let slaves = std::fs::read_dir(folder.join("slaves")).into_iter().flatten().flatten();
+    let parts = slaves.filter_map(|slave| slave.path().canonicalize().ok());
+    let disk = folder.join("partition").is_file().then(|| folder.parent()).flatten();
+    parts.chain(disk.map(Path::to_owned)).collect()
+}
+
 fn check_mounts(path: &Path, folder: &Path) -> Result<(), DeviceError> {
     let number = std::fs::read_to_string(folder.join("dev")).map_err(unreadable(path))?;
     let mounts = filesystem::mounts().map_err(unreadable(path))?;

@@ -114,11 +114,50 @@ pub fn mounts() -> std::io::Result<Vec<Mount>> {
 /// A path that does not exist, or `/proc` cannot be read.
 pub fn mount_of(path: &Path) -> std::io::Result<Option<Mount>> {
     let path = path.canonicalize()?;
-    let holding = mounts()?.into_iter().filter(|mount| path.starts_with(&mount.target));
-    Ok(holding
+    let mounts = mounts()?;
+    Ok(holding(&mounts, &path).cloned())
+}
+
+/// Of `mounts`, in the kernel's order, the one that holds `path`, an absolute path without links; neither is touched.
+#[must_use]
+pub fn holding<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
+    let holding = mounts.iter().filter(|mount| path.starts_with(&mount.target));
+    holding
         .enumerate()
         .max_by_key(|(index, mount)| (mount.target.components().count(), *index))
-        .map(|(_, mount)| mount))
+        .map(|(_, mount)| mount)
+}
+
+/// File systems in which the kernel shows itself, by the number that `statfs(2)` tells (`linux/magic.h`): what lies there
+/// is made when it is read, and much of it without end.
+const WITHOUT_DATA: [(u32, &str); 17] = [
+    (0x0000_9fa0, "proc"),
+    (0x6265_6572, "sysfs"),
+    (0x0027_e0eb, "cgroup"),
+    (0x6367_7270, "cgroup2"),
+    (0x6462_6720, "debugfs"),
+    (0x7472_6163, "tracefs"),
+    (0x7363_6673, "securityfs"),
+    (0xf97c_ff8c, "selinuxfs"),
+    (0x0000_1cd1, "devpts"),
+    (0xcafe_4a11, "bpf"),
+    (0x6165_676c, "pstore"),
+    (0x6265_6570, "configfs"),
+    (0xde5e_81e4, "efivarfs"),
+    (0x4249_4e4d, "binfmt_misc"),
+    (0x6573_5543, "fusectl"),
+    (0x1980_0202, "mqueue"),
+    (0x6e73_6673, "nsfs"),
+];
+
+/// The name of the file system that holds `path`, if it is one in which the kernel shows itself and nobody keeps data.
+///
+/// # Errors
+/// What the system answered.
+pub fn without_data(path: &Path) -> std::io::Result<Option<&'static str>> {
+    // Its width differs between machines; the numbers have 32 bits.
+    let number = rustix::fs::statfs(path)?.f_type as u32;
+    Ok(WITHOUT_DATA.iter().find(|(one, _)| *one == number).map(|(_, name)| *name))
 }
 
 fn parse_mounts(text: &str) -> Vec<Mount> {

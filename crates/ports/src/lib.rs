@@ -8,6 +8,7 @@ pub mod blockdev;
 pub mod child;
 pub mod clock;
 pub mod cpu;
+pub mod file_id;
 pub mod filesystem;
 pub mod fuse;
 pub mod loopdev;

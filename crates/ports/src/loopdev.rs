@@ -2,8 +2,9 @@
 //!
 //! Direct I/O is asked for, so that what is measured is the disk under the file and not a second page cache.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,8 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use thiserror::Error;
 
+use crate::file_id::FileId;
+use crate::filesystem;
 use crate::program::{ProgramError, run};
 
 /// How long a device may take to let go of its file after it was detached: whoever looks at new devices (udev)
@@ -135,7 +138,7 @@ fn unlimit_requests(device: &Path) -> io::Result<()> {
 }
 
 fn queue(device: &Path) -> PathBuf {
-    Path::new("/sys/block").join(device.file_name().unwrap_or_default()).join("queue")
+    folder(device).join("queue")
 }
 
 /// Older kernels go without direct I/O when the file cannot do it, and say so only here
@@ -146,9 +149,21 @@ fn is_direct(device: &Path) -> bool {
 
 /// What `/sys/block/loopN/loop/` says: it is there while something is attached.
 fn attribute(device: &Path, name: &str) -> io::Result<String> {
-    let number = device.file_name().unwrap_or_default();
-    let path = Path::new("/sys/block").join(number).join("loop").join(name);
+    let path = folder(device).join("loop").join(name);
     Ok(std::fs::read_to_string(path)?.trim_end().to_owned())
+}
+
+fn folder(device: &Path) -> PathBuf {
+    Path::new("/sys/block").join(device.file_name().unwrap_or_default())
+}
+
+/// What the loop device with that folder in `/sys` shows, by the name that the kernel keeps; nothing of any other device
+/// and while nothing is attached. What was deleted since has a name that leads nowhere.
+#[must_use]
+pub fn backing(folder: &Path) -> Option<PathBuf> {
+    let mut name = std::fs::read(folder.join("loop/backing_file")).ok()?;
+    name.pop_if(|last| *last == b'\n');
+    Some(OsString::from_vec(name).into())
 }
 
 /// Gives the device the size that its file has now.
@@ -157,7 +172,7 @@ fn attribute(device: &Path, name: &str) -> io::Result<String> {
 /// What `losetup` said.
 pub fn update_size(device: &Path) -> Result<(), LoopError> {
     // Older kernels take the size that they remember; looking at the file makes them ask its server.
-    let _ = attribute(device, "backing_file").and_then(std::fs::metadata);
+    let _ = backing(&folder(device)).map(std::fs::metadata);
     Ok(run("losetup", ["--set-capacity".as_ref(), device.as_os_str()]).map(drop)?)
 }
 
@@ -178,15 +193,43 @@ pub fn attached_to(backing: &Path) -> Result<Vec<PathBuf>, LoopError> {
 /// # Errors
 /// `/sys` cannot be read.
 pub fn attached_under(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut devices = Vec::new();
-    for entry in std::fs::read_dir("/sys/block")? {
-        let device = Path::new("/dev").join(entry?.file_name());
-        let backing = attribute(&device, "backing_file");
-        if backing.is_ok_and(|backing| Path::new(&backing).starts_with(folder)) {
-            devices.push(device);
-        }
+    let all = all()?.into_iter().filter(|(_, backing)| backing.starts_with(folder));
+    Ok(all.map(|(device, _)| device).collect())
+}
+
+/// The loop devices that show the file or block device `id`, by whatever name, which lies on the file system `device`
+/// (`st_dev`). A server that is stuck is not asked, unless it is the one that has the file.
+///
+/// # Errors
+/// `/sys` or `/proc` cannot be read.
+pub fn showing(id: FileId, device: u64) -> io::Result<Vec<PathBuf>> {
+    let number = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
+    let mounts = filesystem::mounts()?;
+    let is_elsewhere = |backing: &Path| {
+        let mount = filesystem::holding(&mounts, backing);
+        mount.is_some_and(|it| it.file_system.starts_with("fuse") && it.device_number != number)
+    };
+    let is_it = |backing: &Path| {
+        !is_elsewhere(backing) && FileId::named(backing).is_ok_and(|found| found == id)
+    };
+    let all = all()?.into_iter().filter(|(_, backing)| is_it(backing));
+    Ok(all.map(|(device, _)| device).collect())
+}
+
+/// Every loop device that shows something, and what.
+fn all() -> io::Result<Vec<(PathBuf, PathBuf)>> {
+    let entries = match std::fs::read_dir("/sys/block") {
+        // Without block devices none of them is a loop device.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut all = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let shown = backing(&entry.path());
+        all.extend(shown.map(|backing| (Path::new("/dev").join(entry.file_name()), backing)));
     }
-    Ok(devices)
+    Ok(all)
 }
 
 /// Detaches a loop device and waits until it has let go of its file. What was written to it and not flushed is
@@ -201,7 +244,7 @@ pub fn detach(device: &Path) -> Result<(), LoopError> {
     run("losetup", ["--detach".as_ref(), device.as_os_str()])?;
     let deadline = Instant::now() + DETACH_PATIENCE;
     // A device that is open goes when it is closed last, which the kernel does not announce.
-    while attribute(device, "backing_file").is_ok() {
+    while backing(&folder(device)).is_some() {
         if Instant::now() > deadline {
             return Err(LoopError::InUse { device: device.into() });
         }

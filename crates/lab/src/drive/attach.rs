@@ -24,8 +24,8 @@ Examples:
   assay drive attach vol.img --folder ./vol   without root: as file ./vol/disk
   assay drive attach vol.img --memory 256M --threads 8
   assay drive attach vol.img --foreground     serves until Ctrl-C
-  assay drive attach vol.img --rescue         a full drive whose file system cannot be
-                                              mounted: mount it, delete, trim
+  assay drive attach vol.img --rescue         full, and its file system does not
+                                              mount: mount it now, delete, trim
 
 A drive whose server was killed, or whose machine has crashed, is attached like any other: what was \
 flushed is there. After a kill unmount the device that is left over first; `assay drive status` \

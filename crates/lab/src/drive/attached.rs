@@ -13,9 +13,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use assay_ports::child::{self, Child, describe, identity};
+use assay_ports::file_id::FileId;
 
 use super::health::Health;
 use super::job::{Answer, AttachOptions, Job};
+use super::open::ensure_tellable;
 use super::registry::STATUS_FILE;
 use super::serve::make_folders;
 use crate::rig::ledger::{Ledger, Made, state_folder};
@@ -129,8 +131,10 @@ fn job(media: &Path, options: &AttachOptions, is_independent: bool) -> Result<Jo
         Some(named) => empty_folder(named)?,
         None => folder.join("mount"),
     };
+    [media, &mount_point, &folder].into_iter().try_for_each(ensure_tellable)?;
     Ok(Job {
         media: media.to_owned(),
+        media_id: FileId::named(media).ok(),
         mount_point,
         folder,
         options: options.clone(),

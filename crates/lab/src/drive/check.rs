@@ -52,7 +52,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode> {
         bail!("{media} is attached as {}; detach it first", place.display())
     }
     let media = found.media_at_rest().unwrap_or(&args.drive).to_owned();
-    let drive = open(&media, DriveOptions { read_only: true, ..DriveOptions::default() })?;
+    let (drive, _) = open(&media, DriveOptions { read_only: true, ..DriveOptions::default() })?;
     // Before it is read, which finds what the check tells by itself.
     let opening = drive.status().problems;
     let mut check = checked(&drive, &media)?;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use assay_drive::{Cache, DriveOptions, Policy};
+use assay_ports::file_id::FileId;
 use assay_ports::fuse::DEFAULT_THREADS;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
@@ -144,6 +145,8 @@ impl AttachOptions {
 pub(super) struct Job {
     /// Absolute path of the media, without links.
     pub media: PathBuf,
+    /// What tells it from others, whatever it is called.
+    pub media_id: Option<FileId>,
     /// Absolute path of the folder to mount on, without links but those of its parents.
     pub mount_point: PathBuf,
     /// Absolute path of the server's own folder.
@@ -159,6 +162,7 @@ impl Job {
     pub(super) fn thing(&self) -> Thing {
         Thing::Drive {
             media: self.media.clone(),
+            media_id: self.media_id,
             mount_point: self.mount_point.clone(),
             folder: self.folder.clone(),
         }

@@ -10,6 +10,7 @@ use assay_drive::{BLOCK_BYTES, Codec, Disk, Drive, Format, begins_drive};
 use assay_ports::blockdev;
 use assay_ports::media::{Access, Allocation, FileMedia, MediaError};
 
+use super::open::ensure_tellable;
 use super::text::human;
 use crate::plan::{Size, Unit};
 use crate::rig::free_bytes;
@@ -44,22 +45,23 @@ impl NewDrive {
     /// # Errors
     /// One line, and nothing has changed: something is there already, no room, sizes that cannot be.
     pub fn in_file(&self, path: &Path, capacity: Size, allocation: Allocation) -> Result<Sizes> {
+        ensure_tellable(&std::path::absolute(path)?)?;
         let format = self.format(capacity)?;
+        format.check(capacity.0).with_context(|| path.display().to_string())?;
         if allocation == Allocation::Full {
             ensure_room(path, capacity)?;
         }
-        let media = FileMedia::create(path, capacity.0, allocation).map_err(|error| match error {
+        let in_words = |error| match error {
             MediaError::Exists { .. } if is_drive(path) => anyhow!(
                 "{0} exists already and is a drive; show it with `assay drive attach {0}`, or name a new file",
                 path.display()
             ),
-            error => error.into(),
-        })?;
-        if let Err(error) = write(path, media, &format) {
-            std::fs::remove_file(path)
-                .with_context(|| format!("{error:#}; and {} cannot be removed", path.display()))?;
-            return Err(error);
-        }
+            error => anyhow::Error::from(error),
+        };
+        // Whoever sees the file sees a drive.
+        let (media, file) = FileMedia::begin(path, capacity.0, allocation).map_err(in_words)?;
+        write(path, media, &format)?;
+        file.finish().map_err(in_words)?;
         Ok(Sizes { capacity, logical: Size(format.logical_bytes) })
     }
 

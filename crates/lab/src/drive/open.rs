@@ -4,18 +4,20 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow};
-use assay_drive::{Disk, Drive, DriveError, DriveOptions};
-use assay_ports::media::{Access, FileMedia, MediaError};
+use anyhow::{Context, Result, anyhow, ensure};
+use assay_drive::{Disk, Drive, DriveError, DriveOptions, State, Status};
+use assay_ports::media::{Access, Condition, FileMedia, MediaError};
 use assay_ports::{filesystem, fuse};
 
 /// Opens the drive on `path`, a file or block device; with `options.read_only` several may do so at a time.
 ///
-/// A file that was made sparse gives freed segments back to its file system.
+/// A file that was made sparse gives freed segments back to its file system. How the media are, now and later, is handed
+/// back too.
 ///
 /// # Errors
 /// One line: it is not there, in use, not a drive, too new, damaged.
-pub(super) fn open(path: &Path, options: DriveOptions) -> Result<Drive> {
+pub(super) fn open(path: &Path, options: DriveOptions) -> Result<(Drive, Arc<Condition>)> {
+    ensure_tellable(path)?;
     let access = if options.read_only { Access::ReadOnly } else { Access::ReadWrite };
     let media = FileMedia::open(path, access).map_err(|error| match error {
         // What has no whole blocks, or none, holds no drive.
@@ -24,12 +26,38 @@ pub(super) fn open(path: &Path, options: DriveOptions) -> Result<Drive> {
         }
         error => error.into(),
     })?;
+    let condition = Arc::clone(media.condition());
     let discard_media = access == Access::ReadWrite && is_sparse(path);
     // The log writes every block before it reads it.
     let media: Arc<dyn Disk> = Arc::new(media.discarding_loosely());
     let options = DriveOptions { discard_media, ..options };
     let opened = Drive::open(media, options).map_err(|error| in_words(path, error));
-    opened.with_context(|| path.display().to_string())
+    Ok((opened.with_context(|| path.display().to_string())?, condition))
+}
+
+/// Refuses a path that cannot be written down in ledgers and JSON as it is.
+///
+/// # Errors
+/// One line, with what to do.
+pub(super) fn ensure_tellable(path: &Path) -> Result<()> {
+    ensure!(
+        path.to_str().is_some(),
+        "{}: the name is not UTF-8, so it could not be told in JSON; name another, or rename it",
+        path.display()
+    );
+    Ok(())
+}
+
+/// How a drive is, and its media with it.
+pub(super) fn with_media(mut status: Status, media: &Condition) -> Status {
+    let problems = media.problems();
+    if !problems.is_empty()
+        && matches!(status.state, State::Healthy | State::LowSpace | State::Full)
+    {
+        status.state = State::Damaged;
+    }
+    status.problems.extend(problems);
+    status
 }
 
 pub(super) fn in_words(path: &Path, error: DriveError) -> anyhow::Error {

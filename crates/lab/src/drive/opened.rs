@@ -6,9 +6,10 @@ use std::sync::Arc;
 use anyhow::Result;
 use assay_drive::{BLOCK_BYTES, Codec, Counts, Disk, Drive, Recovery, State, Status};
 use assay_ports::fuse::Resize;
+use assay_ports::media::Condition;
 
 use super::job::Job;
-use super::open::open;
+use super::open::{open, with_media};
 use super::stack::Stack;
 use crate::models::Device;
 
@@ -22,7 +23,7 @@ const ATOMIC_BYTES: u64 = BLOCK_BYTES;
 #[derive(Clone)]
 pub(super) enum Opened {
     /// The software drive.
-    Drive(Arc<Drive>),
+    Drive(Arc<Drive>, Arc<Condition>),
     /// A device's model.
     Model(Arc<Stack>),
 }
@@ -34,7 +35,8 @@ impl Opened {
     /// One line: it is not there, in use, not a drive, no device.
     pub(super) fn open(job: &Job) -> Result<Opened> {
         let Some(model) = &job.options.model else {
-            return Ok(Opened::Drive(Arc::new(open(&job.media, job.options.drive())?)));
+            let (drive, media) = open(&job.media, job.options.drive())?;
+            return Ok(Opened::Drive(Arc::new(drive), media));
         };
         let preset = model.preset()?;
         let device = Device::new(&preset, model.scale)?;
@@ -46,21 +48,21 @@ impl Opened {
 
     pub(super) fn disk(&self) -> Arc<dyn Disk> {
         match self {
-            Opened::Drive(drive) => Arc::clone(drive) as _,
+            Opened::Drive(drive, _) => Arc::clone(drive) as _,
             Opened::Model(stack) => Arc::clone(&stack.disk),
         }
     }
 
     fn drive(&self) -> Option<&Arc<Drive>> {
         match self {
-            Opened::Drive(drive) => Some(drive),
+            Opened::Drive(drive, _) => Some(drive),
             Opened::Model(stack) => stack.drive.as_ref(),
         }
     }
 
     /// A drive may grow; a device does not.
     pub(super) fn resize(&self) -> Option<Resize> {
-        let Opened::Drive(drive) = self else { return None };
+        let Opened::Drive(drive, _) = self else { return None };
         let drive = Arc::clone(drive);
         Some(Box::new(move |bytes| drive.resize(bytes)))
     }
@@ -76,7 +78,17 @@ impl Opened {
 
     /// How it is; of a device without a drive inside, what can be told of the file `media`.
     pub(super) fn status(&self, media: &Path) -> Status {
-        self.drive().map_or_else(|| plain(media, self.disk().size()), |drive| drive.status())
+        let drive = self.drive().map(|drive| drive.status());
+        let status = drive.unwrap_or_else(|| plain(media, self.disk().size()));
+        with_media(status, self.media())
+    }
+
+    /// How what it lies on is.
+    pub(super) fn media(&self) -> &Condition {
+        match self {
+            Opened::Drive(_, media) => media,
+            Opened::Model(stack) => &stack.media,
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use assay_ports::child::{Process, is_stopped};
+use assay_ports::file_id::FileId;
 use assay_ports::{filesystem, fuse, loopdev};
 
 use super::health::{Attachment, Health};
@@ -20,7 +21,9 @@ const END_PATIENCE: Duration = Duration::from_millis(500);
 /// A drive that is attached, or that was until its server died.
 #[derive(Debug)]
 pub(super) struct Attached {
+    /// By the name that it had when it was attached.
     pub media: PathBuf,
+    media_id: Option<FileId>,
     pub mount_point: PathBuf,
     pub folder: PathBuf,
     /// The process that the drive belongs to; none once it has died.
@@ -66,16 +69,17 @@ pub(super) fn look_up(named: &Path) -> Result<Drive> {
     })
 }
 
-/// The drive that lies on the media `named`, or else the one that is shown as the device `named`, or in the folder, or as
+/// The drive that lies on the media `named`, whatever it was called when it was attached, or else the one that is shown as the device `named`, or in the folder, or as
 /// the file in it: a drive may lie on another one's device.
 ///
 /// # Errors
 /// The ledgers cannot be read.
 pub(super) fn find(named: &Path) -> Result<Option<Attached>> {
     let path = without_links(named);
+    let id = FileId::named(named).ok();
     let mut shown = None;
     for one in served_first()? {
-        if one.media == path {
+        if one.lies_on(&path, id) {
             return Ok(Some(one));
         }
         let is_shown_in = one.mount_point == path || one.file() == path;
@@ -91,7 +95,8 @@ pub(super) fn find(named: &Path) -> Result<Option<Attached>> {
 /// # Errors
 /// The ledgers cannot be read.
 pub(super) fn find_media(media: &Path) -> Result<Option<Attached>> {
-    Ok(served_first()?.into_iter().find(|one| one.media == media))
+    let id = FileId::named(media).ok();
+    Ok(served_first()?.into_iter().find(|one| one.lies_on(media, id)))
 }
 
 fn served_first() -> Result<Vec<Attached>> {
@@ -108,11 +113,12 @@ pub(super) fn all() -> Result<Vec<Attached>> {
     let mut all = Vec::new();
     for found in ledger::found()? {
         for thing in found.things() {
-            if let Thing::Drive { media, mount_point, folder } = thing
+            if let Thing::Drive { media, media_id, mount_point, folder } = thing
                 && thing.exists()?
             {
                 all.push(Attached {
                     media: media.clone(),
+                    media_id: media_id.filter(|_| found.is_of_this_boot()),
                     mount_point: mount_point.clone(),
                     folder: folder.clone(),
                     owner: found.owner(),
@@ -138,6 +144,15 @@ fn without_links(named: &Path) -> PathBuf {
 }
 
 impl Attached {
+    /// Whether it lies on this file. Names count only where there is no file to compare: one that is there may be another
+    /// one under its old name.
+    fn lies_on(&self, path: &Path, id: Option<FileId>) -> bool {
+        match self.media_id.zip(id) {
+            Some((ours, theirs)) => ours == theirs,
+            None => self.media == path,
+        }
+    }
+
     /// The drive as a file.
     pub(super) fn file(&self) -> PathBuf {
         self.mount_point.join(fuse::DISK_FILE)

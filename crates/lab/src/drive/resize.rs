@@ -71,7 +71,7 @@ fn resize_attached(attached: &Attached, size: Size) -> Result<Size> {
 }
 
 fn resize_detached(path: &Path, size: Size) -> Result<Size> {
-    let drive = open(path, DriveOptions::default())?;
+    let (drive, _) = open(path, DriveOptions::default())?;
     let before = drive.size();
     let resized = drive.resize(size.0).map_err(|error| match error {
         DiskError::OutOfRange { .. } => refused(path, size, before),

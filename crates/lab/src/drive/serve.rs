@@ -13,11 +13,12 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use assay_drive::model::{Tally, Time};
 use assay_drive::{Rest, State};
 use assay_ports::fuse::{DISK_FILE, FuseMount, FuseOptions, TextFile};
 use assay_ports::loopdev;
+use assay_ports::media::Loss;
 
 use super::health::{Attachment, Health};
 use super::job::{Answer, Job, ModelJob};
@@ -102,9 +103,9 @@ struct Source {
     opened: Opened,
     media: PathBuf,
     model: Option<ModelJob>,
-    /// All but the device, which comes when the rest is told already.
+    /// All but the device, which others may take away.
     attachment: Attachment,
-    device: OnceLock<PathBuf>,
+    mount_point: PathBuf,
     /// How long the port alone takes, and what a model had counted before it began to keep time.
     started: OnceLock<(Time, Tally)>,
 }
@@ -131,14 +132,7 @@ impl Served {
         let Served { shown, background, made } = self;
         let ended = shown.mount.wait();
         background.end();
-        let closed = shown.source.opened.close().with_context(|| {
-            let media = shown.source.media.display();
-            format!(
-                "{media} is detached, but could not be closed; what was flushed is there, what was written since may be \
-                 lost; attach it again"
-            )
-        });
-        match closed.and(ended.map_err(anyhow::Error::from)) {
+        match shown.source.close().and(ended.map_err(anyhow::Error::from)) {
             Ok(()) => made.map_or(Ok(()), Made::remove).map(|()| ExitCode::SUCCESS),
             Err(error) => {
                 if let Some(made) = made {
@@ -183,11 +177,10 @@ fn show(job: &Job, opened: Opened, open_ms: f64) -> Result<Arc<Shown>> {
     let mount = FuseMount::serve(options, opened.disk(), texts, opened.resize())?;
     if job.options.folder.is_none() {
         let file = mount.disk_path();
-        let device = match source.attachment.read_only {
+        match source.attachment.read_only {
             true => loopdev::attach_disk_read_only(&file)?,
             false => loopdev::attach_disk(&file, opened.largest_request_bytes())?,
         };
-        source.device.get_or_init(|| device);
     }
     let shown = Arc::new(Shown { mount, source });
     let other = Arc::clone(&shown);
@@ -204,31 +197,52 @@ impl Shown {
     fn begin_to_keep_time(&self) -> Result<()> {
         let Opened::Model(stack) = &self.source.opened else { return Ok(()) };
         let disk = self.mount.disk_path();
-        let place = self.source.device.get().unwrap_or(&disk);
-        let port = port::round_trip(place, stack.disk.size())?;
+        let place = self.source.devices()?.into_iter().next().unwrap_or(disk);
+        let port = port::round_trip(&place, stack.disk.size())?;
         stack.top.take_off(port);
         self.source.started.get_or_init(|| (port, stack.top.tally()));
         stack.clock.start();
         Ok(())
     }
 
-    /// Takes the device and the mount away, which ends the serving; what is in use stays.
+    /// Takes devices and mount away, which ends the serving; what is in use stays.
     fn take_away_or_say(&self) {
         self.take_away().unwrap_or_else(|error| log::error!("{error:#}; it is served on"));
     }
 
     fn take_away(&self) -> Result<()> {
-        if let Some(device) = self.source.device.get()
-            && loopdev::attached_under(self.mount.mount_point())?.contains(device)
-        {
-            ensure_unused(device)?;
-            loopdev::detach(device)?;
-        }
+        let devices = self.source.devices()?;
+        devices.iter().try_for_each(|device| ensure_unused(device))?;
+        devices.iter().try_for_each(|device| loopdev::detach(device))?;
         Ok(self.mount.unmount()?)
     }
 }
 
 impl Source {
+    /// Closes the drive; of one whose media is gone that is not what matters.
+    fn close(&self) -> Result<()> {
+        let media = self.media.display();
+        let closed = self.opened.close();
+        let loss = self.opened.media().loss();
+        if let (Some(_), Err(error)) = (loss, &closed) {
+            log::error!("{error}");
+        }
+        match loss {
+            None => Ok(closed.with_context(|| {
+                format!(
+                    "{media} is detached, but could not be closed; what was flushed is there, what was written since may \
+                     be lost; attach it again"
+                )
+            })?),
+            Some(loss @ Loss::Deleted) => {
+                Err(anyhow!("{media} is detached, but {loss} while it was attached: its data are gone"))
+            }
+            Some(loss @ Loss::Cut { .. }) => Err(anyhow!(
+                "{media} is detached, but {loss} while it was attached: what lay beyond is lost"
+            )),
+        }
+    }
+
     fn new(job: &Job, opened: Opened, open_ms: f64) -> Source {
         let is_damaged = opened.status(&job.media).state == State::ReadOnly;
         let attachment = Attachment {
@@ -247,7 +261,7 @@ impl Source {
             media: job.media.clone(),
             model: job.options.model.clone(),
             attachment,
-            device: OnceLock::new(),
+            mount_point: job.mount_point.clone(),
             started: OnceLock::new(),
         }
     }
@@ -257,8 +271,13 @@ impl Source {
         TextFile { name: STATUS_FILE.into(), content: Box::new(content) }
     }
 
+    /// The devices that show it, as the kernel says: one that was ours may be gone, and be another drive's.
+    fn devices(&self) -> Result<Vec<PathBuf>> {
+        loopdev::attached_under(&self.mount_point).context("cannot list the loop devices")
+    }
+
     fn health(&self) -> Health {
-        let device = self.device.get().cloned();
+        let device = self.devices().unwrap_or_default().into_iter().next();
         let attachment = Attachment { device, ..self.attachment.clone() };
         let health = Health::new(&self.media, attachment, self.opened.status(&self.media));
         match self.model_health() {
@@ -285,7 +304,7 @@ impl Background {
         let (stop, stopped) = channel();
         let background = || std::thread::Builder::new().name("maintain".into());
         let thread = match opened.clone() {
-            Opened::Drive(drive) => {
+            Opened::Drive(drive, _) => {
                 let work = move || maintain(|| drive.maintain(), &stopped);
                 Some(background().spawn(work)?)
             }

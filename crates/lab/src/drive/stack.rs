@@ -14,7 +14,7 @@ use assay_drive::model::volume::Volume;
 use assay_drive::model::{Clock, Modelled, Tally, Time, Timing};
 use assay_drive::{Cache, Disk, Drive, DriveOptions, Policy, Promise};
 use assay_ports::clock::PacedClock;
-use assay_ports::media::{Access, FileMedia};
+use assay_ports::media::{Access, Condition, FileMedia};
 
 use super::job::AttachOptions;
 use super::open::in_words;
@@ -91,6 +91,8 @@ pub(super) struct Stack {
     pub(super) clock: Arc<StartedClock>,
     /// The drive inside, where there is one.
     pub(super) drive: Option<Arc<Drive>>,
+    /// How the file is that it lies on.
+    pub(super) media: Arc<Condition>,
 }
 
 impl Stack {
@@ -106,7 +108,8 @@ impl Stack {
     ) -> Result<Stack> {
         let file = FileMedia::open(media, Access::ReadWrite)?.in_memory_of_kernel()?;
         let clock = Arc::new(StartedClock::new());
-        let builder = Builder { media, clock, atomic_write_bytes, options };
+        let condition = Arc::clone(file.condition());
+        let builder = Builder { media, condition, clock, atomic_write_bytes, options };
         builder.build(file, device)
     }
 }
@@ -114,6 +117,7 @@ impl Stack {
 /// What all parts of a stack have in common.
 struct Builder<'a> {
     media: &'a Path,
+    condition: Arc<Condition>,
     clock: Arc<StartedClock>,
     atomic_write_bytes: u64,
     options: &'a AttachOptions,
@@ -162,7 +166,8 @@ impl Builder<'_> {
     ) -> Stack {
         let promise = Promise { atomic_write_bytes: self.atomic_write_bytes, volatile_cache };
         let top = Arc::new(Modelled::new(disk, self.time(), timing, promise));
-        Stack { disk: Arc::clone(&top) as _, top, clock: Arc::clone(&self.clock), drive }
+        let (clock, media) = (Arc::clone(&self.clock), Arc::clone(&self.condition));
+        Stack { disk: Arc::clone(&top) as _, top, clock, drive, media }
     }
 
     fn time(&self) -> Arc<dyn Clock> {

@@ -11,7 +11,7 @@ use assay_drive::DriveOptions;
 use clap::Args;
 
 use super::health::{Attachment, Health};
-use super::open::open;
+use super::open::{open, with_media};
 use super::registry::{self, Attached, Drive};
 use super::text;
 use crate::{interrupt, print};
@@ -84,11 +84,12 @@ pub(crate) fn look_at(path: &Path) -> Result<Health> {
 /// Of a drive that nobody serves; `left` is what a server that died has left of it.
 fn look_at_left(path: &Path, left: Attachment) -> Result<Health> {
     let began = Instant::now();
-    let drive = open(path, DriveOptions { read_only: true, ..DriveOptions::default() })?;
+    let (drive, condition) =
+        open(path, DriveOptions { read_only: true, ..DriveOptions::default() })?;
     let open_ms = Some(began.elapsed().as_secs_f64() * 1e3);
     let attachment = Attachment { open_ms, read_only: true, ..left };
     let media = path.canonicalize().with_context(|| path.display().to_string())?;
-    Ok(Health::new(&media, attachment, drive.status()))
+    Ok(Health::new(&media, attachment, with_media(drive.status(), &condition)))
 }
 
 fn watch(attached: &Attached, as_json: bool) -> Result<()> {

@@ -1,14 +1,18 @@
 //! Which files an estimate is about: those named, and all in the folders named.
 //!
-//! A file with several names counts once. A link that leads out of the folders named, be it a symbolic one or one of
-//! InnoDB's `.isl` files, is followed and reported; special files are passed over.
+//! A file with several names counts once. A symbolic link that leads out of what was named is reported, and followed only
+//! when that was asked for: it may lead anywhere. InnoDB's `.isl` files, which name one tablespace each, are followed.
+//! Special files are passed over, and so are file systems in which the kernel shows itself: they hold no data, and
+//! never end.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, FileType, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use assay_ports::file_id::FileId;
+use assay_ports::filesystem;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -17,16 +21,16 @@ pub struct Findings {
     pub files: Vec<PathBuf>,
     /// What could not be looked at, and why.
     pub skipped: Vec<(PathBuf, String)>,
-    /// Links that led out of the folders named, and where to.
+    /// Links that led out of the folders named and were followed, and where to.
     pub links: Vec<(PathBuf, PathBuf)>,
 }
 
-/// Looks for files in what was named.
+/// Looks for files in what was named, and, if that is asked for, in what its links lead to.
 ///
 /// # Errors
 /// A name that is not there, or is neither a file, a folder nor a block device.
-pub fn find(named: &[PathBuf]) -> Result<Findings> {
-    let mut search = Search::default();
+pub fn find(named: &[PathBuf], follows_links: bool) -> Result<Findings> {
+    let mut search = Search { follows_links, ..Search::default() };
     for path in named {
         let real =
             path.canonicalize().with_context(|| format!("cannot read {}", path.display()))?;
@@ -50,8 +54,11 @@ fn is_readable_kind(kind: FileType) -> bool {
 struct Search {
     /// What was named, without links.
     roots: Vec<PathBuf>,
-    /// Device and number of each file and folder that was visited.
-    seen: HashSet<(u64, u64)>,
+    follows_links: bool,
+    /// Each file and folder that was visited.
+    seen: HashSet<FileId>,
+    /// By their numbers, file systems that hold no data, with their names; nothing for those that do.
+    without_data: HashMap<u64, Option<&'static str>>,
     findings: Findings,
 }
 
@@ -66,8 +73,13 @@ impl Search {
 
     fn add(&mut self, path: &Path, metadata: &Metadata) {
         let kind = metadata.file_type();
-        if !is_readable_kind(kind) || !self.seen.insert(identity(metadata)) {
+        if !is_readable_kind(kind) || !self.seen.insert(FileId::of(metadata)) {
             return;
+        }
+        if !kind.is_block_device()
+            && let Some(name) = self.without_data(path, metadata)
+        {
+            return self.skip_for(path, format!("{name} holds no data, but what the kernel tells"));
         }
         if kind.is_dir() {
             self.add_folder(path);
@@ -95,9 +107,23 @@ impl Search {
         }
     }
 
+    fn without_data(&mut self, path: &Path, metadata: &Metadata) -> Option<&'static str> {
+        let look = || filesystem::without_data(path).unwrap_or_default();
+        *self.without_data.entry(metadata.dev()).or_insert_with(look)
+    }
+
     fn follow_link(&mut self, link: &Path) {
         match link.canonicalize() {
-            Ok(target) => self.follow(link, &target),
+            Ok(target) if self.follows_links || self.is_inside(&target) => {
+                self.follow(link, &target);
+            }
+            Ok(target) => {
+                let target = target.display();
+                let what = format!(
+                    "it leads to {target}, out of what was named; name that too, or give --follow"
+                );
+                self.skip_for(link, what);
+            }
             Err(error) => self.skip(link, error),
         }
     }
@@ -107,13 +133,14 @@ impl Search {
         let target =
             fs::read_to_string(file).and_then(|text| Path::new(text.trim()).canonicalize());
         match target {
-            Ok(target) => self.follow(file, &target),
+            Ok(target) if target.is_file() => self.follow(file, &target),
+            Ok(target) => self.skip_for(file, format!("{} is not a file", target.display())),
             Err(error) => self.skip(file, error),
         }
     }
 
     fn follow(&mut self, link: &Path, target: &Path) {
-        if self.roots.iter().any(|root| target.starts_with(root)) {
+        if self.is_inside(target) {
             // Found, or to be found, under its own name.
             return;
         }
@@ -121,19 +148,19 @@ impl Search {
         self.visit(target);
     }
 
+    fn is_inside(&self, target: &Path) -> bool {
+        self.roots.iter().any(|root| target.starts_with(root))
+    }
+
+    fn skip_for(&mut self, path: &Path, reason: String) {
+        self.findings.skipped.push((path.to_owned(), reason));
+    }
+
     fn skip(&mut self, path: &Path, error: std::io::Error) {
         // Files of a running server come and go.
         if error.kind() != std::io::ErrorKind::NotFound || path.is_symlink() {
-            self.findings.skipped.push((path.to_owned(), error.to_string()));
+            self.skip_for(path, error.to_string());
         }
-    }
-}
-
-/// What tells two files apart; a device by its own number, not by that of its name.
-fn identity(metadata: &Metadata) -> (u64, u64) {
-    match metadata.file_type().is_block_device() {
-        true => (u64::MAX, metadata.rdev()),
-        false => (metadata.dev(), metadata.ino()),
     }
 }
 
@@ -159,7 +186,7 @@ mod tests {
         fs::write(at("data/db/u.isl"), format!("{}\n", at("elsewhere/u.ibd").display())).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(at("data/mysql.sock")).unwrap();
 
-        let found = find(&[at("data"), at("data/db")]).unwrap();
+        let found = find(&[at("data"), at("data/db")], true).unwrap();
         let real = |name: &str| at("elsewhere").canonicalize().unwrap().join(name);
         let expected = [
             at("data/db/t.ibd"),
@@ -173,13 +200,35 @@ mod tests {
         assert_eq!(found.links, links);
         assert_eq!(found.skipped.len(), 1);
         assert_eq!(found.skipped[0].0, at("data/broken"));
+
+        // Unless it is asked for, none but InnoDB's own is followed.
+        let found = find(&[at("data"), at("data/db")], false).unwrap();
+        assert_eq!(found.files, expected[..4]);
+        assert_eq!(found.links, links[..1]);
+        assert_eq!(found.skipped[1].0, at("data/outside"));
+        let leads = format!("it leads to {}, out of what was named", real("sub").display());
+        assert!(found.skipped[1].1.starts_with(&leads), "{}", found.skipped[1].1);
+    }
+
+    #[test]
+    fn file_systems_without_data_are_passed_over_with_a_word() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("file"), "text").unwrap();
+        symlink("/proc/self", folder.path().join("link")).unwrap();
+        let named = [folder.path().to_owned(), "/proc/self".into(), "/sys/kernel".into()];
+        let found = find(&named, true).unwrap();
+        assert_eq!(found.files, [folder.path().join("file")]);
+        let reasons: Vec<_> = found.skipped.iter().map(|(_, reason)| reason.as_str()).collect();
+        assert_eq!(reasons.len(), 2, "{reasons:?}");
+        assert!(reasons[0].starts_with("proc holds no data"), "{reasons:?}");
+        assert!(reasons[1].starts_with("sysfs holds no data"), "{reasons:?}");
     }
 
     #[test]
     fn names_that_lead_nowhere_are_errors() {
-        let error = find(&["/nowhere/at/all".into()]).unwrap_err().to_string();
+        let error = find(&["/nowhere/at/all".into()], false).unwrap_err().to_string();
         assert_eq!(error, "cannot read /nowhere/at/all");
-        let error = find(&["/dev/null".into()]).unwrap_err().to_string();
+        let error = find(&["/dev/null".into()], false).unwrap_err().to_string();
         assert_eq!(error, "/dev/null is neither a file, a folder nor a block device");
     }
 }

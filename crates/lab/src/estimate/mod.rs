@@ -66,6 +66,9 @@ pub struct EstimateArgs {
     /// Read about so much, drawn at random
     #[arg(long, value_name = "BYTES", default_value = "512M", value_parser = Size::parse)]
     sample: Size,
+    /// Follow symbolic links that lead out of what is named
+    #[arg(long)]
+    follow: bool,
     /// Decides what is drawn
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -106,7 +109,7 @@ struct Estimate {
 
 impl Estimate {
     fn make(args: &EstimateArgs, interrupt: &Interrupt) -> Result<Estimate> {
-        let mut findings = find::find(&args.paths)?;
+        let mut findings = find::find(&args.paths, args.follow)?;
         let files = survey(&mut findings, interrupt)?;
         if files.is_empty() {
             report(&findings);

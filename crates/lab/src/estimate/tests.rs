@@ -19,6 +19,7 @@ use crate::testing::skip;
 
 fn arguments(path: &Path) -> EstimateArgs {
     EstimateArgs {
+        follow: false,
         paths: vec![path.to_owned()],
         full: false,
         sample: Size(512 << 20),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use assay_drive::{BLOCK_BYTES, Codec};
+use assay_drive::{BLOCK_BYTES, Codec, Format};
 use serde::{Deserialize, Serialize};
 
 use super::model::ModelSpec;
@@ -161,6 +161,7 @@ impl RigSpec {
         if let Some(size) = self.read_ahead {
             size.as_read_ahead().map_err(|what| anyhow!("read_ahead: {what}"))?;
         }
+        self.check_drive()?;
         if let Some(model) = &self.model {
             model.check().context("model")?;
         }
@@ -176,6 +177,20 @@ impl RigSpec {
             "extsize is for xfs; drop it or set file_system = \"xfs\""
         );
         Ok(())
+    }
+
+    /// Whether there can be such a drive; of one on a whole device that is known when it is looked at.
+    fn check_drive(&self) -> Result<()> {
+        let Some(capacity) = self.capacity else { return Ok(()) };
+        let format = Format {
+            drive_id: 0,
+            logical_bytes: self.logical.unwrap_or(capacity).0,
+            codec: self.drive_codec(),
+            units: self.unit == Some(Unit::Page),
+            dictionary: self.dictionary,
+            segment_bytes: None,
+        };
+        format.check(capacity.0).context("drive")
     }
 
     fn check_keys(&self) -> Result<()> {

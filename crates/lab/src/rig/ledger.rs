@@ -4,18 +4,26 @@
 //! them out; after a `kill -9` the file is all that is left, and `assay clean` works through it backwards.
 //! Promise: what exists is written down, at worst with something that never came to be.
 
+mod left;
+
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
-use assay_ports::child::{Identity, identity};
+use assay_ports::child::identity;
 use serde::{Deserialize, Serialize};
 
+pub use self::left::{Found, Unreadable, delete, found, ledgers};
 use super::thing::Thing;
 use crate::sync::lock;
 
 /// The folder of ledgers in the state folder.
 const LEDGERS: &str = "ledgers";
+
+/// How the name of a ledger ends that is being written.
+const STAGED: &str = "new";
 
 /// The ledger of this process.
 #[derive(Debug)]
@@ -122,95 +130,6 @@ impl Drop for Made {
     }
 }
 
-/// A ledger found on the machine.
-#[derive(Debug, Clone)]
-pub struct Found {
-    path: PathBuf,
-    pages: Pages,
-}
-
-/// Every ledger on the machine, this process's own left out.
-///
-/// # Errors
-/// The state folder cannot be read.
-pub fn found() -> Result<Vec<Found>> {
-    found_in(&state_folder().join(LEDGERS))
-}
-
-fn found_in(folder: &Path) -> Result<Vec<Found>> {
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => {
-            return Err(error).with_context(|| format!("cannot read {}", folder.display()));
-        }
-    };
-    let mut found = Vec::new();
-    for entry in entries {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "json") {
-            let text = match std::fs::read_to_string(&path) {
-                // Its process has just taken down the last of its things.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                text => text.with_context(|| format!("cannot read {}", path.display()))?,
-            };
-            let pages: Pages = serde_json::from_str(&text).with_context(|| {
-                format!("{} is not a ledger; look at it and delete it", path.display())
-            })?;
-            found.push(Found { path, pages });
-        }
-    }
-    found.retain(|found| found.pages.pid != std::process::id());
-    Ok(found)
-}
-
-impl Found {
-    /// The process that still uses these things, if it lives.
-    #[must_use]
-    pub fn owner(&self) -> Option<u32> {
-        let Pages { pid, start_ticks, ref boot_id, .. } = self.pages;
-        let lives =
-            *boot_id == self::boot_id() && identity(pid) == Some(Identity { pid, start_ticks });
-        lives.then_some(pid)
-    }
-
-    /// What is written down, whether it is there or not, in the order in which it was made.
-    #[must_use]
-    pub fn things(&self) -> &[Thing] {
-        &self.pages.things
-    }
-
-    /// What is written down and still there, last made first.
-    ///
-    /// # Errors
-    /// What the system answered when asked.
-    pub fn left(&self) -> Result<Vec<Thing>> {
-        let mut left = Vec::new();
-        for thing in self.pages.things.iter().rev() {
-            // Process numbers and start times begin anew with each boot.
-            let is_gone_with_boot =
-                matches!(thing, Thing::Process { .. }) && self.pages.boot_id != boot_id();
-            if !is_gone_with_boot && thing.exists()? {
-                left.push(thing.clone());
-            }
-        }
-        Ok(left)
-    }
-
-    /// Removes the ledger itself, once nothing of it is left; others may have done so.
-    ///
-    /// # Errors
-    /// The file cannot be deleted.
-    pub fn close(&self) -> Result<()> {
-        match std::fs::remove_file(&self.path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(error).with_context(|| format!("cannot delete {}", self.path.display()))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
 /// Where this program keeps what must outlive it: `$ASSAY_STATE`, else `$XDG_STATE_HOME/assay`, else
 /// `~/.local/state/assay` (XDG Base Directory Specification).
 #[must_use]
@@ -228,24 +147,28 @@ fn boot_id() -> String {
     id.trim().to_owned()
 }
 
-/// An empty ledger has no file. Renamed into place, so that a reader never sees half of one.
+/// An empty ledger has no file. Renamed into place when it is on stable media, so that a reader never sees half of one,
+/// nor anyone after a power cut.
 fn write(path: &Path, pages: &Pages) -> Result<()> {
-    let what = || format!("cannot write the ledger {}", path.display());
     if pages.things.is_empty() {
-        return match std::fs::remove_file(path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(error).with_context(what)
-            }
-            _ => Ok(()),
-        };
+        return delete(path);
     }
-    let staged = path.with_extension("new");
-    std::fs::write(&staged, serde_json::to_vec_pretty(pages)?).with_context(what)?;
-    std::fs::rename(&staged, path).with_context(what)
+    write_whole(path, &serde_json::to_vec_pretty(pages)?)
+        .with_context(|| format!("cannot write the ledger {}", path.display()))
+}
+
+fn write_whole(path: &Path, text: &[u8]) -> std::io::Result<()> {
+    let staged = path.with_extension(STAGED);
+    let mut file = File::create(&staged)?;
+    file.write_all(text)?;
+    file.sync_all()?;
+    std::fs::rename(&staged, path)?;
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::left::ledgers_in;
     use super::*;
 
     fn ledger() -> (tempfile::TempDir, Arc<Ledger>) {
@@ -286,11 +209,14 @@ mod tests {
         let kept = ledger.make(gone, || Ok(())).unwrap();
         let thing = Thing::Folder { path: path.clone() };
         let made = ledger.make(thing.clone(), || Ok(std::fs::create_dir(&path)?)).unwrap();
-        // The same text under the number of a process that has ended.
+        // The same text under the number of a process that has ended, and without what this one has.
         let text = std::fs::read_to_string(&ledger.path).unwrap();
         let text = text.replace(&format!("\"pid\": {}", std::process::id()), "\"pid\": 4194305");
         std::fs::write(ledger.path.with_file_name("4194305-1.json"), text).unwrap();
-        let found = found_in(&folder.path().join("ledgers")).unwrap();
+        let folder = folder.path().join("ledgers");
+        assert_eq!(ledgers_in(&folder).unwrap().found[0].things(), [], "the living have it");
+        std::fs::rename(&ledger.path, folder.join("aside")).unwrap();
+        let found = ledgers_in(&folder).unwrap().found;
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].owner(), found[0].left().unwrap()), (None, vec![thing]));
         drop((kept, made));

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use assay_ports::child::{Identity, Process, identity};
+use assay_ports::file_id::FileId;
 use assay_ports::users::users;
 use assay_ports::{filesystem, fuse, loopdev};
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,9 @@ pub enum Thing {
     Drive {
         /// Absolute path, without links, of the file or device that the drive lies on; it stays.
         media: PathBuf,
+        /// The same by what tells it from others, for names change.
+        #[serde(default)]
+        media_id: Option<FileId>,
         /// Absolute path, without links, of the folder that it is mounted on.
         mount_point: PathBuf,
         /// Absolute path of the folder of its server, removed with all that it holds.
@@ -77,6 +81,25 @@ impl Thing {
                 identity(*pid) == Some(Identity { pid: *pid, start_ticks: *start_ticks })
             }
         })
+    }
+
+    /// Whether taking one of the two down could take the other with it.
+    #[must_use]
+    pub fn touches(&self, other: &Thing) -> bool {
+        let (ours, theirs) = (self.places(), other.places());
+        let overlap = |a: &Path, b: &Path| a.starts_with(b) || b.starts_with(a);
+        self == other || ours.iter().any(|a| theirs.iter().any(|b| overlap(a, b)))
+    }
+
+    fn places(&self) -> Vec<&Path> {
+        match self {
+            Thing::Folder { path } => vec![path],
+            Thing::Loop { backing } => vec![backing],
+            Thing::Mount { target } => vec![target],
+            // What a drive lies on stays as it is.
+            Thing::Drive { mount_point, folder, .. } => vec![mount_point, folder],
+            Thing::Process { .. } => vec![],
+        }
     }
 
     /// Removes it.

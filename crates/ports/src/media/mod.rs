@@ -1,9 +1,13 @@
 //! Media: a file or a block device as a [`Disk`].
 //!
 //! Promises: a file that exists is never made anew; a file or device is held by one writer at a time, also across
-//! processes, until the value is dropped; what cannot be made leaves nothing behind. Reads and writes go past the
-//! page cache where the place can do that.
+//! processes and by whichever of the two it is reached, until the value is dropped; what cannot be made leaves nothing
+//! behind. Reads and writes go past the page cache where the place can do that.
 
+mod condition;
+mod error;
+mod hold;
+mod new_file;
 mod place;
 mod transfer;
 
@@ -11,12 +15,17 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use assay_drive::{BLOCK_BYTES, BlockBuffer, Bytes, Disk, DiskError, Promise, Result, check_range};
-use rustix::fs::{FallocateFlags, Mode, OFlags, SeekFrom};
+pub use self::condition::{Condition, Loss};
+pub use self::error::MediaError;
+pub use self::new_file::NewFile;
+
+use assay_drive::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Promise, Result, check_range};
+use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
-use thiserror::Error;
 
+use self::hold::Below;
 use self::place::retried;
 
 /// Whether a new file takes its space at once.
@@ -38,57 +47,10 @@ pub enum Access {
     ReadWrite,
 }
 
-/// Why media could not be made or opened; one variant for each different reaction.
-#[derive(Debug, Error)]
-pub enum MediaError {
-    /// There is something already.
-    #[error("{path} exists already; name a new file")]
-    Exists {
-        /// What was named.
-        path: PathBuf,
-    },
-    /// Someone has it: another value of this process, another process, or a mount.
-    #[error("{path} is in use; detach what uses it, or wait until it has ended")]
-    InUse {
-        /// What was named.
-        path: PathBuf,
-    },
-    /// It is no size that a disk can have.
-    #[error("{path}: {size} bytes is not a whole number of blocks of 4096 bytes, or none")]
-    Size {
-        /// What was named.
-        path: PathBuf,
-        /// Its size, or the size asked for, in bytes.
-        size: u64,
-    },
-    /// The space is not there.
-    #[error("there is no room for {} at {path}; free some, or ask for less", Bytes(*.size))]
-    Full {
-        /// What was named.
-        path: PathBuf,
-        /// The size asked for, in bytes.
-        size: u64,
-    },
-    /// It is something else.
-    #[error("{path} is neither a file nor a block device; name one of these")]
-    Kind {
-        /// What was named.
-        path: PathBuf,
-    },
-    /// The system said no.
-    #[error("{path}: {reason}")]
-    Io {
-        /// What was named.
-        path: PathBuf,
-        /// What the system answered.
-        reason: io::Error,
-    },
-}
-
 /// A file or block device as a disk.
 #[derive(Debug)]
 pub struct FileMedia {
-    file: File,
+    file: Arc<File>,
     path: PathBuf,
     size: u64,
     access: Access,
@@ -96,6 +58,8 @@ pub struct FileMedia {
     direct: bool,
     atomic_write_bytes: u64,
     keeps_zeroes: bool,
+    condition: Arc<Condition>,
+    _below: Below,
     syncs: bool,
 }
 
@@ -109,53 +73,47 @@ impl FileMedia {
         size: u64,
         allocation: Allocation,
     ) -> std::result::Result<FileMedia, MediaError> {
+        let (media, file) = FileMedia::begin(path, size, allocation)?;
+        file.finish()?;
+        Ok(media)
+    }
+
+    /// As [`FileMedia::create`], but the file has no name until it is finished: it can be filled before anyone sees it.
+    ///
+    /// # Errors
+    /// [`MediaError`]; nothing is there then.
+    pub fn begin(
+        path: &Path,
+        size: u64,
+        allocation: Allocation,
+    ) -> std::result::Result<(FileMedia, NewFile), MediaError> {
         check_size(path, size)?;
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
-        let file =
-            rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR).map_err(
-                |errno| match errno {
-                    Errno::EXIST => MediaError::Exists { path: path.into() },
-                    errno => failed(path, errno),
-                },
-            )?;
-        let unfinished = Unfinished(path);
-        let file = File::from(file);
-        hold(path, &file, Access::ReadWrite)?;
-        place::take_space(&file, size, allocation).map_err(|reason| match reason.kind() {
+        if i64::try_from(size).is_err() {
+            // No file has offsets beyond (off_t, lseek(2)).
+            return Err(MediaError::Full { path: path.into(), size });
+        }
+        let new = NewFile::begin(path)?;
+        hold::lock(path, &new.file, Access::ReadWrite)?;
+        place::take_space(&new.file, size, allocation).map_err(|reason| match reason.kind() {
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
             | io::ErrorKind::FileTooLarge => MediaError::Full { path: path.into(), size },
             _ => MediaError::Io { path: path.into(), reason },
         })?;
-        place::make_lasting(path, &file)
-            .map_err(|reason| MediaError::Io { path: path.into(), reason })?;
-        let media = FileMedia::over(path, file, Access::ReadWrite)?;
-        std::mem::forget(unfinished);
-        Ok(media)
+        let file = new.file.try_clone();
+        let file = file.map_err(|reason| MediaError::Io { path: path.into(), reason })?;
+        Ok((FileMedia::over(path, file, Access::ReadWrite)?, new))
     }
 
-    /// Opens a file, or a block device that nothing has mounted or opened for itself.
+    /// Opens a file, or a block device that nothing has mounted or opened for itself. What lies below the device is
+    /// held as well; a file that a loop device shows is not written to.
     ///
     /// # Errors
     /// [`MediaError`].
     pub fn open(path: &Path, access: Access) -> std::result::Result<FileMedia, MediaError> {
-        let io = |reason| MediaError::Io { path: path.into(), reason };
-        let kind = std::fs::metadata(path).map_err(io)?.file_type();
-        let mut flags = OFlags::CLOEXEC;
-        flags |= if access == Access::ReadOnly { OFlags::RDONLY } else { OFlags::RDWR };
-        if kind.is_block_device() {
-            // Without O_CREAT it refuses a device that is mounted or held this way already (open(2)).
-            flags |= OFlags::EXCL;
-        } else if !kind.is_file() {
-            return Err(MediaError::Kind { path: path.into() });
-        }
-        let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
-            Errno::BUSY => MediaError::InUse { path: path.into() },
-            errno => failed(path, errno),
-        })?;
-        let file = File::from(file);
-        if !kind.is_block_device() {
-            hold(path, &file, access)?;
+        let file = hold::open(path, access)?;
+        if access == Access::ReadWrite {
+            hold::ensure_not_shown(path, &file)?;
         }
         FileMedia::over(path, file, access)
     }
@@ -175,8 +133,11 @@ impl FileMedia {
         };
         check_size(path, size)?;
         let holding = if is_device { metadata.rdev() } else { metadata.dev() };
+        let below = if is_device { hold::below(path, holding, access)? } else { Below::default() };
         let direct = place::bypass_cache(&file).map_err(|errno| failed(path, errno))?;
+        let file = Arc::new(file);
         Ok(FileMedia {
+            condition: Arc::new(Condition::new(Arc::clone(&file), is_device, size)),
             file,
             path: path.into(),
             size,
@@ -185,6 +146,7 @@ impl FileMedia {
             direct,
             atomic_write_bytes: place::atomic_write_bytes(holding),
             keeps_zeroes: true,
+            _below: below,
             syncs: true,
         })
     }
@@ -218,6 +180,12 @@ impl FileMedia {
     #[must_use]
     pub fn direct(&self) -> bool {
         self.direct
+    }
+
+    /// How it is, now and later.
+    #[must_use]
+    pub fn condition(&self) -> &Arc<Condition> {
+        &self.condition
     }
 
     /// What was named when it was opened.
@@ -296,8 +264,13 @@ impl Disk for FileMedia {
 
     fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {
         check_range(offset, data.len() as u64, self.size)?;
-        transfer::read(&self.file, self.direct, offset, data)
-            .map_err(|failure| self.io_error_at("read", failure.offset, failure.reason))
+        transfer::read(&self.file, self.direct, offset, data).map_err(|failure| {
+            let error = self.io_error_at("read", failure.offset, failure.reason);
+            if let DiskError::Io(reason) = &error {
+                self.condition.note_failed_read(reason.to_string());
+            }
+            error
+        })
     }
 
     /// [`DiskError::Full`] only when nothing was written; a file system that fills up in the middle of a write is
@@ -342,26 +315,8 @@ impl Disk for FileMedia {
     }
 }
 
-/// Removes a file that was not finished.
-struct Unfinished<'a>(&'a Path);
-
-impl Drop for Unfinished<'_> {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_file(self.0) {
-            log::warn!("{} is unfinished and cannot be removed: {error}", self.0.display());
-        }
-    }
-}
-
 fn failed(path: &Path, errno: Errno) -> MediaError {
     MediaError::Io { path: path.into(), reason: errno.into() }
-}
-
-fn hold(path: &Path, file: &File, access: Access) -> std::result::Result<(), MediaError> {
-    place::lock(file, access).map_err(|errno| match errno {
-        Errno::WOULDBLOCK => MediaError::InUse { path: path.into() },
-        errno => failed(path, errno),
-    })
 }
 
 fn check_size(path: &Path, size: u64) -> std::result::Result<(), MediaError> {

@@ -37,11 +37,10 @@ fn fill(file: &File, size: u64) -> io::Result<()> {
     io::copy(&mut io::Read::take(io::repeat(0), size), &mut &*file).map(drop)
 }
 
-/// A new file outlives a power cut only when its folder was written too (`fsync(2)`).
-pub(super) fn make_lasting(path: &Path, file: &File) -> io::Result<()> {
-    file.sync_all()?;
+/// The folder that holds `path`.
+pub(super) fn folder(path: &Path) -> &Path {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+    folder.unwrap_or(Path::new("."))
 }
 
 /// Turns to direct I/O and tries it with one block; says whether it works here.

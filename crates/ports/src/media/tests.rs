@@ -1,6 +1,8 @@
 use std::fs::OpenOptions;
 use std::process::Command;
 
+use rustix::fs::OFlags;
+
 use super::*;
 use crate::testing::{TestLoop, TestMount, is_root, run};
 
@@ -111,8 +113,11 @@ fn what_exists_is_kept_and_what_fails_leaves_nothing() {
         assert!(matches!(error, MediaError::Size { .. }), "{error}");
     }
     // More than any file system holds, in both ways of taking it.
-    for allocation in [Allocation::Full, Allocation::Sparse] {
-        FileMedia::create(&fresh, i64::MAX as u64 / 4096 * 4096, allocation).unwrap_err();
+    for size in [i64::MAX as u64 / 4096 * 4096, 9 << 60] {
+        for allocation in [Allocation::Full, Allocation::Sparse] {
+            let error = FileMedia::create(&fresh, size, allocation).unwrap_err();
+            assert!(error.to_string().contains("no room for"), "{error}");
+        }
     }
     assert!(!fresh.exists());
 }
@@ -231,6 +236,49 @@ fn a_block_device_is_sized_held_and_given_back() {
     assert!(matches!(error, MediaError::InUse { .. }), "{error}");
     drop(mounted);
     FileMedia::open(&device.device, Access::ReadOnly).unwrap();
+}
+
+#[test]
+fn a_file_and_a_loop_device_over_it_have_one_writer() {
+    const NAME: &str = "a_file_and_a_loop_device_over_it_have_one_writer";
+    if !is_root(NAME) {
+        return;
+    }
+    let place = folder();
+    let (image, link) = (place.path().join("image"), place.path().join("link"));
+    std::fs::write(&image, vec![7; MIB as usize]).unwrap();
+    std::fs::hard_link(&image, &link).unwrap();
+    let media = FileMedia::open(&image, Access::ReadWrite).unwrap();
+    let device = TestLoop::new(&link);
+    let above = TestLoop::new(&device.device);
+    for (device, access) in [
+        (&device.device, Access::ReadOnly),
+        (&above.device, Access::ReadOnly),
+        (&above.device, Access::ReadWrite),
+    ] {
+        let error = FileMedia::open(device, access).unwrap_err();
+        let MediaError::BelowInUse { below, .. } = &error else { panic!("{error}") };
+        assert_eq!(below, &link.canonicalize().unwrap());
+    }
+    drop(media);
+    // The other way round, by any name of the file, and of the device below the device.
+    let media = FileMedia::open(&above.device, Access::ReadWrite).unwrap();
+    for path in [&image, &link, &device.device] {
+        let error = FileMedia::open(path, Access::ReadOnly).unwrap_err();
+        assert!(matches!(error, MediaError::InUse { .. }), "{error}");
+    }
+    drop(media);
+    // Also when nobody has the device yet; looking does no harm.
+    let error = FileMedia::open(&image, Access::ReadWrite).unwrap_err();
+    let MediaError::Shown { device: shows, .. } = &error else { panic!("{error}") };
+    assert_eq!(shows, &device.device);
+    let error = FileMedia::open(&device.device, Access::ReadWrite).unwrap_err();
+    assert!(matches!(&error, MediaError::Shown { device, .. } if *device == above.device));
+    FileMedia::open(&image, Access::ReadOnly).unwrap();
+    drop(above);
+    FileMedia::open(&device.device, Access::ReadWrite).unwrap();
+    drop(device);
+    FileMedia::open(&image, Access::ReadWrite).unwrap();
 }
 
 #[test]

@@ -1,0 +1,241 @@
+//! The ledgers that are found on the machine, those of processes that live and those that others have left.
+//!
+//! Promises: a ledger that cannot be read keeps nobody from the others; what a living process names is its own.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use assay_ports::child::{Identity, identity};
+
+use super::{LEDGERS, Pages, STAGED, boot_id, state_folder};
+use crate::rig::thing::Thing;
+
+/// A ledger found on the machine.
+#[derive(Debug, Clone)]
+pub struct Found {
+    path: PathBuf,
+    pages: Pages,
+}
+
+/// A file among the ledgers that cannot be read as one.
+#[derive(Debug)]
+pub struct Unreadable {
+    path: PathBuf,
+    reason: String,
+    /// By its name, the process that wrote it.
+    writer: Option<Identity>,
+    names_nothing: bool,
+}
+
+/// All that was found on the machine, this process's own ledger left out.
+#[derive(Debug, Default)]
+pub struct Ledgers {
+    /// Ledgers. What one of a process that lives names is in no other: it belongs to that process.
+    pub found: Vec<Found>,
+    /// What cannot be read.
+    pub unreadable: Vec<Unreadable>,
+    /// What processes that have ended had begun to write: it never came into force.
+    pub unfinished: Vec<PathBuf>,
+}
+
+/// Every ledger on the machine, this process's own left out. One that cannot be read is warned of, and keeps nobody
+/// from the others.
+///
+/// # Errors
+/// The state folder cannot be read.
+pub fn found() -> Result<Vec<Found>> {
+    let Ledgers { found, unreadable, .. } = ledgers()?;
+    for one in unreadable {
+        log::warn!("{one}; `assay clean` says what to do");
+    }
+    Ok(found)
+}
+
+/// As [`found`], with what cannot be read.
+///
+/// # Errors
+/// The state folder cannot be read.
+pub fn ledgers() -> Result<Ledgers> {
+    ledgers_in(&state_folder().join(LEDGERS))
+}
+
+pub(super) fn ledgers_in(folder: &Path) -> Result<Ledgers> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Ledgers::default()),
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot read {}", folder.display()));
+        }
+    };
+    let mut all = Ledgers::default();
+    for entry in entries {
+        let path = entry?.path();
+        match path.extension().and_then(std::ffi::OsStr::to_str) {
+            Some("json") => all.add(path),
+            Some(STAGED) if writer(&path).is_some_and(|writer| !lives(writer)) => {
+                all.unfinished.push(path);
+            }
+            _ => {}
+        }
+    }
+    all.leave_to_the_living();
+    all.found.retain(|found| found.pages.pid != std::process::id());
+    Ok(all)
+}
+
+impl Ledgers {
+    fn add(&mut self, path: PathBuf) {
+        let bytes = match std::fs::read(&path) {
+            // Its process has just taken down the last of its things.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
+            bytes => bytes,
+        };
+        let pages = bytes.as_ref().map_err(ToString::to_string).and_then(|bytes| {
+            serde_json::from_slice::<Pages>(bytes).map_err(|error| error.to_string())
+        });
+        match pages {
+            Ok(pages) => self.found.push(Found { path, pages }),
+            Err(reason) => {
+                // Each thing begins with its kind.
+                let names = |bytes: &Vec<u8>| bytes.windows(6).any(|word| word == b"\"kind\"");
+                let (writer, names_nothing) = (writer(&path), bytes.is_ok_and(|it| !names(&it)));
+                self.unreadable.push(Unreadable { path, reason, writer, names_nothing });
+            }
+        }
+    }
+
+    /// Strikes out of the ledgers of the dead what one of the living names too.
+    fn leave_to_the_living(&mut self) {
+        let (living, mut dead): (Vec<Found>, Vec<Found>) =
+            std::mem::take(&mut self.found).into_iter().partition(|one| one.owner().is_some());
+        let taken: Vec<&Thing> = living.iter().flat_map(|one| &one.pages.things).collect();
+        for one in &mut dead {
+            one.pages.things.retain(|thing| !taken.iter().any(|taken| thing.touches(taken)));
+        }
+        self.found = living.into_iter().chain(dead).collect();
+    }
+}
+
+impl Unreadable {
+    /// The process that wrote it, if it lives.
+    #[must_use]
+    pub fn owner(&self) -> Option<u32> {
+        self.writer.filter(|writer| lives(*writer)).map(|writer| writer.pid)
+    }
+
+    /// Deletes it if nobody needs it: its process is dead, and it names nothing. Says whether it is, or would be.
+    ///
+    /// # Errors
+    /// The file cannot be deleted.
+    pub fn remove(&self, dry_run: bool) -> Result<bool> {
+        let is_needless = self.writer.is_some() && self.owner().is_none() && self.names_nothing;
+        if is_needless && !dry_run {
+            delete(&self.path)?;
+        }
+        Ok(is_needless)
+    }
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} cannot be read as a ledger ({})", self.path.display(), self.reason)
+    }
+}
+
+/// The process that a ledger belongs to, by the ledger's name.
+fn writer(path: &Path) -> Option<Identity> {
+    let (pid, start_ticks) = path.file_stem()?.to_str()?.split_once('-')?;
+    Some(Identity { pid: pid.parse().ok()?, start_ticks: start_ticks.parse().ok()? })
+}
+
+fn lives(process: Identity) -> bool {
+    identity(process.pid) == Some(process)
+}
+
+/// Deletes a file that others may have deleted.
+///
+/// # Errors
+/// What the system answered.
+pub fn delete(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot delete {}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Found {
+    /// The process that still uses these things, if it lives.
+    #[must_use]
+    pub fn owner(&self) -> Option<u32> {
+        let Pages { pid, start_ticks, .. } = self.pages;
+        (self.is_of_this_boot() && lives(Identity { pid, start_ticks })).then_some(pid)
+    }
+
+    /// Whether it is of this boot: numbers of processes and files begin anew with each.
+    #[must_use]
+    pub fn is_of_this_boot(&self) -> bool {
+        self.pages.boot_id == boot_id()
+    }
+
+    /// What is written down, whether it is there or not, in the order in which it was made.
+    #[must_use]
+    pub fn things(&self) -> &[Thing] {
+        &self.pages.things
+    }
+
+    /// What is written down and still there, last made first.
+    ///
+    /// # Errors
+    /// What the system answered when asked.
+    pub fn left(&self) -> Result<Vec<Thing>> {
+        let mut left = Vec::new();
+        for thing in self.pages.things.iter().rev() {
+            let is_gone_with_boot =
+                matches!(thing, Thing::Process { .. }) && !self.is_of_this_boot();
+            if !is_gone_with_boot && thing.exists()? {
+                left.push(thing.clone());
+            }
+        }
+        Ok(left)
+    }
+
+    /// Removes the ledger itself, once nothing of it is left; others may have done so.
+    ///
+    /// # Errors
+    /// The file cannot be deleted.
+    pub fn close(&self) -> Result<()> {
+        delete(&self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_is_told_and_goes_when_it_names_nothing_and_its_process_is_dead() {
+        let folder = tempfile::tempdir().unwrap();
+        let write =
+            |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        let me = identity(std::process::id()).unwrap();
+        let mine = format!("{}-{}", me.pid, me.start_ticks);
+        write("4194305-1.json", "");
+        write("4194305-2.json", "{\"pid\": 1, \"things\": [{\"kind\": \"folder\", \"pa");
+        write("notes.json", "buy milk");
+        write(&format!("{mine}.json"), "");
+        write("4194305-1.new", "{\"pid\"");
+        write(&format!("{mine}.new"), "{\"pid\"");
+        let all = ledgers_in(folder.path()).unwrap();
+        assert_eq!(all.unfinished, [folder.path().join("4194305-1.new")]);
+        assert_eq!((all.found.len(), all.unreadable.len()), (0, 4));
+        let removed = all.unreadable.iter().filter(|one| one.remove(false).unwrap());
+        let removed: Vec<_> = removed.map(|one| one.path.clone()).collect();
+        assert_eq!(removed, [folder.path().join("4194305-1.json")]);
+        assert!(!removed[0].exists() && folder.path().join("4194305-2.json").exists());
+        let owners: Vec<_> = all.unreadable.iter().filter_map(Unreadable::owner).collect();
+        assert_eq!(owners, [me.pid]);
+    }
+}

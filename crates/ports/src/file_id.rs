@@ -1,0 +1,59 @@
+//! What tells one file from another, by whatever name it was reached: a link, a bind mount, a name that it was given
+//! since.
+
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+/// Stands in [`FileId::device`] for block devices, whose number is not that of the file system with their name.
+const BLOCK_DEVICES: u64 = u64::MAX;
+
+/// A file, folder or block device, for as long as the machine runs: numbers begin anew with each boot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct FileId {
+    device: u64,
+    number: u64,
+}
+
+impl FileId {
+    /// Of what these are the metadata (`st_dev` and `st_ino` of `stat(2)`; `st_rdev` of a block device).
+    #[must_use]
+    pub fn of(metadata: &Metadata) -> FileId {
+        match metadata.file_type().is_block_device() {
+            true => FileId { device: BLOCK_DEVICES, number: metadata.rdev() },
+            false => FileId { device: metadata.dev(), number: metadata.ino() },
+        }
+    }
+
+    /// Of what `path` leads to.
+    ///
+    /// # Errors
+    /// What the system answered, e.g. that there is nothing.
+    pub fn named(path: &Path) -> io::Result<FileId> {
+        Ok(FileId::of(&path.metadata()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_known_by_every_name_and_another_in_its_place_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("file"), "").unwrap();
+        let id = FileId::named(&at("file")).unwrap();
+        std::fs::hard_link(at("file"), at("link")).unwrap();
+        std::os::unix::fs::symlink(at("file"), at("symlink")).unwrap();
+        assert_eq!(FileId::named(&at("symlink")).unwrap(), id);
+        std::fs::rename(at("file"), at("moved")).unwrap();
+        std::fs::write(at("file"), "").unwrap();
+        assert_eq!(FileId::named(&at("link")).unwrap(), id);
+        assert_eq!(FileId::named(&at("moved")).unwrap(), id);
+        assert_ne!(FileId::named(&at("file")).unwrap(), id);
+    }
+}

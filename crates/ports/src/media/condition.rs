@@ -1,0 +1,148 @@
+//! What has become of media while they are open: a file that is deleted or cut short serves on without a word.
+
+use std::fmt;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use assay_drive::Bytes;
+use rustix::fs::SeekFrom;
+
+/// How open media are. Belongs to [`super::FileMedia`], and may outlive it.
+#[derive(Debug)]
+pub struct Condition {
+    file: Arc<File>,
+    is_device: bool,
+    /// Bytes that there were when it was opened.
+    size: u64,
+    /// Kept, for a file that was cut short grows again when something is written at its end.
+    loss: OnceLock<Loss>,
+    failed_reads: Mutex<FailedReads>,
+}
+
+/// What is lost of media.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    /// The file has no name any more and goes when it is closed.
+    Deleted,
+    /// It has lost its end.
+    Cut {
+        /// Bytes that there are.
+        size: u64,
+        /// Bytes that there were.
+        whole: u64,
+    },
+}
+
+#[derive(Debug, Default)]
+struct FailedReads {
+    count: u64,
+    last: String,
+}
+
+impl Condition {
+    pub(super) fn new(file: Arc<File>, is_device: bool, size: u64) -> Condition {
+        let failed_reads = Mutex::default();
+        Condition { file, is_device, size, loss: OnceLock::new(), failed_reads }
+    }
+
+    /// What is wrong, a line each.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        let loss = self.loss().map(|loss| match loss {
+            Loss::Deleted => {
+                format!("{loss}; copy what the drive holds now: detached, it is gone with all data")
+            }
+            Loss::Cut { .. } => format!("{loss}; what lay beyond is lost"),
+        });
+        let FailedReads { count, last } = &*self.failed_reads();
+        let failed =
+            (*count > 0).then(|| format!("reads of media failed: {count}, the last so: {last}"));
+        loss.into_iter().chain(failed).collect()
+    }
+
+    /// What of it is lost, or will be when it is closed.
+    #[must_use]
+    pub fn loss(&self) -> Option<Loss> {
+        if let Some(loss) = self.loss.get() {
+            return Some(*loss);
+        }
+        self.look_for_loss().map(|loss| *self.loss.get_or_init(|| loss))
+    }
+
+    pub(super) fn note_failed_read(&self, text: String) {
+        {
+            let mut failed = self.failed_reads();
+            *failed = FailedReads { count: failed.count + 1, last: text };
+        }
+        let _ = self.loss();
+    }
+
+    fn failed_reads(&self) -> MutexGuard<'_, FailedReads> {
+        self.failed_reads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn look_for_loss(&self) -> Option<Loss> {
+        let metadata = self.file.metadata().ok()?;
+        if !self.is_device && metadata.nlink() == 0 {
+            return Some(Loss::Deleted);
+        }
+        let size = match self.is_device {
+            true => rustix::fs::seek(&self.file, SeekFrom::End(0)).ok()?,
+            false => metadata.len(),
+        };
+        (size < self.size).then_some(Loss::Cut { size, whole: self.size })
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Loss::Deleted => f.write_str("the file that it lies on was deleted"),
+            Loss::Cut { size, whole } => {
+                write!(f, "what it lies on was cut to {} of {}", Bytes(*size), Bytes(*whole))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::OpenOptions;
+
+    use assay_drive::Disk;
+
+    use super::super::{Allocation, FileMedia};
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn a_deleted_file_and_one_cut_short_are_noticed_and_stay_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("media");
+        let media = FileMedia::create(&path, MIB, Allocation::Sparse).unwrap();
+        let condition = media.condition();
+        assert_eq!((condition.problems(), condition.loss()), (vec![], None));
+        OpenOptions::new().write(true).open(&path).unwrap().set_len(4096).unwrap();
+        media.read(MIB / 2, &mut [0; 4096]).unwrap_err();
+        // Whole again, in size only.
+        media.write(MIB - 4096, &[1; 4096], false).unwrap();
+        assert_eq!(condition.loss(), Some(Loss::Cut { size: 4096, whole: MIB }));
+        let problems = condition.problems();
+        assert!(
+            problems[0].starts_with("what it lies on was cut to 4 KiB of 1 MiB; "),
+            "{problems:?}"
+        );
+        assert!(problems[1].starts_with("reads of media failed: 1, the last so: "), "{problems:?}");
+        assert!(problems[1].contains("at byte 524288") && problems.len() == 2, "{problems:?}");
+
+        std::fs::remove_file(&path).unwrap();
+        let media = FileMedia::create(&path, MIB, Allocation::Sparse).unwrap();
+        let moved = folder.path().join("moved");
+        std::fs::rename(&path, &moved).unwrap();
+        assert_eq!(media.condition().loss(), None, "it is there under another name");
+        std::fs::remove_file(moved).unwrap();
+        assert_eq!(media.condition().loss(), Some(Loss::Deleted));
+    }
+}

@@ -1,0 +1,87 @@
+//! Keeping others out of media, by whichever way they come to it.
+//!
+//! A file is locked, a block device is opened for ourselves; neither knows of the other. So whoever takes a loop device
+//! takes what lies below it too, and nobody writes to a file that a loop device shows.
+
+use std::fs::File;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::{Access, MediaError, failed, place};
+use crate::file_id::FileId;
+use crate::{blockdev, loopdev};
+
+/// What is open and held, so that it goes with its owner.
+#[derive(Debug, Default)]
+pub(super) struct Below {
+    _held: Vec<File>,
+}
+
+/// Opens a file or block device and keeps others out of it, but not yet out of what lies below.
+pub(super) fn open(path: &Path, access: Access) -> Result<File, MediaError> {
+    let io = |reason| MediaError::Io { path: path.into(), reason };
+    let kind = std::fs::metadata(path).map_err(io)?.file_type();
+    let mut flags = OFlags::CLOEXEC;
+    flags |= if access == Access::ReadOnly { OFlags::RDONLY } else { OFlags::RDWR };
+    if kind.is_block_device() {
+        // Without O_CREAT it refuses a device that is mounted or held this way already (open(2)).
+        flags |= OFlags::EXCL;
+    } else if !kind.is_file() {
+        return Err(MediaError::Kind { path: path.into() });
+    }
+    let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
+        Errno::BUSY => MediaError::InUse { path: path.into() },
+        errno => failed(path, errno),
+    })?;
+    let file = File::from(file);
+    if !kind.is_block_device() {
+        lock(path, &file, access)?;
+    }
+    Ok(file)
+}
+
+/// Locks a file, or says that someone has it.
+pub(super) fn lock(path: &Path, file: &File, access: Access) -> Result<(), MediaError> {
+    place::lock(file, access).map_err(|errno| match errno {
+        Errno::WOULDBLOCK => MediaError::InUse { path: path.into() },
+        errno => failed(path, errno),
+    })
+}
+
+/// Refuses to write to what a loop device shows: whoever has that device writes there too.
+pub(super) fn ensure_not_shown(path: &Path, file: &File) -> Result<(), MediaError> {
+    let io = |reason| MediaError::Io { path: path.into(), reason };
+    let metadata = file.metadata().map_err(io)?;
+    match loopdev::showing(FileId::of(&metadata), metadata.dev()).map_err(io)?.into_iter().next() {
+        None => Ok(()),
+        Some(device) => Err(MediaError::Shown { path: path.into(), device }),
+    }
+}
+
+/// Holds what lies below the block device `path` of that number, as far down as it goes. What has no name, or one that
+/// we may not open, cannot be held.
+pub(super) fn below(path: &Path, number: u64, access: Access) -> Result<Below, MediaError> {
+    let mut below = Below::default();
+    let mut folders: Vec<PathBuf> = blockdev::sysfs_folder(number).into_iter().collect();
+    while let Some(folder) = folders.pop() {
+        // The kernel itself keeps others out of the disk of a partition and out of what mappers lie on.
+        folders.extend(blockdev::lies_on(&folder));
+        let Some(backing) = loopdev::backing(&folder) else { continue };
+        match open(&backing, access) {
+            Ok(file) => {
+                let metadata =
+                    file.metadata().ok().filter(|file| file.file_type().is_block_device());
+                folders.extend(metadata.and_then(|it| blockdev::sysfs_folder(it.rdev()).ok()));
+                below._held.push(file);
+            }
+            Err(MediaError::InUse { .. }) => {
+                return Err(MediaError::BelowInUse { path: path.into(), below: backing });
+            }
+            Err(error) => log::debug!("what {} lies on is not held: {error}", path.display()),
+        }
+    }
+    Ok(below)
+}
