@@ -88,7 +88,7 @@ fn make_way(media: &Path) -> Result<()> {
     let Some(former) = registry::find_media(media)? else { return Ok(()) };
     if !former.has_died()? {
         let shown_as = former.shown_as()?;
-        bail!("{} is attached already, as {}", media.display(), shown_as.display());
+        bail!("{} is attached already, as {}", former.media.display(), shown_as.display());
     }
     former.clear()?;
     log::info!("removed what the former server of {} left", media.display());

@@ -125,9 +125,10 @@ mod tests {
         let condition = media.condition();
         assert_eq!((condition.problems(), condition.loss()), (vec![], None));
         OpenOptions::new().write(true).open(&path).unwrap().set_len(4096).unwrap();
-        media.read(MIB / 2, &mut [0; 4096]).unwrap_err();
         // Whole again, in size only.
         media.write(MIB - 4096, &[1; 4096], false).unwrap();
+        OpenOptions::new().write(true).open(&path).unwrap().set_len(4096).unwrap();
+        media.read(MIB / 2, &mut [0; 4096]).unwrap_err();
         assert_eq!(condition.loss(), Some(Loss::Cut { size: 4096, whole: MIB }));
         let problems = condition.problems();
         assert!(

@@ -278,6 +278,8 @@ impl Disk for FileMedia {
     fn write(&self, offset: u64, data: &[u8], force_unit_access: bool) -> Result<()> {
         check_range(offset, data.len() as u64, self.size)?;
         self.check_writable()?;
+        // A file that was cut short would grow again, and nobody would know.
+        let _ = self.condition.loss();
         let is_durable = force_unit_access && self.syncs;
         transfer::write(&self.file, self.direct, offset, data, is_durable).map_err(|failure| {
             match failure.reason.kind() {
