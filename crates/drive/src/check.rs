@@ -123,7 +123,9 @@ impl Drive {
     fn next_leaf_behind_hole(&self, number: u64) -> Result<u64> {
         let behind = (directory_of(number) + 1) * NODE_ENTRIES;
         let rest = number * NODE_ENTRIES..behind * NODE_ENTRIES;
-        Ok(if self.map()?.is_hole(rest) { behind } else { number + 1 })
+        let map = self.map()?;
+        let is_empty = !map.has_directory(directory_of(number)) || map.is_hole(rest);
+        Ok(if is_empty { behind } else { number + 1 })
     }
 
     /// Behind a damaged directory if it is that which is damaged.

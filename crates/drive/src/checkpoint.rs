@@ -17,7 +17,7 @@ use crate::layout::{
 };
 use crate::log::Log;
 use crate::maintain::Maintenance;
-use crate::map::Node;
+use crate::map::{NODE_ENTRIES, Node};
 use crate::status::Counters;
 
 /// Nodes that are appended at once.
@@ -306,19 +306,27 @@ impl Drive {
     /// Changes the logical size.
     ///
     /// # Errors
-    /// [`DiskError::OutOfRange`] when blocks beyond the new end are in use, or the size cannot be.
+    /// [`DiskError::OutOfRange`] when blocks beyond the new end are in use, or the size cannot be; [`DiskError::Full`] when
+    /// there is no room for what the larger map takes. Nothing has changed then.
     pub fn resize(&self, logical_bytes: u64) -> Result<()> {
         self.writable()?;
-        let possible =
-            Identity { logical_bytes, ..self.identity }.is_possible() && logical_bytes > 0;
         let former = self.size();
+        let grows = logical_bytes > former;
+        let possible = Identity { logical_bytes, ..self.identity }.is_possible()
+            && logical_bytes > 0
+            && (!grows || logical_bytes <= self.identity.logical_bytes_most());
         if !possible || !self.is_free_beyond(logical_bytes)? {
             return Err(DiskError::OutOfRange { offset: logical_bytes, length: 0, size: former });
         }
         self.begin_incarnation()?;
         {
-            let _log = self.log()?;
-            self.map_mut()?.resize(logical_bytes.max(former) / BLOCK_BYTES);
+            let log = self.log()?;
+            let mut map = self.map_mut()?;
+            let blocks = logical_bytes.max(former) / BLOCK_BYTES;
+            if grows && !log.space.admits_map(map.media_bytes_with(blocks)) {
+                return Err(DiskError::Full);
+            }
+            map.resize(blocks);
             self.logical_bytes.store(logical_bytes, Ordering::Release);
         }
         self.checkpoint(&mut self.maintenance(), false)
@@ -332,8 +340,22 @@ impl Drive {
     /// The last block that is mapped.
     fn highest_block(&self) -> Result<Option<u64>> {
         let blocks = self.size() / BLOCK_BYTES;
-        let leaf = crate::map::NODE_ENTRIES;
-        for number in (0..blocks.div_ceil(leaf)).rev() {
+        let directories = blocks.div_ceil(NODE_ENTRIES * NODE_ENTRIES);
+        for number in (0..directories).rev() {
+            if self.map()?.has_directory(number)
+                && let Some(block) = self.highest_block_in(number, blocks)?
+            {
+                return Ok(Some(block));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The last block of a directory that is mapped, of a drive that has so many.
+    fn highest_block_in(&self, directory: u64, blocks: u64) -> Result<Option<u64>> {
+        let leaf = NODE_ENTRIES;
+        let leaves = directory * NODE_ENTRIES..(directory + 1) * NODE_ENTRIES;
+        for number in (leaves.start..leaves.end.min(blocks.div_ceil(leaf))).rev() {
             let range = number * leaf..((number + 1) * leaf).min(blocks);
             if self.map()?.is_hole(range.clone()) {
                 continue;

@@ -69,6 +69,9 @@ pub struct DriveOptions {
     pub tear: bool,
     /// Opens without writing anything.
     pub read_only: bool,
+    /// Lets fresh data have most of what a full drive keeps for overwriting: for a file system that must replay its log
+    /// and delete.
+    pub rescue: bool,
 }
 
 impl Default for DriveOptions {
@@ -84,6 +87,7 @@ impl Default for DriveOptions {
             chunk_bytes: None,
             tear: false,
             read_only: false,
+            rescue: false,
         }
     }
 }
@@ -140,7 +144,11 @@ impl Drive {
         let opened = parts.space.iter().map(|(_, segment)| segment.opened_seq);
         let chunks = Chunks::new(opened, identity.segment_bytes);
         let pins = (0..identity.segments).map(|_| AtomicU32::new(0)).collect();
-        let mut log = Log::new(identity, parts.space, parts.cursors, parts.next_seq);
+        let mut space = parts.space;
+        if options.rescue {
+            space.open_reserve();
+        }
+        let mut log = Log::new(identity, space, parts.cursors, parts.next_seq);
         log.limits.chunk_bytes = options.chunk_bytes.unwrap_or(CHUNK_BYTES_MAX);
         log.log_bytes = parts.counters.log_bytes.load(Ordering::Relaxed);
         let maintenance =

@@ -10,7 +10,7 @@ use crate::codec::Codec;
 use crate::disk::{BLOCK_BYTES, Disk, DiskError};
 use crate::engine::{Drive, DriveOptions, Parts};
 use crate::layout::{
-    Cursor, Identity, LOGICAL_BYTES_MAX, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX,
+    Cursor, Identity, LOGICAL_PER_CAPACITY, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX,
     SEGMENTS_START, STREAMS, Stream, Superblock,
 };
 use crate::map::Map;
@@ -175,14 +175,10 @@ fn identity(media_bytes: u64, format: &Format) -> Result<Identity, DriveError> {
         let text = "the logical size must be a multiple of 4096 bytes and not zero";
         return Err(DriveError::Impossible(text.into()));
     }
-    if format.logical_bytes > LOGICAL_BYTES_MAX {
-        let text = format!("the logical size may be {} at most", Bytes(LOGICAL_BYTES_MAX));
-        return Err(DriveError::Impossible(text));
-    }
     if format.dictionary && format.codec != Codec::Zstd {
         return Err(DriveError::Impossible("dictionaries need the codec zstd".into()));
     }
-    Ok(Identity {
+    let identity = Identity {
         drive_id: format.drive_id,
         media_bytes: media_bytes / BLOCK_BYTES * BLOCK_BYTES,
         segment_bytes: segment_bytes as u32,
@@ -191,5 +187,14 @@ fn identity(media_bytes: u64, format: &Format) -> Result<Identity, DriveError> {
         units: format.units,
         dictionary: format.dictionary,
         logical_bytes: format.logical_bytes,
-    })
+    };
+    let most = identity.logical_bytes_most();
+    if format.logical_bytes > most {
+        let text = format!(
+            "the logical size may be {} at most, {LOGICAL_PER_CAPACITY} times the capacity",
+            Bytes(most)
+        );
+        return Err(DriveError::Impossible(text));
+    }
+    Ok(identity)
 }

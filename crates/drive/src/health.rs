@@ -30,7 +30,7 @@ impl Drive {
         let space = &log.space;
         let (mapped_blocks, map_bytes, kept_bytes, least_bytes) = {
             let map = self.map_at_any_time();
-            let (kept, least) = (map.admission_bytes(), map.least_admission_bytes());
+            let (kept, least) = (map.media_bytes(), map.least_media_bytes());
             (map.mapped_blocks(), map.memory_bytes(), kept, least)
         };
         let unit_blocks = if self.identity.units { UNIT_BLOCKS } else { 1 };

@@ -32,6 +32,7 @@ pub(crate) struct Map {
     dirty_leaves: Vec<u64>,
     loaded_leaves: usize,
     existing_leaves: u64,
+    existing_directories: u64,
     mapped_blocks: u64,
     /// Where eviction looks next.
     hand: u64,
@@ -70,6 +71,7 @@ impl Map {
         map.resize(blocks);
         for (slot, stored) in map.directories.iter_mut().zip(directories) {
             slot.stored = *stored;
+            map.existing_directories += u64::from(!stored.is_none());
         }
         map
     }
@@ -114,7 +116,7 @@ impl Map {
             match (directory.stored.is_none(), location.is_none()) {
                 (false, _) => return Err(Missing(NodeId::Directory(directory_number))),
                 (true, true) => return Ok(Location::NONE),
-                (true, false) => {}
+                (true, false) => self.existing_directories += 1,
             }
         }
         let slot = &mut directory.leaves()[(number % NODE_ENTRIES) as usize];
@@ -331,15 +333,38 @@ impl Map {
         self.dirty_leaves.len()
     }
 
-    /// What admission keeps for the map: each leaf and directory that exists, as far as its directory was loaded, once
-    /// more than it takes by itself, for a checkpoint writes the new before the old is dead.
-    pub(crate) fn admission_bytes(&self) -> u64 {
-        2 * BLOCK_BYTES * self.existing_leaves + self.least_admission_bytes()
+    /// What the map may take on media, as far as its directories were loaded, in bytes: each node that exists once as it
+    /// is and once as it will be, and likewise the root's word for each directory that there may be.
+    pub(crate) fn media_bytes(&self) -> u64 {
+        let nodes = self.existing_leaves + self.existing_directories;
+        2 * (BLOCK_BYTES * nodes + 8 * self.directories.len() as u64)
     }
 
     /// The same of a map without a block.
-    pub(crate) fn least_admission_bytes(&self) -> u64 {
-        2 * BLOCK_BYTES * self.directories.len() as u64
+    pub(crate) fn least_media_bytes(&self) -> u64 {
+        16 * self.directories.len() as u64
+    }
+
+    /// The same with directories for so many blocks.
+    pub(crate) fn media_bytes_with(&self, blocks: u64) -> u64 {
+        let directories = blocks.div_ceil(NODE_ENTRIES * NODE_ENTRIES);
+        self.media_bytes() + 16 * directories.saturating_sub(self.directories.len() as u64)
+    }
+
+    /// What would come to that if all of `blocks` were written.
+    pub(crate) fn media_bytes_more(&self, blocks: std::ops::Range<u64>) -> u64 {
+        let (first, last) = (leaf_of(blocks.start), leaf_of(blocks.end.saturating_sub(1)));
+        let is_new = |leaf: &u64| self.is_hole(leaf * NODE_ENTRIES..(leaf + 1) * NODE_ENTRIES);
+        let leaves = (first..=last).filter(is_new).count() as u64;
+        let directories = (directory_of(first)..=directory_of(last))
+            .filter(|&number| !self.has_directory(number));
+        2 * BLOCK_BYTES * (leaves + directories.count() as u64)
+    }
+
+    /// Whether a directory exists; where it does not, nothing in it is mapped.
+    pub(crate) fn has_directory(&self, number: u64) -> bool {
+        let slot = self.directories.get(number as usize);
+        slot.is_some_and(|slot| slot.loaded.is_some() || !slot.stored.is_none())
     }
 
     /// Blocks that have a record.
@@ -367,6 +392,7 @@ impl Map {
 
     /// A directory's leaves; made if it does not exist. Only called where it is loaded or empty.
     fn directory_mut(&mut self, number: u64) -> &mut [LeafSlot] {
+        self.existing_directories += u64::from(!self.has_directory(number));
         self.directories[number as usize].leaves()
     }
 }

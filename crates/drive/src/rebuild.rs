@@ -1,117 +1,137 @@
-//! Rebuilding the map from the segments alone, when no checkpoint can be read.
+//! Rebuilding the map from the segments alone, when no checkpoint can be read, or a node of one that replay needs.
 //!
 //! Every segment's tables say which blocks its records hold and when they were first written: the newest wins. What was
-//! discarded is told by entries of the log and by the nodes of the map that still lie in its stream: a block that
-//! the newest node of its leaf, or the newest directory, knows nothing of was not mapped when that was written.
-//! Counters of the drive's life are lost, data are not.
+//! discarded is told by entries of the log and by the nodes of the map that still lie in its stream. Everything that was
+//! on stable media is there again; what the media lost of it is told, as in replay. Counters of the drive's life are
+//! lost, data are not.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::apply::apply;
-use crate::disk::{BLOCK_BYTES, Disk, DiskError, Result};
+use crate::disk::{BLOCK_BYTES, Result};
 use crate::engine::{Drive, OPENED_READ_ONLY, Parts};
 use crate::format::DriveError;
 use crate::layout::{
-    Cursor, Entry, Identity, Location, NodeId, Op, STREAMS, SegmentRow, Stream, Superblock,
-    UNIT_BLOCKS, Words,
+    Cursor, Identity, Location, NodeId, Op, Root, STREAMS, SegmentRow, Stream, UNIT_BLOCKS, Words,
 };
-use crate::map::{Map, NODE_ENTRIES, Node};
+use crate::map::Map;
+use crate::reconcile::{Nodes, Rebuilt, Versions, newest, tell_blind};
+use crate::recover::lost_chunk;
+use crate::scan::{Found, LogEnd};
 use crate::segment::{SegmentChunk, records_of};
 use crate::space::Space;
 use crate::status::{Counters, Recovery};
 
-/// One segment as its own bytes tell it.
-struct Found {
-    number: u32,
-    stream: Stream,
-    opened_seq: u64,
-    sealed_seq: u64,
-    chunks: Vec<SegmentChunk>,
-}
+/// Newest place of each dictionary, by version.
+type Dictionaries = HashMap<u64, (u64, Location)>;
 
-/// When a block got what it holds: the chunk that first held it, and the chunk that holds it now.
-type Version = (u64, u64);
+/// Ranges of damage that are told one by one.
+const RANGES_TOLD: usize = 50;
 
-/// Newest version of each block, by leaf.
-#[derive(Default)]
-struct Versions(HashMap<u64, Box<[Version]>>);
-
-impl Versions {
-    fn of(&mut self, block: u64) -> &mut Version {
-        let empty = || vec![(0, 0); NODE_ENTRIES as usize].into();
-        let leaf = self.0.entry(block / NODE_ENTRIES).or_insert_with(empty);
-        &mut leaf[(block % NODE_ENTRIES) as usize]
-    }
-}
-
-/// The newest record of each node.
-type Nodes = HashMap<NodeId, (u64, Location)>;
+/// Why a drive is read-only when neither chunks nor nodes tell of some of its records.
+const LOST_RECORDS: &str = "the log is damaged: chunks from before the checkpoint cannot be read, nor can the map that knew what they held";
 
 impl Drive {
-    /// The drive as its segments tell it; `why` goes to the health log.
-    pub(crate) fn rebuild(self, why: &str) -> Result<Drive, DriveError> {
-        let superblock = self.superblock().clone();
-        let mut found = self.scan()?;
-        for segment in &mut found {
-            segment.chunks.retain(|chunk| !superblock.is_cut(chunk.seq));
-        }
-        for segment in &found {
-            self.chunks.opened(segment.number, segment.opened_seq);
-        }
-        let end_seq = self.accepted_end(&found, &superblock)?;
-        let identity = self.identity;
-        let mut map = Map::new(identity.logical_bytes / BLOCK_BYTES, &[], 0);
-        let mut space = Space::from_rows(&identity, &rows_of(&found, &identity));
-        let mut nodes = Nodes::new();
-        let mut dictionaries = HashMap::new();
-        let mut versions = Versions::default();
-        for (segment, chunk) in chunks_below(&found, end_seq) {
-            for record in records_of(segment, chunk) {
-                let is_aligned =
-                    !record.place.is_unit() || record.entry.key.is_multiple_of(UNIT_BLOCKS);
-                if !self.is_possible(record.place) || !is_aligned {
-                    continue;
-                }
-                match record.entry.op {
-                    Op::Node { complete_seq } if complete_seq < end_seq => {
-                        newest(
-                            &mut nodes,
-                            NodeId::from_word(record.entry.key),
-                            complete_seq,
-                            record.place,
-                        );
-                    }
-                    Op::Node { .. } => {}
-                    Op::Dictionary => {
-                        newest(&mut dictionaries, record.entry.key, chunk.seq, record.place);
-                    }
-                    _ => enter(
-                        identity.logical_bytes / BLOCK_BYTES,
-                        &mut map,
-                        &mut space,
-                        &mut versions,
-                        &record.entry,
-                        record.place,
-                        (record.origin_seq, chunk.seq),
-                    ),
-                }
-            }
-        }
-        let blind = self.clear_holes(&nodes, &mut map, &mut space, &mut versions)?;
+    /// The drive as its segments tell it; `why` goes to the health log. `root` is the checkpoint's, if it could be read.
+    pub(crate) fn rebuild(self, why: &str, root: Option<&Root>) -> Result<Drive, DriveError> {
+        let found = self.scan(root)?;
+        self.note_openings(&found, root);
+        let end = self.log_end(&found, root)?;
+        let (mut rebuilt, nodes, dictionaries) = self.enter_tables(&found, end.seq);
+        let blind = self.reconcile(nodes, root, &mut rebuilt)?;
         let mut recovery = self.recovery.clone();
         recovery.rebuilt = true;
         recovery.chunks = found.iter().map(|segment| segment.chunks.len() as u64).sum();
+        recovery.torn_chunks = end.behind;
         recovery.problems.push(format!("{why}; the map was rebuilt from the segments"));
-        if blind > 0 {
-            let problem =
-                format!("{blind} nodes of the map are damaged; discarded blocks may hold old data");
-            recovery.problems.push(problem);
+        let mut damage = end.is_damage.then(|| lost_chunk(end.seq, end.behind));
+        let lost = self.tell_lost_nodes(&found, root.is_some(), &end, blind);
+        let counters = Counters::default();
+        Counters::add(&counters.damaged_records, lost.len() as u64);
+        recovery.problems.extend(lost.iter().take(RANGES_TOLD).cloned());
+        // Nothing tells any more what those held.
+        if !lost.is_empty() && self.has_lost_records(&found) {
+            damage = damage.or_else(|| Some(LOST_RECORDS.into()));
         }
-        self.log_stop_seq.store(end_seq, Ordering::Release);
+        recovery.problems.extend(damage.clone());
+        self.log_stop_seq.store(end.seq, Ordering::Release);
+        let Rebuilt { map, mut space, .. } = rebuilt;
         release_empty(&found, &mut space);
-        self.reopen_rebuilt(map, space, recovery, dictionaries)
+        self.reopen_rebuilt(map, space, recovery, counters, dictionaries, damage)
+    }
+
+    /// Whether chunks up to the checkpoint are missing that the map's nodes knew of.
+    fn has_lost_records(&self, found: &[Found]) -> bool {
+        let checkpoint_seq = self.superblock().checkpoint_seq;
+        found.iter().any(|segment| segment.has_lost_records(checkpoint_seq))
+    }
+
+    /// What is told of nodes that are lost: of these blocks, or of all, where nobody knows which. With a root each is known.
+    fn tell_lost_nodes(
+        &self,
+        found: &[Found],
+        has_root: bool,
+        end: &LogEnd,
+        mut blind: Vec<Range<u64>>,
+    ) -> Vec<String> {
+        let (root_seq, root) = {
+            let superblock = self.superblock();
+            (superblock.root_seqs.0, superblock.root.first().copied().unwrap_or_default())
+        };
+        let is_any_lost = end.lost_map_chunks > 0
+            || found.iter().any(|segment| segment.has_lost_nodes(root_seq, root));
+        let blocks = self.identity.logical_bytes / BLOCK_BYTES;
+        if is_any_lost && !has_root {
+            blind.push(0..blocks);
+        }
+        let was = if self.has_lost_records(found) { "written or discarded" } else { "discarded" };
+        tell_blind(blind, was)
+    }
+
+    /// Notes by which number each segment was opened: records have it in their checksums.
+    fn note_openings(&self, found: &[Found], root: Option<&Root>) {
+        let rows = root.map_or(&[][..], |root| &root.body.segments);
+        for (number, row) in (0..).zip(rows) {
+            self.chunks.opened(number, row.opened_seq);
+        }
+        for segment in found {
+            self.chunks.opened(segment.number, segment.opened_seq);
+        }
+    }
+
+    /// What the segments' tables say, up to the log's end.
+    fn enter_tables(&self, found: &[Found], end_seq: u64) -> (Rebuilt, Nodes, Dictionaries) {
+        let identity = self.identity;
+        let checkpoint_seq = self.superblock().checkpoint_seq;
+        let blocks = identity.logical_bytes / BLOCK_BYTES;
+        let mut rebuilt = Rebuilt {
+            blocks,
+            map: Map::new(blocks, &[], 0),
+            space: Space::from_rows(&identity, &rows_of(found, &identity)),
+            versions: Versions::default(),
+        };
+        let (mut nodes, mut dictionaries) = (Nodes::new(), Dictionaries::new());
+        for (segment, chunk) in chunks_below(found, end_seq) {
+            for record in records_of(segment, chunk) {
+                let (key, place) = (record.entry.key, record.place);
+                let is_aligned = !place.is_unit() || key.is_multiple_of(UNIT_BLOCKS);
+                if !self.is_possible(place) || !is_aligned {
+                    continue;
+                }
+                match record.entry.op {
+                    // Later ones are of a checkpoint that was never finished: the log tells the same.
+                    Op::Node { complete_seq } if complete_seq <= checkpoint_seq => {
+                        newest(&mut nodes, NodeId::from_word(key), complete_seq, place);
+                    }
+                    Op::Node { .. } => {}
+                    Op::Dictionary => newest(&mut dictionaries, key, chunk.seq, place),
+                    _ => rebuilt.enter(&record.entry, place, (record.origin_seq, chunk.seq)),
+                }
+            }
+        }
+        (rebuilt, nodes, dictionaries)
     }
 
     /// Puts the drive together anew, with fresh segments to write to.
@@ -120,9 +140,12 @@ impl Drive {
         map: Map,
         mut space: Space,
         mut recovery: Recovery,
-        dictionaries: HashMap<u64, (u64, Location)>,
+        counters: Counters,
+        dictionaries: Dictionaries,
+        damage: Option<String>,
     ) -> Result<Drive, DriveError> {
-        let mut read_only = self.options.read_only.then(|| OPENED_READ_ONLY.into());
+        let opened = || self.options.read_only.then(|| OPENED_READ_ONLY.into());
+        let mut read_only = damage.or_else(opened);
         let superblock = self.superblock().clone();
         let first_seq = superblock.unused_seq;
         let mut cursors = <[Cursor; STREAMS]>::default();
@@ -132,7 +155,10 @@ impl Drive {
                     space.open_this(number, stream, opened_seq);
                     cursors[stream as usize].segment = number;
                 }
-                None => read_only = Some("no segment is free to write the rebuilt map to".into()),
+                None if read_only.is_none() => {
+                    read_only = Some("no segment is free to write the rebuilt map to".into());
+                }
+                None => {}
             }
         }
         recovery.clean = false;
@@ -147,7 +173,7 @@ impl Drive {
             space,
             cursors,
             next_seq: first_seq + STREAMS as u64,
-            counters: Counters::default(),
+            counters,
             dictionaries: Vec::new(),
             recovery,
             read_only: read_only.clone(),
@@ -165,174 +191,6 @@ impl Drive {
             drive.checkpoint(&mut drive.maintenance(), false)?;
         }
         Ok(drive)
-    }
-
-    /// Every segment that holds anything.
-    fn scan(&self) -> Result<Vec<Found>> {
-        let mut found = Vec::new();
-        for number in 0..self.identity.segments {
-            found.extend(self.scan_segment(number)?);
-        }
-        Ok(found)
-    }
-
-    fn scan_segment(&self, number: u32) -> Result<Option<Found>> {
-        let head = self.first_header(number)?;
-        let footer = self.any_footer(number)?;
-        // A footer of an earlier filling, or one that a crash cut off, may still lie behind what the segment was
-        // filled with since.
-        let footer = footer.filter(|footer| {
-            head.is_none_or(|(_, opened_seq)| footer.header.opened_seq == opened_seq)
-                && !self.superblock().is_cut(footer.header.seq)
-        });
-        if let Some(footer) = footer {
-            return Ok(Some(Found {
-                number,
-                stream: footer.header.stream,
-                opened_seq: footer.header.opened_seq,
-                sealed_seq: footer.header.seq,
-                chunks: footer.chunks(),
-            }));
-        }
-        let Some((stream, opened_seq)) = head else { return Ok(None) };
-        let chunks = self.walk_chunks(number, opened_seq, 0, 0..u64::MAX)?.all();
-        let sealed_seq = chunks.last().map_or(opened_seq, |chunk| chunk.seq);
-        Ok(Some(Found { number, stream, opened_seq, sealed_seq, chunks }))
-    }
-
-    /// The first sequence number that is not part of the log: the first behind the checkpoint that is missing or torn.
-    /// The checkpoint's own root may be missing without ending it.
-    fn accepted_end(&self, found: &[Found], superblock: &Superblock) -> Result<u64> {
-        let (root_first, root_last) = superblock.root_seqs;
-        let mut known: BTreeMap<u64, Option<(u32, &SegmentChunk)>> =
-            found.iter().map(|segment| (segment.sealed_seq, None)).collect();
-        for segment in found {
-            known.extend(
-                segment.chunks.iter().map(|chunk| (chunk.seq, Some((segment.number, chunk)))),
-            );
-        }
-        let mut end = superblock.checkpoint_seq.saturating_add(1);
-        loop {
-            let is_there = match known.get(&end) {
-                Some(Some((number, chunk))) => self.is_whole(*number, chunk)?,
-                Some(None) => true,
-                None if (root_first..root_last).contains(&end) => {
-                    let next = known.range(end..=root_last).next().map(|(seq, _)| *seq);
-                    end = next.unwrap_or(root_last);
-                    continue;
-                }
-                None => end == root_last,
-            };
-            if !is_there {
-                return Ok(end);
-            }
-            end = end.saturating_add(1);
-        }
-    }
-
-    /// Unmaps what the newest nodes do not know; gives how many nodes could not be read.
-    fn clear_holes(
-        &self,
-        nodes: &Nodes,
-        map: &mut Map,
-        space: &mut Space,
-        versions: &mut Versions,
-    ) -> Result<u64> {
-        let mut blind = 0;
-        let mut ids: Vec<_> = nodes.keys().copied().collect();
-        ids.sort_unstable();
-        for id in ids {
-            let (complete_seq, place) = nodes[&id];
-            let words = self.workers.with(|worker| self.read_node(id, place, worker));
-            let words = match words {
-                Ok(words) => words,
-                Err(DiskError::Corrupt { .. }) => {
-                    blind += 1;
-                    continue;
-                }
-                Err(other) => return Err(other),
-            };
-            for block in holes(id, &words) {
-                if block < self.size() / BLOCK_BYTES
-                    && versions.0.contains_key(&(block / NODE_ENTRIES))
-                    && versions.of(block).0 <= complete_seq
-                {
-                    let zero = Entry { op: Op::Zero, key: block, length: 1, last: true };
-                    let _ = apply(map, space, &zero, Location::NONE);
-                }
-            }
-        }
-        Ok(blind)
-    }
-}
-
-/// Blocks of which a node knows nothing.
-fn holes(id: NodeId, words: &Node) -> Vec<u64> {
-    let empty = (0_u64..).zip(words).filter(|(_, word)| **word == 0).map(|(index, _)| index);
-    match id {
-        NodeId::Leaf(number) => empty.map(|index| number * NODE_ENTRIES + index).collect(),
-        NodeId::Directory(number) => empty
-            .flat_map(|index| {
-                let leaf = number * NODE_ENTRIES + index;
-                leaf * NODE_ENTRIES..(leaf + 1) * NODE_ENTRIES
-            })
-            .collect(),
-    }
-}
-
-/// Puts a record into the map where it is newer than what is there.
-fn enter(
-    blocks: u64,
-    map: &mut Map,
-    space: &mut Space,
-    versions: &mut Versions,
-    entry: &Entry,
-    place: Location,
-    version: Version,
-) {
-    let unit = place.is_unit();
-    let count = match entry.op {
-        Op::Zero => u64::from(entry.length),
-        _ if unit => UNIT_BLOCKS,
-        _ => 1,
-    };
-    // What lies behind the end was given up when the drive was made smaller.
-    for index in 0..count.min(blocks.saturating_sub(entry.key)) {
-        let block = entry.key + index;
-        let present = versions.of(block);
-        if version < *present {
-            continue;
-        }
-        *present = version;
-        let place =
-            if place.is_none() { place } else { place.at_index(if unit { index } else { 0 }) };
-        put(map, space, block, place);
-    }
-}
-
-/// Maps one block; a unit is booked with the first of its blocks that is.
-fn put(map: &mut Map, space: &mut Space, block: u64, place: Location) {
-    if !place.is_none() {
-        let siblings = 0..if place.is_unit() { UNIT_BLOCKS } else { 1 };
-        let first = block - place.index();
-        let is_booked =
-            siblings.into_iter().any(|index| map.get(first + index) == Ok(place.at_index(index)));
-        if !is_booked {
-            space.add(place);
-        }
-    }
-    crate::apply::put(map, space, block, place).ok();
-}
-
-fn newest<K: std::hash::Hash + Eq>(
-    all: &mut HashMap<K, (u64, Location)>,
-    key: K,
-    seq: u64,
-    place: Location,
-) {
-    let slot = all.entry(key).or_insert((seq, place));
-    if seq >= slot.0 {
-        *slot = (seq, place);
     }
 }
 

@@ -19,7 +19,7 @@ use crate::layout::{
     CHUNK_HEADER_BYTES, ChunkKind, Cursor, FooterChunk, Location, Op, Root, RootBody, STREAMS,
     Stream, Superblock, UNIT_BLOCKS,
 };
-use crate::map::Map;
+use crate::map::{Map, NODE_ENTRIES};
 use crate::segment::{SegmentChunk, SegmentRecord, records_of};
 use crate::space::Space;
 use crate::status::{Counters, Recovery};
@@ -38,11 +38,15 @@ impl Drive {
             let (media, options) = (Arc::clone(&media), options.clone());
             Drive::blank(media, options, superblock.clone(), recovery.clone())
         };
-        let (drive, root) = blank().at_checkpoint()?;
-        let Some(root) = root else { return drive.rebuild("no checkpoint could be read") };
-        match drive.replay(&root) {
+        let (drive, loaded) = blank().at_checkpoint()?;
+        let Some(loaded) = loaded else {
+            return drive.rebuild("no checkpoint could be read", None);
+        };
+        match drive.replay(&loaded) {
             // The log cannot be applied to a map that has lost a node, but the segments tell everything.
-            Err(DriveError::Disk(DiskError::Corrupt { what, .. })) => blank().rebuild(&what),
+            Err(DriveError::Disk(DiskError::Corrupt { what, .. })) => {
+                blank().rebuild(&what, Some(&loaded.root))
+            }
             replayed => replayed,
         }
     }
@@ -58,6 +62,10 @@ impl Drive {
         for part in &superblock.root {
             space.add(crate::checkpoint::root_weight(*part));
         }
+        // Directories that are left over, without leaves, from when the drive was larger.
+        let slots = blocks.div_ceil(NODE_ENTRIES * NODE_ENTRIES) as usize;
+        let left_over = body.directories.iter().skip(slots).filter(|place| !place.is_none());
+        left_over.for_each(|place| space.remove(*place));
         let parts = Parts {
             map: Map::new(blocks, &body.directories, body.mapped_blocks),
             space,
@@ -187,10 +195,7 @@ impl Drive {
             self.log()?.set_cursor(stream, cursor);
         }
         if durable_seq >= seq {
-            let problem = format!(
-                "the log is damaged: chunk {seq} was on stable media and cannot be read; \
-                 {behind} later chunks are not applied"
-            );
+            let problem = lost_chunk(seq, behind);
             self.recovery.problems.push(problem.clone());
             self.read_only = Some(problem);
             return Ok(self);
@@ -352,6 +357,14 @@ impl Drive {
 struct Loaded {
     root: Root,
     last_seq: u64,
+}
+
+/// What is told of a chunk that was on stable media and is not there, with those that were found behind it.
+pub(crate) fn lost_chunk(seq: u64, behind: u64) -> String {
+    format!(
+        "the log is damaged: chunk {seq} was on stable media and cannot be read; \
+         {behind} later chunks are not applied"
+    )
 }
 
 fn cursors_of(root: &Root) -> [Cursor; STREAMS] {

@@ -23,6 +23,8 @@ pub(crate) struct SegmentChunk {
     pub(crate) kind: ChunkKind,
     pub(crate) seq: u64,
     pub(crate) offset: u32,
+    /// What its header says to be on stable media; zero where a footer tells of it.
+    pub(crate) durable_seq: u64,
     pub(crate) words: Vec<u64>,
 }
 
@@ -36,20 +38,26 @@ pub(crate) struct Footer {
 impl Footer {
     /// The chunks that it repeats, as far as they can lie where it says.
     pub(crate) fn chunks(&self) -> Vec<SegmentChunk> {
-        let is_possible = |chunk: &FooterChunk| {
-            chunk.offset < self.header.offset && u64::from(chunk.offset).is_multiple_of(BLOCK_BYTES)
-        };
-        let chunks = FooterChunk::split(&self.words).into_iter();
-        chunks
-            .filter(|(chunk, _)| is_possible(chunk))
-            .map(|(chunk, words)| SegmentChunk {
-                kind: ChunkKind::Log,
-                seq: chunk.seq,
-                offset: chunk.offset,
-                words: words.to_vec(),
-            })
-            .collect()
+        chunks_of(&self.words, self.header.offset)
     }
+}
+
+/// The chunks that a footer's words repeat, as far as they can lie before `end`.
+pub(crate) fn chunks_of(words: &[u64], end: u32) -> Vec<SegmentChunk> {
+    let is_possible = |chunk: &FooterChunk| {
+        chunk.offset < end && u64::from(chunk.offset).is_multiple_of(BLOCK_BYTES)
+    };
+    let chunks = FooterChunk::split(words).into_iter();
+    chunks
+        .filter(|(chunk, _)| is_possible(chunk))
+        .map(|(chunk, words)| SegmentChunk {
+            kind: ChunkKind::Log,
+            seq: chunk.seq,
+            offset: chunk.offset,
+            durable_seq: 0,
+            words: words.to_vec(),
+        })
+        .collect()
 }
 
 /// The records of a chunk's table with their places.
@@ -168,6 +176,8 @@ impl Drive {
         let mut window = Window::new(self, segment);
         let mut at = offset;
         let mut is_broken = false;
+        // Where the next chunk should begin, and what lies before that.
+        let (mut expected, mut before) = (offset, opened_seq);
         while at < self.identity.segment_bytes {
             let Some((header, words)) = self.chunk_at(&mut window, segment, opened_seq, at)? else {
                 is_broken = true;
@@ -183,8 +193,12 @@ impl Drive {
                 continue;
             }
             walked.durable_seq = walked.durable_seq.max(header.durable_seq);
-            let (kind, seq) = (header.kind, header.seq);
-            let chunk = SegmentChunk { kind, seq, offset: at, words };
+            let ChunkHeader { kind, seq, durable_seq, .. } = header;
+            let chunk = SegmentChunk { kind, seq, offset: at, durable_seq, words };
+            if at > expected {
+                walked.holes.push(Hole { offset: expected, before, after: seq });
+            }
+            (expected, before) = (at + length, seq);
             if is_broken {
                 walked.behind.push(chunk)
             } else {
@@ -256,6 +270,16 @@ impl Drive {
     }
 }
 
+/// Bytes that are no chunk, with a chunk behind them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hole {
+    /// Where they begin in the segment.
+    pub(crate) offset: u32,
+    /// Sequence numbers of the chunks on both sides; before the first, that by which the segment was opened.
+    pub(crate) before: u64,
+    pub(crate) after: u64,
+}
+
 /// What following a segment's chunks found.
 #[derive(Debug, Default)]
 pub(crate) struct Walked {
@@ -265,6 +289,8 @@ pub(crate) struct Walked {
     pub(crate) durable_seq: u64,
     /// Valid chunks behind a gap.
     pub(crate) behind: Vec<SegmentChunk>,
+    /// Gaps that have a chunk behind them.
+    pub(crate) holes: Vec<Hole>,
 }
 
 impl Walked {

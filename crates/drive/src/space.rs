@@ -6,7 +6,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::codec::RECORD_OVERHEAD_BYTES;
 use crate::disk::BLOCK_BYTES;
 use crate::layout::{
     CHUNK_HEADER_BYTES, Identity, Location, MAX_WORDS_PER_ENTRY, RECORD_HEADER_BYTES, SegmentRow,
@@ -23,7 +22,7 @@ const MOVED_RECORD_TABLE_BYTES: u64 = 2 * 8 * MAX_WORDS_PER_ENTRY as u64;
 /// What admission counts for a record beside its payload.
 const RECORD_BYTES_BESIDE: u64 = RECORD_HEADER_BYTES as u64 + MOVED_RECORD_TABLE_BYTES;
 
-/// What admission counts for a leaf of the map: what [`crate::map::Map::admission_bytes`] keeps, and a record.
+/// What admission counts for a leaf of the map: what [`crate::map::Map::media_bytes`] keeps, and a record.
 const MAP_BYTES_OF_LEAF: u64 = 3 * BLOCK_BYTES + RECORD_BYTES_BESIDE;
 
 /// A leaf with its share of its directory and of tables, stored raw.
@@ -32,6 +31,14 @@ const NODE_BYTES_AT_MOST: u64 = 4096 + 128;
 /// One part in so many of what may be live is for overwriting alone: data that compress about as well as what they
 /// replace are now and then some bytes longer, and a full drive must go on taking them.
 const OVERWRITE_PART: u64 = 128;
+
+/// It is at least this, in bytes, unless that were more than one part in so many: a file system whose drive is full
+/// writes some MiB to blocks that it never wrote before, when it replays its log and when it deletes.
+const RESCUE_BYTES: u64 = 8 << 20;
+const RESCUE_PART_MOST: u64 = 24;
+
+/// One part in so many of it stays for overwriting when the rest is opened.
+const RESCUE_KEPT_PART: u64 = 8;
 
 /// Segments that only collection and checkpoints may take.
 const SEGMENTS_FOR_COLLECTION: usize = 3;
@@ -73,6 +80,8 @@ pub(crate) struct Space {
     limit_bytes: u64,
     /// Bytes in use above which the least of the writes that were refused would be refused again; none: none was.
     refused_above: Option<u64>,
+    /// Whether fresh data may have most of what is kept for overwriting.
+    is_rescue: bool,
     segment_bytes: u32,
     /// Segments that the next checkpoint may need.
     checkpoint_segments: usize,
@@ -94,6 +103,7 @@ impl Space {
             live_records: segments.iter().map(|segment| u64::from(segment.live_records)).sum(),
             limit_bytes: limit_bytes(identity),
             refused_above: None,
+            is_rescue: false,
             segment_bytes: identity.segment_bytes,
             checkpoint_segments: 0,
             segments,
@@ -202,14 +212,14 @@ impl Space {
 
     /// Whether there is room for `need`, with `map_bytes` for the map's own nodes.
     pub(crate) fn admits(&self, need: Need, map_bytes: u64) -> bool {
-        let (grown, shrunk) = (need.grown.bytes_when_moved(), need.shrunk.bytes_when_moved());
+        let (grown, shrunk) = (need.grown_bytes(), need.shrunk.bytes_when_moved());
         grown <= shrunk || self.taken_bytes(map_bytes) + grown <= self.limit_of(need) + shrunk
     }
 
     /// Remembers that `need` was refused.
     pub(crate) fn refuse(&mut self, need: Need) {
         let most = self.limit_of(need) + need.shrunk.bytes_when_moved();
-        let above = most.saturating_sub(need.grown.bytes_when_moved());
+        let above = most.saturating_sub(need.grown_bytes());
         self.refused_above = self.refused_above.max(Some(above));
     }
 
@@ -243,7 +253,18 @@ impl Space {
 
     /// What may be live after a write of fresh data, in bytes.
     pub(crate) fn fresh_limit_bytes(&self) -> u64 {
-        self.limit_bytes - self.limit_bytes / OVERWRITE_PART
+        let reserve = reserve_bytes(self.limit_bytes);
+        self.limit_bytes - if self.is_rescue { reserve / RESCUE_KEPT_PART } else { reserve }
+    }
+
+    /// Lets fresh data have most of what is kept for overwriting.
+    pub(crate) fn open_reserve(&mut self) {
+        self.is_rescue = true;
+    }
+
+    /// Whether there is room for a map of so many bytes.
+    pub(crate) fn admits_map(&self, map_bytes: u64) -> bool {
+        self.taken_bytes(map_bytes) <= self.limit_bytes
     }
 
     /// Live records with their tables, in bytes.
@@ -280,9 +301,18 @@ impl Space {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Need {
     pub(crate) grown: Weight,
+    /// What the map's new nodes take.
+    pub(crate) map_bytes_more: u64,
     pub(crate) shrunk: Weight,
     /// Whether any of its blocks held nothing.
     pub(crate) fresh: bool,
+}
+
+impl Need {
+    /// What it takes, in bytes.
+    fn grown_bytes(&self) -> u64 {
+        self.grown.bytes_when_moved() + self.map_bytes_more
+    }
 }
 
 /// Bytes and number of records.
@@ -321,12 +351,18 @@ pub(crate) fn most_live_bytes(identity: &Identity) -> u64 {
     limit_bytes(identity)
 }
 
+/// Part of what may be live that is kept for overwriting.
+fn reserve_bytes(limit_bytes: u64) -> u64 {
+    let least = limit_bytes / RESCUE_PART_MOST;
+    (limit_bytes / OVERWRITE_PART).max(least.min(RESCUE_BYTES))
+}
+
 /// How many blocks that do not compress such a drive takes, with what the map takes for them.
 pub(crate) fn incompressible_blocks(identity: &Identity) -> u64 {
     let limit = limit_bytes(identity);
-    let record = BLOCK_BYTES + RECORD_OVERHEAD_BYTES - RECORD_TABLE_BYTES;
-    let map = 2 * BLOCK_BYTES / NODE_ENTRIES;
-    (limit - limit / OVERWRITE_PART) / (record + MOVED_RECORD_TABLE_BYTES + map)
+    let leaf = NODE_ENTRIES * (BLOCK_BYTES + RECORD_BYTES_BESIDE) + MAP_BYTES_OF_LEAF;
+    let blocks = u128::from(limit - reserve_bytes(limit)) * u128::from(NODE_ENTRIES);
+    (blocks / u128::from(leaf)) as u64
 }
 
 impl Segment {

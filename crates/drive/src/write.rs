@@ -127,7 +127,7 @@ impl Drive {
         if matches!(error, DiskError::Full) {
             Counters::add(&self.counters.refused_writes, 1);
             let mut log = self.log_at_any_time();
-            let map_bytes = self.map_at_any_time().admission_bytes();
+            let map_bytes = self.map_at_any_time().media_bytes();
             log.space.refuse_as_it_is(map_bytes);
         }
     }
@@ -147,11 +147,14 @@ impl Drive {
             if map.missing(blocks.clone()).is_some() {
                 return Ok(Outcome::Missing);
             }
-            let map_bytes = map.admission_bytes();
+            let map_bytes = map.media_bytes();
             log.space.reserve_for_checkpoint(map.dirty_leaf_count());
             log.space.forget_refusals_with_room(map_bytes);
             // What dies is counted only where it decides.
-            let most = Need { grown: grown_by(group), shrunk: Weight::default(), fresh: true };
+            let grown = grown_by(group);
+            let map_bytes_more =
+                if grown.records > 0 { map.media_bytes_more(blocks.clone()) } else { 0 };
+            let most = Need { grown, map_bytes_more, shrunk: Weight::default(), fresh: true };
             if !log.space.admits(most, map_bytes) {
                 let need = need_of(most, &map, blocks).unwrap_or(most);
                 if !log.space.admits(need, map_bytes) {

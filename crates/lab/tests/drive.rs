@@ -457,7 +457,10 @@ fn a_drive_grows_and_shrinks_as_far_as_it_is_free() {
     drives.done(&["drive", "resize", &device, "--logical", "64M"]);
     assert_eq!(size(), b"67108864\n");
     let line = drives.refused(&["drive", "resize", &device, "--logical", "1E"]);
-    assert!(line.contains("cannot be 1E: that is more than a drive can have"), "{line}");
+    assert!(
+        line.contains("cannot be 1E: a drive has at most 65536 bytes for each of its capacity"),
+        "{line}"
+    );
     drives.detach();
 
     drives.done(&["drive", "resize", "vol.img", "--logical", "128M"]);

@@ -190,7 +190,11 @@ fn less_than_what_is_used() {
     let words = ["drive", "resize", "vol.img", "--logical", "32M"];
     refused(&drives, &words, &["vol.img cannot be 32M: there are data beyond"]);
     let words = ["drive", "resize", "vol.img", "--logical", "1E"];
-    refused(&drives, &words, &["vol.img cannot be 1E: that is more than a drive can have"]);
+    refused(
+        &drives,
+        &words,
+        &["vol.img cannot be 1E: a drive has at most 65536 bytes for each of its capacity"],
+    );
 }
 
 #[test]

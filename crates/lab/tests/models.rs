@@ -39,7 +39,7 @@ fn measured(drives: &Drives, words: &[&str]) -> Vec<(String, f64)> {
     let folder = ["--measure", "--json", "--work", work.to_str().unwrap()];
     let told = json(drives, &[words, &folder].concat());
     let figures = told["measured"]["figures"].as_array().unwrap();
-    println!("{figures:#?}");
+    eprintln!("{figures:#?}");
     let ratio =
         |one: &Value| (one["name"].as_str().unwrap().into(), one["ratio"].as_f64().unwrap());
     figures.iter().map(ratio).collect()

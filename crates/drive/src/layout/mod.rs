@@ -48,6 +48,9 @@ pub(crate) const SEGMENTS_MAX: u32 = (1 << 20) - 1;
 /// Most logical bytes that an entry can address.
 pub(crate) const LOGICAL_BYTES_MAX: u64 = (1 << 39) * BLOCK_BYTES;
 
+/// Most logical bytes for each byte of capacity.
+pub const LOGICAL_PER_CAPACITY: u64 = 1 << 16;
+
 /// Rounds up to whole blocks.
 pub(crate) const fn whole_blocks(bytes: u64) -> u64 {
     bytes.next_multiple_of(BLOCK_BYTES)

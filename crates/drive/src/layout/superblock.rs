@@ -6,8 +6,8 @@
 use thiserror::Error;
 
 use super::{
-    LOGICAL_BYTES_MAX, Location, Reader, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX,
-    SEGMENTS_START,
+    LOGICAL_BYTES_MAX, LOGICAL_PER_CAPACITY, Location, Reader, SEGMENT_BYTES_MAX,
+    SEGMENT_BYTES_MIN, SEGMENTS_MAX, SEGMENTS_START,
 };
 use crate::codec::Codec;
 use crate::disk::BLOCK_BYTES;
@@ -186,6 +186,12 @@ impl Identity {
             && self.logical_bytes.is_multiple_of(BLOCK_BYTES)
             && self.logical_bytes <= LOGICAL_BYTES_MAX
             && self.media_bytes.is_multiple_of(BLOCK_BYTES)
+    }
+
+    /// Most logical bytes that a drive of this capacity is made for: a root of a checkpoint has a word for each GiB, and
+    /// with this bound two of them take a thousandth of the media.
+    pub(crate) fn logical_bytes_most(&self) -> u64 {
+        self.media_bytes.saturating_mul(LOGICAL_PER_CAPACITY).min(LOGICAL_BYTES_MAX)
     }
 
     /// First byte of a segment on media.

@@ -119,21 +119,9 @@ impl SimulatedMedia {
         SimulatedMedia { size: self.size, state: Mutex::new(state) }
     }
 
-    /// Wipes every chunk that is part of a checkpoint's root.
-    pub fn destroy_roots(&self) {
-        let mut state = self.state.lock().unwrap();
-        let is_root = |page: &Page| page.starts_with(b"aChk") && page[5] == 2;
-        let roots: Vec<u64> = state
-            .seen
-            .0
-            .iter()
-            .filter(|(_, page)| is_root(page))
-            .map(|(block, _)| *block)
-            .collect();
-        for block in roots {
-            state.seen.write(block * BLOCK_BYTES, &[0xFF; BLOCK_BYTES as usize]);
-            state.durable.write(block * BLOCK_BYTES, &[0xFF; BLOCK_BYTES as usize]);
-        }
+    /// Fills a block with ones.
+    pub fn wipe(&self, number: u64) {
+        self.change_block(number, |bytes| bytes.fill(0xFF));
     }
 
     /// Everything that is stored, flushed or not.

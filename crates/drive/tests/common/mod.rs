@@ -8,4 +8,5 @@ pub mod gate;
 pub mod media;
 pub mod model;
 pub mod random;
+pub mod roots;
 pub mod seeds;

@@ -35,8 +35,8 @@ fn expected(part: Part, ending: Ending) -> (&'static [Outcome], &'static [Outcom
         Part::Record(Stream::Map) | Part::Dictionary => (&[], &[]),
         Part::Record(_) => (&[Corrupt, Unnoticed], &[Shorter]),
         Part::Node if is_closed => (&[Corrupt, Unnoticed], &[]),
-        // The log cannot be applied: the map is rebuilt without the node.
-        Part::Node => (&[Told, Unnoticed], &[]),
+        // The log cannot be applied: the map is rebuilt without the node. Where nothing was written there since, it can.
+        Part::Node => (&[Told, Unnoticed], &[Corrupt]),
         Part::Padding(_) => (&[Unnoticed], &[]),
     }
 }
@@ -44,7 +44,7 @@ fn expected(part: Part, ending: Ending) -> (&'static [Outcome], &'static [Outcom
 type Seen = BTreeMap<(Part, bool), BTreeMap<Outcome, u64>>;
 
 /// The pieces to damage, some of each kind.
-fn chosen(specimen: &Specimen) -> Vec<Piece> {
+pub fn chosen(specimen: &Specimen) -> Vec<Piece> {
     let mut random = Random::new(7);
     let mut kinds = BTreeMap::<Part, Vec<Piece>>::new();
     for piece in pieces(&specimen.media.image()) {
@@ -105,7 +105,7 @@ fn flip_each(specimen: &Specimen, problems: &mut Vec<String>) -> Vec<(Part, Outc
 }
 
 /// What the specimen is without damage; the prefix that is there.
-fn baseline(specimen: &Specimen) -> u64 {
+pub fn baseline(specimen: &Specimen) -> u64 {
     let judged = judge(Arc::new(specimen.media.copy()), &specimen.model);
     let (outcome, prefix) = judged.unwrap_or_else(|problem| panic!("{}: {problem}", specimen.name));
     // A torn superblock is told.

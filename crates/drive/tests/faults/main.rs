@@ -12,4 +12,5 @@ mod controls;
 mod flips;
 mod rebuild;
 mod specimen;
+mod together;
 mod verdict;

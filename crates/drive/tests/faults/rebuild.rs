@@ -13,7 +13,7 @@ const DIRECTORY: u64 = 512 * 512;
 /// Opens a drive after a power cut that left no root.
 fn rebuilt(media: &SimulatedMedia) -> Drive {
     let left = media.after_power_cut(|_| Fate::Whole);
-    left.destroy_roots();
+    crate::common::roots::destroy_roots(&left);
     let drive = Drive::open(Arc::new(left), options()).unwrap();
     assert!(drive.status().recovery.rebuilt);
     drive

@@ -125,7 +125,10 @@ impl Specimen {
         life.rest();
         life.drive.close().unwrap();
         let older = media.copy();
-        life.work(60);
+        life.work(40);
+        // A checkpoint in the midst of it: the log goes on behind its own chunks.
+        life.drive.resize(life.drive.size()).unwrap();
+        life.work(20);
         life.rest();
         match ending {
             Ending::Closed => life.drive.close().unwrap(),

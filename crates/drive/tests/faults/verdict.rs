@@ -72,10 +72,12 @@ pub fn judge(media: Arc<dyn Disk>, model: &Model) -> Result<(Outcome, u64), Stri
         Ok(drive) => drive,
     };
     let mut found = read_all(&drive, model)?;
-    if drive.status().problems.iter().any(|problem| problem.contains("may hold old data")) {
-        // What was discarded is forgotten with the node that knew, and that is said.
-        found.contents.retain(|block, _| !model.was_discarded(*block));
-    }
+    let forgotten = forgotten(&drive)?;
+    found.contents.retain(|block, _| {
+        // What was done there is forgotten with the node that knew, and that is said.
+        let mut told = forgotten.iter().filter(|(blocks, _)| blocks.contains(block));
+        !told.any(|(_, written)| *written || model.was_discarded(*block))
+    });
     let check = drive.check(&mut |_, _| {}).map_err(|error| format!("the check: {error}"))?;
     compare_check(&found, &check)?;
     let status = drive.status();
@@ -108,6 +110,25 @@ pub fn judge(media: Arc<dyn Disk>, model: &Model) -> Result<(Outcome, u64), Stri
         _ => {}
     }
     Ok((outcome, prefix))
+}
+
+/// Blocks of which the drive says that they may be old, and whether that goes for what was written, too, not only for
+/// what was discarded. It does not call itself healthy then.
+fn forgotten(drive: &Drive) -> Result<Vec<(std::ops::Range<u64>, bool)>, String> {
+    let status = drive.status();
+    let told = status.problems.iter().filter(|problem| problem.contains("may hold old data"));
+    let mut forgotten = Vec::new();
+    for problem in told {
+        let numbers: Vec<u64> = problem.split(' ').filter_map(|word| word.parse().ok()).collect();
+        let [first, end] = numbers[..] else { return Err(format!("no range: {problem}")) };
+        let is_written = problem.contains("written or discarded");
+        if is_written && status.state != State::ReadOnly {
+            return Err(format!("data may be old, and it takes writes: {status:?}"));
+        }
+        forgotten.push((first / BLOCK_BYTES..end / BLOCK_BYTES, is_written));
+    }
+    let is_told = matches!(status.state, State::Damaged | State::ReadOnly);
+    if forgotten.is_empty() || is_told { Ok(forgotten) } else { Err(format!("{status:?}")) }
 }
 
 /// Every block that cannot be read is in the check, and nothing else is.

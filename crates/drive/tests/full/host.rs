@@ -98,6 +98,12 @@ impl Host {
         assert_eq!(check.damages, [], "{:?}", self.drive.status());
     }
 
+    /// Closes it and opens it with or without the reserve for rescue.
+    pub fn reopen_for_rescue(&mut self, rescue: bool) {
+        self.options.rescue = rescue;
+        self.reopen();
+    }
+
     pub fn reopen(&mut self) {
         self.drive.close().unwrap();
         self.model.flushed();

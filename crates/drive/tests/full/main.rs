@@ -6,6 +6,7 @@
 mod common;
 mod host;
 mod seeds;
+mod sizes;
 
 use std::panic::AssertUnwindSafe;
 
@@ -45,7 +46,8 @@ fn a_drive_refuses_before_it_accepts_and_keeps_what_it_accepted() {
             status.media_bytes_used, status.free_bytes, status.usable_bytes
         );
         assert_eq!(states, [State::Healthy, State::LowSpace, State::Full], "{kind:?}");
-        assert!(status.media_bytes_used * 10 > status.usable_bytes * 9, "{status:?}");
+        // A 24th part of a drive as small as this is kept for overwriting and for rescue.
+        assert!(status.media_bytes_used * 20 > status.usable_bytes * 17, "{status:?}");
         host.flush();
         host.check();
         host.maintain(50);
@@ -101,9 +103,9 @@ fn a_drive_is_full_from_the_first_refusal_until_there_is_room() {
     // What is smaller is still taken, which makes no room.
     assert!(host.write(blocks, 1, Flavour::Hard));
     assert_eq!(host.drive.status().state, State::Full);
-    host.discard(0, 32);
+    host.discard(0, 1);
     assert_eq!(host.drive.status().state, State::Full, "64 blocks would be refused again");
-    host.discard(32, 96);
+    host.discard(1, 127);
     assert_eq!(host.drive.status().state, State::LowSpace);
     // Of several sizes it is the least that counts.
     for count in [64, 1] {
@@ -200,8 +202,9 @@ fn a_full_drive_can_be_read_and_resized_and_refuses_without_waiting() {
     let size = host.drive.size();
     host.drive.resize(2 * size).unwrap();
     assert!(!host.write(size / BLOCK_BYTES, 64, Flavour::Hard), "logical space is no space");
-    let data = vec![0; 64 * BLOCK_BYTES as usize];
-    host.model.discard(0, 64);
+    // It gives back less than one of the writes below needs.
+    let data = vec![0; 32 * BLOCK_BYTES as usize];
+    host.model.discard(0, 32);
     host.drive.write(0, &data, false).unwrap();
     host.check();
     // Refusing takes no collection: nothing could be gained.
@@ -215,6 +218,38 @@ fn a_full_drive_can_be_read_and_resized_and_refuses_without_waiting() {
     let after = host.drive.status().counts;
     assert_eq!(after.write_bytes_media(), before.write_bytes_media());
     host.check();
+}
+
+/// What a file system does that cannot be mounted for lack of space: it writes where it never wrote, and deletes.
+#[test]
+fn a_full_drive_that_is_opened_for_rescue_takes_fresh_data_and_lives_on() {
+    for kind in KINDS {
+        let (mut host, blocks) = full(kind, 7);
+        host.flush();
+        assert!(!host.write(blocks + 64, 4, kind.2), "{kind:?}: it is not full");
+        host.reopen_for_rescue(true);
+        let mut fresh = 0;
+        while host.write(blocks + 64 + fresh, 4, kind.2) {
+            fresh += 4;
+        }
+        println!("{kind:?}: {fresh} fresh blocks beside {blocks}");
+        assert!(fresh * 40 > blocks, "{kind:?}: {fresh} fresh blocks, and no more");
+        // Also at the end of the reserve it takes overwrites, forgets nothing, and is as full when it is opened again.
+        for first in (0..blocks - 64).step_by(64) {
+            assert!(host.write(first, 64, kind.2), "{kind:?}: an overwrite was refused");
+        }
+        host.check();
+        host.crash();
+        host.reopen_for_rescue(false);
+        assert!(!host.write(blocks + 64 + fresh, 4, kind.2), "{kind:?}: there is room all at once");
+        host.discard(0, blocks / 2);
+        assert!(
+            host.write(blocks + 64 + fresh, 4, kind.2),
+            "{kind:?}: there is room, and it is refused"
+        );
+        host.flush();
+        host.check();
+    }
 }
 
 /// The checker itself: an accepted write that is not there, and a refused one that is.

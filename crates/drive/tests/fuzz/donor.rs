@@ -110,7 +110,7 @@ impl Making {
             _ => Fate::Whole,
         });
         if ending == Ending::Rebuilt {
-            media.destroy_roots();
+            crate::common::roots::destroy_roots(&media);
             let rebuilt = Arc::new(media);
             let drive = Drive::open(rebuilt.clone(), options()).unwrap();
             assert!(drive.status().recovery.rebuilt);

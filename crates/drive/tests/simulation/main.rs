@@ -21,9 +21,17 @@ fn any_seed_keeps_the_prefix_contract() {
     let seeds = seeds.end - seeds.start;
     println!("{seeds} seeds: {coverage:?}");
     if seeds >= 2000 {
-        let Coverage { collections, checkpoints, stalls, refused, replayed, torn, rebuilt } =
-            coverage;
-        let all = [collections, checkpoints, stalls, refused, replayed, torn, rebuilt];
+        let Coverage {
+            collections,
+            checkpoints,
+            stalls,
+            refused,
+            replayed,
+            torn,
+            rebuilt,
+            damaged,
+        } = coverage;
+        let all = [collections, checkpoints, stalls, refused, replayed, torn, rebuilt, damaged];
         let rarest = all.into_iter().min();
         assert!(rarest >= Some(40), "the simulation missed what it is for: {coverage:?}");
     }

@@ -1,13 +1,16 @@
 //! One seed: a drive, a host that does this and that, and power cuts.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use assay_drive::{
     BLOCK_BYTES, Cache, Codec, Counts, Disk, DiskError, Drive, DriveOptions, Format, Policy, Rest,
+    State,
 };
 
+use crate::common::anatomy::{Part, pieces};
 use crate::common::media::{Fate, Fault, SimulatedMedia};
-use crate::common::model::Model;
+use crate::common::model::{Model, content_of};
 use crate::common::random::Random;
 
 /// Segments of the smallest kind, few of them: collection and checkpoints happen all the time.
@@ -63,6 +66,8 @@ pub struct Coverage {
     pub replayed: u64,
     pub torn: u64,
     pub rebuilt: u64,
+    /// Rebuilds for a damaged node.
+    pub damaged: u64,
 }
 
 impl Coverage {
@@ -74,6 +79,7 @@ impl Coverage {
         self.replayed += other.replayed;
         self.torn += other.torn;
         self.rebuilt += other.rebuilt;
+        self.damaged += other.damaged;
         self
     }
 }
@@ -143,6 +149,15 @@ fn open(
         Some(problem) => Err(format!("it opened with a problem: {problem}")),
         None => Ok(drive),
     }
+}
+
+/// Whether the drive says that a block may hold what was there before it was discarded.
+fn may_be_old(problems: &[String], block: u64) -> bool {
+    let told = problems.iter().filter(|problem| problem.contains("may hold old data"));
+    told.into_iter().any(|problem| {
+        let bytes: Vec<u64> = problem.split(' ').filter_map(|word| word.parse().ok()).collect();
+        (bytes[0]..bytes[1]).contains(&(block * BLOCK_BYTES))
+    })
 }
 
 impl Run {
@@ -287,9 +302,12 @@ impl Run {
                 media.after_power_cut(|_| if random.chance(50) { Fate::Whole } else { Fate::Lost }),
             );
         }
+        if self.random.chance(20) && self.sabotage == Sabotage::default() {
+            self.damage_a_node(&media)?;
+        }
         let destroy = self.random.chance(10);
         if destroy {
-            media.destroy_roots();
+            crate::common::roots::destroy_roots(&media);
         }
         self.drive = open(&media, &self.options, self.sabotage)?;
         self.media = media;
@@ -304,6 +322,45 @@ impl Run {
         self.coverage.replayed += recovery.chunks;
         self.coverage.torn += recovery.torn_chunks;
         self.check_books()
+    }
+
+    /// Opens a copy with one flipped bit in one of the map's newest nodes: everything flushed is there, but what is said
+    /// to be lost.
+    fn damage_a_node(&mut self, media: &SimulatedMedia) -> Result<(), String> {
+        let mut nodes = pieces(&media.image());
+        nodes.retain(|piece| piece.part == Part::Node);
+        nodes.sort_unstable_by_key(|node| std::cmp::Reverse(node.seq));
+        nodes.truncate(8);
+        if nodes.is_empty() {
+            return Ok(());
+        }
+        let node = self.random.pick(&nodes).clone();
+        let copy = media.copy();
+        let bits = 8 * (node.range.end - node.range.start);
+        copy.flip(8 * node.range.start + self.random.below(bits));
+        let about =
+            |problem| format!("with a damaged node at byte {}: {problem}", node.range.start);
+        let drive = Drive::open(Arc::new(copy), self.options.clone());
+        let drive = drive.map_err(|error| about(error.to_string()))?;
+        let status = drive.status();
+        if status.state == State::ReadOnly {
+            return Err(about(format!("it is read-only: {status:?}")));
+        }
+        let mut found = BTreeMap::new();
+        for block in self.model.touched() {
+            let mut data = [1; BLOCK_BYTES as usize];
+            let is_told = may_be_old(&status.problems, block) && self.model.was_discarded(block);
+            match drive.read(block * BLOCK_BYTES, &mut data) {
+                Ok(()) if is_told => {}
+                Ok(()) => drop(found.insert(block, content_of(block, &data).map_err(about)?)),
+                Err(DiskError::Corrupt { .. }) if !status.recovery.rebuilt => {}
+                Err(error) => return Err(about(format!("block {block}: {error}"))),
+            }
+        }
+        let prefixes = self.model.prefixes(&found, self.model.durable);
+        prefixes.map_err(|(block, _)| about(format!("block {block} is not what it was")))?;
+        self.coverage.damaged += u64::from(status.recovery.rebuilt);
+        Ok(())
     }
 
     /// Everything can be read, and each segment holds as much as it is booked with.

@@ -24,6 +24,8 @@ Examples:
   assay drive attach vol.img --folder ./vol   without root: as file ./vol/disk
   assay drive attach vol.img --memory 256M --threads 8
   assay drive attach vol.img --foreground     serves until Ctrl-C
+  assay drive attach vol.img --rescue         full, and its file system does not
+                                              mount: mount it now, delete, trim
 
 A drive whose server was killed, or whose machine has crashed, is attached like any other: what was \
 flushed is there. After a kill unmount the device that is left over first; `assay drive status` \
@@ -61,12 +63,21 @@ pub(crate) fn attach(media: &Path, options: &AttachOptions) -> Result<Health> {
     attached::start(&free_media(media, options)?, options)
 }
 
-/// The media without links, when nothing keeps it from being attached so.
-fn free_media(named: &Path, options: &AttachOptions) -> Result<PathBuf> {
+/// Whether who asks may attach so.
+///
+/// # Errors
+/// One line: what else can be done.
+pub(crate) fn check_right(options: &AttachOptions) -> Result<()> {
     ensure!(
         options.folder.is_some() || rustix::process::geteuid().is_root(),
         "only root may attach a block device; become root, or name an empty folder with --folder DIR"
     );
+    Ok(())
+}
+
+/// The media without links, when nothing keeps it from being attached so.
+fn free_media(named: &Path, options: &AttachOptions) -> Result<PathBuf> {
+    check_right(options)?;
     let media = named.canonicalize().with_context(|| named.display().to_string())?;
     make_way(&media)?;
     Ok(media)

@@ -38,6 +38,9 @@ pub struct AttachOptions {
     /// Take no writes, and write nothing to the media
     #[arg(long)]
     pub read_only: bool,
+    /// Let a full drive's file system have the reserve, to replay its log and delete; attach without it afterwards
+    #[arg(long)]
+    pub rescue: bool,
     /// Give up writing all or nothing, to show that a test would notice
     #[arg(long, hide = true)]
     pub tear: bool,
@@ -109,6 +112,7 @@ impl Default for AttachOptions {
             cache: CacheMode::default(),
             collect: CollectBy::default(),
             read_only: false,
+            rescue: false,
             tear: false,
             model: None,
         }
@@ -130,6 +134,7 @@ impl AttachOptions {
             },
             tear: self.tear,
             read_only: self.read_only,
+            rescue: self.rescue,
             ..DriveOptions::default()
         }
     }

@@ -27,7 +27,7 @@ mod wear_in;
 
 use std::process::ExitCode;
 
-pub(crate) use attach::{attach, show as show_attached};
+pub(crate) use attach::{attach, check_right, show as show_attached};
 pub(crate) use attached::Attached;
 pub(crate) use health::Health;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use assay_drive::{BLOCK_BYTES, Disk, DiskError, DriveOptions};
+use assay_drive::{BLOCK_BYTES, Disk, DiskError, DriveOptions, LOGICAL_PER_CAPACITY};
 use assay_ports::loopdev;
 use clap::Args;
 use rustix::io::Errno;
@@ -87,6 +87,8 @@ fn refused(path: &Path, size: Size, before: u64) -> anyhow::Error {
         true => anyhow!(
             "{path} cannot be {size}: there are data beyond; shrink the file system and run fstrim first"
         ),
-        false => anyhow!("{path} cannot be {size}: that is more than a drive can have"),
+        false => anyhow!(
+            "{path} cannot be {size}: a drive has at most {LOGICAL_PER_CAPACITY} bytes for each of its capacity"
+        ),
     }
 }

@@ -4,7 +4,7 @@ use anyhow::{Result, bail, ensure};
 use assay_drive::{BLOCK_BYTES, Codec};
 use assay_load::suggest;
 
-use super::preset::{Capacity, Document, Engine, Flash, Host, Kind};
+use super::document::{Capacity, Document, Engine, Flash, Host, Kind};
 
 /// What a preset may say of worth.
 pub const WORTH: &[&str] = &[
@@ -82,15 +82,16 @@ fn sections(document: &Document) -> Result<()> {
     Ok(())
 }
 
-fn known<'a>(section: &str, known: &[&str], names: impl Iterator<Item = &'a String>) -> Result<()> {
-    for name in names.filter(|name| !known.contains(&name.as_str())) {
-        let known_names = known.join(", ");
-        match suggest::nearest(name, known.iter().copied()) {
-            Some(near) => bail!("unknown key `{section}.{name}`; did you mean `{near}`?"),
-            None => bail!("unknown key `{section}.{name}`; known are {known_names}"),
-        }
+fn known<'a>(
+    section: &str,
+    known: &[&str],
+    mut names: impl Iterator<Item = &'a String>,
+) -> Result<()> {
+    let Some(name) = names.find(|name| !known.contains(&name.as_str())) else { return Ok(()) };
+    match suggest::nearest(name, known.iter().copied()) {
+        Some(near) => bail!("unknown key `{section}.{name}`; did you mean `{near}`?"),
+        None => bail!("unknown key `{section}.{name}`; known are {}", known.join(", ")),
     }
-    Ok(())
 }
 
 fn capacity(document: &Document) -> Result<()> {

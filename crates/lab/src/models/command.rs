@@ -1,6 +1,6 @@
 //! `assay models`: what was typed, and what becomes of it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail, ensure};
@@ -13,7 +13,7 @@ use super::media;
 use super::preset::{PRESETS, Preset};
 use super::scale::Scale;
 use super::show::{self, Told};
-use crate::drive::{AttachOptions, ModelJob, attach, show_attached};
+use crate::drive::{AttachOptions, ModelJob, attach, check_right, show_attached};
 use crate::plan::Size;
 use crate::print;
 
@@ -24,18 +24,18 @@ pub const THREADS: u16 = 64;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay models                                                  the devices that there are
-  assay models p4610-3.2                                        its numbers with their sources, and what follows
-  assay models p4610-3.2 --capacity-scale 1000 --parallel-scale 36 --fill 0.8
-  assay models csd2000-3.2 --capacity-scale 1000 --parallel-scale 36 --attach csd.img
-                                                                a block device; the last line is its path
-  assay drive status csd.img; assay drive detach csd.img        how well it keeps time; takes it away
-  assay models p4610-3.2 --capacity-scale 3200 --parallel-scale 36 --measure
-                                                                the same figures as fio finds them on the model
-  assay models ./mine.toml                                      a device of your own
+  assay models                       the devices that there are
+  assay models p4610-3.2             its numbers, their sources, what follows
+  assay models p4610-3.2 --capacity-scale 6400 --parallel-scale 72 --measure
+                                     the same as fio finds it on the model
+  assay models gp3 --capacity-scale 100 --attach gp3.img
+                                     the last line is the device, /dev/loop0
+  assay drive status gp3.img         how well it keeps time
+  assay drive detach gp3.img
+  assay models ./mine.toml           a device of your own
 
-A scale divides: at a capacity scale of 100 a drive of 3.2 TB has 32 GB. The parallel scale divides channels, dies, link,
-operations a second and buffers. Latencies stay as they are.")]
+A scale divides: at a capacity scale of 100 a drive of 3.2 TB has 32 GB. The parallel scale \
+divides channels, dies, link, operations a second and buffers. Latencies stay as they are.")]
 pub struct ModelsArgs {
     /// A device, or a TOML file with one; without it all are listed
     model: Option<String>,
@@ -159,14 +159,15 @@ fn attach_to(
     preset: &Preset,
     scale: Scale,
     device: &Device,
-    file: &PathBuf,
+    file: &Path,
 ) -> Result<()> {
-    media::provide(device, file, args.logical)?;
     let options = AttachOptions {
         folder: args.folder.clone(),
         threads: args.threads,
         model: Some(ModelJob::new(preset, scale)),
         ..AttachOptions::default()
     };
+    check_right(&options)?;
+    media::provide(device, file, args.logical)?;
     show_attached(&attach(file, &options)?, args.json)
 }

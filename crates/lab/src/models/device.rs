@@ -6,9 +6,10 @@ use anyhow::Result;
 use assay_drive::model::{Preconditioned, Preconditioning, Progress};
 
 use super::closed::{self, Closed, Conditions};
+use super::document::Kind;
 use super::nand::Nand;
 use super::network::Remote;
-use super::preset::{Kind, Preset};
+use super::preset::Preset;
 use super::rotating::Disks;
 use super::scale::{Obtained, Scale};
 use super::volume::Paid;
@@ -52,12 +53,6 @@ impl Device {
         }
     }
 
-    /// Bytes that the file has which its model lies on.
-    #[must_use]
-    pub fn media_bytes(&self) -> u64 {
-        self.nand().map_or(self.user_bytes(), |nand| nand.raw_bytes)
-    }
-
     /// Bytes that the host may store as they are.
     #[must_use]
     pub fn user_bytes(&self) -> u64 {
@@ -67,6 +62,12 @@ impl Device {
             Device::Volume(paid) => paid.user_bytes,
             Device::Network(remote) => remote.over.user_bytes(),
         }
+    }
+
+    /// Bytes of the file that its model lies on.
+    #[must_use]
+    pub fn media_bytes(&self) -> u64 {
+        self.nand().map_or(self.user_bytes(), |nand| nand.raw_bytes)
     }
 
     /// Whether what the host writes is made smaller.
@@ -86,8 +87,8 @@ impl Device {
         }
     }
 
-    /// Brings its media to where long use would have brought them; nothing where blocks are written where they are
-    /// addressed.
+    /// Brings its media to where long use would have brought them; nothing of what is written where it is addressed, which
+    /// use does not wear.
     ///
     /// # Errors
     /// One line: not there, in use, no room.
@@ -97,8 +98,7 @@ impl Device {
         plan: &Preconditioning,
         progress: Progress<'_>,
     ) -> Result<Option<Preconditioned>> {
-        let nand = self.nand();
-        nand.map(|nand| drive::precondition(media, nand, plan, progress)).transpose()
+        self.nand().map(|nand| drive::precondition(media, nand, plan, progress)).transpose()
     }
 
     /// What follows from its numbers.

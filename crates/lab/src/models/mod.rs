@@ -7,6 +7,7 @@ mod check;
 mod closed;
 mod command;
 mod device;
+mod document;
 mod figure;
 mod fio;
 mod measure;

@@ -5,7 +5,8 @@ use assay_drive::model::nand::{Engine, FlashGeometry, HostLimits};
 use assay_drive::model::{Rate, Time};
 use assay_drive::{BLOCK_BYTES, Cache, Codec, Format};
 
-use super::preset::{CacheName, Preset};
+use super::document::CacheName;
+use super::preset::Preset;
 use super::scale::{Obtained, Scale, whole_dies};
 use crate::print::size;
 

@@ -5,7 +5,8 @@ use assay_drive::model::network::{FanOut, Latency, NetworkLink, Redundancy};
 use assay_drive::model::{Immediate, Rate, Time};
 
 use super::device::Device;
-use super::preset::{self, Kind, PRESETS, Preset};
+use super::document::{self, Kind};
+use super::preset::{PRESETS, Preset};
 use super::scale::{Obtained, Scale};
 
 /// A device behind a network.
@@ -61,7 +62,7 @@ impl Remote {
     }
 }
 
-fn redundancy(network: &preset::Network) -> Redundancy {
+fn redundancy(network: &document::Network) -> Redundancy {
     match (&network.copies, &network.data_pieces) {
         (None, Some(data)) => Redundancy::Erasure {
             data: data.value,

@@ -5,7 +5,8 @@ use assay_drive::BLOCK_BYTES;
 use assay_drive::model::rotating::{ArrayGeometry, Order, Rotating, SeekTimes, SpindleGeometry};
 use assay_drive::model::{Rate, Time};
 
-use super::preset::{Preset, Spindle};
+use super::document::Spindle;
+use super::preset::Preset;
 use super::scale::{Obtained, Scale};
 
 /// An array of disks in numbers.

@@ -158,7 +158,7 @@ fn a_drive_that_cannot_be_is_refused() {
         ("capacity = \"1G\"", "capacity = \"20M\"", "give capacity = \"256M\" or more"),
         ("capacity = \"1G\"", "capacity = \"999999999\"", "capacity is not a multiple of 4096"),
         ("capacity = \"1G\"", "capacity = \"9E\"", "the capacity may be 32.0 TiB"),
-        ("logical = \"2G\"", "logical = \"9E\"", "the logical size may be 2 PiB at most"),
+        ("logical = \"2G\"", "logical = \"9E\"", "the logical size may be 64 TiB at most"),
         ("capacity = \"1G\"", "capacity = \"1G\"\ndevice = \"/dev/x\"", "drop capacity or device"),
         ("capacity = \"1G\"", "capacity = \"1G\"\nsize = \"1G\"", "size does not fit"),
         ("logical = \"2G\"", "logical = \"300M\"", "give logical = \"512M\" or more"),

@@ -84,7 +84,9 @@ fn make(spec: &ModelSpec, device: &Device, path: &Path) -> Result<()> {
             print::note(format!("{}: wearing it in, {told} % of what it may take", spec.preset));
         }
     })?;
-    worn.iter().for_each(|worn| tell(spec, worn));
+    if let Some(worn) = worn {
+        tell(spec, &worn);
+    }
     Ok(())
 }
 

@@ -290,3 +290,21 @@ fn no_more_is_promised_than_the_device_says() {
     assert!(promise.volatile_cache);
     assert!([512, 4096].contains(&promise.atomic_write_bytes));
 }
+
+#[test]
+fn media_of_a_model_go_through_the_page_cache_and_stay_there() {
+    let place = folder();
+    let path = place.path().join("media");
+    let media = FileMedia::create(&path, MIB, Allocation::Sparse).unwrap();
+    let media = media.in_memory_of_kernel().unwrap();
+    assert!(!media.direct());
+    // Any memory will do, for nothing is handed to a device.
+    media.write(8192, &[5; 4096], true).unwrap();
+    media.flush().unwrap();
+    let mut data = vec![0; 12_288];
+    media.read(4096, &mut data).unwrap();
+    assert!(data[..4096].iter().all(|&byte| byte == 0) && data[4096..8192] == [5; 4096]);
+    media.discard(8192, 4096).unwrap();
+    media.read(8192, &mut data[..4096]).unwrap();
+    assert!(data[..4096].iter().all(|&byte| byte == 0));
+}

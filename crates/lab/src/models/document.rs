@@ -1,0 +1,235 @@
+//! What the text of a preset may say: sections and names, as they stand there.
+
+use assay_drive::{Cache, Codec};
+use indexmap::IndexMap;
+use serde::{Deserialize, Deserializer};
+
+use super::figure::{Figure, Published};
+
+/// The text of a preset.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Document {
+    /// Which timing it has.
+    pub kind: Kind,
+    /// The device, in one line.
+    pub title: String,
+    /// What is worth knowing.
+    pub about: String,
+    /// How large it is; of kind `network` as what lies behind.
+    pub capacity: Option<Capacity>,
+    /// Flash, of kind `nand`.
+    pub flash: Option<Flash>,
+    /// What flash meets the host through.
+    pub host: Option<Host>,
+    /// What compresses, if something does.
+    pub engine: Option<Engine>,
+    /// Each disk, of kind `rotating`.
+    pub spindle: Option<Spindle>,
+    /// The disks together, of kind `rotating`.
+    pub array: Option<Array>,
+    /// What was paid for, of kind `volume`.
+    pub volume: Option<Volume>,
+    /// What lies between, of kind `network`.
+    pub network: Option<Network>,
+    /// What completed writes survive.
+    #[serde(default)]
+    pub promise: Promise,
+    /// What it costs and how long it lasts, by name.
+    #[serde(default)]
+    pub worth: IndexMap<String, Figure<f64>>,
+    /// What it is said to do, by name.
+    #[serde(default)]
+    pub published: IndexMap<String, Published>,
+}
+
+/// Which timing a device has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Flash behind a translation layer, which is our drive.
+    Nand,
+    /// Disks that turn.
+    Rotating,
+    /// A cloud volume.
+    Volume,
+    /// Another device behind a network.
+    Network,
+}
+
+impl Kind {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Nand => "nand",
+            Kind::Rotating => "rotating",
+            Kind::Volume => "volume",
+            Kind::Network => "network",
+        }
+    }
+}
+
+/// How large a device is.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Capacity {
+    /// What the host may store.
+    pub user_bytes: Figure<u64>,
+    /// Media for each byte of that, hidden spare media included.
+    pub raw_per_user: Option<Figure<f64>>,
+}
+
+/// See [`assay_drive::model::nand::FlashGeometry`].
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "they are the same")]
+pub struct Flash {
+    pub channels: Figure<u32>,
+    pub dies_per_channel: Figure<u32>,
+    pub planes: Figure<u32>,
+    pub page_bytes: Figure<u32>,
+    pub pages_per_block: Figure<u32>,
+    pub read_us: Figure<f64>,
+    pub program_us: Figure<f64>,
+    pub erase_us: Figure<f64>,
+    pub program_suspend_us: Figure<f64>,
+    pub erase_suspend_us: Figure<f64>,
+    pub bus_bytes_per_s: Figure<f64>,
+    pub buffer_bytes: Figure<u64>,
+}
+
+/// See [`assay_drive::model::nand::HostLimits`].
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "they are the same")]
+pub struct Host {
+    pub read_firmware_us: Figure<f64>,
+    pub write_firmware_us: Figure<f64>,
+    pub operations_per_s: Option<Figure<f64>>,
+    pub link_bytes_per_s: Figure<f64>,
+    pub pcie_generation: Option<Figure<u32>>,
+    pub pcie_lanes: Option<Figure<u32>>,
+    pub cache: Figure<CacheName>,
+}
+
+/// What a completed write survives, by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheName {
+    /// A power cut only after a flush.
+    Volatile,
+    /// A power cut, for its memory has power of its own.
+    Protected,
+    /// A power cut, for it has no such memory.
+    Writethrough,
+}
+
+impl CacheName {
+    /// What the drive makes of it.
+    #[must_use]
+    pub fn cache(self) -> Cache {
+        match self {
+            CacheName::Volatile => Cache::Volatile,
+            CacheName::Protected => Cache::Protected,
+            CacheName::Writethrough => Cache::Writethrough,
+        }
+    }
+}
+
+/// See [`assay_drive::model::nand::Engine`].
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "they are the same")]
+pub struct Engine {
+    pub codec: Figure<CodecName>,
+    pub latency_us: Figure<f64>,
+    pub bytes_per_s: Figure<f64>,
+}
+
+/// See [`assay_drive::model::rotating::SpindleGeometry`].
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "they are the same")]
+pub struct Spindle {
+    pub rotation_us: Figure<f64>,
+    pub track_to_track_us: Figure<f64>,
+    pub read_seek_us: Figure<f64>,
+    pub write_seek_us: Figure<f64>,
+    pub full_stroke_us: Option<Figure<f64>>,
+    pub media_bytes_per_s: Figure<f64>,
+    pub read_ahead_bytes: Figure<u64>,
+}
+
+/// See [`assay_drive::model::rotating::ArrayGeometry`].
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "they are the same")]
+pub struct Array {
+    pub spindles: Figure<u32>,
+    pub mirrored: Figure<bool>,
+    pub chunk_bytes: Figure<u64>,
+    pub command_us: Figure<f64>,
+    pub link_bytes_per_s: Figure<f64>,
+    pub patience_us: Figure<f64>,
+    pub cache: Figure<CacheName>,
+    pub cache_bytes: Figure<u64>,
+}
+
+/// See [`assay_drive::model::volume::VolumeLimits`]; latencies are lognormal.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "they are the same")]
+pub struct Volume {
+    pub operations_per_s: Figure<f64>,
+    pub operations_credit: Option<Figure<f64>>,
+    pub operations_peak_per_s: Option<Figure<f64>>,
+    pub bytes_per_s: Figure<f64>,
+    pub bytes_credit: Option<Figure<f64>>,
+    pub bytes_peak_per_s: Option<Figure<f64>>,
+    pub bytes_per_operation: Figure<u64>,
+    pub rest_us: Figure<f64>,
+    pub read_us: Figure<f64>,
+    pub read_p99_us: Figure<f64>,
+    pub write_us: Figure<f64>,
+    pub write_p99_us: Figure<f64>,
+    pub flush_us: Figure<f64>,
+}
+
+/// A network and what lies behind it, see [`assay_drive::model::network`].
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Network {
+    /// The preset of what lies behind it, one of ours.
+    pub over: Figure<String>,
+    /// From request to answer without data; half of all take no longer.
+    pub round_trip_us: Figure<f64>,
+    /// One in a hundred takes longer.
+    pub round_trip_p99_us: Figure<f64>,
+    /// What it carries each way.
+    pub bytes_per_s: Figure<f64>,
+    /// Whole copies of what is written.
+    pub copies: Option<Figure<u32>>,
+    /// Pieces that what is written is cut into.
+    pub data_pieces: Option<Figure<u32>>,
+    /// Pieces of parity beside them.
+    pub parity_pieces: Option<Figure<u32>>,
+}
+
+/// A codec, by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CodecName(pub Codec);
+
+impl<'de> Deserialize<'de> for CodecName {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<CodecName, D::Error> {
+        String::deserialize(from)?.parse().map(CodecName).map_err(serde::de::Error::custom)
+    }
+}
+
+/// What is said of writes and power cuts.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Promise {
+    /// The largest write that a power cut leaves whole or not there.
+    pub atomic_write_bytes: Option<Figure<u64>>,
+}
