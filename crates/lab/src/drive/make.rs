@@ -46,12 +46,6 @@ impl NewDrive {
     /// One line, and nothing has changed: something is there already, no room, sizes that cannot be.
     pub fn in_file(&self, path: &Path, capacity: Size, allocation: Allocation) -> Result<Sizes> {
         ensure_tellable(&std::path::absolute(path)?)?;
-        ensure!(
-            capacity.0.is_multiple_of(BLOCK_BYTES),
-            "{}: {} bytes is not a whole number of blocks of {BLOCK_BYTES} bytes",
-            path.display(),
-            capacity.0
-        );
         let format = self.format(capacity)?;
         if !capacity.0.is_multiple_of(BLOCK_BYTES) {
             return Err(MediaError::Size { path: path.into(), size: capacity.0 }.into());
