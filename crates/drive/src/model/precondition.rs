@@ -2,6 +2,7 @@
 //! cost. A new drive is faster than it will ever be again (SNIA Solid State Storage Performance Test Specification 2.0.2,
 //! "steady state").
 
+use super::random::Random;
 use crate::codec::{Codec, stand_in};
 use crate::disk::{BLOCK_BYTES, Disk, Result};
 use crate::engine::Drive;
@@ -95,14 +96,15 @@ fn has_settled(recent: &[f64]) -> bool {
 struct Host<'a> {
     drive: &'a Drive,
     plan: &'a Preconditioning,
-    random: u64,
+    random: Random,
     data: Vec<u8>,
     writes: u64,
 }
 
 impl<'a> Host<'a> {
     fn new(drive: &'a Drive, plan: &'a Preconditioning) -> Host<'a> {
-        Host { drive, plan, random: plan.seed, data: vec![0; FILL_BYTES as usize], writes: 0 }
+        let random = Random::new(plan.seed);
+        Host { drive, plan, random, data: vec![0; FILL_BYTES as usize], writes: 0 }
     }
 
     fn write(&mut self, start: u64, bytes: u64) -> Result<()> {
@@ -122,8 +124,7 @@ impl<'a> Host<'a> {
     fn overwrite(&mut self, data_bytes: u64, bytes: u64) -> Result<f64> {
         let before = self.drive.status().counts.write_bytes_media();
         for _ in 0..bytes / PAGE_BYTES {
-            let pages = data_bytes / PAGE_BYTES;
-            let page = ((u128::from(self.next()) * u128::from(pages)) >> 64) as u64;
+            let page = self.random.below(data_bytes / PAGE_BYTES);
             self.write(page * PAGE_BYTES, PAGE_BYTES)?;
         }
         let after = self.drive.status().counts.write_bytes_media();
@@ -136,23 +137,15 @@ impl<'a> Host<'a> {
         let share = if codec == Codec::None { 1.0 } else { self.plan.stored_share.clamp(0.0, 1.0) };
         let stored_bytes = (share * block.len() as f64) as usize;
         if codec == Codec::Simulated {
-            stand_in(stored_bytes, self.next(), block);
+            stand_in(stored_bytes, self.random.next(), block);
             return;
         }
         let (random, zeroes) = block.split_at_mut(stored_bytes.clamp(8, block.len()));
         for word in random.chunks_mut(8) {
-            let bytes = self.next().to_le_bytes();
+            let bytes = self.random.next().to_le_bytes();
             word.copy_from_slice(&bytes[..word.len()]);
         }
         zeroes.fill(0);
-    }
-
-    /// SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
-    fn next(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let word = (self.random ^ (self.random >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        word ^ (word >> 31)
     }
 }
 

@@ -18,6 +18,11 @@ impl Random {
         word ^ (word >> 31)
     }
 
+    /// Evenly from 0 to `end` - 1.
+    pub(super) fn below(&mut self, end: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
+    }
+
     /// Evenly from 0, less than 1.
     pub(super) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
