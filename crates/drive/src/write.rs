@@ -89,10 +89,10 @@ impl Drive {
             group.records.iter().filter(|record| record.has_payload() && record.codec_id == 0);
         let raw_blocks: u64 = raw.map(Record::blocks).sum();
         Counters::add(&self.counters.write_bytes_raw, raw_blocks * BLOCK_BYTES);
-        for record in &group.records {
+        in_hand::stored(group.records.iter().map(|record| {
             let payload = if record.has_payload() { record.payload(group).len() } else { 0 };
-            in_hand::stored(record.blocks(), payload as u64);
-        }
+            (record.blocks(), payload as u64)
+        }));
     }
 
     /// Whether data are zeroes, of which the map alone need know.

@@ -78,10 +78,11 @@ pub fn with_stored_sizes<T>(sizes: &mut Vec<u16>, work: impl FnOnce() -> T) -> T
     value
 }
 
-/// The drive has stored `blocks` blocks in `bytes` bytes in all.
-pub(crate) fn stored(blocks: u64, bytes: u64) {
+/// The drive has stored records: the blocks and the bytes of each. Nobody counts them unless somebody wants to know.
+pub(crate) fn stored(records: impl Iterator<Item = (u64, u64)>) {
     STORED.with_borrow_mut(|sizes| {
-        if let Some(sizes) = sizes {
+        let Some(sizes) = sizes else { return };
+        for (blocks, bytes) in records {
             let each = u16::try_from(bytes / blocks.max(1)).unwrap_or(u16::MAX);
             sizes.extend(std::iter::repeat_n(each, blocks as usize));
         }
