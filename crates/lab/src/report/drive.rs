@@ -1,7 +1,7 @@
 //! What the report shows of the software drive: figures and charts that a study has only where an arm stands on one.
 
 use super::metrics::{Metric, metric};
-use super::second::{Chart, lines};
+use super::second::{Chart, lines, of_drive};
 
 /// Columns of the drive's table.
 pub(super) const FIGURES: [Metric<'static>; 12] = [
@@ -150,7 +150,3 @@ pub(super) const CHARTS: [Chart; 5] = [
         ))
     },
 ];
-
-const fn of_drive(chart: Chart) -> Chart {
-    Chart { is_of_drive: true, ..chart }
-}

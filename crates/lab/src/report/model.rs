@@ -1,7 +1,7 @@
 //! What the report shows of devices' models: figures and charts that a study has only where an arm stands on one.
 
 use super::metrics::{Metric, metric};
-use super::second::{Chart, lines};
+use super::second::{Chart, lines, of_drive};
 
 /// Columns of the models' table.
 pub(super) const FIGURES: [Metric<'static>; 10] = [
@@ -43,7 +43,7 @@ pub(super) const FIGURES: [Metric<'static>; 10] = [
 
 /// Charts of the model, for arms that have one.
 pub(super) const CHARTS: [Chart; 3] = [
-    of_model(lines(
+    of_drive(lines(
         "model-latency",
         "Model: latency",
         "ms",
@@ -57,7 +57,7 @@ pub(super) const CHARTS: [Chart; 3] = [
     )),
     Chart {
         is_stacked: true,
-        ..of_model(lines(
+        ..of_drive(lines(
             "model-waits",
             "Model: what commands waited for",
             "1/s",
@@ -80,7 +80,7 @@ pub(super) const CHARTS: [Chart; 3] = [
             ],
         ))
     },
-    of_model(lines(
+    of_drive(lines(
         "model-late",
         "Model: commands out of time",
         "1/s",
@@ -88,7 +88,3 @@ pub(super) const CHARTS: [Chart; 3] = [
         &[("model_late_per_s", "late"), ("model_below_port_per_s", "too fast to show")],
     )),
 ];
-
-const fn of_model(chart: Chart) -> Chart {
-    Chart { is_of_drive: true, ..chart }
-}

@@ -46,6 +46,11 @@ pub(super) const fn lines(
     Chart { name, title, unit, caption, series, is_stacked: false, top: None, is_of_drive: false }
 }
 
+/// The same, of arms alone that stand on a software drive or a model.
+pub(super) const fn of_drive(chart: Chart) -> Chart {
+    Chart { is_of_drive: true, ..chart }
+}
+
 /// The charts of the ScaleFlux papers, in their order, and those that explain them.
 const CHARTS: [Chart; 9] = [
     lines(
