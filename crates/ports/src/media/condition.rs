@@ -1,17 +1,18 @@
 //! What has become of media while they are open: a file that is deleted or cut short serves on without a word.
 
 use std::fmt;
-use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use assay_drive::Bytes;
 use rustix::fs::SeekFrom;
 
+use super::hold::Held;
+
 /// How open media are. Belongs to [`super::FileMedia`], and may outlive it.
 #[derive(Debug)]
 pub struct Condition {
-    file: Arc<File>,
+    file: Arc<Held>,
     is_device: bool,
     /// Bytes that there were when it was opened.
     size: u64,
@@ -41,7 +42,7 @@ struct FailedReads {
 }
 
 impl Condition {
-    pub(super) fn new(file: Arc<File>, is_device: bool, size: u64) -> Condition {
+    pub(super) fn new(file: Arc<Held>, is_device: bool, size: u64) -> Condition {
         let failed_reads = Mutex::default();
         Condition { file, is_device, size, loss: OnceLock::new(), failed_reads }
     }

@@ -4,24 +4,62 @@
 //! takes what lies below it too, and nobody writes to a file that a loop device shows.
 
 use std::fs::File;
+use std::ops::Deref;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::{Access, MediaError, failed, place};
 use crate::file_id::FileId;
 use crate::{blockdev, loopdev};
 
+/// A file or device that is held until this is dropped.
+///
+/// A lock belongs to what was opened, not to who opened it: a child that was started meanwhile has it as well until it runs
+/// its own program. So it is given back in so many words, and not by closing alone (flock(2)).
+#[derive(Debug)]
+pub(super) struct Held(File);
+
+impl Held {
+    /// Keeps what has been locked.
+    pub(super) fn new(file: File) -> Held {
+        Held(file)
+    }
+}
+
+impl Deref for Held {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.0
+    }
+}
+
+impl AsFd for Held {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Err(errno) = rustix::fs::flock(&self.0, FlockOperation::Unlock) {
+            log::debug!("a lock was left to the closing of its file: {errno}");
+        }
+    }
+}
+
 /// What is open and held, so that it goes with its owner.
 #[derive(Debug, Default)]
 pub(super) struct Below {
-    _held: Vec<File>,
+    _held: Vec<Held>,
 }
 
 /// Opens a file or block device and keeps others out of it, but not yet out of what lies below.
-pub(super) fn open(path: &Path, access: Access) -> Result<File, MediaError> {
+pub(super) fn open(path: &Path, access: Access) -> Result<Held, MediaError> {
     let io = |reason| MediaError::Io { path: path.into(), reason };
     let kind = std::fs::metadata(path).map_err(io)?.file_type();
     let mut flags = OFlags::CLOEXEC;
@@ -40,7 +78,7 @@ pub(super) fn open(path: &Path, access: Access) -> Result<File, MediaError> {
     if !kind.is_block_device() {
         lock(path, &file, access)?;
     }
-    Ok(file)
+    Ok(Held::new(file))
 }
 
 /// Locks a file, or says that someone has it.

@@ -11,7 +11,6 @@ mod new_file;
 mod place;
 mod transfer;
 
-use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -25,7 +24,7 @@ use assay_drive::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Promise, Result, ch
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
 
-use self::hold::Below;
+use self::hold::{Below, Held};
 use self::place::retried;
 
 /// Whether a new file takes its space at once.
@@ -50,7 +49,7 @@ pub enum Access {
 /// A file or block device as a disk.
 #[derive(Debug)]
 pub struct FileMedia {
-    file: Arc<File>,
+    file: Arc<Held>,
     path: PathBuf,
     size: u64,
     access: Access,
@@ -102,7 +101,7 @@ impl FileMedia {
         })?;
         let file = new.file.try_clone();
         let file = file.map_err(|reason| MediaError::Io { path: path.into(), reason })?;
-        Ok((FileMedia::over(path, file, Access::ReadWrite)?, new))
+        Ok((FileMedia::over(path, Held::new(file), Access::ReadWrite)?, new))
     }
 
     /// Opens a file, or a block device that nothing has mounted or opened for itself. What lies below the device is
@@ -118,7 +117,7 @@ impl FileMedia {
         FileMedia::over(path, file, access)
     }
 
-    fn over(path: &Path, file: File, access: Access) -> std::result::Result<FileMedia, MediaError> {
+    fn over(path: &Path, file: Held, access: Access) -> std::result::Result<FileMedia, MediaError> {
         let io = |reason| MediaError::Io { path: path.into(), reason };
         let metadata = file.metadata().map_err(io)?;
         let is_device = metadata.file_type().is_block_device();

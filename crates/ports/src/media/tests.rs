@@ -282,6 +282,19 @@ fn a_file_and_a_loop_device_over_it_have_one_writer() {
 }
 
 #[test]
+fn media_are_free_when_they_are_dropped_whoever_has_inherited_them() {
+    let place = folder();
+    let path = place.path().join("media");
+    let media = FileMedia::create(&path, MIB, Allocation::Sparse).unwrap();
+    // What a child has that was started and does not run its own program yet.
+    let inherited = media.file.try_clone().unwrap();
+    assert!(matches!(FileMedia::open(&path, Access::ReadOnly), Err(MediaError::InUse { .. })));
+    drop(media);
+    FileMedia::open(&path, Access::ReadWrite).unwrap();
+    drop(inherited);
+}
+
+#[test]
 fn no_more_is_promised_than_the_device_says() {
     assert_eq!(place::atomic_write_bytes(0), 512);
     let place = folder();
