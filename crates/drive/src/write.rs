@@ -116,10 +116,20 @@ impl Drive {
                 Outcome::Missing | Outcome::Closed => {}
                 Outcome::NoSegment => {
                     Counters::add(&self.counters.collection_stalls, 1);
-                    self.make_space().inspect_err(|error| self.note_refusal(error))?;
+                    let made = self.make_space().inspect_err(|error| self.note_refusal(error));
+                    made.or_else(|error| self.tell_whether_media_failed(error))?;
                 }
             }
         }
+    }
+
+    /// What could not be read while room was made may be one place or all of the media; a flush tells which, and stops
+    /// the drive in the latter case.
+    fn tell_whether_media_failed(&self, error: DiskError) -> Result<()> {
+        if matches!(error, DiskError::Io(_)) {
+            self.sync_media()?;
+        }
+        Err(error)
     }
 
     /// Counts a write that was refused because no segment could be gained.
