@@ -13,6 +13,7 @@ mod meter;
 mod modelled;
 pub mod nand;
 pub mod network;
+mod packed;
 mod precondition;
 mod random;
 mod replay;
@@ -29,6 +30,7 @@ pub mod volume;
 
 pub use clock::{Clock, VirtualClock};
 pub use modelled::Modelled;
+pub use packed::PackedDisk;
 pub use precondition::{Preconditioned, Preconditioning, Progress, precondition};
 pub use replay::{Answer, Arrivals, Replayed, replay};
 pub use tally::{KINDS, Tally, TallyOfKind};
