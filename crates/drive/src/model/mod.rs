@@ -36,5 +36,5 @@ pub use replay::{Answer, Arrivals, Replayed, replay};
 pub use tally::{KINDS, Tally, TallyOfKind};
 pub use time::{Rate, Time};
 pub use timing::{Command, Due, Immediate, Kind, Resource, Ticket, Timing};
-pub use trace::{Event, Observer, Recorder, Trace};
+pub use trace::{Event, Observer, Recorder, Trace, window_record};
 pub use virtual_disk::{BACKGROUND_REST, VirtualDisk};

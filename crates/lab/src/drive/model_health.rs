@@ -59,7 +59,7 @@ impl ModelHealth {
     pub fn new(job: &ModelJob, port_us: f64, now: &Tally, before: &Tally) -> ModelHealth {
         let kinds: BTreeMap<_, _> = KINDS
             .iter()
-            .map(|kind| (name(*kind).to_owned(), of_kind(*kind, now, before)))
+            .map(|kind| (kind_name(*kind).to_owned(), of_kind(*kind, now, before)))
             .collect();
         let sum = |count: fn(&KindHealth) -> u64| kinds.values().map(count).sum::<u64>();
         let commands = sum(|kind| kind.commands);
@@ -92,7 +92,9 @@ impl ModelHealth {
     }
 }
 
-fn name(kind: Kind) -> &'static str {
+/// What a kind of command is called.
+#[must_use]
+pub fn kind_name(kind: Kind) -> &'static str {
     match kind {
         Kind::Read => "read",
         Kind::Write => "write",
