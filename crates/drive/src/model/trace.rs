@@ -147,7 +147,7 @@ impl Trace {
     /// # Errors
     /// What `from` answered; [`io::ErrorKind::InvalidData`] for what is no trace of this version.
     pub fn read(mut from: impl Read) -> io::Result<Trace> {
-        let text = read_text(&mut from)?;
+        let text = Trace::read_text(&mut from)?;
         let (mut events, mut window) = (Vec::new(), None);
         while let Some(record) = read_record(&mut from)? {
             match record {
@@ -158,31 +158,35 @@ impl Trace {
         events.sort_by_key(|event| event.command.arrival);
         Ok(Trace { text, window, events })
     }
+
+    /// Reads the text of whoever made a trace, and none of its commands.
+    ///
+    /// # Errors
+    /// As [`Trace::read`].
+    pub fn read_text(mut from: impl Read) -> io::Result<String> {
+        let mut head = [0; 16];
+        let is_ours = fill(&mut from, &mut head)? && head.starts_with(MAGIC);
+        let [.., v0, v1, v2, v3, l0, l1, l2, l3] = head;
+        if !is_ours {
+            return Err(invalid("this is no trace"));
+        }
+        if u32::from_le_bytes([v0, v1, v2, v3]) != VERSION {
+            return Err(invalid("another version made this trace"));
+        }
+        let length = u32::from_le_bytes([l0, l1, l2, l3]);
+        if length > TEXT_BYTES_MAX {
+            return Err(invalid("the trace is damaged: its text is too long"));
+        }
+        let mut text = vec![0; length as usize];
+        if !fill(&mut from, &mut text)? {
+            return Err(invalid("the trace is cut off in its text"));
+        }
+        String::from_utf8(text).map_err(|_| invalid("the trace is damaged: its text is none"))
+    }
 }
 
 fn invalid(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
-}
-
-fn read_text(from: &mut impl Read) -> io::Result<String> {
-    let mut head = [0; 16];
-    let is_ours = fill(from, &mut head)? && head.starts_with(MAGIC);
-    let [.., v0, v1, v2, v3, l0, l1, l2, l3] = head;
-    if !is_ours {
-        return Err(invalid("this is no trace"));
-    }
-    if u32::from_le_bytes([v0, v1, v2, v3]) != VERSION {
-        return Err(invalid("another version made this trace"));
-    }
-    let length = u32::from_le_bytes([l0, l1, l2, l3]);
-    if length > TEXT_BYTES_MAX {
-        return Err(invalid("the trace is damaged: its text is too long"));
-    }
-    let mut text = vec![0; length as usize];
-    if !fill(from, &mut text)? {
-        return Err(invalid("the trace is cut off in its text"));
-    }
-    String::from_utf8(text).map_err(|_| invalid("the trace is damaged: its text is none"))
 }
 
 enum Record {
