@@ -43,7 +43,7 @@ fn load(device: &str) {
     let common = [&filename, "--direct=1", "--ioengine=libaio", "--size=48M"];
     let fill = ["--name=fill", "--rw=write", "--bs=64k", "--iodepth=4"];
     system("fio", &[&common[..], &fill].concat());
-    let mix = ["--name=mix", "--rw=randrw", "--rwmixread=70", "--bs=16k", "--iodepth=4"];
+    let mix = ["--name=mix", "--rw=randrw", "--rwmixread=70", "--bs=4k", "--iodepth=2"];
     system("fio", &[&common[..], &mix, &["--runtime=4", "--norandommap", "--time_based"]].concat());
 }
 
@@ -67,7 +67,7 @@ fn a_model_that_is_asked_the_same_again_answers_the_same() {
     }
     for model in ["p4610-3.2", "csd2000-3.2"] {
         let drives = Drives::new();
-        let scale = ["--capacity-scale", "12800", "--parallel-scale", "72"];
+        let scale = ["--capacity-scale", "12800", "--parallel-scale", "24"];
         load(&attach(&drives, &[&[model][..], &scale].concat()));
         drives.detach();
         let told = replay(&drives, &[]);
@@ -142,10 +142,10 @@ fn what_cannot_be_replayed_is_said_in_a_line() {
     let refused = |words: &[&str]| drives.refused(&[&["replay", "a.trace"], words].concat());
     let line = refused(&["--model", "p4160-3.2"]);
     assert!(line.contains("no model is called `p4160-3.2`; did you mean `p4610-3.2`?"), "{line}");
-    let line = refused(&["--model", "s1120-800"]);
-    assert!(line.contains("the commands reach over 64.0 MiB, and s1120-800 at"), "{line}");
+    let line = refused(&["--model", "gp3", "--capacity-scale", "30000"]);
+    assert!(line.contains("what was written reaches over 64.0 MiB, and gp3 at"), "{line}");
     let fits = line.rsplit(' ').next().unwrap();
-    replay(&drives, &["--model", "s1120-800", "--capacity-scale", fits]);
+    replay(&drives, &["--model", "gp3", "--capacity-scale", fits]);
     let line = refused(&["--from", "5000"]);
     assert!(line.contains("no command arrived from 5000.0 s"), "{line}");
     let line = refused(&["--from", "3", "--to", "2"]);

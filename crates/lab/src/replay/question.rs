@@ -64,7 +64,12 @@ impl Question {
         let needed_bytes = reach(&events).max(head.used_bytes);
         check_room(&preset, scale, &device, needed_bytes)?;
         let assumed_ratio = assumed_ratio(&head, &preset, &device, wanted.ratio)?;
-        events.retain(|event| event.command.arrival < window.1);
+        let logical_bytes = match device.compresses() {
+            true => needed_bytes.max(head.logical_bytes).max(device.user_bytes()),
+            false => device.user_bytes(),
+        };
+        // Who looks for the marks of other systems reads at a device's very end, which is elsewhere on another.
+        events.retain(|event| event.command.arrival < window.1 && end(event) <= logical_bytes);
         if let Some(ratio) = assumed_ratio {
             events.iter_mut().for_each(|event| shrink(event, ratio));
         }
@@ -75,10 +80,6 @@ impl Question {
             seconds_since(&head, window.1),
             events.last().map_or(0.0, |last| seconds_since(&head, last.command.arrival)),
         );
-        let logical_bytes = match device.compresses() {
-            true => needed_bytes.max(head.logical_bytes).max(device.user_bytes()),
-            false => device.user_bytes(),
-        };
         Ok(Question { head, preset, scale, device, logical_bytes, assumed_ratio, events, window })
     }
 
@@ -114,10 +115,14 @@ fn window(head: &TraceHead, trace: &Trace, wanted: &Wanted<'_>) -> Result<(Time,
     Ok(told)
 }
 
-/// The end of the last byte that is asked for.
+fn end(event: &Event) -> u64 {
+    event.command.offset.saturating_add(event.command.length)
+}
+
+/// The end of the last byte that is written. What is read or given back beyond that holds nothing.
 fn reach(events: &[Event]) -> u64 {
-    let ends = events.iter().map(|event| event.command.offset.saturating_add(event.command.length));
-    ends.max().unwrap_or_default()
+    let writes = events.iter().filter(|event| event.command.kind == Kind::Write);
+    writes.map(end).max().unwrap_or_default()
 }
 
 fn check_room(preset: &Preset, scale: Scale, device: &Device, needed_bytes: u64) -> Result<()> {
@@ -129,7 +134,7 @@ fn check_room(preset: &Preset, scale: Scale, device: &Device, needed_bytes: u64)
     // Rounded down to what is easily typed, and what still fits.
     let step = 10_f64.powf(fits.log10().floor() - 2.0);
     bail!(
-        "the commands reach over {}, and {} at a capacity scale of {} has {}; give --capacity-scale {}",
+        "what was written reaches over {}, and {} at a capacity scale of {} has {}; give --capacity-scale {}",
         size(needed_bytes as f64),
         preset.name,
         scale.capacity,
