@@ -48,6 +48,10 @@ pub struct AttachOptions {
     #[arg(skip)]
     #[serde(default)]
     pub model: Option<ModelJob>,
+    /// New file, by its absolute path, to which the commands of a model are recorded.
+    #[arg(skip)]
+    #[serde(default)]
+    pub trace: Option<PathBuf>,
 }
 
 /// A device whose model is to be served.
@@ -115,6 +119,7 @@ impl Default for AttachOptions {
             rescue: false,
             tear: false,
             model: None,
+            trace: None,
         }
     }
 }
