@@ -103,6 +103,7 @@ fn restored_rig(
         Some(trouble) => error.context(trouble),
         None => error,
     })?;
+    rig.keep_time()?;
     Ok(rig)
 }
 
