@@ -14,6 +14,7 @@ mod drives;
 
 use std::process::Command;
 
+use common::has_server;
 use common::testing::skip;
 use drives::{Drives, has_drives, system};
 use serde_json::Value;
@@ -127,6 +128,46 @@ fn a_server_that_is_killed_leaves_a_trace_that_can_be_replayed() {
     assert!((2000..4096).contains(&commands(&told)), "{told}");
     drives.assert_nothing_left();
 }
+
+#[test]
+fn a_plan_records_its_cells_and_tells_what_of_them_was_measured() {
+    let test = "a_plan_records_its_cells_and_tells_what_of_them_was_measured";
+    if !has_drives(test) || !has_server(test) {
+        return;
+    }
+    let drives = Drives::new();
+    drives.write("plan.toml", PLAN);
+    drives.done(&["run", "plan.toml", "--out", "study"]);
+    let trace = "study/traces/001-one-write_only-1-1.trace";
+    let told = drives.done(&["replay", trace, "--json"]);
+    let told: Value = serde_json::from_str(&told).unwrap();
+    let (from_s, to_s) = (told["from_s"].as_f64().unwrap(), told["to_s"].as_f64().unwrap());
+    // The file system, the dataset and the server's start come before.
+    assert!(from_s > 0.5 && (1.5..2.1).contains(&(to_s - from_s)), "{from_s} {to_s}");
+    let measured = told["kinds"]["write"]["commands"].as_u64().unwrap();
+    assert!(measured > 20 && measured < commands(&told), "{told}");
+    let all = drives.done(&["replay", trace, "--json", "--from", "0"]);
+    let all: Value = serde_json::from_str(&all).unwrap();
+    assert!(all["to_s"].as_f64().unwrap() > to_s, "{all}");
+    drives.assert_nothing_left();
+}
+
+const PLAN: &str = r#"
+title = "recorded"
+threads = [1]
+seconds = 2
+[data]
+table_size = 2000
+[settings]
+innodb_buffer_pool_size = "16M"
+skip_log_bin = true
+[rig]
+kind = "model"
+model = { preset = "gp3", capacity_scale = 1000, trace = true }
+[workloads.write_only]
+recipe = "oltp_write_only"
+[arms.one]
+"#;
 
 #[test]
 fn what_cannot_be_replayed_is_said_in_a_line() {

@@ -67,6 +67,7 @@ fn wear_in(
         bytes: question.head.used_bytes,
         stored_share: ratio.recip().min(1.0),
         seed: SEED,
+        stands_in: true,
     };
     let drive = Drive::open(Arc::clone(media), drive_options(nand, DriveOptions::default()))?;
     model::precondition(&drive, &plan, progress)?;
