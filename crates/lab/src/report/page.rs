@@ -7,7 +7,7 @@ use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::store::{Cell, State, Study};
+use crate::store::{self, Cell, State, Study};
 
 use super::arms::look;
 use super::charts::{self, Plot};
@@ -51,6 +51,7 @@ struct Page<'a> {
     version: &'static str,
     title: &'a str,
     question: Option<&'a str>,
+    form: Option<&'a str>,
     compared: String,
     arms: Vec<Arm<'a>>,
     workloads: Vec<Workload<'a>>,
@@ -61,6 +62,7 @@ struct Page<'a> {
     space: Option<Space<'a>>,
     differences: Compared,
     options: Compared,
+    optioned: Vec<&'a str>,
     variables: Compared,
     facts: &'a BTreeMap<String, String>,
     plan_toml: &'a str,
@@ -81,6 +83,9 @@ struct Arm<'a> {
 #[derive(Serialize)]
 struct Workload<'a> {
     name: &'a str,
+    /// Its name below that of its data set.
+    short_name: &'a str,
+    data_set: Option<&'a str>,
     recipe: &'a str,
     table: view::Table,
     more: view::Table,
@@ -161,6 +166,7 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
         version: env!("CARGO_PKG_VERSION"),
         title: if study.title.is_empty() { "Untitled study" } else { &study.title },
         question: study.question.as_deref(),
+        form: study.form.as_deref(),
         compared: compared(study),
         arms: arms(study),
         has_sweep: workloads.iter().any(|workload| !workload.sweeps.is_empty()),
@@ -171,6 +177,7 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
         space,
         differences: differences::of_arms(study),
         options: differences::of_workloads(study),
+        optioned: differences::optioned(study).map(store::Workload::short_name).collect(),
         variables: differences::of_variables(input.variables),
         facts: &study.facts,
         plan_toml: &study.plan_toml,
@@ -224,6 +231,8 @@ fn workloads<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Vec<Workload<'a>> 
         .enumerate()
         .map(|(place, workload)| Workload {
             name: &workload.name,
+            short_name: workload.short_name(),
+            data_set: workload.data_set.as_deref(),
             recipe: &workload.recipe,
             table: view::table(input.groups, place, &summary),
             more: view::table(input.groups, place, &more),

@@ -36,7 +36,7 @@ fn bring_up_and_measure(
     progress: &Progress,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let arm = setup.arms.get(&cell.key.arm).context("a cell of an unknown arm")?.clone();
+    let arm = setup.arms.get(&cell.footing).context("a cell of an unknown arm")?.clone();
     let mut rig = restored_rig(setup, &arm, cell, progress)?;
     outcome.facts.extend(
         rig.description().iter().map(|(label, text)| (format!("rig: {label}"), text.clone())),
@@ -102,8 +102,7 @@ fn measure(
     outcome: &mut Outcome,
 ) -> Result<()> {
     let plan = setup.plan;
-    let workload =
-        plan.workloads.get(&cell.key.workload).context("a cell of an unknown workload")?;
+    let workload = plan.workloads.get(&cell.workload).context("a cell of an unknown workload")?;
     let schedule = schedule(plan, cell);
     let endpoint = endpoint(server.socket());
     assay_load::preflight(&endpoint, &arm.schema, workload, &schedule)?;

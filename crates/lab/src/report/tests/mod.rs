@@ -212,6 +212,7 @@ fn a_study_without_a_single_result_still_makes_a_page() {
         title: "begun",
         question: None,
         plan_toml: "",
+        form: None,
         facts: &BTreeMap::new(),
         arms: &[],
         workloads: &[],
