@@ -8,9 +8,9 @@ use assay_load::{Schedule, Warmup};
 use assay_ports::child::identity;
 
 use super::progress::Progress;
-use super::results;
 use super::series::{Seconds, of_watch};
 use super::setup::{ArmSetup, Setup};
+use super::{fill, results};
 use crate::drive::Attached;
 use crate::messages::one_line;
 use crate::plan::{CpuList, Placement, Plan, PlannedCell};
@@ -133,6 +133,7 @@ fn measure(
     let ran = ran?;
     setup.interrupt.check()?;
     results::fill(outcome, &ran);
+    fill::verify(outcome, &arm.rig);
     if ran.events == 0 {
         bail!("no transaction ended in the measuring window; make seconds longer");
     }

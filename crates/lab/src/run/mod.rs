@@ -8,6 +8,7 @@ mod cell;
 pub mod check;
 mod describe;
 mod ending;
+mod fill;
 mod machine;
 mod progress;
 mod results;
