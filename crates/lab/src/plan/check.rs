@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Load, Plan, data_set};
+use super::{Load, Plan, data_set, paper};
 
 /// Checks everything that the plan alone can tell.
 ///
@@ -28,6 +28,7 @@ pub fn check(plan: &Plan) -> Result<()> {
         }
     }
     data_set::check(plan)?;
+    paper::check(plan)?;
     for footing in plan.footings() {
         footing.rig.check().with_context(|| footing.key.to_string())?;
     }

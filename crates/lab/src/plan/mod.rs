@@ -7,6 +7,7 @@ mod cells;
 mod check;
 mod data_set;
 mod model;
+mod paper;
 mod quick;
 mod rig;
 mod shipped;
@@ -21,6 +22,7 @@ use assay_load::{Arrivals, Pace, Schema, Workload};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+use crate::store::Paper;
 pub use cells::{PlannedCell, cells};
 pub use data_set::{DataSet, Footing, FootingKey, Load};
 pub use model::ModelSpec;
@@ -92,6 +94,9 @@ pub struct Plan {
     pub workloads: IndexMap<String, Workload>,
     /// What is compared, by name.
     pub arms: IndexMap<String, Arm>,
+    /// What a paper printed, to stand beside what is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paper: Option<Paper>,
     /// What is laid over it for its quick form; gone when a form has been read.
     #[serde(default, skip_serializing)]
     quick: Option<toml::Table>,

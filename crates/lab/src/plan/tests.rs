@@ -9,6 +9,7 @@ use crate::store::CellKey;
 use super::*;
 
 mod data_sets;
+mod papers;
 mod quick;
 
 const PLAN: &str = r#"

@@ -18,7 +18,7 @@ use super::metrics::{self, Metric};
 use super::second::{self, Shown, Template};
 use super::series::{Embedded, Head};
 use super::summary::{self, Group};
-use super::{caveats, drive, model, view};
+use super::{caveats, drive, model, paper, view};
 
 const TEMPLATE: &str = include_str!("assets/report.html");
 const STYLE: &str = include_str!("assets/report.css");
@@ -34,6 +34,8 @@ pub(super) struct Input<'a> {
     pub(super) study: &'a Study,
     /// Its cells taken together over the repeats.
     pub(super) groups: &'a [Group<'a>],
+    /// What was measured beside what a paper printed.
+    pub(super) compared: &'a [paper::Compared],
     /// For each arm, the distinct sets of server variables.
     pub(super) variables: &'a [Vec<BTreeMap<String, String>>],
     /// Charts of the second-by-second page.
@@ -55,6 +57,8 @@ struct Page<'a> {
     compared: String,
     arms: Vec<Arm<'a>>,
     workloads: Vec<Workload<'a>>,
+    paper: Option<&'a str>,
+    paper_tables: Vec<paper::Shown>,
     has_sweep: bool,
     has_drive: bool,
     has_model: bool,
@@ -169,6 +173,8 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
         form: study.form.as_deref(),
         compared: compared(study),
         arms: arms(study),
+        paper: study.paper.as_ref().map(|paper| paper.title.as_str()),
+        paper_tables: paper::shown(input.compared),
         has_sweep: workloads.iter().any(|workload| !workload.sweeps.is_empty()),
         has_drive: workloads.iter().any(|workload| workload.drive.is_some()),
         has_model: workloads.iter().any(|workload| workload.model.is_some()),

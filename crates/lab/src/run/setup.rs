@@ -133,6 +133,7 @@ impl<'a> Setup<'a> {
             question: self.plan.question.as_deref(),
             plan_toml: &told.text,
             form: told.form.as_deref(),
+            paper: self.plan.paper.as_ref(),
             facts: &machine::facts(&self.location),
             arms: &arms,
             workloads: &describe::workloads(self.plan),

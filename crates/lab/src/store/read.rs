@@ -28,6 +28,7 @@ impl Store {
             title: self.text("title")?.unwrap_or_default(),
             question: self.text("question")?,
             form: self.text("form")?,
+            paper: self.text("paper")?.map(|paper| parse(&paper)).transpose()?,
             plan_toml: self.text("plan_toml")?.unwrap_or_default(),
             facts: self.facts()?,
             notes: self.column("SELECT text FROM notes ORDER BY text", [])?,

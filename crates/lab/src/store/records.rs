@@ -9,6 +9,8 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
+use super::paper::Paper;
+
 /// One arm as it was run: a named rig with its server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Arm {
@@ -168,6 +170,9 @@ pub struct Study {
     /// What was run of the plan in place of the whole, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<String>,
+    /// What a paper printed, if the plan repeats one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paper: Option<Paper>,
     /// The plan as it was given.
     pub plan_toml: String,
     /// The machine and the programs: kernel, processors, memory, disk, versions.

@@ -44,6 +44,7 @@ fn study() -> (tempfile::TempDir, Store) {
         question: None,
         plan_toml: "",
         form: None,
+        paper: None,
         facts: &[("kernel".into(), "6.1".into())].into(),
         arms: &[arm("on"), arm("off")],
         workloads: &[workload],

@@ -56,7 +56,7 @@ fn plans_that_come_with_us_can_be_run_in_every_form() {
         }
         let quick = Plan::parse_quick(text).unwrap_or_else(|error| panic!("{name}: {error:#}"));
         assert!(cells(&quick).len() <= 64, "{name}: {} cells", cells(&quick).len());
-        assert!(cells(&full).len() > cells(&quick).len(), "{name}");
+        assert!(cells(&full).len() >= cells(&quick).len(), "{name}");
     }
     let (plan, _) = Plan::read(std::path::Path::new("demo"), Form::Full).unwrap();
     assert_eq!(plan.title, Plan::parse(PLANS[0].1).unwrap().title);

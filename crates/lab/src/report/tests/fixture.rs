@@ -152,6 +152,7 @@ fn write_head(store: &mut Store, shape: &Shape) {
         ),
         plan_toml: "title = \"What does the doublewrite buffer cost?\"\nthreads = [1, 8, 32]\nseconds = 24\nwarm_up = 5\nrepeats = 2\n\n[[arms]]\nname = \"doublewrite on\" # </pre></details><script>alert(2)</script>\n",
         form: None,
+        paper: None,
         facts: &facts,
         arms: &shape.arms.iter().enumerate().map(arm).collect::<Vec<_>>(),
         workloads: &shape.workloads.iter().map(workload).collect::<Vec<_>>(),
