@@ -12,6 +12,9 @@ macro_rules! plans {
 
 plans! {
     "demo",
+    "percona-2020",
+    "stec-2013",
+    "exflash-2015",
 }
 
 /// The text of a plan that comes with Assay, by its name or by where it lies in the repository.
