@@ -19,6 +19,7 @@ use assay_drive::{Rest, State};
 use assay_ports::fuse::{DISK_FILE, FuseMount, FuseOptions, TextFile};
 use assay_ports::loopdev;
 use assay_ports::media::Loss;
+use assay_ports::rank::{self, Rank};
 
 use super::health::{Attachment, Health};
 use super::job::{Answer, Job, ModelJob};
@@ -34,9 +35,6 @@ use crate::rig::thing::ensure_unused;
 /// The log of an independent server, in its folder.
 pub(super) const LOG_FILE: &str = "server.log";
 
-/// The best of the priorities that a process can have (`setpriority(2)`).
-const MOST_FAVOURED: i32 = -20;
-
 /// How long maintenance rests when nothing is due.
 const REST: Duration = Duration::from_millis(50);
 
@@ -51,9 +49,6 @@ pub(super) fn run() -> Result<ExitCode> {
     std::io::stdin().lock().read_line(&mut text).context("no job was given")?;
     let job: Job = serde_json::from_str(&text)
         .context("this command is for `assay drive attach`; use that")?;
-    if job.options.model.is_some() {
-        keep_time();
-    }
     let served = match Served::bring_up(&job) {
         Ok(served) => served,
         Err(error) => {
@@ -70,11 +65,13 @@ pub(super) fn run() -> Result<ExitCode> {
     served.until_it_is_taken_away()
 }
 
-/// A thread that is woken late makes its command late, so those of a model go before others. Threads that are started later
-/// do as this one (`setpriority(2)`); where it is not allowed, more is late, which is counted.
-fn keep_time() {
-    if let Err(errno) = rustix::process::setpriority_process(None, MOST_FAVOURED) {
-        log::info!("a model's threads cannot go before others: {errno}");
+/// The threads of a model that are started from now on go before others; where it is not allowed, more is late, which is
+/// counted.
+fn go_first(job: &Job, rank: Rank) {
+    if job.options.model.is_some()
+        && let Err(error) = rank::take(rank)
+    {
+        log::info!("a model's threads cannot go before others: {error}");
     }
 }
 
@@ -116,7 +113,9 @@ impl Served {
         let began = Instant::now();
         let opened = Opened::open(job)?;
         let open_ms = began.elapsed().as_secs_f64() * 1e3;
+        go_first(job, Rank::Background);
         let background = Background::begin(&opened)?;
+        go_first(job, Rank::Answers);
         match show(job, opened.clone(), open_ms) {
             Ok(shown) => Ok(Served { shown, background, made }),
             Err(error) => {
