@@ -4,7 +4,7 @@ use super::metrics::{Metric, metric};
 use super::second::{Chart, lines, of_drive};
 
 /// Columns of the models' table.
-pub(super) const FIGURES: [Metric<'static>; 11] = [
+pub(super) const FIGURES: [Metric<'static>; 13] = [
     metric(
         "model_late_percent",
         "late",
@@ -45,6 +45,20 @@ pub(super) const FIGURES: [Metric<'static>; 11] = [
         "",
         1.0,
         "bytes written to the modelled flash for each byte from the host; compression makes it less",
+    ),
+    metric(
+        "fill_begin_percent",
+        "full",
+        "%",
+        1.0,
+        "share of what the device is sold with that held data when measuring began",
+    ),
+    metric(
+        "fill_end_percent",
+        "at the end",
+        "%",
+        1.0,
+        "share of what the device is sold with that held data when measuring ended",
     ),
 ];
 
