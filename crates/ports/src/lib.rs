@@ -14,6 +14,7 @@ pub mod fuse;
 pub mod loopdev;
 pub mod media;
 pub mod program;
+pub mod rank;
 pub mod users;
 
 #[cfg(test)]

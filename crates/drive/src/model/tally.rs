@@ -49,11 +49,15 @@ impl Passed {
 const LATE_PART: u64 = 20;
 
 impl Passed {
-    /// Its own round trip is taken off where there is room for it, so it excuses nothing here: late is what our work alone has
-    /// made so, and by more than can be left out of account.
+    /// The port's round trip is taken off where there is room for it, so it excuses nothing here: late is what our work alone
+    /// has made so, and by more than can be left out of account. What not even the port can show is no matter of our work.
     fn is_late(&self) -> bool {
         let grace = self.modelled.scaled(1, LATE_PART);
-        self.shown - self.port > self.modelled + grace
+        !self.is_below_port() && self.shown - self.port > self.modelled + grace
+    }
+
+    fn is_below_port(&self) -> bool {
+        self.modelled < self.port
     }
 }
 
@@ -65,7 +69,7 @@ impl Counters {
         add(&kind.modelled_ns, passed.modelled.as_ns());
         add(&kind.shown_ns, passed.shown.as_ns());
         add(&kind.late, u64::from(passed.is_late()));
-        add(&kind.below_port, u64::from(passed.modelled < passed.port));
+        add(&kind.below_port, u64::from(passed.is_below_port()));
         add(&self.waited[passed.resource as usize], 1);
     }
 
@@ -106,7 +110,7 @@ pub struct TallyOfKind {
     /// How long they took, together, the port's round trip included, in nanoseconds.
     pub shown_ns: u64,
     /// How many our own processors have made late: the work behind the port alone took longer than the whole command
-    /// should, by more than a twentieth.
+    /// should, by more than a twentieth. What should have taken less than the port's round trip is counted there alone.
     pub late: u64,
     /// How many should have taken less than the port's round trip, which nothing can take off.
     pub below_port: u64,

@@ -11,6 +11,10 @@ use crate::models::Scale;
 /// Above this share of commands that our own processors have made late, figures are not the device's.
 pub const LATE_SHARE_MAX: f64 = 0.01;
 
+/// Nor are they where all commands together took longer than they should by more than this share: be it by lateness, or by what
+/// was too fast to be shown.
+pub const ADDED_SHARE_MAX: f64 = 0.05;
+
 /// The model, its scale, and what it has counted since it began to keep time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelHealth {
@@ -26,7 +30,9 @@ pub struct ModelHealth {
     pub late_share: Option<f64>,
     /// Share of commands that should have taken less than the port's round trip.
     pub below_port_share: Option<f64>,
-    /// Whether what is measured may be taken for the device's: few commands were late.
+    /// By what share all commands together took longer than they should.
+    pub added_share: Option<f64>,
+    /// Whether what is measured may be taken for the device's: few commands were late, and little time was added.
     pub comparable: bool,
     /// Commands by what they ask for.
     pub kinds: BTreeMap<String, KindHealth>,
@@ -65,6 +71,7 @@ impl ModelHealth {
         let commands = sum(|kind| kind.commands);
         let share = |part: u64| (commands > 0).then(|| part as f64 / commands as f64);
         let late_share = share(sum(|kind| kind.late));
+        let added_share = added_share(kinds.values().map(|kind| (kind.modelled_s, kind.shown_s)));
         let waited = now.waited.iter().zip(before.waited).zip(Resource::ALL);
         let waited =
             waited.map(|((now, before), resource)| (resource.name().to_owned(), now - before));
@@ -75,7 +82,9 @@ impl ModelHealth {
             commands,
             late_share,
             below_port_share: share(sum(|kind| kind.below_port)),
-            comparable: late_share.is_none_or(|share| share <= LATE_SHARE_MAX),
+            added_share,
+            comparable: late_share.is_none_or(|share| share <= LATE_SHARE_MAX)
+                && added_share.is_none_or(|share| share <= ADDED_SHARE_MAX),
             waited: waited.filter(|(_, count)| *count > 0).collect(),
             kinds,
         }
@@ -90,6 +99,12 @@ impl ModelHealth {
             (commands + kind.commands, late + kind.late, below + kind.below_port)
         })
     }
+}
+
+/// By what share the time that commands took exceeds what they should have taken, of pairs of both.
+pub fn added_share(times: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
+    let (modelled, shown) = times.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    (modelled > 0.0).then(|| shown / modelled - 1.0)
 }
 
 /// What a kind of command is called.

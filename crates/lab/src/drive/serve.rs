@@ -8,7 +8,7 @@ use std::io::{BufRead, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
@@ -17,6 +17,7 @@ use assay_drive::{Disk, State};
 use assay_ports::fuse::{DISK_FILE, FuseMount, FuseOptions, TextFile};
 use assay_ports::loopdev;
 use assay_ports::media::Loss;
+use assay_ports::rank::{self, Rank};
 
 use super::background::Background;
 use super::health::{Attachment, Health};
@@ -31,12 +32,10 @@ use crate::messages::one_line;
 use crate::replay::{TraceHead, monotonic_s};
 use crate::rig::ledger::{Ledger, Made};
 use crate::rig::thing::ensure_unused;
+use crate::sync::lock;
 
 /// The log of an independent server, in its folder.
 pub(super) const LOG_FILE: &str = "server.log";
-
-/// The best of the priorities that a process can have (`setpriority(2)`).
-const MOST_FAVOURED: i32 = -20;
 
 /// Serves what standard input tells of until it is taken away.
 ///
@@ -49,9 +48,6 @@ pub(super) fn run() -> Result<ExitCode> {
     std::io::stdin().lock().read_line(&mut text).context("no job was given")?;
     let job: Job = serde_json::from_str(&text)
         .context("this command is for `assay drive attach`; use that")?;
-    if job.options.model.is_some() {
-        keep_time();
-    }
     let served = match Served::bring_up(&job) {
         Ok(served) => served,
         Err(error) => {
@@ -63,16 +59,25 @@ pub(super) fn run() -> Result<ExitCode> {
         log::warn!("whoever attached the drive has gone; it is detached again");
         served.shown.take_away_or_say();
     }
-    // That was all that anybody waits for.
-    rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+    match job.options.keeps_time_when_told {
+        true => served.shown.keep_time_when_told()?,
+        false => say_no_more()?,
+    }
     served.until_it_is_taken_away()
 }
 
-/// A thread that is woken late makes its command late, so those of a model go before others. Threads that are started later
-/// do as this one (`setpriority(2)`); where it is not allowed, more is late, which is counted.
-fn keep_time() {
-    if let Err(errno) = rustix::process::setpriority_process(None, MOST_FAVOURED) {
-        log::info!("a model's threads cannot go before others: {errno}");
+/// What is said from now on is for the log: nobody waits for an answer.
+fn say_no_more() -> Result<()> {
+    Ok(rustix::stdio::dup2_stdout(rustix::stdio::stderr())?)
+}
+
+/// The threads of a model that are started from now on go before others; where it is not allowed, more is late, which is
+/// counted.
+fn go_first(job: &Job, rank: Rank) {
+    if job.options.model.is_some()
+        && let Err(error) = rank::take(rank)
+    {
+        log::info!("a model's threads cannot go before others: {error}");
     }
 }
 
@@ -105,7 +110,8 @@ struct Source {
     attachment: Attachment,
     mount_point: PathBuf,
     /// How long the port alone takes, and what a model had counted before it began to keep time.
-    started: OnceLock<(Time, Tally)>,
+    started: Mutex<Option<(Time, Tally)>>,
+    keeps_time_when_told: bool,
 }
 
 impl Served {
@@ -114,7 +120,9 @@ impl Served {
         let began = Instant::now();
         let opened = Opened::open(job)?;
         let open_ms = began.elapsed().as_secs_f64() * 1e3;
+        go_first(job, Rank::Background);
         let background = Background::begin(&opened)?;
+        go_first(job, Rank::Answers);
         match show(job, opened.clone(), open_ms) {
             Ok(shown) => Ok(Served { shown, background, made }),
             Err(error) => {
@@ -198,11 +206,27 @@ impl Shown {
         let place = self.source.devices()?.into_iter().next().unwrap_or(disk);
         let port = port::round_trip(&place, stack.top.size())?;
         stack.top.take_off(port);
-        self.source.started.get_or_init(|| (port, stack.top.tally()));
         if let Some(recording) = &stack.recording {
             recording.begin(&self.source.trace_head(stack, port)?)?;
         }
-        stack.clock.start();
+        self.source.count_from_now(port, stack);
+        if !self.source.keeps_time_when_told {
+            stack.clock.start();
+        }
+        Ok(())
+    }
+
+    /// Waits on a thread of its own for a line on standard input.
+    fn keep_time_when_told(self: &Arc<Self>) -> Result<()> {
+        let shown = Arc::clone(self);
+        let wait = move || {
+            if std::io::stdin().lock().read_line(&mut String::new()).is_ok_and(|bytes| bytes > 0) {
+                shown.source.keep_time();
+                answer(&Answer::KeepsTime).unwrap_or_else(|error| log::warn!("{error:#}"));
+            }
+            say_no_more().unwrap_or_else(|error| log::warn!("{error:#}"));
+        };
+        std::thread::Builder::new().name("told".into()).spawn(wait)?;
         Ok(())
     }
 
@@ -233,6 +257,20 @@ impl Source {
             began_s,
             clock_zero_s: monotonic_s() - began_s,
         })
+    }
+
+    /// What is told of a model is what it counts from now on.
+    fn count_from_now(&self, port: Time, stack: &Stack) {
+        *lock(&self.started) = Some((port, stack.top.tally()));
+    }
+
+    /// What a model was asked until now does not count, and from now on it answers when the device would.
+    fn keep_time(&self) {
+        let port = lock(&self.started).map(|(port, _)| port);
+        if let (Opened::Model(stack), Some(port)) = (&self.opened, port) {
+            stack.clock.start();
+            self.count_from_now(port, stack);
+        }
     }
 
     /// Closes the drive; of one whose media is gone that is not what matters.
@@ -283,7 +321,8 @@ impl Source {
             model: job.options.model.clone(),
             attachment,
             mount_point: job.mount_point.clone(),
-            started: OnceLock::new(),
+            started: Mutex::default(),
+            keeps_time_when_told: job.options.keeps_time_when_told,
         }
     }
 
@@ -309,7 +348,7 @@ impl Source {
 
     fn model_health(&self) -> Option<ModelHealth> {
         let Opened::Model(stack) = &self.opened else { return None };
-        let (port, before) = self.started.get()?;
-        Some(ModelHealth::new(self.model.as_ref()?, port.as_us(), &stack.top.tally(), before))
+        let (port, before) = (*lock(&self.started))?;
+        Some(ModelHealth::new(self.model.as_ref()?, port.as_us(), &stack.top.tally(), &before))
     }
 }

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use anyhow::Result;
 use assay_drive::model::in_hand::{self, Parts};
@@ -18,15 +18,18 @@ use super::open::in_words;
 use super::recording::Recording;
 use crate::models::{self, Device, Top};
 
-/// A clock on which nobody waits before it is started.
+/// A clock that jumps ahead to whatever is waited for until it is started, and keeps real time from then on.
 pub(super) struct StartedClock {
     clock: PacedClock,
     is_started: AtomicBool,
+    /// How far it has jumped, in nanoseconds.
+    ahead_ns: AtomicU64,
 }
 
 impl StartedClock {
     fn new() -> StartedClock {
-        StartedClock { clock: PacedClock::default(), is_started: AtomicBool::new(false) }
+        let (is_started, ahead_ns) = (AtomicBool::new(false), AtomicU64::new(0));
+        StartedClock { clock: PacedClock::default(), is_started, ahead_ns }
     }
 
     /// From now on who waits does.
@@ -40,16 +43,24 @@ impl StartedClock {
         self.wait_until(due.when());
         value
     }
+
+    fn ahead(&self) -> Time {
+        Time::from_ns(self.ahead_ns.load(Ordering::Acquire))
+    }
 }
 
 impl Clock for StartedClock {
     fn now(&self) -> Time {
-        self.clock.now()
+        self.clock.now() + self.ahead()
     }
 
     fn wait_until(&self, due: Time) {
         if self.is_started.load(Ordering::Acquire) {
-            self.clock.wait_until(due);
+            self.clock.wait_until(due - self.ahead());
+        } else {
+            // Rounded up, or it would not be due yet.
+            let ahead = (due - self.clock.now()).as_ns() + 1;
+            self.ahead_ns.fetch_max(ahead, Ordering::AcqRel);
         }
     }
 }
@@ -97,5 +108,25 @@ impl Stack {
         };
         let built = builder.build(file, device, observer)?;
         Ok(Stack { top: built.top, clock, drive: built.drive, media: condition, recording })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_jumps_until_it_is_kept_and_never_goes_back() {
+        let clock = StartedClock::new();
+        let hour = Time::from_s(3600.0);
+        clock.wait_until(hour);
+        let jumped = clock.now();
+        assert!(jumped >= hour && jumped < hour + Time::from_s(600.0), "{jumped:?}");
+        clock.wait_until(Time::from_s(1.0));
+        assert!(clock.now() >= jumped);
+        clock.start();
+        let due = clock.now() + Time::from_us(2000.0);
+        clock.wait_until(due);
+        assert!(clock.now() >= due && clock.now() < due + Time::from_s(600.0));
     }
 }

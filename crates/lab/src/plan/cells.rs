@@ -3,10 +3,12 @@
 //! Each repeat is a block that holds every cell once, shuffled by the plan's seed: what drifts over an hour (heat,
 //! neighbours, the disk's own state) then meets all arms alike instead of the last one.
 
+use std::collections::BTreeMap;
+
 use assay_load::random::Rng;
 use serde_json::json;
 
-use super::Plan;
+use super::{Footing, FootingKey, Plan};
 use crate::store::{CellKey, fingerprint};
 
 /// A cell and what it will be run with.
@@ -14,6 +16,10 @@ use crate::store::{CellKey, fingerprint};
 pub struct PlannedCell {
     /// Its coordinates.
     pub key: CellKey,
+    /// The workload's name in the plan.
+    pub workload: String,
+    /// The arm and the data set that it is run on.
+    pub footing: FootingKey,
     /// Place in the order, from 1.
     pub position: u32,
     /// Changes when anything changes that could change the cell's result.
@@ -29,21 +35,39 @@ pub fn cells(plan: &Plan) -> Vec<PlannedCell> {
         shuffle(&mut block, &mut Rng::new(plan.seed, u64::from(repeat)));
         cells.extend(block);
     }
+    let mut footings: BTreeMap<FootingKey, Footing> = BTreeMap::new();
+    footings.extend(plan.footings().into_iter().map(|footing| (footing.key.clone(), footing)));
     let numbered = (1..).zip(cells);
     numbered
-        .map(|(position, key)| PlannedCell { fingerprint: conditions(plan, &key), key, position })
+        .map(|(position, cell)| {
+            let Coordinates { key, footing, workload } = cell;
+            let fingerprint = conditions(plan, footings.get(&footing), &workload);
+            PlannedCell { key, workload, footing, position, fingerprint }
+        })
         .collect()
 }
 
-fn block(plan: &Plan, repeat: u32) -> Vec<CellKey> {
+/// A cell before it has its place.
+struct Coordinates {
+    key: CellKey,
+    footing: FootingKey,
+    workload: String,
+}
+
+fn block(plan: &Plan, repeat: u32) -> Vec<Coordinates> {
     let mut block = Vec::new();
-    for arm in plan.arms.keys() {
-        for workload in plan.workloads.keys() {
-            block.extend(plan.threads.iter().map(|&threads| CellKey {
-                arm: arm.clone(),
-                workload: workload.clone(),
-                threads,
-                repeat,
+    for (name, arm) in &plan.arms {
+        for load in plan.loads() {
+            let set = load.data_set.and_then(|set| plan.data_sets.get(set));
+            if set.is_some_and(|set| !set.has_arm(name)) {
+                continue;
+            }
+            let footing =
+                FootingKey { arm: name.clone(), data_set: load.data_set.map(str::to_owned) };
+            block.extend(plan.threads_of(arm, set).into_iter().map(|threads| Coordinates {
+                key: CellKey { arm: name.clone(), workload: load.name(), threads, repeat },
+                footing: footing.clone(),
+                workload: load.workload.to_owned(),
             }));
         }
     }
@@ -59,8 +83,8 @@ fn shuffle<T>(items: &mut [T], rng: &mut Rng) {
 }
 
 /// Of the plan, all but what only names, orders or multiplies cells.
-fn conditions(plan: &Plan, key: &CellKey) -> String {
-    let arm = plan.arms.get(&key.arm);
+fn conditions(plan: &Plan, footing: Option<&Footing>, workload: &str) -> String {
+    let arm = footing.and_then(|footing| plan.arms.get(&footing.key.arm));
     let mut conditions = json!({
         "seed": plan.seed,
         "seconds": plan.seconds,
@@ -69,10 +93,10 @@ fn conditions(plan: &Plan, key: &CellKey) -> String {
         "location": plan.location,
         "server": arm.and_then(|arm| arm.server.as_ref()).or(plan.server.as_ref()),
         "placement": plan.placement,
-        "schema": arm.map(|arm| plan.schema_of(arm)),
+        "schema": footing.map(|footing| &footing.schema),
         "settings": arm.map(|arm| plan.settings_of(arm)),
-        "rig": arm.map(|arm| plan.rig_of(arm)),
-        "workload": plan.workloads.get(&key.workload),
+        "rig": footing.map(|footing| &footing.rig),
+        "workload": plan.workloads.get(workload),
     });
     // Left out where there is none, so that studies older than the key can go on.
     if let Some(requests) = plan.requests {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::Plan;
+use super::{Load, Plan, data_set, paper};
 
 /// Checks everything that the plan alone can tell.
 ///
@@ -26,7 +26,11 @@ pub fn check(plan: &Plan) -> Result<()> {
                 "arm `{name}`: key_block_size is {kib}; InnoDB knows 1, 2, 4, 8 and 16 (KiB)"
             );
         }
-        plan.rig_of(arm).check().with_context(|| format!("arm `{name}`"))?;
+    }
+    data_set::check(plan)?;
+    paper::check(plan)?;
+    for footing in plan.footings() {
+        footing.rig.check().with_context(|| footing.key.to_string())?;
     }
     Ok(())
 }
@@ -52,7 +56,7 @@ fn check_sweep(plan: &Plan) -> Result<()> {
 
 /// Names become folders and table columns.
 fn check_names(plan: &Plan) -> Result<()> {
-    for name in plan.arms.keys().chain(plan.workloads.keys()) {
+    for name in plan.arms.keys().chain(plan.workloads.keys()).chain(plan.data_sets.keys()) {
         let is_plain = !name.is_empty()
             && name.len() <= 64
             && name.trim() == name
@@ -62,6 +66,11 @@ fn check_names(plan: &Plan) -> Result<()> {
             "`{name}` cannot be a name; use up to 64 characters, no slash, no control character, no blank at the ends"
         );
     }
+    let loads: BTreeSet<String> = plan.loads().iter().map(Load::name).collect();
+    ensure!(
+        loads.len() == plan.loads().len(),
+        "two workloads on two data sets would have the same name; call one of them something else"
+    );
     Ok(())
 }
 

@@ -5,21 +5,28 @@
 
 mod cells;
 mod check;
+mod data_set;
 mod model;
+mod paper;
+mod quick;
 mod rig;
+mod shipped;
 mod toml_error;
 mod units;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use assay_load::{Arrivals, Pace, Schema, Workload};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+use crate::store::Paper;
 pub use cells::{PlannedCell, cells};
+pub use data_set::{DataSet, Footing, FootingKey, Load};
 pub use model::ModelSpec;
+pub use quick::{Form, told};
 pub use rig::{RigKind, RigSpec};
 pub(crate) use toml_error::one_line;
 pub use units::{CpuList, Size, Unit, Value};
@@ -74,6 +81,9 @@ pub struct Plan {
     /// The tables.
     #[serde(default)]
     pub data: Schema,
+    /// What the workloads are run over, by name, where that is more than one thing.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub data_sets: IndexMap<String, DataSet>,
     /// Server variables for all arms.
     #[serde(default)]
     pub settings: BTreeMap<String, Value>,
@@ -84,6 +94,12 @@ pub struct Plan {
     pub workloads: IndexMap<String, Workload>,
     /// What is compared, by name.
     pub arms: IndexMap<String, Arm>,
+    /// What a paper printed, to stand beside what is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paper: Option<Paper>,
+    /// What is laid over it for its quick form; gone when a form has been read.
+    #[serde(default, skip_serializing)]
+    quick: Option<toml::Table>,
 }
 
 /// Which processors may be used; empty means all.
@@ -120,6 +136,24 @@ pub struct Arm {
     /// InnoDB compressed row format with this key block size in KiB (1, 2, 4, 8 or 16).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_block_size: Option<u32>,
+    /// Of the plan's thread counts those that it is run with; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<u32>,
+}
+
+impl Arm {
+    /// Tables with the arm's compression.
+    #[must_use]
+    pub fn compressed(&self, mut schema: Schema) -> Schema {
+        let mut options = vec![schema.create_table_options.clone()];
+        options.extend(self.compression.map(|codec| codec.table_option().to_owned()));
+        options.extend(
+            self.key_block_size.map(|kib| format!("ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE={kib}")),
+        );
+        options.retain(|option| !option.is_empty());
+        schema.create_table_options = options.join(" ");
+        schema
+    }
 }
 
 /// Codec of InnoDB's page compression (MySQL 9 manual, "InnoDB Page Compression").
@@ -153,31 +187,44 @@ impl PageCompression {
 }
 
 impl Plan {
-    /// Reads and checks a plan file. Returns it with its text.
+    /// Reads and checks a form of a plan: of the file `path`, or of one that comes with Assay and has that name. Returns it
+    /// with the text of both forms.
     ///
     /// # Errors
     /// One line: the file, the line in it, what is wrong and the nearest thing that would be right.
-    pub fn read(path: &Path) -> Result<(Plan, String)> {
-        let what = || format!("cannot read the plan {}", path.display());
-        let metadata = path.metadata().with_context(what)?;
-        ensure!(
-            metadata.is_file() && metadata.len() <= PLAN_BYTES_MAX,
-            "{} is not a plan; name a TOML file of at most 1 MiB",
-            path.display()
-        );
-        let text = std::fs::read_to_string(path).with_context(what)?;
-        let plan = Plan::parse(&text).with_context(|| format!("{}", path.display()))?;
-        Ok((plan, text))
+    pub fn read(path: &Path, form: Form) -> Result<(Plan, String)> {
+        let text = text_of(path)?;
+        let plan = match form {
+            Form::Full => Plan::parse(&text),
+            Form::Quick => Plan::parse(&text).and_then(|_| Plan::parse_quick(&text)),
+        };
+        Ok((plan.with_context(|| path.display().to_string())?, text))
     }
 
-    /// Reads and checks a plan.
+    /// Reads and checks a plan, and its quick form if it has one.
     ///
     /// # Errors
     /// As [`Plan::read`], without the file's name.
     pub fn parse(text: &str) -> Result<Plan> {
-        let plan: Plan = toml::from_str(text)
+        let mut plan: Plan = toml::from_str(text)
             .map_err(|error| anyhow::Error::msg(toml_error::one_line(&error, text)))?;
         check::check(&plan)?;
+        if plan.quick.take().is_some() {
+            Plan::parse_quick(text)?;
+        }
+        Ok(plan)
+    }
+
+    /// Reads and checks the quick form of a plan.
+    ///
+    /// # Errors
+    /// As [`Plan::parse`]; or the plan has none.
+    pub fn parse_quick(text: &str) -> Result<Plan> {
+        let plan = quick::parse(text)?;
+        ensure!(
+            plan.quick.is_none(),
+            "[quick]: a quick form has none of its own; drop [quick.quick]"
+        );
         Ok(plan)
     }
 
@@ -202,20 +249,28 @@ impl Plan {
         let both = self.settings.iter().chain(&arm.settings);
         both.map(|(name, value)| (name.replace('-', "_"), value.0.clone())).collect()
     }
+}
 
-    /// The tables of an arm: the plan's with the arm's compression.
-    #[must_use]
-    pub fn schema_of(&self, arm: &Arm) -> Schema {
-        let mut schema = self.data.clone();
-        let mut options = vec![schema.create_table_options.clone()];
-        options.extend(arm.compression.map(|codec| codec.table_option().to_owned()));
-        options.extend(
-            arm.key_block_size.map(|kib| format!("ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE={kib}")),
-        );
-        options.retain(|option| !option.is_empty());
-        schema.create_table_options = options.join(" ");
-        schema
-    }
+fn text_of(path: &Path) -> Result<String> {
+    let what = || format!("cannot read the plan {}", path.display());
+    let metadata = match (path.metadata(), path.to_str()) {
+        (Err(error), Some(named)) => {
+            if let Some(text) = shipped::text(named) {
+                return Ok(text.to_owned());
+            }
+            if let Some(line) = shipped::no_such_plan(named) {
+                bail!(line);
+            }
+            return Err(error).with_context(what);
+        }
+        (metadata, _) => metadata.with_context(what)?,
+    };
+    ensure!(
+        metadata.is_file() && metadata.len() <= PLAN_BYTES_MAX,
+        "{} is not a plan; name a TOML file of at most 1 MiB",
+        path.display()
+    );
+    std::fs::read_to_string(path).with_context(what)
 }
 
 fn one() -> u64 {

@@ -57,7 +57,13 @@ impl ModelSpec {
         );
         let most = logical as f64 / device.user_bytes() as f64;
         ensure!(
-            self.fill >= 0.05 && self.fill <= most,
+            self.fill <= most,
+            "fill is {}: more data than the logical drive, which is {most:.2} of what is sold; lower it, or give a device \
+             that compresses a larger logical",
+            self.fill
+        );
+        ensure!(
+            self.fill >= 0.05,
             "fill is {}; give a share of what the device sells from 0.05 to {most:.2}",
             self.fill
         );

@@ -8,6 +8,10 @@ use crate::store::CellKey;
 
 use super::*;
 
+mod data_sets;
+mod papers;
+mod quick;
+
 const PLAN: &str = r#"
 title = "a plan"
 threads = [1, 8]
@@ -46,7 +50,7 @@ fn arms_inherit_what_they_do_not_set() {
     assert_eq!(plan.settings_of(&plan.arms["off"])["innodb_buffer_pool_size"], "64M");
     assert_eq!(plan.rig_of(&plan.arms["on"]).size, Some(Size(2 << 30)));
     assert_eq!(plan.rig_of(&plan.arms["zlib"]).kind, RigKind::Folder);
-    assert_eq!(plan.schema_of(&plan.arms["zlib"]).create_table_options, "COMPRESSION='zlib'");
+    assert_eq!(plan.footings()[2].schema.create_table_options, "COMPRESSION='zlib'");
 }
 
 #[test]

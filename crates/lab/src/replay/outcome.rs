@@ -146,7 +146,7 @@ impl<'a> Measured<'a> {
     pub fn outcome(self, question: &Question, as_recorded: bool) -> Outcome {
         let elapsed_s = self.began.elapsed().as_secs_f64();
         let virtual_s = (self.last - self.first.unwrap_or_default()).as_s();
-        let written = self.before.clone().zip(self.counts()).map(|(before, after)| {
+        let written = self.before.zip(self.counts()).map(|(before, after)| {
             let media = after.write_bytes_media() - before.write_bytes_media();
             (after.write_bytes_host - before.write_bytes_host, media)
         });

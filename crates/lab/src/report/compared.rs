@@ -3,19 +3,22 @@
 use crate::store::{State, Study};
 
 use super::format::{list, plural};
-use super::summary;
+use super::{differences, summary};
 
 /// What was compared, in a sentence or two of numbers.
 pub(super) fn compared(study: &Study) -> String {
     let threads: Vec<String> =
         summary::threads(study).iter().map(|threads| threads.to_string()).collect();
     let names = |names: Vec<&String>| list(&names.into_iter().cloned().collect::<Vec<_>>());
+    let workloads: Vec<String> =
+        differences::optioned(study).map(|one| one.short_name().to_owned()).collect();
     let mut text = format!(
-        "{} ({}) under {} ({}) at {} threads",
+        "{} ({}) under {} ({}){} at {} threads",
         plural(study.arms.len(), "arm"),
         names(study.arms.iter().map(|arm| &arm.name).collect()),
-        plural(study.workloads.len(), "workload"),
-        names(study.workloads.iter().map(|one| &one.name).collect()),
+        plural(workloads.len(), "workload"),
+        list(&workloads),
+        data_sets(study),
         list(&threads),
     );
     let repeats = study.cells.iter().map(|cell| cell.key.repeat).max().unwrap_or(0);
@@ -34,6 +37,17 @@ pub(super) fn compared(study: &Study) -> String {
     }
     text.push('.');
     text
+}
+
+/// Which data sets, if the plan has any.
+fn data_sets(study: &Study) -> String {
+    let mut names: Vec<String> =
+        study.workloads.iter().filter_map(|one| one.data_set.clone()).collect();
+    names.dedup();
+    match names.len() {
+        0 => String::new(),
+        count => format!(" on {} ({})", plural(count, "data set"), list(&names)),
+    }
 }
 
 /// How long cells were measured.

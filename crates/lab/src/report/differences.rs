@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::store::Study;
+use crate::store::{Study, Workload};
 
 /// One thing, and what it is in each arm.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -51,10 +51,16 @@ pub(super) fn of_arms(study: &Study) -> Compared {
     split(rows)
 }
 
-/// Recipes and options, for each workload.
+/// Workloads whose options are told: each once, whatever data sets it is run on, which change none.
+pub(super) fn optioned(study: &Study) -> impl Iterator<Item = &Workload> {
+    let mut told = BTreeSet::new();
+    study.workloads.iter().filter(move |one| told.insert(one.short_name()))
+}
+
+/// Recipes and options, for each of those.
 pub(super) fn of_workloads(study: &Study) -> Compared {
-    let recipes = study.workloads.iter().map(|one| Some(one.recipe.clone())).collect();
-    let options: Vec<Names> = study.workloads.iter().map(|one| one.options.clone()).collect();
+    let recipes = optioned(study).map(|one| Some(one.recipe.clone())).collect();
+    let options: Vec<Names> = optioned(study).map(|one| one.options.clone()).collect();
     let mut compared = split(rows_of(&options));
     compared.different.insert(0, Row { name: "recipe".into(), values: recipes });
     compared

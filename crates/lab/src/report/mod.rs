@@ -17,6 +17,7 @@ mod format;
 mod metrics;
 mod model;
 mod page;
+mod paper;
 mod second;
 mod series;
 mod summary;
@@ -70,12 +71,20 @@ pub(crate) fn write(store: &Store, folder: &Path) -> Result<Written> {
     files::replace(&written.tables.join("latencies.csv"), |file| {
         tables::write_latencies(file, &study, store)
     })?;
-    files::replace(&written.json, |file| tables::write_results(file, &study, &groups, &variables))?;
+    let compared = paper::compared(&study, &groups);
+    if study.paper.is_some() {
+        let path = written.tables.join("paper.csv");
+        files::replace(&path, |file| paper::write_table(file, &compared))?;
+    }
+    files::replace(&written.json, |file| {
+        tables::write_results(file, &study, &groups, &compared, &variables)
+    })?;
     let charted: BTreeSet<&str> = second::charted().collect();
     let templates = second::templates(&collector.recorded());
     let input = page::Input {
         study: &study,
         groups: &groups,
+        compared: &compared,
         variables: &variables,
         second_charts: templates,
         series: collector.embed(&charted, SERIES_BUDGET),

@@ -4,7 +4,7 @@ use super::metrics::{Metric, metric};
 use super::second::{Chart, lines, of_drive};
 
 /// Columns of the models' table.
-pub(super) const FIGURES: [Metric<'static>; 10] = [
+pub(super) const FIGURES: [Metric<'static>; 13] = [
     metric(
         "model_late_percent",
         "late",
@@ -18,6 +18,13 @@ pub(super) const FIGURES: [Metric<'static>; 10] = [
         "%",
         1.0,
         "commands that the device would have answered faster than a round trip to the model takes here",
+    ),
+    metric(
+        "model_added_percent",
+        "added",
+        "%",
+        1.0,
+        "by how much longer than modelled all commands took together; above 5 % the cell is not comparable",
     ),
     metric("model_read_latency_ms", "read", "ms", 1.0, "how long a read of the device takes"),
     metric("model_read_shown_latency_ms", "shown", "ms", 1.0, "how long it took here"),
@@ -38,6 +45,20 @@ pub(super) const FIGURES: [Metric<'static>; 10] = [
         "",
         1.0,
         "bytes written to the modelled flash for each byte from the host; compression makes it less",
+    ),
+    metric(
+        "fill_begin_percent",
+        "full",
+        "%",
+        1.0,
+        "share of what the device is sold with that held data when measuring began",
+    ),
+    metric(
+        "fill_end_percent",
+        "at the end",
+        "%",
+        1.0,
+        "share of what the device is sold with that held data when measuring ended",
     ),
 ];
 

@@ -7,7 +7,7 @@ use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::store::{Cell, State, Study};
+use crate::store::{self, Cell, State, Study};
 
 use super::arms::look;
 use super::charts::{self, Plot};
@@ -18,7 +18,7 @@ use super::metrics::{self, Metric};
 use super::second::{self, Shown, Template};
 use super::series::{Embedded, Head};
 use super::summary::{self, Group};
-use super::{caveats, drive, model, view};
+use super::{caveats, drive, model, paper, view};
 
 const TEMPLATE: &str = include_str!("assets/report.html");
 const STYLE: &str = include_str!("assets/report.css");
@@ -34,6 +34,8 @@ pub(super) struct Input<'a> {
     pub(super) study: &'a Study,
     /// Its cells taken together over the repeats.
     pub(super) groups: &'a [Group<'a>],
+    /// What was measured beside what a paper printed.
+    pub(super) compared: &'a [paper::Compared],
     /// For each arm, the distinct sets of server variables.
     pub(super) variables: &'a [Vec<BTreeMap<String, String>>],
     /// Charts of the second-by-second page.
@@ -51,9 +53,12 @@ struct Page<'a> {
     version: &'static str,
     title: &'a str,
     question: Option<&'a str>,
+    form: Option<&'a str>,
     compared: String,
     arms: Vec<Arm<'a>>,
     workloads: Vec<Workload<'a>>,
+    paper: Option<&'a str>,
+    paper_tables: Vec<paper::Shown>,
     has_sweep: bool,
     has_drive: bool,
     has_model: bool,
@@ -61,6 +66,7 @@ struct Page<'a> {
     space: Option<Space<'a>>,
     differences: Compared,
     options: Compared,
+    optioned: Vec<&'a str>,
     variables: Compared,
     facts: &'a BTreeMap<String, String>,
     plan_toml: &'a str,
@@ -81,6 +87,9 @@ struct Arm<'a> {
 #[derive(Serialize)]
 struct Workload<'a> {
     name: &'a str,
+    /// Its name below that of its data set.
+    short_name: &'a str,
+    data_set: Option<&'a str>,
     recipe: &'a str,
     table: view::Table,
     more: view::Table,
@@ -161,8 +170,11 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
         version: env!("CARGO_PKG_VERSION"),
         title: if study.title.is_empty() { "Untitled study" } else { &study.title },
         question: study.question.as_deref(),
+        form: study.form.as_deref(),
         compared: compared(study),
         arms: arms(study),
+        paper: study.paper.as_ref().map(|paper| paper.title.as_str()),
+        paper_tables: paper::shown(input.compared),
         has_sweep: workloads.iter().any(|workload| !workload.sweeps.is_empty()),
         has_drive: workloads.iter().any(|workload| workload.drive.is_some()),
         has_model: workloads.iter().any(|workload| workload.model.is_some()),
@@ -171,6 +183,7 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
         space,
         differences: differences::of_arms(study),
         options: differences::of_workloads(study),
+        optioned: differences::optioned(study).map(store::Workload::short_name).collect(),
         variables: differences::of_variables(input.variables),
         facts: &study.facts,
         plan_toml: &study.plan_toml,
@@ -224,6 +237,8 @@ fn workloads<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Vec<Workload<'a>> 
         .enumerate()
         .map(|(place, workload)| Workload {
             name: &workload.name,
+            short_name: workload.short_name(),
+            data_set: workload.data_set.as_deref(),
             recipe: &workload.recipe,
             table: view::table(input.groups, place, &summary),
             more: view::table(input.groups, place, &more),

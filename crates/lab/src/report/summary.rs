@@ -2,6 +2,8 @@
 //!
 //! No judgement here: intervals and verdicts are the statistics' business.
 
+use std::collections::BTreeSet;
+
 use crate::store::{Cell, State, Study};
 
 use super::metrics::Metric;
@@ -74,6 +76,11 @@ pub(super) fn groups(study: &Study) -> Vec<Group<'_>> {
         }
     }
     groups
+}
+
+/// The thread counts of these groups, ascending.
+pub(super) fn threads_of<'a>(groups: impl Iterator<Item = &'a Group<'a>>) -> Vec<u32> {
+    groups.map(|group| group.threads).collect::<BTreeSet<u32>>().into_iter().collect()
 }
 
 /// The thread counts of the study, ascending.

@@ -10,13 +10,17 @@ use serde::Serialize;
 use crate::store::{Cell, Histogram, Series, State, Store, Study};
 
 use super::metrics::Metric;
+use super::paper::Compared;
 use super::summary::{Figure, Group};
 
 /// Version of `results.json`.
 const FORMAT: u32 = 1;
 
 /// Writes one row, quoted where it must be (RFC 4180).
-fn write_row(file: &mut dyn Write, fields: impl IntoIterator<Item = String>) -> Result<()> {
+pub(super) fn write_row(
+    file: &mut dyn Write,
+    fields: impl IntoIterator<Item = String>,
+) -> Result<()> {
     let quoted = |field: String| {
         if field.contains([',', '"', '\n', '\r']) {
             format!("\"{}\"", field.replace('"', "\"\""))
@@ -32,7 +36,8 @@ fn result_names(study: &Study) -> BTreeSet<&str> {
     study.cells.iter().flat_map(|cell| cell.results.keys().map(String::as_str)).collect()
 }
 
-fn optional(value: Option<impl ToString>) -> String {
+/// Its text, or none.
+pub(super) fn optional(value: Option<impl ToString>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
@@ -187,6 +192,8 @@ struct Results<'a> {
     #[serde(flatten)]
     study: &'a Study,
     summary: Vec<Summary<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    compared_with_paper: &'a [Compared],
     variables: BTreeMap<&'a str, &'a BTreeMap<String, String>>,
 }
 
@@ -212,6 +219,7 @@ pub(super) fn write_results(
     file: &mut dyn Write,
     study: &Study,
     groups: &[Group<'_>],
+    compared: &[Compared],
     variables: &[Vec<BTreeMap<String, String>>],
 ) -> Result<()> {
     let names = result_names(study);
@@ -231,6 +239,7 @@ pub(super) fn write_results(
         written_by: concat!("assay ", env!("CARGO_PKG_VERSION")),
         study,
         summary: summary.collect(),
+        compared_with_paper: compared,
         variables: study
             .arms
             .iter()

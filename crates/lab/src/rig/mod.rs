@@ -110,6 +110,17 @@ impl Rig {
         })
     }
 
+    /// Until now a model took no longer than it had to; from now on it answers when the device would.
+    ///
+    /// # Errors
+    /// Its server has ended.
+    pub fn keep_time(&mut self) -> Result<()> {
+        self.parts.iter_mut().try_for_each(|part| match part {
+            Part::Drive(drive) if drive.keeps_time_when_told => drive.keep_time(),
+            _ => Ok(()),
+        })
+    }
+
     /// What is wrong with its drive, in words; nothing where all is well, or where there is none.
     pub fn drive_trouble(&mut self) -> Option<String> {
         self.parts.iter_mut().find_map(|part| match part {

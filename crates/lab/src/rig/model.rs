@@ -10,7 +10,8 @@ use crate::drive::{AttachOptions, Attached, ModelJob};
 use crate::models::{Mark, Obtained, Preset, THREADS};
 use crate::plan::{ModelSpec, RigSpec, Size};
 
-/// Has it served by a child on these processors (empty: all); what it is asked is recorded to the new file `trace`.
+/// Has it served by a child on these processors (empty: all); what it is asked is recorded to the new file `trace`. Unless it is,
+/// the model keeps time only when it is told to: on a clock that jumps, what is asked before cannot be found again.
 ///
 /// # Errors
 /// One line, the serving process's own.
@@ -27,6 +28,7 @@ pub fn serve(
         model: Some(ModelJob::new(&preset, model.scale())),
         threads: spec.threads.unwrap_or(THREADS),
         trace: trace.map(Path::to_owned),
+        keeps_time_when_told: trace.is_none(),
         ..AttachOptions::default()
     };
     Attached::start(&media.canonicalize()?, &options, ledger, cpus)

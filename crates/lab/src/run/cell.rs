@@ -9,10 +9,9 @@ use assay_load::{Schedule, Warmup};
 use assay_ports::child::identity;
 
 use super::progress::Progress;
-use super::results;
 use super::series::{Seconds, of_watch};
 use super::setup::{ArmSetup, Setup};
-use super::trace;
+use super::{fill, results, trace};
 use crate::drive::Attached;
 use crate::messages::one_line;
 use crate::plan::{CpuList, Placement, Plan, PlannedCell};
@@ -38,7 +37,7 @@ fn bring_up_and_measure(
     progress: &Progress,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let arm = setup.arms.get(&cell.key.arm).context("a cell of an unknown arm")?.clone();
+    let arm = setup.arms.get(&cell.footing).context("a cell of an unknown arm")?.clone();
     let trace = trace::place(setup.study(), &arm.rig, cell)?;
     let mut rig = restored_rig(setup, &arm, cell, trace.as_deref(), progress)?;
     outcome.facts.extend(
@@ -103,6 +102,7 @@ fn restored_rig(
         Some(trouble) => error.context(trouble),
         None => error,
     })?;
+    rig.keep_time()?;
     Ok(rig)
 }
 
@@ -117,8 +117,7 @@ fn measure(
     outcome: &mut Outcome,
 ) -> Result<Instant> {
     let plan = setup.plan;
-    let workload =
-        plan.workloads.get(&cell.key.workload).context("a cell of an unknown workload")?;
+    let workload = plan.workloads.get(&cell.workload).context("a cell of an unknown workload")?;
     let schedule = schedule(plan, cell);
     let endpoint = endpoint(server.socket());
     assay_load::preflight(&endpoint, &arm.schema, workload, &schedule)?;
@@ -149,6 +148,7 @@ fn measure(
     let ran = ran?;
     setup.interrupt.check()?;
     results::fill(outcome, &ran);
+    fill::verify(outcome, &arm.rig);
     if ran.events == 0 {
         bail!("no transaction ended in the measuring window; make seconds longer");
     }

@@ -1,16 +1,15 @@
 //! A plan against this machine: everything that can be refused before anything is made.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use assay_drive::Codec;
 use assay_load::text::TextSource;
-use assay_load::{Recipe, queries_per_event};
+use assay_load::{Recipe, Schema, queries_per_event};
 use assay_ports::{blockdev, cpu, fuse};
 
 use super::machine;
-use crate::plan::{Arm, Plan, RigKind, Size};
+use crate::plan::{Footing, Plan, RigKind, Size};
 use crate::rig::{self, server};
 
 /// What a data folder takes beside its tables: system and undo tablespaces, redo, doublewrite and the server's own
@@ -24,14 +23,18 @@ const BESIDE_TABLES_BYTES: u64 = 320 << 20;
 pub fn check(plan: &Plan, location: &Path, erase: &[PathBuf]) -> Result<()> {
     check_processors(plan)?;
     check_load(plan)?;
-    for (name, arm) in &plan.arms {
-        check_rights(plan, name, arm)?;
-        check_device(plan, name, arm, erase)?;
-        check_drive(plan, name, arm)?;
-        check_memory(plan, name, arm)?;
-        check_image(plan, name, arm)?;
+    for footing in plan.footings() {
+        check_footing(plan, &footing, erase).with_context(|| footing.key.to_string())?;
     }
     check_space(plan, location)
+}
+
+fn check_footing(plan: &Plan, footing: &Footing, erase: &[PathBuf]) -> Result<()> {
+    check_rights(footing)?;
+    check_device(footing, erase)?;
+    check_drive(footing)?;
+    check_memory(plan, footing)?;
+    check_image(footing)
 }
 
 fn check_processors(plan: &Plan) -> Result<()> {
@@ -50,89 +53,99 @@ fn check_processors(plan: &Plan) -> Result<()> {
 }
 
 fn check_load(plan: &Plan) -> Result<()> {
-    plan.data.check().context("data")?;
-    if let Some(book) = &plan.data.text {
-        TextSource::from_file(book).context("data.text")?;
+    if plan.data_sets.is_empty() {
+        return check_tables(plan, &plan.data).context("data");
+    }
+    for (name, set) in &plan.data_sets {
+        check_tables(plan, &set.schema(&plan.data))
+            .with_context(|| format!("data set `{name}`"))?;
+    }
+    Ok(())
+}
+
+fn check_tables(plan: &Plan, schema: &Schema) -> Result<()> {
+    schema.check()?;
+    if let Some(book) = &schema.text {
+        TextSource::from_file(book).context("text")?;
     }
     for (name, workload) in &plan.workloads {
         let what = || format!("workload `{name}`");
         workload.check().with_context(what)?;
-        workload.check_tables(&plan.data).with_context(what)?;
+        workload.check_tables(schema).with_context(what)?;
         ensure!(
-            queries_per_event(workload, &plan.data).total() > 0,
+            queries_per_event(workload, schema).total() > 0,
             "workload `{name}` has no statements; give at least one of its counts"
         );
         ensure!(
-            workload.recipe != Recipe::OltpInsert || plan.data.auto_inc,
-            "workload `{name}` inserts its own ids, which would meet those that are there; set data.auto_inc = true"
+            workload.recipe != Recipe::OltpInsert || schema.auto_inc,
+            "workload `{name}` inserts its own ids, which would meet those that are there; set auto_inc = true"
         );
     }
     Ok(())
 }
 
-fn check_rights(plan: &Plan, name: &str, arm: &Arm) -> Result<()> {
-    let needs_root = plan.rig_of(arm).kind != RigKind::Folder;
+fn check_rights(footing: &Footing) -> Result<()> {
+    let needs_root = footing.rig.kind != RigKind::Folder;
     if needs_root && !rustix::process::geteuid().is_root() {
         bail!(
-            "arm `{name}` needs root to attach and mount its disk; run as root or set rig.kind = \"folder\""
+            "it needs root to attach and mount its disk; run as root or set rig.kind = \"folder\""
         );
     }
     Ok(())
 }
 
 /// A device is overwritten only when plan and command line agree on it: plans are copied, command lines are typed.
-fn check_device(plan: &Plan, name: &str, arm: &Arm, erase: &[PathBuf]) -> Result<()> {
-    let Some(device) = &plan.rig_of(arm).device else { return Ok(()) };
-    let size = blockdev::check_unused(device).with_context(|| format!("arm `{name}`"))?;
+fn check_device(footing: &Footing, erase: &[PathBuf]) -> Result<()> {
+    let Some(device) = &footing.rig.device else { return Ok(()) };
+    let size = blockdev::check_unused(device)?;
     ensure!(
         erase.contains(device),
-        "arm `{name}` would overwrite {} ({}); allow it with --erase {0}",
+        "it would overwrite {} ({}); allow it with --erase {0}",
         device.display(),
         Size(size)
     );
     // How large a drive on it is to be, the plan may say.
-    let disk = plan.rig_of(arm).logical.unwrap_or(Size(size));
-    ensure_fits(name, disk, dataset_bytes(plan, arm))
+    let disk = footing.rig.logical.unwrap_or(Size(size));
+    ensure_fits(disk, dataset_bytes(footing))
 }
 
 /// What a drive needs beside a disk's root. How far data shrink is what a run is to find out; with no codec they do
 /// not.
-fn check_drive(plan: &Plan, name: &str, arm: &Arm) -> Result<()> {
-    let spec = plan.rig_of(arm);
+fn check_drive(footing: &Footing) -> Result<()> {
+    let spec = &footing.rig;
     if !matches!(spec.kind, RigKind::Drive | RigKind::Model) {
         return Ok(());
     }
-    fuse::check_there().with_context(|| format!("arm `{name}`"))?;
+    fuse::check_there()?;
     if let Some(model) = &spec.model {
-        return ensure_fits(
-            name,
-            Size(model.filled_bytes(&model.device()?.1)),
-            dataset_bytes(plan, arm),
-        );
+        return ensure_fits(Size(model.filled_bytes(&model.device()?.1)), dataset_bytes(footing));
     }
     match (spec.drive_codec(), spec.capacity) {
-        (Codec::None, Some(capacity)) => ensure_fits(name, capacity, dataset_bytes(plan, arm)),
+        (Codec::None, Some(capacity)) => ensure_fits(capacity, dataset_bytes(footing)),
         _ => Ok(()),
     }
 }
 
-fn check_image(plan: &Plan, name: &str, arm: &Arm) -> Result<()> {
-    let disk = plan.rig_of(arm).disk_size();
-    disk.map_or(Ok(()), |size| ensure_fits(name, size, dataset_bytes(plan, arm)))
+fn check_image(footing: &Footing) -> Result<()> {
+    let disk = footing.rig.disk_size();
+    disk.map_or(Ok(()), |size| ensure_fits(size, dataset_bytes(footing)))
 }
 
-fn ensure_fits(arm: &str, disk: Size, data_bytes: u64) -> Result<()> {
+fn ensure_fits(disk: Size, data_bytes: u64) -> Result<()> {
     ensure!(
         data_bytes <= disk.0,
-        "arm `{arm}`: about {} of data do not fit on a disk of {disk}; lower data.table_size or take a larger disk",
-        rounded(data_bytes)
+        "about {} of data do not fit on a disk of {}; lower table_size or take a larger disk",
+        rounded(data_bytes),
+        if disk.0.is_multiple_of(1 << 20) { disk.to_string() } else { rounded(disk.0) }
     );
     Ok(())
 }
 
-fn check_memory(plan: &Plan, name: &str, arm: &Arm) -> Result<()> {
-    let threads = plan.threads.iter().copied().max().unwrap_or(1);
-    ensure_memory(&plan.settings_of(arm), threads).with_context(|| format!("arm `{name}`"))
+fn check_memory(plan: &Plan, footing: &Footing) -> Result<()> {
+    let Some(arm) = plan.arms.get(&footing.key.arm) else { return Ok(()) };
+    let set = footing.key.data_set.as_ref().and_then(|name| plan.data_sets.get(name));
+    let threads = plan.threads_of(arm, set).into_iter().max().unwrap_or(1);
+    ensure_memory(&plan.settings_of(arm), threads)
 }
 
 /// Checks that a server with these settings under so many connections fits into what memory is left.
@@ -164,11 +177,16 @@ fn available_memory_bytes() -> Result<u64> {
 /// All datasets of the run lie in the location, and one rig's copy or image beside them.
 fn check_space(plan: &Plan, location: &Path) -> Result<()> {
     let existing = location.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("/"));
-    let distinct: BTreeSet<String> =
-        plan.arms.values().map(|arm| plan.schema_of(arm).create_table_options).collect();
-    let largest = plan.arms.values().map(|arm| dataset_bytes(plan, arm)).max().unwrap_or(0);
-    let rig_bytes = plan.arms.values().map(|arm| rig_bytes(plan, arm)).max().unwrap_or(0);
-    let needed = largest.saturating_mul(distinct.len() as u64).saturating_add(rig_bytes);
+    let footings = plan.footings();
+    let mut distinct: Vec<&Schema> = Vec::new();
+    for footing in &footings {
+        if !distinct.contains(&&footing.schema) {
+            distinct.push(&footing.schema);
+        }
+    }
+    let datasets = distinct.into_iter().map(tables_bytes).fold(0, u64::saturating_add);
+    let rig_bytes = footings.iter().map(rig_bytes).max().unwrap_or(0);
+    let needed = datasets.saturating_add(rig_bytes);
     let free = rig::free_bytes(existing)?;
     ensure!(
         needed <= free,
@@ -180,10 +198,10 @@ fn check_space(plan: &Plan, location: &Path) -> Result<()> {
     Ok(())
 }
 
-fn rig_bytes(plan: &Plan, arm: &Arm) -> u64 {
-    let spec = plan.rig_of(arm);
+fn rig_bytes(footing: &Footing) -> u64 {
+    let spec = &footing.rig;
     match spec.kind {
-        RigKind::Folder => dataset_bytes(plan, arm),
+        RigKind::Folder => dataset_bytes(footing),
         RigKind::Image | RigKind::Drive => spec.image_size().map_or(0, |size| size.0),
         RigKind::Device => 0,
         // The worn media and their copy.
@@ -194,9 +212,12 @@ fn rig_bytes(plan: &Plan, arm: &Arm) -> u64 {
     }
 }
 
+fn dataset_bytes(footing: &Footing) -> u64 {
+    tables_bytes(&footing.schema)
+}
+
 /// Uncompressed: how far compression goes is what a run is to find out.
-fn dataset_bytes(plan: &Plan, arm: &Arm) -> u64 {
-    let schema = plan.schema_of(arm);
+fn tables_bytes(schema: &Schema) -> u64 {
     let rows = u64::from(schema.tables).saturating_mul(schema.table_size);
     rows.saturating_mul(schema.row_bytes()).saturating_add(BESIDE_TABLES_BYTES)
 }

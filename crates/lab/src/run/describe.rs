@@ -3,45 +3,89 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use assay_load::{Schema, SchemaKind};
+
 use super::setup::ArmSetup;
-use crate::plan::{ModelSpec, Plan, RigKind, RigSpec};
+use crate::plan::{FootingKey, Load, ModelSpec, Plan, RigKind, RigSpec, Size};
 use crate::rig;
 use crate::store::{Arm, Workload};
 
-/// An arm's rig from the bottom up, and its server's settings.
-pub fn arm(name: &str, arm: &ArmSetup, location: &Path) -> Arm {
-    let schema = &arm.schema;
+/// An arm's rig from the bottom up, and its server's settings; what its data sets change is told of each. Nothing of an arm
+/// that is not run.
+pub fn arm(name: &str, on: &[(&FootingKey, &ArmSetup)], location: &Path) -> Option<Arm> {
+    let (_, arm) = on.first()?;
+    let rig = [
+        ("disk", disk(&arm.rig, location)),
+        ("file system", file_system(&arm.rig)),
+        ("page writes", page_writes(&arm.rig, &arm.settings).into()),
+        ("server", arm.binary.version_text.clone()),
+        ("tables", by_data_set(on, |arm| tables(&arm.schema))),
+    ];
+    let mut rig: Vec<_> = rig.map(|(label, text)| (label.to_owned(), text)).into();
+    if arm.rig.model.is_some() {
+        rig.push(("filled".into(), by_data_set(on, filled)));
+    }
+    rig.extend(
+        arm.rig.model.as_ref().into_iter().flat_map(|model| {
+            rig::model_description(model).unwrap_or_default().into_iter().skip(1)
+        }),
+    );
+    Some(Arm { name: name.into(), rig, settings: arm.settings.clone() })
+}
+
+/// What is the same on all data sets once, else of each with its name.
+fn by_data_set(on: &[(&FootingKey, &ArmSetup)], text: impl Fn(&ArmSetup) -> String) -> String {
+    let texts: Vec<(&FootingKey, String)> = on.iter().map(|(key, arm)| (*key, text(arm))).collect();
+    match texts.as_slice() {
+        [(_, first), rest @ ..] if rest.iter().all(|(_, text)| text == first) => first.clone(),
+        all => {
+            let named = |(key, text): &(&FootingKey, String)| match &key.data_set {
+                Some(data_set) => format!("{data_set}: {text}"),
+                None => text.clone(),
+            };
+            all.iter().map(named).collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+fn tables(schema: &Schema) -> String {
     let mut tables = format!("{} × {} rows", schema.tables, schema.table_size);
+    if schema.kind == SchemaKind::Text {
+        tables = format!("{tables} with text");
+    }
     if !schema.generator.is_default() {
         tables = format!("{tables} of {}", schema.generator.name());
     }
     if !schema.create_table_options.is_empty() {
         tables = format!("{tables}, {}", schema.create_table_options);
     }
-    let rig = [
-        ("disk", disk(&arm.rig, location)),
-        ("file system", file_system(&arm.rig)),
-        ("page writes", page_writes(&arm.rig, &arm.settings).into()),
-        ("server", arm.binary.version_text.clone()),
-        ("tables", tables),
-    ];
-    let mut rig: Vec<_> = rig.map(|(label, text)| (label.to_owned(), text)).into();
-    rig.extend(
-        arm.rig.model.as_ref().into_iter().flat_map(|model| {
-            rig::model_description(model).unwrap_or_default().into_iter().skip(1)
-        }),
-    );
-    Arm { name: name.into(), rig, settings: arm.settings.clone() }
+    tables
 }
 
-/// Every workload with its recipe and options.
+fn filled(arm: &ArmSetup) -> String {
+    let Some(model) = &arm.rig.model else { return "not a model".into() };
+    let Ok((_, device)) = model.device() else { return "a model".into() };
+    format!(
+        "{:.1} % of {} ({} seen by the host), worn in with data of {}:1",
+        model.fill * 100.0,
+        Size(device.user_bytes()),
+        Size(model.logical_bytes(&device)),
+        model.ratio,
+    )
+}
+
+/// Every workload with its recipe and options, on every data set.
 pub fn workloads(plan: &Plan) -> Vec<Workload> {
-    let described = plan.workloads.iter().map(|(name, workload)| Workload {
-        name: name.clone(),
-        recipe: workload.recipe.name().to_owned(),
-        options: options(workload),
-    });
-    described.collect()
+    let described = |load: Load<'_>| {
+        let workload = plan.workloads.get(load.workload)?;
+        Some(Workload {
+            name: load.name(),
+            data_set: load.data_set.map(str::to_owned),
+            recipe: workload.recipe.name().to_owned(),
+            options: options(workload),
+        })
+    };
+    plan.loads().into_iter().filter_map(described).collect()
 }
 
 fn options(workload: &assay_load::Workload) -> BTreeMap<String, String> {

@@ -8,6 +8,7 @@ mod cell;
 pub mod check;
 mod describe;
 mod ending;
+mod fill;
 mod machine;
 mod progress;
 mod results;
@@ -22,27 +23,31 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use crate::interrupt::Interrupt;
-use crate::plan::{Plan, cells};
+use crate::plan::{Form, Plan, cells, told};
 use crate::print;
 use crate::report;
 use crate::store::{State, Store};
 pub use progress::Progress;
 use setup::Setup;
 
-/// The plan of `assay demo`, so that the program alone can run it.
-const DEMO_PLAN: &str = include_str!("../../../../plans/demo.toml");
+/// The plan of `assay demo`.
+const DEMO_PLAN: &str = "demo";
 
 /// Run what is missing of a plan
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  assay run percona-2020 --quick                 the quick form of a plan that comes with Assay
   assay run plan.toml --out study                what is missing of it
   assay run plan.toml --out study --dry-run      say what, and whether it can
   assay run plan.toml --location /mnt/new-disk   on another disk
   assay run plan.toml --erase /dev/nvme1n1       overwrite this device")]
 pub struct RunArgs {
-    /// The plan, a TOML file
+    /// The plan: a TOML file, or the name of one that comes with Assay
     plan: PathBuf,
+    /// Its quick form, which shows in minutes that all works and which way things lean
+    #[arg(long)]
+    quick: bool,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -89,9 +94,9 @@ struct CommonArgs {
 /// # Errors
 /// As [`run`].
 pub fn demo(args: &DemoArgs) -> Result<ExitCode> {
-    let plan = Plan::parse(DEMO_PLAN)?;
+    let (plan, text) = Plan::read(Path::new(DEMO_PLAN), Form::Full)?;
     let study = args.common.out.clone().map_or_else(|| unfinished_demo(Path::new(".")), Ok)?;
-    run_plan(plan, DEMO_PLAN, &study, &args.common)
+    run_plan(plan, &Told { text, form: None }, &study, &args.common)
 }
 
 /// Runs a plan from a file.
@@ -99,12 +104,26 @@ pub fn demo(args: &DemoArgs) -> Result<ExitCode> {
 /// # Errors
 /// Whatever keeps the run from beginning, or from storing its results. A cell that fails is not an error here.
 pub fn run(args: &RunArgs) -> Result<ExitCode> {
-    let (plan, text) = Plan::read(&args.plan)?;
-    let study = args.common.out.clone().unwrap_or_else(|| default_study(&args.plan));
-    run_plan(plan, &text, &study, &args.common)
+    let form = if args.quick { Form::Quick } else { Form::Full };
+    let (plan, text) = Plan::read(&args.plan, form)?;
+    let form = match form {
+        Form::Full => None,
+        Form::Quick => Some(told(&Plan::parse(&text)?, &plan)),
+    };
+    let study = args.common.out.clone().unwrap_or_else(|| default_study(&args.plan, args.quick));
+    run_plan(plan, &Told { text, form }, &study, &args.common)
 }
 
-fn run_plan(mut plan: Plan, text: &str, study: &Path, args: &CommonArgs) -> Result<ExitCode> {
+/// What is kept of a plan for those who read its results.
+#[derive(Debug)]
+pub struct Told {
+    /// Its text.
+    pub text: String,
+    /// What its quick form is, if it is that.
+    pub form: Option<String>,
+}
+
+fn run_plan(mut plan: Plan, plan_told: &Told, study: &Path, args: &CommonArgs) -> Result<ExitCode> {
     plan.location = args.location.clone().or(plan.location);
     plan.server = args.server.clone().or(plan.server);
     let planned = cells(&plan);
@@ -117,7 +136,7 @@ fn run_plan(mut plan: Plan, text: &str, study: &Path, args: &CommonArgs) -> Resu
     }
     let interrupt = Interrupt::listen()?;
     let mut setup = Setup::make(&plan, study, &args.erase, &interrupt)?;
-    let mut store = setup.open_store(text, &planned, args.retry_failed)?;
+    let mut store = setup.open_store(plan_told, &planned, args.retry_failed)?;
     let pending = store.pending()?;
     let progress = Progress::new(&plan, pending.len());
     for cell in planned.iter().filter(|cell| pending.contains(&cell.key)) {
@@ -157,8 +176,13 @@ fn conclude(store: &Store, study: &Path, interrupt: &Interrupt) -> Result<ExitCo
     }
 }
 
-fn default_study(plan: &Path) -> PathBuf {
-    PathBuf::from(plan.file_stem().unwrap_or("study".as_ref()))
+/// Named after the plan; the two forms are two studies.
+fn default_study(plan: &Path, is_quick: bool) -> PathBuf {
+    let mut name = plan.file_stem().unwrap_or("study".as_ref()).to_owned();
+    if is_quick {
+        name.push("-quick");
+    }
+    PathBuf::from(name)
 }
 
 /// `assay-demo`, or the first of `assay-demo-2`, … that is not finished: a demo is typed twice to see it twice.

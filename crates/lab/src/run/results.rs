@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use assay_load::{KindLatency, Outcome as Ran, Pace, Schedule, queries_per_event};
 
 use super::ending;
-use crate::drive::LATE_SHARE_MAX;
+use crate::drive::{ADDED_SHARE_MAX, LATE_SHARE_MAX, added_share};
 use crate::store::{Histogram, Outcome, Series};
 
 /// Space is what there is at the window's end, not a mean: a large data folder is not walked every second, and it grows.
@@ -152,6 +152,7 @@ fn derived(results: &Results) -> Results {
         ("media_write_bytes_per_transaction", per(figure("drive_write_bytes_media_per_s"), "tps")),
         ("model_late_percent", percent("model_late_per_s", "model_commands_per_s")),
         ("model_below_port_percent", percent("model_below_port_per_s", "model_commands_per_s")),
+        ("model_added_percent", model_added_percent(results)),
         // Over the window as one: the mean of quotients would weigh idle seconds like busy ones.
         ("drive_write_amplification", amplified("media")),
         ("drive_write_amplification_payload", amplified("payload")),
@@ -267,13 +268,34 @@ fn flushes_per_s(results: &Results) -> f64 {
     asked_for.max(figure("disk_flushes_per_s"))
 }
 
-/// A model that our own processors kept from its time does not show the device.
+/// By how much more than modelled all commands of a model took together.
+fn model_added_percent(results: &Results) -> Option<f64> {
+    let figure = |name: String| results.get(&name).copied();
+    let times = [("read", "reads"), ("write", "writes"), ("flush", "flushes")]
+        .into_iter()
+        .filter_map(|(kind, plural)| {
+            let commands_per_s = figure(format!("model_{plural}_per_s"))?;
+            let modelled = figure(format!("model_{kind}_latency_ms"))?;
+            let shown = figure(format!("model_{kind}_shown_latency_ms"))?;
+            Some((commands_per_s * modelled, commands_per_s * shown))
+        });
+    added_share(times).map(|share| share * 100.0)
+}
+
+/// A model that our own processors kept from its time does not show the device, nor does one that is too fast for the port.
 fn model_mark(results: &Results) -> Option<String> {
     let late = *results.get("model_late_percent")?;
-    (late > LATE_SHARE_MAX * 100.0).then(|| {
-        format!(
+    if late > LATE_SHARE_MAX * 100.0 {
+        return Some(format!(
             "not comparable: our own processors made {late:.1} % of the model's commands late; use fewer threads, a \
              larger parallel_scale, or a faster machine"
+        ));
+    }
+    let added = *results.get("model_added_percent")?;
+    (added > ADDED_SHARE_MAX * 100.0).then(|| {
+        format!(
+            "not comparable: the model's commands took {added:.1} % longer than the device's would, most of them being \
+             faster than can be shown here; use more threads, a larger parallel_scale, or a faster machine"
         )
     })
 }
@@ -401,6 +423,24 @@ mod tests {
         assert_eq!(model_mark(&results(0.9)), None);
         assert!(model_mark(&results(1.1)).unwrap().starts_with("not comparable: "));
         assert_eq!(model_mark(&Results::new()), None);
+        let added = |shown_ms: f64| -> Results {
+            let figures = [
+                ("model_late_per_s", 0.0),
+                ("model_commands_per_s", 100.0),
+                ("model_reads_per_s", 50.0),
+                ("model_read_latency_ms", 1.0),
+                ("model_read_shown_latency_ms", 1.0),
+                ("model_writes_per_s", 50.0),
+                ("model_write_latency_ms", 0.2),
+                ("model_write_shown_latency_ms", shown_ms),
+            ];
+            let mut results: Results = figures.map(|(name, value)| (name.to_owned(), value)).into();
+            results.extend(derived(&results));
+            results
+        };
+        assert_eq!(model_mark(&added(0.25)), None, "4 % of the time of all");
+        let mark = model_mark(&added(0.3)).unwrap();
+        assert!(mark.contains("took 8.3 % longer"), "{mark}");
     }
 
     #[test]

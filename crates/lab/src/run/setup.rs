@@ -8,9 +8,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use assay_load::Schema;
 
-use super::{check, describe, machine};
+use super::{Told, check, describe, machine};
 use crate::interrupt::Interrupt;
-use crate::plan::{PageCompression, Plan, PlannedCell, RigSpec};
+use crate::plan::{Footing, FootingKey, PageCompression, Plan, PlannedCell, RigSpec};
 use crate::rig::Rig;
 use crate::rig::dataset::Datasets;
 use crate::rig::ledger::{Ledger, Made};
@@ -27,8 +27,8 @@ pub struct Setup<'a> {
     pub interrupt: &'a Interrupt,
     /// What this process makes on the machine.
     pub ledger: Arc<Ledger>,
-    /// Server and settings of each arm.
-    pub arms: BTreeMap<String, ArmSetup>,
+    /// Server and settings of each arm, on each of its data sets.
+    pub arms: BTreeMap<FootingKey, ArmSetup>,
     /// The loaded tables.
     pub datasets: Datasets,
     study: PathBuf,
@@ -121,7 +121,7 @@ impl<'a> Setup<'a> {
     /// A store that cannot be written, or that was made by another plan.
     pub fn open_store(
         &self,
-        plan_toml: &str,
+        told: &Told,
         cells: &[PlannedCell],
         retry_failed: bool,
     ) -> Result<Store> {
@@ -129,16 +129,17 @@ impl<'a> Setup<'a> {
         for cell in cells {
             store.plan_cell(&cell.key, cell.position, &cell.fingerprint)?;
         }
-        let arms = self
-            .plan
-            .arms
-            .keys()
-            .filter_map(|name| Some(describe::arm(name, self.arms.get(name)?, &self.location)));
-        let arms: Vec<Arm> = arms.collect();
+        let describe = |name: &String| {
+            let its: Vec<_> = self.arms.iter().filter(|(key, _)| key.arm == *name).collect();
+            describe::arm(name, &its, &self.location)
+        };
+        let arms: Vec<Arm> = self.plan.arms.keys().filter_map(describe).collect();
         store.write_head(&StudyHead {
             title: &self.plan.title,
             question: self.plan.question.as_deref(),
-            plan_toml,
+            plan_toml: &told.text,
+            form: told.form.as_deref(),
+            paper: self.plan.paper.as_ref(),
             facts: &machine::facts(&self.location),
             arms: &arms,
             workloads: &describe::workloads(self.plan),
@@ -183,14 +184,18 @@ impl<'a> Setup<'a> {
         rig.take_down()
     }
 
-    /// A mount option or a setting that is refused must not be found out an hour into the run.
+    /// A mount option or a setting that is refused must not be found out an hour into the run. Data sets change neither,
+    /// so each arm is tried on one.
     fn try_servers(&self) -> Result<()> {
-        let mut tried: Vec<&ArmSetup> = Vec::new();
-        for (name, arm) in &self.arms {
+        let mut tried: Vec<(&FootingKey, &ArmSetup)> = Vec::new();
+        for (key, arm) in &self.arms {
             self.interrupt.check()?;
-            if !tried.iter().any(|other| other.is_built_like(arm)) {
-                self.try_arm(arm).with_context(|| format!("arm `{name}`"))?;
-                tried.push(arm);
+            let is_known = |(other, setup): &(&FootingKey, &ArmSetup)| {
+                other.arm == key.arm || setup.is_built_like(arm)
+            };
+            if !tried.iter().any(is_known) {
+                self.try_arm(arm).with_context(|| key.to_string())?;
+                tried.push((key, arm));
             }
         }
         Ok(())
@@ -212,23 +217,19 @@ impl ArmSetup {
     }
 }
 
-fn arms(plan: &Plan) -> Result<BTreeMap<String, ArmSetup>> {
+fn arms(plan: &Plan) -> Result<BTreeMap<FootingKey, ArmSetup>> {
     let mut arms = BTreeMap::new();
-    for (name, arm) in &plan.arms {
+    for Footing { key, schema, rig } in plan.footings() {
+        let Some(arm) = plan.arms.get(&key.arm) else { continue };
         let path = arm.server.as_ref().or(plan.server.as_ref());
         let wanted = path.map_or(Wanted::Any, |path| Wanted::Path(path.clone()));
         let binary =
-            server::find_or_fetch(&wanted, &say).with_context(|| format!("arm `{name}`"))?;
-        let mut setup = ArmSetup {
-            binary,
-            settings: plan.settings_of(arm),
-            schema: plan.schema_of(arm),
-            rig: plan.rig_of(arm).clone(),
-        };
+            server::find_or_fetch(&wanted, &say).with_context(|| format!("arm `{}`", key.arm))?;
+        let mut setup = ArmSetup { binary, settings: plan.settings_of(arm), schema, rig };
         if let Some(codec) = arm.compression.filter(|_| setup.binary.flavour == Flavour::Mariadb) {
             setup.compress_as_mariadb(codec);
         }
-        arms.insert(name.clone(), setup);
+        arms.insert(key, setup);
     }
     Ok(arms)
 }

@@ -60,6 +60,7 @@ pub fn tell_window(path: &Path, origin: Instant, window_s: (f64, f64)) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::FootingKey;
     use crate::store::CellKey;
 
     #[test]
@@ -70,7 +71,9 @@ mod tests {
             threads: 8,
             repeat: 2,
         };
-        let cell = PlannedCell { key, position: 7, fingerprint: String::new() };
+        let footing = FootingKey { arm: key.arm.clone(), data_set: None };
+        let workload = key.workload.clone();
+        let cell = PlannedCell { key, workload, footing, position: 7, fingerprint: String::new() };
         assert_eq!(file_name(&cell), "007-csd-doublewrite-off-x-read_write-8-2.trace");
     }
 }

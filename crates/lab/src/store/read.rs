@@ -27,6 +27,8 @@ impl Store {
         Ok(Study {
             title: self.text("title")?.unwrap_or_default(),
             question: self.text("question")?,
+            form: self.text("form")?,
+            paper: self.text("paper")?.map(|paper| parse(&paper)).transpose()?,
             plan_toml: self.text("plan_toml")?.unwrap_or_default(),
             facts: self.facts()?,
             notes: self.column("SELECT text FROM notes ORDER BY text", [])?,
@@ -141,8 +143,12 @@ impl Store {
             [],
             three_texts,
         )?;
+        let mut data_sets = self.named("data_set.")?;
         rows.into_iter()
-            .map(|(name, recipe, options)| Ok(Workload { name, recipe, options: parse(&options)? }))
+            .map(|(name, recipe, options)| {
+                let data_set = data_sets.remove(&name);
+                Ok(Workload { name, data_set, recipe, options: parse(&options)? })
+            })
             .collect()
     }
 
@@ -200,9 +206,16 @@ impl Store {
     }
 
     fn facts(&self) -> Result<BTreeMap<String, String>> {
-        self.rows("SELECT substr(key, 6), value FROM study WHERE key LIKE 'fact.%'", [], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })
+        self.named("fact.")
+    }
+
+    /// What stands in the study's head under keys that begin so, by the rest of the key.
+    fn named(&self, prefix: &str) -> Result<BTreeMap<String, String>> {
+        self.rows(
+            "SELECT substr(key, length(?1) + 1), value FROM study WHERE substr(key, 1, length(?1)) = ?1",
+            [prefix],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
         .map(BTreeMap::from_iter)
     }
 

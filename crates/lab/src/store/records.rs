@@ -9,6 +9,8 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
+use super::paper::Paper;
+
 /// One arm as it was run: a named rig with its server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Arm {
@@ -23,12 +25,24 @@ pub struct Arm {
 /// One workload of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Workload {
-    /// The workload's name in the plan.
+    /// Its name: the workload's in the plan, after the data set's where the plan has any (`text 2.5T: read write`).
     pub name: String,
+    /// The data set that it is run on, if the plan has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_set: Option<String>,
     /// The sysbench recipe it runs, e.g. `oltp_read_write`.
     pub recipe: String,
     /// Every option of the workload, defaults included.
     pub options: BTreeMap<String, String>,
+}
+
+impl Workload {
+    /// The name without the data set's.
+    #[must_use]
+    pub fn short_name(&self) -> &str {
+        let data_set = self.data_set.as_deref().and_then(|set| self.name.strip_prefix(set));
+        data_set.and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&self.name)
+    }
 }
 
 /// Which cell: the coordinates in the plan's matrix.
@@ -153,6 +167,12 @@ pub struct Study {
     pub title: String,
     /// The question that the plan asks, if it says so.
     pub question: Option<String>,
+    /// What was run of the plan in place of the whole, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub form: Option<String>,
+    /// What a paper printed, if the plan repeats one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paper: Option<Paper>,
     /// The plan as it was given.
     pub plan_toml: String,
     /// The machine and the programs: kernel, processors, memory, disk, versions.

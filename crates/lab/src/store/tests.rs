@@ -35,6 +35,7 @@ fn study() -> (tempfile::TempDir, Store) {
     let arm = |name: &str| Arm { name: name.into(), rig: vec![], settings: [].into() };
     let workload = Workload {
         name: "read_write".into(),
+        data_set: None,
         recipe: "oltp_read_write".into(),
         options: [].into(),
     };
@@ -42,6 +43,8 @@ fn study() -> (tempfile::TempDir, Store) {
         title: "a study",
         question: None,
         plan_toml: "",
+        form: None,
+        paper: None,
         facts: &[("kernel".into(), "6.1".into())].into(),
         arms: &[arm("on"), arm("off")],
         workloads: &[workload],

@@ -7,6 +7,7 @@ use rusqlite::{Transaction, params};
 use sha2::{Digest, Sha256};
 
 use super::Store;
+use super::paper::Paper;
 use super::records::{Arm, CellKey, Histogram, Series, State, Workload};
 use crate::print::now;
 
@@ -19,6 +20,10 @@ pub struct StudyHead<'a> {
     pub question: Option<&'a str>,
     /// The plan as it was given.
     pub plan_toml: &'a str,
+    /// What was run of it in place of the whole, in words.
+    pub form: Option<&'a str>,
+    /// The paper that the plan repeats.
+    pub paper: Option<&'a Paper>,
     /// The machine and the programs.
     pub facts: &'a BTreeMap<String, String>,
     /// Arms in the plan's order.
@@ -56,11 +61,18 @@ impl Store {
     /// # Errors
     /// A store that cannot be written.
     pub fn write_head(&mut self, head: &StudyHead<'_>) -> Result<()> {
+        let paper = head.paper.map(json).transpose()?;
         let transaction = self.db.transaction()?;
         let mut texts: Vec<(String, &str)> =
             vec![("title".into(), head.title), ("plan_toml".into(), head.plan_toml)];
+        texts.extend(paper.as_ref().map(|paper| ("paper".into(), paper.as_str())));
+        texts.extend(head.form.map(|form| ("form".into(), form)));
         texts.extend(head.question.map(|question| ("question".into(), question)));
         texts.extend(head.facts.iter().map(|(name, fact)| (format!("fact.{name}"), fact.as_str())));
+        // Beside the facts, so that studies without data sets look as they always did.
+        texts.extend(head.workloads.iter().filter_map(|workload| {
+            Some((format!("data_set.{}", workload.name), workload.data_set.as_deref()?))
+        }));
         for (key, value) in texts {
             transaction.execute(
                 "INSERT OR REPLACE INTO study (key, value) VALUES (?1, ?2)",

@@ -119,6 +119,7 @@ mod tests {
             port_us: 50.0,
             commands: reads,
             late_share: None,
+            added_share: None,
             below_port_share: None,
             comparable: true,
             kinds: [("read".to_owned(), read)].into(),

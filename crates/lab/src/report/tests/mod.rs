@@ -5,6 +5,7 @@ mod browser;
 mod drive;
 mod fixture;
 mod pages;
+mod paper;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -212,6 +213,8 @@ fn a_study_without_a_single_result_still_makes_a_page() {
         title: "begun",
         question: None,
         plan_toml: "",
+        form: None,
+        paper: None,
         facts: &BTreeMap::new(),
         arms: &[],
         workloads: &[],

@@ -1,0 +1,61 @@
+//! Checks that what a plan says of a paper is about arms, data sets and workloads that it has.
+
+use anyhow::{Context, Result, ensure};
+use assay_load::suggest::nearest;
+
+use super::Plan;
+use crate::store::{Comparison, Printed};
+
+/// Checks the plan's `[paper]`, if it has one.
+///
+/// # Errors
+/// One line naming what is not there, with the nearest that is.
+pub(super) fn check(plan: &Plan) -> Result<()> {
+    let Some(paper) = &plan.paper else { return Ok(()) };
+    for comparison in &paper.comparisons {
+        let what = || format!("paper, {}", comparison.table);
+        check_comparison(plan, comparison).with_context(what)?;
+        for printed in &comparison.printed {
+            check_printed(plan, printed).with_context(what)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_comparison(plan: &Plan, comparison: &Comparison) -> Result<()> {
+    for arm in [&comparison.arm, &comparison.against] {
+        ensure_there("arm", arm, plan.arms.keys())?;
+    }
+    ensure!(comparison.arm != comparison.against, "an arm is compared with itself; name two");
+    Ok(())
+}
+
+fn check_printed(plan: &Plan, printed: &Printed) -> Result<()> {
+    ensure_there("workload", &printed.workload, plan.workloads.keys())?;
+    match &printed.data_set {
+        Some(name) => ensure_there("data set", name, plan.data_sets.keys())?,
+        None => ensure!(
+            plan.data_sets.is_empty(),
+            "a figure for `{}` names no data set; add data_set",
+            printed.workload
+        ),
+    }
+    let says_something = printed.says.is_some() || printed.percent.is_some_and(f64::is_finite);
+    ensure!(
+        says_something,
+        "nothing is printed for `{}`; give percent, or says, or drop it",
+        printed.workload
+    );
+    Ok(())
+}
+
+fn ensure_there<'a>(
+    kind: &str,
+    name: &str,
+    mut known: impl Iterator<Item = &'a String> + Clone,
+) -> Result<()> {
+    let hint = nearest(name, known.clone().map(String::as_str))
+        .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    ensure!(known.any(|one| one == name), "there is no {kind} `{name}`{hint}");
+    Ok(())
+}

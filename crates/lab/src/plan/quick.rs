@@ -1,0 +1,86 @@
+//! The quick form of a plan: what its `[quick]` says, laid over the rest before it is read.
+//!
+//! Tables are joined key by key, all else is replaced, so a list in `[quick]` stands in place of the plan's. What comes of it is
+//! a plan like any other: unknown keys are refused in it too.
+
+use anyhow::{Context, Result};
+use toml::{Table, Value};
+
+use super::{Plan, cells, check, toml_error};
+
+/// Which form of a plan is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// As it stands there.
+    Full,
+    /// With its `[quick]` laid over it.
+    Quick,
+}
+
+/// Reads the quick form of a plan from its text, and checks it.
+///
+/// # Errors
+/// One line: there is none, or what is wrong with it.
+pub(super) fn parse(text: &str) -> Result<Plan> {
+    let mut plan: Table =
+        text.parse().map_err(|error| anyhow::Error::msg(toml_error::one_line(&error, text)))?;
+    let Some(Value::Table(quick)) = plan.remove("quick") else {
+        anyhow::bail!("the plan has no quick form; run it without --quick, or add [quick] to it");
+    };
+    lay_over(&mut plan, quick);
+    let laid: Plan = plan
+        .try_into()
+        .map_err(|error| anyhow::Error::msg(toml_error::one_line(&error, "")))
+        .context("[quick]")?;
+    check::check(&laid).context("[quick]")?;
+    Ok(laid)
+}
+
+fn lay_over(under: &mut Table, over: Table) {
+    for (key, value) in over {
+        match (under.get_mut(&key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => lay_over(below, above),
+            (_, value) => {
+                under.insert(key, value);
+            }
+        }
+    }
+}
+
+/// What a quick form does in place of the full one, and what that cannot show, in a sentence or two.
+#[must_use]
+pub fn told(full: &Plan, quick: &Plan) -> String {
+    let list = |threads: &[u32]| threads.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let parts = [
+        ("s measured", full.seconds.to_string(), quick.seconds.to_string()),
+        ("s of warm-up", full.warmup_seconds.to_string(), quick.warmup_seconds.to_string()),
+        ("requests", requests(full), requests(quick)),
+        ("repeats", full.repeats.to_string(), quick.repeats.to_string()),
+        ("threads", list(&full.threads), list(&quick.threads)),
+        ("rows at most", rows(full).to_string(), rows(quick).to_string()),
+        ("cells", cells(full).len().to_string(), cells(quick).len().to_string()),
+    ];
+    let differing = parts.iter().filter(|(_, full, quick)| full != quick);
+    let said: Vec<String> = differing
+        .map(|(what, full, quick)| match *what {
+            "threads" => format!("threads {quick} in place of {full}"),
+            what => format!("{quick} {what} in place of {full}"),
+        })
+        .collect();
+    format!(
+        "Quick form: {}. It shows that plan and machine work and which way things lean. Small data lie in a cache that large \
+         data do not fit into, and seconds do not reach a steady state: levels, tails and what collection costs in the long \
+         run need the full form.",
+        said.join("; ")
+    )
+}
+
+fn requests(plan: &Plan) -> String {
+    plan.requests.map_or_else(|| "no limit of".into(), |requests| requests.to_string())
+}
+
+/// Rows of the largest data set.
+fn rows(plan: &Plan) -> u64 {
+    let of = |schema: &assay_load::Schema| u64::from(schema.tables) * schema.table_size;
+    plan.footings().iter().map(|footing| of(&footing.schema)).max().unwrap_or(0)
+}

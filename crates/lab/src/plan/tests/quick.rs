@@ -1,0 +1,66 @@
+//! The quick form lies over the plan, key by key, and is held to the same rules.
+
+use super::super::shipped::PLANS;
+use super::*;
+
+fn with_quick(quick: &str) -> String {
+    format!("{PLAN}{quick}")
+}
+
+const QUICK: &str = "[quick]\nseconds = 2\nthreads = [8]\nrepeats = 1\n[quick.rig]\nsize = \"1G\"\n\
+                     [quick.workloads.read_write]\nrand_type = \"zipf\"\n";
+
+#[test]
+fn quick_lies_over_tables_and_replaces_the_rest() {
+    let text = with_quick(QUICK);
+    let (full, quick) = (Plan::parse(&text).unwrap(), Plan::parse_quick(&text).unwrap());
+    assert_eq!(full, Plan::parse(PLAN).unwrap(), "the full form is as if there were no other");
+    assert_eq!((quick.seconds, quick.threads.as_slice(), quick.repeats), (2.0, &[8][..], 1));
+    let rig = quick.rig_of(&quick.arms["on"]);
+    assert_eq!((rig.size, rig.mount_options.len()), (Some(Size(1 << 30)), 2), "joined by key");
+    assert_eq!(quick.workloads["read_write"].recipe, full.workloads["read_write"].recipe);
+    assert!(quick.workloads["read_write"].rand_type.is_some());
+    assert_eq!(quick.arms, full.arms);
+}
+
+#[test]
+fn what_it_does_instead_is_told() {
+    let text = with_quick(QUICK);
+    let told = told(&Plan::parse(&text).unwrap(), &Plan::parse_quick(&text).unwrap());
+    let says = "2 s measured in place of 10; 1 repeats in place of 3; threads 8 in place of 1, 8; 3 cells in place of 18.";
+    assert!(told.starts_with(&format!("Quick form: {says}")), "{told}");
+}
+
+#[test]
+fn a_quick_form_that_is_not_there_or_wrong_is_refused() {
+    let message = format!("{:#}", Plan::parse_quick(PLAN).unwrap_err());
+    assert_eq!(message, "the plan has no quick form; run it without --quick, or add [quick] to it");
+    for (quick, says) in [
+        ("[quick]\nsecnods = 2\n", "[quick]: unknown key `secnods`; did you mean `seconds`?"),
+        ("[quick]\nthreads = []\n", "[quick]: threads is empty"),
+        ("[quick.arms.new]\ncompresion = \"zlib\"\n", "did you mean `compression`?"),
+        ("[quick.quick]\nseconds = 2\n", "[quick]: a quick form has none of its own"),
+    ] {
+        // Found with the full form, not when somebody is in a hurry.
+        let message = error(&with_quick(quick));
+        assert!(message.contains(says), "{quick}: {message}");
+    }
+}
+
+#[test]
+fn plans_that_come_with_us_can_be_run_in_every_form() {
+    for (name, text) in PLANS {
+        let full = Plan::parse(text).unwrap_or_else(|error| panic!("{name}: {error:#}"));
+        if *name == "demo" {
+            continue;
+        }
+        let quick = Plan::parse_quick(text).unwrap_or_else(|error| panic!("{name}: {error:#}"));
+        assert!(cells(&quick).len() <= 64, "{name}: {} cells", cells(&quick).len());
+        assert!(cells(&full).len() >= cells(&quick).len(), "{name}");
+    }
+    let (plan, _) = Plan::read(std::path::Path::new("demo"), Form::Full).unwrap();
+    assert_eq!(plan.title, Plan::parse(PLANS[0].1).unwrap().title);
+    let message =
+        Plan::read(std::path::Path::new("percona-202"), Form::Full).unwrap_err().to_string();
+    assert!(message.starts_with("no plan is called `percona-202`"), "{message}");
+}

@@ -1,0 +1,156 @@
+//! The figures beside a paper's are its own formula's, and what is left out of them is said.
+
+use super::*;
+use crate::store::{Arm, CellKey, Comparison, Outcome, Paper, Printed, Workload};
+
+const ARMS: [&str; 2] = ["csd", "plain"];
+
+fn printed(data_set: &str, percent: Option<f64>, says: Option<&str>) -> Printed {
+    Printed {
+        data_set: Some(data_set.into()),
+        workload: "write".into(),
+        percent,
+        says: says.map(str::to_owned),
+    }
+}
+
+fn paper() -> Paper {
+    let printed =
+        vec![printed("small", Some(104.0), None), printed("more", None, Some("N/A <one>"))];
+    Paper {
+        title: "A paper, <2020>".into(),
+        comparisons: vec![Comparison {
+            table: "Table 1".into(),
+            metric: "qps".into(),
+            arm: ARMS[0].into(),
+            against: ARMS[1].into(),
+            printed,
+        }],
+    }
+}
+
+/// QPS of each cell, or nothing of one that failed: arm, data set, threads, repeat.
+const CELLS: [(&str, &str, u32, u32, Option<f64>); 12] = [
+    ("csd", "small", 1, 1, Some(90.0)),
+    ("csd", "small", 1, 2, Some(110.0)),
+    ("plain", "small", 1, 1, Some(50.0)),
+    ("plain", "small", 1, 2, Some(50.0)),
+    ("csd", "small", 8, 1, Some(300.0)),
+    ("plain", "small", 8, 1, Some(400.0)),
+    ("csd", "small", 64, 1, None),
+    ("plain", "small", 64, 1, Some(400.0)),
+    ("csd", "large", 1, 1, None),
+    ("plain", "large", 1, 1, Some(1.0)),
+    ("csd", "more", 1, 1, Some(700.0)),
+    ("csd", "more", 8, 1, Some(800.0)),
+];
+
+fn outcome(qps: Option<f64>, arm: &str, threads: u32) -> Outcome {
+    let Some(qps) = qps else {
+        return Outcome { reason: Some("it broke".into()), ..Outcome::default() };
+    };
+    let media = if arm == "csd" { 5_000.0 } else { 20_000.0 };
+    let results = [
+        ("qps", qps),
+        ("media_write_bytes_per_transaction", media),
+        ("drive_write_amplification", if arm == "csd" { 0.6 } else { 2.5 }),
+        ("model_late_percent", f64::from(threads)),
+        ("cpu_user_percent", 40.0),
+        ("cpu_system_percent", 10.0),
+    ];
+    Outcome {
+        results: results.map(|(name, value)| (name.to_owned(), value)).into(),
+        marks: if threads == 8 { vec!["not comparable: late".into()] } else { vec![] },
+        ..Outcome::default()
+    }
+}
+
+fn write_study(folder: &Path) -> Written {
+    let mut store = Store::open_or_create(folder).unwrap();
+    let paper = paper();
+    let workload = |set: &str| Workload {
+        name: format!("{set}: write"),
+        data_set: Some(set.into()),
+        recipe: "oltp_write_only".into(),
+        options: BTreeMap::new(),
+    };
+    let arm = |name: &str| Arm { name: name.into(), rig: vec![], settings: BTreeMap::new() };
+    let head = StudyHead {
+        title: "beside a paper",
+        question: None,
+        plan_toml: "",
+        form: Some("Quick form: 4 s measured in place of 600."),
+        paper: Some(&paper),
+        facts: &BTreeMap::new(),
+        arms: &ARMS.map(arm),
+        workloads: &["small", "large", "more"].map(workload),
+    };
+    store.write_head(&head).unwrap();
+    for (position, (arm, set, threads, repeat, qps)) in (1..).zip(CELLS) {
+        let workload = format!("{set}: write");
+        let key = CellKey { arm: arm.into(), workload, threads, repeat };
+        store.plan_cell(&key, position, "f").unwrap();
+        store.begin_cell(&key).unwrap();
+        store.end_cell(&key, &outcome(qps, arm, threads)).unwrap();
+    }
+    write(&store, folder).unwrap()
+}
+
+#[test]
+fn the_mean_over_thread_counts_is_the_papers() {
+    let folder = tempfile::tempdir().unwrap();
+    let written = write_study(folder.path());
+    let json: Value = serde_json::from_slice(&fs::read(&written.json).unwrap()).unwrap();
+    let rows = &json["compared_with_paper"][0]["rows"];
+    let small = &rows[0];
+    // One thread: (100 - 50) / 50, of repeats the mean; eight: (300 - 400) / 400; 64 has one side only.
+    assert_eq!(small["measured"]["by_threads"], serde_json::json!([[1, 100.0], [8, -25.0]]));
+    assert_eq!(small["measured"]["mean_percent"], 37.5);
+    assert_eq!(small["printed_percent"], 104.0);
+    let counters = &small["counters"];
+    assert_eq!(counters[0]["media_write_bytes_per_transaction"], 5_000.0);
+    assert_eq!(counters[1]["drive_write_amplification"], 2.5);
+    assert_eq!(
+        (&counters[0]["model_late_percent"], &counters[0]["cpu_percent"]),
+        (&4.5.into(), &50.0.into())
+    );
+    assert_eq!(
+        small["remarks"],
+        serde_json::json!(["64 threads left out: csd failed", "2 of 6 cells marked"])
+    );
+    assert_eq!(rows[1]["measured"], Value::Null);
+    assert_eq!(rows[1]["remarks"][0], "1 thread left out: csd failed");
+    assert_eq!(rows[2]["remarks"], serde_json::json!(["only csd is run on it"]));
+    assert_eq!(json["paper"]["comparisons"][0]["printed"][0]["percent"], 104.0);
+}
+
+#[test]
+fn the_table_says_the_same_on_the_page_and_in_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    let written = write_study(folder.path());
+    let csv = rows(&written.tables.join("paper.csv"));
+    let of = |row: &BTreeMap<String, String>, name: &str| row[name].clone();
+    assert_eq!((csv.len(), of(&csv[0], "measured_percent").as_str()), (3, "37.5"));
+    assert_eq!(
+        (of(&csv[0], "threads_highest"), of(&csv[0], "threads_highest_percent")),
+        ("8".into(), "-25".into())
+    );
+    assert_eq!(of(&csv[0], "against_media_write_bytes_per_transaction"), "20000");
+    assert_eq!(of(&csv[2], "printed_says"), "N/A <one>");
+    let markup = markup(&fs::read_to_string(&written.html).unwrap());
+    for text in [
+        "A paper, &lt;2020&gt;",
+        "Quick form: 4 s measured in place of 600.",
+        "<b>+38 %</b>",
+        "<td>+100 % at 1</td><td>-25 % at 8</td><td>5.00 &#x2f; 20.0</td>",
+        "printed: N&#x2f;A &lt;one&gt;; only csd is run on it",
+        "<h3 class=\"data-set\">small</h3>",
+        "2 arms (csd and plain) under 1 workload (write) on 3 data sets (small, large and more)",
+    ] {
+        assert!(markup.contains(text), "{text}");
+    }
+    let summary = markup.split_once("id=\"summary\"").unwrap().1;
+    let more = summary.split_once("<h3 class=\"data-set\">more</h3>").unwrap().1;
+    let more = more.split_once("<section").map_or(more, |(section, _)| section);
+    assert!(more.contains("data-arm=\"0\"") && !more.contains("data-arm=\"1\""), "only its arms");
+}

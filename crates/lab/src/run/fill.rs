@@ -1,0 +1,141 @@
+//! How full a modelled device was while a cell was measured: a result, and a mark where it is not what the plan says.
+//!
+//! What holds data is counted by the drive inside the model (written and not zero, for the model of a drive that compresses).
+//! A model that stores blocks where they are addressed has no such count: there it is what the file system takes, metadata
+//! included. Both are shares of what the device is sold with, like the plan's `fill`.
+
+use crate::plan::RigSpec;
+use crate::store::{Outcome, Series};
+
+/// Points of percent by which it may be off.
+const TOLERANCE_PERCENT: f64 = 2.0;
+
+/// What a fill is a share of, and where it is counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Device {
+    user_bytes: f64,
+    file_system_bytes: f64,
+    has_drive: bool,
+    planned_percent: f64,
+}
+
+/// Puts `fill_begin_percent` and `fill_end_percent` into the results of a cell on a model, and a mark where they are off.
+pub(super) fn verify(outcome: &mut Outcome, rig: &RigSpec) {
+    let Some(device) = Device::of(rig) else { return };
+    let Some((from_s, to_s)) = outcome.window_s else { return };
+    let at = |second: f64| device.percent_at(&outcome.series, second);
+    let (begin, end) = (at(from_s), at(to_s));
+    for (name, percent) in [("fill_begin_percent", begin), ("fill_end_percent", end)] {
+        outcome.results.extend(percent.map(|percent| (name.to_owned(), percent)));
+    }
+    outcome.marks.extend(mark(device.planned_percent, begin, end));
+}
+
+fn mark(planned: f64, begin: Option<f64>, end: Option<f64>) -> Option<String> {
+    let (begin, end) = (begin?, end?);
+    let is_off = |percent: f64| (percent - planned).abs() > TOLERANCE_PERCENT;
+    (is_off(begin) || is_off(end)).then(|| {
+        format!(
+            "the device was {begin:.1} % full when measuring began and {end:.1} % when it ended, the plan says \
+             {planned:.1} %: zeroes and what is not written hold no data"
+        )
+    })
+}
+
+impl Device {
+    /// Of a rig on a model.
+    fn of(rig: &RigSpec) -> Option<Device> {
+        let model = rig.model.as_ref()?;
+        let (_, device) = model.device().ok()?;
+        Some(Device {
+            user_bytes: device.user_bytes() as f64,
+            file_system_bytes: model.filled_bytes(&device) as f64,
+            has_drive: device.nand().is_some(),
+            planned_percent: model.fill * 100.0,
+        })
+    }
+
+    /// Share of it that held data at this second of the cell's clock: by the last sample until then, else by the first.
+    fn percent_at(&self, series: &[Series], second_s: f64) -> Option<f64> {
+        let value = |name: &str| {
+            let points = &series.iter().find(|one| one.name == name)?.points;
+            let until =
+                points.iter().rev().find(|(second, _)| f64::from(*second) <= second_s + 0.5);
+            until.or(points.first()).map(|point| point.1)
+        };
+        let held = if self.has_drive {
+            value("drive_logical_bytes_used")?
+        } else {
+            let free =
+                value("space_filesystem_total_bytes")? - value("space_filesystem_used_bytes")?;
+            self.file_system_bytes - free
+        };
+        Some(held / self.user_bytes * 100.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+
+    fn series(name: &str, points: &[(u32, f64)]) -> Series {
+        let (unit, label, layer) = (String::new(), String::new(), String::new());
+        Series { name: name.into(), unit, label, layer, points: points.to_vec() }
+    }
+
+    /// A rig on a model of this preset, half full.
+    fn rig(preset: &str) -> RigSpec {
+        let text = format!(
+            "title = \"t\"\nthreads = [1]\nseconds = 1\n[rig]\nkind = \"model\"\nmodel = {{ preset = \"{preset}\", \
+             capacity_scale = 1000, parallel_scale = 1, fill = 0.5 }}\n[workloads.w]\nrecipe = \"oltp_read_write\"\n[arms.a]\n"
+        );
+        Plan::parse(&text).unwrap().rig
+    }
+
+    fn outcome(series: Vec<Series>) -> Outcome {
+        Outcome { window_s: Some((2.0, 6.0)), series, ..Outcome::default() }
+    }
+
+    #[test]
+    fn what_the_drive_holds_is_told_at_both_ends_of_the_window() {
+        let rig = rig("p4610-3.2");
+        let user = Device::of(&rig).unwrap().user_bytes;
+        let held = |begin: f64, end: f64| {
+            let points = [(1, 0.9 * user), (2, begin * user), (6, end * user), (7, 0.9 * user)];
+            let mut outcome = outcome(vec![series("drive_logical_bytes_used", &points)]);
+            verify(&mut outcome, &rig);
+            outcome
+        };
+        let right = held(0.51, 0.519);
+        assert!((right.results["fill_begin_percent"] - 51.0).abs() < 1e-9);
+        assert!((right.results["fill_end_percent"] - 51.9).abs() < 1e-9);
+        assert_eq!(right.marks, Vec::<String>::new());
+        let grown = held(0.51, 0.53).marks;
+        assert!(grown[0].contains("51.0 % full when measuring began and 53.0 %"), "{grown:?}");
+        assert_eq!(held(0.4, 0.5).marks.len(), 1);
+    }
+
+    #[test]
+    fn without_a_drive_it_is_what_the_file_system_takes() {
+        let rig = rig("sas15k-r10x6");
+        let device = Device::of(&rig).unwrap();
+        let free = 0.04 * device.user_bytes;
+        let total = device.file_system_bytes - 1e6;
+        let mut outcome = outcome(vec![
+            series("space_filesystem_total_bytes", &[(2, total)]),
+            series("space_filesystem_used_bytes", &[(2, total - free)]),
+        ]);
+        verify(&mut outcome, &rig);
+        assert!((outcome.results["fill_end_percent"] - 46.0).abs() < 0.01);
+        assert_eq!(outcome.marks.len(), 1, "4 % of it are free");
+    }
+
+    #[test]
+    fn what_is_no_model_or_was_not_seen_has_no_fill() {
+        let mut without = outcome(vec![]);
+        verify(&mut without, &rig("p4610-3.2"));
+        verify(&mut without, &RigSpec::default());
+        assert!(without.results.is_empty() && without.marks.is_empty());
+    }
+}

@@ -1,0 +1,52 @@
+//! What a paper printed, to stand beside what was measured: the plan's `[paper]`, kept in the study as it is.
+
+use serde::{Deserialize, Serialize};
+
+/// A paper whose figures a study stands beside.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Paper {
+    /// Who, what, when.
+    pub title: String,
+    /// What it compares, each a table of the report.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// One arm against another, over data sets and workloads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Comparison {
+    /// Where the paper prints it, e.g. `"Table 1"`, and what it calls it.
+    pub table: String,
+    /// The result that is compared, e.g. `qps`.
+    #[serde(default = "qps")]
+    pub metric: String,
+    /// The arm whose gain it is.
+    pub arm: String,
+    /// The arm that it is measured by.
+    pub against: String,
+    /// What is printed. What is not is compared all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub printed: Vec<Printed>,
+}
+
+/// A printed figure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Printed {
+    /// The plan's data set, where it has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_set: Option<String>,
+    /// The plan's workload.
+    pub workload: String,
+    /// By how much the arm is above the other, in percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub percent: Option<f64>,
+    /// What is printed in place of a figure, or how the figure follows from what is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub says: Option<String>,
+}
+
+fn qps() -> String {
+    "qps".into()
+}
