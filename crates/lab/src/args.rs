@@ -8,6 +8,7 @@ use crate::clean::CleanArgs;
 use crate::drive::DriveArgs;
 use crate::estimate::EstimateArgs;
 use crate::models::ModelsArgs;
+use crate::replay::ReplayArgs;
 use crate::report_command::ReportArgs;
 use crate::run::{DemoArgs, RunArgs};
 use crate::server_command::ServerArgs;
@@ -54,6 +55,8 @@ pub enum Command {
     Drive(DriveArgs),
     /// List devices as data, and show models of them that keep time
     Models(ModelsArgs),
+    /// Ask any model what another was recorded to be asked, without waiting
+    Replay(ReplayArgs),
     /// Remove what interrupted runs left behind
     Clean(CleanArgs),
 }

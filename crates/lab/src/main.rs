@@ -10,6 +10,7 @@ mod messages;
 mod models;
 mod plan;
 mod print;
+mod replay;
 mod report;
 mod report_command;
 mod rig;
@@ -44,6 +45,7 @@ fn carry_out(command: Command) -> Result<ExitCode> {
         Command::Server(args) => server_command::run(&args),
         Command::Drive(args) => drive::run(&args),
         Command::Models(args) => models::run(&args),
+        Command::Replay(args) => replay::run(&args),
         Command::Clean(args) => clean::run(&args),
     }
 }

@@ -146,6 +146,18 @@ fn a_killed_server_under_load_leaves_nothing_after_clean() {
     let said = drives.done(&["drive", "detach", "vol.img"]);
     assert!(said.contains("its server had died"), "{said}");
     drives.assert_nothing_left();
+
+    // Where all of it is gone but the ledger, as of a server that was killed before it made anything.
+    let device = drives.attach(&[]);
+    drives.kill_server();
+    system("losetup", &["--detach", &device]);
+    let folder = fs::read_dir(drives.path("state/drives")).unwrap().next().unwrap().unwrap().path();
+    system("umount", &["--lazy", folder.join("mount").to_str().unwrap()]);
+    fs::remove_dir_all(folder).unwrap();
+    assert_eq!(fs::read_dir(drives.path("state/ledgers")).unwrap().count(), 1);
+    drives.attach(&[]);
+    drives.detach();
+    drives.assert_nothing_left();
 }
 
 #[test]

@@ -59,6 +59,35 @@ impl<T: Timing> Modelled<T> {
         self.counters.tally()
     }
 
+    /// Carries out `command`, which comes when it says, and waits for nothing: for whoever keeps the time. `data` are what is
+    /// read or written, of the command's length, and nothing otherwise. Gives when it will be answered as far as is known;
+    /// [`Modelled::settle`] tells whether it is once that time has come.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn submit(&self, command: &Command, data: &mut [u8]) -> Result<Due> {
+        let (due, _) = self.pass(command, || {
+            let Command { kind, offset, length, force_unit_access, .. } = *command;
+            match kind {
+                Kind::Read => self.disk.read(offset, data),
+                Kind::Write => self.disk.write(offset, data, force_unit_access),
+                Kind::Flush => self.disk.flush(),
+                Kind::Discard => self.disk.discard(offset, length),
+            }
+        })?;
+        Ok(due)
+    }
+
+    /// The time of `due` has come, for which `command` was submitted, and nothing comes before it any more: whether it is
+    /// answered now. If not, others were put before it, and `due` is later. Not to be asked again about what is answered.
+    pub fn settle(&self, command: &Command, due: &mut Due) -> bool {
+        let is_answered = !self.is_put_off(due);
+        if is_answered {
+            self.count_unwaited(command, *due);
+        }
+        is_answered
+    }
+
     fn run(
         &self,
         (kind, offset, length, force_unit_access): (Kind, u64, u64, bool),
@@ -67,17 +96,10 @@ impl<T: Timing> Modelled<T> {
         let under = in_hand::next_start();
         let arrival = under.unwrap_or_else(|| self.clock.now());
         let command = Command { kind, offset, length, force_unit_access, arrival };
-        let mut due = Due::at(arrival);
-        self.timing(|timing| timing.begin(&command, &mut due));
-        let start = due.when();
-        let ((result, below), stored) =
-            self.with_stored_sizes(&command, || in_hand::with(start, Parts::Together, work));
-        result?;
-        due.join(below);
-        self.timing(|timing| timing.end(&command, &mut due));
+        let (mut due, stored) = self.pass(&command, work)?;
         if under.is_some() {
             while self.is_put_off(&mut due) {}
-            self.counters.add(&Passed::new(kind, arrival, due, due.when(), Time::ZERO));
+            self.count_unwaited(&command, due);
             in_hand::part_done(due);
         } else {
             let answered = self.wait(&command, &mut due);
@@ -86,6 +108,28 @@ impl<T: Timing> Modelled<T> {
             }
         }
         Ok(())
+    }
+
+    /// Has the disk below do `work` and the timing tell when that is done; with the stored sizes of what is written.
+    fn pass(
+        &self,
+        command: &Command,
+        work: impl FnOnce() -> Result<()>,
+    ) -> Result<(Due, Vec<u16>)> {
+        let mut due = Due::at(command.arrival);
+        self.timing(|timing| timing.begin(command, &mut due));
+        let start = due.when();
+        let ((result, below), stored) =
+            self.with_stored_sizes(command, || in_hand::with(start, Parts::Together, work));
+        result?;
+        due.join(below);
+        self.timing(|timing| timing.end(command, &mut due));
+        Ok((due, stored))
+    }
+
+    fn count_unwaited(&self, command: &Command, due: Due) {
+        let passed = Passed::new(command.kind, command.arrival, due, due.when(), Time::ZERO);
+        self.counters.add(&passed);
     }
 
     /// Does `work`; gives the stored sizes of what a command writes, if anybody wants to know.

@@ -17,6 +17,8 @@ pub struct Preconditioning {
     pub stored_share: f64,
     /// What the contents and the places of overwrites are drawn from.
     pub seed: u64,
+    /// Whether stand-ins are written in place of data that do not compress, for media that keep little of them.
+    pub stands_in: bool,
 }
 
 /// What came of it.
@@ -136,7 +138,7 @@ impl<'a> Host<'a> {
         let codec = self.drive.codec();
         let share = if codec == Codec::None { 1.0 } else { self.plan.stored_share.clamp(0.0, 1.0) };
         let stored_bytes = (share * block.len() as f64) as usize;
-        if codec == Codec::Simulated {
+        if codec == Codec::Simulated || self.plan.stands_in {
             stand_in(stored_bytes, self.random.next(), block);
             return;
         }
@@ -177,7 +179,12 @@ mod tests {
         stored_share: f64,
     ) -> (Preconditioned, Drive) {
         let drive = drive(media_bytes, codec);
-        let plan = Preconditioning { bytes: media_bytes / 10 * 7, stored_share, seed: 3 };
+        let plan = Preconditioning {
+            bytes: media_bytes / 10 * 7,
+            stored_share,
+            seed: 3,
+            stands_in: false,
+        };
         let mut furthest = 0.0;
         let done = precondition(&drive, &plan, &mut |share| {
             assert!(share >= furthest && share <= 1.0);

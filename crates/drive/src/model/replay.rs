@@ -6,10 +6,11 @@
 //! 2013, is done where nothing more is known).
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
+use std::ops::ControlFlow;
 
 use super::time::Time;
-use super::timing::{Due, Kind};
+use super::timing::{Due, Kind, Resource};
 use super::trace::Event;
 use crate::disk::Result;
 
@@ -25,11 +26,20 @@ pub enum Arrivals {
 
 /// A disk in virtual time.
 pub trait Replayed {
-    /// A command comes at `at`, never before an earlier one; gives when it is answered.
+    /// A command comes at `at`, never before an earlier one; gives when it is answered as far as is known.
     ///
     /// # Errors
     /// Those of the disk.
     fn command(&mut self, at: Time, event: &Event) -> Result<Due>;
+
+    /// The time of `due` has come for the command of `event`, which came at `at`: whether it is answered. If not, `due` is
+    /// later, for others were put before it.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    fn settle(&mut self, _at: Time, _event: &Event, _due: &mut Due) -> Result<bool> {
+        Ok(true)
+    }
 }
 
 /// How one command went in the replay.
@@ -43,13 +53,30 @@ pub struct Answer {
     pub recorded_arrival: Time,
     /// How long it took.
     pub latency: Time,
+    /// What it waited for longest in one go.
+    pub resource: Resource,
     /// How long it should have taken in the trace.
     pub recorded_modelled: Time,
     /// How long it took in the trace.
     pub recorded_shown: Time,
 }
 
-/// Replays `events`, which are in the order of their arrival, and tells of each answer.
+impl Answer {
+    fn new(event: &Event, arrival: Time, due: Due) -> Answer {
+        Answer {
+            kind: event.command.kind,
+            arrival,
+            recorded_arrival: event.command.arrival,
+            latency: due.when() - arrival,
+            resource: due.resource(),
+            recorded_modelled: event.modelled,
+            recorded_shown: event.shown,
+        }
+    }
+}
+
+/// Replays `events`, which are in the order of their arrival, and tells of each answer, until there are no more or whoever is
+/// told breaks off.
 ///
 /// # Errors
 /// The disk's first.
@@ -57,25 +84,39 @@ pub fn replay(
     events: &[Event],
     disk: &mut dyn Replayed,
     arrivals: Arrivals,
-    mut tell: impl FnMut(&Answer),
+    mut tell: impl FnMut(&Answer) -> ControlFlow<()>,
 ) -> Result<()> {
     let waiting = Waiting::new(events, arrivals);
-    let mut coming: BinaryHeap<Reverse<(Time, usize)>> =
-        waiting.first.iter().copied().map(Reverse).collect();
-    while let Some(Reverse((at, index))) = coming.pop() {
+    let arrive = |(at, index)| Reverse(Happening { at, is_arrival: true, index });
+    let mut to_come: BinaryHeap<_> = waiting.first.iter().copied().map(arrive).collect();
+    // Commands whose answer may still be put off: when each came, and when it is due.
+    let mut in_queue: HashMap<usize, (Time, Due)> = HashMap::new();
+    while let Some(Reverse(Happening { at, is_arrival, index })) = to_come.pop() {
         let event = &events[index];
-        let answered = disk.command(at, event)?.when();
-        tell(&Answer {
-            kind: event.command.kind,
-            arrival: at,
-            recorded_arrival: event.command.arrival,
-            latency: answered - at,
-            recorded_modelled: event.modelled,
-            recorded_shown: event.shown,
-        });
-        coming.extend(waiting.after(index).map(|(gap, next)| Reverse((answered + gap, next))));
+        let (arrival, mut due) = match in_queue.remove(&index) {
+            Some(known) => known,
+            None => (at, disk.command(at, event)?),
+        };
+        let is_to_be_seen = is_arrival && due.ticket().is_some();
+        if is_to_be_seen || !disk.settle(arrival, event, &mut due)? {
+            to_come.push(Reverse(Happening { at: due.when(), is_arrival: false, index }));
+            in_queue.insert(index, (arrival, due));
+            continue;
+        }
+        if tell(&Answer::new(event, arrival, due)).is_break() {
+            break;
+        }
+        to_come.extend(waiting.after(index).map(|(gap, next)| arrive((due.when() + gap, next))));
     }
     Ok(())
+}
+
+/// A command comes, or the time of its answer does. What is answered at a time is answered before what comes then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Happening {
+    at: Time,
+    is_arrival: bool,
+    index: usize,
 }
 
 /// Which command waits for which.
@@ -149,7 +190,11 @@ mod tests {
     fn arrivals_us(events: &[Event], latency_us: f64, arrivals: Arrivals) -> Vec<f64> {
         let mut told = Vec::new();
         let mut disk = Constant(latency_us, Time::ZERO);
-        replay(events, &mut disk, arrivals, |answer| told.push(answer.arrival.as_us())).unwrap();
+        replay(events, &mut disk, arrivals, |answer| {
+            told.push(answer.arrival.as_us());
+            ControlFlow::Continue(())
+        })
+        .unwrap();
         told
     }
 

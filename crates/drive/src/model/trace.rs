@@ -6,7 +6,8 @@
 //! disk's clock; modelled, u64, nanoseconds that the model asked for; shown, u64, nanoseconds that it took; first block, u64;
 //! blocks, u32; kind, u8 (0 read, 1 write, 2 flush, 3 discard); flags, u8 (1: forced, 2: sizes follow); zero, u16. After a
 //! record with sizes come the stored bytes of each of its blocks, u16. Records come in the order of their answers; a last
-//! one that is cut off is left out.
+//! one that is cut off is left out. A record of kind 4 is no command: it says that what counts arrived from its arrival on and
+//! for as long as it was shown; the last one holds.
 
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +21,9 @@ const VERSION: u32 = 1;
 const RECORD_BYTES: usize = 40;
 const FORCED: u8 = 1;
 const SIZED: u8 = 2;
+
+/// The kind of a record that tells which part counts.
+const WINDOW: u8 = 4;
 
 /// The longest text of a trace, in bytes; more is not ours.
 const TEXT_BYTES_MAX: u32 = 1 << 20;
@@ -119,11 +123,20 @@ fn put(command: &Command, due: Time, answered: Time, stored_bytes: &[u16], recor
     }
 }
 
+/// What is put behind a trace that has ended, to say that only what arrived from `from` to `to` counts.
+#[must_use]
+pub fn window_record(from: Time, to: Time) -> Vec<u8> {
+    let words = [from.as_ns(), 0, (to - from).as_ns(), 0, u64::from(WINDOW) << 32];
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
 /// A trace that has been read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trace {
     /// The text of whoever made it.
     pub text: String,
+    /// From when to when what counts arrived, if whoever made it has told.
+    pub window: Option<(Time, Time)>,
     /// Its commands, by arrival.
     pub events: Vec<Event>,
 }
@@ -134,13 +147,41 @@ impl Trace {
     /// # Errors
     /// What `from` answered; [`io::ErrorKind::InvalidData`] for what is no trace of this version.
     pub fn read(mut from: impl Read) -> io::Result<Trace> {
-        let text = read_text(&mut from)?;
-        let mut events = Vec::new();
-        while let Some(event) = read_event(&mut from)? {
-            events.push(event);
+        let text = Trace::read_text(&mut from)?;
+        let (mut events, mut window) = (Vec::new(), None);
+        while let Some(record) = read_record(&mut from)? {
+            match record {
+                Record::Event(event) => events.push(event),
+                Record::Window(from, to) => window = Some((from, to)),
+            }
         }
         events.sort_by_key(|event| event.command.arrival);
-        Ok(Trace { text, events })
+        Ok(Trace { text, window, events })
+    }
+
+    /// Reads the text of whoever made a trace, and none of its commands.
+    ///
+    /// # Errors
+    /// As [`Trace::read`].
+    pub fn read_text(mut from: impl Read) -> io::Result<String> {
+        let mut head = [0; 16];
+        let is_ours = fill(&mut from, &mut head)? && head.starts_with(MAGIC);
+        let [.., v0, v1, v2, v3, l0, l1, l2, l3] = head;
+        if !is_ours {
+            return Err(invalid("this is no trace"));
+        }
+        if u32::from_le_bytes([v0, v1, v2, v3]) != VERSION {
+            return Err(invalid("another version made this trace"));
+        }
+        let length = u32::from_le_bytes([l0, l1, l2, l3]);
+        if length > TEXT_BYTES_MAX {
+            return Err(invalid("the trace is damaged: its text is too long"));
+        }
+        let mut text = vec![0; length as usize];
+        if !fill(&mut from, &mut text)? {
+            return Err(invalid("the trace is cut off in its text"));
+        }
+        String::from_utf8(text).map_err(|_| invalid("the trace is damaged: its text is none"))
     }
 }
 
@@ -148,29 +189,13 @@ fn invalid(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-fn read_text(from: &mut impl Read) -> io::Result<String> {
-    let mut head = [0; 16];
-    let is_ours = fill(from, &mut head)? && head.starts_with(MAGIC);
-    let [.., v0, v1, v2, v3, l0, l1, l2, l3] = head;
-    if !is_ours {
-        return Err(invalid("this is no trace"));
-    }
-    if u32::from_le_bytes([v0, v1, v2, v3]) != VERSION {
-        return Err(invalid("another version made this trace"));
-    }
-    let length = u32::from_le_bytes([l0, l1, l2, l3]);
-    if length > TEXT_BYTES_MAX {
-        return Err(invalid("the trace is damaged: its text is too long"));
-    }
-    let mut text = vec![0; length as usize];
-    if !fill(from, &mut text)? {
-        return Err(invalid("the trace is cut off in its text"));
-    }
-    String::from_utf8(text).map_err(|_| invalid("the trace is damaged: its text is none"))
+enum Record {
+    Event(Event),
+    Window(Time, Time),
 }
 
 /// The next record; nothing at the end, or where one is cut off.
-fn read_event(from: &mut impl Read) -> io::Result<Option<Event>> {
+fn read_record(from: &mut impl Read) -> io::Result<Option<Record>> {
     let mut record = [0; RECORD_BYTES];
     if !fill(from, &mut record)? {
         return Ok(None);
@@ -182,6 +207,11 @@ fn read_event(from: &mut impl Read) -> io::Result<Option<Event>> {
     let blocks = tail.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
     let (kind, flags) = (tail[4], tail[5]);
     let damaged = || invalid("the trace is damaged");
+    let (arrival, modelled, shown) =
+        (Time::from_ns(arrival), Time::from_ns(modelled), Time::from_ns(shown));
+    if kind == WINDOW {
+        return Ok(Some(Record::Window(arrival, arrival + shown)));
+    }
     let kind = *super::tally::KINDS.get(usize::from(kind)).ok_or_else(damaged)?;
     let offset = first.checked_mul(BLOCK_BYTES).ok_or_else(damaged)?;
     let mut stored_bytes = Vec::new();
@@ -197,10 +227,9 @@ fn read_event(from: &mut impl Read) -> io::Result<Option<Event>> {
         offset,
         length: u64::from(blocks) * BLOCK_BYTES,
         force_unit_access: flags & FORCED != 0,
-        arrival: Time::from_ns(arrival),
+        arrival,
     };
-    let (modelled, shown) = (Time::from_ns(modelled), Time::from_ns(shown));
-    Ok(Some(Event { command, modelled, shown, stored_bytes }))
+    Ok(Some(Record::Event(Event { command, modelled, shown, stored_bytes })))
 }
 
 /// Fills all of `bytes`; false if there are not so many.
@@ -251,6 +280,15 @@ mod tests {
         assert_eq!(write.command, command(Kind::Write, 7, 2, 5.0));
         assert_eq!(write.stored_bytes, [0, 4096]);
         assert_eq!((write.modelled, write.shown), (Time::from_us(4.0), Time::from_us(6.0)));
+    }
+
+    #[test]
+    fn the_part_that_counts_is_told_behind_the_commands() {
+        assert_eq!(Trace::read(&recorded()[..]).unwrap().window, None);
+        let (from, to) = (Time::from_us(4.0), Time::from_us(7.5));
+        let bytes = [recorded(), window_record(from, to)].concat();
+        let trace = Trace::read(&bytes[..]).unwrap();
+        assert_eq!((trace.window, trace.events.len()), (Some((from, to)), 3));
     }
 
     #[test]

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::clock::{Clock, VirtualClock};
 use super::in_hand::{self, Parts};
+use super::modelled::Modelled;
 use super::replay::Replayed;
 use super::time::Time;
-use super::timing::{Due, Kind};
+use super::timing::{Command, Due, Kind, Timing};
 use super::trace::Event;
 use crate::codec::stand_in;
 use crate::disk::{BLOCK_BYTES, Disk, Result};
@@ -16,24 +17,24 @@ use crate::maintain::Rest;
 /// How long the background rests when nothing is due, as it does where a drive is served.
 pub const BACKGROUND_REST: Time = Time::from_ns(50_000_000);
 
-/// A disk in virtual time. Commands come in the order of time; each is computed whole when it comes.
-pub struct VirtualDisk {
+/// A disk in virtual time. Commands come in the order of time; each is carried out when it comes.
+pub struct VirtualDisk<T> {
     clock: Arc<VirtualClock>,
-    disk: Arc<dyn Disk>,
+    disk: Arc<Modelled<T>>,
     drive: Option<Arc<Drive>>,
     background_at: Time,
     data: Vec<u8>,
     blocks_written: u64,
 }
 
-impl VirtualDisk {
+impl<T: Timing> VirtualDisk<T> {
     /// Over `disk`, which keeps `clock`'s time, with the drive in it whose background work is to be done, if there is one.
     #[must_use]
     pub fn new(
         clock: Arc<VirtualClock>,
-        disk: Arc<dyn Disk>,
+        disk: Arc<Modelled<T>>,
         drive: Option<Arc<Drive>>,
-    ) -> VirtualDisk {
+    ) -> VirtualDisk<T> {
         let background_at = clock.now();
         VirtualDisk { clock, disk, drive, background_at, data: Vec::new(), blocks_written: 0 }
     }
@@ -56,7 +57,7 @@ impl VirtualDisk {
         Ok(())
     }
 
-    /// Does `command` at `at`; gives when it is answered.
+    /// Does `command` at `at`; gives when it is answered if nothing comes before that.
     ///
     /// # Errors
     /// Those of the disk.
@@ -82,22 +83,23 @@ impl VirtualDisk {
     }
 }
 
-impl Replayed for VirtualDisk {
+impl<T: Timing> Replayed for VirtualDisk<T> {
     fn command(&mut self, at: Time, event: &Event) -> Result<Due> {
-        let command = event.command;
-        if command.kind == Kind::Write {
-            self.make_data(event);
-        } else {
-            self.data.resize(command.length as usize, 0);
+        self.advance(at)?;
+        let command = Command { arrival: at, ..event.command };
+        match command.kind {
+            Kind::Write => self.make_data(event),
+            Kind::Read => self.data.resize(command.length as usize, 0),
+            Kind::Flush | Kind::Discard => self.data.clear(),
         }
-        let mut data = std::mem::take(&mut self.data);
-        let result = self.run(at, |disk| match command.kind {
-            Kind::Read => disk.read(command.offset, &mut data),
-            Kind::Write => disk.write(command.offset, &data, command.force_unit_access),
-            Kind::Flush => disk.flush(),
-            Kind::Discard => disk.discard(command.offset, command.length),
-        });
-        self.data = data;
-        result
+        self.disk.submit(&command, &mut self.data)
+    }
+
+    fn settle(&mut self, at: Time, event: &Event, due: &mut Due) -> Result<bool> {
+        // What is settled already needs no looking at what comes until then.
+        if due.ticket().is_some() {
+            self.advance(due.when())?;
+        }
+        Ok(self.disk.settle(&Command { arrival: at, ..event.command }, due))
     }
 }

@@ -1,6 +1,7 @@
 //! A flash drive: host side, our drive as its translation layer, flash.
 
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use assay_drive::model::nand::{Engine, Flash, FlashGeometry, Host, HostLimits, figures};
@@ -53,7 +54,7 @@ struct Rig {
     flash: Arc<Modelled<Flash>>,
     drive: Arc<Drive>,
     top: Arc<Modelled<Host>>,
-    disk: VirtualDisk,
+    disk: VirtualDisk<Host>,
 }
 
 impl Rig {
@@ -368,6 +369,7 @@ fn a_replay_without_data_takes_the_times_of_what_was_recorded() {
             sum.0 += answer.latency.as_us();
             sum.1 += answer.recorded_modelled.as_us();
             sum.2 += 1;
+            ControlFlow::Continue(())
         })
         .unwrap();
         [Kind::Read, Kind::Write].map(|kind| {

@@ -14,7 +14,7 @@ use super::job::AttachOptions;
 use super::{registry, text};
 use crate::interrupt;
 use crate::print;
-use crate::rig::ledger::Ledger;
+use crate::rig::ledger::{self, Ledger};
 
 /// What was typed.
 #[derive(Debug, Args)]
@@ -85,6 +85,7 @@ fn free_media(named: &Path, options: &AttachOptions) -> Result<PathBuf> {
 
 /// Removes what a server of this drive has left that died; one that lives stays.
 fn make_way(media: &Path) -> Result<()> {
+    ledger::sweep()?;
     let Some(former) = registry::find_media(media)? else { return Ok(()) };
     if !former.has_died()? {
         let shown_as = former.shown_as()?;

@@ -35,7 +35,10 @@ pub struct Attached {
     pub health: Health,
     /// Where its health can be read as it is now.
     pub status_file: PathBuf,
+    /// Whether its model waits to be told, see [`Attached::keep_time`].
+    pub keeps_time_when_told: bool,
     server: Child,
+    line: Line,
     made: Option<Made>,
 }
 
@@ -45,11 +48,11 @@ pub struct Attached {
 /// One line, the server's own; nothing is left then.
 pub(super) fn start(media: &Path, options: &AttachOptions) -> Result<Health> {
     let job = job(media, options, true)?;
-    let (mut command, line) = Line::to_server(&job)?;
+    let (mut command, mut line) = Line::to_server(&job)?;
     command.current_dir("/").env("ASSAY_STATE", std::path::absolute(state_folder())?);
     let mut server = command.spawn().context("cannot start the serving process")?;
     drop(command);
-    let heard = line.hear(&job);
+    let heard = line.tell(&job);
     if let Ok(Some(health)) = heard {
         return Ok(health);
     }
@@ -71,12 +74,14 @@ impl Attached {
     ) -> Result<Attached> {
         let job = job(media, options, false)?;
         let (made, ()) = ledger.make(job.thing(), || make_folders(&job))?;
-        let (command, line) = Line::to_server(&job)?;
+        let (command, mut line) = Line::to_server(&job)?;
         let mut server = child::spawn(command, cpus).context("cannot start the serving process")?;
-        let heard = line.hear(&job);
+        let heard = line.tell(&job);
         if let Ok(Some(health)) = heard {
             let status_file = job.mount_point.join(STATUS_FILE);
-            return Ok(Attached { health, status_file, server, made: Some(made) });
+            let keeps_time_when_told = options.keeps_time_when_told;
+            let made = Some(made);
+            return Ok(Attached { health, status_file, keeps_time_when_told, server, line, made });
         }
         let status = server.wait(END_PATIENCE)?.map_or_else(|| server.kill(), Ok)?;
         heard.and_then(|_| bail!("the serving process ended at once with {}", describe(status)))
@@ -86,6 +91,17 @@ impl Attached {
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.server.pid()
+    }
+
+    /// From now on a model keeps time that was to do so when it is told.
+    ///
+    /// # Errors
+    /// The server has ended.
+    pub fn keep_time(&mut self) -> Result<()> {
+        match self.line.ask("keep time")? {
+            Some(Answer::KeepsTime) => Ok(()),
+            _ => bail!("the server of {} does not answer", self.health.media.display()),
+        }
     }
 
     /// How the serving process ended, in words, or nothing while it runs.
@@ -150,10 +166,11 @@ fn empty_folder(named: &Path) -> Result<PathBuf> {
     named.canonicalize().with_context(|| format!("cannot resolve {name}"))
 }
 
-/// The connection to a server: it is told its job and answers once.
+/// The connection to a server: it is told its job, and answers.
+#[derive(Debug)]
 struct Line {
     tell: PipeWriter,
-    hear: PipeReader,
+    hear: BufReader<PipeReader>,
 }
 
 impl Line {
@@ -164,22 +181,25 @@ impl Line {
         let mut command = Command::new("/proc/self/exe");
         command.arg0("assay").args(["drive", "serve"]).arg(&job.media);
         command.stdin(Stdio::from(told)).stdout(Stdio::from(said));
-        Ok((command, Line { tell, hear }))
+        Ok((command, Line { tell, hear: BufReader::new(hear) }))
     }
 
     /// Tells the job and hears how the drive is; nothing when the server has ended without a word.
-    fn hear(mut self, job: &Job) -> Result<Option<Health>> {
-        let text = serde_json::to_string(job)? + "\n";
+    fn tell(&mut self, job: &Job) -> Result<Option<Health>> {
+        match self.ask(&serde_json::to_string(job)?)? {
+            Some(Answer::Serving(health)) => Ok(Some(*health)),
+            Some(Answer::Failed(reason)) => bail!(reason),
+            Some(Answer::KeepsTime) => bail!("the server answers what it was not asked"),
+            None => Ok(None),
+        }
+    }
+
+    /// Hears what it answers to a line; nothing when it has ended without a word.
+    fn ask(&mut self, line: &str) -> Result<Option<Answer>> {
         // A server that has ended already is known by its silence.
-        let _ = self.tell.write_all(text.as_bytes());
+        let _ = self.tell.write_all(format!("{line}\n").as_bytes());
         let mut answer = String::new();
-        BufReader::new(self.hear).read_line(&mut answer)?;
-        if answer.is_empty() {
-            return Ok(None);
-        }
-        match serde_json::from_str(&answer)? {
-            Answer::Serving(health) => Ok(Some(*health)),
-            Answer::Failed(reason) => bail!(reason),
-        }
+        self.hear.read_line(&mut answer)?;
+        if answer.is_empty() { Ok(None) } else { Ok(Some(serde_json::from_str(&answer)?)) }
     }
 }

@@ -48,6 +48,14 @@ pub struct AttachOptions {
     #[arg(skip)]
     #[serde(default)]
     pub model: Option<ModelJob>,
+    /// A model lets its time jump ahead until it is told to keep it, so that it can be filled quickly.
+    #[arg(skip)]
+    #[serde(default)]
+    pub keeps_time_when_told: bool,
+    /// New file, by its absolute path, to which the commands of a model are recorded.
+    #[arg(skip)]
+    #[serde(default)]
+    pub trace: Option<PathBuf>,
 }
 
 /// A device whose model is to be served.
@@ -115,6 +123,8 @@ impl Default for AttachOptions {
             rescue: false,
             tear: false,
             model: None,
+            keeps_time_when_told: false,
+            trace: None,
         }
     }
 }
@@ -169,11 +179,13 @@ impl Job {
     }
 }
 
-/// What a server says, once, when it serves or cannot.
+/// What a server says: once when it serves or cannot, and once more when it was told to keep time.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Answer {
     /// It serves; and how the drive is.
     Serving(Box<Health>),
     /// It cannot, and has left nothing.
     Failed(String),
+    /// Its model keeps time from now on.
+    KeepsTime,
 }

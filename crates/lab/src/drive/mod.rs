@@ -6,6 +6,7 @@
 
 mod attach;
 mod attached;
+mod background;
 mod check;
 mod create;
 mod detach;
@@ -17,6 +18,7 @@ mod model_health;
 mod open;
 mod opened;
 mod port;
+mod recording;
 mod registry;
 mod resize;
 mod serve;
@@ -36,7 +38,9 @@ pub(crate) use job::{AttachOptions, ModelJob};
 pub(crate) use make::{NewDrive, Sizes};
 #[cfg(test)]
 pub(crate) use model_health::KindHealth;
-pub(crate) use model_health::{ADDED_SHARE_MAX, LATE_SHARE_MAX, ModelHealth, added_share};
+pub(crate) use model_health::{
+    ADDED_SHARE_MAX, LATE_SHARE_MAX, ModelHealth, added_share, kind_name,
+};
 pub(crate) use status::look_at;
 pub(crate) use wear_in::precondition;
 

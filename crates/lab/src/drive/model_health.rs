@@ -65,7 +65,7 @@ impl ModelHealth {
     pub fn new(job: &ModelJob, port_us: f64, now: &Tally, before: &Tally) -> ModelHealth {
         let kinds: BTreeMap<_, _> = KINDS
             .iter()
-            .map(|kind| (name(*kind).to_owned(), of_kind(*kind, now, before)))
+            .map(|kind| (kind_name(*kind).to_owned(), of_kind(*kind, now, before)))
             .collect();
         let sum = |count: fn(&KindHealth) -> u64| kinds.values().map(count).sum::<u64>();
         let commands = sum(|kind| kind.commands);
@@ -107,7 +107,9 @@ pub fn added_share(times: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
     (modelled > 0.0).then(|| shown / modelled - 1.0)
 }
 
-fn name(kind: Kind) -> &'static str {
+/// What a kind of command is called.
+#[must_use]
+pub fn kind_name(kind: Kind) -> &'static str {
     match kind {
         Kind::Read => "read",
         Kind::Write => "write",

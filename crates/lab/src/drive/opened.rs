@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
-use assay_drive::{BLOCK_BYTES, Codec, Counts, Disk, Drive, Recovery, State, Status};
+use assay_drive::{Codec, Counts, Disk, Drive, Recovery, State, Status};
 use assay_ports::fuse::Resize;
 use assay_ports::media::Condition;
 
@@ -15,9 +15,6 @@ use crate::models::Device;
 
 /// The largest request that the kernel may make of a device without a drive inside: what most take at once.
 const REQUEST_BYTES: u64 = 256 << 10;
-
-/// What a preset promises that says nothing: what any drive with sectors of a block keeps.
-const ATOMIC_BYTES: u64 = BLOCK_BYTES;
 
 /// What is shown.
 #[derive(Clone)]
@@ -40,16 +37,14 @@ impl Opened {
         };
         let preset = model.preset()?;
         let device = Device::new(&preset, model.scale)?;
-        let atomic = preset.document.promise.atomic_write_bytes.as_ref();
-        let atomic_bytes = atomic.map_or(ATOMIC_BYTES, |figure| figure.value);
-        let stack = Stack::new(&job.media, &device, atomic_bytes, &job.options)?;
+        let stack = Stack::new(&job.media, &device, preset.atomic_write_bytes(), &job.options)?;
         Ok(Opened::Model(Arc::new(stack)))
     }
 
     pub(super) fn disk(&self) -> Arc<dyn Disk> {
         match self {
             Opened::Drive(drive, _) => Arc::clone(drive) as _,
-            Opened::Model(stack) => Arc::clone(&stack.disk),
+            Opened::Model(stack) => Arc::clone(&stack.top) as _,
         }
     }
 

@@ -8,35 +8,34 @@ use std::io::{BufRead, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, OnceLock};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
-use assay_drive::model::{Tally, Time};
-use assay_drive::{Rest, State};
+use assay_drive::model::{Clock, Tally, Time};
+use assay_drive::{Disk, State};
 use assay_ports::fuse::{DISK_FILE, FuseMount, FuseOptions, TextFile};
 use assay_ports::loopdev;
 use assay_ports::media::Loss;
 use assay_ports::rank::{self, Rank};
 
+use super::background::Background;
 use super::health::{Attachment, Health};
 use super::job::{Answer, Job, ModelJob};
 use super::model_health::ModelHealth;
 use super::opened::Opened;
 use super::port;
 use super::registry::STATUS_FILE;
+use super::stack::Stack;
 use crate::interrupt;
 use crate::messages::one_line;
+use crate::replay::{TraceHead, monotonic_s};
 use crate::rig::ledger::{Ledger, Made};
 use crate::rig::thing::ensure_unused;
+use crate::sync::lock;
 
 /// The log of an independent server, in its folder.
 pub(super) const LOG_FILE: &str = "server.log";
-
-/// How long maintenance rests when nothing is due.
-const REST: Duration = Duration::from_millis(50);
 
 /// Serves what standard input tells of until it is taken away.
 ///
@@ -60,9 +59,16 @@ pub(super) fn run() -> Result<ExitCode> {
         log::warn!("whoever attached the drive has gone; it is detached again");
         served.shown.take_away_or_say();
     }
-    // That was all that anybody waits for.
-    rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+    match job.options.keeps_time_when_told {
+        true => served.shown.keep_time_when_told()?,
+        false => say_no_more()?,
+    }
     served.until_it_is_taken_away()
+}
+
+/// What is said from now on is for the log: nobody waits for an answer.
+fn say_no_more() -> Result<()> {
+    Ok(rustix::stdio::dup2_stdout(rustix::stdio::stderr())?)
 }
 
 /// The threads of a model that are started from now on go before others; where it is not allowed, more is late, which is
@@ -104,7 +110,8 @@ struct Source {
     attachment: Attachment,
     mount_point: PathBuf,
     /// How long the port alone takes, and what a model had counted before it began to keep time.
-    started: OnceLock<(Time, Tally)>,
+    started: Mutex<Option<(Time, Tally)>>,
+    keeps_time_when_told: bool,
 }
 
 impl Served {
@@ -197,10 +204,29 @@ impl Shown {
         let Opened::Model(stack) = &self.source.opened else { return Ok(()) };
         let disk = self.mount.disk_path();
         let place = self.source.devices()?.into_iter().next().unwrap_or(disk);
-        let port = port::round_trip(&place, stack.disk.size())?;
+        let port = port::round_trip(&place, stack.top.size())?;
         stack.top.take_off(port);
-        self.source.started.get_or_init(|| (port, stack.top.tally()));
-        stack.clock.start();
+        if let Some(recording) = &stack.recording {
+            recording.begin(&self.source.trace_head(stack, port)?)?;
+        }
+        self.source.count_from_now(port, stack);
+        if !self.source.keeps_time_when_told {
+            stack.clock.start();
+        }
+        Ok(())
+    }
+
+    /// Waits on a thread of its own for a line on standard input.
+    fn keep_time_when_told(self: &Arc<Self>) -> Result<()> {
+        let shown = Arc::clone(self);
+        let wait = move || {
+            if std::io::stdin().lock().read_line(&mut String::new()).is_ok_and(|bytes| bytes > 0) {
+                shown.source.keep_time();
+                answer(&Answer::KeepsTime).unwrap_or_else(|error| log::warn!("{error:#}"));
+            }
+            say_no_more().unwrap_or_else(|error| log::warn!("{error:#}"));
+        };
+        std::thread::Builder::new().name("told".into()).spawn(wait)?;
         Ok(())
     }
 
@@ -218,8 +244,42 @@ impl Shown {
 }
 
 impl Source {
+    /// What a trace says of the model that begins to keep time now.
+    fn trace_head(&self, stack: &Stack, port: Time) -> Result<TraceHead> {
+        let status = self.opened.status(&self.media);
+        let began_s = stack.clock.now().as_s();
+        Ok(TraceHead {
+            model: self.model.clone().context("only a model is recorded")?,
+            logical_bytes: stack.top.size(),
+            used_bytes: stack.drive.as_ref().map_or(0, |_| status.logical_bytes_used),
+            ratio: stack.drive.as_ref().and_then(|_| status.compression_ratio()),
+            port_us: port.as_us(),
+            began_s,
+            clock_zero_s: monotonic_s() - began_s,
+        })
+    }
+
+    /// What is told of a model is what it counts from now on.
+    fn count_from_now(&self, port: Time, stack: &Stack) {
+        *lock(&self.started) = Some((port, stack.top.tally()));
+    }
+
+    /// What a model was asked until now does not count, and from now on it answers when the device would.
+    fn keep_time(&self) {
+        let port = lock(&self.started).map(|(port, _)| port);
+        if let (Opened::Model(stack), Some(port)) = (&self.opened, port) {
+            stack.clock.start();
+            self.count_from_now(port, stack);
+        }
+    }
+
     /// Closes the drive; of one whose media is gone that is not what matters.
     fn close(&self) -> Result<()> {
+        if let Opened::Model(stack) = &self.opened
+            && let Some(Err(error)) = stack.recording.as_ref().map(|recording| recording.finish())
+        {
+            log::error!("{error:#}");
+        }
         let media = self.media.display();
         let closed = self.opened.close();
         let loss = self.opened.media().loss();
@@ -261,7 +321,8 @@ impl Source {
             model: job.options.model.clone(),
             attachment,
             mount_point: job.mount_point.clone(),
-            started: OnceLock::new(),
+            started: Mutex::default(),
+            keeps_time_when_told: job.options.keeps_time_when_told,
         }
     }
 
@@ -287,63 +348,7 @@ impl Source {
 
     fn model_health(&self) -> Option<ModelHealth> {
         let Opened::Model(stack) = &self.opened else { return None };
-        let (port, before) = self.started.get()?;
-        Some(ModelHealth::new(self.model.as_ref()?, port.as_us(), &stack.top.tally(), before))
-    }
-}
-
-/// What the drive does on its own, on a thread of ours.
-struct Background {
-    stop: Sender<()>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Background {
-    fn begin(opened: &Opened) -> Result<Background> {
-        let (stop, stopped) = channel();
-        let background = || std::thread::Builder::new().name("maintain".into());
-        let thread = match opened.clone() {
-            Opened::Drive(drive, _) => {
-                let work = move || maintain(|| drive.maintain(), &stopped);
-                Some(background().spawn(work)?)
-            }
-            Opened::Model(stack) => {
-                let drive = stack.drive.clone();
-                let work = drive.map(|drive| {
-                    move || maintain(|| stack.clock.in_turn(|| drive.maintain()), &stopped)
-                });
-                work.map(|work| background().spawn(work)).transpose()?
-            }
-        };
-        Ok(Background { stop, thread })
-    }
-
-    fn end(self) {
-        drop(self.stop);
-        if self.thread.is_some_and(|thread| thread.join().is_err()) {
-            log::error!("the drive's background work failed");
-        }
-    }
-}
-
-fn maintain(step: impl Fn() -> assay_drive::Result<Rest>, stopped: &Receiver<()>) {
-    let mut said = String::new();
-    loop {
-        let pause = match step() {
-            Ok(Rest::More) => Duration::ZERO,
-            Ok(Rest::Idle) => REST,
-            Err(error) => {
-                let words = one_line(&format!("{:#}", anyhow::Error::from(error)));
-                if words != said {
-                    log::error!("{words}");
-                    said = words;
-                }
-                REST
-            }
-        };
-        match stopped.recv_timeout(pause) {
-            Err(RecvTimeoutError::Timeout) => {}
-            _ => return,
-        }
+        let (port, before) = (*lock(&self.started))?;
+        Some(ModelHealth::new(self.model.as_ref()?, port.as_us(), &stack.top.tally(), &before))
     }
 }

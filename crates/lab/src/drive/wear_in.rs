@@ -9,8 +9,7 @@ use assay_drive::{Disk, Drive, DriveOptions};
 use assay_ports::media::{Access, FileMedia};
 
 use super::open::in_words;
-use super::stack::drive_options;
-use crate::models::Nand;
+use crate::models::{Nand, drive_options};
 
 /// Fills and overwrites the drive of `nand` on `media`, which must not be attached.
 ///

@@ -32,6 +32,8 @@ Examples:
                                      the last line is the device, /dev/loop0
   assay drive status gp3.img         how well it keeps time
   assay drive detach gp3.img
+  assay models gp3 --capacity-scale 100 --attach gp3.img --trace gp3.trace
+                                     records what it is asked, for assay replay
   assay models ./mine.toml           a device of your own
 
 A scale divides: at a capacity scale of 100 a drive of 3.2 TB has 32 GB. The parallel scale \
@@ -72,6 +74,9 @@ pub struct ModelsArgs {
     /// Show the model as the file `disk` in this empty folder, without a loop device; for those who are not root
     #[arg(long, value_name = "DIR", requires = "attach")]
     folder: Option<PathBuf>,
+    /// Record every command to this new file until it is detached: 40 bytes each, 2 more for each block written
+    #[arg(long, value_name = "FILE", requires = "attach")]
+    trace: Option<PathBuf>,
     /// Print JSON in place of text
     #[arg(long)]
     json: bool,
@@ -82,7 +87,11 @@ fn parse_fill(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| format!("`{text}` is no share; give a number from 0.01 to 1, such as 0.8"))
 }
 
-fn parse_ratio(text: &str) -> Result<f64, String> {
+/// Reads a ratio as it is typed.
+///
+/// # Errors
+/// A sentence: it is none.
+pub fn parse_ratio(text: &str) -> Result<f64, String> {
     let ratio: Option<f64> = text.parse().ok().filter(|ratio| (1.0..=100.0).contains(ratio));
     ratio.ok_or_else(|| format!("`{text}` is no ratio; give a number from 1 to 100, such as 2"))
 }
@@ -165,9 +174,14 @@ fn attach_to(
         folder: args.folder.clone(),
         threads: args.threads,
         model: Some(ModelJob::new(preset, scale)),
+        trace: args.trace.as_ref().map(std::path::absolute).transpose()?,
         ..AttachOptions::default()
     };
     check_right(&options)?;
+    if let Some(trace) = &args.trace {
+        // Before anything is made.
+        ensure!(!trace.exists(), "{} exists already; name a new file", trace.display());
+    }
     media::provide(device, file, args.logical)?;
     show_attached(&attach(file, &options)?, args.json)
 }

@@ -246,7 +246,8 @@ impl Bench<'_> {
     fn wear_in(&self) -> Result<()> {
         let line = Living::new();
         let stored_share = self.plan.ratio.map_or(1.0, f64::recip);
-        let plan = Preconditioning { bytes: self.data_bytes(), stored_share, seed: 1 };
+        let plan =
+            Preconditioning { bytes: self.data_bytes(), stored_share, seed: 1, stands_in: false };
         let mut shown = 0;
         self.device.precondition(&self.media, &plan, &mut |share| {
             let percent = (share * 100.0) as u32;

@@ -18,14 +18,17 @@ mod preset;
 mod rotating;
 mod scale;
 mod show;
+mod stack;
 #[cfg(test)]
 mod tests;
 mod volume;
 
-pub(crate) use command::{ModelsArgs, THREADS, run};
+pub(crate) use command::{ModelsArgs, THREADS, parse_ratio, run};
 pub(crate) use device::Device;
 pub(crate) use figure::Mark;
 pub(crate) use media::provide;
 pub(crate) use nand::Nand;
 pub(crate) use preset::Preset;
 pub(crate) use scale::{Obtained, Scale};
+pub(crate) use show::number;
+pub(crate) use stack::{Builder, Top, drive_options};

@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use assay_drive::BLOCK_BYTES;
 use assay_load::suggest;
 
 use super::check;
@@ -90,6 +91,13 @@ impl Preset {
             toml::from_str(text).map_err(|error| anyhow!(one_line(&error, text)))?;
         check::check(&document)?;
         Ok(Preset { name: name.into(), text: text.into(), document })
+    }
+
+    /// Bytes that it writes all or nothing; of one that does not say, what any drive with sectors of a block keeps.
+    #[must_use]
+    pub fn atomic_write_bytes(&self) -> u64 {
+        let said = self.document.promise.atomic_write_bytes.as_ref();
+        said.map_or(BLOCK_BYTES, |figure| figure.value)
     }
 
     /// Every number, in the order of the text.

@@ -29,6 +29,9 @@ pub struct ModelSpec {
     /// What the data that wear the device in compress to, as a ratio: 2 is 2:1. Matters to devices that compress.
     #[serde(default = "one")]
     pub ratio: f64,
+    /// Whether each cell's commands are recorded, for `assay replay`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trace: bool,
 }
 
 /// Wear of a device that is filled and overwritten before a cell: whole pages of MySQL.

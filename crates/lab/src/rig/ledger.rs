@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use assay_ports::child::identity;
 use serde::{Deserialize, Serialize};
 
-pub use self::left::{Found, Unreadable, delete, found, ledgers};
+pub use self::left::{Found, Unreadable, delete, found, ledgers, sweep};
 use super::thing::Thing;
 use crate::sync::lock;
 

@@ -52,7 +52,7 @@ impl Part {
 
 impl Rig {
     /// Builds what `spec` asks for; what it needs of files lies in `folder`, which is made and owned. A drive is
-    /// served on `drive_cpus` (empty: all).
+    /// served on `drive_cpus` (empty: all). What a model is asked is recorded to the new file `trace`.
     ///
     /// # Errors
     /// The first layer that could not be built, in its tool's own words; what was built before it is removed.
@@ -61,6 +61,7 @@ impl Rig {
         folder: &Path,
         drive_cpus: &[usize],
         ledger: &Arc<Ledger>,
+        trace: Option<&Path>,
     ) -> Result<Rig> {
         let mut rig = Rig { parts: Vec::new(), folder: folder.to_owned(), description: Vec::new() };
         rig.add(ledger, Thing::Folder { path: folder.to_owned() }, || {
@@ -81,7 +82,7 @@ impl Rig {
                 rig.add_file_system(spec, &device, ledger)?;
             }
             RigKind::Model => {
-                let device = rig.add_model(spec, drive_cpus, ledger)?;
+                let device = rig.add_model(spec, drive_cpus, ledger, trace)?;
                 rig.add_file_system(spec, &device, ledger)?;
             }
         }
@@ -106,6 +107,17 @@ impl Rig {
         self.parts.iter().find_map(|part| match part {
             Part::Drive(drive) => Some(drive.as_ref()),
             Part::Made(_) => None,
+        })
+    }
+
+    /// Until now a model took no longer than it had to; from now on it answers when the device would.
+    ///
+    /// # Errors
+    /// Its server has ended.
+    pub fn keep_time(&mut self) -> Result<()> {
+        self.parts.iter_mut().try_for_each(|part| match part {
+            Part::Drive(drive) if drive.keeps_time_when_told => drive.keep_time(),
+            _ => Ok(()),
         })
     }
 
@@ -199,11 +211,12 @@ impl Rig {
         spec: &RigSpec,
         cpus: &[usize],
         ledger: &Arc<Ledger>,
+        trace: Option<&Path>,
     ) -> Result<PathBuf> {
         let model = spec.model.as_ref().context("a model needs a device")?;
         let media = self.folder.join("media.img");
         Worn::provide(model)?.copy_to(&media)?;
-        let attached = model::serve(model, spec, &media, ledger, cpus)?;
+        let attached = model::serve(spec, &media, ledger, cpus, trace)?;
         let device = attached.health.attachment.device.clone();
         self.parts.push(Part::Drive(Box::new(attached)));
         for (label, text) in model::description(model)? {

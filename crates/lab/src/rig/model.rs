@@ -3,28 +3,32 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::ledger::Ledger;
 use crate::drive::{AttachOptions, Attached, ModelJob};
 use crate::models::{Mark, Obtained, Preset, THREADS};
 use crate::plan::{ModelSpec, RigSpec, Size};
 
-/// Has it served by a child on these processors (empty: all).
+/// Has it served by a child on these processors (empty: all); what it is asked is recorded to the new file `trace`. Unless it is,
+/// the model keeps time only when it is told to: on a clock that jumps, what is asked before cannot be found again.
 ///
 /// # Errors
 /// One line, the serving process's own.
 pub fn serve(
-    model: &ModelSpec,
     spec: &RigSpec,
     media: &Path,
     ledger: &Arc<Ledger>,
     cpus: &[usize],
+    trace: Option<&Path>,
 ) -> Result<Attached> {
+    let model = spec.model.as_ref().context("a model needs a device")?;
     let (preset, _) = model.device()?;
     let options = AttachOptions {
         model: Some(ModelJob::new(&preset, model.scale())),
         threads: spec.threads.unwrap_or(THREADS),
+        trace: trace.map(Path::to_owned),
+        keeps_time_when_told: trace.is_none(),
         ..AttachOptions::default()
     };
     Attached::start(&media.canonicalize()?, &options, ledger, cpus)

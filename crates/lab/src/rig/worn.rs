@@ -75,6 +75,7 @@ fn make(spec: &ModelSpec, device: &Device, path: &Path) -> Result<()> {
         bytes: spec.filled_bytes(device),
         stored_share: 1.0 / spec.ratio,
         seed: SEED,
+        stands_in: false,
     };
     let mut told = 0;
     let worn = device.precondition(path, &plan, &mut |share| {

@@ -1,6 +1,7 @@
 //! One cell: a fresh rig, a copy of the dataset, a server, the load and the watch, and down again.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -10,7 +11,7 @@ use assay_ports::child::identity;
 use super::progress::Progress;
 use super::series::{Seconds, of_watch};
 use super::setup::{ArmSetup, Setup};
-use super::{fill, results};
+use super::{fill, results, trace};
 use crate::drive::Attached;
 use crate::messages::one_line;
 use crate::plan::{CpuList, Placement, Plan, PlannedCell};
@@ -37,7 +38,8 @@ fn bring_up_and_measure(
     outcome: &mut Outcome,
 ) -> Result<()> {
     let arm = setup.arms.get(&cell.footing).context("a cell of an unknown arm")?.clone();
-    let mut rig = restored_rig(setup, &arm, cell, progress)?;
+    let trace = trace::place(setup.study(), &arm.rig, cell)?;
+    let mut rig = restored_rig(setup, &arm, cell, trace.as_deref(), progress)?;
     outcome.facts.extend(
         rig.description().iter().map(|(label, text)| (format!("rig: {label}"), text.clone())),
     );
@@ -53,17 +55,26 @@ fn bring_up_and_measure(
     outcome.marks.extend(server.adjusted_settings());
     let measured = measure(setup, cell, &arm, &rig, &server, progress, outcome);
     let measured = measured.map_err(|error| explain(error, &mut server));
-    match (measured, rig.drive_trouble()) {
+    let origin = match (measured, rig.drive_trouble()) {
         (Err(error), Some(trouble)) => return Err(error.context(trouble)),
         (Err(error), None) => return Err(error),
         // A load that went on without its drive has seen nothing but memory.
-        (Ok(()), Some(trouble)) => bail!(trouble),
-        (Ok(()), None) => {}
-    }
+        (Ok(_), Some(trouble)) => bail!(trouble),
+        (Ok(origin), None) => origin,
+    };
     // The data are a copy that nobody needs again: killing is quicker than an orderly end.
     server.kill()?;
     // What was measured holds even if something is left for `assay clean`.
-    outcome.marks.extend(rig.take_down().err().map(|error| one_line(&format!("{error:#}"))));
+    let taken_down = rig.take_down();
+    let told = match (&trace, outcome.window_s, &taken_down) {
+        (Some(path), Some(window_s), Ok(())) => trace::tell_window(path, origin, window_s),
+        _ => Ok(()),
+    };
+    if let Some(name) = trace.as_deref().and_then(Path::file_name) {
+        outcome.facts.insert("trace".into(), name.to_string_lossy().into_owned());
+    }
+    let errors = taken_down.err().into_iter().chain(told.err());
+    outcome.marks.extend(errors.map(|error| one_line(&format!("{error:#}"))));
     Ok(())
 }
 
@@ -71,6 +82,7 @@ fn restored_rig(
     setup: &mut Setup<'_>,
     arm: &ArmSetup,
     cell: &PlannedCell,
+    trace: Option<&Path>,
     progress: &Progress,
 ) -> Result<Rig> {
     let plan = setup.plan;
@@ -84,14 +96,17 @@ fn restored_rig(
     let folder = setup.work_folder().join(format!("rig-{}", cell.position));
     let dataset = setup.datasets.get(&request, setup.interrupt, progress)?;
     progress.live(format_args!("  {}: building the rig", cell.key));
-    let mut rig = Rig::build(&arm.rig, &folder, &plan.placement.drive_cpus.0, &setup.ledger)?;
+    let drive_cpus = &plan.placement.drive_cpus.0;
+    let mut rig = Rig::build(&arm.rig, &folder, drive_cpus, &setup.ledger, trace)?;
     dataset.restore(&rig.data_dir()).map_err(|error| match rig.drive_trouble() {
         Some(trouble) => error.context(trouble),
         None => error,
     })?;
+    rig.keep_time()?;
     Ok(rig)
 }
 
+/// Gives when the cell's clock began.
 fn measure(
     setup: &Setup<'_>,
     cell: &PlannedCell,
@@ -100,7 +115,7 @@ fn measure(
     server: &Server,
     progress: &Progress,
     outcome: &mut Outcome,
-) -> Result<()> {
+) -> Result<Instant> {
     let plan = setup.plan;
     let workload = plan.workloads.get(&cell.workload).context("a cell of an unknown workload")?;
     let schedule = schedule(plan, cell);
@@ -137,7 +152,7 @@ fn measure(
     if ran.events == 0 {
         bail!("no transaction ended in the measuring window; make seconds longer");
     }
-    Ok(())
+    Ok(origin)
 }
 
 fn drive_target(drive: &Attached) -> DriveTarget {

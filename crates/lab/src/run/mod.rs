@@ -14,6 +14,7 @@ mod progress;
 mod results;
 mod series;
 mod setup;
+mod trace;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -103,6 +103,12 @@ impl<'a> Setup<'a> {
         assay_ports::cpu::available().map_or(1, |cpus| cpus.len() as u32)
     }
 
+    /// The folder of the study.
+    #[must_use]
+    pub fn study(&self) -> &Path {
+        &self.study
+    }
+
     /// The folder on the measured disk in which rigs are built.
     #[must_use]
     pub fn work_folder(&self) -> &Path {
@@ -165,6 +171,7 @@ impl<'a> Setup<'a> {
             &self.work_folder.join("trial"),
             &self.plan.placement.drive_cpus.0,
             &self.ledger,
+            None,
         )?;
         server::make_datadir(&arm.binary, &arm.settings, &rig.data_dir(), &say)?;
         let run_dir = self.work_folder.join("run");

@@ -60,6 +60,21 @@ pub fn ledgers() -> Result<Ledgers> {
     ledgers_in(&state_folder().join(LEDGERS))
 }
 
+/// Removes the ledgers of processes that have died and have left nothing else: killed before they made anything, or cleaned up
+/// after by hand.
+///
+/// # Errors
+/// What is left cannot be found out, or a ledger not be deleted.
+pub fn sweep() -> Result<()> {
+    let all = ledgers()?;
+    for found in &all.found {
+        if found.owner().is_none() && found.left()?.is_empty() {
+            found.close()?;
+        }
+    }
+    all.unfinished.iter().try_for_each(|path| delete(path))
+}
+
 pub(super) fn ledgers_in(folder: &Path) -> Result<Ledgers> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,

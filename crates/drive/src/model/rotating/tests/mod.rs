@@ -4,6 +4,7 @@ mod cache;
 mod figures;
 mod mirrors;
 mod order;
+mod replay;
 
 use super::*;
 use crate::model::testing::{self, Answered, read, write};

@@ -1,0 +1,75 @@
+//! What a served drive does on its own, one piece after another, and rests in between.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::Result;
+use assay_drive::Rest;
+
+use super::opened::Opened;
+use crate::messages::one_line;
+
+/// How long it rests when nothing is due.
+const REST: Duration = Duration::from_millis(50);
+
+/// The thread that does it.
+pub(super) struct Background {
+    stop: Sender<()>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Background {
+    /// Begins it; a device without a drive inside has none.
+    ///
+    /// # Errors
+    /// No thread could be started.
+    pub(super) fn begin(opened: &Opened) -> Result<Background> {
+        let (stop, stopped) = channel();
+        let background = || std::thread::Builder::new().name("maintain".into());
+        let thread = match opened.clone() {
+            Opened::Drive(drive, _) => {
+                let work = move || maintain(|| drive.maintain(), &stopped);
+                Some(background().spawn(work)?)
+            }
+            Opened::Model(stack) => {
+                let drive = stack.drive.clone();
+                let work = drive.map(|drive| {
+                    move || maintain(|| stack.clock.in_turn(|| drive.maintain()), &stopped)
+                });
+                work.map(|work| background().spawn(work)).transpose()?
+            }
+        };
+        Ok(Background { stop, thread })
+    }
+
+    /// Ends it, after the piece in hand.
+    pub(super) fn end(self) {
+        drop(self.stop);
+        if self.thread.is_some_and(|thread| thread.join().is_err()) {
+            log::error!("the drive's background work failed");
+        }
+    }
+}
+
+fn maintain(step: impl Fn() -> assay_drive::Result<Rest>, stopped: &Receiver<()>) {
+    let mut said = String::new();
+    loop {
+        let pause = match step() {
+            Ok(Rest::More) => Duration::ZERO,
+            Ok(Rest::Idle) => REST,
+            Err(error) => {
+                let words = one_line(&format!("{:#}", anyhow::Error::from(error)));
+                if words != said {
+                    log::error!("{words}");
+                    said = words;
+                }
+                REST
+            }
+        };
+        match stopped.recv_timeout(pause) {
+            Err(RecvTimeoutError::Timeout) => {}
+            _ => return,
+        }
+    }
+}

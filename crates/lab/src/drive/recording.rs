@@ -1,0 +1,82 @@
+//! A model's commands on their way into a trace: from when it begins to keep time until it is taken away.
+//!
+//! A server that is killed leaves what it had written out; of the last record a part at most, which readers leave out.
+
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use anyhow::{Context, Result, anyhow};
+use assay_drive::model::{Command, Due, Observer, Recorder, Time};
+
+use crate::replay::TraceHead;
+use crate::sync::lock;
+
+/// Bytes that are written at once, by the thread that answers: few enough to be copied in some microseconds.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// A trace in the making. One that was never begun leaves no file.
+pub(super) struct Recording {
+    path: PathBuf,
+    file: Mutex<Option<File>>,
+    recorder: OnceLock<Recorder<BufWriter<File>>>,
+}
+
+impl Recording {
+    /// Makes the new file `path` for it.
+    ///
+    /// # Errors
+    /// One line: there is one already, or it cannot be made.
+    pub(super) fn create(path: &Path) -> Result<Arc<Recording>> {
+        let file = File::create_new(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => {
+                anyhow!("{} exists already; name a new file for the trace", path.display())
+            }
+            _ => anyhow!(error).context(format!("cannot write a trace to {}", path.display())),
+        })?;
+        let file = Mutex::new(Some(file));
+        Ok(Arc::new(Recording { path: path.to_owned(), file, recorder: OnceLock::new() }))
+    }
+
+    /// From now on what is answered is recorded.
+    ///
+    /// # Errors
+    /// What the file's system answered.
+    pub(super) fn begin(&self, head: &TraceHead) -> Result<()> {
+        let Some(file) = lock(&self.file).take() else { return Ok(()) };
+        let out = BufWriter::with_capacity(BUFFER_BYTES, file);
+        let recorder = Recorder::new(out, &serde_json::to_string(head)?);
+        let recorder = recorder.with_context(|| self.path.display().to_string())?;
+        self.recorder.get_or_init(|| recorder);
+        Ok(())
+    }
+
+    /// Ends it; what is answered later is lost.
+    ///
+    /// # Errors
+    /// One line: not all of it could be written.
+    pub(super) fn finish(&self) -> Result<()> {
+        let finished = self.recorder.get().map_or(Ok(()), Recorder::finish);
+        finished.with_context(|| {
+            format!("the trace {} ends too early: it could not be written on", self.path.display())
+        })
+    }
+}
+
+impl Observer for Recording {
+    fn answered(&self, command: &Command, due: Due, answered: Time, stored_bytes: &[u16]) {
+        if let Some(recorder) = self.recorder.get() {
+            recorder.answered(command, due, answered, stored_bytes);
+        }
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if self.recorder.get().is_none() {
+            // It is empty, and ours.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}

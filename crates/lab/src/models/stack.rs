@@ -1,0 +1,135 @@
+//! A device's model as a stack of disks: timing over timing, with the drive inside where the device has flash. The layers are
+//! the same whatever the clock and the media are: a device that is served, and one in virtual time.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use assay_drive::model::nand::{Flash, Host};
+use assay_drive::model::rotating::Rotating;
+use assay_drive::model::volume::Volume;
+use assay_drive::model::{Clock, Modelled, Observer, Timing};
+use assay_drive::{Cache, Disk, Drive, DriveError, DriveOptions, Policy, Promise};
+
+use super::device::Device;
+use super::nand::Nand;
+
+/// Bytes of a chunk at which a model's drive writes it: a device takes data more evenly than our disks like them.
+const CHUNK_BYTES: u32 = 256 << 10;
+
+/// What chance in a model is drawn from: the same each time, so that two runs differ in nothing but the host.
+const SEED: u64 = 1;
+
+/// What the host sees of a device: a disk that keeps its time.
+pub type Top = Modelled<Box<dyn Timing>>;
+
+/// A device's model, built.
+pub struct Stack {
+    /// What the host sees.
+    pub top: Arc<Top>,
+    /// The drive inside, where there is one.
+    pub drive: Option<Arc<Drive>>,
+}
+
+/// What all parts of a stack have in common.
+pub struct Builder<'a> {
+    /// Their time.
+    pub clock: Arc<dyn Clock>,
+    /// Bytes that the device writes all or nothing.
+    pub atomic_write_bytes: u64,
+    /// How the drive inside is opened, beside what the device itself says.
+    pub options: DriveOptions,
+    /// Says why there is no drive on the media.
+    pub in_words: &'a dyn Fn(DriveError) -> anyhow::Error,
+}
+
+/// The uppermost part of a device, and what it lies on.
+struct Layer {
+    below: Arc<dyn Disk>,
+    timing: Box<dyn Timing>,
+    volatile_cache: bool,
+    drive: Option<Arc<Drive>>,
+}
+
+impl Builder<'_> {
+    /// The model of `device` over `media`, which hold a drive of it already where the device has flash. `observer` is told of
+    /// what the host asks for.
+    ///
+    /// # Errors
+    /// One line: there is no drive on the media.
+    pub fn build(
+        &self,
+        media: Arc<dyn Disk>,
+        device: &Device,
+        observer: Option<Box<dyn Observer>>,
+    ) -> Result<Stack> {
+        let layer = self.layer(media, device)?;
+        let drive = layer.drive.clone();
+        let top = self.modelled(layer);
+        let top = match observer {
+            Some(observer) => top.observed_by(observer),
+            None => top,
+        };
+        Ok(Stack { top: Arc::new(top), drive })
+    }
+
+    fn layer(&self, media: Arc<dyn Disk>, device: &Device) -> Result<Layer> {
+        let plain = |timing, volatile_cache| Layer {
+            below: Arc::clone(&media),
+            timing,
+            volatile_cache,
+            drive: None,
+        };
+        match device {
+            Device::Nand(nand) => self.flash(media, nand),
+            Device::Rotating(disks) => {
+                let timing = Rotating::new(disks.geometry, SEED)?;
+                Ok(plain(Box::new(timing), disks.geometry.cache == Cache::Volatile))
+            }
+            Device::Volume(paid) => Ok(plain(Box::new(Volume::new(paid.limits, SEED)), false)),
+            Device::Network(remote) => {
+                let behind = self.layer(media, &remote.over)?;
+                let (volatile_cache, drive) = (behind.volatile_cache, behind.drive.clone());
+                let below = Arc::new(self.modelled(behind));
+                Ok(Layer { below, timing: Box::new(remote.timing(SEED)), volatile_cache, drive })
+            }
+        }
+    }
+
+    fn flash(&self, media: Arc<dyn Disk>, nand: &Nand) -> Result<Layer> {
+        let below = media.promise();
+        let flash = Modelled::new(media, self.time(), Flash::new(nand.geometry), below);
+        let options = drive_options(nand, self.options.clone());
+        let drive = Drive::open(Arc::new(flash), options).map_err(self.in_words)?;
+        let volatile_cache = drive.promise().volatile_cache;
+        let drive = Arc::new(drive);
+        Ok(Layer {
+            below: Arc::clone(&drive) as _,
+            timing: Box::new(Host::new(nand.limits)),
+            volatile_cache,
+            drive: Some(drive),
+        })
+    }
+
+    fn modelled(&self, layer: Layer) -> Top {
+        let Layer { below, timing, volatile_cache, .. } = layer;
+        let promise = Promise { atomic_write_bytes: self.atomic_write_bytes, volatile_cache };
+        Modelled::new(below, self.time(), timing, promise)
+    }
+
+    fn time(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.clock)
+    }
+}
+
+/// How the drive works that stands in for a device's translation layer.
+#[must_use]
+pub fn drive_options(nand: &Nand, options: DriveOptions) -> DriveOptions {
+    DriveOptions {
+        cache: nand.cache,
+        policy: Policy::Greedy,
+        discard_media: true,
+        chunk_bytes: Some(CHUNK_BYTES),
+        stores_zeroes: !nand.compresses(),
+        ..options
+    }
+}

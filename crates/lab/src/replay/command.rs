@@ -1,0 +1,164 @@
+//! What was typed, and what becomes of it.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow};
+use assay_drive::model::{Arrivals, Trace, replay};
+use clap::Args;
+
+use super::device::VirtualDevice;
+use super::outcome::{Measured, Outcome};
+use super::question::{Question, Wanted};
+use super::{TraceHead, show};
+use crate::interrupt::Interrupt;
+use crate::models::Scale;
+use crate::print::{self, Living, time};
+
+/// Ask any model what it was recorded that another was asked, without waiting
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay models p4610-3.2 --capacity-scale 4000 --attach vol.img --trace a.trace
+                                     records; so does `trace = true` in a plan
+  assay replay a.trace               its own model: what should have come out
+  assay replay a.trace --model p5600-3.2
+  assay replay a.trace --model csd2000-3.2 --ratio 2
+                                     if its data shrank to half
+  assay replay a.trace --parallel-scale 18 --from 30 --to 40
+
+Who waited for an answer sends its next command as long after it as it did then, so a faster \
+device is asked sooner. Everything up to the end is replayed, for what a device is asked for \
+depends on what came before; only what arrived from --from to --to is compared.")]
+pub struct ReplayArgs {
+    /// The trace
+    trace: PathBuf,
+    /// A device, or a TOML file with one [default: the recorded one]
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// Divide what it stores by this [default: as it was recorded]
+    #[arg(long, value_name = "N", value_parser = Scale::parse_one)]
+    capacity_scale: Option<f64>,
+    /// Divide what it does at once by this [default: as it was recorded]
+    #[arg(long, value_name = "N", value_parser = Scale::parse_one)]
+    parallel_scale: Option<f64>,
+    /// Bytes of data for each byte that is stored, for a device that compresses where the recorded one did not
+    #[arg(long, value_name = "RATIO", value_parser = crate::models::parse_ratio)]
+    ratio: Option<f64>,
+    /// Let each command come when it came, whatever was answered
+    #[arg(long)]
+    as_recorded: bool,
+    /// Compare what arrived from here on, in seconds since recording began [default: the measuring window, or all]
+    #[arg(long, value_name = "S", value_parser = parse_seconds)]
+    from: Option<f64>,
+    /// Compare what arrived until here, and end
+    #[arg(long, value_name = "S", value_parser = parse_seconds)]
+    to: Option<f64>,
+    /// Print JSON in place of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// A line of progress at most so often.
+const PROGRESS: Duration = Duration::from_millis(200);
+
+fn parse_seconds(text: &str) -> Result<f64, String> {
+    let seconds: Option<f64> = text.parse().ok().filter(|s: &f64| s.is_finite() && *s >= 0.0);
+    seconds.ok_or_else(|| format!("`{text}` is no time; give seconds, such as 30 or 2.5"))
+}
+
+/// Replays.
+///
+/// # Errors
+/// One line: not a trace, no such device, one that does not hold what was recorded; or the user wants to stop.
+pub fn run(args: &ReplayArgs) -> Result<ExitCode> {
+    let interrupt = Interrupt::listen()?;
+    let trace = read(&args.trace)?;
+    let head = TraceHead::parse(&trace.text).with_context(|| args.trace.display().to_string())?;
+    let wanted = Wanted {
+        model: args.model.as_deref(),
+        capacity_scale: args.capacity_scale,
+        parallel_scale: args.parallel_scale,
+        ratio: args.ratio,
+        from_s: args.from,
+        to_s: args.to,
+    };
+    let question = Question::new(head, trace, &wanted)?;
+    let outcome = ask(&question, args.as_recorded, &interrupt)?;
+    match args.json {
+        true => print::line(serde_json::to_string_pretty(&outcome)?),
+        false => show::print(&outcome),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(path: &Path) -> Result<Trace> {
+    let name = || path.display().to_string();
+    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let trace = Trace::read(BufReader::with_capacity(1 << 20, file)).map_err(|error| {
+        match error.kind() {
+            std::io::ErrorKind::InvalidData => anyhow!(
+                "{error}; name a file that was recorded with `assay models NAME --attach FILE --trace TRACE`"
+            ),
+            _ => error.into(),
+        }
+    });
+    trace.with_context(name)
+}
+
+fn ask(question: &Question, as_recorded: bool, interrupt: &Interrupt) -> Result<Outcome> {
+    let line = Living::new();
+    let mut progress = Progress::new(&line, interrupt);
+    let device = VirtualDevice::new(question, &mut |share| progress.tell("wearing it in", share));
+    let device = device.inspect_err(|_| line.end())?;
+    interrupt.check().inspect_err(|_| line.end())?;
+    let VirtualDevice { mut disk, drive } = device;
+    let mut measured = Measured::new(question, drive);
+    let mut progress = Progress::new(&line, interrupt);
+    let mut answered = 0;
+    let arrivals = if as_recorded { Arrivals::AsRecorded } else { Arrivals::AfterAnswers };
+    let all = question.events.len() as f64;
+    let replayed = replay(&question.events, &mut disk, arrivals, |answer| {
+        measured.add(answer);
+        answered += 1;
+        progress.tell("replaying", f64::from(answered) / all);
+        if interrupt.is_set() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    line.end();
+    interrupt.check()?;
+    replayed.with_context(|| format!("the model of {}", question.preset.name))?;
+    Ok(measured.outcome(question, as_recorded))
+}
+
+/// How far something is, and how long it may still take.
+struct Progress<'a> {
+    line: &'a Living,
+    interrupt: &'a Interrupt,
+    began: Instant,
+    told: Instant,
+    calls: u32,
+}
+
+impl<'a> Progress<'a> {
+    fn new(line: &'a Living, interrupt: &'a Interrupt) -> Progress<'a> {
+        let now = Instant::now();
+        Progress { line, interrupt, began: now, told: now, calls: 0 }
+    }
+
+    fn tell(&mut self, what: &str, share: f64) {
+        self.calls += 1;
+        // Asking for the time takes as long as some commands do.
+        if !self.calls.is_multiple_of(64) || self.told.elapsed() < PROGRESS || share <= 0.0 {
+            return;
+        }
+        self.told = Instant::now();
+        let left_s = self.began.elapsed().as_secs_f64() * (1.0 - share) / share;
+        let stopping = if self.interrupt.is_set() { ", stopping" } else { "" };
+        let percent = 100.0 * share;
+        self.line.live(format_args!("{what}: {percent:.0} %, {} left{stopping}", time(left_s)));
+    }
+}

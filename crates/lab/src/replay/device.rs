@@ -1,0 +1,75 @@
+//! A device in virtual time, in the state in which the recorded one was when its recording began.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use assay_drive::model::{
+    self, PackedDisk, Preconditioning, Progress, Timing, VirtualClock, VirtualDisk,
+};
+use assay_drive::{Codec, Disk, Drive, DriveOptions};
+
+use super::question::Question;
+use crate::models::{Builder, Nand, drive_options};
+
+/// What places and sizes are drawn from while it is worn in: any number, the same for all.
+const SEED: u64 = 20_200_901;
+
+/// A device that can be asked.
+pub struct VirtualDevice {
+    /// What the host sees.
+    pub disk: VirtualDisk<Box<dyn Timing>>,
+    /// The drive inside, where there is one.
+    pub drive: Option<Arc<Drive>>,
+}
+
+impl VirtualDevice {
+    /// The device of `question`, worn in as the recorded one was.
+    ///
+    /// # Errors
+    /// One line: that much data does not fit.
+    pub fn new(question: &Question, progress: Progress<'_>) -> Result<VirtualDevice> {
+        let name = || format!("the model of {}", question.preset.name);
+        let media = PackedDisk::new(question.device.media_bytes()).with_context(name)?;
+        let media: Arc<dyn Disk> = Arc::new(media);
+        if let Some(nand) = question.device.nand() {
+            wear_in(question, nand, &media, progress).with_context(name)?;
+        }
+        let clock = Arc::new(VirtualClock::default());
+        let builder = Builder {
+            clock: Arc::clone(&clock) as _,
+            atomic_write_bytes: question.preset.atomic_write_bytes(),
+            options: DriveOptions::default(),
+            in_words: &|error| error.into(),
+        };
+        let stack = builder.build(media, &question.device, None).with_context(name)?;
+        let disk = VirtualDisk::new(clock, stack.top, stack.drive.clone());
+        Ok(VirtualDevice { disk, drive: stack.drive })
+    }
+}
+
+/// Makes the drive on `media` and fills and overwrites it, at full speed.
+fn wear_in(
+    question: &Question,
+    nand: &Nand,
+    media: &Arc<dyn Disk>,
+    progress: Progress<'_>,
+) -> Result<()> {
+    let format = assay_drive::Format {
+        codec: if nand.compresses() { Codec::Simulated } else { Codec::None },
+        ..nand.format(question.logical_bytes)
+    };
+    Drive::format(Arc::clone(media), &format)?;
+    if question.head.used_bytes == 0 {
+        return Ok(());
+    }
+    let ratio = question.assumed_ratio.or(question.head.ratio).unwrap_or(1.0);
+    let plan = Preconditioning {
+        bytes: question.head.used_bytes,
+        stored_share: ratio.recip().min(1.0),
+        seed: SEED,
+        stands_in: true,
+    };
+    let drive = Drive::open(Arc::clone(media), drive_options(nand, DriveOptions::default()))?;
+    model::precondition(&drive, &plan, progress)?;
+    Ok(drive.close()?)
+}

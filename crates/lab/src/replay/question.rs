@@ -1,0 +1,170 @@
+//! What is asked of which device: the recorded commands, made fit for it, and what of them counts.
+
+use anyhow::{Context, Result, bail, ensure};
+use assay_drive::BLOCK_BYTES;
+use assay_drive::model::{Event, Kind, Time, Trace};
+
+use super::TraceHead;
+use crate::models::{Device, Preset, Scale};
+use crate::print::size;
+
+/// What was asked for; nothing: as it was recorded.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wanted<'a> {
+    /// Another device.
+    pub model: Option<&'a str>,
+    /// Another divisor of what it stores.
+    pub capacity_scale: Option<f64>,
+    /// Another divisor of what it does at once.
+    pub parallel_scale: Option<f64>,
+    /// What data shrink to where that was not recorded.
+    pub ratio: Option<f64>,
+    /// What counts, in seconds since recording began.
+    pub from_s: Option<f64>,
+    /// Where that ends.
+    pub to_s: Option<f64>,
+}
+
+/// The commands and the device that is asked.
+#[derive(Debug)]
+pub struct Question {
+    /// What the trace says of itself.
+    pub head: TraceHead,
+    /// The device.
+    pub preset: Preset,
+    /// By how much it is divided.
+    pub scale: Scale,
+    /// The same, made smaller.
+    pub device: Device,
+    /// Bytes that its host sees.
+    pub logical_bytes: u64,
+    /// What data shrink to where that is assumed and not recorded.
+    pub assumed_ratio: Option<f64>,
+    /// The commands, by arrival, up to the end of what counts.
+    pub events: Vec<Event>,
+    /// What counts: from here, to there, on the clock of the trace.
+    pub window: (Time, Time),
+}
+
+impl Question {
+    /// Asks `wanted` with the commands of `trace`.
+    ///
+    /// # Errors
+    /// One line: no such device, too small a one, no commands in the window.
+    pub fn new(head: TraceHead, trace: Trace, wanted: &Wanted<'_>) -> Result<Question> {
+        let preset = wanted.model.map_or_else(|| head.model.preset(), Preset::find)?;
+        let recorded = head.model.scale;
+        let scale = Scale {
+            capacity: wanted.capacity_scale.unwrap_or(recorded.capacity),
+            parallel: wanted.parallel_scale.unwrap_or(recorded.parallel),
+        };
+        let device = Device::new(&preset, scale)?;
+        let window = window(&head, &trace, wanted)?;
+        let mut events = trace.events;
+        let needed_bytes = reach(&events).max(head.used_bytes);
+        check_room(&preset, scale, &device, needed_bytes)?;
+        let assumed_ratio = assumed_ratio(&head, &preset, &device, wanted.ratio)?;
+        let logical_bytes = match device.compresses() {
+            true => needed_bytes.max(head.logical_bytes).max(device.user_bytes()),
+            false => device.user_bytes(),
+        };
+        // Who looks for the marks of other systems reads at a device's very end, which is elsewhere on another.
+        events.retain(|event| event.command.arrival < window.1 && end(event) <= logical_bytes);
+        if let Some(ratio) = assumed_ratio {
+            events.iter_mut().for_each(|event| shrink(event, ratio));
+        }
+        ensure!(
+            events.iter().any(|event| event.command.arrival >= window.0),
+            "no command arrived from {:.1} s to {:.1} s; the trace has them from 0 s to {:.1} s",
+            seconds_since(&head, window.0),
+            seconds_since(&head, window.1),
+            events.last().map_or(0.0, |last| seconds_since(&head, last.command.arrival)),
+        );
+        Ok(Question { head, preset, scale, device, logical_bytes, assumed_ratio, events, window })
+    }
+
+    /// Whether `arrival` counts.
+    #[must_use]
+    pub fn counts(&self, arrival: Time) -> bool {
+        (self.window.0..self.window.1).contains(&arrival)
+    }
+
+    /// The window, in seconds since recording began; its end is that of the trace where no other was asked for.
+    #[must_use]
+    pub fn window_s(&self) -> (f64, f64) {
+        let last = self.events.last().map_or(self.window.0, |event| event.command.arrival);
+        let (from, to) = (self.window.0, self.window.1.min(last));
+        (seconds_since(&self.head, from), seconds_since(&self.head, to))
+    }
+}
+
+fn seconds_since(head: &TraceHead, at: Time) -> f64 {
+    (at - Time::from_s(head.began_s)).as_s()
+}
+
+fn window(head: &TraceHead, trace: &Trace, wanted: &Wanted<'_>) -> Result<(Time, Time)> {
+    let began = Time::from_s(head.began_s);
+    let told = match (wanted.from_s, wanted.to_s) {
+        (None, None) => trace.window.unwrap_or((began, Time::MAX)),
+        (from, to) => (
+            began + Time::from_s(from.unwrap_or_default()),
+            to.map_or(Time::MAX, |to| began + Time::from_s(to)),
+        ),
+    };
+    ensure!(told.0 < told.1, "--from must come before --to");
+    Ok(told)
+}
+
+fn end(event: &Event) -> u64 {
+    event.command.offset.saturating_add(event.command.length)
+}
+
+/// The end of the last byte that is written. What is read or given back beyond that holds nothing.
+fn reach(events: &[Event]) -> u64 {
+    let writes = events.iter().filter(|event| event.command.kind == Kind::Write);
+    writes.map(end).max().unwrap_or_default()
+}
+
+fn check_room(preset: &Preset, scale: Scale, device: &Device, needed_bytes: u64) -> Result<()> {
+    let has_bytes = device.user_bytes();
+    if needed_bytes <= has_bytes || device.compresses() {
+        return Ok(());
+    }
+    let fits = scale.capacity * has_bytes as f64 / needed_bytes as f64;
+    // Rounded down to what is easily typed, and what still fits.
+    let step = 10_f64.powf(fits.log10().floor() - 2.0);
+    bail!(
+        "what was written reaches over {}, and {} at a capacity scale of {} has {}; give --capacity-scale {}",
+        size(needed_bytes as f64),
+        preset.name,
+        scale.capacity,
+        size(has_bytes as f64),
+        ((fits / step).floor() * step * 1e6).round() / 1e6,
+    )
+}
+
+/// What data are taken to shrink to, where the device compresses and the recorded one did not.
+fn assumed_ratio(
+    head: &TraceHead,
+    preset: &Preset,
+    device: &Device,
+    wanted: Option<f64>,
+) -> Result<Option<f64>> {
+    let recorded = head.model.preset().context("the trace's own device")?;
+    let was_recorded = Device::new(&recorded, head.model.scale)?.compresses();
+    match (device.compresses(), was_recorded, wanted) {
+        (true, false, ratio) => Ok(Some(ratio.unwrap_or(1.0))),
+        (_, _, None) => Ok(None),
+        (false, ..) => bail!("{} does not compress; leave --ratio out", preset.name),
+        (true, true, Some(_)) => {
+            bail!("what each block shrank to was recorded; leave --ratio out")
+        }
+    }
+}
+
+fn shrink(event: &mut Event, ratio: f64) {
+    if event.command.kind == Kind::Write {
+        let stored = (BLOCK_BYTES as f64 / ratio) as u16;
+        event.stored_bytes = vec![stored; (event.command.length / BLOCK_BYTES) as usize];
+    }
+}

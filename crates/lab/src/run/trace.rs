@@ -1,0 +1,79 @@
+//! The trace of a cell: what its model was asked, kept in the study, with the measuring window told behind it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use assay_drive::model::{Trace, window_record};
+
+use crate::plan::{PlannedCell, RigSpec};
+use crate::replay::{TraceHead, monotonic_s};
+
+/// The folder of a study that holds them.
+const FOLDER: &str = "traces";
+
+/// Where the commands of `cell` are recorded, if its rig says so; what an earlier try has left is gone.
+///
+/// # Errors
+/// The folder cannot be made, or the former trace not removed.
+pub fn place(study: &Path, spec: &RigSpec, cell: &PlannedCell) -> Result<Option<PathBuf>> {
+    if !spec.model.as_ref().is_some_and(|model| model.trace) {
+        return Ok(None);
+    }
+    let folder = study.join(FOLDER);
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let path = folder.canonicalize()?.join(file_name(cell));
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", path.display()))
+        }
+        _ => Ok(Some(path)),
+    }
+}
+
+/// The cell's place in the order tells cells apart whose names have nothing else that may stand in a file's name.
+fn file_name(cell: &PlannedCell) -> String {
+    let key = &cell.key;
+    let words = format!("{} {} {} {}", key.arm, key.workload, key.threads, key.repeat);
+    let words = words.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    format!("{:03}-{}.trace", cell.position, words.join("-").to_lowercase())
+}
+
+/// Tells a trace that has ended which part of it was measured: `window_s` in seconds since `origin`.
+///
+/// # Errors
+/// One line: it cannot be read or written.
+pub fn tell_window(path: &Path, origin: Instant, window_s: (f64, f64)) -> Result<()> {
+    let origin_s = monotonic_s() - origin.elapsed().as_secs_f64();
+    let mark = || -> Result<()> {
+        let head = TraceHead::parse(&Trace::read_text(File::open(path)?)?)?;
+        let at = |seconds| head.on_clock(origin_s + seconds);
+        let record = window_record(at(window_s.0), at(window_s.1));
+        Ok(OpenOptions::new().append(true).open(path)?.write_all(&record)?)
+    };
+    mark().with_context(|| format!("cannot tell {} its measuring window", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::FootingKey;
+    use crate::store::CellKey;
+
+    #[test]
+    fn cells_have_names_that_any_file_system_takes() {
+        let key = CellKey {
+            arm: "CSD, doublewrite off/../x".into(),
+            workload: "read_write".into(),
+            threads: 8,
+            repeat: 2,
+        };
+        let footing = FootingKey { arm: key.arm.clone(), data_set: None };
+        let workload = key.workload.clone();
+        let cell = PlannedCell { key, workload, footing, position: 7, fingerprint: String::new() };
+        assert_eq!(file_name(&cell), "007-csd-doublewrite-off-x-read_write-8-2.trace");
+    }
+}
