@@ -27,7 +27,10 @@ title = "A paper"
 table = "Table 1"
 arm = "off"
 against = "on"
-printed = [{ data_set = "small", workload = "write_only", percent = 44 }]
+printed = [
+  { data_set = "small", workload = "write_only", percent = 44 },
+  { data_set = "large", workload = "write_only", says = "N/A" },
+]
 [quick]
 threads = [2]
 seconds = 1
