@@ -146,9 +146,11 @@ fn a_plan_records_its_cells_and_tells_what_of_them_was_measured() {
     assert!(from_s > 0.5 && (1.5..2.1).contains(&(to_s - from_s)), "{from_s} {to_s}");
     let measured = told["kinds"]["write"]["commands"].as_u64().unwrap();
     assert!(measured > 20 && measured < commands(&told), "{told}");
+    // A window that lay elsewhere would hold the copying of data, or nothing: here it holds the load up to its end.
+    assert!(told["kinds"]["flush"]["commands"].as_u64().unwrap() > 20, "{told}");
     let all = drives.done(&["replay", trace, "--json", "--from", "0"]);
     let all: Value = serde_json::from_str(&all).unwrap();
-    assert!(all["to_s"].as_f64().unwrap() > to_s, "{all}");
+    assert!((0.0..5.0).contains(&(all["to_s"].as_f64().unwrap() - to_s)), "{all}");
     drives.assert_nothing_left();
 }
 
@@ -188,7 +190,7 @@ fn what_cannot_be_replayed_is_said_in_a_line() {
     let fits = line.rsplit(' ').next().unwrap();
     replay(&drives, &["--model", "gp3", "--capacity-scale", fits]);
     let line = refused(&["--from", "5000"]);
-    assert!(line.contains("no command arrived from 5000.0 s"), "{line}");
+    assert!(line.contains("no command arrived from 5000.0 s on; the trace has them"), "{line}");
     let line = refused(&["--from", "3", "--to", "2"]);
     assert!(line.contains("--from must come before --to"), "{line}");
     let line = refused(&["--ratio", "2"]);

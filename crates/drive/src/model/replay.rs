@@ -3,7 +3,8 @@
 //! The load answers back: whoever waited for one command sent the next. So, unless they are asked for as recorded, each
 //! command comes as long after the answer it waited for as it did when it was recorded; it is taken to have waited for the
 //! last answer before it (as in Weiss et al., "ROOT: Replaying multithreaded traces with resource-oriented ordering", SOSP
-//! 2013, is done where nothing more is known).
+//! 2013, is done where nothing more is known). That time is counted from when the answer was due: what it came late is the
+//! recording machine's, which takes it again, and a device that does as it did is asked exactly as it was.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -15,11 +16,13 @@ use super::trace::Event;
 use crate::disk::Result;
 
 /// When commands come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrivals {
-    /// After the answer that they waited for.
-    #[default]
-    AfterAnswers,
+    /// After the answer that they waited for, which nobody sees sooner than the port's round trip after its command.
+    AfterAnswers {
+        /// What that takes.
+        port: Time,
+    },
     /// When they came as recorded, whatever was answered.
     AsRecorded,
 }
@@ -106,7 +109,8 @@ pub fn replay(
         if tell(&Answer::new(event, arrival, due)).is_break() {
             break;
         }
-        to_come.extend(waiting.after(index).map(|(gap, next)| arrive((due.when() + gap, next))));
+        let seen = waiting.seen(arrival, due.when() - arrival);
+        to_come.extend(waiting.after(index).map(|(gap, next)| arrive((seen + gap, next))));
     }
     Ok(())
 }
@@ -125,12 +129,17 @@ struct Waiting {
     first: Vec<(Time, usize)>,
     /// The others: for whom each waits, how long it comes after the answer, which it is. By whom they wait for.
     others: Vec<(usize, Time, usize)>,
+    /// What every answer takes at least to be seen.
+    port: Time,
 }
 
 impl Waiting {
     fn new(events: &[Event], arrivals: Arrivals) -> Waiting {
-        let mut first = Vec::new();
-        let mut others = Vec::new();
+        let port = match arrivals {
+            Arrivals::AfterAnswers { port } => port,
+            Arrivals::AsRecorded => Time::ZERO,
+        };
+        let mut waiting = Waiting { first: Vec::new(), others: Vec::new(), port };
         let mut open: BinaryHeap<Reverse<(Time, usize)>> = BinaryHeap::new();
         let mut last: Option<(Time, usize)> = None;
         for (index, event) in events.iter().enumerate() {
@@ -142,15 +151,22 @@ impl Waiting {
                 last = Some(answer);
             }
             match last {
-                Some((answered, former)) if arrivals == Arrivals::AfterAnswers => {
-                    others.push((former, arrival - answered, index));
+                Some((_, former)) if arrivals != Arrivals::AsRecorded => {
+                    let waited_for = &events[former];
+                    let seen = waiting.seen(waited_for.command.arrival, waited_for.modelled);
+                    waiting.others.push((former, arrival - seen, index));
                 }
-                _ => first.push((arrival, index)),
+                _ => waiting.first.push((arrival, index)),
             }
             open.push(Reverse((arrival + event.shown, index)));
         }
-        others.sort_unstable();
-        Waiting { first, others }
+        waiting.others.sort_unstable();
+        waiting
+    }
+
+    /// When who asked at `arrival` sees the answer to what took `latency`.
+    fn seen(&self, arrival: Time, latency: Time) -> Time {
+        arrival + latency.max(self.port)
     }
 
     fn after(&self, index: usize) -> impl Iterator<Item = (Time, usize)> + '_ {
@@ -187,6 +203,10 @@ mod tests {
         }
     }
 
+    fn after_answers(port_us: f64) -> Arrivals {
+        Arrivals::AfterAnswers { port: Time::from_us(port_us) }
+    }
+
     fn arrivals_us(events: &[Event], latency_us: f64, arrivals: Arrivals) -> Vec<f64> {
         let mut told = Vec::new();
         let mut disk = Constant(latency_us, Time::ZERO);
@@ -203,15 +223,23 @@ mod tests {
         // One after another with 5 µs of thought, and a second that comes by itself at the beginning.
         let events =
             [event(0.0, 100.0), event(0.0, 250.0), event(105.0, 100.0), event(210.0, 100.0)];
-        assert_eq!(arrivals_us(&events, 10.0, Arrivals::AfterAnswers), [0.0, 0.0, 15.0, 30.0]);
+        assert_eq!(arrivals_us(&events, 10.0, after_answers(0.0)), [0.0, 0.0, 15.0, 30.0]);
+        assert_eq!(arrivals_us(&events, 10.0, after_answers(40.0)), [0.0, 0.0, 45.0, 90.0]);
         assert_eq!(arrivals_us(&events, 10.0, Arrivals::AsRecorded), [0.0, 0.0, 105.0, 210.0]);
     }
 
     #[test]
-    fn on_the_same_disk_everything_comes_when_it_came() {
-        let events: Vec<Event> =
-            (0..50).map(|number| event(f64::from(number) * 37.0, 100.0)).collect();
-        let recorded: Vec<f64> = events.iter().map(|event| event.command.arrival.as_us()).collect();
-        assert_eq!(arrivals_us(&events, 100.0, Arrivals::AfterAnswers), recorded);
+    fn on_the_same_disk_everything_comes_when_it_came_however_late_it_was() {
+        for late_us in [0.0, 23.0] {
+            let late = |number: u32| {
+                let event = event(f64::from(number) * 37.0, 100.0);
+                Event { shown: event.modelled + Time::from_us(late_us), ..event }
+            };
+            let events: Vec<Event> = (0..50).map(late).collect();
+            let recorded: Vec<f64> =
+                events.iter().map(|event| event.command.arrival.as_us()).collect();
+            assert_eq!(arrivals_us(&events, 100.0, after_answers(0.0)), recorded);
+            assert_eq!(arrivals_us(&events, 100.0, after_answers(110.0)), recorded);
+        }
     }
 }

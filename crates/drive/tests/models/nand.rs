@@ -364,7 +364,8 @@ fn a_replay_without_data_takes_the_times_of_what_was_recorded() {
     let means = |codec| {
         let mut rig = Rig::new(geometry(), limits(), 64 * MIB, codec);
         let mut sums = [(0.0, 0.0, 0_u32); 4];
-        replay(&trace.events, &mut rig.disk, Arrivals::AfterAnswers, |answer| {
+        let arrivals = Arrivals::AfterAnswers { port: Time::ZERO };
+        replay(&trace.events, &mut rig.disk, arrivals, |answer| {
             let sum = &mut sums[answer.kind as usize];
             sum.0 += answer.latency.as_us();
             sum.1 += answer.recorded_modelled.as_us();

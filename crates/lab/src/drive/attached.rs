@@ -37,6 +37,9 @@ pub struct Attached {
     pub status_file: PathBuf,
     /// Whether its model waits to be told, see [`Attached::keep_time`].
     pub keeps_time_when_told: bool,
+    /// The kernel's monotonic time (`clock_gettime(2)`) where the clock of its model has zero, in seconds, once it was told to
+    /// keep time.
+    pub clock_zero_s: Option<f64>,
     server: Child,
     line: Line,
     made: Option<Made>,
@@ -81,7 +84,15 @@ impl Attached {
             let status_file = job.mount_point.join(STATUS_FILE);
             let keeps_time_when_told = options.keeps_time_when_told;
             let made = Some(made);
-            return Ok(Attached { health, status_file, keeps_time_when_told, server, line, made });
+            return Ok(Attached {
+                health,
+                status_file,
+                keeps_time_when_told,
+                clock_zero_s: None,
+                server,
+                line,
+                made,
+            });
         }
         let status = server.wait(END_PATIENCE)?.map_or_else(|| server.kill(), Ok)?;
         heard.and_then(|_| bail!("the serving process ended at once with {}", describe(status)))
@@ -99,7 +110,10 @@ impl Attached {
     /// The server has ended.
     pub fn keep_time(&mut self) -> Result<()> {
         match self.line.ask("keep time")? {
-            Some(Answer::KeepsTime) => Ok(()),
+            Some(Answer::KeepsTime { clock_zero_s }) => {
+                self.clock_zero_s = Some(clock_zero_s);
+                Ok(())
+            }
             _ => bail!("the server of {} does not answer", self.health.media.display()),
         }
     }
@@ -189,7 +203,7 @@ impl Line {
         match self.ask(&serde_json::to_string(job)?)? {
             Some(Answer::Serving(health)) => Ok(Some(*health)),
             Some(Answer::Failed(reason)) => bail!(reason),
-            Some(Answer::KeepsTime) => bail!("the server answers what it was not asked"),
+            Some(Answer::KeepsTime { .. }) => bail!("the server answers what it was not asked"),
             None => Ok(None),
         }
     }

@@ -187,5 +187,8 @@ pub(super) enum Answer {
     /// It cannot, and has left nothing.
     Failed(String),
     /// Its model keeps time from now on.
-    KeepsTime,
+    KeepsTime {
+        /// The kernel's monotonic time where the model's clock has zero, in seconds.
+        clock_zero_s: f64,
+    },
 }

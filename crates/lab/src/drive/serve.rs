@@ -221,8 +221,8 @@ impl Shown {
         let shown = Arc::clone(self);
         let wait = move || {
             if std::io::stdin().lock().read_line(&mut String::new()).is_ok_and(|bytes| bytes > 0) {
-                shown.source.keep_time();
-                answer(&Answer::KeepsTime).unwrap_or_else(|error| log::warn!("{error:#}"));
+                let keeps_time = Answer::KeepsTime { clock_zero_s: shown.source.keep_time() };
+                answer(&keeps_time).unwrap_or_else(|error| log::warn!("{error:#}"));
             }
             say_no_more().unwrap_or_else(|error| log::warn!("{error:#}"));
         };
@@ -247,15 +247,13 @@ impl Source {
     /// What a trace says of the model that begins to keep time now.
     fn trace_head(&self, stack: &Stack, port: Time) -> Result<TraceHead> {
         let status = self.opened.status(&self.media);
-        let began_s = stack.clock.now().as_s();
         Ok(TraceHead {
             model: self.model.clone().context("only a model is recorded")?,
             logical_bytes: stack.top.size(),
             used_bytes: stack.drive.as_ref().map_or(0, |_| status.logical_bytes_used),
             ratio: stack.drive.as_ref().and_then(|_| status.compression_ratio()),
             port_us: port.as_us(),
-            began_s,
-            clock_zero_s: monotonic_s() - began_s,
+            began_s: stack.clock.now().as_s(),
         })
     }
 
@@ -264,13 +262,16 @@ impl Source {
         *lock(&self.started) = Some((port, stack.top.tally()));
     }
 
-    /// What a model was asked until now does not count, and from now on it answers when the device would.
-    fn keep_time(&self) {
+    /// What a model was asked until now does not count, and from now on it answers when the device would. Gives the kernel's
+    /// monotonic time where its clock has zero, in seconds.
+    fn keep_time(&self) -> f64 {
         let port = lock(&self.started).map(|(port, _)| port);
         if let (Opened::Model(stack), Some(port)) = (&self.opened, port) {
             stack.clock.start();
             self.count_from_now(port, stack);
+            return monotonic_s() - stack.clock.now().as_s();
         }
+        monotonic_s()
     }
 
     /// Closes the drive; of one whose media is gone that is not what matters.

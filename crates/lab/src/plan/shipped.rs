@@ -12,6 +12,7 @@ macro_rules! plans {
 
 plans! {
     "demo",
+    "disk",
     "percona-2020",
     "stec-2013",
     "exflash-2015",

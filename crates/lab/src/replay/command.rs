@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use assay_drive::model::{Arrivals, Trace, replay};
+use assay_drive::model::{Arrivals, Time, Trace, replay};
 use clap::Args;
 
 use super::device::VirtualDevice;
@@ -120,7 +120,10 @@ fn ask(question: &Question, as_recorded: bool, interrupt: &Interrupt) -> Result<
     let mut measured = Measured::new(question, drive);
     let mut progress = Progress::new(&line, interrupt);
     let mut answered = 0;
-    let arrivals = if as_recorded { Arrivals::AsRecorded } else { Arrivals::AfterAnswers };
+    let arrivals = match as_recorded {
+        true => Arrivals::AsRecorded,
+        false => Arrivals::AfterAnswers { port: Time::from_us(question.head.port_us) },
+    };
     let all = question.events.len() as f64;
     let replayed = replay(&question.events, &mut disk, arrivals, |answer| {
         measured.add(answer);

@@ -1,7 +1,6 @@
 //! What a trace says of itself, in its text: which device was asked, how it was then, and when.
 
 use anyhow::{Context, Result};
-use assay_drive::model::Time;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +21,6 @@ pub struct TraceHead {
     pub port_us: f64,
     /// When recording began, on the clock of the trace, in seconds.
     pub began_s: f64,
-    /// The kernel's monotonic time (`clock_gettime(2)`) where the clock of the trace has zero, in seconds.
-    pub clock_zero_s: f64,
 }
 
 impl TraceHead {
@@ -34,15 +31,9 @@ impl TraceHead {
     pub fn parse(text: &str) -> Result<TraceHead> {
         serde_json::from_str(text).context("another program, or another version, made this trace")
     }
-
-    /// When the monotonic clock shows `monotonic_s`, on the clock of the trace.
-    #[must_use]
-    pub fn on_clock(&self, monotonic_s: f64) -> Time {
-        Time::from_s(monotonic_s - self.clock_zero_s)
-    }
 }
 
-/// The kernel's monotonic time, in seconds.
+/// The kernel's monotonic time (`clock_gettime(2)`), in seconds.
 #[must_use]
 pub fn monotonic_s() -> f64 {
     let now = clock_gettime(ClockId::Monotonic);
@@ -55,7 +46,7 @@ mod tests {
     use crate::models::{Preset, Scale};
 
     #[test]
-    fn a_head_comes_back_and_knows_its_clock() {
+    fn a_head_comes_back() {
         let preset = Preset::find("gp3").unwrap();
         let head = TraceHead {
             model: ModelJob::new(&preset, Scale { capacity: 100.0, parallel: 2.0 }),
@@ -64,10 +55,8 @@ mod tests {
             ratio: Some(1.8),
             port_us: 31.5,
             began_s: 0.25,
-            clock_zero_s: 1000.0,
         };
         assert_eq!(TraceHead::parse(&serde_json::to_string(&head).unwrap()).unwrap(), head);
-        assert_eq!(head.on_clock(1000.5), Time::from_s(0.5));
         let error = TraceHead::parse("{}").unwrap_err();
         assert!(error.to_string().starts_with("another program"), "{error}");
     }

@@ -61,6 +61,7 @@ impl Question {
         let device = Device::new(&preset, scale)?;
         let window = window(&head, &trace, wanted)?;
         let mut events = trace.events;
+        let last_s = events.last().map_or(0.0, |last| seconds_since(&head, last.command.arrival));
         let needed_bytes = reach(&events).max(head.used_bytes);
         check_room(&preset, scale, &device, needed_bytes)?;
         let assumed_ratio = assumed_ratio(&head, &preset, &device, wanted.ratio)?;
@@ -75,10 +76,9 @@ impl Question {
         }
         ensure!(
             events.iter().any(|event| event.command.arrival >= window.0),
-            "no command arrived from {:.1} s to {:.1} s; the trace has them from 0 s to {:.1} s",
+            "no command arrived from {:.1} s on{}; the trace has them from 0 s to {last_s:.1} s",
             seconds_since(&head, window.0),
-            seconds_since(&head, window.1),
-            events.last().map_or(0.0, |last| seconds_since(&head, last.command.arrival)),
+            wanted.to_s.map_or_else(String::new, |to_s| format!(" to {to_s:.1} s")),
         );
         Ok(Question { head, preset, scale, device, logical_bytes, assumed_ratio, events, window })
     }

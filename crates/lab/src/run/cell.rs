@@ -65,9 +65,12 @@ fn bring_up_and_measure(
     // The data are a copy that nobody needs again: killing is quicker than an orderly end.
     server.kill()?;
     // What was measured holds even if something is left for `assay clean`.
+    let clock_zero_s = rig.drive().and_then(|drive| drive.clock_zero_s);
     let taken_down = rig.take_down();
-    let told = match (&trace, outcome.window_s, &taken_down) {
-        (Some(path), Some(window_s), Ok(())) => trace::tell_window(path, origin, window_s),
+    let told = match (&trace, clock_zero_s, outcome.window_s, &taken_down) {
+        (Some(path), Some(zero_s), Some(window_s), Ok(())) => {
+            trace::tell_window(path, zero_s, origin, window_s)
+        }
         _ => Ok(()),
     };
     if let Some(name) = trace.as_deref().and_then(Path::file_name) {

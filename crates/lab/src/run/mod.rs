@@ -38,6 +38,7 @@ const DEMO_PLAN: &str = "demo";
 #[command(after_help = "\
 Examples:
   assay run percona-2020 --quick                 the quick form of a plan that comes with Assay
+  assay run disk --location /mnt/new-disk        what safe pages cost on this disk
   assay run plan.toml --out study                what is missing of it
   assay run plan.toml --out study --dry-run      say what, and whether it can
   assay run plan.toml --location /mnt/new-disk   on another disk
@@ -52,12 +53,13 @@ pub struct RunArgs {
     common: CommonArgs,
 }
 
-/// Run a small study of this machine's disk and write its report
+/// Run a small study of a drive that compresses and of a plain one, as models, and write its report
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay demo                            on the disk of the current folder
-  assay demo --location /mnt/new-disk   on another one")]
+  assay demo                                   about six minutes
+  assay demo --dry-run                         say what it would do
+  assay run disk --location /mnt/new-disk      a small study of a real disk instead")]
 pub struct DemoArgs {
     #[command(flatten)]
     common: CommonArgs,

@@ -1,15 +1,15 @@
 //! The trace of a cell: what its model was asked, kept in the study, with the measuring window told behind it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use assay_drive::model::{Trace, window_record};
+use assay_drive::model::{Time, window_record};
 
 use crate::plan::{PlannedCell, RigSpec};
-use crate::replay::{TraceHead, monotonic_s};
+use crate::replay::monotonic_s;
 
 /// The folder of a study that holds them.
 const FOLDER: &str = "traces";
@@ -42,19 +42,24 @@ fn file_name(cell: &PlannedCell) -> String {
     format!("{:03}-{}.trace", cell.position, words.join("-").to_lowercase())
 }
 
-/// Tells a trace that has ended which part of it was measured: `window_s` in seconds since `origin`.
+/// Tells a trace that has ended which part of it was measured: `window_s` in seconds since `origin`. Its clock has zero where the
+/// kernel's monotonic one has `clock_zero_s`.
 ///
 /// # Errors
 /// One line: it cannot be read or written.
-pub fn tell_window(path: &Path, origin: Instant, window_s: (f64, f64)) -> Result<()> {
+pub fn tell_window(
+    path: &Path,
+    clock_zero_s: f64,
+    origin: Instant,
+    window_s: (f64, f64),
+) -> Result<()> {
     let origin_s = monotonic_s() - origin.elapsed().as_secs_f64();
-    let mark = || -> Result<()> {
-        let head = TraceHead::parse(&Trace::read_text(File::open(path)?)?)?;
-        let at = |seconds| head.on_clock(origin_s + seconds);
-        let record = window_record(at(window_s.0), at(window_s.1));
-        Ok(OpenOptions::new().append(true).open(path)?.write_all(&record)?)
-    };
-    mark().with_context(|| format!("cannot tell {} its measuring window", path.display()))
+    let at = |seconds| Time::from_s(origin_s - clock_zero_s + seconds);
+    let record = window_record(at(window_s.0), at(window_s.1));
+    let opened = OpenOptions::new().append(true).open(path);
+    opened
+        .and_then(|mut file| file.write_all(&record))
+        .with_context(|| format!("cannot tell {} its measuring window", path.display()))
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ fn disk() -> VirtualDisk<Rotating> {
 fn replayed_per_s(disk: &mut dyn Replayed) -> f64 {
     let mut end = Time::ZERO;
     let mut answers = 0;
-    replay(&recorded_elsewhere(), disk, Arrivals::AfterAnswers, |answer| {
+    replay(&recorded_elsewhere(), disk, Arrivals::AfterAnswers { port: Time::ZERO }, |answer| {
         answers += 1;
         end = end.max(answer.arrival + answer.latency);
         ControlFlow::Continue(())
