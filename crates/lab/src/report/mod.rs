@@ -21,6 +21,7 @@ mod paper;
 mod second;
 mod series;
 mod summary;
+mod sweeps;
 mod tables;
 #[cfg(test)]
 mod tests;

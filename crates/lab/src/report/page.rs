@@ -18,6 +18,7 @@ use super::metrics::{self, Metric};
 use super::second::{self, Shown, Template};
 use super::series::{Embedded, Head};
 use super::summary::{self, Group};
+use super::sweeps::{Sweep, sweeps};
 use super::{caveats, drive, model, paper, view};
 
 const TEMPLATE: &str = include_str!("assets/report.html");
@@ -96,22 +97,6 @@ struct Workload<'a> {
     drive: Option<view::Table>,
     model: Option<view::Table>,
     sweeps: Vec<Sweep>,
-}
-
-/// A chart against threads, with the figures it can show.
-#[derive(Serialize)]
-struct Sweep {
-    name: String,
-    heading: &'static str,
-    choices: Vec<Choice>,
-}
-
-#[derive(Serialize)]
-struct Choice {
-    plot: usize,
-    label: String,
-    caption: String,
-    is_first: bool,
 }
 
 #[derive(Serialize)]
@@ -247,53 +232,6 @@ fn workloads<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Vec<Workload<'a>> 
             sweeps: sweeps(input, place, &more, plots),
         })
         .collect()
-}
-
-fn sweeps(
-    input: &Input<'_>,
-    workload: usize,
-    more: &[Metric<'_>],
-    plots: &mut Vec<Plot>,
-) -> Vec<Sweep> {
-    let others: Vec<Metric<'_>> = metrics::MACHINE.iter().chain(more).copied().collect();
-    // Of the percentiles the 95th is shown first: it is the one sysbench prints.
-    let [p50, p95, p99, p999] = metrics::LATENCY;
-    let kinds = [
-        ("throughput", "Throughput", metrics::THROUGHPUT.to_vec()),
-        ("latency", "Latency", vec![p95, p99, p999, p50]),
-        ("other", "Other figures", others),
-    ];
-    kinds
-        .into_iter()
-        .filter_map(|(name, heading, metrics)| {
-            let choices = choices(input, workload, &metrics, plots);
-            let name = format!("{name}-by-threads:{workload}");
-            (!choices.is_empty()).then_some(Sweep { name, heading, choices })
-        })
-        .collect()
-}
-
-fn choices(
-    input: &Input<'_>,
-    workload: usize,
-    metrics: &[Metric<'_>],
-    plots: &mut Vec<Plot>,
-) -> Vec<Choice> {
-    let mut choices = Vec::new();
-    for metric in metrics {
-        let plot = charts::against_threads(input.study, input.groups, workload, metric);
-        let Some(plot) = plot else { continue };
-        plots.push(plot);
-        let unit =
-            if metric.unit.is_empty() { String::new() } else { format!(", {}", metric.unit) };
-        choices.push(Choice {
-            plot: plots.len() - 1,
-            label: format!("{}{unit}", metric.head),
-            caption: metric.title.into(),
-            is_first: choices.is_empty(),
-        });
-    }
-    choices
 }
 
 fn space<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Option<Space<'a>> {

@@ -27,7 +27,7 @@ pub(super) struct Compared {
     pub(super) arm: String,
     /// The arm that it is measured by.
     pub(super) against: String,
-    /// A row for each workload on each data set that either arm was planned for.
+    /// A row for each workload on each data set that both arms were planned for, or of which something is printed.
     pub(super) rows: Vec<Row>,
 }
 
@@ -90,7 +90,9 @@ fn of_comparison(study: &Study, groups: &[Group<'_>], comparison: &Comparison) -
             groups.iter().filter(its).collect()
         };
         let sides = [of_arm(&comparison.arm), of_arm(&comparison.against)];
-        (!sides.iter().all(Vec::is_empty)).then(|| row(comparison, workload, &sides))
+        // With one side alone there is nothing to compare, but of what is printed it is said.
+        let is_told = !sides.iter().any(Vec::is_empty) || printed(comparison, workload).is_some();
+        is_told.then(|| row(comparison, workload, &sides))
     });
     Compared {
         table: comparison.table.clone(),
@@ -169,8 +171,11 @@ fn remarks(
     compared: &[u32],
 ) -> Vec<String> {
     let names = [&comparison.arm, &comparison.against];
-    if let Some(absent) = sides.iter().position(Vec::is_empty) {
-        return vec![format!("only {} is run on it", names[1 - absent])];
+    match sides.each_ref().map(Vec::is_empty) {
+        [true, true] => return vec!["neither is run on it".into()],
+        [true, false] => return vec![format!("only {} is run on it", names[1])],
+        [false, true] => return vec![format!("only {} is run on it", names[0])],
+        [false, false] => {}
     }
     let mut remarks = Vec::new();
     for &threads in counts.iter().filter(|threads| !compared.contains(threads)) {

@@ -25,6 +25,9 @@ use crate::store::fingerprint;
 /// A slow shutdown writes every dirty page and purges all history; on a slow disk that is minutes, not more.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(1800);
 
+/// Bytes of redo log, on MySQL since 8.0.30 (reference manual, "InnoDB Startup Options and System Variables").
+const REDO_CAPACITY: &str = "innodb_redo_log_capacity";
+
 /// Database that holds the tables.
 pub const DATABASE: &str = "sbtest";
 
@@ -93,16 +96,25 @@ impl Request<'_> {
             &json!({
                 "server": self.binary.version_text,
                 "schema": self.schema,
-                "layout": server::layout_settings(self.settings),
+                "layout": self.shaping_settings(),
                 "seed": self.seed,
             })
             .to_string(),
         )
     }
 
+    /// Settings that shape the files a cell begins with. The redo log is as large as the arm has it: else each cell would copy
+    /// files that its server removes at once, which on a drive that compresses leave zeroes where data were.
+    fn shaping_settings(&self) -> BTreeMap<String, String> {
+        let mut settings = server::layout_settings(self.settings);
+        let redo = self.settings.get_key_value(REDO_CAPACITY);
+        settings.extend(redo.map(|(name, size)| (name.clone(), size.clone())));
+        settings
+    }
+
     /// Durability is bought with the shutdown at the end, so loading need not pay for it with every row.
     fn loading_settings(&self) -> BTreeMap<String, String> {
-        let mut settings = server::layout_settings(self.settings);
+        let mut settings = self.shaping_settings();
         let quick = [
             ("innodb_buffer_pool_size", "512M"),
             ("innodb_doublewrite", "OFF"),

@@ -10,6 +10,7 @@ pub mod ledger;
 mod model;
 pub mod server;
 pub mod thing;
+mod top_up;
 mod worn;
 
 use std::path::{Path, PathBuf};
@@ -18,12 +19,13 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use assay_ports::{blockdev, filesystem, loopdev, program};
 
-use crate::drive::{Attached, Sizes};
+use crate::drive::{Attached, Health, Sizes};
 use crate::plan::{RigKind, RigSpec, Size};
 pub use drive::manner as drive_manner;
 use ledger::{Ledger, Made};
 pub use model::description as model_description;
 use thing::Thing;
+use top_up::TopUp;
 use worn::Worn;
 
 /// A rig that stands, without its server: a folder on a file system on a disk.
@@ -108,6 +110,24 @@ impl Rig {
             Part::Drive(drive) => Some(drive.as_ref()),
             Part::Made(_) => None,
         })
+    }
+
+    /// Puts data where the zeroes of what was copied onto a model have taken them, so that it is as full as `spec` says.
+    ///
+    /// # Errors
+    /// What the device said.
+    pub fn top_up(&mut self, spec: &RigSpec) -> Result<()> {
+        let (Some(model), Some(drive)) = (&spec.model, self.drive()) else { return Ok(()) };
+        let held_bytes = Health::read(&drive.status_file)?.status.logical_bytes_used;
+        let Some(top_up) = TopUp::of(model, held_bytes)? else { return Ok(()) };
+        let device = drive.health.attachment.device.clone();
+        top_up.write(
+            &device.context("the model is served, but not as a block device")?,
+            model.ratio,
+        )?;
+        let put = format!("{} more, in place of zeroes on it", Size(top_up.bytes));
+        self.describe("behind the file system", put);
+        Ok(())
     }
 
     /// Until now a model took no longer than it had to; from now on it answers when the device would.

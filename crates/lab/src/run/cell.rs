@@ -102,6 +102,7 @@ fn restored_rig(
         Some(trouble) => error.context(trouble),
         None => error,
     })?;
+    rig.top_up(&arm.rig)?;
     rig.keep_time()?;
     Ok(rig)
 }
