@@ -10,6 +10,7 @@ mod describe;
 mod ending;
 mod fill;
 mod machine;
+mod marks;
 mod progress;
 mod results;
 mod series;
