@@ -38,8 +38,8 @@ const DEMO_PLAN: &str = "demo";
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay run percona-2020 --quick                 the quick form of a plan that comes with Assay
-  assay run disk --location /mnt/new-disk        what safe pages cost on this disk
+  assay run disk --location /mnt/new-disk        a plan that comes with Assay
+  assay run percona-2020 --quick                 the quick form of another one
   assay run plan.toml --out study                what is missing of it
   assay run plan.toml --out study --dry-run      say what, and whether it can
   assay run plan.toml --location /mnt/new-disk   on another disk
@@ -58,9 +58,9 @@ pub struct RunArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay demo                                   about six minutes
-  assay demo --dry-run                         say what it would do
-  assay run disk --location /mnt/new-disk      a small study of a real disk instead")]
+  assay demo                                about six minutes
+  assay demo --dry-run                      say what it would do
+  assay run disk --location /mnt/new-disk   on a real disk instead")]
 pub struct DemoArgs {
     #[command(flatten)]
     common: CommonArgs,
