@@ -37,7 +37,7 @@ impl Opened {
         };
         let preset = model.preset()?;
         let device = Device::new(&preset, model.scale)?;
-        let stack = Stack::new(&job.media, &device, preset.atomic_write_bytes(), &job.options)?;
+        let stack = Stack::new(&job.media, &device, &preset, &job.options)?;
         Ok(Opened::Model(Arc::new(stack)))
     }
 

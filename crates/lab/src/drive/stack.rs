@@ -16,7 +16,7 @@ use assay_ports::media::{Access, Condition, FileMedia};
 use super::job::AttachOptions;
 use super::open::in_words;
 use super::recording::Recording;
-use crate::models::{self, Device, Top};
+use crate::models::{self, Device, Preset, Top};
 
 /// A clock that jumps ahead to whatever is waited for until it is started, and keeps real time from then on.
 pub(super) struct StartedClock {
@@ -80,14 +80,14 @@ pub(super) struct Stack {
 }
 
 impl Stack {
-    /// The model of `device` over `media`, a file that holds a drive of it already where the device has flash.
+    /// The model of `device`, which is `preset` at a scale, over `media`, a file that holds a drive of it already where the device has flash.
     ///
     /// # Errors
     /// One line: it is not there, in use, not a drive; the trace cannot be written.
     pub(super) fn new(
         media: &Path,
         device: &Device,
-        atomic_write_bytes: u64,
+        preset: &Preset,
         options: &AttachOptions,
     ) -> Result<Stack> {
         let file = FileMedia::open(media, Access::ReadWrite)?.in_memory_of_kernel()?;
@@ -102,7 +102,7 @@ impl Stack {
         let clock = Arc::new(StartedClock::new());
         let builder = models::Builder {
             clock: Arc::clone(&clock) as _,
-            atomic_write_bytes,
+            preset,
             options: options.drive(),
             in_words: &|error| in_words(media, error).context(media.display().to_string()),
         };

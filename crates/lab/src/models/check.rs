@@ -5,6 +5,7 @@ use assay_drive::{BLOCK_BYTES, Codec};
 use assay_load::suggest;
 
 use super::document::{Capacity, Document, Engine, Flash, Host, Kind};
+use super::fault;
 
 /// What a preset may say of worth.
 pub const WORTH: &[&str] = &[
@@ -49,6 +50,7 @@ pub fn check(document: &Document) -> Result<()> {
     }
     capacity(document)?;
     sections(document)?;
+    fault::check(document)?;
     match document.kind {
         Kind::Nand => nand(document),
         Kind::Rotating => rotating(document),

@@ -106,6 +106,12 @@ impl Device {
     /// # Errors
     /// None of a device that could be made.
     pub fn closed(&self, preset: &Preset, conditions: Conditions) -> Result<Vec<Closed>> {
+        let fault = preset.fault();
+        let sound = self.closed_when_sound(preset, conditions)?;
+        Ok(sound.into_iter().map(|closed| fault.applied(closed)).collect())
+    }
+
+    fn closed_when_sound(&self, preset: &Preset, conditions: Conditions) -> Result<Vec<Closed>> {
         match self {
             Device::Nand(nand) => closed::nand(preset, nand, conditions),
             Device::Rotating(disks) => closed::rotating(preset, &disks.geometry, conditions),

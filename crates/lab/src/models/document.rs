@@ -35,6 +35,9 @@ pub struct Document {
     /// What completed writes survive.
     #[serde(default)]
     pub promise: Promise,
+    /// What is wrong with it, on purpose.
+    #[serde(default)]
+    pub fault: Fault,
     /// What it costs and how long it lasts, by name.
     #[serde(default)]
     pub worth: IndexMap<String, Figure<f64>>,
@@ -232,4 +235,18 @@ impl<'de> Deserialize<'de> for CodecName {
 pub struct Promise {
     /// The largest write that a power cut leaves whole or not there.
     pub atomic_write_bytes: Option<Figure<u64>>,
+}
+
+/// A flaw that no maker would sell: put there to show that what measures notices it. See [`super::fault`].
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// How long it answers nothing.
+    pub stall_ms: Option<Figure<f64>>,
+    /// From the beginning of one stall to that of the next.
+    pub every_s: Option<Figure<f64>>,
+    /// What every latency is multiplied by, and every rate divided.
+    pub slower: Option<Figure<f64>>,
+    /// Whether a write that was not flushed may be half there after a crash.
+    pub tears: Option<Figure<bool>>,
 }

@@ -8,6 +8,9 @@ mod closed;
 mod command;
 mod device;
 mod document;
+mod fault;
+#[cfg(test)]
+mod fault_tests;
 mod figure;
 mod fio;
 mod measure;

@@ -10,6 +10,7 @@ use assay_load::suggest;
 
 use super::check;
 use super::document::Document;
+use super::fault::Fault;
 use super::figure::Mark;
 use crate::plan::one_line;
 
@@ -98,6 +99,12 @@ impl Preset {
     pub fn atomic_write_bytes(&self) -> u64 {
         let said = self.document.promise.atomic_write_bytes.as_ref();
         said.map_or(BLOCK_BYTES, |figure| figure.value)
+    }
+
+    /// What is wrong with it, on purpose.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        Fault::new(&self.document.fault)
     }
 
     /// Every number, in the order of the text.

@@ -53,6 +53,10 @@ impl Told<'_> {
         let document = &self.preset.document;
         print::line(format_args!("{}: {}", self.preset.name, document.title));
         document.about.trim().lines().for_each(print::line);
+        let fault = self.preset.fault();
+        if !fault.is_none() {
+            print::line(format_args!("It has a fault that was put there: it {fault}."));
+        }
         print::line("");
         let rows = self.rows.iter().map(|row| {
             let because = row.differs.as_ref().map(|why| format!("; the model differs: {why}"));

@@ -11,7 +11,9 @@ use assay_drive::model::{Clock, Modelled, Observer, Timing};
 use assay_drive::{Cache, Disk, Drive, DriveError, DriveOptions, Policy, Promise};
 
 use super::device::Device;
+use super::fault::Fault;
 use super::nand::Nand;
+use super::preset::Preset;
 
 /// Bytes of a chunk at which a model's drive writes it: a device takes data more evenly than our disks like them.
 const CHUNK_BYTES: u32 = 256 << 10;
@@ -34,8 +36,8 @@ pub struct Stack {
 pub struct Builder<'a> {
     /// Their time.
     pub clock: Arc<dyn Clock>,
-    /// Bytes that the device writes all or nothing.
-    pub atomic_write_bytes: u64,
+    /// What the device promises, and what is wrong with it.
+    pub preset: &'a Preset,
     /// How the drive inside is opened, beside what the device itself says.
     pub options: DriveOptions,
     /// Says why there is no drive on the media.
@@ -64,6 +66,7 @@ impl Builder<'_> {
     ) -> Result<Stack> {
         let layer = self.layer(media, device)?;
         let drive = layer.drive.clone();
+        let layer = Layer { timing: self.fault().top(layer.timing), ..layer };
         let top = self.modelled(layer);
         let top = match observer {
             Some(observer) => top.observed_by(observer),
@@ -73,9 +76,9 @@ impl Builder<'_> {
     }
 
     fn layer(&self, media: Arc<dyn Disk>, device: &Device) -> Result<Layer> {
-        let plain = |timing, volatile_cache| Layer {
+        let plain = |timing: Box<dyn Timing>, volatile_cache| Layer {
             below: Arc::clone(&media),
-            timing,
+            timing: self.fault().part(timing),
             volatile_cache,
             drive: None,
         };
@@ -90,21 +93,25 @@ impl Builder<'_> {
                 let behind = self.layer(media, &remote.over)?;
                 let (volatile_cache, drive) = (behind.volatile_cache, behind.drive.clone());
                 let below = Arc::new(self.modelled(behind));
-                Ok(Layer { below, timing: Box::new(remote.timing(SEED)), volatile_cache, drive })
+                let timing = self.fault().part(Box::new(remote.timing(SEED)));
+                Ok(Layer { below, timing, volatile_cache, drive })
             }
         }
     }
 
     fn flash(&self, media: Arc<dyn Disk>, nand: &Nand) -> Result<Layer> {
         let below = media.promise();
-        let flash = Modelled::new(media, self.time(), Flash::new(nand.geometry), below);
-        let options = drive_options(nand, self.options.clone());
+        let timing = self.fault().part(Box::new(Flash::new(nand.geometry)));
+        let flash = Modelled::new(media, self.time(), timing, below);
+        let options = self.options.clone();
+        let options = DriveOptions { tear: options.tear || self.fault().tears, ..options };
+        let options = drive_options(nand, options);
         let drive = Drive::open(Arc::new(flash), options).map_err(self.in_words)?;
         let volatile_cache = drive.promise().volatile_cache;
         let drive = Arc::new(drive);
         Ok(Layer {
             below: Arc::clone(&drive) as _,
-            timing: Box::new(Host::new(nand.limits)),
+            timing: self.fault().part(Box::new(Host::new(nand.limits))),
             volatile_cache,
             drive: Some(drive),
         })
@@ -112,8 +119,13 @@ impl Builder<'_> {
 
     fn modelled(&self, layer: Layer) -> Top {
         let Layer { below, timing, volatile_cache, .. } = layer;
-        let promise = Promise { atomic_write_bytes: self.atomic_write_bytes, volatile_cache };
+        let atomic_write_bytes = self.preset.atomic_write_bytes();
+        let promise = Promise { atomic_write_bytes, volatile_cache };
         Modelled::new(below, self.time(), timing, promise)
+    }
+
+    fn fault(&self) -> Fault {
+        self.preset.fault()
     }
 
     fn time(&self) -> Arc<dyn Clock> {

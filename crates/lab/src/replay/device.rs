@@ -37,7 +37,7 @@ impl VirtualDevice {
         let clock = Arc::new(VirtualClock::default());
         let builder = Builder {
             clock: Arc::clone(&clock) as _,
-            atomic_write_bytes: question.preset.atomic_write_bytes(),
+            preset: &question.preset,
             options: DriveOptions::default(),
             in_words: &|error| error.into(),
         };

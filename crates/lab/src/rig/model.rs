@@ -51,7 +51,9 @@ pub fn description(model: &ModelSpec) -> Result<Vec<(String, String)>> {
     let scale = device.obtained().iter().map(obtained).collect::<Vec<_>>().join(", ");
     let filled = Size(model.filled_bytes(&device));
     let logical = Size(model.logical_bytes(&device));
-    Ok([
+    let fault = preset.fault();
+    let fault = (!fault.is_none()).then(|| ("fault", format!("put there: it {fault}")));
+    let told = [
         (
             "disk",
             format!(
@@ -61,9 +63,9 @@ pub fn description(model: &ModelSpec) -> Result<Vec<(String, String)>> {
         ),
         ("scale", scale),
         ("numbers", numbers(&preset)?),
-    ]
-    .map(|(label, text)| (label.to_owned(), text))
-    .into())
+    ];
+    let told = told.into_iter().chain(fault);
+    Ok(told.map(|(label, text)| (label.to_owned(), text)).collect())
 }
 
 fn obtained(one: &Obtained) -> String {
