@@ -27,7 +27,7 @@ pub use cells::{PlannedCell, cells};
 pub use data_set::{DataSet, Footing, FootingKey, Load};
 pub use model::ModelSpec;
 pub use quick::{Form, told};
-pub use rig::{RigKind, RigSpec};
+pub use rig::{FileSystem, RigKind, RigSpec};
 pub(crate) use toml_error::one_line;
 pub use units::{CpuList, Size, Unit, Value};
 

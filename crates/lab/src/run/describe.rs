@@ -6,7 +6,7 @@ use std::path::Path;
 use assay_load::{Schema, SchemaKind};
 
 use super::setup::ArmSetup;
-use crate::plan::{FootingKey, Load, ModelSpec, Plan, RigKind, RigSpec, Size};
+use crate::plan::{FileSystem, FootingKey, Load, ModelSpec, Plan, RigKind, RigSpec, Size};
 use crate::rig;
 use crate::store::{Arm, Workload};
 
@@ -156,12 +156,39 @@ fn page_writes(rig: &RigSpec, settings: &BTreeMap<String, String>) -> &'static s
         && !settings.contains_key("skip_innodb_doublewrite");
     match (is_on, rig.kind) {
         (true, _) => "safe: written twice, by the doublewrite buffer",
-        (false, RigKind::Drive) => "safe: the drive writes up to 256 KiB whole or not at all",
+        (false, RigKind::Drive) if keeps_pages_together(rig) => {
+            "safe: the drive writes up to 256 KiB whole or not at all"
+        }
+        (false, RigKind::Drive) => {
+            "safe unless the file system splits a page: the drive writes what it gets at once, up to 256 KiB, whole or not at all"
+        }
         (false, RigKind::Model) if promises_pages(rig) => {
             "safe if the device keeps its promise to write pages whole"
         }
         (false, _) => "safe only if the disk itself writes pages whole",
     }
+}
+
+/// Whether the file system gives a page room in one piece, so that it comes down as one write: ext4 with clusters of a page or
+/// more (`mkfs.ext4(8)`, `-O bigalloc -C`), XFS with such an extent size hint (`xfs_io(8)`, `extsize`).
+fn keeps_pages_together(rig: &RigSpec) -> bool {
+    match rig.file_system.unwrap_or_default() {
+        FileSystem::Ext4 => {
+            let has_clusters = rig.mkfs_options.iter().any(|option| option.contains("bigalloc"));
+            // 16 blocks, 64 KiB of the usual ones, where nothing is said.
+            has_clusters && cluster_bytes(&rig.mkfs_options).is_none_or(|bytes| bytes >= PAGE_BYTES)
+        }
+        FileSystem::Btrfs => false,
+        FileSystem::Xfs => rig.extsize.is_some_and(|size| size.0 >= PAGE_BYTES),
+    }
+}
+
+/// What `-C` says, together with its value or before it.
+fn cluster_bytes(options: &[String]) -> Option<u64> {
+    let at = options.iter().position(|option| option.starts_with("-C"))?;
+    let together = options[at].trim_start_matches("-C");
+    let value = if together.is_empty() { options.get(at + 1)? } else { together };
+    Size::parse(value).ok().map(|size| size.0)
 }
 
 /// Whether the modelled device is said to write MySQL's pages whole.
@@ -190,10 +217,40 @@ mod tests {
         let unset = page_writes(&RigSpec::default(), &BTreeMap::new());
         assert_eq!(unset, of(RigKind::Image, "ON"));
         assert_eq!(unset, of(RigKind::Drive, "DETECT_AND_RECOVER"));
-        assert!(of(RigKind::Drive, "OFF").starts_with("safe: the drive"));
+        assert!(of(RigKind::Drive, "OFF").starts_with("safe unless the file system splits"));
         for off in ["OFF", "off", "0", "DETECT_ONLY"] {
             assert!(of(RigKind::Image, off).starts_with("safe only if"), "{off}");
         }
+    }
+
+    #[test]
+    fn a_drive_keeps_pages_whole_that_the_file_system_keeps_together() {
+        let told = |file_system: FileSystem, mkfs: &str, extsize: Option<u64>| {
+            let mkfs_options = mkfs.split_whitespace().map(str::to_owned).collect();
+            let rig = RigSpec {
+                kind: RigKind::Drive,
+                file_system: Some(file_system),
+                mkfs_options,
+                extsize: extsize.map(Size),
+                ..RigSpec::default()
+            };
+            let settings = [("innodb_doublewrite".to_owned(), "OFF".to_owned())].into();
+            page_writes(&rig, &settings).starts_with("safe: the drive")
+        };
+        for (mkfs, is_safe) in [
+            ("-O bigalloc -C 16384", true),
+            ("-O bigalloc -C16k", true),
+            ("-O bigalloc -C 65536", true),
+            ("-O bigalloc", true),
+            ("-O bigalloc -C 8192", false),
+            ("-C 16384", false),
+            ("", false),
+        ] {
+            assert_eq!(told(FileSystem::Ext4, mkfs, None), is_safe, "{mkfs}");
+        }
+        assert!(told(FileSystem::Xfs, "", Some(16 << 10)));
+        assert!(!told(FileSystem::Xfs, "", Some(8 << 10)));
+        assert!(!told(FileSystem::Xfs, "", None));
     }
 
     #[test]

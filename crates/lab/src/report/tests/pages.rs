@@ -245,18 +245,23 @@ fn a_chart_can_be_saved_and_the_page_printed() {
 }
 
 #[test]
-fn a_large_report_is_ready_within_two_seconds() {
+fn a_large_report_draws_what_is_seen_and_no_more() {
     let Some(mut browser) = browser::start("the report's browser test") else { return };
     let report = report(&Shape::large());
     browser.look(LAPTOP);
-    // Best of three: other work on the machine is not the page's.
-    let ready = (0..3).map(|_| {
-        browser.open(&url(&report.written.html));
-        browser.ask("assay.readyMs").as_f64().unwrap()
-    });
-    let ready = ready.fold(f64::INFINITY, f64::min);
+    browser.open(&url(&report.written.html));
+    let ready = browser.ask("assay.readyMs").as_f64().unwrap();
     eprintln!("a report of 200 cells was ready after {ready:.0} ms");
-    assert!(ready <= 2_000.0, "{ready} ms");
+    // How long that takes is the machine's; that it does not grow with what is further down is the page's.
+    let count = |browser: &mut Browser, what: &str| {
+        browser.ask(&format!("document.querySelectorAll('{what}').length")).as_u64().unwrap()
+    };
+    // The page is told what is seen with a frame.
+    browser.ask("new Promise(next => requestAnimationFrame(() => requestAnimationFrame(next)))");
+    browser.ask("assay.settled()");
+    let all = count(&mut browser, "[data-chart]");
+    let drawn = count(&mut browser, "[data-drawn]");
+    assert!(drawn < all / 2, "{drawn} of {all} charts are drawn before anybody has looked at them");
     let url = open(&mut browser, &report);
     assert_sound(&mut browser, &url, "a large study");
     photograph(&mut browser, LAPTOP, &report, "large");
