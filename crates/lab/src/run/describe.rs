@@ -162,8 +162,11 @@ fn page_writes(rig: &RigSpec, settings: &BTreeMap<String, String>) -> &'static s
         (false, RigKind::Drive) => {
             "safe unless the file system splits a page: the drive writes what it gets at once, up to 256 KiB, whole or not at all"
         }
-        (false, RigKind::Model) if promises_pages(rig) => {
+        (false, RigKind::Model) if promises_pages(rig) && keeps_pages_together(rig) => {
             "safe if the device keeps its promise to write pages whole"
+        }
+        (false, RigKind::Model) if promises_pages(rig) => {
+            "safe if the device keeps its promise to write pages whole and the file system splits none"
         }
         (false, _) => "safe only if the disk itself writes pages whole",
     }
