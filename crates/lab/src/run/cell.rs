@@ -40,9 +40,6 @@ fn bring_up_and_measure(
     let arm = setup.arms.get(&cell.footing).context("a cell of an unknown arm")?.clone();
     let trace = trace::place(setup.study(), &arm.rig, cell)?;
     let mut rig = restored_rig(setup, &arm, cell, trace.as_deref(), progress)?;
-    outcome.facts.extend(
-        rig.description().iter().map(|(label, text)| (format!("rig: {label}"), text.clone())),
-    );
     setup.interrupt.check()?;
     progress.live(format_args!("  {}: starting the server", cell.key));
     let run_dir = setup.work_folder().join("run");
@@ -50,6 +47,12 @@ fn bring_up_and_measure(
     let process = process_of(&server);
     let (_listed, ()) = setup.ledger.make(process, || Ok(()))?;
     outcome.variables = server.variables()?;
+    // Not before: a server begins with writing its redo log full of zeroes.
+    rig.top_up(&arm.rig)?;
+    rig.keep_time()?;
+    outcome.facts.extend(
+        rig.description().iter().map(|(label, text)| (format!("rig: {label}"), text.clone())),
+    );
     outcome.facts.insert("server".into(), arm.binary.version_text.clone());
     outcome.facts.extend(placement(setup.plan, rig.drive().is_some()));
     outcome.marks.extend(server.adjusted_settings());
@@ -102,8 +105,6 @@ fn restored_rig(
         Some(trouble) => error.context(trouble),
         None => error,
     })?;
-    rig.top_up(&arm.rig)?;
-    rig.keep_time()?;
     Ok(rig)
 }
 
