@@ -1,7 +1,8 @@
 //! Fills a modelled device up to what the plan says, once file system and server files lie on it.
 //!
 //! Of the 140 MB that a server's own files take, most are zeroes, and a drive that compresses stores zeroes as nothing: where they
-//! are put, what wore the device in is gone. On the device that is modelled they are next to nothing, on a model of a few
+//! are put, what wore the device in is gone. Where a file system zeroes its own tables and journal, the kernel asks any drive to do so,
+//! and no data is left there either. On the device that is modelled they are next to nothing, on a model of a few
 //! hundred megabytes a tenth. As much data as is missing is put behind the file system, as compressible as what wore it in.
 
 use std::fs::OpenOptions;
@@ -28,8 +29,8 @@ pub(super) struct TopUp {
 }
 
 impl TopUp {
-    /// What is missing on the device of `model` when it holds `held_bytes`; nothing of one that stores zeroes like anything else,
-    /// or that has no room behind the file system.
+    /// What is missing on the device of `model` when it holds `held_bytes`; nothing of one that stores blocks where they are
+    /// addressed, or that has no room behind the file system.
     ///
     /// # Errors
     /// None of a plan that was checked.
@@ -38,7 +39,7 @@ impl TopUp {
         let start = model.filled_bytes(&device);
         let room = model.logical_bytes(&device).saturating_sub(start);
         let bytes = start.saturating_sub(held_bytes).min(room) / BLOCK_BYTES * BLOCK_BYTES;
-        Ok((device.compresses() && bytes > 0).then_some(TopUp { start, bytes }))
+        Ok((device.nand().is_some() && bytes > 0).then_some(TopUp { start, bytes }))
     }
 
     /// Writes them to the block device, which may be mounted: the file system ends before.
@@ -93,7 +94,8 @@ mod tests {
         let top_up = TopUp::of(&csd, filled - missing - 1).unwrap().unwrap();
         assert_eq!(top_up, TopUp { start: filled, bytes: missing });
         assert_eq!(TopUp::of(&csd, filled).unwrap(), None);
-        assert_eq!(TopUp::of(&model("p4610-3.2", ""), 0).unwrap(), None, "zeroes are data to it");
+        assert!(TopUp::of(&model("p4610-3.2", ""), 0).unwrap().is_some());
+        assert_eq!(TopUp::of(&model("sas15k-r10x6", ""), 0).unwrap(), None, "all of it is there");
         let full = model("csd2000-3.2", ", logical = \"488288K\"");
         let room = full.logical_bytes(&full.device().unwrap().1) - filled;
         assert_eq!(
