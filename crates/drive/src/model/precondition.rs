@@ -133,7 +133,6 @@ impl<'a> Host<'a> {
         Ok((after - before) as f64 / bytes as f64)
     }
 
-    /// Random bytes up to what is to be stored, then zeroes: what every codec makes that size of, but for some bytes.
     fn make_block(&mut self, block: &mut [u8]) {
         let codec = self.drive.codec();
         let share = if codec == Codec::None { 1.0 } else { self.plan.stored_share.clamp(0.0, 1.0) };
@@ -142,13 +141,18 @@ impl<'a> Host<'a> {
             stand_in(stored_bytes, self.random.next(), block);
             return;
         }
-        let (random, zeroes) = block.split_at_mut(stored_bytes.clamp(8, block.len()));
-        for word in random.chunks_mut(8) {
-            let bytes = self.random.next().to_le_bytes();
-            word.copy_from_slice(&bytes[..word.len()]);
-        }
-        zeroes.fill(0);
+        fill_block(block, stored_bytes, || self.random.next());
     }
+}
+
+/// Fills a block with what every codec makes `stored_bytes` of, but for some bytes: words of `next` up to there, 8 bytes at least,
+/// then zeroes.
+pub fn fill_block(block: &mut [u8], stored_bytes: usize, mut next: impl FnMut() -> u64) {
+    let (random, zeroes) = block.split_at_mut(stored_bytes.clamp(8, block.len()));
+    for word in random.chunks_mut(8) {
+        word.copy_from_slice(&next().to_le_bytes()[..word.len()]);
+    }
+    zeroes.fill(0);
 }
 
 #[cfg(test)]

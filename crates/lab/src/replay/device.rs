@@ -9,10 +9,7 @@ use assay_drive::model::{
 use assay_drive::{Codec, Disk, Drive, DriveOptions};
 
 use super::question::Question;
-use crate::models::{Builder, Nand, drive_options};
-
-/// What places and sizes are drawn from while it is worn in: any number, the same for all.
-const SEED: u64 = 20_200_901;
+use crate::models::{Builder, Nand, WEAR_SEED, drive_options};
 
 /// A device that can be asked.
 pub struct VirtualDevice {
@@ -66,7 +63,7 @@ fn wear_in(
     let plan = Preconditioning {
         bytes: question.head.used_bytes,
         stored_share: ratio.recip().min(1.0),
-        seed: SEED,
+        seed: WEAR_SEED,
         stands_in: true,
     };
     let drive = Drive::open(Arc::clone(media), drive_options(nand, DriveOptions::default()))?;

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use assay_drive::BLOCK_BYTES;
+use assay_drive::model::fill_block;
 use assay_load::random::Rng;
 
 use crate::plan::ModelSpec;
@@ -54,23 +55,15 @@ impl TopUp {
         let mut place = self.start;
         while place < self.start + self.bytes {
             let part = &mut data[..WRITE_BYTES.min(self.start + self.bytes - place) as usize];
-            part.chunks_mut(BLOCK_BYTES as usize).for_each(|block| fill(block, ratio, &mut rng));
+            for block in part.chunks_mut(BLOCK_BYTES as usize) {
+                let stored_bytes = (block.len() as f64 / ratio) as usize;
+                fill_block(block, stored_bytes, || rng.next_u64());
+            }
             file.write_all_at(part, place).with_context(what)?;
             place += part.len() as u64;
         }
         file.sync_all().with_context(what)
     }
-}
-
-/// Random bytes up to what is to be stored, then zeroes, as what wears a device in.
-fn fill(block: &mut [u8], ratio: f64, rng: &mut Rng) {
-    let stored = ((block.len() as f64 / ratio) as usize).clamp(8, block.len());
-    let (random, zeroes) = block.split_at_mut(stored);
-    for word in random.chunks_mut(8) {
-        let bytes = rng.next_u64().to_le_bytes();
-        word.copy_from_slice(&bytes[..word.len()]);
-    }
-    zeroes.fill(0);
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use assay_ports::program;
 use serde_json::json;
 
 use super::cache::Shelf;
-use crate::models::{Device, provide};
+use crate::models::{Device, WEAR_SEED, provide};
 use crate::plan::ModelSpec;
 use crate::print;
 use crate::store::fingerprint;
@@ -21,9 +21,6 @@ const METHOD: u32 = 1;
 
 /// The media, in their folder of the cache.
 const MEDIA_FILE: &str = "media.img";
-
-/// What the random places and contents are drawn from: any number, the same for all.
-const SEED: u64 = 20_200_901;
 
 /// The worn media of a model, in the cache.
 #[derive(Debug)]
@@ -40,7 +37,7 @@ impl Worn {
         let (preset, device) = spec.device()?;
         let made_from = json!({
             "method": METHOD, "preset": preset.text, "scale": spec.scale(), "ratio": spec.ratio,
-            "logical": spec.logical_bytes(&device), "filled": spec.filled_bytes(&device), "seed": SEED,
+            "logical": spec.logical_bytes(&device), "filled": spec.filled_bytes(&device), "seed": WEAR_SEED,
         });
         let shelf =
             Shelf::open("worn", || print::note("waiting for another device to be worn in"))?;
@@ -74,7 +71,7 @@ fn make(spec: &ModelSpec, device: &Device, path: &Path) -> Result<()> {
     let plan = Preconditioning {
         bytes: spec.filled_bytes(device),
         stored_share: 1.0 / spec.ratio,
-        seed: SEED,
+        seed: WEAR_SEED,
         stands_in: false,
     };
     let mut told = 0;
