@@ -87,6 +87,18 @@ fn a_mount_option_that_is_none() {
 }
 
 #[test]
+fn a_file_system_that_fills_up() {
+    let name = "a_file_system_that_fills_up";
+    if !has_server(name) || !has_loop_devices(name) {
+        return;
+    }
+    // Inodes, as many as can be, take two thirds of it, which no estimate knows of.
+    let rig = format!("{IMAGE}\nmkfs_options = [\"-i\", \"1500\", \"-I\", \"1024\"]");
+    let says = ["arm `on`: the rig's file system of", "is full; give the rig a larger size"];
+    refused(&small_plan(&rig), &says);
+}
+
+#[test]
 fn a_server_that_dies_at_start() {
     if !has_server("a_server_that_dies_at_start") {
         return;

@@ -54,6 +54,13 @@ fn refused_by_all(world: &World, model: &str, scale: &str, says: &str) {
 }
 
 #[test]
+fn media_that_no_disk_here_holds_are_not_begun() {
+    let world = World::new();
+    let words = ["models", "p4610-3.2", "--capacity-scale", "0.02", "--measure", "--work", "."];
+    refused(&world, &words, "give --capacity-scale", &[]);
+}
+
+#[test]
 fn an_unknown_preset_is_answered_with_the_nearest() {
     let says = "no model is called `p4160-3.2`; did you mean `p4610-3.2`?";
     refused_by_all(&World::new(), "p4160-3.2", "1", says);

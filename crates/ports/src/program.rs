@@ -56,12 +56,21 @@ pub fn run<S: AsRef<OsStr>>(
         return Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let reason = match lines.is_empty() {
-        true => crate::child::describe(output.status),
-        false => lines.join("; "),
-    };
+    let reason = first_lines(&said).unwrap_or_else(|| crate::child::describe(output.status));
     Err(ProgramError::Failed { command: line, reason })
+}
+
+/// Lines of a program that are repeated; the rest of hundreds of files that could not be copied tell nothing more.
+const LINES_MAX: usize = 4;
+
+/// What a program said as one line, if it said anything.
+#[must_use]
+pub fn first_lines(said: &str) -> Option<String> {
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let (first, rest) = lines.split_at(lines.len().min(LINES_MAX));
+    let more = (!rest.is_empty()).then(|| format!("and {} lines more", rest.len()));
+    let parts: Vec<&str> = first.iter().copied().chain(more.as_deref()).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 fn written_out(command: &Command) -> String {
@@ -83,6 +92,9 @@ mod tests {
         assert!(
             failed.starts_with("`ls /nonexistent` failed: ") && failed.contains("No such file")
         );
+        let many = run("ls", (0..50).map(|number| format!("/nonexistent/{number}")));
+        let many = many.unwrap_err();
+        assert!(many.to_string().ends_with("; and 46 lines more"), "{many}");
         assert!(matches!(run("no-such-program", ["x"]), Err(ProgramError::Missing { .. })));
     }
 }

@@ -148,25 +148,26 @@ pub fn rotating(
     array: &ArrayGeometry,
     conditions: Conditions,
 ) -> Result<Vec<Closed>> {
-    let bytes = conditions.bytes;
+    // Data lie at the beginning of the disks.
+    let (bytes, span) = (conditions.bytes, conditions.fill);
     let depth = |commands: u32| (commands / array.spindles).max(1);
     let writes = ArrayGeometry {
         spindle: SpindleGeometry { read_seek: array.spindle.write_seek, ..array.spindle },
         ..*array
     };
-    let reads_per_s =
-        rotating::figures::reads_per_s(array, bytes, depth(DEPTH))? * f64::from(array.spindles);
+    let reads_per_s = rotating::figures::reads_per_s(array, bytes, depth(DEPTH), span)?
+        * f64::from(array.spindles);
     let pair_depth = DEPTH_OF_WRITES * array.copies() as u32;
-    let writes_per_s =
-        rotating::figures::reads_per_s(&writes, bytes, depth(pair_depth))? * array.sides() as f64;
+    let writes_per_s = rotating::figures::reads_per_s(&writes, bytes, depth(pair_depth), span)?
+        * array.sides() as f64;
     let sequential = rotating::figures::sequential_bytes_per_s(array);
     // With enough reads in flight both sides of a mirror take part.
     let copies = array.copies() as f64;
     let mark = preset.weakest(DISKS);
     let figure = |name, value| Closed { name, value, mark };
     Ok(vec![
-        figure("read_latency_us", rotating::figures::read_latency_us(array, bytes)),
-        figure("write_latency_us", rotating::figures::write_latency_us(array, bytes)),
+        figure("read_latency_us", rotating::figures::read_latency_us(array, bytes, span)?),
+        figure("write_latency_us", rotating::figures::write_latency_us(array, bytes, span)?),
         figure("random_read_per_s", reads_per_s),
         figure("random_write_per_s", writes_per_s),
         figure("read_bytes_per_s", (sequential * copies).min(array.link_bytes_per_s.0)),

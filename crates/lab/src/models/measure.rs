@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use assay_drive::BLOCK_BYTES;
 use assay_drive::model::Preconditioning;
 use serde::Serialize;
@@ -20,7 +20,8 @@ use super::preset::Preset;
 use super::scale::Scale;
 use crate::drive::{AttachOptions, Attached, Health, LATE_SHARE_MAX, ModelHealth, ModelJob};
 use crate::interrupt::Interrupt;
-use crate::print::Living;
+use crate::print::{Living, size};
+use crate::rig::free_bytes;
 use crate::rig::ledger::{Ledger, Made, state_folder};
 use crate::rig::thing::Thing;
 
@@ -39,6 +40,14 @@ pub struct Plan {
     pub threads: u16,
     /// Where the model's media are made.
     pub folder: Option<PathBuf>,
+}
+
+impl Plan {
+    /// Bytes that hold data: whole commands of the largest kind.
+    fn data_bytes(&self, device: &Device) -> u64 {
+        let bytes = (device.user_bytes() as f64 * self.fill) as u64;
+        (bytes / SEQUENTIAL_BYTES).max(1) * SEQUENTIAL_BYTES
+    }
 }
 
 /// One figure, computed and measured.
@@ -126,7 +135,7 @@ const RAMP_TIMES_MAX: u32 = 4;
 pub fn measure(preset: &Preset, device: &Device, plan: &Plan) -> Result<Outcome> {
     let interrupt = Interrupt::listen()?;
     let ledger = Ledger::open()?;
-    let (folder, made) = make_folder(&ledger, plan.folder.as_deref())?;
+    let (folder, made) = make_folder(&ledger, plan, device)?;
     let bench =
         Bench { preset, device, plan, ledger: &ledger, media: folder.join("model.img"), interrupt };
     let outcome = bench.run();
@@ -134,10 +143,11 @@ pub fn measure(preset: &Preset, device: &Device, plan: &Plan) -> Result<Outcome>
     outcome
 }
 
-fn make_folder(ledger: &Arc<Ledger>, named: Option<&Path>) -> Result<(PathBuf, Made)> {
+fn make_folder(ledger: &Arc<Ledger>, plan: &Plan, device: &Device) -> Result<(PathBuf, Made)> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let parent = named.map_or_else(|| state_folder().join("models"), Path::to_owned);
+    let parent = plan.folder.clone().unwrap_or_else(|| state_folder().join("models"));
     std::fs::create_dir_all(&parent).with_context(|| parent.display().to_string())?;
+    check_room(&parent, plan, device)?;
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let name = format!("assay-model-{}-{number}", std::process::id());
     let path = parent.canonicalize()?.join(name);
@@ -145,6 +155,23 @@ fn make_folder(ledger: &Arc<Ledger>, named: Option<&Path>) -> Result<(PathBuf, M
         std::fs::create_dir(&path).with_context(|| path.display().to_string())
     })?;
     Ok((path, made))
+}
+
+/// In the long run flash is written everywhere, whatever it holds; a device that stores blocks where they are addressed is written where
+/// there are data.
+fn check_room(folder: &Path, plan: &Plan, device: &Device) -> Result<()> {
+    let media_bytes = device.nand().map_or_else(|| plan.data_bytes(device), |nand| nand.raw_bytes);
+    let free_bytes = free_bytes(folder)?;
+    let least_scale = plan.scale.capacity * media_bytes as f64 / free_bytes.max(1) as f64;
+    ensure!(
+        media_bytes < free_bytes,
+        "its media take up to {} of {}, which has {} free; give --capacity-scale {:.0} or more, or another --work",
+        size(media_bytes as f64),
+        folder.display(),
+        size(free_bytes as f64),
+        (least_scale * 1.1).ceil(),
+    );
+    Ok(())
 }
 
 struct Bench<'a> {
@@ -237,10 +264,8 @@ impl Bench<'_> {
         Ok(if needed { wanted.min(self.plan.seconds * RAMP_TIMES_MAX) } else { 0 })
     }
 
-    /// Bytes that hold data: whole commands of the largest kind.
     fn data_bytes(&self) -> u64 {
-        let bytes = (self.device.user_bytes() as f64 * self.plan.fill) as u64;
-        (bytes / SEQUENTIAL_BYTES).max(1) * SEQUENTIAL_BYTES
+        self.plan.data_bytes(self.device)
     }
 
     fn wear_in(&self) -> Result<()> {

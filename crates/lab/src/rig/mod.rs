@@ -8,6 +8,7 @@ pub mod dataset;
 mod drive;
 pub mod ledger;
 mod model;
+mod room;
 pub mod server;
 pub mod thing;
 mod top_up;
@@ -139,6 +140,17 @@ impl Rig {
             Part::Drive(drive) if drive.keeps_time_when_told => drive.keep_time(),
             _ => Ok(()),
         })
+    }
+
+    /// A rig that takes no more, built as `spec` says, explains a failure better than whoever met it can: its drive has stopped, or
+    /// its file system is full.
+    #[must_use]
+    pub fn explain(&mut self, error: anyhow::Error, spec: &RigSpec) -> anyhow::Error {
+        let trouble = self.drive_trouble().or_else(|| room::lack(spec, &self.folder, &error));
+        match trouble {
+            Some(trouble) => error.context(trouble),
+            None => error,
+        }
     }
 
     /// What is wrong with its drive, in words; nothing where all is well, or where there is none.

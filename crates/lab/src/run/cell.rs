@@ -43,7 +43,8 @@ fn bring_up_and_measure(
     setup.interrupt.check()?;
     progress.live(format_args!("  {}: starting the server", cell.key));
     let run_dir = setup.work_folder().join("run");
-    let (_made, mut server) = start(setup, &arm, &rig, &run_dir)?;
+    let started = start(setup, &arm, &rig, &run_dir);
+    let (_made, mut server) = started.map_err(|error| rig.explain(error, &arm.rig))?;
     let process = process_of(&server);
     let (_listed, ()) = setup.ledger.make(process, || Ok(()))?;
     outcome.variables = server.variables()?;
@@ -58,13 +59,11 @@ fn bring_up_and_measure(
     outcome.marks.extend(server.adjusted_settings());
     let measured = measure(setup, cell, &arm, &rig, &server, progress, outcome);
     let measured = measured.map_err(|error| explain(error, &mut server));
-    let origin = match (measured, rig.drive_trouble()) {
-        (Err(error), Some(trouble)) => return Err(error.context(trouble)),
-        (Err(error), None) => return Err(error),
-        // A load that went on without its drive has seen nothing but memory.
-        (Ok(_), Some(trouble)) => bail!(trouble),
-        (Ok(origin), None) => origin,
-    };
+    let origin = measured.map_err(|error| rig.explain(error, &arm.rig))?;
+    // A load that went on without its drive has seen nothing but memory.
+    if let Some(trouble) = rig.drive_trouble() {
+        bail!(trouble);
+    }
     // The data are a copy that nobody needs again: killing is quicker than an orderly end.
     server.kill()?;
     // What was measured holds even if something is left for `assay clean`.
@@ -101,10 +100,7 @@ fn restored_rig(
     progress.live(format_args!("  {}: building the rig", cell.key));
     let drive_cpus = &plan.placement.drive_cpus.0;
     let mut rig = Rig::build(&arm.rig, &folder, drive_cpus, &setup.ledger, trace)?;
-    dataset.restore(&rig.data_dir()).map_err(|error| match rig.drive_trouble() {
-        Some(trouble) => error.context(trouble),
-        None => error,
-    })?;
+    dataset.restore(&rig.data_dir()).map_err(|error| rig.explain(error, &arm.rig))?;
     Ok(rig)
 }
 

@@ -166,13 +166,18 @@ impl<'a> Setup<'a> {
     }
 
     fn try_arm(&self, arm: &ArmSetup) -> Result<()> {
-        let rig = Rig::build(
+        let mut rig = Rig::build(
             &arm.rig,
             &self.work_folder.join("trial"),
             &self.plan.placement.drive_cpus.0,
             &self.ledger,
             None,
         )?;
+        self.try_server(arm, &rig).map_err(|error| rig.explain(error, &arm.rig))?;
+        rig.take_down()
+    }
+
+    fn try_server(&self, arm: &ArmSetup, rig: &Rig) -> Result<()> {
         server::make_datadir(&arm.binary, &arm.settings, &rig.data_dir(), &say)?;
         let run_dir = self.work_folder.join("run");
         let mut start = server::Start::new(&rig.data_dir(), &run_dir);
@@ -180,8 +185,7 @@ impl<'a> Setup<'a> {
         let thing = Thing::Folder { path: run_dir };
         let (run_dir, server) = self.ledger.make(thing, || server::start(&arm.binary, &start))?;
         server.kill()?;
-        run_dir.remove()?;
-        rig.take_down()
+        run_dir.remove()
     }
 
     /// A mount option or a setting that is refused must not be found out an hour into the run. Data sets change neither,

@@ -3,23 +3,66 @@
 use super::ArrayGeometry;
 use super::seek::{ImpossibleSeek, SeekCurve};
 
-/// Mean latency of random reads of `bytes` at depth 1 on disks without mirrors, in microseconds: command + mean seek + half a
-/// revolution + what passes under the head and over the link. A mirrored pair, which chooses, is faster.
-#[must_use]
-pub fn read_latency_us(array: &ArrayGeometry, bytes: u64) -> f64 {
+/// Mean latency of random reads of `bytes` at depth 1, drawn evenly from the first `span` of the disks (a share of all
+/// tracks), in microseconds: command + mean seek + half a revolution + what passes under the head and over the link.
+///
+/// A mirrored pair has two arms in two places and takes the one that has it sooner, so of a pair it is the mean of the less of two
+/// positioning times: `E[min(T1, T2)]` = ∫ P(T > t)² dt for T = seek + rotation, with d of density 2 (1 − d) and an even
+/// rotation. The two are taken as independent; the arm that serves less often is a little nearer to where it was left.
+///
+/// # Errors
+/// [`ImpossibleSeek`].
+pub fn read_latency_us(
+    array: &ArrayGeometry,
+    bytes: u64,
+    span: f64,
+) -> Result<f64, ImpossibleSeek> {
     let spindle = &array.spindle;
-    let position = spindle.read_seek.mean.as_us() + spindle.rotation_time.as_us() / 2.0;
-    position + unpositioned_us(array, bytes)
+    let curve = SeekCurve::fit(&spindle.read_seek)?;
+    let rotation_s = spindle.rotation_time.as_s();
+    let position_s = match array.mirrored {
+        true => sooner_of_two_s(&curve, rotation_s, span),
+        false => curve.mean_evenly_s(span) + rotation_s / 2.0,
+    };
+    Ok(position_s * 1e6 + unpositioned_us(array, bytes))
+}
+
+/// Steps of the integral, and places at which the distance's distribution is taken: beyond what the figures need.
+const STEPS: u32 = 1000;
+const PLACES: u32 = 200;
+
+fn sooner_of_two_s(curve: &SeekCurve, rotation_s: f64, span: f64) -> f64 {
+    // The distance that a share u of all do not pass: u = 2 d − d².
+    let distance = |u: f64| span * (1.0 - (1.0 - u).sqrt());
+    let seeks_s: Vec<f64> = (0..PLACES)
+        .map(|place| distance((f64::from(place) + 0.5) / f64::from(PLACES)))
+        .map(|distance| curve.mean_s(distance.sqrt(), distance))
+        .collect();
+    let later = |t: f64| {
+        let shares = seeks_s.iter().map(|seek| (1.0 - (t - seek) / rotation_s).clamp(0.0, 1.0));
+        shares.sum::<f64>() / f64::from(PLACES)
+    };
+    let longest_s = curve.mean_s(span.sqrt(), span) + rotation_s;
+    let step_s = longest_s / f64::from(STEPS);
+    (0..STEPS).map(|step| later((f64::from(step) + 0.5) * step_s).powi(2) * step_s).sum()
 }
 
 /// Mean latency of random writes of `bytes` at depth 1 that go through to the disks, when nothing is read, in microseconds:
-/// as for reads; a mirrored pair, whose arms then move together, waits for the later of two platters, two thirds of a revolution.
-#[must_use]
-pub fn write_latency_us(array: &ArrayGeometry, bytes: u64) -> f64 {
+/// as for reads of one disk; a mirrored pair, whose arms then move together, waits for the later of two platters, two thirds
+/// of a revolution.
+///
+/// # Errors
+/// [`ImpossibleSeek`].
+pub fn write_latency_us(
+    array: &ArrayGeometry,
+    bytes: u64,
+    span: f64,
+) -> Result<f64, ImpossibleSeek> {
     let spindle = &array.spindle;
     let revolutions = if array.mirrored { 2.0 / 3.0 } else { 0.5 };
     let rotation = spindle.rotation_time.as_us() * revolutions;
-    spindle.write_seek.mean.as_us() + rotation + unpositioned_us(array, bytes)
+    let seek = SeekCurve::fit(&spindle.write_seek)?.mean_evenly_s(span) * 1e6;
+    Ok(seek + rotation + unpositioned_us(array, bytes))
 }
 
 fn unpositioned_us(array: &ArrayGeometry, bytes: u64) -> f64 {
@@ -28,7 +71,7 @@ fn unpositioned_us(array: &ArrayGeometry, bytes: u64) -> f64 {
         + array.link_bytes_per_s.time_for(bytes).as_us()
 }
 
-/// Random reads of `bytes` a second that one disk serves by its elevator when `depth` are always in flight: while it serves
+/// Random reads of `bytes` a second, from the first `span` of it, that one disk serves by its elevator when `depth` are always in flight: while it serves
 /// one, n = `depth` − 1 wait for it to choose.
 ///
 /// Take the end of the disk for its beginning, so that the arm goes round a ring of length 1. A new request lies anywhere before
@@ -39,7 +82,12 @@ fn unpositioned_us(array: &ArrayGeometry, bytes: u64) -> f64 {
 ///
 /// # Errors
 /// [`ImpossibleSeek`].
-pub fn reads_per_s(array: &ArrayGeometry, bytes: u64, depth: u32) -> Result<f64, ImpossibleSeek> {
+pub fn reads_per_s(
+    array: &ArrayGeometry,
+    bytes: u64,
+    depth: u32,
+    span: f64,
+) -> Result<f64, ImpossibleSeek> {
     let curve = SeekCurve::fit(&array.spindle.read_seek)?;
     let m = (2 * u64::from(depth)).saturating_sub(3).max(1);
     // B(3/2, i + 1) = B(3/2, i) i / (i + 3/2), from B(3/2, 1) = 2/3.
@@ -49,7 +97,7 @@ pub fn reads_per_s(array: &ArrayGeometry, bytes: u64, depth: u32) -> Result<f64,
     let distance = 2.0 * m / ((m + 1.0) * (m + 2.0));
     let rotation_s = array.spindle.rotation_time.as_s() / 2.0;
     let transfer_s = array.spindle.media_bytes_per_s.time_for(bytes).as_s();
-    Ok(1.0 / (curve.mean_s(root, distance) + rotation_s + transfer_s))
+    Ok(1.0 / (curve.mean_s(root * span.sqrt(), distance * span) + rotation_s + transfer_s))
 }
 
 /// Bytes a second of one stream of large reads in sequence, read from one disk of each side; writes the same, where enough

@@ -68,6 +68,11 @@ impl SeekCurve {
         Time::from_s(self.mean_s(distance.sqrt(), distance))
     }
 
+    /// The mean in seconds over distances between places drawn evenly from the first `span` of all tracks.
+    pub(super) fn mean_evenly_s(&self, span: f64) -> f64 {
+        self.mean_s(MEAN_ROOT * span.sqrt(), MEAN_DISTANCE * span)
+    }
+
     /// The mean in seconds over distances whose square root and whose self have these means.
     pub(super) fn mean_s(&self, root: f64, distance: f64) -> f64 {
         self.a_s + self.b_s * root + self.c_s * distance

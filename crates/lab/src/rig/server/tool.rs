@@ -11,8 +11,6 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::fs::{MemfdFlags, memfd_create};
 
-use crate::messages::one_line;
-
 /// What a program that ended well wrote.
 pub(super) struct Said {
     pub(super) stdout: String,
@@ -21,7 +19,7 @@ pub(super) struct Said {
 
 /// Why a program did not end well.
 #[derive(Debug, thiserror::Error)]
-#[error("`{program}` ended with {ending}: {}", one_line(stderr))]
+#[error("`{program}` ended with {ending}: {}", assay_ports::program::first_lines(stderr).unwrap_or_default())]
 pub(super) struct Failed {
     program: String,
     ending: String,

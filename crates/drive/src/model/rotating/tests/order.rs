@@ -214,5 +214,5 @@ fn arrays_that_cannot_be_are_refused_in_a_line() {
         let error = Rotating::new(array, 1).unwrap_err().to_string();
         assert!(error.contains(word) && !error.contains('\n'), "{error}");
     }
-    assert!(model::rotating::figures::reads_per_s(&good, PAGE, 0).is_ok());
+    assert!(model::rotating::figures::reads_per_s(&good, PAGE, 0, 1.0).is_ok());
 }

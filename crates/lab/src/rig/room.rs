@@ -1,0 +1,79 @@
+//! A rig's file system that has filled up: said in one line, with the key of the plan that gives it more room.
+//!
+//! Programs name a full disk in words of their own ("No space left on device", "The table is full", a server that ends), so
+//! the file system is asked itself, once something has failed.
+
+use std::path::Path;
+
+use crate::plan::{RigKind, RigSpec};
+
+/// With less left a file system counts as full: a copy fails with a part of a file left, a server on extending a table by four
+/// extents of 1 MiB (MySQL reference manual, "Tablespace AUTOEXTEND_SIZE Configuration").
+const LEFT_BYTES: u64 = 8 << 20;
+
+/// What programs say of a full disk, asked to say it in English; by then they may have removed what they had begun.
+const SAID: &str = "No space left on device";
+
+/// The line, if `error` came of a full file system, the one that holds `folder`.
+pub(super) fn lack(spec: &RigSpec, folder: &Path, error: &anyhow::Error) -> Option<String> {
+    let status = rustix::fs::statvfs(folder).ok()?;
+    let free_bytes = status.f_bavail.saturating_mul(status.f_frsize);
+    let total_bytes = status.f_blocks.saturating_mul(status.f_frsize);
+    let is_full = free_bytes < LEFT_BYTES || format!("{error:#}").contains(SAID);
+    is_full.then(|| line(spec, folder, total_bytes))
+}
+
+fn line(spec: &RigSpec, folder: &Path, total_bytes: u64) -> String {
+    let more = match spec.kind {
+        RigKind::Folder => {
+            return format!(
+                "the disk of {} is full; free some of it or name another --location",
+                folder.display()
+            );
+        }
+        RigKind::Image => "a larger size",
+        RigKind::Device => "a larger device",
+        RigKind::Drive if spec.device.is_some() || spec.logical.is_some() => "a larger logical",
+        RigKind::Drive => "a larger capacity",
+        RigKind::Model => "a smaller model.capacity_scale or a larger model.fill",
+    };
+    let total_mb = total_bytes / 1_000_000;
+    format!(
+        "the rig's file system of {total_mb} MB is full; give the rig {more}, or the data a smaller table_size or fewer tables"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Size;
+
+    #[test]
+    fn each_kind_of_rig_names_the_key_that_gives_it_room() {
+        let of = |kind: RigKind, logical: Option<Size>| {
+            line(&RigSpec { kind, logical, ..RigSpec::default() }, Path::new("/data"), 523_000_000)
+        };
+        assert!(of(RigKind::Folder, None).contains("--location"));
+        for (line, key) in [
+            (of(RigKind::Image, None), "larger size"),
+            (of(RigKind::Drive, None), "larger capacity"),
+            (of(RigKind::Drive, Some(Size(1 << 30))), "larger logical"),
+            (of(RigKind::Model, None), "capacity_scale"),
+        ] {
+            assert!(
+                line.contains(key)
+                    && line.contains("of 523 MB is full")
+                    && line.contains("table_size"),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_system_with_room_lacks_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let lack = |error| lack(&RigSpec::default(), folder.path(), &anyhow::Error::msg(error));
+        assert_eq!(lack("the server ended"), None);
+        assert!(lack("`cp` failed: No space left on device").is_some());
+    }
+}
