@@ -56,7 +56,7 @@ fn refused_by_all(world: &World, model: &str, scale: &str, says: &str) {
 #[test]
 fn media_that_no_disk_here_holds_are_not_begun() {
     let world = World::new();
-    let words = ["models", "p4610-3.2", "--capacity-scale", "0.02", "--measure", "--work", "."];
+    let words = ["models", "p4610-3.2", "--capacity-scale", "0.3", "--measure", "--work", "."];
     refused(&world, &words, "give --capacity-scale", &[]);
 }
 
