@@ -1,0 +1,69 @@
+//! What a plan that repeats the paper stands beside: printed gains, worked out from figures that stand once.
+
+use anyhow::{Context, Result, anyhow, ensure};
+
+use super::document::{Gain, GainPrinted};
+use super::paper::Paper;
+use crate::store;
+
+/// The plan's `[paper]`: title and comparisons.
+///
+/// # Errors
+/// One line: no plan repeats it; or an expression that is not understood, with its line.
+pub fn printed(paper: &Paper) -> Result<store::Paper> {
+    let repeated = paper.document.repeated.as_ref();
+    let repeated = repeated.with_context(|| {
+        format!("the claims {} say nothing of a plan; add [repeated] to them", paper.name)
+    })?;
+    let comparisons = repeated.comparisons.iter().map(|gain| comparison(paper, gain));
+    Ok(store::Paper {
+        claims: Some(paper.name.clone()),
+        title: paper.document.title.clone(),
+        comparisons: comparisons.collect::<Result<_>>()?,
+    })
+}
+
+fn comparison(paper: &Paper, gain: &Gain) -> Result<store::Comparison> {
+    let printed = gain.printed.iter().map(|one| of_workload(paper, one));
+    Ok(store::Comparison {
+        table: gain.table.clone(),
+        metric: gain.metric.clone(),
+        arm: gain.arm.clone(),
+        against: gain.against.clone(),
+        printed: printed.collect::<Result<_>>()?,
+    })
+}
+
+/// A figure that is worked out says how.
+fn of_workload(paper: &Paper, gain: &GainPrinted) -> Result<store::Printed> {
+    let (percent, says) = match (&gain.percent, &gain.figure) {
+        (Some(source), None) => {
+            let expression = paper.expression(source, None)?;
+            let value = expression.evaluate(&|name| paper.named(name))?;
+            let value = value.context("a printed gain divides by what may be zero")?.value;
+            let how = || expression.shown(&|name| paper.named(name));
+            (Some(value), (!expression.is_a_name()).then(how))
+        }
+        (None, Some(source)) => {
+            let says = paper.figure(source)?.says.clone();
+            let name = source.get_ref();
+            (None, Some(says.ok_or_else(|| anyhow!("figure `{name}` is not words; give percent"))?))
+        }
+        _ => return Err(anyhow!("give percent or figure for `{}`, one of them", gain.workload)),
+    };
+    let (data_set, workload) = (gain.data_set.clone(), gain.workload.clone());
+    Ok(store::Printed { data_set, workload, percent, says })
+}
+
+/// That every level is one number.
+///
+/// # Errors
+/// One line: no such figure, with the nearest, or one that is not a number.
+pub fn check_levels(paper: &Paper) -> Result<()> {
+    for level in paper.document.repeated.iter().flat_map(|repeated| &repeated.levels) {
+        let figure = paper.figure(&level.figure)?;
+        let name = level.figure.get_ref();
+        ensure!(figure.printed.len() == 1, "`{name}` is not one number; a level is");
+    }
+    Ok(())
+}
