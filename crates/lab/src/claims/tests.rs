@@ -168,6 +168,27 @@ fn what_does_not_follow_is_found_by_its_arithmetic() {
 }
 
 #[test]
+fn the_documentation_has_what_the_program_prints() {
+    let page = include_str!("../../../../docs/claims.md");
+    let table = page.split("## What does not follow").nth(1).unwrap();
+    for (paper, name, arithmetic) in WRONG {
+        let row = table.lines().find(|line| line.contains(&format!("| {paper} | {name} (")));
+        assert!(row.is_some_and(|row| row.ends_with(&format!("| {arithmetic} |"))), "{name}");
+    }
+    assert_eq!(table.lines().filter(|line| line.starts_with("| ")).count(), WRONG.len() + 1);
+    let example = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    let outcomes = outcomes_of("mine", example);
+    for one in &outcomes {
+        let lines = [format!("{:<15}  {} ({})", one.verdict.words(), one.name, one.place)];
+        let arithmetic = one.arithmetic.iter().map(|one| format!("{:17}{}", "", one.shown()));
+        for line in lines.into_iter().chain(arithmetic) {
+            assert!(page.contains(&format!("\n{line}\n")), "`{line}` is not in the example");
+        }
+    }
+    assert_eq!(outcomes.len(), 3);
+}
+
+#[test]
 fn nothing_else_is_said_not_to_follow_and_each_that_is_has_its_words() {
     for (paper, text) in PAPERS {
         for one in outcomes_of(paper, text) {
