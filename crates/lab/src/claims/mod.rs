@@ -6,10 +6,15 @@
 mod command;
 mod document;
 mod expression;
+#[cfg(test)]
+mod file_tests;
 mod find;
+#[cfg(test)]
+mod findings;
 mod interval;
 mod outcome;
 mod paper;
+mod parser;
 mod printed;
 mod repeated;
 mod show;

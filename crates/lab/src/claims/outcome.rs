@@ -243,7 +243,10 @@ impl Side {
     #[must_use]
     pub fn shown(&self) -> String {
         let Some(interval) = self.interval else {
-            return format!("{}: a divisor may be zero", self.arithmetic);
+            return format!(
+                "{}: a divisor may be zero, or the result is too large",
+                self.arithmetic
+            );
         };
         let value = text::number(interval.value);
         let range = text::range(interval);

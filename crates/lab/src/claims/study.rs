@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use super::document::{Level, Which};
 use super::paper::Paper;
-use super::repeated;
+use super::repeated::{self, Level, Which};
 use crate::report::{self, Compared};
 use crate::store::{Cell, State, Study};
 
