@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
 
+use crate::claims::ClaimsArgs;
 use crate::clean::CleanArgs;
 use crate::drive::DriveArgs;
 use crate::estimate::EstimateArgs;
@@ -55,6 +56,8 @@ pub enum Command {
     Drive(DriveArgs),
     /// List devices as data, and show models of them that keep time
     Models(ModelsArgs),
+    /// Published figures, what follows from them, and what was measured beside them
+    Claims(ClaimsArgs),
     /// Ask any model what another was recorded to be asked, without waiting
     Replay(ReplayArgs),
     /// Remove what interrupted runs left behind

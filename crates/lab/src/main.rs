@@ -1,6 +1,7 @@
 //! The `assay` command: args → plan → rig → load and watch → store → report.
 
 mod args;
+mod claims;
 mod clean;
 mod drive;
 mod estimate;
@@ -45,6 +46,7 @@ fn carry_out(command: Command) -> Result<ExitCode> {
         Command::Server(args) => server_command::run(&args),
         Command::Drive(args) => drive::run(&args),
         Command::Models(args) => models::run(&args),
+        Command::Claims(args) => claims::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Clean(args) => clean::run(&args),
     }

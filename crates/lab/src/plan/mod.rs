@@ -208,6 +208,7 @@ impl Plan {
     pub fn parse(text: &str) -> Result<Plan> {
         let mut plan: Plan = toml::from_str(text)
             .map_err(|error| anyhow::Error::msg(toml_error::one_line(&error, text)))?;
+        paper::fill_in(&mut plan)?;
         check::check(&plan)?;
         if plan.quick.take().is_some() {
             Plan::parse_quick(text)?;

@@ -4,7 +4,28 @@ use anyhow::{Context, Result, ensure};
 use assay_load::suggest::nearest;
 
 use super::Plan;
+use crate::claims;
 use crate::store::{Comparison, Printed};
+
+/// Puts what claims print in the place of their name.
+///
+/// # Errors
+/// One line: no such claims, or a plan that says itself what they say.
+pub(super) fn fill_in(plan: &mut Plan) -> Result<()> {
+    let Some(paper) = &mut plan.paper else { return Ok(()) };
+    let Some(named) = &paper.claims else {
+        ensure!(!paper.title.is_empty(), "paper: the key `title` is missing; add it, or claims");
+        return Ok(());
+    };
+    let filled = claims::beside(named).context("paper")?;
+    let says_nothing = paper.title.is_empty() && paper.comparisons.is_empty();
+    ensure!(
+        says_nothing || *paper == filled,
+        "paper: title and comparisons stand in the claims `{named}`; drop them here"
+    );
+    *paper = filled;
+    Ok(())
+}
 
 /// Checks the plan's `[paper]`, if it has one.
 ///

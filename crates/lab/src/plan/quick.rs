@@ -6,7 +6,7 @@
 use anyhow::{Context, Result};
 use toml::{Table, Value};
 
-use super::{Plan, cells, check, toml_error};
+use super::{Plan, cells, check, paper, toml_error};
 
 /// Which form of a plan is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,10 +28,11 @@ pub(super) fn parse(text: &str) -> Result<Plan> {
         anyhow::bail!("the plan has no quick form; run it without --quick, or add [quick] to it");
     };
     lay_over(&mut plan, quick);
-    let laid: Plan = plan
+    let mut laid: Plan = plan
         .try_into()
         .map_err(|error| anyhow::Error::msg(toml_error::one_line(&error, "")))
         .context("[quick]")?;
+    paper::fill_in(&mut laid).context("[quick]")?;
     check::check(&laid).context("[quick]")?;
     Ok(laid)
 }

@@ -34,6 +34,8 @@ use anyhow::Result;
 
 use crate::store::{Store, Study};
 
+pub(crate) use paper::Compared;
+
 /// Bytes for series in the page: 10 MB less Plotly's 4.7 MB and what the rest of a large study takes.
 const SERIES_BUDGET: usize = 4_200_000;
 
@@ -93,6 +95,11 @@ pub(crate) fn write(store: &Store, folder: &Path) -> Result<Written> {
     let html = page::render(&input)?;
     files::replace(&written.html, |file| Ok(file.write_all(html.as_bytes())?))?;
     Ok(written)
+}
+
+/// What a study measured beside what its paper printed.
+pub(crate) fn compared_with_paper(study: &Study) -> Vec<Compared> {
+    paper::compared(study, &summary::groups(study))
 }
 
 /// Writes every cell's series and keeps what the page needs of them: no more than a cell is held in full.

@@ -18,60 +18,60 @@ use super::tables::{optional, write_row};
 
 /// One comparison of the paper.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Compared {
+pub(crate) struct Compared {
     /// Where it is printed, and what it is called there.
-    pub(super) table: String,
+    pub(crate) table: String,
     /// The result compared.
-    pub(super) metric: String,
+    pub(crate) metric: String,
     /// The arm whose gain it is.
-    pub(super) arm: String,
+    pub(crate) arm: String,
     /// The arm that it is measured by.
-    pub(super) against: String,
+    pub(crate) against: String,
     /// A row for each workload on each data set that both arms were planned for, or of which something is printed.
-    pub(super) rows: Vec<Row>,
+    pub(crate) rows: Vec<Row>,
 }
 
 /// One workload on one data set.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Row {
+pub(crate) struct Row {
     /// The data set, if there are any.
-    pub(super) data_set: Option<String>,
+    pub(crate) data_set: Option<String>,
     /// The workload.
-    pub(super) workload: String,
+    pub(crate) workload: String,
     /// What was measured; nothing where no thread count has both arms.
-    pub(super) measured: Option<Measured>,
+    pub(crate) measured: Option<Measured>,
     /// What is printed, in percent.
-    pub(super) printed_percent: Option<f64>,
+    pub(crate) printed_percent: Option<f64>,
     /// What is printed in words, or how the figure follows from what is.
-    pub(super) printed_says: Option<String>,
+    pub(crate) printed_says: Option<String>,
     /// Counters of the arm, and of what it is measured by.
-    pub(super) counters: Option<[Counters; 2]>,
+    pub(crate) counters: Option<[Counters; 2]>,
     /// What is missing or marked.
-    pub(super) remarks: Vec<String>,
+    pub(crate) remarks: Vec<String>,
 }
 
 /// By how much the arm is above the other.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Measured {
+pub(crate) struct Measured {
     /// Mean over the thread counts.
-    pub(super) mean_percent: f64,
+    pub(crate) mean_percent: f64,
     /// At each thread count that both arms have, ascending.
-    pub(super) by_threads: Vec<(u32, f64)>,
+    pub(crate) by_threads: Vec<(u32, f64)>,
 }
 
 /// What explains a difference: means over the thread counts compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Counters {
+pub(crate) struct Counters {
     /// Bytes to media for each transaction: of a model to its flash, else to the device.
-    pub(super) media_write_bytes_per_transaction: Option<f64>,
+    pub(crate) media_write_bytes_per_transaction: Option<f64>,
     /// Bytes to media for each byte from the host, compression included.
-    pub(super) drive_write_amplification: Option<f64>,
+    pub(crate) drive_write_amplification: Option<f64>,
     /// Page requests that the buffer pool answered.
-    pub(super) innodb_hit_ratio: Option<f64>,
+    pub(crate) innodb_hit_ratio: Option<f64>,
     /// Commands that our own processors made late.
-    pub(super) model_late_percent: Option<f64>,
+    pub(crate) model_late_percent: Option<f64>,
     /// User and system time of all processors.
-    pub(super) cpu_percent: Option<f64>,
+    pub(crate) cpu_percent: Option<f64>,
 }
 
 /// Every comparison that the study's plan asks for.

@@ -6,9 +6,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
+    /// The claims that have the rest, by name: then a plan says no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claims: Option<String>,
     /// Who, what, when.
+    #[serde(default)]
     pub title: String,
     /// What it compares, each a table of the report.
+    #[serde(default)]
     pub comparisons: Vec<Comparison>,
 }
 

@@ -38,3 +38,15 @@ fn a_paper_about_something_else_is_refused() {
         assert!(message.contains(says), "{to}: {message}");
     }
 }
+
+#[test]
+fn a_plan_takes_what_is_printed_from_claims_or_says_it_itself() {
+    let named = "\n[paper]\nclaims = \"stec-2031\"\n";
+    assert!(error(&format!("{PLAN}{named}")).contains("did you mean `stec-2013`?"));
+    let foreign = "\n[paper]\nclaims = \"stec-2013\"\n";
+    assert!(error(&format!("{PLAN}{foreign}")).contains("there is no arm `s1120 card`"));
+    let both = PAPER.replace("title =", "claims = \"stec-2013\"\ntitle =");
+    assert!(error(&format!("{PLAN}{both}")).contains("stand in the claims `stec-2013`; drop them"));
+    let neither = PAPER.replace("title = \"A paper\"", "");
+    assert!(error(&format!("{PLAN}{neither}")).contains("the key `title` is missing"));
+}

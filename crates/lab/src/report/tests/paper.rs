@@ -18,6 +18,7 @@ fn paper() -> Paper {
     let printed =
         vec![printed("small", Some(104.0), None), printed("more", None, Some("N/A <one>"))];
     Paper {
+        claims: None,
         title: "A paper, <2020>".into(),
         comparisons: vec![Comparison {
             table: "Table 1".into(),

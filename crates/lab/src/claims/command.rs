@@ -1,0 +1,83 @@
+//! `assay claims`: what was typed, and what becomes of it.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+
+use super::outcome::{self, Outcome, Verdict};
+use super::paper::Paper;
+use super::{find, show, study};
+use crate::print;
+use crate::store::Store;
+
+/// Published figures, what follows from them, and what was measured beside them
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay claims                           the papers, and how they check out
+  assay claims stec-2013                 its figures, and what follows from them
+  assay claims my-paper.toml             the same of a paper of your own
+  assay claims my-paper.toml --check     exit code 1 if a figure does not follow
+  assay claims --study studies/stec      a study beside the paper it repeats
+  assay claims --study studies/mine exflash-2015
+
+A figure follows when some number that was rounded to the printed digits gives it. \
+Exit codes: 0 done, 1 with --check: a figure does not follow from the others, 2 could not.")]
+pub struct ClaimsArgs {
+    /// A paper, or a TOML file with one; without it all are listed
+    name: Option<String>,
+    /// Set what this study measured beside what is printed
+    #[arg(long, value_name = "STUDY", conflicts_with = "check")]
+    study: Option<PathBuf>,
+    /// End with exit code 1 if a figure does not follow; of all papers where none is named
+    #[arg(long)]
+    check: bool,
+    /// Print JSON in place of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Does what was asked for.
+///
+/// # Errors
+/// One line: no such paper, what is wrong with its file, or a study that cannot be read.
+pub fn run(args: &ClaimsArgs) -> Result<ExitCode> {
+    if let Some(folder) = &args.study {
+        set_beside(args, folder)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let papers = match &args.name {
+        Some(named) => vec![find::find(named)?],
+        None => find::all()?,
+    };
+    let with_outcomes = papers.into_iter().map(|paper| {
+        let outcomes = outcome::all(&paper)?;
+        Ok((paper, outcomes))
+    });
+    let papers: Vec<(Paper, Vec<Outcome>)> = with_outcomes.collect::<Result<_>>()?;
+    match (papers.as_slice(), &args.name, args.json) {
+        ([(paper, outcomes)], Some(_), false) => show::paper(paper, outcomes),
+        ([(paper, outcomes)], Some(_), true) => print::line(show::paper_json(paper, outcomes)),
+        (papers, _, false) => show::list(papers),
+        (papers, _, true) => print::line(show::list_json(papers)),
+    }
+    let is_wrong = |outcome: &Outcome| outcome.verdict == Verdict::DoesNotFollow;
+    let fails = args.check && papers.iter().any(|(_, outcomes)| outcomes.iter().any(is_wrong));
+    Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn set_beside(args: &ClaimsArgs, folder: &Path) -> Result<()> {
+    let measured = Store::open(folder)?.study()?;
+    let paper = match &args.name {
+        Some(named) => find::find(named)?,
+        None => find::of_study(measured.paper.as_ref())?,
+    };
+    let beside = study::beside(&paper, &measured)?;
+    match args.json {
+        true => print::line(serde_json::to_value(&beside)?),
+        false => show::beside(&beside),
+    }
+    Ok(())
+}

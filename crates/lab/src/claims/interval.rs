@@ -1,0 +1,188 @@
+//! A number that is known as well as it was printed: its value, and the least and most that rounding allows.
+//!
+//! Every operation encloses: whatever the unrounded numbers were, the unrounded result lies within. Where a number stands
+//! in an expression twice the enclosure is wider than need be, never narrower; so two enclosures that do not meet prove
+//! that the figures do not agree, and the reverse proves nothing (R. E. Moore, "Interval Analysis", 1966).
+
+/// Shares of a number's size that the arithmetic of this machine may be off by, and more.
+const SLACK: f64 = 1e-9;
+
+/// A value between two bounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// The least that it may be.
+    pub low: f64,
+    /// What it is, if everything was printed without rounding.
+    pub value: f64,
+    /// The most that it may be.
+    pub high: f64,
+}
+
+impl Interval {
+    /// A number that is known exactly.
+    #[must_use]
+    pub fn exact(value: f64) -> Interval {
+        Interval { low: value, value, high: value }
+    }
+
+    /// A number that is known up to `within` either way.
+    #[must_use]
+    pub fn around(value: f64, within: f64) -> Interval {
+        Interval { low: value - within, value, high: value + within }
+    }
+
+    /// Whether rounding leaves nothing open.
+    #[must_use]
+    pub fn is_exact(self) -> bool {
+        self.high - self.low <= self.slack()
+    }
+
+    /// The same, wider by a share of its size.
+    #[must_use]
+    pub fn widened(self, percent: f64) -> Interval {
+        let more = |bound: f64| bound.abs() * percent / 100.0;
+        Interval { low: self.low - more(self.low), high: self.high + more(self.high), ..self }
+    }
+
+    /// The sum.
+    #[must_use]
+    pub fn plus(self, other: Interval) -> Interval {
+        Interval {
+            low: self.low + other.low,
+            value: self.value + other.value,
+            high: self.high + other.high,
+        }
+    }
+
+    /// The other way round zero.
+    #[must_use]
+    pub fn negated(self) -> Interval {
+        Interval { low: -self.high, value: -self.value, high: -self.low }
+    }
+
+    /// The product.
+    #[must_use]
+    pub fn times(self, other: Interval) -> Interval {
+        let corners = [
+            self.low * other.low,
+            self.low * other.high,
+            self.high * other.low,
+            self.high * other.high,
+        ];
+        Interval {
+            low: corners.into_iter().fold(f64::INFINITY, f64::min),
+            value: self.value * other.value,
+            high: corners.into_iter().fold(f64::NEG_INFINITY, f64::max),
+        }
+    }
+
+    /// The quotient; nothing where the divisor may be zero.
+    #[must_use]
+    pub fn divided_by(self, other: Interval) -> Option<Interval> {
+        let may_be_zero = other.low <= 0.0 && other.high >= 0.0;
+        let inverse =
+            Interval { low: 1.0 / other.high, value: 1.0 / other.value, high: 1.0 / other.low };
+        // The value is divided, not multiplied by an inverse that is rounded itself.
+        let value = self.value / other.value;
+        (!may_be_zero).then(|| Interval { value, ..self.times(inverse) })
+    }
+
+    /// The lesser of both.
+    #[must_use]
+    pub fn min(self, other: Interval) -> Interval {
+        self.by_bound(other, f64::min)
+    }
+
+    /// The greater of both.
+    #[must_use]
+    pub fn max(self, other: Interval) -> Interval {
+        self.by_bound(other, f64::max)
+    }
+
+    /// Its size without sign.
+    #[must_use]
+    pub fn abs(self) -> Interval {
+        let (low, high) = (self.low.abs(), self.high.abs());
+        let crosses_zero = self.low <= 0.0 && self.high >= 0.0;
+        Interval {
+            low: if crosses_zero { 0.0 } else { low.min(high) },
+            value: self.value.abs(),
+            high: low.max(high),
+        }
+    }
+
+    /// To the nearest whole number.
+    #[must_use]
+    pub fn rounded(self) -> Interval {
+        Interval { low: self.low.round(), value: self.value.round(), high: self.high.round() }
+    }
+
+    /// Whether both can be the same number.
+    #[must_use]
+    pub fn may_equal(self, other: Interval) -> bool {
+        self.may_reach(other) && other.may_reach(self)
+    }
+
+    /// Whether this can be as much as the other, or more.
+    #[must_use]
+    pub fn may_reach(self, other: Interval) -> bool {
+        self.high >= other.low - self.slack().max(other.slack())
+    }
+
+    /// Whether this can be more than the other.
+    #[must_use]
+    pub fn may_exceed(self, other: Interval) -> bool {
+        self.high > other.low + self.slack().max(other.slack())
+    }
+
+    fn by_bound(self, other: Interval, pick: fn(f64, f64) -> f64) -> Interval {
+        Interval {
+            low: pick(self.low, other.low),
+            value: pick(self.value, other.value),
+            high: pick(self.high, other.high),
+        }
+    }
+
+    fn slack(self) -> f64 {
+        self.low.abs().max(self.high.abs()) * SLACK
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bounds(interval: Interval) -> (f64, f64, f64) {
+        let near = |value: f64| (value * 1e6).round() / 1e6;
+        (near(interval.low), near(interval.value), near(interval.high))
+    }
+
+    #[test]
+    fn operations_enclose_what_rounding_allows() {
+        let (a, b) = (Interval::around(10.0, 1.0), Interval::around(-2.0, 0.5));
+        assert_eq!(bounds(a.plus(b)), (6.5, 8.0, 9.5));
+        assert_eq!(bounds(a.plus(b.negated())), (10.5, 12.0, 13.5));
+        assert_eq!(bounds(a.times(b)), (-27.5, -20.0, -13.5));
+        assert_eq!(bounds(a.divided_by(b).unwrap()), (-7.333333, -5.0, -3.6));
+        assert_eq!(bounds(b.abs()), (1.5, 2.0, 2.5));
+        assert_eq!(bounds(Interval::around(0.2, 0.5).abs()), (0.0, 0.2, 0.7));
+        assert_eq!(bounds(a.min(b)), (-2.5, -2.0, -1.5));
+        assert_eq!(bounds(a.max(b)), (9.0, 10.0, 11.0));
+        assert_eq!(bounds(Interval::around(2.6, 0.2).rounded()), (2.0, 3.0, 3.0));
+    }
+
+    #[test]
+    fn what_may_be_zero_divides_nothing() {
+        assert_eq!(Interval::exact(1.0).divided_by(Interval::around(0.2, 0.5)), None);
+        assert_eq!(Interval::exact(1.0).divided_by(Interval::exact(0.0)), None);
+    }
+
+    #[test]
+    fn intervals_that_touch_may_be_equal_and_others_not() {
+        let (a, b) = (Interval::around(1.0, 0.5), Interval::around(2.0, 0.5));
+        assert!(a.may_equal(b) && b.may_equal(a) && a.may_reach(b) && !a.may_exceed(b));
+        let c = Interval::around(2.1, 0.5);
+        assert!(!a.may_equal(c) && !a.may_reach(c) && c.may_exceed(a));
+        assert!(a.widened(10.0).may_equal(c));
+    }
+}

@@ -1,0 +1,118 @@
+//! Reads the text of an expression.
+
+use std::iter::Peekable;
+use std::str::CharIndices;
+
+use anyhow::{Result, anyhow, bail, ensure};
+use assay_load::suggest::nearest;
+
+use super::expression::{FUNCTIONS, Node};
+
+/// Reads all of `text`.
+///
+/// # Errors
+/// One line: what is not understood, and where.
+pub(super) fn parse(text: &str) -> Result<Node> {
+    let mut parser = Parser { text, rest: text.char_indices().peekable() };
+    let node = parser.sum()?;
+    match parser.next_sign() {
+        None => Ok(node),
+        Some(sign) => bail!("`{sign}` is not expected in `{text}`"),
+    }
+}
+
+/// Reads from left to right; each rule takes what binds tighter than itself.
+struct Parser<'a> {
+    text: &'a str,
+    rest: Peekable<CharIndices<'a>>,
+}
+
+impl Parser<'_> {
+    /// The next character that is no space.
+    fn next_sign(&mut self) -> Option<char> {
+        while self.rest.next_if(|(_, sign)| sign.is_whitespace()).is_some() {}
+        self.rest.peek().map(|(_, sign)| *sign)
+    }
+
+    fn takes(&mut self, signs: &str) -> Option<char> {
+        let sign = self.next_sign().filter(|sign| signs.contains(*sign))?;
+        self.rest.next();
+        Some(sign)
+    }
+
+    fn sum(&mut self) -> Result<Node> {
+        let mut left = self.product()?;
+        while let Some(sign) = self.takes("+-") {
+            left = left.with(sign, self.product()?);
+        }
+        Ok(left)
+    }
+
+    fn product(&mut self) -> Result<Node> {
+        let mut left = self.factor()?;
+        while let Some(sign) = self.takes("*/") {
+            left = left.with(sign, self.factor()?);
+        }
+        Ok(left)
+    }
+
+    fn factor(&mut self) -> Result<Node> {
+        match self.next_sign() {
+            Some('-') => {
+                self.rest.next();
+                Ok(Node::Negative(Box::new(self.factor()?)))
+            }
+            Some('(') => {
+                self.rest.next();
+                let inner = self.sum()?;
+                self.close()?;
+                Ok(Node::Group(Box::new(inner)))
+            }
+            Some(sign) if sign.is_ascii_alphanumeric() => self.word(),
+            Some(sign) => bail!("`{sign}` is not expected in `{}`", self.text),
+            None => bail!("`{}` ends too early", self.text),
+        }
+    }
+
+    fn close(&mut self) -> Result<()> {
+        ensure!(self.takes(")").is_some(), "a `)` is missing in `{}`", self.text);
+        Ok(())
+    }
+
+    /// A number, a name, or a function with its arguments.
+    fn word(&mut self) -> Result<Node> {
+        let is_part = |sign: char| sign.is_ascii_alphanumeric() || "._".contains(sign);
+        let mut word = String::new();
+        while let Some((_, sign)) = self.rest.next_if(|(_, sign)| is_part(*sign)) {
+            word.push(sign);
+        }
+        // A figure's name may begin with a digit (`440g`), so a number is what reads as one.
+        if let Ok(number) = word.parse::<f64>()
+            && number.is_finite()
+        {
+            return Ok(Node::Number(number));
+        }
+        if self.takes("(").is_none() {
+            return Ok(Node::Name(word));
+        }
+        let function = FUNCTIONS.iter().find(|(name, _)| *name == word).map(|one| one.1);
+        let function = function.ok_or_else(|| no_such_function(&word))?;
+        let mut arguments = vec![self.sum()?];
+        while self.takes(",").is_some() {
+            arguments.push(self.sum()?);
+        }
+        self.close()?;
+        Ok(Node::Call(function, arguments))
+    }
+}
+
+fn no_such_function(word: &str) -> anyhow::Error {
+    let names = || FUNCTIONS.iter().map(|(name, _)| *name);
+    match nearest(word, names()) {
+        Some(near) => anyhow!("no function is called `{word}`; did you mean `{near}`?"),
+        None => anyhow!(
+            "no function is called `{word}`; there are {}",
+            names().collect::<Vec<_>>().join(", ")
+        ),
+    }
+}

@@ -1,0 +1,263 @@
+//! Papers, checks and studies beside them, as people and as programs read them.
+
+use serde_json::{Value, json};
+
+use super::document::{Conditions, RemarkKind};
+use super::outcome::{Outcome, Verdict, count};
+use super::paper::{Figure, Paper};
+use super::study::{Beside, Leveled};
+use super::text;
+use crate::print;
+
+/// In this order, for the first is what one looks for.
+const VERDICTS: [Verdict; 3] = [Verdict::DoesNotFollow, Verdict::CannotBeTold, Verdict::Follows];
+
+/// The list of papers, a line each, with what became of their checks.
+pub fn list(papers: &[(Paper, Vec<Outcome>)]) {
+    let width = papers.iter().map(|(paper, _)| paper.name.len()).max().unwrap_or_default();
+    for (paper, outcomes) in papers {
+        print::line(format_args!("{:<width$}  {}", paper.name, paper.document.title));
+        let figures = print::counted(paper.figures.len() as u64, "figure");
+        print::line(format_args!("{:<width$}  {figures}; {}", "", summary(outcomes)));
+    }
+}
+
+/// The same for programs.
+#[must_use]
+pub fn list_json(papers: &[(Paper, Vec<Outcome>)]) -> Value {
+    let one = |(paper, outcomes): &(Paper, Vec<Outcome>)| {
+        json!({
+            "name": paper.name,
+            "title": paper.document.title,
+            "figures": paper.figures.len(),
+            "follow": count(outcomes, Verdict::Follows),
+            "do_not_follow": count(outcomes, Verdict::DoesNotFollow),
+            "cannot_be_told": count(outcomes, Verdict::CannotBeTold),
+            "remarks": paper.document.remarks.len(),
+        })
+    };
+    papers.iter().map(one).collect()
+}
+
+fn summary(outcomes: &[Outcome]) -> String {
+    let of = |verdict| count(outcomes, verdict);
+    format!(
+        "{}: {} follow, {} do not, {} cannot be told",
+        print::counted(outcomes.len() as u64, "check"),
+        of(Verdict::Follows),
+        of(Verdict::DoesNotFollow),
+        of(Verdict::CannotBeTold)
+    )
+}
+
+/// A whole paper: its figures by place, its checks by what became of them, and the remarks.
+pub fn paper(paper: &Paper, outcomes: &[Outcome]) {
+    let document = &paper.document;
+    print::line(format_args!("{}: {}", paper.name, document.title));
+    document.about.trim().lines().for_each(print::line);
+    print_figures(paper);
+    print::line(format_args!("\n{}", summary(outcomes)));
+    for verdict in VERDICTS {
+        outcomes.iter().filter(|one| one.verdict == verdict).for_each(print_outcome);
+    }
+    print_remarks(paper);
+}
+
+fn print_figures(paper: &Paper) {
+    let mut places: Vec<&str> = Vec::new();
+    for figure in paper.figures.values() {
+        if !places.contains(&figure.place.as_str()) {
+            places.push(&figure.place);
+        }
+    }
+    for place in places {
+        let its = || paper.figures.iter().filter(|(_, figure)| figure.place == place);
+        let shared = shared(its().map(|(_, figure)| &figure.on));
+        let head = [place.to_owned(), conditions(&shared).join(", ")];
+        print::line(format_args!("\n{}", head.join(": ").trim_end_matches(": ")));
+        let own = |figure: &Figure| described(figure, &shared);
+        let rows: Vec<[String; 3]> =
+            its().map(|(name, figure)| [name.clone(), value(figure), own(figure)]).collect();
+        let width = |column: usize| {
+            rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default()
+        };
+        let widths = [width(0), width(1).min(24)];
+        for [name, value, what] in &rows {
+            print::line(format_args!("  {name:<0$}  {value:>1$}  {what}", widths[0], widths[1]));
+        }
+    }
+}
+
+/// The conditions that are the same for all.
+fn shared<'a>(mut all: impl Iterator<Item = &'a Conditions>) -> Conditions {
+    let mut shared = all.next().cloned().unwrap_or_default();
+    for one in all {
+        shared.arm = shared.arm.filter(|arm| one.arm.as_ref() == Some(arm));
+        shared.workload = shared.workload.filter(|all| one.workload.as_ref() == Some(all));
+        shared.data_set = shared.data_set.filter(|all| one.data_set.as_ref() == Some(all));
+        shared.threads = shared.threads.filter(|all| one.threads == Some(*all));
+    }
+    shared
+}
+
+fn conditions(on: &Conditions) -> Vec<String> {
+    let threads = on.threads.map(|threads| print::counted(u64::from(threads), "thread"));
+    let all = [on.arm.clone(), on.workload.clone(), on.data_set.clone(), threads];
+    all.into_iter().flatten().collect()
+}
+
+/// With what stands before it and its unit.
+fn value(figure: &Figure) -> String {
+    let says = figure.says.as_deref().unwrap_or_default();
+    format!("{says} {} {}", figure.shown(), figure.unit).trim().to_owned()
+}
+
+/// What it is, and those of its conditions that its place does not tell.
+fn described(figure: &Figure, told: &Conditions) -> String {
+    let told = conditions(told);
+    let own: Vec<String> =
+        conditions(&figure.on).into_iter().filter(|one| !told.contains(one)).collect();
+    match own.is_empty() {
+        true => figure.what.clone(),
+        false => format!("{}; {}", figure.what, own.join(", ")),
+    }
+}
+
+fn print_outcome(outcome: &Outcome) {
+    let verdict = outcome.verdict.words();
+    print::line(format_args!("\n{verdict:<15}  {} ({})", outcome.name, outcome.place));
+    let arithmetic = outcome.arithmetic.as_ref().map(|one| one.shown());
+    let given = outcome.given.iter().map(|given| format!("given: {given}"));
+    for line in arithmetic.into_iter().chain(outcome.says.clone()).chain(given) {
+        print::line(format_args!("{:17}{line}", ""));
+    }
+}
+
+fn print_remarks(paper: &Paper) {
+    if !paper.document.remarks.is_empty() {
+        print::line("\nRemarks, which are no arithmetic");
+    }
+    for remark in &paper.document.remarks {
+        let kind = match remark.kind {
+            RemarkKind::Factors => "factors",
+            RemarkKind::Words => "words",
+            RemarkKind::Method => "method",
+            RemarkKind::Missing => "missing",
+        };
+        print::line(format_args!("\n{kind:<15}  {} ({})", remark.says, remark.place));
+        if !remark.factors.is_empty() {
+            print::line(format_args!("{:17}what differs: {}", "", remark.factors.join("; ")));
+        }
+        if let Some(source) = &remark.source {
+            print::line(format_args!("{:17}source: {source}", ""));
+        }
+    }
+}
+
+/// A whole paper for programs.
+#[must_use]
+pub fn paper_json(paper: &Paper, outcomes: &[Outcome]) -> Value {
+    let document = &paper.document;
+    let given = document.given.iter().map(|(name, given)| {
+        let value = json!({ "printed": given.printed, "unit": given.unit, "source": given.source });
+        (name.clone(), value)
+    });
+    json!({
+        "name": paper.name,
+        "title": document.title,
+        "about": document.about.trim(),
+        "figures": paper.figures,
+        "given": given.collect::<serde_json::Map<_, _>>(),
+        "checks": outcomes,
+        "remarks": document.remarks,
+    })
+}
+
+/// What was printed and what was measured.
+pub fn beside(beside: &Beside) {
+    print::line(format_args!("Printed: {}", beside.paper));
+    print::line(format_args!("Measured: {}", beside.study));
+    for gain in &beside.gains {
+        print::line(format_args!(
+            "\n{}\n{} over {}, {}",
+            gain.table, gain.arm, gain.against, gain.metric
+        ));
+        let heads = ["", "printed", "measured", "ratio", ""].map(str::to_owned);
+        let rows = gain.rows.iter().map(|row| {
+            let printed = row.printed_percent;
+            let measured = row.measured.as_ref().map(|one| one.mean_percent);
+            let ratio = printed.zip(measured);
+            let ratio = ratio.map(|(printed, measured)| (100.0 + measured) / (100.0 + printed));
+            let says = row.printed_says.iter().map(|says| format!("printed: {says}"));
+            let notes: Vec<String> = says.chain(row.remarks.iter().cloned()).collect();
+            [
+                name(&row.workload, row.data_set.as_ref()),
+                percent(printed),
+                percent(measured),
+                times(ratio),
+                notes.join("; "),
+            ]
+        });
+        table(std::iter::once(heads).chain(rows).collect());
+    }
+    if !beside.levels.is_empty() {
+        print::line("\nOne arm by itself");
+        let heads = ["", "printed", "measured", "ratio", ""].map(str::to_owned);
+        table(std::iter::once(heads).chain(beside.levels.iter().map(level)).collect());
+    }
+    print::line("\nWhy they may not be compared");
+    beside.differs.iter().for_each(|why| print::line(format_args!("  {why}")));
+    print::line(
+        "  A gain's ratio is (100 + measured) ÷ (100 + printed): of what one arm is to the other.",
+    );
+}
+
+fn level(level: &Leveled) -> [String; 5] {
+    let threads: Vec<String> = level.threads.iter().map(u32::to_string).collect();
+    let printed_threads =
+        level.printed_threads.map_or_else(String::new, |threads| format!(" for {threads}"));
+    let mut notes =
+        vec![format!("{} with threads {}{printed_threads}", level.metric, threads.join(", "))];
+    match level.cells {
+        (0, _) => notes = vec![format!("{} was not measured", level.metric)],
+        (cells, marked) if marked > 0 => {
+            notes.push(format!("{marked} of {} marked", print::counted(cells as u64, "cell")));
+        }
+        _ => {}
+    }
+    [
+        format!("{}, {}", level.arm, name(&level.workload, level.data_set.as_ref())),
+        format!("{} {}", text::number(level.printed), level.unit),
+        level
+            .measured
+            .map_or_else(|| "–".into(), |one| format!("{} {}", text::number(one), level.unit)),
+        times(level.ratio),
+        notes.join("; "),
+    ]
+}
+
+fn name(workload: &str, data_set: Option<&String>) -> String {
+    data_set.map_or_else(|| workload.to_owned(), |set| format!("{set}: {workload}"))
+}
+
+fn percent(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".into(), |value| format!("{value:+.1} %").replace('-', "−"))
+}
+
+fn times(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".into(), |value| format!("{value:.2}"))
+}
+
+fn table(rows: Vec<[String; 5]>) {
+    let width = |column: usize| {
+        rows.iter().map(|row: &[String; 5]| row[column].chars().count()).max().unwrap_or_default()
+    };
+    let widths = [width(0), width(1), width(2), width(3)];
+    for [first, printed, measured, ratio, note] in &rows {
+        let line = format!(
+            "  {first:<0$}  {printed:>1$}  {measured:>2$}  {ratio:>3$}  {note}",
+            widths[0], widths[1], widths[2], widths[3]
+        );
+        print::line(line.trim_end());
+    }
+}

@@ -1,0 +1,151 @@
+//! What a study measured beside what was printed, with the ratio of both and why they may not be compared.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use super::paper::Paper;
+use super::repeated::{self, Level, Which};
+use crate::report::{self, Compared};
+use crate::store::{Cell, State, Study};
+
+/// A paper beside a study.
+#[derive(Debug, Clone, Serialize)]
+pub struct Beside {
+    /// Name of the claims.
+    pub claims: String,
+    /// Title of the paper.
+    pub paper: String,
+    /// Title of the study.
+    pub study: String,
+    /// One arm against another.
+    pub gains: Vec<Compared>,
+    /// One arm by itself.
+    pub levels: Vec<Leveled>,
+    /// Why they may not be compared.
+    pub differs: Vec<String>,
+}
+
+/// A printed figure and the measured one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Leveled {
+    /// Name of the printed figure.
+    pub figure: String,
+    /// It.
+    pub printed: f64,
+    /// Its unit.
+    pub unit: String,
+    /// With how many connections it was printed.
+    pub printed_threads: Option<u32>,
+    /// The study's result.
+    pub metric: String,
+    /// The study's arm.
+    pub arm: String,
+    /// The study's workload.
+    pub workload: String,
+    /// The study's data set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_set: Option<String>,
+    /// The study's thread counts that stand for the printed.
+    pub threads: Vec<u32>,
+    /// Mean over the cells; nothing where there is none.
+    pub measured: Option<f64>,
+    /// Measured over printed.
+    pub ratio: Option<f64>,
+    /// Cells in the mean, and how many of them are marked.
+    pub cells: (usize, usize),
+}
+
+/// Sets them side by side.
+///
+/// # Errors
+/// One line: no plan repeats this paper, or the study has none of its arms.
+pub fn beside(paper: &Paper, study: &Study) -> Result<Beside> {
+    let mut study = study.clone();
+    study.paper = Some(repeated::printed(paper)?);
+    let repeated = paper.document.repeated.as_ref().context("checked just now")?;
+    let levels = repeated.levels.iter().map(|level| leveled(paper, level, &study));
+    let levels = levels.collect::<Result<Vec<_>>>()?;
+    let gains = report::compared_with_paper(&study);
+    let known = |name: &String| study.arms.iter().any(|arm| arm.name == *name);
+    let named = || {
+        let gains = gains.iter().flat_map(|gain| [&gain.arm, &gain.against]);
+        gains.chain(levels.iter().map(|level| &level.arm))
+    };
+    named().find(|name| known(name)).with_context(|| {
+        format!(
+            "the study has none of the arms that {} names; it is not of the plan {}",
+            paper.name, repeated.plan
+        )
+    })?;
+    let arms: BTreeSet<&String> = named().collect();
+    let differs = [differences(&study, &arms), repeated.differs.clone()].concat();
+    Ok(Beside {
+        claims: paper.name.clone(),
+        paper: paper.document.title.clone(),
+        study: study.title.clone(),
+        gains,
+        levels,
+        differs,
+    })
+}
+
+fn leveled(paper: &Paper, level: &Level, study: &Study) -> Result<Leveled> {
+    let figure = paper.figure(&level.figure)?;
+    let printed = figure.values().first().context("checked when it was read")?.value;
+    let of_arm: Vec<&Cell> = study.cells.iter().filter(|cell| is_of(cell, level, study)).collect();
+    let counts: BTreeSet<u32> = of_arm.iter().map(|cell| cell.key.threads).collect();
+    let threads: Vec<u32> = match level.threads {
+        Which::All => counts.into_iter().collect(),
+        Which::Lowest => counts.first().copied().into_iter().collect(),
+        Which::Highest => counts.last().copied().into_iter().collect(),
+    };
+    let value = |cell: &Cell| cell.results.get(&level.metric).copied();
+    let is_in = |cell: &&&Cell| {
+        cell.state == State::Done && threads.contains(&cell.key.threads) && value(cell).is_some()
+    };
+    let cells: Vec<&Cell> = of_arm.iter().filter(is_in).copied().collect();
+    let sum: f64 = cells.iter().filter_map(|cell| value(cell)).sum();
+    let measured = (!cells.is_empty()).then(|| sum / cells.len() as f64);
+    let marked = cells.iter().filter(|cell| !cell.marks.is_empty()).count();
+    Ok(Leveled {
+        figure: level.figure.get_ref().clone(),
+        printed,
+        unit: figure.unit.clone(),
+        printed_threads: figure.on.threads,
+        metric: level.metric.clone(),
+        arm: level.arm.clone(),
+        workload: level.workload.clone(),
+        data_set: level.data_set.clone(),
+        threads,
+        measured,
+        ratio: measured.filter(|_| printed != 0.0).map(|measured| measured / printed),
+        cells: (cells.len(), marked),
+    })
+}
+
+fn is_of(cell: &Cell, level: &Level, study: &Study) -> bool {
+    let workload = study.workloads.iter().find(|one| one.name == cell.key.workload);
+    cell.key.arm == level.arm
+        && workload
+            .is_some_and(|one| one.short_name() == level.workload && one.data_set == level.data_set)
+}
+
+/// What the study tells of itself: which of these arms are models at which scale, what form was run, how well models kept time.
+fn differences(study: &Study, arms: &BTreeSet<&String>) -> Vec<String> {
+    let mut differences = Vec::new();
+    for arm in study.arms.iter().filter(|arm| arms.contains(&arm.name)) {
+        let disk = arm.rig.iter().find(|(label, _)| label == "disk");
+        if let Some((_, disk)) = disk.filter(|(_, disk)| disk.starts_with("model")) {
+            differences.push(format!("{} is no device but a {disk}", arm.name));
+        }
+    }
+    differences.extend(study.form.clone());
+    let done = || study.cells.iter().filter(|cell| cell.state == State::Done);
+    let marked = done().filter(|cell| !cell.marks.is_empty()).count();
+    if marked > 0 {
+        differences.push(format!("{marked} of {} cells are marked", done().count()));
+    }
+    differences
+}

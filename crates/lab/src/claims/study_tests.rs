@@ -1,0 +1,154 @@
+//! What a study measured beside what is printed: the right cells, the right mean, and why they may not be compared.
+
+use std::collections::BTreeMap;
+
+use super::find::{PAPERS, find, of_study};
+use super::paper::Paper;
+use super::study::beside;
+use crate::plan::{Form, Plan};
+use crate::store::{self, Arm, Cell, CellKey, State, Study, Workload};
+
+const ARMS: [&str; 2] = ["six 15K disks", "s1120 card"];
+
+fn cell(arm: &str, threads: u32, repeat: u32, tps: f64, marks: &[&str]) -> Cell {
+    Cell {
+        id: 0,
+        key: CellKey { arm: arm.into(), workload: "complex".into(), threads, repeat },
+        position: 1,
+        state: State::Done,
+        reason: None,
+        started_at: None,
+        ended_at: None,
+        window_s: None,
+        marks: marks.iter().map(|mark| (*mark).to_owned()).collect(),
+        facts: BTreeMap::new(),
+        results: [("tps".to_owned(), tps)].into(),
+        errors: BTreeMap::new(),
+    }
+}
+
+/// Two arms, of which one is a model; of the card one of two repeats failed.
+fn study(paper: Option<store::Paper>) -> Study {
+    let arm = |name: &str, disk: &str| Arm {
+        name: name.into(),
+        rig: vec![("disk".into(), disk.into())],
+        settings: BTreeMap::new(),
+    };
+    let failed = Cell { state: State::Failed, ..cell(ARMS[1], 20, 2, 9e9, &[]) };
+    Study {
+        title: "mine".into(),
+        question: None,
+        form: Some("Quick form: less.".into()),
+        paper,
+        plan_toml: String::new(),
+        facts: BTreeMap::new(),
+        notes: Vec::new(),
+        arms: vec![arm(ARMS[0], "/dev/sdb"), arm(ARMS[1], "model of a card, capacity ÷ 20")],
+        workloads: vec![Workload {
+            name: "complex".into(),
+            data_set: None,
+            recipe: "oltp_complex".into(),
+            options: BTreeMap::new(),
+        }],
+        cells: vec![
+            cell(ARMS[0], 20, 1, 50.0, &[]),
+            cell(ARMS[0], 20, 2, 58.0, &["late"]),
+            cell(ARMS[1], 20, 1, 502.0, &[]),
+            failed,
+        ],
+    }
+}
+
+#[test]
+fn measured_stands_beside_printed_with_their_ratio_and_why_not() {
+    let beside = beside(&find("stec-2013").unwrap(), &study(None)).unwrap();
+    let level = |arm: &str, metric: &str| {
+        beside.levels.iter().find(|one| one.arm == arm && one.metric == metric).unwrap()
+    };
+    let disks = level(ARMS[0], "tps");
+    assert_eq!((disks.printed, disks.measured, disks.ratio), (27.0, Some(54.0), Some(2.0)));
+    assert_eq!((disks.cells, disks.threads.as_slice()), ((2, 1), &[20][..]));
+    let card = level(ARMS[1], "tps");
+    assert_eq!((card.measured, card.ratio, card.cells), (Some(502.0), Some(2.0), (1, 0)));
+    let unmeasured = level(ARMS[1], "latency_ms_p95");
+    assert_eq!((unmeasured.printed, unmeasured.measured, unmeasured.ratio), (153.0, None, None));
+    let gain = &beside.gains[0].rows[0];
+    let measured = gain.measured.as_ref().unwrap().mean_percent;
+    assert!((measured - (502.0 / 54.0 - 1.0) * 100.0).abs() < 1e-9, "{measured}");
+    assert!((gain.printed_percent.unwrap() - (251.0 / 27.0 - 1.0) * 100.0).abs() < 1e-9);
+    assert_eq!(gain.printed_says.as_deref(), Some("(251 / 27 − 1) × 100"));
+    let why = beside.differs.join("\n");
+    for text in [
+        "s1120 card is no device but a model of a card, capacity ÷ 20",
+        "Quick form: less.",
+        "1 of 3 cells are marked",
+        "MySQL 5.1.61",
+    ] {
+        assert!(why.contains(text), "`{text}` is not in {why}");
+    }
+    assert!(!why.contains("six 15K disks is no device"), "a device is one: {why}");
+}
+
+#[test]
+fn a_study_finds_its_paper_by_name_or_by_the_title_of_older_ones() {
+    let of = |paper: Option<store::Paper>| of_study(paper.as_ref()).map(|paper| paper.name);
+    let old = |title: &str| -> Option<store::Paper> {
+        let json = format!(r#"{{"title":"{title}","comparisons":[]}}"#);
+        Some(serde_json::from_str(&json).unwrap())
+    };
+    assert_eq!(
+        of(old("Percona, MySQL benchmarks on eXFlash DIMMs, 2015")).unwrap(),
+        "exflash-2015"
+    );
+    assert!(format!("{:#}", of(old("Mine")).unwrap_err()).contains("say which claims"));
+    assert!(format!("{:#}", of(None).unwrap_err()).contains("say which claims"));
+    let (plan, _) = Plan::read("stec-2013".as_ref(), Form::Quick).unwrap();
+    assert_eq!(of(plan.paper).unwrap(), "stec-2013");
+}
+
+#[test]
+fn a_study_of_something_else_is_refused() {
+    let mut other = study(None);
+    other.arms.clear();
+    let error = format!("{:#}", beside(&find("stec-2013").unwrap(), &other).unwrap_err());
+    assert!(error.contains("none of the arms that stec-2013 names"), "{error}");
+    let error = beside(&find("fungible-2021").unwrap(), &study(None)).unwrap_err();
+    assert!(format!("{error:#}").contains("say nothing of a plan"), "{error:#}");
+}
+
+#[test]
+fn what_claims_say_of_a_plan_is_what_it_has() {
+    let mut levels = 0;
+    for (name, text) in PAPERS {
+        let paper = Paper::parse(name, text).unwrap();
+        let Some(repeated) = &paper.document.repeated else { continue };
+        for form in [Form::Full, Form::Quick] {
+            let (plan, _) = Plan::read(repeated.plan.as_ref(), form).unwrap();
+            let beside = plan.paper.unwrap();
+            assert_eq!(beside.claims.as_deref(), Some(*name));
+            assert_eq!(beside.title, paper.document.title);
+            for level in &repeated.levels {
+                levels += 1;
+                assert!(plan.arms.contains_key(&level.arm), "{name}: {}", level.arm);
+                assert!(plan.workloads.contains_key(&level.workload), "{name}: {}", level.workload);
+                let data_set = level.data_set.as_ref();
+                assert!(data_set.is_none_or(|one| plan.data_sets.contains_key(one)), "{name}");
+            }
+        }
+    }
+    assert!(levels >= 36, "{levels}");
+}
+
+/// The figures that plans printed before they stood in claims, to a percent of a percent.
+#[test]
+fn printed_gains_are_those_that_plans_had() {
+    let percents = |name: &str| -> Vec<i64> {
+        let (plan, _) = Plan::read(name.as_ref(), Form::Full).unwrap();
+        let comparisons = plan.paper.unwrap().comparisons;
+        let printed = comparisons.iter().flat_map(|one| &one.printed);
+        printed.filter_map(|one| one.percent).map(|one| one.round() as i64).collect()
+    };
+    assert_eq!(percents("percona-2020"), [1, -19, -1, -12, 19, -14, 44, 65, 11, 77, 104, 19]);
+    assert_eq!(percents("stec-2013"), [830, -89, -87]);
+    assert_eq!(percents("exflash-2015"), [202, 241, 12, -71, -74]);
+}
