@@ -57,14 +57,14 @@ pub(crate) fn of_cell(cell: &Cell) -> Option<Chain> {
     })
 }
 
+#[cfg(test)]
 impl Chain {
     /// A layer by its name.
-    pub(crate) fn layer(&self, name: &str) -> Option<&Layer> {
+    fn layer(&self, name: &str) -> Option<&Layer> {
         self.layers.iter().find(|layer| layer.name == name)
     }
 
     /// How many bytes of the second layer one byte of the first became.
-    #[cfg(test)]
     fn amplified(&self, from: &str, to: &str) -> Option<f64> {
         let boundary = self.amplification.iter().find(|one| one.from == from && one.to == to)?;
         Some(boundary.factor)

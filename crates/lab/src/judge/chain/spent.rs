@@ -20,9 +20,10 @@ pub(crate) struct Space {
     pub(crate) layer: &'static str,
     /// Bytes at the window's end.
     pub(crate) bytes: f64,
-    /// Bytes for each byte of the data files, where those are known.
+    /// Bytes for each byte at the layer above, where that is known. Not of a model's drive above its files: what wore it in lies
+    /// there too.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) per_file_byte: Option<f64>,
+    pub(crate) per_byte_above: Option<f64>,
 }
 
 /// Series whose seconds are in each unit, and microseconds of one of it: percent of a processor, milliseconds a second,
@@ -73,10 +74,13 @@ const LAYERS: [(&str, &str); 4] = [
 
 /// What is known of where the data lie.
 pub(super) fn space(results: &Results) -> Vec<Space> {
-    let files = results.get("space_file_bytes").copied().filter(|bytes| *bytes > 0.0);
+    let is_model = results.contains_key("model_commands_per_s");
+    let mut above: Option<f64> = None;
     let of = |&(layer, name): &(&'static str, &str)| {
         let bytes = *results.get(name)?;
-        Some(Space { layer, bytes, per_file_byte: files.map(|files| bytes / files) })
+        let is_comparable = !(is_model && name == "drive_logical_bytes_used");
+        let over = above.replace(bytes).filter(|over| *over > 0.0 && is_comparable);
+        Some(Space { layer, bytes, per_byte_above: over.map(|over| bytes / over) })
     };
     LAYERS.iter().filter_map(of).collect()
 }

@@ -137,7 +137,7 @@ fn a_model_without_a_drive_inside_has_no_media_and_none_has_a_device_below() {
 }
 
 #[test]
-fn time_is_of_a_transaction_and_space_of_a_byte_in_files() {
+fn time_is_of_a_transaction_and_space_of_a_byte_above() {
     let figures = [
         ("service_ms_mean", 80.0),
         ("server_cpu_percent", 50.0),
@@ -157,8 +157,15 @@ fn time_is_of_a_transaction_and_space_of_a_byte_in_files() {
         ("server waits: redo log", 4000.0),
     ];
     assert_eq!(spent, expected.into(), "writes have no latency, so nothing is said of them");
-    let space: Vec<_> = chain.space.iter().map(|one| (one.layer, one.per_file_byte)).collect();
-    assert_eq!(space, [("data files", Some(1.0)), ("media", Some(0.5))]);
+    let space = |figures: &[(&str, f64)]| {
+        let chain = super::tests::chain(&[&SERVER, figures]);
+        chain.space.iter().map(|one| (one.layer, one.per_byte_above)).collect::<Vec<_>>()
+    };
+    assert_eq!(space(&figures), [("data files", None), ("media", Some(0.5))]);
+    let mut worn = figures.to_vec();
+    worn.extend([("drive_logical_bytes_used", 4e9), ("model_commands_per_s", 1.0)]);
+    let expected = [("data files", None), ("on the drive", None), ("media", Some(0.25))];
+    assert_eq!(space(&worn), expected, "what wore a model in is no data of its files");
 }
 
 #[test]

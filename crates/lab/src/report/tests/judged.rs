@@ -70,8 +70,7 @@ fn chains_are_shown_and_every_cell_is_in_the_table() {
     let report = priced(None);
     let markup = markup(&report.html());
     let chain = section(&markup, "chain").unwrap();
-    for text in ["drive → media", "0.720", "device", "–", "checks of these"]
-    {
+    for text in ["drive → media", "0.720", "device", "–", "checks of these"] {
         assert!(chain.contains(text), "{text} is not in {chain}");
     }
     let rows = rows(&report.written.tables.join("chain.csv"));
