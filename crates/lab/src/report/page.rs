@@ -195,7 +195,7 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
         space,
         chain: chain::shown(study, input.groups, input.judged),
         endurance: worth::endurance(study, input.groups, input.judged),
-        cost: worth::cost(study, input.judged),
+        cost: worth::cost(study, input.groups, input.judged),
         no_cost: worth::no_cost(input.judged),
         durability: durability(input.judged),
         uneven: caveats::uneven(study, &input.judged.durability),

@@ -30,6 +30,8 @@ struct Row {
     arm: usize,
     workload: String,
     threads: u32,
+    /// What is wrong with its cells: marks, which stand with the summary too.
+    marks: Vec<String>,
     fields: Vec<String>,
 }
 
@@ -109,20 +111,34 @@ fn row(study: &Study, group: &Group<'_>, fields: Vec<String>) -> Row {
         arm: group.arm,
         workload: workload.map(|one| one.name.clone()).unwrap_or_default(),
         threads: group.threads,
+        marks: marks(group),
         fields,
     }
 }
 
+/// Each mark of its cells once.
+fn marks(group: &Group<'_>) -> Vec<String> {
+    let mut marks: Vec<String> = group.done().flat_map(|cell| cell.marks.clone()).collect();
+    marks.sort();
+    marks.dedup();
+    marks
+}
+
 /// What arms cost; nothing where no prices were given, or too few for any arm.
-pub(super) fn cost(study: &Study, judged: &Judged) -> Option<Table> {
+pub(super) fn cost(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Option<Table> {
     let costs = judged.costs.as_ref()?;
-    let place = |name: &str| study.arms.iter().position(|arm| arm.name == name);
+    let group_of = |one: &OfGroup| {
+        groups.iter().find(|group| {
+            study.arms.get(group.arm).is_some_and(|arm| arm.name == one.arm)
+                && study.workloads.get(group.workload).is_some_and(|load| load.name == one.workload)
+                && group.threads == one.threads
+        })
+    };
     let rows: Vec<Row> = costs
         .iter()
         .filter_map(|one| {
             let fields = cost_fields(one, one.cost.as_ref()?);
-            let (workload, threads) = (one.workload.clone(), one.threads);
-            Some(Row { arm: place(&one.arm)?, workload, threads, fields })
+            Some(row(study, group_of(one)?, fields))
         })
         .collect();
     let (currency, years) = costs.iter().find_map(|one| {
@@ -130,8 +146,8 @@ pub(super) fn cost(study: &Study, judged: &Judged) -> Option<Table> {
         Some((bill.currency.clone(), bill.years))
     })?;
     let mut notes = vec![format!(
-        "All amounts in {currency}, over {years} years. Small figures are what the lowest and the highest repeat come to. Of a scale \
-         model the throughput stands for the whole device."
+        "All amounts in {currency}, over {years} years. Bounds are what the lowest and the highest repeat come to; of one repeat \
+         none are known. Of a scale model the throughput stands for the whole device."
     )];
     notes.extend(missing(costs));
     Some(Table { columns: COST.to_vec(), rows, notes })
