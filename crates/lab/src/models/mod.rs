@@ -28,6 +28,7 @@ mod volume;
 
 pub(crate) use command::{ModelsArgs, THREADS, parse_ratio, run};
 pub(crate) use device::Device;
+pub(crate) use document::CacheName;
 pub(crate) use figure::Mark;
 pub(crate) use media::provide;
 pub(crate) use nand::Nand;

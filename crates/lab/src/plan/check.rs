@@ -29,6 +29,10 @@ pub fn check(plan: &Plan) -> Result<()> {
     }
     data_set::check(plan)?;
     paper::check(plan)?;
+    if let Some(prices) = &plan.prices {
+        prices.check().context("prices")?;
+        prices.check_arms(plan.arms.keys().map(String::as_str))?;
+    }
     for footing in plan.footings() {
         footing.rig.check().with_context(|| footing.key.to_string())?;
     }

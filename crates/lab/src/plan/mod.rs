@@ -22,6 +22,7 @@ use assay_load::{Arrivals, Pace, Schema, Workload};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+use crate::judge::prices::Prices;
 use crate::store::Paper;
 pub use cells::{PlannedCell, cells};
 pub use data_set::{DataSet, Footing, FootingKey, Load};
@@ -97,6 +98,9 @@ pub struct Plan {
     /// What a paper printed, to stand beside what is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paper: Option<Paper>,
+    /// What servers, drives and power cost, for the report; they change no cell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prices: Option<Prices>,
     /// What is laid over it for its quick form; gone when a form has been read.
     #[serde(default, skip_serializing)]
     quick: Option<toml::Table>,

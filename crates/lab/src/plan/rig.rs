@@ -113,7 +113,9 @@ impl FileSystem {
 }
 
 impl RigKind {
-    fn name(self) -> &'static str {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
         match self {
             RigKind::Folder => "folder",
             RigKind::Image => "image",

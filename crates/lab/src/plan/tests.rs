@@ -10,6 +10,7 @@ use super::*;
 
 mod data_sets;
 mod papers;
+mod prices;
 mod quick;
 
 const PLAN: &str = r#"

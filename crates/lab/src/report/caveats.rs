@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::store::{Cell, State, Study};
+use crate::judge::durability::Durability;
+use crate::store::{Arm, Cell, State, Study};
 
 use super::format::plural;
 use super::series::Embedded;
@@ -34,6 +35,20 @@ pub(super) fn of(study: &Study, series: &Embedded) -> Vec<Caveat> {
     caveats.extend(once(study));
     caveats.extend(of_page(series));
     caveats
+}
+
+/// Arms whose speeds are not bought with the same safety, against the first arm: what differs, a sentence each.
+pub(super) fn uneven(study: &Study, durability: &[Durability]) -> Vec<String> {
+    let Some((first, rest)) = durability.split_first() else { return Vec::new() };
+    let told = |(kept, arm): (&Durability, &Arm)| {
+        let differs = first.differs(kept).filter(|_| first.class != kept.class)?;
+        let first = study.arms.first()?;
+        Some(format!(
+            "{} and {} do not keep data alike, so their speeds are not of the same thing: {differs}.",
+            first.name, arm.name
+        ))
+    };
+    rest.iter().zip(study.arms.iter().skip(1)).filter_map(told).collect()
 }
 
 /// One caveat for each distinct text, naming its cells.

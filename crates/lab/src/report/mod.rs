@@ -8,12 +8,14 @@
 
 mod arms;
 mod caveats;
+mod chain;
 mod charts;
 mod compared;
 mod differences;
 mod drive;
 mod files;
 mod format;
+mod judged;
 mod metrics;
 mod model;
 mod page;
@@ -26,14 +28,17 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod view;
+mod worth;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
+use crate::judge::prices::Prices;
 use crate::store::{Store, Study};
 
+use judged::Judged;
 pub(crate) use paper::Compared;
 
 /// Bytes for series in the page: 10 MB less Plotly's 4.7 MB and what the rest of a large study takes.
@@ -56,9 +61,22 @@ pub(crate) struct Written {
 /// # Errors
 /// A store that cannot be read, or a folder that cannot be written.
 pub(crate) fn write(store: &Store, folder: &Path) -> Result<Written> {
+    write_priced(store, folder, None)
+}
+
+/// The same, with prices that go before those of the study's plan.
+///
+/// # Errors
+/// As [`write`], and prices of an arm that there is not.
+pub(crate) fn write_priced(
+    store: &Store,
+    folder: &Path,
+    prices: Option<&Prices>,
+) -> Result<Written> {
     let study = store.study()?;
     let groups = summary::groups(&study);
     let variables = variables(store, &study)?;
+    let judged = Judged::of(store, (&study, &groups), &variables, prices)?;
     let written = Written {
         html: folder.join("report.html"),
         json: folder.join("results.json"),
@@ -66,11 +84,12 @@ pub(crate) fn write(store: &Store, folder: &Path) -> Result<Written> {
     };
     let (collector, with_series) = write_series(store, &study, &written.tables)?;
     files::replace(&written.tables.join("cells.csv"), |file| {
-        tables::write_cells(file, &study, &with_series)
+        tables::write_cells(file, &study, &judged, &with_series)
     })?;
     files::replace(&written.tables.join("summary.csv"), |file| {
-        tables::write_summary(file, &study, &groups)
+        tables::write_summary(file, &study, &judged, &groups)
     })?;
+    write_judged(&judged, &written.tables)?;
     files::replace(&written.tables.join("latencies.csv"), |file| {
         tables::write_latencies(file, &study, store)
     })?;
@@ -80,7 +99,8 @@ pub(crate) fn write(store: &Store, folder: &Path) -> Result<Written> {
         files::replace(&path, |file| paper::write_table(file, &compared))?;
     }
     files::replace(&written.json, |file| {
-        tables::write_results(file, &study, &groups, &compared, &variables)
+        let found = tables::Found { compared: &compared, judged: &judged };
+        tables::write_results(file, &study, &groups, &found, &variables)
     })?;
     let charted: BTreeSet<&str> = second::charted().collect();
     let templates = second::templates(&collector.recorded());
@@ -88,6 +108,7 @@ pub(crate) fn write(store: &Store, folder: &Path) -> Result<Written> {
         study: &study,
         groups: &groups,
         compared: &compared,
+        judged: &judged,
         variables: &variables,
         second_charts: templates,
         series: collector.embed(&charted, SERIES_BUDGET),
@@ -100,6 +121,18 @@ pub(crate) fn write(store: &Store, folder: &Path) -> Result<Written> {
 /// What a study measured beside what its paper printed.
 pub(crate) fn compared_with_paper(study: &Study) -> Vec<Compared> {
     paper::compared(study, &summary::groups(study))
+}
+
+/// The tables of what the judge found.
+fn write_judged(judged: &Judged, tables: &Path) -> Result<()> {
+    files::replace(&tables.join("chain.csv"), |file| chain::write_table(file, &judged.chains))?;
+    files::replace(&tables.join("endurance.csv"), |file| worth::write_endurance(file, judged))?;
+    match &judged.costs {
+        Some(costs) => {
+            files::replace(&tables.join("cost.csv"), |file| worth::write_cost(file, costs))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Writes every cell's series and keeps what the page needs of them: no more than a cell is held in full.

@@ -7,6 +7,7 @@ use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::judge::reconcile::Pair;
 use crate::store::{self, Cell, State, Study};
 
 use super::arms::look;
@@ -14,14 +15,22 @@ use super::charts::{self, Plot};
 use super::compared::compared;
 use super::differences::{self, Compared};
 use super::format::json_for_script;
+use super::judged::Judged;
 use super::metrics::{self, Metric};
 use super::second::{self, Shown, Template};
 use super::series::{Embedded, Head};
 use super::summary::{self, Group};
 use super::sweeps::{Sweep, sweeps};
-use super::{caveats, drive, model, paper, view};
+use super::{caveats, chain, drive, model, paper, view, worth};
 
 const TEMPLATE: &str = include_str!("assets/report.html");
+
+/// Sections that stand in files of their own, which the template includes.
+const SECTIONS: [(&str, &str); 3] = [
+    ("chain.html", include_str!("assets/chain.html")),
+    ("durability.html", include_str!("assets/durability.html")),
+    ("worth.html", include_str!("assets/worth.html")),
+];
 const STYLE: &str = include_str!("assets/report.css");
 const SCRIPT: &str = include_str!("assets/report.js");
 
@@ -37,6 +46,8 @@ pub(super) struct Input<'a> {
     pub(super) groups: &'a [Group<'a>],
     /// What was measured beside what a paper printed.
     pub(super) compared: &'a [paper::Compared],
+    /// What the judge made of it.
+    pub(super) judged: &'a Judged,
     /// For each arm, the distinct sets of server variables.
     pub(super) variables: &'a [Vec<BTreeMap<String, String>>],
     /// Charts of the second-by-second page.
@@ -65,6 +76,13 @@ struct Page<'a> {
     has_model: bool,
     second: Option<Second<'a>>,
     space: Option<Space<'a>>,
+    chain: Vec<chain::Evidence>,
+    endurance: Option<worth::Table>,
+    cost: Option<worth::Table>,
+    no_cost: Vec<String>,
+    durability: Vec<Kept<'a>>,
+    uneven: Vec<String>,
+    factors: &'a [Pair],
     differences: Compared,
     options: Compared,
     optioned: Vec<&'a str>,
@@ -83,6 +101,15 @@ struct Arm<'a> {
     dark: &'a str,
     dash: &'a str,
     marker: &'a str,
+    /// What a power cut can take, in a few words.
+    durability: &'a str,
+}
+
+/// What an arm keeps.
+#[derive(Serialize)]
+struct Kept<'a> {
+    label: &'a str,
+    sentences: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -157,7 +184,7 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
         question: study.question.as_deref(),
         form: study.form.as_deref(),
         compared: compared(study),
-        arms: arms(study),
+        arms: arms(study, input.judged),
         paper: study.paper.as_ref().map(|paper| paper.title.as_str()),
         paper_tables: paper::shown(input.compared),
         has_sweep: workloads.iter().any(|workload| !workload.sweeps.is_empty()),
@@ -166,6 +193,13 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
         workloads,
         second: second(input),
         space,
+        chain: chain::shown(study, input.groups, input.judged),
+        endurance: worth::endurance(study, input.groups, input.judged),
+        cost: worth::cost(study, input.groups, input.judged),
+        no_cost: worth::no_cost(input.judged),
+        durability: durability(input.judged),
+        uneven: caveats::uneven(study, &input.judged.durability),
+        factors: &input.judged.factors,
         differences: differences::of_arms(study),
         options: differences::of_workloads(study),
         optioned: differences::optioned(study).map(store::Workload::short_name).collect(),
@@ -178,6 +212,9 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
     };
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    for (name, text) in SECTIONS {
+        environment.add_template(name, text).context("a section of the report's template")?;
+    }
     // The name's ending switches the escaping of everything printed on.
     environment
         .render_named_str("report.html", TEMPLATE, minijinja::value::Serde(&page))
@@ -194,7 +231,12 @@ fn plotly_script() -> &'static str {
     &SCRIPT
 }
 
-fn arms(study: &Study) -> Vec<Arm<'_>> {
+fn durability(judged: &Judged) -> Vec<Kept<'_>> {
+    let kept = judged.durability.iter();
+    kept.map(|one| Kept { label: &one.label, sentences: one.sentences() }).collect()
+}
+
+fn arms<'a>(study: &'a Study, judged: &'a Judged) -> Vec<Arm<'a>> {
     study
         .arms
         .iter()
@@ -207,6 +249,7 @@ fn arms(study: &Study) -> Vec<Arm<'_>> {
                 dark: look.dark,
                 dash: look.svg_dash,
                 marker: look.svg_marker,
+                durability: judged.label(place),
             }
         })
         .collect()

@@ -7,8 +7,13 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::judge::chain::Chain;
+use crate::judge::durability::Durability;
+use crate::judge::endurance::Rated;
+use crate::judge::reconcile::Pair;
 use crate::store::{Cell, Histogram, Series, State, Store, Study};
 
+use super::judged::{Judged, OfCell, OfGroup};
 use super::metrics::Metric;
 use super::paper::Compared;
 use super::summary::{Figure, Group};
@@ -71,6 +76,7 @@ pub(super) fn series_file(cell: &Cell) -> String {
 pub(super) fn write_cells(
     file: &mut dyn Write,
     study: &Study,
+    judged: &Judged,
     with_series: &BTreeSet<i64>,
 ) -> Result<()> {
     let names = result_names(study);
@@ -88,6 +94,7 @@ pub(super) fn write_cells(
         "window_from_s",
         "window_to_s",
         "series_file",
+        "durability",
     ];
     write_row(file, head.iter().chain(&names).map(ToString::to_string))?;
     for cell in &study.cells {
@@ -106,6 +113,7 @@ pub(super) fn write_cells(
             } else {
                 String::new()
             },
+            label_of(study, judged, &cell.key.arm),
         ]);
         row.extend(names.iter().map(|name| optional(cell.results.get(*name))));
         write_row(file, row)?;
@@ -113,18 +121,25 @@ pub(super) fn write_cells(
     Ok(())
 }
 
+/// What stands beside figures of the arm of this name.
+fn label_of(study: &Study, judged: &Judged, arm: &str) -> String {
+    let place = study.arms.iter().position(|one| one.name == arm);
+    place.map_or("", |place| judged.label(place)).to_owned()
+}
+
 /// `summary.csv`: a row an arm × workload × threads; of each result the mean, lowest and highest repeat.
 pub(super) fn write_summary(
     file: &mut dyn Write,
     study: &Study,
+    judged: &Judged,
     groups: &[Group<'_>],
 ) -> Result<()> {
     let names = result_names(study);
-    let head = ["arm", "workload", "threads", "repeats_done", "repeats_failed"].map(String::from);
+    let head = ["arm", "workload", "threads", "repeats_done", "repeats_failed", "durability"];
     let of_result = names
         .iter()
         .flat_map(|name| [(*name).into(), format!("{name}_low"), format!("{name}_high")]);
-    write_row(file, head.into_iter().chain(of_result))?;
+    write_row(file, head.map(String::from).into_iter().chain(of_result))?;
     for group in groups {
         let failed = group.cells.iter().filter(|cell| cell.state == State::Failed).count();
         let mut row = vec![
@@ -133,6 +148,7 @@ pub(super) fn write_summary(
             group.threads.to_string(),
             group.done().count().to_string(),
             failed.to_string(),
+            judged.label(group.arm).to_owned(),
         ];
         row.extend(names.iter().flat_map(|name| {
             let figure = stored(group, name);
@@ -194,6 +210,13 @@ struct Results<'a> {
     summary: Vec<Summary<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     compared_with_paper: &'a [Compared],
+    durability: BTreeMap<&'a str, &'a Durability>,
+    factors: &'a [Pair],
+    chain: &'a [Chain],
+    endurance: &'a [OfCell],
+    rated: &'a BTreeMap<String, Rated>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    costs: Option<&'a [OfGroup]>,
     variables: BTreeMap<&'a str, &'a BTreeMap<String, String>>,
 }
 
@@ -203,6 +226,7 @@ struct Summary<'a> {
     workload: &'a str,
     threads: u32,
     repeats_done: usize,
+    durability: &'a str,
     results: BTreeMap<&'a str, Spread>,
 }
 
@@ -213,13 +237,21 @@ struct Spread {
     high: f64,
 }
 
+/// What was made of the study beside its summary.
+pub(super) struct Found<'a> {
+    /// Beside what a paper printed.
+    pub(super) compared: &'a [Compared],
+    /// By the judge.
+    pub(super) judged: &'a Judged,
+}
+
 /// `results.json`: the study, its summary and the variables of each arm's server. `variables` holds, for each
 /// arm, every set seen; the first is written.
 pub(super) fn write_results(
     file: &mut dyn Write,
     study: &Study,
     groups: &[Group<'_>],
-    compared: &[Compared],
+    found: &Found<'_>,
     variables: &[Vec<BTreeMap<String, String>>],
 ) -> Result<()> {
     let names = result_names(study);
@@ -229,6 +261,7 @@ pub(super) fn write_results(
         workload: &study.workloads[group.workload].name,
         threads: group.threads,
         repeats_done: group.done().count(),
+        durability: found.judged.label(group.arm),
         results: names
             .iter()
             .filter_map(|name| Some((*name, spread(stored(group, name)?))))
@@ -239,7 +272,18 @@ pub(super) fn write_results(
         written_by: concat!("assay ", env!("CARGO_PKG_VERSION")),
         study,
         summary: summary.collect(),
-        compared_with_paper: compared,
+        compared_with_paper: found.compared,
+        durability: study
+            .arms
+            .iter()
+            .zip(&found.judged.durability)
+            .map(|(arm, durability)| (arm.name.as_str(), durability))
+            .collect(),
+        factors: &found.judged.factors,
+        chain: &found.judged.chains,
+        endurance: &found.judged.endurance,
+        rated: &found.judged.rated,
+        costs: found.judged.costs.as_deref(),
         variables: study
             .arms
             .iter()

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use assay_load::{Schema, SchemaKind};
 
+use super::promise::{self, keeps_pages_together};
 use super::setup::ArmSetup;
-use crate::plan::{FileSystem, FootingKey, Load, ModelSpec, Plan, RigKind, RigSpec, Size};
+use crate::plan::{FootingKey, Load, ModelSpec, Plan, RigKind, RigSpec, Size};
 use crate::rig;
 use crate::store::{Arm, Workload};
 
@@ -172,43 +173,15 @@ fn page_writes(rig: &RigSpec, settings: &BTreeMap<String, String>) -> &'static s
     }
 }
 
-/// Whether the file system gives a page room in one piece, so that it comes down as one write: ext4 with clusters of a page or
-/// more (`mkfs.ext4(8)`, `-O bigalloc -C`), XFS with such an extent size hint (`xfs_io(8)`, `extsize`).
-fn keeps_pages_together(rig: &RigSpec) -> bool {
-    match rig.file_system.unwrap_or_default() {
-        FileSystem::Ext4 => {
-            let has_clusters = rig.mkfs_options.iter().any(|option| option.contains("bigalloc"));
-            // 16 blocks, 64 KiB of the usual ones, where nothing is said.
-            has_clusters && cluster_bytes(&rig.mkfs_options).is_none_or(|bytes| bytes >= PAGE_BYTES)
-        }
-        FileSystem::Btrfs => false,
-        FileSystem::Xfs => rig.extsize.is_some_and(|size| size.0 >= PAGE_BYTES),
-    }
-}
-
-/// What `-C` says, together with its value or before it.
-fn cluster_bytes(options: &[String]) -> Option<u64> {
-    let at = options.iter().position(|option| option.starts_with("-C"))?;
-    let together = options[at].trim_start_matches("-C");
-    let value = if together.is_empty() { options.get(at + 1)? } else { together };
-    Size::parse(value).ok().map(|size| size.0)
-}
-
 /// Whether the modelled device is said to write MySQL's pages whole.
 fn promises_pages(rig: &RigSpec) -> bool {
-    let preset = rig.model.as_ref().and_then(|model| model.device().ok()).map(|(preset, _)| preset);
-    preset.is_some_and(|preset| {
-        let atomic = preset.document.promise.atomic_write_bytes;
-        atomic.is_some_and(|figure| figure.value >= PAGE_BYTES)
-    })
+    promise::atomic(rig).is_some_and(|atomic| atomic.bytes >= promise::PAGE_BYTES)
 }
-
-/// A page of MySQL as it is by default.
-const PAGE_BYTES: u64 = 16 << 10;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::FileSystem;
 
     #[test]
     fn who_keeps_pages_whole_is_said_of_every_kind_of_arm() {

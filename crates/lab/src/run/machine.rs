@@ -1,7 +1,7 @@
 //! The machine as it is: what must be known to repeat a result or to doubt it.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use assay_ports::{blockdev, cpu, filesystem};
@@ -51,9 +51,17 @@ fn disk_facts(location: &Path, note: &mut impl FnMut(&str, Option<String>)) {
     note("disk_atomic_write_bytes", queue_text("atomic_write_unit_max_bytes"));
 }
 
-/// `/sys/…/queue` of the whole disk that holds `path`, also when it lies on a partition.
+/// What the kernel believes of the write cache of the disk that holds `path`, or that it is.
+pub(super) fn write_cache(path: &Path) -> Option<String> {
+    text(queue_folder(path)?.join("write_cache"))
+}
+
+/// `/sys/…/queue` of the whole disk that holds `path`, or that it is, also when it lies on a partition.
 fn queue_folder(path: &Path) -> Option<PathBuf> {
-    let folder = blockdev::sysfs_folder(std::fs::metadata(path).ok()?.dev()).ok()?;
+    let metadata = std::fs::metadata(path).ok()?;
+    let is_device = metadata.file_type().is_block_device();
+    let number = if is_device { metadata.rdev() } else { metadata.dev() };
+    let folder = blockdev::sysfs_folder(number).ok()?;
     [folder.join("queue"), folder.parent()?.join("queue")].into_iter().find(|queue| queue.is_dir())
 }
 

@@ -12,6 +12,7 @@ mod fill;
 mod machine;
 mod marks;
 mod progress;
+mod promise;
 mod results;
 mod series;
 mod setup;

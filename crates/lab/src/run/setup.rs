@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use assay_load::Schema;
 
-use super::{Told, check, describe, machine};
+use super::{Told, check, describe, machine, promise};
 use crate::interrupt::Interrupt;
 use crate::plan::{Footing, FootingKey, PageCompression, Plan, PlannedCell, RigSpec};
 use crate::rig::Rig;
@@ -16,7 +16,7 @@ use crate::rig::dataset::Datasets;
 use crate::rig::ledger::{Ledger, Made};
 use crate::rig::server::{self, Binary, Flavour, Wanted};
 use crate::rig::thing::Thing;
-use crate::store::{Arm, Store, StudyHead};
+use crate::store::{Arm, Disk, Store, StudyHead};
 
 /// Everything that the cells of a run share.
 #[derive(Debug)]
@@ -144,6 +144,7 @@ impl<'a> Setup<'a> {
             arms: &arms,
             workloads: &describe::workloads(self.plan),
         })?;
+        store.write_disks(&self.disks())?;
         store.reset_interrupted()?;
         if retry_failed {
             store.reset_failed()?;
@@ -154,6 +155,12 @@ impl<'a> Setup<'a> {
             )?;
         }
         Ok(store)
+    }
+
+    /// What each arm's disk promises; data sets do not change it.
+    fn disks(&self) -> BTreeMap<String, Disk> {
+        let disk = |arm: &ArmSetup| promise::disk(&arm.rig, &self.location);
+        self.arms.iter().map(|(key, arm)| (key.arm.clone(), disk(arm))).collect()
     }
 
     /// Removes datasets and folders.

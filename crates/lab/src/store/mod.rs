@@ -4,6 +4,7 @@
 //! crash leaves a cell either whole or not there, and the measured seconds carry no write of ours. Other
 //! programs (sqlite3, pandas, DuckDB) can read the file; the tables are named as the records are.
 
+mod disk;
 mod paper;
 mod read;
 mod records;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use rusqlite::{Connection, OpenFlags};
 
+pub use disk::{Atomic, Disk, Worth};
 pub use paper::{Comparison, Paper, Printed};
 pub use records::{Arm, Cell, CellKey, Histogram, Series, State, Study, Workload};
 pub use write::{Outcome, StudyHead, fingerprint};

@@ -210,7 +210,7 @@ impl Store {
     }
 
     /// What stands in the study's head under keys that begin so, by the rest of the key.
-    fn named(&self, prefix: &str) -> Result<BTreeMap<String, String>> {
+    pub(super) fn named(&self, prefix: &str) -> Result<BTreeMap<String, String>> {
         self.rows(
             "SELECT substr(key, length(?1) + 1), value FROM study WHERE substr(key, 1, length(?1)) = ?1",
             [prefix],

@@ -4,6 +4,7 @@
 mod browser;
 mod drive;
 mod fixture;
+mod judged;
 mod pages;
 mod paper;
 

@@ -8,7 +8,9 @@
 //! so data files are the difference. `Innodb_data_written` is data pages and redo without the doublewrite files, which
 //! MariaDB's source adds; `innodb_file_*` are exact by kind. File syncs come from the performance schema's "misc"
 //! operations, among which are the few opens and closes. A server without `Innodb_rows_*` (newer MariaDB) has the
-//! handler counters of all engines stand in.
+//! handler counters of all engines stand in. Waits for files are of the thread that made the call (picoseconds there,
+//! microseconds here): of what is written in the background only the call's. A kind that never waited may be one that is not
+//! timed, so it has no series.
 //!
 //! A server that is gone is noted once; the connection is tried again every 5 s.
 
@@ -45,7 +47,7 @@ struct Statement {
     columns: &'static [&'static str],
 }
 
-const FILE_COLUMNS: [&str; 3] = [".read_bytes", ".write_bytes", ".misc"];
+const FILE_COLUMNS: [&str; 4] = [".read_bytes", ".write_bytes", ".misc", ".wait_us"];
 
 impl InnodbProbe {
     /// Connects, finds out what this server counts, and switches on the metrics that need it.
@@ -148,7 +150,7 @@ fn statements_for(connection: &mut Conn, notes: &mut Notes) -> mysql::Result<Vec
         let files: Vec<_> = files.iter().map(String::as_str).collect();
         let sql = format!(
             "SELECT SUBSTRING_INDEX(EVENT_NAME, '/', -1), SUM_NUMBER_OF_BYTES_READ, SUM_NUMBER_OF_BYTES_WRITE, \
-             COUNT_MISC FROM performance_schema.file_summary_by_event_name \
+             COUNT_MISC, NULLIF(SUM_TIMER_WAIT, 0) DIV 1000000 FROM performance_schema.file_summary_by_event_name \
              WHERE EVENT_NAME IN ({})",
             quoted(&files)
         );

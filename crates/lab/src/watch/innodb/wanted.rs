@@ -134,6 +134,24 @@ pub(super) const COUNTERS: &[Wanted] = &[
         &[&["files.innodb_temp_file.write_bytes"]],
     ),
     wanted(
+        "innodb_file_data_wait_us",
+        "us/s",
+        "waits for data files",
+        &[&["files.innodb_data_file.wait_us"]],
+    ),
+    wanted(
+        "innodb_file_redo_wait_us",
+        "us/s",
+        "waits for redo files",
+        &[&["files.innodb_log_file.wait_us"]],
+    ),
+    wanted(
+        "innodb_file_doublewrite_wait_us",
+        "us/s",
+        "waits for doublewrite files",
+        &[&["files.innodb_dblwr_file.wait_us"]],
+    ),
+    wanted(
         "innodb_read_requests",
         "1/s",
         "logical page reads",
@@ -195,6 +213,7 @@ pub(super) const COUNTERS: &[Wanted] = &[
         &[&["files.binlog.write_bytes"]],
     ),
     wanted("sql_binlog_fsyncs", "1/s", "fsyncs, binary log", &[&["files.binlog.misc"]]),
+    wanted("sql_binlog_wait_us", "us/s", "waits for the binary log", &[&["files.binlog.wait_us"]]),
 ];
 
 /// Values as they are at the moment of reading.

@@ -1,0 +1,250 @@
+//! Every variant of every setting, and pairs that differ in one thing alone.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::store::{Atomic, Disk};
+
+type Names = BTreeMap<String, String>;
+
+fn names(text: &str) -> Names {
+    let pair = |word: &str| word.split_once('=').map(|(name, value)| (name.into(), value.into()));
+    text.split_whitespace().filter_map(pair).collect()
+}
+
+/// A MySQL that is as safe as it can be, with these variables changed.
+fn mysql(changed: &str) -> Names {
+    let mut all = names(
+        "version=9.7.0 innodb_doublewrite=ON innodb_flush_log_at_trx_commit=1 innodb_flush_log_at_timeout=1 log_bin=ON \
+         sync_binlog=1 innodb_flush_method=O_DIRECT innodb_checksum_algorithm=crc32 innodb_log_checksums=ON \
+         innodb_page_size=16384",
+    );
+    all.extend(names(changed));
+    all
+}
+
+fn mariadb(changed: &str) -> Names {
+    let mut all = names(
+        "version=11.8.3-MariaDB innodb_doublewrite=ON innodb_flush_log_at_trx_commit=1 log_bin=OFF sync_binlog=0 \
+         innodb_flush_method=O_DIRECT innodb_checksum_algorithm=full_crc32 innodb_page_size=16384",
+    );
+    all.extend(names(changed));
+    all
+}
+
+fn image() -> Disk {
+    Disk { kind: "image".into(), kernel_cache: Some("write back".into()), ..Disk::default() }
+}
+
+fn drive(keeps_pages_together: bool) -> Disk {
+    let atomic_write_bytes = Some(Atomic { bytes: 256 << 10, by_format: true });
+    Disk { kind: "drive".into(), atomic_write_bytes, keeps_pages_together, ..Disk::default() }
+}
+
+fn model(cache: &str, promised: bool) -> Disk {
+    Disk {
+        kind: "model".into(),
+        atomic_write_bytes: promised.then_some(Atomic { bytes: 16 << 10, by_format: false }),
+        keeps_pages_together: true,
+        cache: Some(cache.into()),
+        ..Disk::default()
+    }
+}
+
+fn of(variables: &Names, disk: &Disk) -> Durability {
+    of_arm(&Names::new(), Some(variables), Some(disk))
+}
+
+#[test]
+fn every_setting_of_the_doublewrite_buffer_on_a_plain_disk() {
+    for (value, pages) in [
+        ("ON", Pages::WrittenTwice),
+        ("on", Pages::WrittenTwice),
+        ("1", Pages::WrittenTwice),
+        ("DETECT_AND_RECOVER", Pages::WrittenTwice),
+        ("DETECT_ONLY", Pages::Single),
+        ("OFF", Pages::Single),
+        ("0", Pages::Single),
+        ("FALSE", Pages::Single),
+    ] {
+        let found = of(&mysql(&format!("innodb_doublewrite={value}")), &image());
+        assert_eq!(found.pages, pages, "{value}");
+        let class = if pages == Pages::Single { Class::PagesAtRisk } else { Class::Safe };
+        assert_eq!(found.class, class, "{value}");
+    }
+    assert_eq!(of(&mysql(""), &image()).label, "pages safe · commits safe");
+    let off = of(&mysql("innodb_doublewrite=OFF"), &image());
+    assert_eq!(off.label, "pages at risk · commits safe");
+    let detected = of(&mysql("innodb_doublewrite=DETECT_ONLY"), &image());
+    assert!(detected.notes.iter().any(|note| note.contains("not mended")), "{detected:?}");
+}
+
+#[test]
+fn fast_copies_of_mariadb_help_past_the_page_cache_alone() {
+    let fast = |more: &str| of(&mariadb(&format!("innodb_doublewrite=fast {more}")), &image());
+    assert_eq!(fast("").class, Class::Safe);
+    assert!(!fast("").notes.is_empty(), "it hangs on all files being on one device");
+    assert_eq!(fast("innodb_flush_method=fsync").class, Class::PagesAtRisk);
+    assert_eq!(fast("innodb_data_file_buffering=OFF").class, Class::Safe);
+    assert_eq!(fast("innodb_data_file_buffering=ON").class, Class::PagesAtRisk);
+}
+
+#[test]
+fn one_write_is_as_safe_as_disk_file_system_and_page_cache_together() {
+    let off = |more: &str| mysql(&format!("innodb_doublewrite=OFF {more}"));
+    for (disk, more, pages) in [
+        (drive(true), "", Pages::WrittenWhole),
+        (drive(false), "", Pages::MaySplit),
+        (drive(true), "innodb_flush_method=fsync", Pages::MaySplit),
+        (drive(true), "innodb_page_size=32768", Pages::MaySplit),
+        (model("protected", true), "", Pages::Promised),
+        (model("protected", true), "innodb_page_size=32768", Pages::Single),
+        (model("protected", false), "", Pages::Single),
+        (image(), "", Pages::Single),
+    ] {
+        let found = of(&off(more), &disk);
+        assert_eq!(found.pages, pages, "{} {more}", disk.kind);
+    }
+    let unknown = of_arm(&Names::new(), Some(&off("")), None);
+    assert_eq!((unknown.pages, unknown.class), (Pages::Unknown, Class::Unknown));
+    let promised = of(&off(""), &model("protected", true));
+    assert_eq!(promised.class, Class::Promised);
+    assert_eq!(promised.label, "pages safe if the device keeps its word · commits safe");
+}
+
+#[test]
+fn commits_are_as_late_as_the_later_of_both_logs() {
+    let at = |changed: &str| of(&mysql(changed), &image());
+    for (changed, commits, label) in [
+        ("", Commits::AtCommit, "commits safe"),
+        ("innodb_flush_log_at_trx_commit=0", Commits::EachSeconds(1), "commits each second"),
+        (
+            "innodb_flush_log_at_trx_commit=2",
+            Commits::WrittenThenEachSeconds(1),
+            "commits each second",
+        ),
+        (
+            "innodb_flush_log_at_trx_commit=2 innodb_flush_log_at_timeout=5",
+            Commits::WrittenThenEachSeconds(5),
+            "commits each 5 s",
+        ),
+        ("sync_binlog=0", Commits::LeftToSystem, "commits left to the system"),
+        ("sync_binlog=100", Commits::EachGroups(100), "commits each 100 groups"),
+        ("innodb_flush_log_at_trx_commit=2 sync_binlog=0", Commits::LeftToSystem, "left to"),
+        ("sync_binlog=0 log_bin=OFF", Commits::AtCommit, "commits safe"),
+        ("innodb_flush_log_at_trx_commit=7", Commits::Unknown, "commits not known"),
+    ] {
+        let found = at(changed);
+        assert_eq!(found.commits, commits, "{changed}");
+        assert!(found.label.contains(label), "{changed}: {}", found.label);
+        let class = match commits {
+            Commits::AtCommit => Class::Safe,
+            Commits::Unknown => Class::Unknown,
+            _ => Class::CommitsAtRisk,
+        };
+        assert_eq!(found.class, class, "{changed}");
+    }
+    assert_eq!(of(&mariadb(""), &image()).commits, Commits::AtCommit, "it has no binary log");
+    assert_eq!(of(&mariadb("log_bin=ON"), &image()).commits, Commits::LeftToSystem);
+    assert_eq!(
+        of(&mariadb("innodb_flush_log_at_trx_commit=3"), &image()).commits,
+        Commits::AtCommit
+    );
+}
+
+#[test]
+fn flushes_are_honoured_needless_lost_or_the_devices_own_business() {
+    let with = |options: &[&str], disk: Disk| {
+        let mount_options = options.iter().map(|option| (*option).to_owned()).collect();
+        of(&mysql(""), &Disk { mount_options, ..disk })
+    };
+    assert_eq!(with(&["noatime"], image()).flushes, Flushes::AsTheDeviceSays);
+    assert_eq!(with(&[], drive(true)).flushes, Flushes::AsTheDeviceSays, "of what it lies on");
+    assert_eq!(with(&[], model("volatile", false)).flushes, Flushes::Honoured);
+    for cache in ["protected", "writethrough"] {
+        assert_eq!(with(&["nobarrier"], model(cache, false)).flushes, Flushes::NotNeeded);
+    }
+    for option in ["nobarrier", "barrier=0"] {
+        for disk in [image(), model("volatile", false), drive(true)] {
+            let lost = with(&[option], disk);
+            assert_eq!((lost.flushes, lost.class), (Flushes::Lost, Class::PagesAtRisk));
+            assert_eq!(lost.label, "pages at risk · commits at risk");
+        }
+    }
+    assert_eq!(with(&["barrier=1"], image()).flushes, Flushes::AsTheDeviceSays);
+    let through = Disk { kernel_cache: Some("write through".into()), ..image() };
+    assert_eq!(with(&["nobarrier"], through).class, Class::Safe, "there is no cache to flush");
+    for method in ["nosync", "littlesync"] {
+        let found = of(&mysql(&format!("innodb_flush_method={method}")), &model("protected", true));
+        assert_eq!((found.flushes, found.class), (Flushes::Lost, Class::PagesAtRisk));
+    }
+    let found = of(&mysql("innodb_flush_method=O_DIRECT_NO_FSYNC"), &image());
+    assert_eq!(found.class, Class::Safe);
+    assert!(found.notes.iter().any(|note| note.contains("on one device")), "{found:?}");
+}
+
+#[test]
+fn copies_without_checksums_help_nobody_and_whole_writes_do_without() {
+    for algorithm in ["none", "strict_none"] {
+        let none = format!("innodb_checksum_algorithm={algorithm}");
+        let twice = of(&mysql(&none), &image());
+        assert_eq!((twice.pages, twice.class), (Pages::TwiceInVain, Class::PagesAtRisk));
+        assert_eq!(twice.page_checksums, Checks::Off);
+        assert_eq!(of(&mysql(&none), &drive(true)).pages, Pages::WrittenWhole);
+        let off = format!("{none} innodb_doublewrite=OFF");
+        assert_eq!(of(&mysql(&off), &drive(true)).class, Class::Safe);
+    }
+    for algorithm in ["crc32", "strict_crc32", "innodb", "full_crc32", "strict_full_crc32"] {
+        let found = of(&mysql(&format!("innodb_checksum_algorithm={algorithm}")), &image());
+        assert_eq!(found.page_checksums, Checks::On, "{algorithm}");
+    }
+    let log = of(&mysql("innodb_log_checksums=OFF"), &image());
+    assert_eq!((log.log_checksums, log.class), (Checks::Off, Class::Safe));
+    assert!(log.notes.iter().any(|note| note.contains("redo log")), "{log:?}");
+}
+
+#[test]
+fn a_copy_that_is_not_flushed_is_told_where_a_cache_could_lose_it() {
+    let is_told = |variables: &Names, disk: &Disk| {
+        of(variables, disk).notes.iter().any(|note| note.contains("does not flush the copy"))
+    };
+    assert!(is_told(&mysql(""), &image()));
+    assert!(is_told(&mysql(""), &model("volatile", false)));
+    assert!(!is_told(&mysql(""), &model("protected", false)));
+    assert!(!is_told(&mysql(""), &drive(true)), "the drive keeps the order");
+    assert!(!is_told(&mysql("innodb_flush_method=fsync"), &image()));
+    assert!(!is_told(&mariadb(""), &image()), "MariaDB flushes it");
+}
+
+#[test]
+fn what_was_read_goes_before_what_was_asked_for_and_that_before_defaults() {
+    let settings = names("innodb_doublewrite=OFF skip_log_bin=ON sync_binlog=0");
+    let asked = of_arm(&settings, None, Some(&image()));
+    assert_eq!((asked.pages, asked.commits), (Pages::Single, Commits::AtCommit));
+    let read = of_arm(&settings, Some(&mysql("log_bin=OFF")), Some(&image()));
+    assert_eq!(read.pages, Pages::WrittenTwice);
+    let nothing = of_arm(&Names::new(), None, None);
+    assert_eq!((nothing.class, nothing.flushes), (Class::Safe, Flushes::Unknown));
+    let skipped = of_arm(&names("skip_innodb_doublewrite=ON"), None, Some(&image()));
+    assert_eq!(skipped.pages, Pages::Single);
+    let left = of_arm(&names("log_bin=binlog sync_binlog=0"), None, Some(&image()));
+    assert_eq!(left.commits, Commits::LeftToSystem);
+}
+
+#[test]
+fn classes_have_an_order_and_what_differs_is_named() {
+    let classes =
+        [Class::Unknown, Class::PagesAtRisk, Class::CommitsAtRisk, Class::Promised, Class::Safe];
+    assert!(classes.is_sorted());
+    let safe = of(&mysql(""), &image());
+    assert_eq!(safe.differs(&safe), None);
+    assert_eq!(safe.differs(&of(&mysql("innodb_io_capacity=9"), &image())), None, "no durability");
+    let off = of(&mysql("innodb_doublewrite=OFF"), &image());
+    assert_eq!(
+        safe.differs(&off).unwrap(),
+        "pages: written twice, by the doublewrite buffer, against written once, on a disk that does not promise to write \
+         them whole"
+    );
+    let modelled = safe.differs(&of(&mysql(""), &model("protected", false))).unwrap();
+    assert_eq!(modelled, "flushes: as the device says, against not needed by the modelled device");
+}

@@ -1,0 +1,292 @@
+//! What servers, drives and power cost: a file for `assay report --prices`, or the plan's `[prices]`.
+//!
+//! Promises: what cannot be a price is refused in one line that names it; a price that nobody gave stays unknown.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use assay_load::suggest::nearest;
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use crate::plan::one_line;
+use crate::store::Disk;
+
+/// Prices and what they are for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Prices {
+    /// What all amounts are in, e.g. `USD`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) currency: Option<String>,
+    /// How long everything is paid for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) years: Option<f64>,
+    /// Of electric energy; absent: no energy is reckoned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) price_per_kwh: Option<f64>,
+    /// Servers that each hold all of the data, the first among them; absent: one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) replicas: Option<u32>,
+    /// What is to be carried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) target: Option<Target>,
+    /// Of every arm's server.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) every_arm: Each,
+    /// What is otherwise in an arm, by its name.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub(crate) arms: IndexMap<String, Each>,
+}
+
+/// A load and data that servers are counted for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Target {
+    /// Transactions a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tps: Option<f64>,
+    /// Bytes of data files, before anything compresses them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) data_bytes: Option<f64>,
+}
+
+macro_rules! each {
+    ($($(#[$doc:meta])* $name:ident,)+) => {
+        /// One server and its drives.
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub(crate) struct Each {
+            $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")] pub(crate) $name: Option<f64>,)+
+        }
+
+        impl Each {
+            /// What is given here, and what is not from `other`.
+            pub(crate) fn or(&self, other: &Each) -> Each {
+                Each { $($name: self.$name.or(other.$name),)+ }
+            }
+
+            fn figures(&self) -> Vec<(&'static str, Option<f64>)> {
+                vec![$((stringify!($name), self.$name),)+]
+            }
+        }
+    };
+}
+
+each! {
+    /// Of a server without its drives, as listed.
+    server_price,
+    /// What it draws, without its drives.
+    server_power_w,
+    /// Of keeping it for a year beyond the energy reckoned here.
+    operating_per_year,
+    /// Of a drive, as listed.
+    drive_price,
+    /// What a drive draws.
+    drive_power_w,
+    /// Drives in a server; absent: one.
+    drives,
+    /// What a server's drives hold together; absent: what the preset's device is sold with.
+    capacity_bytes,
+    /// What comes off both list prices.
+    discount_percent,
+    /// What a server's drives may be given in their life, together.
+    endurance_bytes,
+    /// How often a day that capacity may be written.
+    drive_writes_per_day,
+    /// And for how long.
+    warranty_years,
+}
+
+fn is_default(each: &Each) -> bool {
+    *each == Each::default()
+}
+
+impl Prices {
+    /// What a file says.
+    ///
+    /// # Errors
+    /// One line: not to be read, not understood, or no price.
+    pub(crate) fn read(path: &Path) -> Result<Prices> {
+        let shown = path.display();
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
+        Prices::parse(&text).with_context(|| shown.to_string())
+    }
+
+    /// What a text says.
+    ///
+    /// # Errors
+    /// One line: not understood, or no price.
+    pub(crate) fn parse(text: &str) -> Result<Prices> {
+        let prices: Prices =
+            toml::from_str(text).map_err(|error| anyhow!(one_line(&error, text)))?;
+        prices.check()?;
+        Ok(prices)
+    }
+
+    /// What a plan's text says; nothing where it has no `[prices]`.
+    ///
+    /// # Errors
+    /// One line, of a plan that was never checked.
+    pub(crate) fn of_plan(plan_toml: &str) -> Result<Option<Prices>> {
+        let plan: toml::Table = toml::from_str(plan_toml).context("the study's plan")?;
+        let Some(table) = plan.get("prices") else { return Ok(None) };
+        let prices: Prices = table.clone().try_into().context("the study's [prices]")?;
+        prices.check()?;
+        Ok(Some(prices))
+    }
+
+    /// Checks what can be known without a study.
+    ///
+    /// # Errors
+    /// One line naming the key.
+    pub(crate) fn check(&self) -> Result<()> {
+        let target = self.target.unwrap_or_default();
+        for (key, value) in [
+            ("years", self.years),
+            ("target.tps", target.tps),
+            ("target.data_bytes", target.data_bytes),
+        ] {
+            let is_there = value.is_none_or(|value| value.is_finite() && value > 0.0);
+            ensure!(is_there, "{key} is {}; give a number above 0", value.unwrap_or_default());
+        }
+        ensure!(self.replicas != Some(0), "replicas is 0; give 1 for a server alone");
+        check_amount("price_per_kwh", self.price_per_kwh)?;
+        self.every_arm.check("every_arm")?;
+        self.arms.iter().try_for_each(|(name, each)| each.check(&format!("arms.{name}")))
+    }
+
+    /// Checks that arms with prices of their own are arms.
+    ///
+    /// # Errors
+    /// One line with the nearest that there is.
+    pub(crate) fn check_arms<'a>(
+        &self,
+        known: impl Iterator<Item = &'a str> + Clone,
+    ) -> Result<()> {
+        for name in self.arms.keys() {
+            if known.clone().any(|arm| arm == name) {
+                continue;
+            }
+            match nearest(name, known.clone()) {
+                Some(near) => bail!("prices: there is no arm `{name}`; did you mean `{near}`?"),
+                None => bail!(
+                    "prices: there is no arm `{name}`; there are {}",
+                    known.collect::<Vec<_>>().join(", ")
+                ),
+            }
+        }
+        Ok(())
+    }
+
+    /// What is said of an arm: by itself, of every arm, and last by its device's preset, whose prices are in USD.
+    pub(crate) fn of_arm(&self, arm: &str, disk: Option<&Disk>) -> Each {
+        let own = self.arms.get(arm).cloned().unwrap_or_default().or(&self.every_arm);
+        let Some(disk) = disk else { return own };
+        let worth = |name: &str| disk.worth.get(name).map(|worth| worth.value);
+        let is_usd = self.currency.as_deref() == Some("USD");
+        own.or(&Each {
+            drive_price: worth("price_usd").filter(|_| is_usd),
+            drive_power_w: worth("power_active_w"),
+            ..Each::default()
+        })
+    }
+}
+
+impl Each {
+    fn check(&self, place: &str) -> Result<()> {
+        for (key, value) in self.figures() {
+            check_amount(&format!("{place}.{key}"), value)?;
+        }
+        for (key, value) in [
+            ("drives", self.drives),
+            ("capacity_bytes", self.capacity_bytes),
+            ("endurance_bytes", self.endurance_bytes),
+            ("drive_writes_per_day", self.drive_writes_per_day),
+            ("warranty_years", self.warranty_years),
+        ] {
+            ensure!(value != Some(0.0), "{place}.{key} is 0; give a number above 0");
+        }
+        let is_whole = self.drives.is_none_or(|drives| drives.fract() == 0.0);
+        ensure!(is_whole, "{place}.drives is no whole number; give one");
+        let discount = self.discount_percent.unwrap_or_default();
+        ensure!(discount <= 100.0, "{place}.discount_percent is {discount}; give at most 100");
+        Ok(())
+    }
+}
+
+fn check_amount(key: &str, value: Option<f64>) -> Result<()> {
+    let is_one = value.is_none_or(|value| value.is_finite() && value >= 0.0);
+    ensure!(is_one, "{key} is {}; give a number that is not below 0", value.unwrap_or_default());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Worth;
+
+    const TEXT: &str = "currency = \"USD\"\nyears = 3\n[every_arm]\nserver_price = 9999\ndrive_price = 1570\n\
+        [arms.flash]\ndrive_price = 11414\n";
+
+    #[test]
+    fn an_arms_own_price_goes_before_that_of_all_and_the_presets_comes_last() {
+        let prices = Prices::parse(TEXT).unwrap();
+        assert_eq!(prices.of_arm("flash", None).drive_price, Some(11_414.0));
+        assert_eq!(prices.of_arm("disks", None).drive_price, Some(1570.0));
+        assert_eq!(prices.of_arm("flash", None).server_price, Some(9999.0));
+        let worth = |value: f64| Worth { value, mark: "published".into(), source: String::new() };
+        let disk = Disk {
+            worth: [
+                ("price_usd".to_owned(), worth(7.0)),
+                ("power_active_w".to_owned(), worth(20.0)),
+            ]
+            .into(),
+            ..Disk::default()
+        };
+        assert_eq!(prices.of_arm("disks", Some(&disk)).drive_price, Some(1570.0));
+        assert_eq!(prices.of_arm("disks", Some(&disk)).drive_power_w, Some(20.0));
+        let bare = |currency: &str| Prices { currency: Some(currency.into()), ..Prices::default() };
+        assert_eq!(bare("USD").of_arm("disks", Some(&disk)).drive_price, Some(7.0));
+        assert_eq!(bare("EUR").of_arm("disks", Some(&disk)).drive_price, None, "it is in USD");
+    }
+
+    #[test]
+    fn what_is_no_price_is_refused_by_name() {
+        for (wrong, says) in [
+            ("years = 0", "years is 0; give a number above 0"),
+            ("replicas = 0", "replicas is 0"),
+            ("price_per_kwh = -1", "price_per_kwh is -1"),
+            ("[every_arm]\ndrive_price = nan", "every_arm.drive_price is NaN"),
+            ("[arms.a]\ndiscount_percent = 120", "arms.a.discount_percent is 120"),
+            ("[arms.a]\ndrives = 1.5", "arms.a.drives is no whole number"),
+            ("[arms.a]\ncapacity_bytes = 0", "arms.a.capacity_bytes is 0"),
+            ("[target]\ntps = -5", "target.tps is -5"),
+            (
+                "[arms.a]\ndrive_prise = 5",
+                "line 2: unknown key `drive_prise`; did you mean `drive_price`?",
+            ),
+            ("year = 3", "line 1: unknown key `year`; did you mean `years`?"),
+        ] {
+            let error = Prices::parse(wrong).unwrap_err().to_string();
+            assert!(error.starts_with(says), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn arms_that_are_none_are_found() {
+        let prices = Prices::parse(TEXT).unwrap();
+        assert!(prices.check_arms(["flash", "disks"].into_iter()).is_ok());
+        let error = prices.check_arms(["flask", "disks"].into_iter()).unwrap_err().to_string();
+        assert_eq!(error, "prices: there is no arm `flash`; did you mean `flask`?");
+    }
+
+    #[test]
+    fn a_plan_may_have_prices_and_need_not() {
+        let plan = "title = \"t\"\n[prices]\nyears = 3\n[prices.arms.a]\ndrive_price = 5\n";
+        let prices = Prices::of_plan(plan).unwrap().unwrap();
+        assert_eq!((prices.years, prices.of_arm("a", None).drive_price), (Some(3.0), Some(5.0)));
+        assert_eq!(Prices::of_plan("title = \"t\"").unwrap(), None);
+        assert_eq!(Prices::of_plan("").unwrap(), None);
+    }
+}

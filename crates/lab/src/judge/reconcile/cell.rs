@@ -1,0 +1,174 @@
+//! The checks that a cell's own results can pass or fail, with the tolerances that its marks are made by.
+
+use std::collections::BTreeMap;
+
+use super::{Check, ascending, check, little, markov, rate, same};
+
+/// Of what InnoDB wrote to its files, the device writes at least so much: what is cached for a while or compressed by
+/// punching holes falls below.
+const FILE_BYTES_LEAST: f64 = 0.85;
+
+/// And at most so much, beside what each flush costs: metadata of the file system, and blocks that are written in part.
+const FILE_BYTES_MOST: f64 = 1.35;
+
+/// What a flush may write beside the data, in bytes: eight blocks of 4 KiB. A commit of ext4's journal is a descriptor
+/// block, each changed block of metadata (inode, extents, bitmaps, group descriptor) and a commit block (Linux,
+/// `Documentation/filesystems/ext4/journal.rst`), all whole blocks, as is the padded end of the log that is flushed.
+/// 25.7 kB a flush were measured under InnoDB, with the software drive and without it.
+const FLUSH_BYTES_MOST: f64 = 8.0 * 4096.0;
+
+/// So few bytes a second explain nothing and accuse nobody.
+const BYTES_PER_S_LEAST: f64 = 1e6;
+
+/// Little's law holds for means; the rest is the client's own time between two events.
+const LITTLE_TOLERANCE: f64 = 0.05;
+
+/// Two counters of the same bytes, read by two threads at the edges of a window.
+const DRIVE_TOLERANCE: f64 = 0.1;
+
+/// Counters that are read at once, and whose parts are counted one by one.
+const PARTS_TOLERANCE: f64 = 0.01;
+
+/// How much of a rate that was asked for may be missed.
+const RATE_TOLERANCE: f64 = 0.02;
+
+/// Histograms have three digits.
+const PERCENTILE_TOLERANCE: f64 = 0.005;
+
+/// Percentiles of the results, by the ends of their names.
+const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
+
+/// Every check that these results of a cell with so many threads allow; what is not known is not checked.
+pub(crate) fn of_results(results: &BTreeMap<String, f64>, threads: u32) -> Vec<Check> {
+    let figures = Figures(results);
+    let mut checks: Vec<Check> = [
+        littles_law(figures, threads),
+        target_rate(figures),
+        device_bytes(figures),
+        drive_bytes(figures),
+        media_parts(figures),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    for clock in ["latency", "service"] {
+        checks.extend(percentiles(figures, clock));
+    }
+    checks
+}
+
+#[derive(Clone, Copy)]
+struct Figures<'a>(&'a BTreeMap<String, f64>);
+
+impl Figures<'_> {
+    fn get(self, name: &str) -> Option<f64> {
+        self.0.get(name).copied()
+    }
+
+    fn or_zero(self, name: &str) -> f64 {
+        self.get(name).unwrap_or(0.0)
+    }
+}
+
+/// In closed loop, that is without a target rate.
+fn littles_law(figures: Figures<'_>, threads: u32) -> Option<Check> {
+    if figures.get("target_rate").is_some() {
+        return None;
+    }
+    let threads = f64::from(threads);
+    // Transactions that the window's edges cut.
+    let edges = threads / figures.get("transactions").unwrap_or(f64::INFINITY);
+    let (tps, latency_ms) = (figures.get("tps")?, figures.get("latency_ms_mean")?);
+    little(threads, tps, latency_ms, LITTLE_TOLERANCE + edges)
+}
+
+fn target_rate(figures: Figures<'_>) -> Option<Check> {
+    let (target, achieved) = (figures.get("target_rate")?, figures.get("tps")?);
+    let seconds = figures.get("transactions")? / achieved;
+    rate(achieved, target, target * seconds, RATE_TOLERANCE)
+}
+
+/// What the device wrote is about what InnoDB, the binary log as far as it is known, and flushes explain.
+fn device_bytes(figures: Figures<'_>) -> Option<Check> {
+    let file = |kind: &str| figures.get(&format!("innodb_file_{kind}_write_bytes_per_s"));
+    let files = file("data")? + file("redo")? + file("doublewrite")?;
+    let device = figures.get("disk_write_bytes_per_s")?;
+    if files <= BYTES_PER_S_LEAST {
+        return None;
+    }
+    let logged = files + figures.or_zero("sql_binlog_write_bytes_per_s");
+    let flushes = flushes_per_s(figures);
+    let most = logged * FILE_BYTES_MOST + flushes * FLUSH_BYTES_MOST;
+    let least = files * FILE_BYTES_LEAST;
+    let mb = |bytes: f64| format!("{:.1} MB/s", bytes / 1e6);
+    let arithmetic = if device < least {
+        format!(
+            "the device wrote {}, InnoDB {} to its files: pages stayed in memory or took less space than they have, \
+             so bytes written for each transaction are too few; measure for longer",
+            mb(device),
+            mb(files),
+        )
+    } else if device > most {
+        format!(
+            "the device wrote {}, InnoDB and the binary log {} to their files, which with {flushes:.0} flushes/s explains \
+             {}: something else wrote to it, so do not compare what it wrote",
+            mb(device),
+            mb(logged),
+            mb(most),
+        )
+    } else {
+        format!(
+            "the device wrote {}, the server explains {} to {}",
+            mb(device),
+            mb(least),
+            mb(most)
+        )
+    };
+    let holds = (least..=most).contains(&device);
+    check("the device writes what the server does", &[device, least, most], holds, arithmetic)
+}
+
+/// Flushes that the server asked for, or that came to the device if those are more; zero where neither is known.
+fn flushes_per_s(figures: Figures<'_>) -> f64 {
+    let asked_for =
+        figures.or_zero("innodb_fsyncs_per_s") + figures.or_zero("sql_binlog_fsyncs_per_s");
+    asked_for.max(figures.or_zero("disk_flushes_per_s"))
+}
+
+/// What the drive says it was given is what the kernel says it gave to the drive's device. A model of disks has no drive inside,
+/// which would be given nothing.
+fn drive_bytes(figures: Figures<'_>) -> Option<Check> {
+    let told = figures.get("drive_write_bytes_host_per_s").filter(|told| *told > 0.0)?;
+    let given = figures.get("disk_write_bytes_per_s").filter(|given| *given > BYTES_PER_S_LEAST)?;
+    let (drive, device) = (("the drive took", told), ("its device wrote", given));
+    same("the drive takes what its device writes", drive, device, DRIVE_TOLERANCE)
+}
+
+/// What went to media is payload, tables, collection and checkpoints.
+fn media_parts(figures: Figures<'_>) -> Option<Check> {
+    let part = |part: &str| figures.get(&format!("drive_write_bytes_{part}_per_s"));
+    let parts = part("payload")? + part("table")? + part("collection")? + part("checkpoint")?;
+    let media = part("media").filter(|media| *media > BYTES_PER_S_LEAST)?;
+    let (media, parts) = (("the drive wrote to media", media), ("its parts come to", parts));
+    same("parts of what went to media add up", media, parts, PARTS_TOLERANCE)
+}
+
+fn percentiles(figures: Figures<'_>, clock: &str) -> Vec<Check> {
+    let figure = |name: &str| figures.get(&format!("{clock}_ms_{name}"));
+    let known: Vec<(&str, f64, f64)> = PERCENTILES
+        .iter()
+        .filter_map(|&(name, share)| Some((name, share, figure(name)?)))
+        .collect();
+    let mean = figure("mean");
+    let bounds = known
+        .iter()
+        .filter_map(|&(_, share, value)| markov(share, value, mean?, PERCENTILE_TOLERANCE));
+    let mut checks: Vec<Check> = bounds.collect();
+    let mut ladder: Vec<(&str, f64)> =
+        known.iter().map(|&(name, _, value)| (name, value)).collect();
+    ladder.extend(figure("max").map(|max| ("max", max)));
+    if ladder.len() > 1 {
+        checks.extend(ascending(&ladder, PERCENTILE_TOLERANCE));
+    }
+    checks
+}

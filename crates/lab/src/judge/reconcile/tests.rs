@@ -1,0 +1,197 @@
+//! Published figures that agree and that do not, and cells made to do either.
+
+use std::collections::BTreeMap;
+
+use super::money::{quotient, sum};
+use super::*;
+use crate::store::Arm;
+
+fn holds(check: Option<Check>) -> bool {
+    check.unwrap().holds
+}
+
+/// STEC's white paper of 2013, Chart 1: 20 threads, 27 and 251 transactions/s (27.2 and 250.6 from 10⁶ in 612 and 66.5 minutes),
+/// 735 and 79.8 ms, 517 and 4760 requests/s.
+#[test]
+fn the_rates_of_stecs_paper_agree_with_each_other() {
+    assert!(holds(little(20.0, 1e6 / (612.0 * 60.0), 735.0, 0.01)));
+    assert!(holds(little(20.0, 1e6 / (66.5 * 60.0), 79.8, 0.01)));
+    assert!(holds(recipe(517.0 / 27.2, 19.0, 0.01)) && holds(recipe(4760.0 / 250.6, 19.0, 0.01)));
+    assert!(holds(markov(0.95, 1168.0, 735.0, 0.0)) && holds(markov(0.95, 153.0, 79.8, 0.0)));
+    // Negative controls: the other run's latency, another recipe's queries.
+    assert!(!holds(little(20.0, 27.2, 79.8, 0.05)));
+    assert!(!holds(recipe(517.0 / 27.2, 20.0, 0.01)));
+}
+
+/// Chart 2 of the same: the total is the sum, the cost of a transaction is not the total over the transactions.
+#[test]
+fn the_prices_of_stecs_paper_add_up_and_do_not_divide() {
+    assert!(holds(sum(&[9999.0, 1570.0, 3455.0], 15_024.0, 1e-6)));
+    assert!(!holds(sum(&[9999.0, 11_414.0, 3455.0], 24_869.0, 1e-6)), "it is one dollar less");
+    assert!(holds(sum(&[9999.0, 11_414.0, 3455.0], 24_869.0, 1e-4)));
+    for (total, tps, printed, found) in
+        [(15_024.0, 27.0, 442.0, "556.4444"), (24_869.0, 251.0, 87.0, "99.0797")]
+    {
+        let check = quotient(total, tps, printed, 0.02).unwrap();
+        assert!(!check.holds && check.arithmetic.contains(found), "{check:?}");
+    }
+    // What it is headlined with is neither the printed ratio nor that of the inputs.
+    assert!(!holds(quotient(442.0, 87.0, 5.4, 0.02)));
+    assert!(!holds(quotient(15_024.0 / 27.0, 24_869.0 / 251.0, 5.4, 0.02)));
+    assert!(holds(quotient(251.0, 27.0, 9.3, 0.01)), "the factor of its title");
+}
+
+/// Percona's report on eXFlash, 2015: response times that cannot be means.
+#[test]
+fn latencies_that_are_no_means_break_littles_law() {
+    let check = little(128.0, 7140.0, 28.8, 0.05).unwrap();
+    assert!(!check.holds);
+    assert_eq!(check.arithmetic, "TPS × mean latency is 205.63, there were 128 threads");
+    assert!(!holds(little(256.0, 2187.0, 305.0, 0.05)));
+}
+
+/// Percona's white paper of 2020: 220 G for 10⁹ rows and 2.3 T for 10¹⁰, and 2.5 T against 4.7 T for twice the rows.
+#[test]
+fn sizes_are_held_against_rows() {
+    let row = (225.0, 240.0);
+    assert!(holds(row_bytes(220.0 * 1024_f64.powi(3), 1e9, row)), "G is binary");
+    assert!(!holds(row_bytes(220e9, 1e9, row)));
+    assert!(holds(row_bytes(2.3e12, 1e10, row)), "T is decimal");
+    assert!(!holds(quotient(4.7, 2.5, 2.0, 0.03)), "1.88 times as much for twice the rows");
+}
+
+#[test]
+fn percentiles_above_markovs_bound_or_the_longest_are_found() {
+    assert!(holds(markov(0.99, 999.0, 10.0, 0.0)));
+    assert!(!holds(markov(0.99, 1001.0, 10.0, 0.0)));
+    assert!(holds(ascending(&[("p50", 1.0), ("p99", 4.0), ("max", 4.0)], 0.0)));
+    let check = ascending(&[("p50", 1.0), ("p99", 4.2), ("max", 4.0)], 0.005).unwrap();
+    assert!(!check.holds);
+    assert_eq!(check.arithmetic, "p50 1.0000 ms ≤ p99 4.2000 ms ≤ max 4.0000 ms");
+}
+
+#[test]
+fn rates_and_lengths_are_held_against_what_was_asked_for() {
+    assert!(holds(rate(97.0, 100.0, 10_000.0, 0.02)), "three in a hundred are chance");
+    let missed = rate(90.0, 100.0, 10_000.0, 0.02).unwrap();
+    assert_eq!(
+        (missed.holds, missed.arithmetic.as_str()),
+        (false, "90.0 of 100.0 transactions/s asked for: overloaded")
+    );
+    assert!(holds(settling(600.0, 300.0)) && !holds(settling(60.0, 300.0)));
+}
+
+#[test]
+fn what_is_not_known_checks_nothing() {
+    assert_eq!(little(20.0, f64::NAN, 735.0, 0.05), None);
+    assert_eq!(quotient(1.0, 0.0, 2.0, 0.1), None);
+    assert_eq!(of_results(&BTreeMap::new(), 8), Vec::new());
+}
+
+fn results(figures: &[(&str, f64)]) -> BTreeMap<String, f64> {
+    figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
+}
+
+/// Names of what does not hold.
+fn failing(figures: &[(&str, f64)]) -> Vec<&'static str> {
+    let checks = of_results(&results(figures), 8);
+    checks.into_iter().filter(|check| !check.holds).map(|check| check.name).collect()
+}
+
+#[test]
+fn a_cell_is_held_to_littles_law_in_closed_loop_alone() {
+    let cell = |tps: f64| [("tps", tps), ("latency_ms_mean", 10.0), ("transactions", tps * 10.0)];
+    assert!(failing(&cell(790.0)).is_empty());
+    assert_eq!(failing(&cell(700.0)), ["threads = TPS × mean latency"]);
+    let open = [&cell(700.0)[..], &[("target_rate", 700.0)]].concat();
+    assert!(failing(&open).is_empty());
+    let missed = [&cell(700.0)[..], &[("target_rate", 800.0)]].concat();
+    assert_eq!(failing(&missed), ["the target rate was reached"]);
+}
+
+#[test]
+fn a_device_writes_what_files_and_flushes_explain() {
+    let written = |device: f64, fsyncs: f64, binlog: Option<f64>| {
+        let mut figures = vec![
+            ("innodb_file_data_write_bytes_per_s", 3e6),
+            ("innodb_file_redo_write_bytes_per_s", 1e6),
+            ("innodb_file_doublewrite_write_bytes_per_s", 0.0),
+            ("disk_write_bytes_per_s", device),
+            ("innodb_fsyncs_per_s", fsyncs),
+        ];
+        figures.extend(binlog.map(|bytes| ("sql_binlog_write_bytes_per_s", bytes)));
+        let found = of_results(&results(&figures), 8);
+        found.into_iter().find(|check| !check.holds).map(|check| check.arithmetic)
+    };
+    // A journal commit for each of 200 fsyncs, as measured.
+    assert_eq!(written(4e6 + 200.0 * 25.7e3, 200.0, None), None);
+    let mark = written(4e6 + 200.0 * 25.7e3, 10.0, None).unwrap();
+    assert!(mark.contains("9.1 MB/s") && mark.contains("something else wrote to it"), "{mark}");
+    assert_eq!(written(7e6, 10.0, Some(1.5e6)), None);
+    assert!(written(7e6, 10.0, None).is_some(), "the binary log explains it");
+    let mark = written(3e6, 200.0, Some(1.5e6)).unwrap();
+    assert!(mark.contains("stayed in memory"), "{mark}");
+}
+
+#[test]
+fn a_drive_agrees_with_its_device_and_its_parts_with_the_whole() {
+    let drive = |told: f64, checkpoint: f64| {
+        [
+            ("drive_write_bytes_host_per_s", told),
+            ("disk_write_bytes_per_s", 10e6),
+            ("drive_write_bytes_media_per_s", 6e6),
+            ("drive_write_bytes_payload_per_s", 4e6),
+            ("drive_write_bytes_table_per_s", 1e6),
+            ("drive_write_bytes_collection_per_s", 0.5e6),
+            ("drive_write_bytes_checkpoint_per_s", checkpoint),
+        ]
+    };
+    assert!(failing(&drive(10.4e6, 0.5e6)).is_empty());
+    assert_eq!(failing(&drive(7e6, 0.5e6)), ["the drive takes what its device writes"]);
+    assert!(failing(&drive(0.0, 0.5e6)).is_empty(), "there is none");
+    assert_eq!(failing(&drive(10.4e6, 0.9e6)), ["parts of what went to media add up"]);
+}
+
+#[test]
+fn a_cells_percentiles_are_checked_on_both_clocks() {
+    let clock = |clock: &str, p99: f64| {
+        let named = |name: &str| format!("{clock}_ms_{name}");
+        let figures = [
+            ("mean", 2.0),
+            ("p50", 1.5),
+            ("p95", 4.0),
+            ("p99", p99),
+            ("p999", 80.0),
+            ("max", 90.0),
+        ];
+        let results: BTreeMap<String, f64> =
+            figures.into_iter().map(|(name, value)| (named(name), value)).collect();
+        of_results(&results, 8).into_iter().filter(|check| !check.holds).count()
+    };
+    for name in ["latency", "service"] {
+        assert_eq!((clock(name, 9.0), clock(name, 70.0)), (0, 0));
+        assert_eq!(clock(name, 85.0), 1, "above p99.9");
+        assert_eq!(clock(name, 250.0), 2, "above p99.9 and above 100 × the mean");
+    }
+}
+
+#[test]
+fn factors_between_arms_are_named_once_each() {
+    let arm = |disk: &str, pages: &str, settings: &[(&str, &str)]| Arm {
+        name: disk.into(),
+        rig: [("disk", disk), ("page writes", pages), ("server", "9.7.0")]
+            .map(|(layer, what)| (layer.to_owned(), what.to_owned()))
+            .into(),
+        settings: settings.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect(),
+    };
+    let on = arm("plain", "twice", &[("innodb_doublewrite", "ON")]);
+    let off = arm("plain", "once", &[("innodb_doublewrite", "OFF")]);
+    let drive = arm("drive", "once", &[("innodb_doublewrite", "OFF"), ("sync_binlog", "0")]);
+    assert!(super::factors::factors(&on, &on).is_empty());
+    assert_eq!(
+        super::factors::factors(&on, &off),
+        ["innodb_doublewrite"],
+        "its consequence is none"
+    );
+    assert_eq!(super::factors::factors(&on, &drive), ["disk", "innodb_doublewrite", "sync_binlog"]);
+}

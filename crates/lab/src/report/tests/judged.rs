@@ -1,0 +1,159 @@
+//! What the judge found is in the page and in the tables, and what nobody knows is said to be missing.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::fixture::{Shape, study};
+use super::*;
+use crate::judge::prices::Prices;
+use crate::report::write_priced;
+use crate::store::{Disk, Worth};
+
+const PRICES: &str = "currency = \"USD\"\nyears = 3\n[target]\ntps = 5000\n[every_arm]\nserver_price = 9999\n\
+    operating_per_year = 1151.67\n[arms.\"doublewrite on\"]\ndrive_price = 1570\n[arms.\"doublewrite off\"]\n\
+    drive_price = 11414\ncapacity_bytes = 8e11\nendurance_bytes = 14.6e15\n";
+
+fn priced(prices: Option<&str>) -> Report {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = study(folder.path(), &Shape::small());
+    let worth = Worth { value: 17.52e15, mark: "computed".into(), source: "its makers".into() };
+    let disk = Disk {
+        kind: "model".into(),
+        cache: Some("protected".into()),
+        parallel_scale: Some(36.0),
+        user_bytes: Some(3.2e12),
+        worth: [("endurance_bytes".to_owned(), worth)].into(),
+        ..Disk::default()
+    };
+    store.write_disks(&[("doublewrite on".to_owned(), disk)].into()).unwrap();
+    let prices = prices.map(|text| Prices::parse(text).unwrap());
+    let written = write_priced(&store, folder.path(), prices.as_ref()).unwrap();
+    Report { _folder: folder, written }
+}
+
+fn json(report: &Report) -> Value {
+    serde_json::from_slice(&fs::read(&report.written.json).unwrap()).unwrap()
+}
+
+fn section(markup: &str, id: &str) -> Option<String> {
+    let after = markup.split_once(&format!("<section id=\"{id}\">"))?.1;
+    Some(after.split_once("</section>")?.0.to_owned())
+}
+
+#[test]
+fn every_throughput_stands_beside_what_a_power_cut_can_take() {
+    let report = priced(None);
+    let markup = markup(&report.html());
+    let summary = section(&markup, "summary").unwrap();
+    let labels = summary.matches("<small class=\"kept\">pages ").count();
+    let shown = summary.matches("<tr data-arm=").count();
+    assert_eq!(labels, shown, "beside each row");
+    assert!(summary.contains("pages safe · commits safe"), "doublewrite is on");
+    assert!(summary.contains("pages not known · commits safe"), "it is off, on an unknown disk");
+    let setup = section(&markup, "setup").unwrap();
+    assert!(setup.contains("written twice, by the doublewrite buffer"), "{setup}");
+    assert!(setup.contains("doublewrite on and doublewrite off do not keep data alike"), "{setup}");
+    assert!(setup.contains("doublewrite on and doublewrite off: innodb_doublewrite"), "{setup}");
+    let json = json(&report);
+    assert_eq!(json["durability"]["doublewrite on"]["class"], "safe");
+    assert_eq!(json["durability"]["doublewrite off"]["pages"], "unknown");
+    assert_eq!(json["summary"][0]["durability"], "pages safe · commits safe");
+    for table in ["cells.csv", "summary.csv"] {
+        let rows = rows(&report.written.tables.join(table));
+        assert!(rows.iter().all(|row| row["durability"].starts_with("pages ")), "{table}");
+    }
+}
+
+#[test]
+fn chains_are_shown_and_every_cell_is_in_the_table() {
+    let report = priced(None);
+    let markup = markup(&report.html());
+    let chain = section(&markup, "chain").unwrap();
+    for text in ["drive → media", "0.720", "device", "–", "checks of these"] {
+        assert!(chain.contains(text), "{text} is not in {chain}");
+    }
+    let rows = rows(&report.written.tables.join("chain.csv"));
+    let of = |row: &BTreeMap<String, String>, name: &str| row["name"] == name;
+    let amplified: Vec<f64> = rows
+        .iter()
+        .filter(|row| row["measure"] == "amplification" && of(row, "drive → media"))
+        .map(|row| row["value"].parse().unwrap())
+        .collect();
+    let json = json(&report);
+    let done = json["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|cell| cell["state"] == "done" && cell["arm"] == "doublewrite off");
+    assert_eq!(amplified.len(), done.count());
+    assert!(amplified.iter().all(|factor| (factor / 0.72 - 1.0).abs() < 0.03), "{amplified:?}");
+    assert!(
+        json["chain"][0]["layers"].as_array().unwrap().iter().all(|one| one["name"] != "redo log")
+    );
+}
+
+#[test]
+fn without_prices_one_line_says_what_to_add_and_lives_are_told_all_the_same() {
+    let report = priced(None);
+    let markup = markup(&report.html());
+    assert_eq!(section(&markup, "cost"), None);
+    assert_eq!(
+        markup.matches("No costs: give currency, years, server_price and drive_price").count(),
+        1
+    );
+    assert!(!report.written.tables.join("cost.csv").exists());
+    let life = section(&markup, "endurance").unwrap();
+    assert!(life.contains("doublewrite on: rated for 17.5 PB (computed, its makers)"), "{life}");
+    assert!(
+        life.contains(
+            "title=\"device bytes are 14 % more than InnoDB &amp; redo wrote\">marked</sup>"
+        ),
+        "{life}"
+    );
+    assert!(life.contains("An arm without a life has no rating: give endurance_bytes"), "{life}");
+    let rows = rows(&report.written.tables.join("endurance.csv"));
+    let rated = |row: &BTreeMap<String, String>| !row["life_years_host"].is_empty();
+    assert!(rows.iter().all(|row| rated(row) == (row["arm"] == "doublewrite on")), "{rows:?}");
+    assert!(json(&report).get("costs").is_none());
+}
+
+#[test]
+fn prices_make_costs_of_the_arms_that_have_all_of_them_and_name_what_others_lack() {
+    let report = priced(Some(PRICES));
+    let markup = markup(&report.html());
+    let cost = section(&markup, "cost").unwrap();
+    assert!(
+        cost.contains("No costs of a&lt;&#x2f;script&gt;&lt;b&gt;&amp;&quot;: give drive_price"),
+        "{cost}"
+    );
+    assert!(cost.contains("All amounts in USD, over 3 years"), "{cost}");
+    assert!(cost.contains("server_price 67 %") && cost.contains("drive_price 46 %"), "{cost}");
+    let rows = rows(&report.written.tables.join("cost.csv"));
+    let number = |row: &BTreeMap<String, String>, name: &str| row[name].parse::<f64>().unwrap();
+    for row in rows.iter().filter(|row| row["missing"].is_empty()) {
+        let [low, mid, high] =
+            ["cost_per_tps_low", "cost_per_tps", "cost_per_tps_high"].map(|name| number(row, name));
+        assert!(low <= mid && mid <= high, "{row:?}");
+        let scale = if row["arm"] == "doublewrite on" { 15_024.01 } else { 24_868.01 };
+        assert!((number(row, "server_cost") / scale - 1.0).abs() < 1e-6, "{row:?}");
+        assert!((mid * number(row, "tps") / scale - 1.0).abs() < 1e-6, "{row:?}");
+        assert_eq!(number(row, "servers"), (5000.0 / number(row, "tps")).ceil());
+    }
+    assert!(rows.iter().any(|row| row["missing"] == "drive_price"));
+    let summary = super::rows(&report.written.tables.join("summary.csv"));
+    let tps = |rows: &[BTreeMap<String, String>]| {
+        let row = rows.iter().find(|row| row["arm"] == "doublewrite on").unwrap();
+        number(row, "tps")
+    };
+    assert!((tps(&rows) / tps(&summary) / 36.0 - 1.0).abs() < 1e-9, "of the whole device");
+}
+
+#[test]
+fn prices_of_an_arm_that_is_none_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = study(folder.path(), &Shape::small());
+    let prices = Prices::parse("[arms.\"doublewrite of\"]\ndrive_price = 1\n").unwrap();
+    let error = write_priced(&store, folder.path(), Some(&prices)).unwrap_err().to_string();
+    assert!(error.contains("there is no arm `doublewrite of`; did you mean"), "{error}");
+}

@@ -1,0 +1,314 @@
+//! What drives last and what arms cost, as the page shows it, and `tables/endurance.csv` and `tables/cost.csv`.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::judge::cost::Cost;
+use crate::judge::endurance::Endurance;
+use crate::judge::interval::Interval;
+use crate::store::{CellKey, Study};
+
+use super::format::{bytes, figure};
+use super::judged::{Judged, NO_PRICES, OfGroup};
+use super::summary::{Figure, Group};
+use super::tables::{optional, write_row};
+
+/// A table in words, a row for each arm under each load.
+#[derive(Debug, Serialize)]
+pub(super) struct Table {
+    /// Heads, and what they mean.
+    columns: Vec<(&'static str, &'static str)>,
+    rows: Vec<Row>,
+    /// What is to be said below it.
+    notes: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    arm: usize,
+    workload: String,
+    threads: u32,
+    /// What is wrong with its cells: marks, which stand with the summary too.
+    marks: Vec<String>,
+    fields: Vec<String>,
+}
+
+const NONE: &str = "–";
+
+/// How long the drives last; nothing where no writes were counted.
+pub(super) fn endurance(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Option<Table> {
+    let rows: Vec<Row> = groups
+        .iter()
+        .filter_map(|group| {
+            let of_cell = |key: &CellKey| judged.endurance.iter().find(|one| one.key == *key);
+            let found: Vec<&Endurance> = group
+                .done()
+                .filter_map(|cell| of_cell(&cell.key))
+                .map(|one| &one.endurance)
+                .collect();
+            let mean = |read: fn(&Endurance) -> Option<f64>| {
+                let values: Vec<f64> = found.iter().filter_map(|one| read(one)).collect();
+                Figure::of(values).map(|figure| figure.mean)
+            };
+            let shown = |value: Option<f64>, text: fn(f64) -> String| {
+                value.map_or_else(|| NONE.to_owned(), text)
+            };
+            let kb: fn(f64) -> String = |bytes| figure(bytes / 1e3);
+            mean(|one| Some(one.host_bytes_per_transaction))?;
+            Some(row(
+                study,
+                group,
+                vec![
+                    shown(mean(|one| Some(one.host_bytes_per_transaction)), kb),
+                    shown(mean(|one| one.media_bytes_per_transaction), kb),
+                    shown(mean(|one| Some(one.host_bytes_per_day)), bytes),
+                    shown(mean(|one| one.media_bytes_per_day), bytes),
+                    shown(mean(|one| one.drive_writes_per_day), figure),
+                    shown(mean(|one| one.life_years_host), figure),
+                    shown(mean(|one| one.life_years_media), figure),
+                    shown(mean(|one| one.life_years_cells), figure),
+                ],
+            ))
+        })
+        .collect();
+    let mut notes: Vec<String> = judged
+        .rated
+        .iter()
+        .map(|(arm, rated)| format!("{arm}: rated for {} ({})", bytes(rated.bytes), rated.how))
+        .collect();
+    if rows.iter().any(|row| !judged.rated.contains_key(&study.arms[row.arm].name)) {
+        notes.push(
+            "An arm without a life has no rating: give endurance_bytes, or drive_writes_per_day, warranty_years and \
+             capacity_bytes, with --prices FILE or in the plan's [prices]; docs/cost.md tells of both."
+                .into(),
+        );
+    }
+    (!rows.is_empty()).then(|| Table { columns: ENDURANCE.to_vec(), rows, notes })
+}
+
+const ENDURANCE: [(&str, &str); 8] = [
+    ("to device, kB/trx", "bytes that the device was given, for each transaction"),
+    (
+        "to media, kB/trx",
+        "bytes that went to its flash, for each transaction: collection adds, compression takes away",
+    ),
+    ("to device a day", "by the whole device at the tested rate"),
+    ("to media a day", "by the whole device at the tested rate"),
+    ("drive writes a day", "how often a day its capacity is written"),
+    (
+        "life, years",
+        "until it was given what it is rated for; ratings count what the host writes (JESD218)",
+    ),
+    ("by media, years", "until as much as it is rated for went to its flash"),
+    ("by cells, years", "until its cells were erased as often as they may be"),
+];
+
+fn row(study: &Study, group: &Group<'_>, fields: Vec<String>) -> Row {
+    let workload = study.workloads.get(group.workload);
+    Row {
+        arm: group.arm,
+        workload: workload.map(|one| one.name.clone()).unwrap_or_default(),
+        threads: group.threads,
+        marks: marks(group),
+        fields,
+    }
+}
+
+/// Each mark of its cells once.
+fn marks(group: &Group<'_>) -> Vec<String> {
+    let mut marks: Vec<String> = group.done().flat_map(|cell| cell.marks.clone()).collect();
+    marks.sort();
+    marks.dedup();
+    marks
+}
+
+/// What arms cost; nothing where no prices were given, or too few for any arm.
+pub(super) fn cost(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Option<Table> {
+    let costs = judged.costs.as_ref()?;
+    let group_of = |one: &OfGroup| {
+        groups.iter().find(|group| {
+            study.arms.get(group.arm).is_some_and(|arm| arm.name == one.arm)
+                && study.workloads.get(group.workload).is_some_and(|load| load.name == one.workload)
+                && group.threads == one.threads
+        })
+    };
+    let rows: Vec<Row> = costs
+        .iter()
+        .filter_map(|one| {
+            let fields = cost_fields(one, one.cost.as_ref()?);
+            Some(row(study, group_of(one)?, fields))
+        })
+        .collect();
+    let (currency, years) = costs.iter().find_map(|one| {
+        let bill = &one.cost.as_ref()?.bill;
+        Some((bill.currency.clone(), bill.years))
+    })?;
+    let mut notes = vec![format!(
+        "All amounts in {currency}, over {years} years. Bounds are what the lowest and the highest repeat come to; of one repeat \
+         none are known. Of a scale model the throughput stands for the whole device."
+    )];
+    notes.extend(missing(costs));
+    Some(Table { columns: COST.to_vec(), rows, notes })
+}
+
+const COST: [(&str, &str); 8] = [
+    ("a server", "with its drives, over all years"),
+    ("TPS", "transactions a second of one server with the whole device"),
+    ("a transaction/s", "all replicas over all years, for each transaction a second"),
+    (
+        "drives for a GB",
+        "price of the drives of all replicas for each gigabyte of data, as they shrink it",
+    ),
+    ("servers", "for the target load and data, all replicas"),
+    ("the target", "what those servers cost over all years"),
+    ("replaces", "servers of the first arm that one of this replaces under the same load"),
+    (
+        "what matters",
+        "the prices that the cost of a transaction hangs on most: its share, and what it is with the price a fifth lower and higher",
+    ),
+];
+
+fn cost_fields(one: &OfGroup, cost: &Cost) -> Vec<String> {
+    let fleet = cost.fleet.as_ref();
+    let maybe = |interval: Option<Interval>| interval.map_or_else(|| NONE.to_owned(), bounds);
+    let matters = cost.sensitivity.iter().map(|one| {
+        format!(
+            "{} {:.0} % ({} to {})",
+            one.price,
+            one.elasticity * 100.0,
+            figure(one.cost_per_tps_less),
+            figure(one.cost_per_tps_more)
+        )
+    });
+    vec![
+        figure(cost.bill.total),
+        bounds(cost.tps),
+        bounds(cost.cost_per_tps),
+        maybe(cost.drive_cost_per_gb),
+        fleet.map_or_else(
+            || NONE.to_owned(),
+            |fleet| format!("{}, by {}", bounds(fleet.servers), fleet.bound_by),
+        ),
+        maybe(fleet.map(|fleet| fleet.cost)),
+        maybe(one.replaces),
+        matters.collect::<Vec<_>>().join("; "),
+    ]
+}
+
+/// `5.00 (4.80–5.20)`, or the figure alone where its bounds are shown alike.
+fn bounds(interval: Interval) -> String {
+    let [low, mid, high] = [interval.low, interval.mid, interval.high].map(figure);
+    if low == high { mid } else { format!("{mid} ({low}–{high})") }
+}
+
+/// Which keys are missing for which arms, a line each.
+fn missing(costs: &[OfGroup]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for one in costs.iter().filter(|one| !one.missing.is_empty()) {
+        let line = format!(
+            "No costs of {}: give {}; docs/cost.md tells of each.",
+            one.arm,
+            one.missing.join(", ")
+        );
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// What stands in the place of costs where there are none.
+pub(super) fn no_cost(judged: &Judged) -> Vec<String> {
+    match &judged.costs {
+        None => vec![NO_PRICES.into()],
+        Some(costs) => missing(costs),
+    }
+}
+
+/// `endurance.csv`: a row a cell.
+pub(super) fn write_endurance(file: &mut dyn Write, judged: &Judged) -> Result<()> {
+    let head = [
+        "arm",
+        "workload",
+        "threads",
+        "repeat",
+        "host_bytes_per_transaction",
+        "media_bytes_per_transaction",
+        "host_bytes_per_day",
+        "media_bytes_per_day",
+        "drive_writes_per_day",
+        "life_years_host",
+        "life_years_media",
+        "life_years_cells",
+    ];
+    write_row(file, head.map(String::from))?;
+    for one in &judged.endurance {
+        let (key, found) = (&one.key, &one.endurance);
+        let row = [
+            key.arm.clone(),
+            key.workload.clone(),
+            key.threads.to_string(),
+            key.repeat.to_string(),
+            found.host_bytes_per_transaction.to_string(),
+            optional(found.media_bytes_per_transaction),
+            found.host_bytes_per_day.to_string(),
+            optional(found.media_bytes_per_day),
+            optional(found.drive_writes_per_day),
+            optional(found.life_years_host),
+            optional(found.life_years_media),
+            optional(found.life_years_cells),
+        ];
+        write_row(file, row)?;
+    }
+    Ok(())
+}
+
+/// `cost.csv`: a row an arm × workload × threads, of each figure the lowest and the highest too.
+pub(super) fn write_cost(file: &mut dyn Write, costs: &[OfGroup]) -> Result<()> {
+    let bounded = [
+        "tps",
+        "cost_per_tps",
+        "drive_cost_per_gb",
+        "servers",
+        "drives",
+        "target_cost",
+        "replaces",
+    ];
+    let head = ["arm", "workload", "threads", "missing", "currency", "years", "server_cost"];
+    let columns = bounded
+        .iter()
+        .flat_map(|name| [(*name).to_owned(), format!("{name}_low"), format!("{name}_high")]);
+    write_row(file, head.map(String::from).into_iter().chain(columns))?;
+    for one in costs {
+        let cost = one.cost.as_ref();
+        let fleet = cost.and_then(|cost| cost.fleet.as_ref());
+        let mut row = vec![
+            one.arm.clone(),
+            one.workload.clone(),
+            one.threads.to_string(),
+            one.missing.join(" "),
+            optional(cost.map(|cost| &cost.bill.currency)),
+            optional(cost.map(|cost| cost.bill.years)),
+            optional(cost.map(|cost| cost.bill.total)),
+        ];
+        for interval in [
+            cost.map(|cost| cost.tps),
+            cost.map(|cost| cost.cost_per_tps),
+            cost.and_then(|cost| cost.drive_cost_per_gb),
+            fleet.map(|fleet| fleet.servers),
+            fleet.map(|fleet| fleet.drives),
+            fleet.map(|fleet| fleet.cost),
+            one.replaces,
+        ] {
+            row.extend([
+                optional(interval.map(|one| one.mid)),
+                optional(interval.map(|one| one.low)),
+                optional(interval.map(|one| one.high)),
+            ]);
+        }
+        write_row(file, row)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! What an arm's disk promises and is worth, from the plan and the machine: the record that the study keeps of it.
+
+use std::path::Path;
+
+use assay_ports::filesystem;
+
+use super::machine;
+use crate::models::{CacheName, Preset};
+use crate::plan::{FileSystem, ModelSpec, RigKind, RigSpec, Size};
+use crate::store::{Atomic, Disk, Worth};
+
+/// A page of MySQL as it is by default.
+pub const PAGE_BYTES: u64 = 16 << 10;
+
+/// What the software drive writes whole or not at all (`docs/on-media.md`).
+const DRIVE_ATOMIC_BYTES: u64 = 256 << 10;
+
+/// The disk of a rig in `location`.
+#[must_use]
+pub fn disk(rig: &RigSpec, location: &Path) -> Disk {
+    let of_model = rig.model.as_ref().map(of_model).unwrap_or_default();
+    Disk {
+        kind: rig.kind.name().into(),
+        atomic_write_bytes: atomic(rig),
+        keeps_pages_together: keeps_pages_together(rig),
+        kernel_cache: kernel_cache(rig, location),
+        mount_options: mount_options(rig, location),
+        ..of_model
+    }
+}
+
+/// What it writes whole or not at all, and who says so; nothing where nobody does, or where it tears on purpose.
+#[must_use]
+pub fn atomic(rig: &RigSpec) -> Option<Atomic> {
+    match rig.kind {
+        RigKind::Drive => Some(Atomic { bytes: DRIVE_ATOMIC_BYTES, by_format: true }),
+        RigKind::Model => {
+            let (preset, _) = rig.model.as_ref()?.device().ok()?;
+            let said = preset.document.promise.atomic_write_bytes.as_ref()?.value;
+            let tears = preset.document.fault.tears.as_ref().is_some_and(|tears| tears.value);
+            (!tears).then_some(Atomic { bytes: said, by_format: false })
+        }
+        RigKind::Folder | RigKind::Image | RigKind::Device => None,
+    }
+}
+
+/// What a preset says, of the whole device.
+fn of_model(model: &ModelSpec) -> Disk {
+    let Ok((preset, _)) = model.device() else { return Disk::default() };
+    let behind = behind(&preset);
+    let document = &behind.document;
+    let capacity = document.capacity.as_ref();
+    let worth = document.worth.iter().map(|(name, figure)| {
+        let mark = figure.mark.name().to_owned();
+        (name.clone(), Worth { value: figure.value, mark, source: figure.source.clone() })
+    });
+    Disk {
+        cache: cache(&behind).map(|cache| cache.name().to_owned()),
+        preset: Some(preset.name.clone()),
+        capacity_scale: Some(model.capacity_scale),
+        parallel_scale: Some(model.parallel_scale),
+        user_bytes: capacity.map(|capacity| capacity.user_bytes.value as f64),
+        raw_per_user: capacity.and_then(|capacity| Some(capacity.raw_per_user.as_ref()?.value)),
+        worth: worth.collect(),
+        ..Disk::default()
+    }
+}
+
+/// The device that stores: behind a network the one there.
+fn behind(preset: &Preset) -> Preset {
+    let over = preset.document.network.as_ref().and_then(|network| {
+        let over = Preset::find(&network.over.value).ok()?;
+        Some(behind(&over))
+    });
+    over.unwrap_or_else(|| preset.clone())
+}
+
+fn cache(preset: &Preset) -> Option<CacheName> {
+    let document = &preset.document;
+    let of_host = document.host.as_ref().map(|host| host.cache.value);
+    of_host.or_else(|| document.array.as_ref().map(|array| array.cache.value))
+}
+
+/// Whether the file system gives a page room in one piece, so that it comes down as one write: ext4 with clusters of a page or
+/// more (`mkfs.ext4(8)`, `-O bigalloc -C`), XFS with such an extent size hint (`xfs_io(8)`, `extsize`).
+#[must_use]
+pub fn keeps_pages_together(rig: &RigSpec) -> bool {
+    if rig.kind == RigKind::Folder {
+        return false;
+    }
+    match rig.file_system.unwrap_or_default() {
+        FileSystem::Ext4 => {
+            let has_clusters = rig.mkfs_options.iter().any(|option| option.contains("bigalloc"));
+            // 16 blocks, 64 KiB of the usual ones, where nothing is said.
+            has_clusters && cluster_bytes(&rig.mkfs_options).is_none_or(|bytes| bytes >= PAGE_BYTES)
+        }
+        FileSystem::Btrfs => false,
+        FileSystem::Xfs => rig.extsize.is_some_and(|size| size.0 >= PAGE_BYTES),
+    }
+}
+
+/// What `-C` says, together with its value or before it.
+fn cluster_bytes(options: &[String]) -> Option<u64> {
+    let at = options.iter().position(|option| option.starts_with("-C"))?;
+    let together = options[at].trim_start_matches("-C");
+    let value = if together.is_empty() { options.get(at + 1)? } else { together };
+    Size::parse(value).ok().map(|size| size.0)
+}
+
+/// What the kernel believes of the cache of the device at the bottom; of a model that is ours, and says nothing.
+fn kernel_cache(rig: &RigSpec, location: &Path) -> Option<String> {
+    match (rig.kind, &rig.device) {
+        (RigKind::Model, _) => None,
+        (_, Some(device)) => machine::write_cache(device),
+        (_, None) => machine::write_cache(location),
+    }
+}
+
+fn mount_options(rig: &RigSpec, location: &Path) -> Vec<String> {
+    if rig.kind != RigKind::Folder {
+        return rig.mount_options.clone();
+    }
+    let mount = filesystem::mount_of(location).ok().flatten();
+    mount.map_or_else(Vec::new, |mount| mount.options.split(',').map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+
+    fn rig(text: &str) -> RigSpec {
+        let text = format!(
+            "title = \"t\"\nthreads = [1]\nseconds = 1\n[rig]\n{text}\n[workloads.w]\nrecipe = \"oltp_read_write\"\n[arms.a]\n"
+        );
+        Plan::parse(&text).unwrap().rig
+    }
+
+    #[test]
+    fn a_model_is_kept_with_what_its_preset_says_of_the_whole_device() {
+        let model = |preset: &str| {
+            let model = format!(
+                "kind = \"model\"\nmodel = {{ preset = \"{preset}\", capacity_scale = 800, parallel_scale = 36 }}"
+            );
+            disk(&rig(&model), Path::new("/"))
+        };
+        let p4610 = model("p4610-3.2");
+        assert_eq!(p4610.cache.as_deref(), Some("protected"));
+        assert_eq!((p4610.user_bytes, p4610.parallel_scale), (Some(3.2e12), Some(36.0)));
+        assert_eq!(p4610.worth["endurance_bytes"].value, 17.52e15);
+        assert_eq!(p4610.worth["endurance_bytes"].mark, "computed");
+        assert!(p4610.atomic_write_bytes.is_none_or(|atomic| atomic.bytes < PAGE_BYTES));
+        let csd = model("csd2000-3.2");
+        assert_eq!(
+            csd.atomic_write_bytes,
+            Some(Atomic { bytes: 256 << 10, by_format: false }),
+            "its makers say so"
+        );
+        assert_eq!(model("gp3").cache, None, "a volume tells of none");
+        let remote = model("nvme-tcp-rf2");
+        assert!(remote.cache.is_some() && remote.user_bytes.is_some(), "of what lies behind");
+    }
+
+    #[test]
+    fn a_drive_keeps_pages_by_its_format_and_a_plain_disk_tells_of_nothing() {
+        let drive = disk(&rig("kind = \"drive\"\ncapacity = \"1G\""), Path::new("/"));
+        assert!(drive.atomic_write_bytes.is_some_and(|atomic| atomic.by_format));
+        assert_eq!(drive.cache, None, "its flushes go to a device that alone knows");
+        let plain = disk(
+            &rig("kind = \"image\"\nsize = \"1G\"\nmount_options = [\"nobarrier\"]"),
+            Path::new("/"),
+        );
+        assert_eq!(
+            (plain.atomic_write_bytes, plain.mount_options),
+            (None, vec!["nobarrier".into()])
+        );
+        let folder = disk(&rig("kind = \"folder\""), Path::new("/"));
+        assert!(!folder.mount_options.is_empty(), "as the kernel tells of /");
+    }
+}
