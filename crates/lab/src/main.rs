@@ -5,6 +5,7 @@ mod clean;
 mod drive;
 mod estimate;
 mod interrupt;
+mod judge;
 mod load_command;
 mod messages;
 mod models;
