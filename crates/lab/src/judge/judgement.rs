@@ -16,9 +16,6 @@ use super::steady::{Steady, steady};
 use super::verdict::{Verdict, p_of, verdict};
 use crate::store::{CellKey, State, Store, Study};
 
-/// Differences that do not matter, in percent, unless the plan says otherwise.
-pub(crate) const MARGIN_PERCENT: f64 = 3.0;
-
 /// Seed of whatever is drawn at random, so that a study is judged the same each time.
 pub(super) const SEED: u64 = 1;
 
@@ -85,15 +82,15 @@ pub(crate) struct OfCell {
 /// A store that cannot be read.
 pub(crate) fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
     let cells = measured(store, &study.cells)?;
-    let margin_percent = study.judging.margin_percent.unwrap_or(MARGIN_PERCENT);
+    let margin = study.judging.margin();
     let twins = Twins::of(&cells, &study.judging.twins);
     let by_itself = study.cells.iter().zip(&cells).filter(|(cell, _)| cell.state == State::Done);
     Ok(Judgement {
         level: LEVEL,
-        margin_percent,
+        margin_percent: margin * 100.0,
         baseline: baseline(study),
         noise_floor: twins.floor(),
-        comparisons: comparisons(study, &cells, &twins, margin_percent / 100.0),
+        comparisons: comparisons(study, &cells, &twins, margin),
         samples_note: PERCENTILE_OF_PERCENTILES,
         cells: by_itself
             .map(|(cell, measured)| {

@@ -2,6 +2,7 @@
 //!
 //! Pure functions over stored records; only [`judgement`] and [`measured`] read a store.
 
+mod alike;
 mod compare;
 mod figure;
 mod judgement;
@@ -17,10 +18,13 @@ mod studies;
 mod verdict;
 mod words;
 
-pub(crate) use judgement::{Comparison, Judgement, judgement};
+pub(crate) use alike::scale_differences;
+pub(crate) use judgement::{Comparison, Judgement, OfCell, judgement};
 pub(crate) use measured::CLOCK_BEGAN;
 pub(crate) use metric::Metric;
-pub(crate) use studies::{Between, Chosen, arms, baseline_of, between, shared_workloads};
+pub(crate) use noise::Seen;
+pub(crate) use stalls::{Departure, Stalls};
+pub(crate) use studies::{Between, Chosen, arms, baseline_of, between};
 pub(crate) use verdict::Word;
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Result, bail};
 
 use super::compare::{Difference, Stratum, between_studies, within_study};
-use super::judgement::{Comparison, MARGIN_PERCENT, SEED, baseline, correct};
+use super::judgement::{Comparison, SEED, baseline, correct};
 use super::measured::{Measured, Standing, measured};
 use super::metric::Metric;
 use super::noise::{NoiseSpread, Twins};
@@ -46,9 +46,7 @@ pub(crate) struct Between<'a> {
 pub(crate) fn between(asked: &Between<'_>) -> Result<Vec<Comparison>> {
     let (a, b) = (&asked.a, &asked.b);
     let cells = [measured(a.store, &a.study.cells)?, measured(b.store, &b.study.cells)?];
-    let margin = asked
-        .margin
-        .unwrap_or_else(|| a.study.judging.margin_percent.unwrap_or(MARGIN_PERCENT) / 100.0);
+    let margin = asked.margin.unwrap_or_else(|| a.study.judging.margin());
     let mut found = Vec::new();
     for workload in shared_workloads(a.study, b.study) {
         for metric in asked.metrics {

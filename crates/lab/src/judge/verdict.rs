@@ -72,6 +72,13 @@ impl Verdict {
     }
 }
 
+impl Verdict {
+    /// Whether it is said of the one run there is, and of no other.
+    pub(crate) fn is_of_one_run(&self) -> bool {
+        self.because.as_ref().is_some_and(|because| because.starts_with(ONE_RUN))
+    }
+}
+
 /// The share of false alarms that a family of tests may have.
 pub(super) const ALPHA: f64 = 1.0 - LEVEL;
 

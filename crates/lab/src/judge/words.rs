@@ -16,32 +16,32 @@ pub(super) fn size(metric: Metric, difference: &Difference) -> String {
     let decimals = decimals(percent(high) - percent(low));
     let side = |ratio: f64| direction(metric, ratio > 1.0);
     let bare = |ratio: f64| format!("{:.decimals$}", percent(ratio).abs());
-    let interval = match (low > 1.0) == (high > 1.0) {
-        true => {
-            let (near, far) = if high > 1.0 { (low, high) } else { (high, low) };
-            format!("{} to {} %", bare(near), open(far, bare(far)))
-        }
-        false => {
-            format!("{} % {} to {} % {}", bare(low), side(low), open(high, bare(high)), side(high))
-        }
+    let interval = match (low > 1.0, high > 1.0) {
+        (true, true) if high > OPEN_FROM => format!("{} % to no upper end", bare(low)),
+        (true, true) => format!("{} to {} %", bare(low), bare(high)),
+        (false, false) => format!("{} to {} %", bare(high), bare(low)),
+        _ if high > OPEN_FROM => format!("{} % {} to no upper end", bare(low), side(low)),
+        _ => format!("{} % {} to {} % {}", bare(low), side(low), bare(high), side(high)),
     };
     format!("{} % {} (95 % interval {interval})", bare(difference.ratio), side(difference.ratio))
 }
 
-/// An interval of one or two degrees of freedom may have no end that anybody would write down.
-fn open(ratio: f64, written: String) -> String {
-    if ratio > 100.0 { "any number of".into() } else { written }
-}
+/// An interval of one or two degrees of freedom may have an end that nobody would write down.
+const OPEN_FROM: f64 = 100.0;
 
 fn factor(metric: Metric, ratio: f64, low: f64, high: f64) -> String {
     let times = |ratio: f64| match ratio {
-        _ if ratio > 100.0 => "any number of".to_owned(),
         _ if ratio >= 9.95 => format!("{ratio:.0}"),
-        _ if ratio >= 0.095 => format!("{ratio:.1}"),
+        _ if ratio >= 0.995 => format!("{ratio:.1}"),
         _ => format!("{ratio:.2}"),
     };
     let noun = if metric == Metric::Throughput { "the throughput" } else { "the time" };
-    format!("{} times {noun} (95 % interval {} to {} times)", times(ratio), times(low), times(high))
+    let to = if high > OPEN_FROM && high > 10.0 * ratio {
+        "no upper end".to_owned()
+    } else {
+        format!("{} times", times(high))
+    };
+    format!("{} times {noun} (95 % interval {} to {to})", times(ratio), times(low))
 }
 
 fn direction(metric: Metric, is_more: bool) -> &'static str {
@@ -129,10 +129,10 @@ mod tests {
                 told(Throughput, 2.43, 2.1, 12.8),
                 "2.4 times the throughput (95 % interval 2.1 to 13 times)",
             ),
-            (told(P99, 0.11, 0.09, 0.13), "0.1 times the time (95 % interval 0.09 to 0.1 times)"),
+            (told(P99, 0.11, 0.09, 0.13), "0.11 times the time (95 % interval 0.09 to 0.13 times)"),
             (
                 told(Throughput, 1.5, 0.01, 1e9),
-                "50 % faster (95 % interval 99 % slower to any number of % faster)",
+                "50 % faster (95 % interval 99 % slower to no upper end)",
             ),
         ] {
             assert_eq!(found, expected);

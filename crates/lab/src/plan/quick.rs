@@ -28,10 +28,11 @@ pub(super) fn parse(text: &str) -> Result<Plan> {
         anyhow::bail!("the plan has no quick form; run it without --quick, or add [quick] to it");
     };
     lay_over(&mut plan, quick);
-    let laid: Plan = plan
+    let mut laid: Plan = plan
         .try_into()
         .map_err(|error| anyhow::Error::msg(toml_error::one_line(&error, "")))
         .context("[quick]")?;
+    laid.complete_twins().context("[quick]")?;
     check::check(&laid).context("[quick]")?;
     Ok(laid)
 }

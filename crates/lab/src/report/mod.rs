@@ -25,6 +25,7 @@ mod sweeps;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod verdicts;
 mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +33,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
+use crate::judge;
 use crate::store::{Store, Study};
 
 /// Bytes for series in the page: 10 MB less Plotly's 4.7 MB and what the rest of a large study takes.
@@ -77,8 +79,15 @@ pub(crate) fn write(store: &Store, folder: &Path) -> Result<Written> {
         let path = written.tables.join("paper.csv");
         files::replace(&path, |file| paper::write_table(file, &compared))?;
     }
+    let judged = judge::judgement(store, &study)?;
+    files::replace(&written.tables.join("verdicts.csv"), |file| {
+        verdicts::write_verdicts(file, &judged)
+    })?;
+    files::replace(&written.tables.join("stalls.csv"), |file| {
+        verdicts::write_stalls(file, &judged)
+    })?;
     files::replace(&written.json, |file| {
-        tables::write_results(file, &study, &groups, &compared, &variables)
+        tables::write_results(file, &study, &groups, &compared, &judged, &variables)
     })?;
     let charted: BTreeSet<&str> = second::charted().collect();
     let templates = second::templates(&collector.recorded());
@@ -86,6 +95,7 @@ pub(crate) fn write(store: &Store, folder: &Path) -> Result<Written> {
         study: &study,
         groups: &groups,
         compared: &compared,
+        judged: &judged,
         variables: &variables,
         second_charts: templates,
         series: collector.embed(&charted, SERIES_BUDGET),

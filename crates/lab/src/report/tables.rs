@@ -7,6 +7,7 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::judge::Judgement;
 use crate::store::{Cell, Histogram, Series, State, Store, Study};
 
 use super::metrics::Metric;
@@ -194,6 +195,7 @@ struct Results<'a> {
     summary: Vec<Summary<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     compared_with_paper: &'a [Compared],
+    judgement: &'a Judgement,
     variables: BTreeMap<&'a str, &'a BTreeMap<String, String>>,
 }
 
@@ -213,13 +215,14 @@ struct Spread {
     high: f64,
 }
 
-/// `results.json`: the study, its summary and the variables of each arm's server. `variables` holds, for each
+/// `results.json`: the study, its summary, what is judged of it, and the variables of each arm's server. `variables` holds, for each
 /// arm, every set seen; the first is written.
 pub(super) fn write_results(
     file: &mut dyn Write,
     study: &Study,
     groups: &[Group<'_>],
     compared: &[Compared],
+    judgement: &Judgement,
     variables: &[Vec<BTreeMap<String, String>>],
 ) -> Result<()> {
     let names = result_names(study);
@@ -240,6 +243,7 @@ pub(super) fn write_results(
         study,
         summary: summary.collect(),
         compared_with_paper: compared,
+        judgement,
         variables: study
             .arms
             .iter()

@@ -16,7 +16,7 @@ use crate::rig::dataset::Datasets;
 use crate::rig::ledger::{Ledger, Made};
 use crate::rig::server::{self, Binary, Flavour, Wanted};
 use crate::rig::thing::Thing;
-use crate::store::{Arm, Store, StudyHead};
+use crate::store::{Arm, Judging, Store, StudyHead};
 
 /// Everything that the cells of a run share.
 #[derive(Debug)]
@@ -144,6 +144,7 @@ impl<'a> Setup<'a> {
             arms: &arms,
             workloads: &describe::workloads(self.plan),
         })?;
+        store.write_judging(&self.judging())?;
         store.reset_interrupted()?;
         if retry_failed {
             store.reset_failed()?;
@@ -154,6 +155,16 @@ impl<'a> Setup<'a> {
             )?;
         }
         Ok(store)
+    }
+
+    fn judging(&self) -> Judging {
+        let twin =
+            |(name, arm): (&String, &crate::plan::Arm)| Some((name.clone(), arm.twin_of.clone()?));
+        Judging {
+            baseline: self.plan.baseline().map(str::to_owned),
+            margin_percent: Some(self.plan.margin_percent),
+            twins: self.plan.arms.iter().filter_map(twin).collect(),
+        }
     }
 
     /// Removes datasets and folders.

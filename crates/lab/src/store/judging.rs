@@ -21,3 +21,14 @@ pub struct Judging {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub twins: BTreeMap<String, String>,
 }
+
+impl Judging {
+    /// The share that does not matter.
+    #[must_use]
+    pub fn margin(&self) -> f64 {
+        self.margin_percent.unwrap_or(MARGIN_PERCENT) / 100.0
+    }
+}
+
+/// Differences that do not matter, in percent, unless the plan says otherwise.
+pub const MARGIN_PERCENT: f64 = 3.0;

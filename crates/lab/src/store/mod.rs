@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use rusqlite::{Connection, OpenFlags};
 
-pub use judging::Judging;
+pub use judging::{Judging, MARGIN_PERCENT};
 pub use paper::{Comparison, Paper, Printed};
 pub use records::{Arm, Cell, CellKey, Histogram, Series, State, Study, Workload};
-pub use seconds::{SecondLatencies, SecondLatency, bucket_of, longest_ns};
+pub use seconds::{SecondLatencies, SecondLatency, bucket_of};
 pub use write::{Outcome, StudyHead, fingerprint};
 
 /// Name of the store's file inside a study's folder.

@@ -6,6 +6,7 @@ mod drive;
 mod fixture;
 mod pages;
 mod paper;
+mod verdicts;
 
 use std::collections::BTreeMap;
 use std::fs;
