@@ -132,10 +132,9 @@ fn side(text: &str) -> Result<Side> {
     if Path::new(text).is_dir() {
         return open(text, None);
     }
-    let cuts = text.match_indices(':').map(|(place, _)| (&text[..place], &text[place + 1..]));
+    let mut cuts = text.match_indices(':').map(|(place, _)| (&text[..place], &text[place + 1..]));
     let (folder, arm) = cuts
-        .filter(|(folder, _)| Path::new(folder).is_dir())
-        .next_back()
+        .rfind(|(folder, _)| Path::new(folder).is_dir())
         .with_context(|| format!("there is no study `{text}`; name its folder, or FOLDER:ARM"))?;
     open(folder, Some(arm))
 }

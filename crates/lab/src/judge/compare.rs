@@ -16,16 +16,11 @@ use super::figure::Figure;
 use super::measured::Measured;
 use super::metric::Metric;
 use super::noise::NoiseSpread;
-use super::statistics::{
-    MeanVariance, Permuted, Spread, exchange, flip_signs, mean, paired, settling_seconds, unpaired,
-};
-use crate::store::SecondLatency;
+use super::permute::{Permutation, permutation};
+use super::statistics::{MeanVariance, Spread, exchange, mean, paired, unpaired};
 
 /// How often an interval covers the truth.
 pub(crate) const LEVEL: f64 = 0.95;
-
-/// With fewer repeats than this no permutation of them can be surprising at 5 %: 2 ÷ 2⁶ is 3 %.
-const REPEATS_TO_PERMUTE: usize = 6;
 
 /// What an interval rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -91,18 +86,6 @@ pub(crate) struct Difference {
     pub(crate) log: Spread,
 }
 
-/// What was permuted, and what came of it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Permutation {
-    /// What the units are: `repeats`, or `blocks of 8 s within repeats`.
-    pub(crate) of: String,
-    /// How many there are.
-    pub(crate) units: usize,
-    /// What was found.
-    #[serde(flatten)]
-    pub(crate) permuted: Permuted,
-}
-
 /// Compares cells whose n-th are of the same repeat; with several thread counts, over all of them. Nothing where a figure is absent or
 /// nothing tells how it varies.
 pub(crate) fn within_study(
@@ -112,7 +95,7 @@ pub(crate) fn within_study(
     seed: u64,
 ) -> Option<Difference> {
     let found = estimated(metric, strata, noise)?;
-    let permutation = permutation(metric, strata, seed);
+    let permutation = permutation(metric, strata, &logs(&pairs(metric, strata)?), seed);
     Some(Difference { permutation, ..found })
 }
 
@@ -260,10 +243,9 @@ fn single(pairs: &[Vec<[Figure; 2]>], noise: Option<&NoiseSpread>) -> Option<(Sp
         pairs.iter().map(|stratum| stratum.first().copied()).collect::<Option<_>>()?;
     let spreads: Option<Vec<Spread>> = firsts.iter().map(|pair| single_of(pair, noise)).collect();
     let mut all = mean_of(&spreads?);
-    match noise {
+    if let Some(noise) = noise {
         // All thread counts lean on the same estimate, so together they know it no better than one does.
-        Some(noise) => all.df = noise.df,
-        None => {}
+        all.df = noise.df;
     }
     let basis = if noise.is_some() { Basis::OneRepeatAndNoiseFloor } else { Basis::OneRepeat };
     Some((all, basis))
@@ -287,68 +269,4 @@ fn single_of([a, b]: &[Figure; 2], noise: Option<&NoiseSpread>) -> Option<Spread
 fn carried_over(log: &Spread, difference: f64, [base, other]: [f64; 2]) -> Spread {
     let level = ((base * base + other * other) / 2.0).sqrt();
     Spread { mean: difference, error: log.error * level, df: log.df }
-}
-
-/// Of repeats if there are enough, else of blocks of time within them.
-fn permutation(metric: Metric, strata: &[Stratum<'_>], seed: u64) -> Option<Permutation> {
-    let logs = logs(&pairs(metric, strata)?);
-    if logs.len() >= REPEATS_TO_PERMUTE {
-        let permuted = flip_signs(&logs, seed)?;
-        return Some(Permutation { of: "repeats".into(), units: logs.len(), permuted });
-    }
-    let pairs: Vec<(&Measured, &Measured)> = strata
-        .iter()
-        .flat_map(|one| one.base.iter().copied().zip(one.other.iter().copied()))
-        .collect();
-    let length = pairs
-        .iter()
-        .flat_map(|(a, b)| [settling_seconds(&a.tps), settling_seconds(&b.tps)])
-        .max()?;
-    let differences: Vec<f64> = pairs
-        .iter()
-        .flat_map(|(a, b)| match metric.tail() {
-            None => of_blocks(&a.tps, &b.tps, length),
-            Some(tail) => of_latency_blocks(a, b, tail, length),
-        })
-        .collect();
-    let permuted = flip_signs(&differences, seed)?;
-    let of = format!("blocks of {length} s within repeats");
-    Some(Permutation { of, units: differences.len(), permuted })
-}
-
-/// Differences of the means of blocks of `length` seconds, as shares of the baseline's mean; what is left of a block is left out.
-fn of_blocks(a: &[f64], b: &[f64], length: usize) -> Vec<f64> {
-    let level = mean(a);
-    let blocks = a.chunks_exact(length).zip(b.chunks_exact(length));
-    blocks.map(|(a, b)| (mean(b) - mean(a)) / level).collect()
-}
-
-/// Differences of the share of transactions above the percentile of both arms together, block by block: if the arms do not
-/// differ, neither has more of them.
-fn of_latency_blocks(a: &Measured, b: &Measured, tail: f64, length: usize) -> Vec<f64> {
-    let sides = [a.latencies.seconds(), b.latencies.seconds()];
-    let Some(bucket) = bucket_above(&sides, tail) else { return Vec::new() };
-    let shares = sides.map(|seconds| -> Vec<f64> {
-        let share = |block: &[SecondLatency]| {
-            let above: u64 = block.iter().map(|one| one.count_above(bucket)).sum();
-            above as f64 / block.iter().map(SecondLatency::count).sum::<u64>().max(1) as f64
-        };
-        seconds.chunks_exact(length).map(share).collect()
-    });
-    shares[0].iter().zip(&shares[1]).map(|(a, b)| b - a).collect()
-}
-
-/// The bucket above which about the share `tail` of all lies.
-fn bucket_above(sides: &[Vec<SecondLatency>; 2], tail: f64) -> Option<u32> {
-    let mut counts: std::collections::BTreeMap<u32, u64> = std::collections::BTreeMap::new();
-    for (bucket, count) in sides.iter().flatten().flat_map(|one| &one.buckets) {
-        *counts.entry(*bucket).or_default() += count;
-    }
-    let all: u64 = counts.values().sum();
-    let mut below = 0;
-    let found = counts.iter().find(|(_, count)| {
-        below += **count;
-        below as f64 >= all as f64 * (1.0 - tail)
-    });
-    found.map(|(bucket, _)| *bucket)
 }

@@ -159,64 +159,23 @@ impl<'a> Pair<'a> {
         let counts = self.thread_counts();
         let strata: Vec<Result<Stratum<'a>, String>> =
             counts.iter().map(|threads| self.stratum(*threads)).collect();
-        let whole: Vec<Stratum<'a>> = strata.iter().filter_map(|one| one.clone().ok()).collect();
-        let differences: Vec<Option<Difference>> = strata
-            .iter()
-            .map(|one| within_study(metric, std::slice::from_ref(one.as_ref().ok()?), noise, SEED))
-            .collect();
-        let corrected = correct(&differences);
-        let mut all: Vec<Comparison> = Vec::new();
-        for (place, threads) in counts.iter().enumerate() {
-            let refused = strata[place].as_ref().err().cloned();
-            let found = differences[place].clone();
-            all.push(self.told(
-                metric,
-                Some(*threads),
-                refused,
-                found,
-                corrected[place],
-                margin,
-                noise,
-            ));
-        }
+        let of = |strata: &[Stratum<'_>]| within_study(metric, strata, noise, SEED);
+        let teller = Teller {
+            workload: self.workload,
+            baseline: self.base,
+            arm: self.other,
+            metric,
+            margin,
+            noise,
+        };
+        let mut all = teller.of_thread_counts(&counts, &strata, of);
         if counts.len() > 1 {
-            let refused = strata.iter().find_map(|one| one.as_ref().err().cloned());
-            let found = within_study(metric, &whole, noise, SEED);
+            let whole: Result<Vec<Stratum<'a>>, String> = strata.into_iter().collect();
+            let found = whole.as_ref().ok().and_then(|whole| of(whole));
             let p = found.as_ref().map(|one| p_of(one, 1));
-            all.push(self.told(metric, None, refused, found, p, margin, noise));
+            all.push(teller.told(None, whole.as_deref().map_err(Clone::clone), found, p));
         }
         all
-    }
-
-    #[allow(clippy::too_many_arguments, reason = "what is told of a comparison, once")]
-    fn told(
-        &self,
-        metric: Metric,
-        threads: Option<u32>,
-        refused: Option<String>,
-        difference: Option<Difference>,
-        p: Option<f64>,
-        margin: f64,
-        noise: Option<&NoiseSpread>,
-    ) -> Comparison {
-        let verdict = match (&refused, &difference) {
-            (Some(why), _) => Verdict::none(why.clone()),
-            (None, None) => Verdict::none(self.why_none(metric)),
-            (None, Some(found)) => verdict(metric, found, p.unwrap_or(1.0), margin, noise),
-        };
-        Comparison {
-            workload: self.workload.to_owned(),
-            threads,
-            baseline: self.base.to_owned(),
-            arm: self.other.to_owned(),
-            metric,
-            improvement_factor: difference.as_ref().and_then(|one| {
-                improvement_factor(one.baseline_value, one.value, metric.is_better_higher())
-            }),
-            difference,
-            p_corrected: p,
-            verdict,
-        }
     }
 
     /// Thread counts that both arms were planned for.
@@ -252,23 +211,79 @@ impl<'a> Pair<'a> {
         }
         Ok(stratum)
     }
+}
 
-    fn why_none(&self, metric: Metric) -> String {
-        let is_its = |cell: &&Measured| [self.base, self.other].contains(&cell.key.arm.as_str());
-        why_none(self.its().filter(is_its), metric)
+/// Makes comparisons of differences: the same for arms of one study and of two.
+pub(super) struct Teller<'a> {
+    pub(super) workload: &'a str,
+    pub(super) baseline: &'a str,
+    pub(super) arm: &'a str,
+    pub(super) metric: Metric,
+    pub(super) margin: f64,
+    pub(super) noise: Option<&'a NoiseSpread>,
+}
+
+impl Teller<'_> {
+    /// One for each thread count, their p corrected; an error is why there can be none.
+    pub(super) fn of_thread_counts(
+        &self,
+        counts: &[u32],
+        strata: &[Result<Stratum<'_>, String>],
+        compare: impl Fn(&[Stratum<'_>]) -> Option<Difference>,
+    ) -> Vec<Comparison> {
+        let differences: Vec<Option<Difference>> =
+            strata.iter().map(|one| compare(std::slice::from_ref(one.as_ref().ok()?))).collect();
+        let corrected = correct(&differences);
+        let mut told = Vec::new();
+        for (place, difference) in differences.into_iter().enumerate() {
+            let stratum = strata[place].as_ref().map(std::slice::from_ref).map_err(Clone::clone);
+            told.push(self.told(Some(counts[place]), stratum, difference, corrected[place]));
+        }
+        told
+    }
+
+    fn told(
+        &self,
+        threads: Option<u32>,
+        strata: Result<&[Stratum<'_>], String>,
+        difference: Option<Difference>,
+        p: Option<f64>,
+    ) -> Comparison {
+        let verdict = match (strata, &difference) {
+            (Err(why), _) => Verdict::none(why),
+            (Ok(strata), None) => Verdict::none(why_none(strata, self.metric)),
+            (Ok(_), Some(found)) => {
+                verdict(self.metric, found, p.unwrap_or(1.0), self.margin, self.noise)
+            }
+        };
+        let factor = |one: &Difference| {
+            improvement_factor(one.baseline_value, one.value, self.metric.is_better_higher())
+        };
+        Comparison {
+            workload: self.workload.to_owned(),
+            threads,
+            baseline: self.baseline.to_owned(),
+            arm: self.arm.to_owned(),
+            metric: self.metric,
+            improvement_factor: difference.as_ref().and_then(factor),
+            difference,
+            p_corrected: p,
+            verdict,
+        }
     }
 }
 
 /// Why nothing can be told of cells that nothing forbids.
-pub(super) fn why_none<'a>(cells: impl Iterator<Item = &'a Measured>, metric: Metric) -> String {
-    let absent = cells.filter_map(|cell| cell.absent.get(&metric)).next();
+fn why_none(strata: &[Stratum<'_>], metric: Metric) -> String {
+    let mut cells = strata.iter().flat_map(|one| one.base.iter().chain(&one.other));
+    let absent = cells.find_map(|cell| cell.absent.get(&metric));
     absent.cloned().unwrap_or_else(|| {
         "one repeat, and nothing tells how it varies: measure for longer, or repeat".into()
     })
 }
 
 /// Holm's correction over those that there are.
-pub(super) fn correct(differences: &[Option<Difference>]) -> Vec<Option<f64>> {
+fn correct(differences: &[Option<Difference>]) -> Vec<Option<f64>> {
     let there: Vec<&Difference> = differences.iter().flatten().collect();
     let raw: Vec<f64> = there.iter().map(|one| p_of(one, there.len())).collect();
     let mut corrected = holm(&raw).into_iter();

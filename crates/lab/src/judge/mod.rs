@@ -11,6 +11,7 @@ mod metric;
 mod noise;
 pub(crate) mod papers;
 mod period;
+mod permute;
 mod stalls;
 mod statistics;
 mod steady;

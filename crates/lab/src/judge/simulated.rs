@@ -35,12 +35,12 @@ impl Truth {
         let mut results = BTreeMap::from([("tps".to_owned(), super::statistics::mean(&tps))]);
         let mut latencies = SecondLatencies::default();
         let mut all: Vec<(u64, u64)> = Vec::new();
-        for second in 0..if self.timed > 0 { self.seconds } else { 0 } {
-            let slow = own / tps[second];
+        for (second, rate) in (1..).zip(tps.iter().filter(|_| self.timed > 0)) {
+            let slow = own / rate;
             let times: Vec<(u64, u64)> = (0..self.timed)
                 .map(|_| ((slow * own * 1e4 * (0.5 * noise.normal()).exp()) as u64, 1))
                 .collect();
-            latencies.push(&SecondLatency::of(second as u32 + 1, &times));
+            latencies.push(&SecondLatency::of(second, &times));
             all.extend(times);
         }
         all.sort_unstable();

@@ -4,13 +4,11 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 
-use super::compare::{Difference, Stratum, between_studies, within_study};
-use super::judgement::{Comparison, SEED, baseline, correct};
+use super::compare::{Stratum, between_studies, within_study};
+use super::judgement::{Comparison, SEED, Teller, baseline};
 use super::measured::{Measured, Standing, measured};
 use super::metric::Metric;
 use super::noise::{NoiseSpread, Twins};
-use super::papers::improvement_factor;
-use super::verdict::{Verdict, verdict};
 use crate::store::{Arm, Store, Study, Workload};
 
 /// One side.
@@ -118,47 +116,23 @@ fn of_workload(
         .collect()
     };
     let noise = spread(&sides, metric, workload);
-    let strata: Vec<Result<Stratum<'_>, String>> = both
-        .iter()
-        .map(|threads| {
-            let stratum = Stratum { base: usable(0, *threads)?, other: usable(1, *threads)? };
-            Ok(if asked.is_one_study { stratum.of_shared_repeats() } else { stratum })
-        })
-        .collect();
-    let compared = |strata: &[Stratum<'_>]| match asked.is_one_study {
+    let stratum = |threads: &u32| -> Result<Stratum<'_>, String> {
+        let stratum = Stratum { base: usable(0, *threads)?, other: usable(1, *threads)? };
+        Ok(if asked.is_one_study { stratum.of_shared_repeats() } else { stratum })
+    };
+    let strata: Vec<Result<Stratum<'_>, String>> = both.iter().map(stratum).collect();
+    let teller = Teller {
+        workload,
+        baseline: &asked.a.arm.name,
+        arm: &asked.b.arm.name,
+        metric,
+        margin,
+        noise: noise.as_ref(),
+    };
+    teller.of_thread_counts(&both, &strata, |strata| match asked.is_one_study {
         true => within_study(metric, strata, noise.as_ref(), SEED),
         false => between_studies(metric, strata, noise.as_ref(), SEED),
-    };
-    let differences: Vec<Option<Difference>> =
-        strata.iter().map(|one| compared(std::slice::from_ref(one.as_ref().ok()?))).collect();
-    let corrected = correct(&differences);
-    let told = |((threads, stratum), (difference, p)): (
-        (&u32, &Result<Stratum<'_>, String>),
-        (&Option<Difference>, &Option<f64>),
-    )| {
-        let verdict = match (stratum, difference) {
-            (Err(why), _) => Verdict::none(why.clone()),
-            (_, None) => Verdict::none(super::judgement::why_none(
-                stratum.iter().flat_map(|one| one.base.iter().chain(&one.other).copied()),
-                metric,
-            )),
-            (_, Some(found)) => verdict(metric, found, p.unwrap_or(1.0), margin, noise.as_ref()),
-        };
-        Comparison {
-            workload: workload.to_owned(),
-            threads: Some(*threads),
-            baseline: asked.a.arm.name.clone(),
-            arm: asked.b.arm.name.clone(),
-            metric,
-            improvement_factor: difference.as_ref().and_then(|one| {
-                improvement_factor(one.baseline_value, one.value, metric.is_better_higher())
-            }),
-            difference: difference.clone(),
-            p_corrected: *p,
-            verdict,
-        }
-    };
-    both.iter().zip(&strata).zip(differences.iter().zip(&corrected)).map(told).collect()
+    })
 }
 
 /// The noise floor that serves both: the wider of theirs.

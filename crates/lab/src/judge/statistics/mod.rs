@@ -16,7 +16,9 @@ pub(crate) use holm::holm;
 pub(crate) use line::{Line, line};
 pub(crate) use long_run::{MeanVariance, autocorrelation, mean_variance, settling_seconds};
 pub(crate) use permutation::{Permuted, exchange, flip_signs};
-pub(crate) use power::{power, repeats_for};
+#[cfg(test)]
+pub(crate) use power::power;
+pub(crate) use power::repeats_for;
 pub(crate) use sample::{mean, median, median_deviation, quantile, standard_deviation};
 pub(crate) use spread::{Spread, paired, unpaired};
 
