@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::claims::ClaimsArgs;
 use crate::clean::CleanArgs;
+use crate::compare_command::CompareArgs;
 use crate::drive::DriveArgs;
 use crate::estimate::EstimateArgs;
 use crate::models::ModelsArgs;
@@ -41,6 +42,8 @@ pub enum Command {
     Run(RunArgs),
     /// Write report.html, results.json and the tables of a study again
     Report(ReportArgs),
+    /// Give a verdict on two arms or two studies
+    Compare(CompareArgs),
     /// Estimate how far existing data would shrink, without changing them
     Estimate(EstimateArgs),
     /// Load any MySQL endpoint as sysbench does

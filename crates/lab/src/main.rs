@@ -3,6 +3,7 @@
 mod args;
 mod claims;
 mod clean;
+mod compare_command;
 mod drive;
 mod estimate;
 mod interrupt;
@@ -42,6 +43,7 @@ fn carry_out(command: Command) -> Result<ExitCode> {
         Command::Demo(args) => run::demo(&args),
         Command::Run(args) => run::run(&args),
         Command::Report(args) => report_command::run(&args),
+        Command::Compare(args) => compare_command::run(&args),
         Command::Estimate(args) => estimate::run(&args),
         Command::Load { words } => load_command::run(&words),
         Command::Server(args) => server_command::run(&args),

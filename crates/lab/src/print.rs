@@ -94,6 +94,12 @@ pub fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
+/// The time in UTC, to the millisecond (RFC 3339).
+#[must_use]
+pub fn now_precisely() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
+}
+
 /// Bytes with the binary prefix that leaves one to four digits before the point.
 #[must_use]
 pub fn size(bytes: f64) -> String {

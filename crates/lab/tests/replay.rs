@@ -154,6 +154,7 @@ fn a_plan_records_its_cells_and_tells_what_of_them_was_measured() {
 
 const PLAN: &str = r#"
 title = "recorded"
+noise_floor = false
 threads = [1]
 seconds = 2
 [data]

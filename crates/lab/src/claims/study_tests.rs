@@ -40,6 +40,7 @@ fn study(paper: Option<store::Paper>) -> Study {
         question: None,
         form: Some("Quick form: less.".into()),
         paper,
+        judging: store::Judging::default(),
         plan_toml: String::new(),
         facts: BTreeMap::new(),
         notes: Vec::new(),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Load, Plan, data_set, paper};
+use super::{Load, Plan, data_set, noise, paper};
 
 /// Checks everything that the plan alone can tell.
 ///
@@ -27,6 +27,7 @@ pub fn check(plan: &Plan) -> Result<()> {
             );
         }
     }
+    noise::check(plan)?;
     data_set::check(plan)?;
     paper::check(plan)?;
     if let Some(prices) = &plan.prices {

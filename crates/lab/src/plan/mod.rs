@@ -7,6 +7,7 @@ mod cells;
 mod check;
 mod data_set;
 mod model;
+mod noise;
 mod paper;
 mod quick;
 mod rig;
@@ -23,10 +24,11 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use crate::judge::prices::Prices;
-use crate::store::Paper;
+use crate::store::{MARGIN_PERCENT, Paper};
 pub use cells::{PlannedCell, cells};
 pub use data_set::{DataSet, Footing, FootingKey, Load};
 pub use model::ModelSpec;
+pub use noise::NoiseFloor;
 pub use quick::{Form, told};
 pub use rig::{FileSystem, RigKind, RigSpec};
 pub(crate) use toml_error::one_line;
@@ -50,6 +52,19 @@ pub struct Plan {
     /// How often each cell is run.
     #[serde(default = "one_repeat")]
     pub repeats: u32,
+    /// The arm that others are measured by. Default: the one that the first comparison of `paper` measures by, else the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    /// Differences of so many percent or less do not matter.
+    #[serde(default = "margin_percent", skip_serializing_if = "is_default_margin")]
+    pub margin_percent: f64,
+    /// Which arm is run twice, under two names, to see what nothing but chance makes of it: the baseline (`true`), none (`false`), or
+    /// the one named.
+    #[serde(default, skip_serializing_if = "is_default_floor")]
+    pub noise_floor: NoiseFloor,
+    /// The thread counts that it is run twice with; empty: the lowest and the highest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub noise_floor_threads: Vec<u32>,
     /// Connections to sweep over, one thread each.
     pub threads: Vec<u32>,
     /// Length of the measuring window, at most if `requests` is given too.
@@ -143,6 +158,9 @@ pub struct Arm {
     /// Of the plan's thread counts those that it is run with; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<u32>,
+    /// The arm that this one is once more, under another name; of its own keys it has `threads` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub twin_of: Option<String>,
 }
 
 impl Arm {
@@ -213,6 +231,7 @@ impl Plan {
         let mut plan: Plan = toml::from_str(text)
             .map_err(|error| anyhow::Error::msg(toml_error::one_line(&error, text)))?;
         paper::fill_in(&mut plan)?;
+        plan.complete_twins()?;
         check::check(&plan)?;
         if plan.quick.take().is_some() {
             Plan::parse_quick(text)?;
@@ -276,6 +295,19 @@ fn text_of(path: &Path) -> Result<String> {
         path.display()
     );
     std::fs::read_to_string(path).with_context(what)
+}
+
+fn margin_percent() -> f64 {
+    MARGIN_PERCENT
+}
+
+#[allow(clippy::float_cmp, reason = "the default is what it is")]
+fn is_default_margin(margin: &f64) -> bool {
+    *margin == MARGIN_PERCENT
+}
+
+fn is_default_floor(floor: &NoiseFloor) -> bool {
+    *floor == NoiseFloor::default()
 }
 
 fn one() -> u64 {

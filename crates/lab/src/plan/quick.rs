@@ -33,6 +33,7 @@ pub(super) fn parse(text: &str) -> Result<Plan> {
         .map_err(|error| anyhow::Error::msg(toml_error::one_line(&error, "")))
         .context("[quick]")?;
     paper::fill_in(&mut laid).context("[quick]")?;
+    laid.complete_twins().context("[quick]")?;
     check::check(&laid).context("[quick]")?;
     Ok(laid)
 }

@@ -9,12 +9,14 @@ use crate::store::CellKey;
 use super::*;
 
 mod data_sets;
+mod noise;
 mod papers;
 mod prices;
 mod quick;
 
 const PLAN: &str = r#"
 title = "a plan"
+noise_floor = false
 threads = [1, 8]
 seconds = 10
 repeats = 3
@@ -77,7 +79,7 @@ fn an_old_sysbench_is_named_with_the_tables_and_by_the_recipe() {
 fn unknown_keys_are_refused_with_the_nearest() {
     assert_eq!(
         error(&PLAN.replace("repeats", "repeat")),
-        "line 5: unknown key `repeat`; did you mean `repeats`?"
+        "line 6: unknown key `repeat`; did you mean `repeats`?"
     );
     let message = error(&PLAN.replace("compression", "compresion"));
     assert!(message.contains("unknown key `compresion`; did you mean `compression`?"), "{message}");

@@ -27,6 +27,7 @@ mod sweeps;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod verdicts;
 mod view;
 mod worth;
 
@@ -35,7 +36,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::judge::prices::Prices;
+use crate::judge::{self, prices::Prices};
 use crate::store::{Store, Study};
 
 use judged::Judged;
@@ -98,8 +99,15 @@ pub(crate) fn write_priced(
         let path = written.tables.join("paper.csv");
         files::replace(&path, |file| paper::write_table(file, &compared))?;
     }
+    let judgement = judge::judgement(store, &study)?;
+    files::replace(&written.tables.join("verdicts.csv"), |file| {
+        verdicts::write_verdicts(file, &judgement)
+    })?;
+    files::replace(&written.tables.join("stalls.csv"), |file| {
+        verdicts::write_stalls(file, &judgement)
+    })?;
     files::replace(&written.json, |file| {
-        let found = tables::Found { compared: &compared, judged: &judged };
+        let found = tables::Found { compared: &compared, judged: &judged, judgement: &judgement };
         tables::write_results(file, &study, &groups, &found, &variables)
     })?;
     let charted: BTreeSet<&str> = second::charted().collect();
@@ -109,6 +117,7 @@ pub(crate) fn write_priced(
         groups: &groups,
         compared: &compared,
         judged: &judged,
+        judgement: &judgement,
         variables: &variables,
         second_charts: templates,
         series: collector.embed(&charted, SERIES_BUDGET),

@@ -7,6 +7,7 @@ use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::judge::Judgement;
 use crate::judge::reconcile::Pair;
 use crate::store::{self, Cell, State, Study};
 
@@ -21,7 +22,7 @@ use super::second::{self, Shown, Template};
 use super::series::{Embedded, Head};
 use super::summary::{self, Group};
 use super::sweeps::{Sweep, sweeps};
-use super::{caveats, chain, drive, model, paper, view, worth};
+use super::{caveats, chain, drive, model, paper, verdicts, view, worth};
 
 const TEMPLATE: &str = include_str!("assets/report.html");
 
@@ -48,6 +49,8 @@ pub(super) struct Input<'a> {
     pub(super) compared: &'a [paper::Compared],
     /// What the judge made of it.
     pub(super) judged: &'a Judged,
+    /// Its verdicts.
+    pub(super) judgement: &'a Judgement,
     /// For each arm, the distinct sets of server variables.
     pub(super) variables: &'a [Vec<BTreeMap<String, String>>],
     /// Charts of the second-by-second page.
@@ -71,6 +74,8 @@ struct Page<'a> {
     workloads: Vec<Workload<'a>>,
     paper: Option<&'a str>,
     paper_tables: Vec<paper::Shown>,
+    /// A section of its own making, escaped.
+    verdicts: String,
     has_sweep: bool,
     has_drive: bool,
     has_model: bool,
@@ -174,6 +179,13 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
     let mut plots = Vec::new();
     let workloads = workloads(input, &mut plots);
     let space = space(input, &mut plots);
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    let verdicts = verdicts::shown(study, input.judgement).map(|shown| {
+        environment
+            .render_named_str("verdicts.html", verdicts::TEMPLATE, minijinja::value::Serde(&shown))
+            .context("the verdicts' template does not fit its data")
+    });
     let page = Page {
         policy: POLICY,
         style: STYLE,
@@ -187,6 +199,7 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
         arms: arms(study, input.judged),
         paper: study.paper.as_ref().map(|paper| paper.title.as_str()),
         paper_tables: paper::shown(input.compared),
+        verdicts: verdicts.transpose()?.unwrap_or_default(),
         has_sweep: workloads.iter().any(|workload| !workload.sweeps.is_empty()),
         has_drive: workloads.iter().any(|workload| workload.drive.is_some()),
         has_model: workloads.iter().any(|workload| workload.model.is_some()),
@@ -210,8 +223,6 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
         caveats: caveats::of(study, &input.series),
         data: json_for_script(&data(input, &plots)).context("cannot write the report's data")?,
     };
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
     for (name, text) in SECTIONS {
         environment.add_template(name, text).context("a section of the report's template")?;
     }

@@ -9,6 +9,7 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::judge::papers::{RelativeDifferences, relative_differences};
 use crate::store::{Comparison, Printed, State, Study, Workload};
 
 use super::format::{figure, plural};
@@ -39,7 +40,7 @@ pub(crate) struct Row {
     /// The workload.
     pub(crate) workload: String,
     /// What was measured; nothing where no thread count has both arms.
-    pub(crate) measured: Option<Measured>,
+    pub(crate) measured: Option<RelativeDifferences>,
     /// What is printed, in percent.
     pub(crate) printed_percent: Option<f64>,
     /// What is printed in words, or how the figure follows from what is.
@@ -48,15 +49,6 @@ pub(crate) struct Row {
     pub(crate) counters: Option<[Counters; 2]>,
     /// What is missing or marked.
     pub(crate) remarks: Vec<String>,
-}
-
-/// By how much the arm is above the other.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Measured {
-    /// Mean over the thread counts.
-    pub(crate) mean_percent: f64,
-    /// At each thread count that both arms have, ascending.
-    pub(crate) by_threads: Vec<(u32, f64)>,
 }
 
 /// What explains a difference: means over the thread counts compared.
@@ -109,15 +101,12 @@ fn row(comparison: &Comparison, workload: &Workload, sides: &[Vec<&Group<'_>>; 2
         side.iter().find(|group| group.threads == threads).and_then(|group| value(group))
     };
     let counts = summary::threads_of(sides.iter().flatten().copied());
-    let both = counts.iter().filter_map(|&threads| {
-        let (arm, against) = (at(&sides[0], threads)?, at(&sides[1], threads)?);
-        (against > 0.0).then(|| (threads, (arm - against) / against * 100.0))
-    });
-    let by_threads: Vec<(u32, f64)> = both.collect();
+    let both = counts
+        .iter()
+        .filter_map(|&threads| Some((threads, at(&sides[0], threads)?, at(&sides[1], threads)?)));
+    let measured = relative_differences(&both.collect::<Vec<_>>());
+    let by_threads = measured.as_ref().map_or(&[][..], |one| &one.by_threads);
     let compared: Vec<u32> = by_threads.iter().map(|(threads, _)| *threads).collect();
-    let sum: f64 = by_threads.iter().map(|(_, percent)| percent).sum();
-    let measured = (!by_threads.is_empty())
-        .then(|| Measured { mean_percent: sum / by_threads.len() as f64, by_threads });
     let printed = printed(comparison, workload);
     Row {
         data_set: workload.data_set.clone(),

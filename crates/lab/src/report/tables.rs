@@ -7,6 +7,7 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::judge::Judgement;
 use crate::judge::chain::Chain;
 use crate::judge::durability::Durability;
 use crate::judge::endurance::Rated;
@@ -210,6 +211,7 @@ struct Results<'a> {
     summary: Vec<Summary<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     compared_with_paper: &'a [Compared],
+    judgement: &'a Judgement,
     durability: BTreeMap<&'a str, &'a Durability>,
     factors: &'a [Pair],
     chain: &'a [Chain],
@@ -241,11 +243,13 @@ struct Spread {
 pub(super) struct Found<'a> {
     /// Beside what a paper printed.
     pub(super) compared: &'a [Compared],
-    /// By the judge.
+    /// Of its arms and cells, by the judge.
     pub(super) judged: &'a Judged,
+    /// Of what differs between them.
+    pub(super) judgement: &'a Judgement,
 }
 
-/// `results.json`: the study, its summary and the variables of each arm's server. `variables` holds, for each
+/// `results.json`: the study, its summary, what is judged of it, and the variables of each arm's server. `variables` holds, for each
 /// arm, every set seen; the first is written.
 pub(super) fn write_results(
     file: &mut dyn Write,
@@ -273,6 +277,7 @@ pub(super) fn write_results(
         study,
         summary: summary.collect(),
         compared_with_paper: found.compared,
+        judgement: found.judgement,
         durability: study
             .arms
             .iter()

@@ -13,8 +13,10 @@ use super::series::{Seconds, of_watch};
 use super::setup::{ArmSetup, Setup};
 use super::{fill, results, trace};
 use crate::drive::Attached;
+use crate::judge::CLOCK_BEGAN;
 use crate::messages::one_line;
 use crate::plan::{CpuList, Placement, Plan, PlannedCell};
+use crate::print;
 use crate::rig::Rig;
 use crate::rig::dataset::{Request, endpoint};
 use crate::rig::server::{self, Server};
@@ -120,6 +122,7 @@ fn measure(
     let endpoint = endpoint(server.socket());
     assay_load::preflight(&endpoint, &arm.schema, workload, &schedule)?;
     let origin = Instant::now();
+    outcome.facts.insert(CLOCK_BEGAN.into(), print::now_precisely());
     let targets = Targets {
         data_dir: rig.data_dir(),
         server_pid: Some(server.pid()),
@@ -141,6 +144,7 @@ fn measure(
     );
     let watched = watch.finish();
     outcome.series = seconds.series();
+    outcome.second_latencies = seconds.latencies();
     outcome.series.extend(of_watch(&watched));
     outcome.marks.extend(watched.notes);
     let ran = ran?;

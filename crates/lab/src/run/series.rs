@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use assay_load::{Observer, Second};
 
 use super::progress::Progress;
-use crate::store::{CellKey, Series};
+use crate::store::{CellKey, SecondLatencies, SecondLatency, Series};
 use crate::sync::lock;
 use crate::watch::Watched;
 
@@ -14,14 +14,21 @@ use crate::watch::Watched;
 pub struct Seconds<'a> {
     key: &'a CellKey,
     progress: &'a Progress,
-    seen: Mutex<Vec<Second>>,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    /// Without the buckets of their latencies, which are coded below: a long cell has many seconds.
+    seconds: Vec<Second>,
+    latencies: SecondLatencies,
 }
 
 impl<'a> Seconds<'a> {
     /// Of one cell.
     #[must_use]
     pub fn new(key: &'a CellKey, progress: &'a Progress) -> Seconds<'a> {
-        Seconds { key, progress, seen: Mutex::new(Vec::new()) }
+        Seconds { key, progress, seen: Mutex::default() }
     }
 
     /// The load's series so far.
@@ -29,7 +36,7 @@ impl<'a> Seconds<'a> {
     pub fn series(&self) -> Vec<Series> {
         let seen = lock(&self.seen);
         // What is left of a second at the end of a run is no sample: its rates rest on next to nothing.
-        let whole = seen.iter().filter(|second| second.length_s > 0.5);
+        let whole = seen.seconds.iter().filter(|second| second.length_s > 0.5);
         LOAD_SERIES
             .iter()
             .map(|&(name, unit, label, value)| Series {
@@ -44,12 +51,26 @@ impl<'a> Seconds<'a> {
             })
             .collect()
     }
+
+    /// Response times so far, second by second.
+    #[must_use]
+    pub fn latencies(&self) -> SecondLatencies {
+        lock(&self.seen).latencies.clone()
+    }
 }
 
 impl Observer for Seconds<'_> {
     fn second(&self, second: &Second) {
         self.progress.second(self.key, second);
-        lock(&self.seen).push(second.clone());
+        let mut second = second.clone();
+        let buckets = std::mem::take(&mut second.latency.buckets_ns);
+        let latency = SecondLatency::of(second.end_s.round() as u32, &buckets);
+        let mut seen = lock(&self.seen);
+        // What is left of a second at the end of a run has the number of none.
+        if second.length_s > 0.5 {
+            seen.latencies.push(&latency);
+        }
+        seen.seconds.push(second);
     }
 }
 

@@ -16,7 +16,7 @@ use crate::rig::dataset::Datasets;
 use crate::rig::ledger::{Ledger, Made};
 use crate::rig::server::{self, Binary, Flavour, Wanted};
 use crate::rig::thing::Thing;
-use crate::store::{Arm, Disk, Store, StudyHead};
+use crate::store::{Arm, Disk, Judging, Store, StudyHead};
 
 /// Everything that the cells of a run share.
 #[derive(Debug)]
@@ -145,6 +145,7 @@ impl<'a> Setup<'a> {
             workloads: &describe::workloads(self.plan),
         })?;
         store.write_disks(&self.disks())?;
+        store.write_judging(&self.judging())?;
         store.reset_interrupted()?;
         if retry_failed {
             store.reset_failed()?;
@@ -161,6 +162,16 @@ impl<'a> Setup<'a> {
     fn disks(&self) -> BTreeMap<String, Disk> {
         let disk = |arm: &ArmSetup| promise::disk(&arm.rig, &self.location);
         self.arms.iter().map(|(key, arm)| (key.arm.clone(), disk(arm))).collect()
+    }
+
+    fn judging(&self) -> Judging {
+        let twin =
+            |(name, arm): (&String, &crate::plan::Arm)| Some((name.clone(), arm.twin_of.clone()?));
+        Judging {
+            baseline: self.plan.baseline().map(str::to_owned),
+            margin_percent: Some(self.plan.margin_percent),
+            twins: self.plan.arms.iter().filter_map(twin).collect(),
+        }
     }
 
     /// Removes datasets and folders.

@@ -5,9 +5,11 @@
 //! programs (sqlite3, pandas, DuckDB) can read the file; the tables are named as the records are.
 
 mod disk;
+mod judging;
 mod paper;
 mod read;
 mod records;
+mod seconds;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -16,8 +18,10 @@ use anyhow::{Context, Result, bail};
 use rusqlite::{Connection, OpenFlags};
 
 pub use disk::{Atomic, Disk, Worth};
+pub use judging::{Judging, MARGIN_PERCENT};
 pub use paper::{Comparison, Paper, Printed};
 pub use records::{Arm, Cell, CellKey, Histogram, Series, State, Study, Workload};
+pub use seconds::{SecondLatencies, SecondLatency, bucket_of};
 pub use write::{Outcome, StudyHead, fingerprint};
 
 /// Name of the store's file inside a study's folder.
@@ -54,6 +58,12 @@ CREATE TABLE variables (hash TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT N
   PRIMARY KEY (hash, name)) WITHOUT ROWID;
 ";
 
+/// Tables that studies written before them lack; they are added when such a study is continued, and read as empty until then.
+const LATER_TABLES: &str = "
+CREATE TABLE IF NOT EXISTS second_latencies (cell_id INTEGER PRIMARY KEY REFERENCES cells ON DELETE CASCADE,
+  histograms BLOB NOT NULL);
+";
+
 /// An open study.
 #[derive(Debug)]
 pub struct Store {
@@ -76,6 +86,10 @@ impl Store {
             store.create_tables()?;
         }
         store.check_version()?;
+        store
+            .db
+            .execute_batch(LATER_TABLES)
+            .with_context(|| format!("cannot write the study {}", store.path.display()))?;
         Ok(store)
     }
 

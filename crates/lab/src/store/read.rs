@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 use rusqlite::{Row, params};
 use serde::de::DeserializeOwned;
 
-use super::Store;
 use super::records::{Arm, Cell, CellKey, Histogram, Series, Study, Workload};
+use super::{SecondLatencies, Store, judging};
 
 impl Store {
     /// The whole study but for series, histograms and variables, which are read by cell.
@@ -29,6 +29,11 @@ impl Store {
             question: self.text("question")?,
             form: self.text("form")?,
             paper: self.text("paper")?.map(|paper| parse(&paper)).transpose()?,
+            judging: self
+                .text(judging::KEY)?
+                .map(|text| parse(&text))
+                .transpose()?
+                .unwrap_or_default(),
             plan_toml: self.text("plan_toml")?.unwrap_or_default(),
             facts: self.facts()?,
             notes: self.column("SELECT text FROM notes ORDER BY text", [])?,
@@ -109,6 +114,37 @@ impl Store {
             }
         }
         Ok(histograms)
+    }
+
+    /// Response times of a cell's transactions, second by second; nothing of a study older than they are.
+    ///
+    /// # Errors
+    /// A store that cannot be read.
+    pub fn second_latencies(&self, cell_id: i64) -> Result<Option<SecondLatencies>> {
+        let table =
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'second_latencies'";
+        if self.column(table, [])?.is_empty() {
+            return Ok(None);
+        }
+        let blobs: Vec<Vec<u8>> = self.rows(
+            "SELECT histograms FROM second_latencies WHERE cell_id = ?1",
+            [cell_id],
+            |row| row.get(0),
+        )?;
+        blobs.into_iter().next().map(SecondLatencies::from_blob).transpose()
+    }
+
+    /// One series of a cell, if it was recorded.
+    ///
+    /// # Errors
+    /// A store that cannot be read.
+    pub fn points(&self, cell_id: i64, name: &str) -> Result<Vec<(u32, f64)>> {
+        self.rows(
+            "SELECT second, value FROM samples JOIN series ON id = series_id
+             WHERE cell_id = ?1 AND name = ?2 ORDER BY second",
+            params![cell_id, name],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
     }
 
     /// All variables of the server that a cell ran on.

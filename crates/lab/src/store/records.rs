@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
+use super::judging::Judging;
 use super::paper::Paper;
 
 /// One arm as it was run: a named rig with its server.
@@ -173,6 +174,8 @@ pub struct Study {
     /// What a paper printed, if the plan repeats one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paper: Option<Paper>,
+    /// What is needed to judge it beside its figures.
+    pub judging: Judging,
     /// The plan as it was given.
     pub plan_toml: String,
     /// The machine and the programs: kernel, processors, memory, disk, versions.

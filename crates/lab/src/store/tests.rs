@@ -25,8 +25,16 @@ fn outcome() -> Outcome {
             buckets: vec![(1_000, 3), (2_000, 1)],
         }],
         variables: [("innodb_doublewrite".into(), "ON".into())].into(),
+        second_latencies: seconds(),
         ..Outcome::default()
     }
+}
+
+fn seconds() -> SecondLatencies {
+    let mut seconds = SecondLatencies::default();
+    seconds.push(&SecondLatency::of(4, &[(1_000_000, 7), (9_000_000, 1)]));
+    seconds.push(&SecondLatency::of(5, &[(1_100_000, 8)]));
+    seconds
 }
 
 fn study() -> (tempfile::TempDir, Store) {
@@ -79,6 +87,39 @@ fn a_cell_is_read_as_it_was_written() {
     assert_eq!(store.series(cell.id).unwrap()[0].points, [(1, 100.0), (3, 130.0)]);
     assert_eq!(store.histograms(cell.id).unwrap(), outcome().histograms);
     assert_eq!(store.variables(cell.id).unwrap()["innodb_doublewrite"], "ON");
+    assert_eq!(store.second_latencies(cell.id).unwrap(), Some(seconds()));
+    assert_eq!(store.second_latencies(study.cells[0].id).unwrap(), None);
+    assert_eq!(store.points(cell.id, "tps").unwrap(), [(1, 100.0), (3, 130.0)]);
+}
+
+#[test]
+fn what_the_plan_says_of_judging_is_kept() {
+    let (_folder, store) = study();
+    assert_eq!(store.study().unwrap().judging, Judging::default(), "a study older than it");
+    let judging = Judging {
+        baseline: Some("off".into()),
+        margin_percent: Some(1.0),
+        twins: [("on, again".into(), "on".into())].into(),
+    };
+    store.write_judging(&judging).unwrap();
+    store.write_judging(&judging).unwrap();
+    assert_eq!(store.study().unwrap().judging, judging);
+}
+
+#[test]
+fn a_study_older_than_the_latencies_of_seconds_opens_and_can_go_on() {
+    let (folder, store) = study();
+    store.db.execute_batch("DROP TABLE second_latencies").unwrap();
+    drop(store);
+    let store = Store::open(folder.path()).unwrap();
+    let cell = store.study().unwrap().cells.remove(0);
+    assert_eq!(store.second_latencies(cell.id).unwrap(), None);
+    drop(store);
+    let mut store = Store::open_or_create(folder.path()).unwrap();
+    store.begin_cell(&key("on", 8)).unwrap();
+    store.end_cell(&key("on", 8), &outcome()).unwrap();
+    let id = store.study().unwrap().cells[1].id;
+    assert_eq!(store.second_latencies(id).unwrap(), Some(seconds()));
 }
 
 #[test]

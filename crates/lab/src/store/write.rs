@@ -7,8 +7,10 @@ use rusqlite::{Transaction, params};
 use sha2::{Digest, Sha256};
 
 use super::Store;
+use super::judging::{self, Judging};
 use super::paper::Paper;
 use super::records::{Arm, CellKey, Histogram, Series, State, Workload};
+use super::seconds::SecondLatencies;
 use crate::print::now;
 
 /// What is known of a study before its first cell.
@@ -51,6 +53,8 @@ pub struct Outcome {
     pub series: Vec<Series>,
     /// Latency distributions.
     pub histograms: Vec<Histogram>,
+    /// Response times of transactions, second by second.
+    pub second_latencies: SecondLatencies,
     /// All variables of the server.
     pub variables: BTreeMap<String, String>,
 }
@@ -94,6 +98,18 @@ impl Store {
         transaction.commit().context("cannot write the study's head")
     }
 
+    /// Keeps what the plan says of judging, or brings it up to date.
+    ///
+    /// # Errors
+    /// A store that cannot be written.
+    pub fn write_judging(&self, judging: &Judging) -> Result<()> {
+        self.db.execute(
+            "INSERT OR REPLACE INTO study (key, value) VALUES (?1, ?2)",
+            params![judging::KEY, json(judging)?],
+        )?;
+        Ok(())
+    }
+
     /// Plans a cell; one that is there already with the same fingerprint stays as it is.
     ///
     /// # Errors
@@ -125,7 +141,7 @@ impl Store {
     pub fn begin_cell(&mut self, key: &CellKey) -> Result<()> {
         let transaction = self.db.transaction()?;
         let id = cell_id(&transaction, key)?;
-        for table in ["marks", "results", "errors", "series", "histograms"] {
+        for table in ["marks", "results", "errors", "series", "histograms", "second_latencies"] {
             transaction.execute(&format!("DELETE FROM {table} WHERE cell_id = ?1"), [id])?;
         }
         transaction.execute(
@@ -151,6 +167,7 @@ impl Store {
         for histogram in &outcome.histograms {
             write_histogram(&transaction, id, histogram)?;
         }
+        write_seconds(&transaction, id, &outcome.second_latencies)?;
         transaction.commit().with_context(|| format!("cannot store the results of cell {key}"))
     }
 
@@ -276,6 +293,16 @@ fn write_histogram(transaction: &Transaction<'_>, id: i64, histogram: &Histogram
             latency_ns.cast_signed(),
             count.cast_signed()
         ])?;
+    }
+    Ok(())
+}
+
+fn write_seconds(transaction: &Transaction<'_>, id: i64, seconds: &SecondLatencies) -> Result<()> {
+    if !seconds.is_empty() {
+        transaction.execute(
+            "INSERT INTO second_latencies (cell_id, histograms) VALUES (?1, ?2)",
+            params![id, seconds.blob()],
+        )?;
     }
     Ok(())
 }

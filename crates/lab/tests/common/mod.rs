@@ -120,6 +120,7 @@ pub fn small_plan(rig: &str) -> String {
     format!(
         r#"
 title = "small"
+noise_floor = false
 threads = [1, 2]
 seconds = 2
 [data]

@@ -8,6 +8,7 @@ use super::*;
 
 const SETS: &str = r#"
 title = "a plan"
+noise_floor = false
 threads = [1, 8, 64]
 seconds = 10
 [data]

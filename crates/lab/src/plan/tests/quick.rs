@@ -55,7 +55,7 @@ fn plans_that_come_with_us_can_be_run_in_every_form() {
             continue;
         }
         let quick = Plan::parse_quick(text).unwrap_or_else(|error| panic!("{name}: {error:#}"));
-        assert!(cells(&quick).len() <= 64, "{name}: {} cells", cells(&quick).len());
+        assert!(cells(&quick).len() <= 76, "{name}: {} cells", cells(&quick).len());
         assert!(cells(&full).len() >= cells(&quick).len(), "{name}");
     }
     let (plan, _) = Plan::read(std::path::Path::new("demo"), Form::Full).unwrap();

@@ -7,6 +7,7 @@ mod fixture;
 mod judged;
 mod pages;
 mod paper;
+mod verdicts;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,0 +1,129 @@
+//! Two sides and an exit code, on studies whose truth is known.
+
+use clap::Parser;
+
+use super::*;
+use crate::store::{CellKey, Outcome, Series, StudyHead, Workload};
+
+#[derive(Debug, Parser)]
+struct Line {
+    #[command(flatten)]
+    args: CompareArgs,
+}
+
+fn found(words: &[&str]) -> Result<Found> {
+    compare(&Line::try_parse_from(["compare"].iter().chain(words)).unwrap().args)
+}
+
+/// A study of arms of these levels, in 1/s; each repeat is off by `off`, half of them either way.
+fn write(folder: &Path, arms: &[(&str, f64)], off: f64, tables: &str, repeats: u32) {
+    let mut store = Store::open_or_create(folder).unwrap();
+    let arm = |(name, _): &(&str, f64)| Arm {
+        name: (*name).into(),
+        rig: vec![("tables".into(), tables.into())],
+        settings: [].into(),
+    };
+    let workload = Workload {
+        name: "w".into(),
+        data_set: None,
+        recipe: "oltp_read_write".into(),
+        options: [].into(),
+    };
+    let head = StudyHead {
+        title: "a study",
+        question: None,
+        plan_toml: "",
+        form: None,
+        paper: None,
+        facts: &[].into(),
+        arms: &arms.iter().map(arm).collect::<Vec<_>>(),
+        workloads: &[workload],
+    };
+    store.write_head(&head).unwrap();
+    for repeat in 1..=repeats {
+        for (place, (name, level)) in arms.iter().enumerate() {
+            let key = CellKey { arm: (*name).into(), workload: "w".into(), threads: 8, repeat };
+            let sign = if (repeat as usize + place).is_multiple_of(2) { 1.0 } else { -1.0 };
+            let tps = level * (1.0 + sign * off * f64::from(repeat) / f64::from(repeats));
+            store.plan_cell(&key, repeat * 10 + place as u32, "f").unwrap();
+            store.begin_cell(&key).unwrap();
+            let points =
+                (1..=20).map(|second| (second, tps * (1.0 + 0.01 * f64::from(second % 3))));
+            let outcome = Outcome {
+                window_s: Some((0.0, 20.0)),
+                results: [("tps".to_owned(), tps), ("latency_ms_p99".to_owned(), 8e3 / tps)].into(),
+                series: vec![Series {
+                    name: "tps".into(),
+                    unit: "1/s".into(),
+                    label: String::new(),
+                    layer: "load".into(),
+                    points: points.collect(),
+                }],
+                ..Outcome::default()
+            };
+            store.end_cell(&key, &outcome).unwrap();
+        }
+    }
+}
+
+#[test]
+fn exit_codes_tell_a_loss_from_none_and_from_not_knowing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let arms = [("base", 1000.0), ("same", 1001.0), ("slow", 900.0), ("fast", 1200.0)];
+    write(&folder.path().join("quiet"), &arms, 0.004, "2 × 1000 rows", 5);
+    write(
+        &folder.path().join("loud"),
+        &[("base", 1000.0), ("slow", 980.0)],
+        0.2,
+        "2 × 1000 rows",
+        5,
+    );
+    write(&folder.path().join("after"), &arms, 0.004, "2 × 1000 rows", 5);
+    write(&folder.path().join("other"), &arms, 0.004, "9 × 1000 rows", 5);
+    let (quiet, loud, after) = (path("quiet"), path("loud"), path("after"));
+    let code = |words: &[&str]| found(words).unwrap().exit_code;
+    assert_eq!(code(&[&quiet, "base", "same"]), 0);
+    assert_eq!(code(&[&quiet, "base", "fast"]), 0);
+    assert_eq!(code(&[&quiet, "base", "slow"]), 1);
+    assert_eq!(code(&[&quiet, "base", "slow", "--fail-if-worse-by", "20%"]), 0);
+    assert_eq!(code(&[&quiet, "base", "slow", "--metric", "p99"]), 1, "longer is worse");
+    assert_eq!(code(&[&quiet, "slow", "base", "--metric", "latency_ms_p99"]), 0);
+    assert_eq!(code(&[&loud, "base", "slow"]), 2);
+    let sides = [format!("{quiet}:base"), format!("{quiet}:slow")];
+    assert_eq!(code(&[&sides[0], &sides[1]]), 1);
+    let both = found(&[&quiet, &after]).unwrap();
+    assert_eq!((both.comparisons.len(), both.exit_code), (4, 0), "arm by arm, by name");
+    assert_eq!(code(&[&sides[0], &format!("{after}:slow")]), 1, "of two studies too");
+    let json = serde_json::to_value(&both).unwrap();
+    assert_eq!(json["comparisons"][0]["difference"]["basis"], "separate_repeats");
+    let unlike = found(&[&quiet, &path("other")]).unwrap_err().to_string();
+    assert!(
+        unlike.starts_with("they are not alike: tables: 2 × 1000 rows and 9 × 1000 rows"),
+        "{unlike}"
+    );
+    let anyway = found(&[&quiet, &path("other"), "--anyway"]).unwrap();
+    assert_eq!((anyway.not_alike.len(), anyway.exit_code), (1, 0));
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    write(&folder.path().join("one"), &[("a", 1.0), ("b", 1.0)], 0.0, "t", 2);
+    write(&folder.path().join("two"), &[("c", 1.0), ("d", 1.0)], 0.0, "t", 2);
+    let (one, two) = (path("one"), path("two"));
+    let at = |arm: &str| format!("{one}:{arm}");
+    for (words, says) in [
+        (vec![one.as_str(), one.as_str()], "a study against itself: name two arms"),
+        (vec![one.as_str(), two.as_str()], "no arm of one study has the name"),
+        (vec![one.as_str(), "a", "x"], "there is no arm `x` in the study; it has `a`, `b`"),
+        (vec![at("a").as_str(), two.as_str()], "name an arm on the other side too"),
+        (vec!["nowhere", "nothing"], "there is no study `nowhere`"),
+    ] {
+        let message = format!("{:#}", found(&words).unwrap_err());
+        assert!(message.contains(says) && !message.contains('\n'), "{words:?}: {message}");
+    }
+    assert!(Line::try_parse_from(["compare", "a", "b", "--metric", "p42"]).is_err());
+    assert!(Line::try_parse_from(["compare", "a", "b", "--fail-if-worse-by", "-3%"]).is_err());
+}

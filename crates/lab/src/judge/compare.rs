@@ -1,0 +1,272 @@
+//! How far one arm lies from another, within what bounds, and how surprising that would be if there were no difference.
+//!
+//! Everything is computed on logarithms and told as ratios: a factor is the same in both directions, and a mean over thread counts does
+//! not favour the largest figures.
+//!
+//! **What is repeated decides.** A repeat holds every cell once, with the same draws, in random order: a randomised complete
+//! block design. So with two repeats and more the unit is the repeat: the interval is Student's, of the paired differences, and
+//! what varies within a cell and from cell to cell is in it alike. A bootstrap of seconds and few repeats would be too narrow
+//! (Davison and Hinkley, "Bootstrap methods and their application", 1997, section 3.8, on hierarchical data; a test shows it).
+//! With one repeat only seconds vary: what a second cell would have been is then known from an arm that ran twice (see
+//! [`super::noise`]), and where there is none, the result says so and is weaker for it.
+
+use serde::Serialize;
+
+use super::figure::Figure;
+use super::measured::Measured;
+use super::metric::Metric;
+use super::noise::NoiseSpread;
+use super::permute::{Permutation, permutation};
+use super::statistics::{MeanVariance, Spread, exchange, mean, paired, unpaired};
+
+/// How often an interval covers the truth.
+pub(crate) const LEVEL: f64 = 0.95;
+
+/// What an interval rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Basis {
+    /// Differences within repeats.
+    Repeats,
+    /// Repeats of two studies, which have nothing in common.
+    SeparateRepeats,
+    /// One repeat, and the spread of an arm that ran twice.
+    OneRepeatAndNoiseFloor,
+    /// One repeat: how it varied from second to second, and no more.
+    OneRepeat,
+}
+
+/// Cells of one workload at one thread count that are compared.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Stratum<'a> {
+    /// Cells of the baseline.
+    pub(crate) base: Vec<&'a Measured>,
+    /// Cells of the other; the n-th is of the same repeat as the n-th of the baseline, unless they are of two studies.
+    pub(crate) other: Vec<&'a Measured>,
+}
+
+impl Stratum<'_> {
+    /// Those of repeats that both have, side by side.
+    pub(crate) fn of_shared_repeats(self) -> Self {
+        let both = self.base.iter().filter_map(|cell| {
+            Some((*cell, *self.other.iter().find(|one| one.key.repeat == cell.key.repeat)?))
+        });
+        let (base, other) = both.unzip();
+        Stratum { base, other }
+    }
+}
+
+/// A difference and what is known of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Difference {
+    /// What is compared of the baseline: the mean over its cells, in the metric's unit.
+    pub(crate) baseline_value: f64,
+    /// The same of the other.
+    pub(crate) value: f64,
+    /// The other ÷ the baseline: the geometric mean over repeats and thread counts.
+    pub(crate) ratio: f64,
+    /// Its interval.
+    pub(crate) ratio_interval: (f64, f64),
+    /// The other less the baseline, in the metric's unit.
+    pub(crate) difference: f64,
+    /// Its interval.
+    pub(crate) difference_interval: (f64, f64),
+    /// What the intervals rest on.
+    pub(crate) basis: Basis,
+    /// Repeats compared; of two studies those of the one with fewer.
+    pub(crate) repeats: usize,
+    /// Standard deviation of a single repeat's log ratio.
+    pub(crate) deviation: f64,
+    /// p of the interval's own t test.
+    pub(crate) p_t: f64,
+    /// A permutation test of the same.
+    pub(crate) permutation: Option<Permutation>,
+    /// The logarithm of the ratio.
+    #[serde(skip)]
+    pub(crate) log: Spread,
+}
+
+/// Compares cells whose n-th are of the same repeat; with several thread counts, over all of them. Nothing where a figure is absent or
+/// nothing tells how it varies.
+pub(crate) fn within_study(
+    metric: Metric,
+    strata: &[Stratum<'_>],
+    noise: Option<&NoiseSpread>,
+    seed: u64,
+) -> Option<Difference> {
+    let found = estimated(metric, strata, noise)?;
+    let permutation = permutation(metric, strata, &logs(&pairs(metric, strata)?), seed);
+    Some(Difference { permutation, ..found })
+}
+
+/// The same without its permutation test.
+pub(super) fn estimated(
+    metric: Metric,
+    strata: &[Stratum<'_>],
+    noise: Option<&NoiseSpread>,
+) -> Option<Difference> {
+    let pairs = pairs(metric, strata)?;
+    let repeats = pairs.iter().map(Vec::len).min().filter(|repeats| *repeats > 0)?;
+    let logs = logs(&pairs);
+    let plain = by_repeat(&pairs, |[a, b]| b.value - a.value);
+    let levels = [by_repeat(&pairs, |[a, _]| a.value), by_repeat(&pairs, |[_, b]| b.value)];
+    let levels = levels.map(|all| mean(&all));
+    let (log, plain, basis) = match (paired(&logs), paired(&plain)) {
+        (Some(log), Some(plain)) => (log, plain, Basis::Repeats),
+        _ => {
+            let (log, basis) = single(&pairs, noise)?;
+            (log, carried_over(&log, mean(&plain), levels), basis)
+        }
+    };
+    Some(told(levels, &log, &plain, basis, repeats, None))
+}
+
+/// The mean over thread counts of each repeat.
+fn by_repeat(pairs: &[Vec<[Figure; 2]>], of: impl Fn(&[Figure; 2]) -> f64) -> Vec<f64> {
+    let repeats = pairs.iter().map(Vec::len).min().unwrap_or(0);
+    let of_one = |repeat: usize| {
+        mean(&pairs.iter().map(|stratum| of(&stratum[repeat])).collect::<Vec<f64>>())
+    };
+    (0..repeats).map(of_one).collect()
+}
+
+/// The log ratio of each repeat.
+fn logs(pairs: &[Vec<[Figure; 2]>]) -> Vec<f64> {
+    by_repeat(pairs, |[a, b]| (b.value / a.value).ln())
+}
+
+/// Compares cells of two studies.
+pub(crate) fn between_studies(
+    metric: Metric,
+    strata: &[Stratum<'_>],
+    noise: Option<&NoiseSpread>,
+    seed: u64,
+) -> Option<Difference> {
+    let sides: Vec<[Vec<Figure>; 2]> = strata
+        .iter()
+        .map(|one| {
+            let of = |cells: &[&Measured]| {
+                cells.iter().filter_map(|cell| figure(metric, cell)).collect()
+            };
+            [of(&one.base), of(&one.other)]
+        })
+        .collect();
+    let repeats = sides.iter().flatten().map(Vec::len).min().filter(|repeats| *repeats > 0)?;
+    let each = |of: &dyn Fn(&Figure) -> f64| -> Option<Spread> {
+        let spreads = sides.iter().map(|side| {
+            let values = |figures: &[Figure]| figures.iter().map(of).collect::<Vec<f64>>();
+            unpaired(&values(&side[0]), &values(&side[1]))
+        });
+        Some(mean_of(&spreads.collect::<Option<Vec<Spread>>>()?))
+    };
+    let level = |side: usize| {
+        let means =
+            sides.iter().map(|one| mean(&one[side].iter().map(|f| f.value).collect::<Vec<_>>()));
+        mean(&means.collect::<Vec<f64>>())
+    };
+    let levels = [level(0), level(1)];
+    let (log, plain, basis) = match (each(&|f| f.value.ln()), each(&|f| f.value)) {
+        (Some(log), Some(plain)) => (log, plain, Basis::SeparateRepeats),
+        _ => {
+            let first: Vec<Vec<[Figure; 2]>> =
+                sides.iter().map(|side| vec![[side[0][0], side[1][0]]]).collect();
+            let (log, basis) = single(&first, noise)?;
+            (log, carried_over(&log, levels[1] - levels[0], levels), basis)
+        }
+    };
+    let permutation = match sides.as_slice() {
+        [[a, b]] if basis == Basis::SeparateRepeats => {
+            let logs =
+                |figures: &[Figure]| figures.iter().map(|f| f.value.ln()).collect::<Vec<_>>();
+            exchange(&logs(a), &logs(b), seed).map(|permuted| Permutation {
+                of: "repeats of both studies".into(),
+                units: a.len() + b.len(),
+                permuted,
+            })
+        }
+        _ => None,
+    };
+    Some(told(levels, &log, &plain, basis, repeats, permutation))
+}
+
+fn told(
+    levels: [f64; 2],
+    log: &Spread,
+    plain: &Spread,
+    basis: Basis,
+    repeats: usize,
+    permutation: Option<Permutation>,
+) -> Difference {
+    let (low, high) = log.interval(LEVEL);
+    Difference {
+        baseline_value: levels[0],
+        value: levels[1],
+        ratio: log.mean.exp(),
+        ratio_interval: (low.exp(), high.exp()),
+        difference: plain.mean,
+        difference_interval: plain.interval(LEVEL),
+        basis,
+        repeats,
+        deviation: log.error * (repeats as f64).sqrt(),
+        p_t: log.p(),
+        permutation,
+        log: *log,
+    }
+}
+
+fn figure(metric: Metric, cell: &Measured) -> Option<Figure> {
+    cell.figures.get(&metric).copied()
+}
+
+/// The figures of each stratum, repeat by repeat; nothing if one is absent.
+fn pairs(metric: Metric, strata: &[Stratum<'_>]) -> Option<Vec<Vec<[Figure; 2]>>> {
+    let of_stratum = |one: &Stratum<'_>| {
+        let both = one.base.iter().zip(&one.other);
+        both.map(|(a, b)| Some([figure(metric, a)?, figure(metric, b)?])).collect()
+    };
+    let pairs: Option<Vec<_>> = strata.iter().map(of_stratum).collect();
+    pairs.filter(|pairs| !pairs.is_empty())
+}
+
+/// The mean of independent values.
+fn mean_of(spreads: &[Spread]) -> Spread {
+    let n = spreads.len() as f64;
+    let value = spreads.iter().map(|one| one.mean).sum::<f64>() / n;
+    let parts: Vec<(f64, f64)> =
+        spreads.iter().map(|one| ((one.error / n).powi(2), one.df)).collect();
+    Spread::of_parts(value, &parts)
+}
+
+/// Of one repeat: from its seconds, and from the noise floor where there is one.
+fn single(pairs: &[Vec<[Figure; 2]>], noise: Option<&NoiseSpread>) -> Option<(Spread, Basis)> {
+    let firsts: Vec<[Figure; 2]> =
+        pairs.iter().map(|stratum| stratum.first().copied()).collect::<Option<_>>()?;
+    let spreads: Option<Vec<Spread>> = firsts.iter().map(|pair| single_of(pair, noise)).collect();
+    let mut all = mean_of(&spreads?);
+    if let Some(noise) = noise {
+        // All thread counts lean on the same estimate, so together they know it no better than one does.
+        all.df = noise.df;
+    }
+    let basis = if noise.is_some() { Basis::OneRepeatAndNoiseFloor } else { Basis::OneRepeat };
+    Some((all, basis))
+}
+
+fn single_of([a, b]: &[Figure; 2], noise: Option<&NoiseSpread>) -> Option<Spread> {
+    let value = (b.value / a.value).ln();
+    let seconds = a.within.zip(b.within);
+    let known = |one: MeanVariance| (one.variance, one.df);
+    let Some(noise) = noise else {
+        return seconds.map(|(a, b)| Spread::of_parts(value, &[known(a), known(b)]));
+    };
+    // What the twins' spread does not hold is what these cells vary more within than the twins did.
+    let here = seconds.map_or(0.0, |(a, b)| a.variance + b.variance);
+    let beyond = (here - noise.within).max(0.0);
+    let error = (noise.deviation.powi(2) + beyond).sqrt();
+    Some(Spread { mean: value, error, df: noise.df })
+}
+
+/// A spread of logarithms as one of plain differences of these levels (the delta method).
+fn carried_over(log: &Spread, difference: f64, [base, other]: [f64; 2]) -> Spread {
+    let level = ((base * base + other * other) / 2.0).sqrt();
+    Spread { mean: difference, error: log.error * level, df: log.df }
+}

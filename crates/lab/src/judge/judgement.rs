@@ -1,0 +1,291 @@
+//! All that is judged of a study, as it stands in `results.json`.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::compare::{Difference, LEVEL, Stratum, within_study};
+use super::measured::{Measured, Standing, measured};
+use super::metric::Metric;
+use super::noise::{NoiseFloor, NoiseSpread, Twins};
+use super::papers::{IntervalTable, PERCENTILE_OF_PERCENTILES, improvement_factor, interval_table};
+use super::stalls::{Stalls, stalls};
+use super::statistics::holm;
+use super::steady::{Steady, steady};
+use super::verdict::{Verdict, p_of, verdict};
+use crate::store::{CellKey, State, Store, Study};
+
+/// Seed of whatever is drawn at random, so that a study is judged the same each time.
+pub(super) const SEED: u64 = 1;
+
+/// A study, judged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Judgement {
+    /// How often an interval covers the truth.
+    pub(crate) level: f64,
+    /// Differences of so many percent or less do not matter.
+    pub(crate) margin_percent: f64,
+    /// The arm that others are measured by.
+    pub(crate) baseline: Option<String>,
+    /// What one arm differs by from itself; nothing where none ran twice.
+    pub(crate) noise_floor: Option<NoiseFloor>,
+    /// Every arm against the baseline, by workload, arm, metric, then thread counts, at last over all of them.
+    pub(crate) comparisons: Vec<Comparison>,
+    /// What the samples of each cell's table of seconds are, and are not.
+    pub(crate) samples_note: &'static str,
+    /// Each cell by itself.
+    pub(crate) cells: Vec<OfCell>,
+}
+
+/// One arm against the baseline.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Comparison {
+    /// The workload.
+    pub(crate) workload: String,
+    /// Connections; absent over all thread counts that both have.
+    pub(crate) threads: Option<u32>,
+    /// The arm measured by: the baseline, or, of a workload that it is not run on, the first arm that is.
+    pub(crate) baseline: String,
+    /// The arm judged.
+    pub(crate) arm: String,
+    /// What of it.
+    pub(crate) metric: Metric,
+    /// By what factor it is better, as STEC's paper tells it: below 1 it is worse.
+    pub(crate) improvement_factor: Option<f64>,
+    /// How large the difference is, where that can be told.
+    pub(crate) difference: Option<Difference>,
+    /// p, corrected over the thread counts of the workload.
+    pub(crate) p_corrected: Option<f64>,
+    /// What may be said.
+    #[serde(flatten)]
+    pub(crate) verdict: Verdict,
+}
+
+/// A cell judged by itself.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct OfCell {
+    /// Which.
+    #[serde(flatten)]
+    pub(crate) key: CellKey,
+    /// Whether throughput held still.
+    pub(crate) steady: Option<Steady>,
+    /// Where it broke down.
+    pub(crate) stalls: Option<Stalls>,
+    /// Its seconds as samples, as some papers print them.
+    pub(crate) samples: IntervalTable,
+}
+
+/// Judges a study.
+///
+/// # Errors
+/// A store that cannot be read.
+pub(crate) fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
+    let cells = measured(store, &study.cells)?;
+    let margin = study.judging.margin();
+    let twins = Twins::of(&cells, &study.judging.twins);
+    let by_itself = study.cells.iter().zip(&cells).filter(|(cell, _)| cell.state == State::Done);
+    Ok(Judgement {
+        level: LEVEL,
+        margin_percent: margin * 100.0,
+        baseline: baseline(study),
+        noise_floor: twins.floor(),
+        comparisons: comparisons(study, &cells, &twins, margin),
+        samples_note: PERCENTILE_OF_PERCENTILES,
+        cells: by_itself
+            .map(|(cell, measured)| {
+                let series = store.series(cell.id)?;
+                Ok(OfCell {
+                    key: cell.key.clone(),
+                    steady: steady(&measured.tps),
+                    stalls: stalls(cell, measured, &series),
+                    samples: interval_table(cell, &series),
+                })
+            })
+            .collect::<Result<_>>()?,
+    })
+}
+
+/// The baseline as the plan names it, else the first arm.
+pub(super) fn baseline(study: &Study) -> Option<String> {
+    study.judging.baseline.clone().or_else(|| study.arms.first().map(|arm| arm.name.clone()))
+}
+
+/// Every arm against the baseline, from cells already read.
+pub(super) fn comparisons(
+    study: &Study,
+    cells: &[Measured],
+    twins: &Twins<'_>,
+    margin: f64,
+) -> Vec<Comparison> {
+    let mut found = Vec::new();
+    for workload in &study.workloads {
+        let runs = |arm: &str| {
+            cells.iter().any(|cell| cell.key.arm == arm && cell.key.workload == workload.name)
+        };
+        let is_twin = |arm: &str| study.judging.twins.contains_key(arm);
+        let its: Vec<&str> = study
+            .arms
+            .iter()
+            .map(|arm| arm.name.as_str())
+            .filter(|arm| runs(arm) && !is_twin(arm))
+            .collect();
+        let named = baseline(study).filter(|name| its.contains(&name.as_str()));
+        let Some(base) = named.or_else(|| its.first().map(|name| (*name).to_owned())) else {
+            continue;
+        };
+        for arm in its.into_iter().filter(|arm| *arm != base) {
+            let pair = Pair { workload: &workload.name, base: &base, other: arm, cells };
+            for metric in Metric::ALL {
+                let noise = twins.spread(metric, &workload.name);
+                found.extend(pair.judged(metric, noise.as_ref(), margin));
+            }
+        }
+    }
+    found
+}
+
+/// Two arms under one workload.
+struct Pair<'a> {
+    workload: &'a str,
+    base: &'a str,
+    other: &'a str,
+    cells: &'a [Measured],
+}
+
+impl<'a> Pair<'a> {
+    /// At each thread count, and over all.
+    fn judged(&self, metric: Metric, noise: Option<&NoiseSpread>, margin: f64) -> Vec<Comparison> {
+        let counts = self.thread_counts();
+        let strata: Vec<Result<Stratum<'a>, String>> =
+            counts.iter().map(|threads| self.stratum(*threads)).collect();
+        let of = |strata: &[Stratum<'_>]| within_study(metric, strata, noise, SEED);
+        let teller = Teller {
+            workload: self.workload,
+            baseline: self.base,
+            arm: self.other,
+            metric,
+            margin,
+            noise,
+        };
+        let mut all = teller.of_thread_counts(&counts, &strata, of);
+        if counts.len() > 1 {
+            let whole: Result<Vec<Stratum<'a>>, String> = strata.into_iter().collect();
+            let found = whole.as_ref().ok().and_then(|whole| of(whole));
+            let p = found.as_ref().map(|one| p_of(one, 1));
+            all.push(teller.told(None, whole.as_deref().map_err(Clone::clone), found, p));
+        }
+        all
+    }
+
+    /// Thread counts that both arms were planned for.
+    fn thread_counts(&self) -> Vec<u32> {
+        let of = |arm: &str| -> BTreeSet<u32> {
+            let its = self.its().filter(|cell| cell.key.arm == arm);
+            its.map(|cell| cell.key.threads).collect()
+        };
+        of(self.base).intersection(&of(self.other)).copied().collect()
+    }
+
+    fn its(&self) -> impl Iterator<Item = &'a Measured> {
+        let workload = self.workload;
+        self.cells.iter().filter(move |cell| cell.key.workload == workload)
+    }
+
+    /// Repeats that both arms have; an error where a cell forbids a verdict.
+    fn stratum(&self, threads: u32) -> Result<Stratum<'a>, String> {
+        let of = |arm: &'a str| -> Result<Vec<&'a Measured>, String> {
+            let its =
+                self.its().filter(move |cell| cell.key.arm == arm && cell.key.threads == threads);
+            its.filter_map(|cell| match &cell.standing {
+                Standing::Usable => Some(Ok(cell)),
+                Standing::Missing => None,
+                Standing::Forbidden(why) => Some(Err(why.clone())),
+            })
+            .collect()
+        };
+        let (base, other) = (of(self.base)?, of(self.other)?);
+        let stratum = Stratum { base, other }.of_shared_repeats();
+        if stratum.base.is_empty() {
+            return Err("no repeat of both arms has been run".into());
+        }
+        Ok(stratum)
+    }
+}
+
+/// Makes comparisons of differences: the same for arms of one study and of two.
+pub(super) struct Teller<'a> {
+    pub(super) workload: &'a str,
+    pub(super) baseline: &'a str,
+    pub(super) arm: &'a str,
+    pub(super) metric: Metric,
+    pub(super) margin: f64,
+    pub(super) noise: Option<&'a NoiseSpread>,
+}
+
+impl Teller<'_> {
+    /// One for each thread count, their p corrected; an error is why there can be none.
+    pub(super) fn of_thread_counts(
+        &self,
+        counts: &[u32],
+        strata: &[Result<Stratum<'_>, String>],
+        compare: impl Fn(&[Stratum<'_>]) -> Option<Difference>,
+    ) -> Vec<Comparison> {
+        let differences: Vec<Option<Difference>> =
+            strata.iter().map(|one| compare(std::slice::from_ref(one.as_ref().ok()?))).collect();
+        let corrected = correct(&differences);
+        let mut told = Vec::new();
+        for (place, difference) in differences.into_iter().enumerate() {
+            let stratum = strata[place].as_ref().map(std::slice::from_ref).map_err(Clone::clone);
+            told.push(self.told(Some(counts[place]), stratum, difference, corrected[place]));
+        }
+        told
+    }
+
+    fn told(
+        &self,
+        threads: Option<u32>,
+        strata: Result<&[Stratum<'_>], String>,
+        difference: Option<Difference>,
+        p: Option<f64>,
+    ) -> Comparison {
+        let verdict = match (strata, &difference) {
+            (Err(why), _) => Verdict::none(why),
+            (Ok(strata), None) => Verdict::none(why_none(strata, self.metric)),
+            (Ok(_), Some(found)) => {
+                verdict(self.metric, found, p.unwrap_or(1.0), self.margin, self.noise)
+            }
+        };
+        let factor = |one: &Difference| {
+            improvement_factor(one.baseline_value, one.value, self.metric.is_better_higher())
+        };
+        Comparison {
+            workload: self.workload.to_owned(),
+            threads,
+            baseline: self.baseline.to_owned(),
+            arm: self.arm.to_owned(),
+            metric: self.metric,
+            improvement_factor: difference.as_ref().and_then(factor),
+            difference,
+            p_corrected: p,
+            verdict,
+        }
+    }
+}
+
+/// Why nothing can be told of cells that nothing forbids.
+fn why_none(strata: &[Stratum<'_>], metric: Metric) -> String {
+    let mut cells = strata.iter().flat_map(|one| one.base.iter().chain(&one.other));
+    let absent = cells.find_map(|cell| cell.absent.get(&metric));
+    absent.cloned().unwrap_or_else(|| {
+        "one repeat, and nothing tells how it varies: measure for longer, or repeat".into()
+    })
+}
+
+/// Holm's correction over those that there are.
+fn correct(differences: &[Option<Difference>]) -> Vec<Option<f64>> {
+    let there: Vec<&Difference> = differences.iter().flatten().collect();
+    let raw: Vec<f64> = there.iter().map(|one| p_of(one, there.len())).collect();
+    let mut corrected = holm(&raw).into_iter();
+    differences.iter().map(|one| one.as_ref().and_then(|_| corrected.next())).collect()
+}

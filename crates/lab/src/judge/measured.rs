@@ -1,0 +1,96 @@
+//! A cell as the statistics see it: its figures, its seconds, and whether it may be judged at all.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+
+use super::figure::{Figure, figures};
+use super::metric::Metric;
+use crate::store::{Cell, CellKey, SecondLatencies, State, Store};
+
+/// The fact of a cell that says when its clock began, RFC 3339.
+pub(crate) const CLOCK_BEGAN: &str = "clock began";
+
+/// Marks that begin so forbid a verdict.
+const NOT_COMPARABLE: &str = "not comparable";
+
+/// Whether a cell may be judged.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Standing {
+    /// It ended, and nothing forbids it.
+    Usable,
+    /// It was not run, or is not yet.
+    Missing,
+    /// It failed or is marked as not comparable, and why.
+    Forbidden(String),
+}
+
+/// A cell with what was seen in its measuring window.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Measured {
+    /// Its coordinates.
+    pub(crate) key: CellKey,
+    /// Whether it may be judged.
+    pub(crate) standing: Standing,
+    /// Transactions per second, of every second of the window.
+    pub(crate) tps: Vec<f64>,
+    /// Response times, second by second, of the window alone.
+    pub(crate) latencies: SecondLatencies,
+    /// What is judged of it; absent where it cannot be told.
+    pub(crate) figures: BTreeMap<Metric, Figure>,
+    /// Why figures are absent that one would expect.
+    pub(crate) absent: BTreeMap<Metric, String>,
+}
+
+/// The cells of a study that may be compared, with what is needed of their series.
+///
+/// # Errors
+/// A store that cannot be read.
+pub(crate) fn measured(store: &Store, cells: &[Cell]) -> Result<Vec<Measured>> {
+    cells.iter().map(|cell| read(store, cell)).collect()
+}
+
+fn read(store: &Store, cell: &Cell) -> Result<Measured> {
+    let mut measured = Measured {
+        key: cell.key.clone(),
+        standing: standing(cell),
+        tps: Vec::new(),
+        latencies: SecondLatencies::default(),
+        figures: BTreeMap::new(),
+        absent: BTreeMap::new(),
+    };
+    let Some(window) = cell.window_s.filter(|_| cell.state == State::Done) else {
+        return Ok(measured);
+    };
+    let points = store.points(cell.id, Metric::Throughput.name())?;
+    measured.tps =
+        points.into_iter().filter(|(second, _)| is_in(*second, window)).map(|p| p.1).collect();
+    if let Some(all) = store.second_latencies(cell.id)? {
+        let seconds = all.seconds();
+        let inside = seconds.iter().filter(|one| is_in(one.second, window));
+        inside.for_each(|one| measured.latencies.push(one));
+    }
+    let histograms = store.histograms(cell.id)?;
+    let whole = histograms.iter().find(|one| one.kind == "transaction" && one.clock == "response");
+    let buckets = whole.map_or(&[][..], |one| &one.buckets);
+    figures(&mut measured, &cell.results, buckets);
+    Ok(measured)
+}
+
+/// Second n of a series ends n seconds after the clock began, so the first of a window is the one after its start.
+pub(super) fn is_in(second: u32, window_s: (f64, f64)) -> bool {
+    f64::from(second) > window_s.0 && f64::from(second) <= window_s.1 + 0.5
+}
+
+fn standing(cell: &Cell) -> Standing {
+    match cell.state {
+        State::Pending | State::Running => Standing::Missing,
+        State::Failed => Standing::Forbidden(format!("{} failed", cell.key)),
+        State::Done => {
+            let mark = cell.marks.iter().find(|mark| mark.starts_with(NOT_COMPARABLE));
+            mark.map_or(Standing::Usable, |_| {
+                Standing::Forbidden(format!("{} is marked as not comparable", cell.key))
+            })
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Two sides of a comparison that a person asks for: two studies, or two arms.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, bail};
+
+use super::compare::{Stratum, between_studies, within_study};
+use super::judgement::{Comparison, SEED, Teller, baseline};
+use super::measured::{Measured, Standing, measured};
+use super::metric::Metric;
+use super::noise::{NoiseSpread, Twins};
+use crate::store::{Arm, Store, Study, Workload};
+
+/// One side.
+#[derive(Debug)]
+pub(crate) struct Chosen<'a> {
+    /// Where it is stored.
+    pub(crate) store: &'a Store,
+    /// All of it.
+    pub(crate) study: &'a Study,
+    /// The arm.
+    pub(crate) arm: &'a Arm,
+}
+
+/// What is asked.
+#[derive(Debug)]
+pub(crate) struct Between<'a> {
+    /// What is measured by.
+    pub(crate) a: Chosen<'a>,
+    /// What is judged.
+    pub(crate) b: Chosen<'a>,
+    /// Whether both are of one study, so that repeats are pairs.
+    pub(crate) is_one_study: bool,
+    /// The share that does not matter; the study's unless given.
+    pub(crate) margin: Option<f64>,
+    /// What is compared.
+    pub(crate) metrics: &'a [Metric],
+}
+
+/// Compares two arms workload by workload; what one side lacks is left out.
+///
+/// # Errors
+/// A store that cannot be read, or nothing that both have.
+pub(crate) fn between(asked: &Between<'_>) -> Result<Vec<Comparison>> {
+    let (a, b) = (&asked.a, &asked.b);
+    let cells = [measured(a.store, &a.study.cells)?, measured(b.store, &b.study.cells)?];
+    let margin = asked.margin.unwrap_or_else(|| a.study.judging.margin());
+    let mut found = Vec::new();
+    for workload in shared_workloads(a.study, b.study) {
+        for metric in asked.metrics {
+            found.extend(of_workload(asked, &cells, &workload.name, *metric, margin));
+        }
+    }
+    if found.is_empty() {
+        bail!(
+            "`{}` and `{}` have no workload and thread count in common; see tables/cells.csv of each",
+            a.arm.name,
+            b.arm.name
+        );
+    }
+    Ok(found)
+}
+
+/// Workloads of one name.
+pub(crate) fn shared_workloads<'a>(
+    a: &'a Study,
+    b: &'a Study,
+) -> impl Iterator<Item = &'a Workload> {
+    a.workloads.iter().filter(|one| b.workloads.iter().any(|other| other.name == one.name))
+}
+
+/// The arms of a study that are no twins; `named` alone if it is given.
+///
+/// # Errors
+/// There is no such arm.
+pub(crate) fn arms<'a>(study: &'a Study, named: Option<&str>) -> Result<Vec<&'a Arm>> {
+    let its = || study.arms.iter().filter(|arm| !study.judging.twins.contains_key(&arm.name));
+    let Some(named) = named else { return Ok(its().collect()) };
+    match study.arms.iter().find(|arm| arm.name == named) {
+        Some(arm) => Ok(vec![arm]),
+        None => {
+            let names: Vec<&str> = its().map(|arm| arm.name.as_str()).collect();
+            bail!("there is no arm `{named}` in the study; it has `{}`", names.join("`, `"))
+        }
+    }
+}
+
+/// The arm that others of the study are measured by.
+pub(crate) fn baseline_of(study: &Study) -> Option<String> {
+    baseline(study)
+}
+
+fn of_workload(
+    asked: &Between<'_>,
+    cells: &[Vec<Measured>; 2],
+    workload: &str,
+    metric: Metric,
+    margin: f64,
+) -> Vec<Comparison> {
+    let sides = [(&cells[0], &asked.a), (&cells[1], &asked.b)];
+    let its = |side: usize| {
+        let (cells, chosen) = sides[side];
+        cells
+            .iter()
+            .filter(move |cell| cell.key.workload == workload && cell.key.arm == chosen.arm.name)
+    };
+    let counts = |side: usize| its(side).map(|cell| cell.key.threads).collect::<BTreeSet<u32>>();
+    let both: Vec<u32> = counts(0).intersection(&counts(1)).copied().collect();
+    let usable = |side: usize, threads: u32| -> Result<Vec<&Measured>, String> {
+        let its = its(side).filter(|cell| cell.key.threads == threads);
+        its.filter_map(|cell| match &cell.standing {
+            Standing::Usable => Some(Ok(cell)),
+            Standing::Missing => None,
+            Standing::Forbidden(why) => Some(Err(why.clone())),
+        })
+        .collect()
+    };
+    let noise = spread(&sides, metric, workload);
+    let stratum = |threads: &u32| -> Result<Stratum<'_>, String> {
+        let stratum = Stratum { base: usable(0, *threads)?, other: usable(1, *threads)? };
+        Ok(if asked.is_one_study { stratum.of_shared_repeats() } else { stratum })
+    };
+    let strata: Vec<Result<Stratum<'_>, String>> = both.iter().map(stratum).collect();
+    let teller = Teller {
+        workload,
+        baseline: &asked.a.arm.name,
+        arm: &asked.b.arm.name,
+        metric,
+        margin,
+        noise: noise.as_ref(),
+    };
+    teller.of_thread_counts(&both, &strata, |strata| match asked.is_one_study {
+        true => within_study(metric, strata, noise.as_ref(), SEED),
+        false => between_studies(metric, strata, noise.as_ref(), SEED),
+    })
+}
+
+/// The noise floor that serves both: the wider of theirs.
+fn spread(
+    sides: &[(&Vec<Measured>, &Chosen<'_>); 2],
+    metric: Metric,
+    workload: &str,
+) -> Option<NoiseSpread> {
+    let of = |(cells, chosen): &(&Vec<Measured>, &Chosen<'_>)| {
+        Twins::of(cells, &chosen.study.judging.twins).spread(metric, workload)
+    };
+    sides.iter().filter_map(of).max_by(|a, b| a.reach(1).total_cmp(&b.reach(1)))
+}

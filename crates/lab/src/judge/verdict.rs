@@ -1,0 +1,156 @@
+//! What may be said of a difference: better, worse, equivalent, or that it cannot be told.
+//!
+//! With the interval at 95 %, the margin m and p, the larger of the interval's own p and that of the permutation test (where its
+//! units are enough to be surprising at all), corrected by Holm over the thread counts of the workload:
+//!
+//! 1. A cell that failed or is marked as not comparable: no verdict.
+//! 2. The interval of the ratio lies within 1 ÷ (1 + m) to 1 + m: **equivalent** (two one-sided tests; Schuirmann, 1987; at 2.5 %
+//!    each, so that the one interval that is printed serves both questions).
+//! 3. The interval leaves 1 out, p ≤ 5 %, and the difference is beyond the noise floor: **better** or **worse**.
+//! 4. Else it **cannot be told**, and how many more repeats would, if the difference and its variance are what they look like.
+//!
+//! One repeat without a noise floor never says equivalent, and what it says is said of that one run.
+
+use serde::Serialize;
+
+use super::compare::{Basis, Difference, LEVEL};
+use super::metric::Metric;
+use super::noise::NoiseSpread;
+use super::statistics::repeats_for;
+use super::words;
+
+/// A judgement in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Word {
+    /// More throughput, or less latency.
+    Better,
+    /// Less throughput, or more latency.
+    Worse,
+    /// The difference, whatever it is, does not matter.
+    Equivalent,
+    /// Neither.
+    CannotTell,
+}
+
+impl Word {
+    /// As a person reads it.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Word::Better => "better",
+            Word::Worse => "worse",
+            Word::Equivalent => "equivalent",
+            Word::CannotTell => "cannot tell",
+        }
+    }
+}
+
+/// A word, a sentence, and what stands in the way of more.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Verdict {
+    /// The word.
+    pub(crate) verdict: Word,
+    /// The sentence, e.g. `19 % faster (95 % interval 15 to 23 %)`.
+    pub(crate) text: String,
+    /// Why it cannot be told, or what it is said of only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) because: Option<String>,
+    /// How many more repeats would tell, if any number would.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) repeats_more: Option<u32>,
+}
+
+impl Verdict {
+    /// That there is none, and why.
+    pub(crate) fn none(because: String) -> Verdict {
+        Verdict {
+            verdict: Word::CannotTell,
+            text: "cannot tell".into(),
+            because: Some(because),
+            repeats_more: None,
+        }
+    }
+}
+
+impl Verdict {
+    /// Whether it is said of the one run there is, and of no other.
+    pub(crate) fn is_of_one_run(&self) -> bool {
+        self.because.as_ref().is_some_and(|because| because.starts_with(ONE_RUN))
+    }
+}
+
+/// The share of false alarms that a family of tests may have.
+pub(super) const ALPHA: f64 = 1.0 - LEVEL;
+
+/// The p that counts before it is corrected; the permutation test has a say where `family` tests together leave it one.
+pub(super) fn p_of(difference: &Difference, family: usize) -> f64 {
+    let permuted = difference.permutation.as_ref().map(|one| one.permuted);
+    let has_a_say = |one: &super::statistics::Permuted| one.p_least * family as f64 <= ALPHA;
+    permuted.filter(has_a_say).map_or(difference.p_t, |one| one.p.max(difference.p_t))
+}
+
+/// The verdict on a difference. `margin` is a share (0.03), `p` corrected.
+pub(crate) fn verdict(
+    metric: Metric,
+    difference: &Difference,
+    p: f64,
+    margin: f64,
+    noise: Option<&NoiseSpread>,
+) -> Verdict {
+    let size = words::size(metric, difference);
+    let (low, high) = difference.ratio_interval;
+    let is_one_run = difference.basis == Basis::OneRepeat;
+    let has_direction = low > 1.0 || high < 1.0;
+    let said = |verdict: Word, text: String| Verdict {
+        verdict,
+        text,
+        because: is_one_run.then(|| ONE_RUN.to_owned()),
+        repeats_more: None,
+    };
+    if low >= 1.0 / (1.0 + margin) && high <= 1.0 + margin && !is_one_run {
+        return said(
+            Word::Equivalent,
+            format!("equivalent within {} %: {size}", words::short(margin * 100.0)),
+        );
+    }
+    let floor = noise.map(|noise| noise.reach(difference.repeats));
+    let is_noise = floor.is_some_and(|floor| difference.log.mean.abs() <= floor);
+    if has_direction && p <= ALPHA && !is_noise {
+        let is_better = (difference.ratio > 1.0) == metric.is_better_higher();
+        let word = if is_better { Word::Better } else { Word::Worse };
+        return said(word, if is_one_run { format!("in this one run {size}") } else { size });
+    }
+    let because = match () {
+        () if has_direction && is_noise => format!(
+            "it is within the noise floor of {} %",
+            words::short((floor.unwrap_or_default().exp() - 1.0) * 100.0)
+        ),
+        () if has_direction => {
+            format!("p is {} after correction for the thread counts", words::p(p))
+        }
+        () if is_one_run => ONE_RUN.to_owned(),
+        () => "the interval reaches from one side to the other".to_owned(),
+    };
+    let more = repeats_more(difference, margin, noise);
+    Verdict {
+        verdict: Word::CannotTell,
+        text: format!("cannot tell: {size}"),
+        because: Some(format!("{because}; {}", words::more(more, is_one_run))),
+        repeats_more: more,
+    }
+}
+
+const ONE_RUN: &str = "one repeat, and no arm ran twice: only how it varied from second to second is known, not how runs differ";
+
+/// Repeats beyond those there are that would settle it.
+fn repeats_more(difference: &Difference, margin: f64, noise: Option<&NoiseSpread>) -> Option<u32> {
+    let effect = difference.log.mean.abs();
+    let needed = repeats_for(effect, difference.deviation, margin.ln_1p(), LEVEL)?;
+    let settled_within = effect < margin.ln_1p();
+    // What is to be called a difference must leave the noise floor behind, too.
+    let beyond_noise =
+        noise.filter(|_| !settled_within).map_or(0.0, |one| (one.reach(1) / effect).powi(2));
+    let needed = f64::from(needed).max(beyond_noise.ceil());
+    let there = difference.repeats as f64;
+    (needed <= 1000.0).then(|| (needed - there).max(1.0) as u32)
+}

@@ -1,0 +1,94 @@
+//! One arm runs twice unless the plan says otherwise, and everything else is as it was.
+
+use super::super::shipped::PLANS;
+use super::*;
+
+fn with(line: &str) -> String {
+    PLAN.replace("noise_floor = false", line)
+}
+
+fn twins(plan: &Plan) -> Vec<(&str, &str, Vec<u32>)> {
+    let its = plan.arms.iter().filter_map(|(name, arm)| {
+        let twin_of = arm.twin_of.as_deref()?;
+        Some((name.as_str(), twin_of, arm.threads.clone()))
+    });
+    its.collect()
+}
+
+#[test]
+fn the_baseline_is_run_twice_unless_the_plan_says_otherwise() {
+    let plan = Plan::parse(&with("")).unwrap();
+    assert_eq!(plan.baseline(), Some("on"), "the first arm");
+    assert_eq!(twins(&plan), [("on, again", "on", vec![1, 8])]);
+    assert_eq!(plan.arms.get_index(1).unwrap().0, "on, again", "beside its arm");
+    let zlib = Plan::parse(&with("noise_floor = \"zlib\"\nnoise_floor_threads = [8]")).unwrap();
+    assert_eq!(twins(&zlib), [("zlib, again", "zlib", vec![8])]);
+    assert_eq!(zlib.arms["zlib, again"].compression, zlib.arms["zlib"].compression);
+    let off = Plan::parse(&with("baseline = \"off\"\nmargin_percent = 1")).unwrap();
+    assert_eq!((twins(&off)[0].1, off.margin_percent), ("off", 1.0));
+    assert!(twins(&Plan::parse(PLAN).unwrap()).is_empty());
+    for plan in [plan, zlib, off] {
+        assert_eq!(Plan::parse(&toml::to_string(&plan).unwrap()).unwrap(), plan);
+    }
+}
+
+#[test]
+fn a_twin_is_run_under_the_same_conditions_and_no_cell_changes() {
+    let plan = Plan::parse(&with("")).unwrap();
+    let prints = |plan: &Plan, arm: &str| -> Vec<String> {
+        let all =
+            cells(plan).into_iter().filter(|cell| cell.key.arm == arm && cell.key.threads == 8);
+        all.map(|cell| cell.fingerprint).collect()
+    };
+    assert_eq!(prints(&plan, "on, again"), prints(&plan, "on"));
+    assert_eq!(prints(&plan, "on"), prints(&Plan::parse(PLAN).unwrap(), "on"));
+    let alone = with("").replace("[arms.off.settings]\ninnodb_doublewrite = false\n", "");
+    let alone = alone.split("[arms.zlib]").next().unwrap().to_owned();
+    assert_eq!(twins(&Plan::parse(&alone).unwrap()).len(), 1, "one arm has a noise floor too");
+}
+
+#[test]
+fn a_twin_goes_where_its_arm_goes() {
+    let sets =
+        with("") + "[data_sets.a]\narms = [\"on\"]\n[data_sets.b]\narms = [\"off\", \"zlib\"]\n";
+    let plan = Plan::parse(&sets).unwrap();
+    assert!(plan.data_sets["a"].has_arm("on, again") && !plan.data_sets["b"].has_arm("on, again"));
+}
+
+#[test]
+fn what_a_plan_cannot_mean_is_refused() {
+    for (line, says) in [
+        ("baseline = \"of\"", "baseline names `of`, which is no arm; there are on, off, zlib"),
+        ("noise_floor = \"of\"", "noise_floor names `of`"),
+        ("noise_floor_threads = [3]", "noise_floor_threads has 3"),
+        ("margin_percent = 0", "margin_percent is 0"),
+        ("margin_percent = nan", "margin_percent is NaN"),
+    ] {
+        let message = error(&with(line));
+        assert!(message.contains(says), "{line}: {message}");
+    }
+    let own = with("") + "[arms.more]\ntwin_of = \"on\"\ncompression = \"lz4\"\n";
+    assert!(error(&own).contains("is the twin of `on` and differs from it"));
+    let lost = with("") + "[arms.more]\ntwin_of = \"nobody\"\n";
+    assert!(error(&lost).contains("twin_of names `nobody`"));
+    let taken = with("") + "[arms.\"on, again\"]\n";
+    assert!(error(&taken).contains("there is an arm `on, again` already"));
+}
+
+#[test]
+fn shipped_plans_measure_by_the_drive_that_is_bought_today() {
+    let baselines = PLANS.iter().map(|(name, text)| {
+        let plan = Plan::parse(text).unwrap();
+        assert_eq!(twins(&plan).len(), 1, "{name}");
+        (*name, plan.baseline().unwrap().to_owned())
+    });
+    let baselines: Vec<(&str, String)> = baselines.collect();
+    let expected = [
+        ("demo", "plain, doublewrite on"),
+        ("disk", "doublewrite on"),
+        ("percona-2020", "plain, doublewrite on"),
+        ("stec-2013", "six 15K disks"),
+        ("exflash-2015", "PCIe card"),
+    ];
+    assert_eq!(baselines, expected.map(|(name, arm)| (name, arm.to_owned())));
+}

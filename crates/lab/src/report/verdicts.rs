@@ -1,0 +1,291 @@
+//! Verdicts in the report: a section of the page, made by a template of its own, and three tables for other programs.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::judge::{Comparison, Judgement, Metric, OfCell};
+use crate::store::Study;
+
+use super::format::figure;
+use super::tables::{optional, write_row};
+
+/// The section's template.
+pub(super) const TEMPLATE: &str = include_str!("assets/verdicts.html");
+
+/// What the template prints.
+#[derive(Debug, Serialize)]
+pub(super) struct Shown {
+    lead: String,
+    parts: Vec<Part>,
+    lists: Vec<List>,
+}
+
+#[derive(Debug, Serialize)]
+struct Part {
+    title: &'static str,
+    is_first: bool,
+    tables: Vec<Table>,
+}
+
+#[derive(Debug, Serialize)]
+struct Table {
+    workload: String,
+    baseline: String,
+    rows: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    arm: usize,
+    name: String,
+    threads: String,
+    metric: &'static str,
+    word: &'static str,
+    text: String,
+    because: String,
+}
+
+#[derive(Debug, Serialize)]
+struct List {
+    title: &'static str,
+    lead: String,
+    head: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+}
+
+/// The section as texts; nothing of a study with nothing to judge.
+pub(super) fn shown(study: &Study, judged: &Judgement) -> Option<Shown> {
+    let first = [Metric::Throughput, Metric::P99];
+    let part = |title, is_first| {
+        let tables = tables(study, judged, |metric| first.contains(&metric) == is_first);
+        (!tables.is_empty()).then_some(Part { title, is_first, tables })
+    };
+    let parts = [part("Throughput and p99", true), part("Other percentiles", false)];
+    let lists = [noise(judged), cells(judged), samples(judged)];
+    let shown = Shown {
+        lead: lead(judged),
+        parts: parts.into_iter().flatten().collect(),
+        lists: lists.into_iter().filter(|list| !list.rows.is_empty()).collect(),
+    };
+    (!judged.cells.is_empty()).then_some(shown)
+}
+
+fn lead(judged: &Judgement) -> String {
+    let floor = match &judged.noise_floor {
+        Some(floor) => format!(
+            "{} ran twice under two names; what lies within the noise floor that this shows is called neither.",
+            floor.arms.iter().map(|(arm, _)| arm.as_str()).collect::<Vec<_>>().join(" and ")
+        ),
+        None => "No arm ran twice, so the noise floor is not known.".to_owned(),
+    };
+    format!(
+        "Better or worse: the {:.0} % interval leaves equality out, also after correction for the number of thread counts. Equivalent: \
+         it lies within {} % either way. {floor} docs/measuring.md has every formula.",
+        judged.level * 100.0,
+        judged.margin_percent
+    )
+}
+
+fn tables(study: &Study, judged: &Judgement, is_wanted: impl Fn(Metric) -> bool) -> Vec<Table> {
+    let mut tables: Vec<Table> = Vec::new();
+    for one in judged.comparisons.iter().filter(|one| is_wanted(one.metric)) {
+        let Some(row) = row(study, one) else { continue };
+        match tables.last_mut().filter(|table| table.workload == one.workload) {
+            Some(table) => table.rows.push(row),
+            None => tables.push(Table {
+                workload: one.workload.clone(),
+                baseline: one.baseline.clone(),
+                rows: vec![row],
+            }),
+        }
+    }
+    tables
+}
+
+fn row(study: &Study, one: &Comparison) -> Option<Row> {
+    Some(Row {
+        arm: study.arms.iter().position(|arm| arm.name == one.arm)?,
+        name: one.arm.clone(),
+        threads: one.threads.map_or_else(|| "all".into(), |threads| threads.to_string()),
+        metric: one.metric.label(),
+        word: one.verdict.verdict.text(),
+        text: one.verdict.text.clone(),
+        because: one.verdict.because.clone().unwrap_or_default(),
+    })
+}
+
+fn noise(judged: &Judgement) -> List {
+    let seen = judged.noise_floor.iter().flat_map(|floor| &floor.seen);
+    let row = |one: &crate::judge::Seen| {
+        let percents: Vec<String> =
+            one.ratios.iter().map(|ratio| format!("{:+.1} %", (ratio - 1.0) * 100.0)).collect();
+        vec![
+            one.workload.clone(),
+            one.threads.to_string(),
+            one.metric.label().to_owned(),
+            percents.join(", "),
+            format!("{:.1} %", one.floor_percent),
+            if one.is_of_study { "the study" } else { "the workload" }.to_owned(),
+        ]
+    };
+    List {
+        title: "Noise floor: one arm against itself",
+        lead: "What the second run of an arm differed by from the first, repeat by repeat, and what 95 of 100 such differences \
+               would stay below, by the spread of all of the workload's, or of the study's where those are fewer than four."
+            .into(),
+        head: vec!["workload", "threads", "figure", "seen", "floor", "spread of"],
+        rows: seen.map(row).collect(),
+    }
+}
+
+fn cells(judged: &Judgement) -> List {
+    let row = |one: &OfCell| {
+        let steady = one.steady.as_ref();
+        vec![
+            one.key.to_string(),
+            steady.map_or_else(|| "too short to tell".into(), |steady| steady.text.clone()),
+            steady
+                .map_or_else(String::new, |s| format!("{:+.1} %/min", s.slope_percent_per_minute)),
+            steady.map_or_else(String::new, |s| format!("{:.1} %", s.spread_percent)),
+            one.stalls.as_ref().map_or_else(String::new, |stalls| stalls.text.clone()),
+            one.stalls.as_ref().map_or_else(String::new, departed),
+        ]
+    };
+    List {
+        title: "Steady state and stalls, cell by cell",
+        lead: "Drift of throughput in the window, the deviation of its seconds, breakdowns, and the counters that were furthest from their \
+               own median in the first of those."
+            .into(),
+        head: vec!["cell", "throughput", "slope", "deviation", "stalls", "what departed"],
+        rows: judged.cells.iter().map(row).collect(),
+    }
+}
+
+fn departed(stalls: &crate::judge::Stalls) -> String {
+    let departures = stalls.events.first().map_or(&[][..], |event| &event.departures);
+    let one = |departure: &crate::judge::Departure| {
+        format!(
+            "{} {} (usually {})",
+            departure.series,
+            figure(departure.value),
+            figure(departure.median)
+        )
+    };
+    departures.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+fn samples(judged: &Judgement) -> List {
+    let rows = judged.cells.iter().flat_map(|cell| {
+        cell.samples.rows.iter().map(|row| {
+            let is_latency = row.what.starts_with("latency");
+            let whole = cell.samples.latency_ms_p95.filter(|_| is_latency);
+            vec![
+                cell.key.to_string(),
+                row.what.to_owned(),
+                figure(row.sd),
+                figure(row.mean),
+                figure(row.p95),
+                figure(row.max),
+                whole.map_or_else(String::new, figure),
+            ]
+        })
+    });
+    List {
+        title: "Seconds as samples, as Percona's paper on eXFlash prints them",
+        lead: judged.samples_note.into(),
+        head: vec!["cell", "sampled", "sd", "mean", "95thpct", "max", "p95 of transactions"],
+        rows: rows.collect(),
+    }
+}
+
+/// `verdicts.csv`: a row a comparison.
+pub(super) fn write_verdicts(file: &mut dyn Write, judged: &Judgement) -> Result<()> {
+    const HEAD: &str = "workload,threads,baseline,arm,metric,unit,baseline_value,value,ratio,ratio_low,ratio_high,difference,\
+        difference_low,difference_high,basis,repeats,deviation,p_t,p_permutation,permuted,units,p_corrected,improvement_factor,\
+        verdict,text,because,repeats_more";
+    write_row(file, HEAD.split(',').map(str::to_owned))?;
+    for one in &judged.comparisons {
+        let found = one.difference.as_ref();
+        let permutation = found.and_then(|found| found.permutation.as_ref());
+        let basis = found.map(|found| serde_json::to_value(found.basis)).transpose()?;
+        let verdict = &one.verdict;
+        let row = [
+            one.workload.clone(),
+            optional(one.threads),
+            one.baseline.clone(),
+            one.arm.clone(),
+            one.metric.name().to_owned(),
+            one.metric.unit().to_owned(),
+            optional(found.map(|found| found.baseline_value)),
+            optional(found.map(|found| found.value)),
+            optional(found.map(|found| found.ratio)),
+            optional(found.map(|found| found.ratio_interval.0)),
+            optional(found.map(|found| found.ratio_interval.1)),
+            optional(found.map(|found| found.difference)),
+            optional(found.map(|found| found.difference_interval.0)),
+            optional(found.map(|found| found.difference_interval.1)),
+            optional(basis.as_ref().and_then(|basis| basis.as_str())),
+            optional(found.map(|found| found.repeats)),
+            optional(found.map(|found| found.deviation)),
+            optional(found.map(|found| found.p_t)),
+            optional(permutation.map(|one| one.permuted.p)),
+            optional(permutation.map(|one| one.of.as_str())),
+            optional(permutation.map(|one| one.units)),
+            optional(one.p_corrected),
+            optional(one.improvement_factor),
+            verdict.verdict.text().to_owned(),
+            verdict.text.clone(),
+            optional(verdict.because.as_ref()),
+            optional(verdict.repeats_more),
+        ];
+        write_row(file, row)?;
+    }
+    Ok(())
+}
+
+/// `stalls.csv`: a row a breakdown, and one without seconds for each cell that has none.
+pub(super) fn write_stalls(file: &mut dyn Write, judged: &Judgement) -> Result<()> {
+    const HEAD: &str = "arm,workload,threads,repeat,steady,slope_percent_per_minute,slope_low,slope_high,drift_percent,spread_percent,\
+        autocorrelation,settled_after_s,from_second,to_second,at,depth_percent,delay_ms,transactions,period_s,departures";
+    write_row(file, HEAD.split(',').map(str::to_owned))?;
+    for cell in &judged.cells {
+        let steady = cell.steady.as_ref();
+        let head = [
+            cell.key.arm.clone(),
+            cell.key.workload.clone(),
+            cell.key.threads.to_string(),
+            cell.key.repeat.to_string(),
+            optional(steady.map(|one| one.text.as_str())),
+            optional(steady.map(|one| one.slope_percent_per_minute)),
+            optional(steady.map(|one| one.slope_interval.0)),
+            optional(steady.map(|one| one.slope_interval.1)),
+            optional(steady.map(|one| one.drift_percent)),
+            optional(steady.map(|one| one.spread_percent)),
+            optional(steady.map(|one| one.autocorrelation)),
+            optional(steady.and_then(|one| one.settled_after_s)),
+        ];
+        let events = cell.stalls.as_ref().map_or(&[][..], |stalls| &stalls.events);
+        let period = cell.stalls.as_ref().and_then(|stalls| stalls.period);
+        if events.is_empty() {
+            write_row(file, head.iter().cloned().chain(std::iter::repeat_n(String::new(), 8)))?;
+        }
+        for event in events {
+            let departures: Vec<&str> =
+                event.departures.iter().map(|one| one.series.as_str()).collect();
+            let tail = [
+                event.from_second.to_string(),
+                event.to_second.to_string(),
+                optional(event.at.as_ref()),
+                event.depth_percent.to_string(),
+                optional(event.delay_ms),
+                optional(event.transactions),
+                optional(period.map(|period| period.seconds)),
+                departures.join("; "),
+            ];
+            write_row(file, head.iter().cloned().chain(tail))?;
+        }
+    }
+    Ok(())
+}

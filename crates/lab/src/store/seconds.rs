@@ -1,0 +1,222 @@
+//! Response times of transactions, second by second: a sparse histogram for each second of a cell, all of a cell in one blob.
+//!
+//! Buckets are those of an HDR histogram coarsened: a power of two is cut into [`PARTS`] equal parts, so a bucket is at most
+//! 1.6 % wide, and a time below 64 ns has one of its own. The load's own histograms, three digits wide, fall into them whole, so
+//! nothing but width is lost.
+//!
+//! The blob: a byte for the format ([`FORMAT`]), then for each second that has transactions, all numbers as LEB128: seconds since
+//! the one before (the first: since 0), number of buckets, and for each bucket its number less the one before and its count.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+
+/// Into how many parts a power of two is cut.
+pub const PARTS: u64 = 64;
+
+/// log2 of [`PARTS`].
+const PART_BITS: u32 = PARTS.trailing_zeros();
+
+/// First byte of a blob.
+const FORMAT: u8 = 1;
+
+/// The number of the bucket that holds `ns`.
+#[must_use]
+pub fn bucket_of(ns: u64) -> u32 {
+    if ns < PARTS {
+        return ns as u32;
+    }
+    let exponent = ns.ilog2();
+    let part = (ns >> (exponent - PART_BITS)) - PARTS;
+    (exponent - PART_BITS + 1) * PARTS as u32 + part as u32
+}
+
+/// Response times of the transactions that ended in one second.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SecondLatency {
+    /// Second of the cell's clock.
+    pub second: u32,
+    /// Bucket numbers, ascending, and how many transactions each holds.
+    pub buckets: Vec<(u32, u64)>,
+}
+
+impl SecondLatency {
+    /// Of a finer histogram: times in ns, which need not be in order, and counts.
+    #[must_use]
+    pub fn of(second: u32, times_ns: &[(u64, u64)]) -> SecondLatency {
+        let mut buckets: BTreeMap<u32, u64> = BTreeMap::new();
+        for &(ns, count) in times_ns.iter().filter(|(_, count)| *count > 0) {
+            *buckets.entry(bucket_of(ns)).or_default() += count;
+        }
+        SecondLatency { second, buckets: buckets.into_iter().collect() }
+    }
+
+    /// How many transactions ended.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().map(|(_, count)| count).sum()
+    }
+
+    /// How many of them took longer than those of `bucket`.
+    #[must_use]
+    pub fn count_above(&self, bucket: u32) -> u64 {
+        self.buckets.iter().filter(|(one, _)| *one > bucket).map(|(_, count)| count).sum()
+    }
+}
+
+/// All seconds of a cell, coded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SecondLatencies {
+    blob: Vec<u8>,
+    last: u32,
+}
+
+impl Default for SecondLatencies {
+    fn default() -> SecondLatencies {
+        SecondLatencies { blob: vec![FORMAT], last: 0 }
+    }
+}
+
+impl SecondLatencies {
+    /// Adds a second later than all before; one without transactions leaves no trace.
+    pub fn push(&mut self, latency: &SecondLatency) {
+        if latency.buckets.is_empty() {
+            return;
+        }
+        write_number(&mut self.blob, u64::from(latency.second.saturating_sub(self.last)));
+        write_number(&mut self.blob, latency.buckets.len() as u64);
+        let mut before = 0;
+        for &(bucket, count) in &latency.buckets {
+            write_number(&mut self.blob, u64::from(bucket - before));
+            write_number(&mut self.blob, count);
+            before = bucket;
+        }
+        self.last = latency.second;
+    }
+
+    /// Whether no second was added.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.blob.len() <= 1
+    }
+
+    /// As it is stored.
+    #[must_use]
+    pub fn blob(&self) -> &[u8] {
+        &self.blob
+    }
+
+    /// From what was stored.
+    ///
+    /// # Errors
+    /// Bytes that no version of this wrote.
+    pub fn from_blob(blob: Vec<u8>) -> Result<SecondLatencies> {
+        let mut all = SecondLatencies { blob, last: 0 };
+        let seconds = all.read()?;
+        all.last = seconds.last().map_or(0, |latency| latency.second);
+        Ok(all)
+    }
+
+    /// Every second, in order.
+    #[must_use]
+    pub fn seconds(&self) -> Vec<SecondLatency> {
+        // What was pushed or has been read once reads.
+        self.read().unwrap_or_default()
+    }
+
+    fn read(&self) -> Result<Vec<SecondLatency>> {
+        let Some((&FORMAT, mut rest)) = self.blob.split_first() else {
+            bail!("the study holds latencies of seconds in a format that this assay does not read");
+        };
+        let (mut seconds, mut second) = (Vec::new(), 0u64);
+        while !rest.is_empty() {
+            second += read_number(&mut rest)?;
+            let (mut bucket, mut buckets) = (0u64, Vec::new());
+            for _ in 0..read_number(&mut rest)? {
+                bucket += read_number(&mut rest)?;
+                buckets.push((u32::try_from(bucket)?, read_number(&mut rest)?));
+            }
+            seconds.push(SecondLatency { second: u32::try_from(second)?, buckets });
+        }
+        Ok(seconds)
+    }
+}
+
+fn write_number(blob: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        blob.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    blob.push(number as u8);
+}
+
+fn read_number(rest: &mut &[u8]) -> Result<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let Some((&byte, behind)) = rest.split_first() else { break };
+        *rest = behind;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Ok(number);
+        }
+    }
+    bail!("the study holds latencies of seconds that end in the middle of a number")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The longest time that a bucket holds, in ns.
+    fn longest_ns(bucket: u32) -> u64 {
+        let (exponent, part) = (bucket / PARTS as u32, u64::from(bucket) % PARTS);
+        match exponent.checked_sub(1) {
+            None => part,
+            Some(shift) => {
+                ((PARTS + part + 1).checked_shl(shift).unwrap_or(u64::MAX)).saturating_sub(1)
+            }
+        }
+    }
+
+    #[test]
+    fn buckets_are_narrow_and_leave_no_gap() {
+        let mut ns = 1u64;
+        while ns < 3_600_000_000_000 {
+            let bucket = bucket_of(ns);
+            assert!(longest_ns(bucket) >= ns, "{ns}");
+            assert_eq!(bucket_of(longest_ns(bucket)), bucket);
+            assert_eq!(bucket_of(longest_ns(bucket) + 1), bucket + 1, "{ns}");
+            let shortest = if bucket == 0 { 0 } else { longest_ns(bucket - 1) + 1 };
+            let width = (longest_ns(bucket) + 1 - shortest) as f64;
+            assert!(width <= 1.0 || width / shortest as f64 <= 1.0 / 64.0, "{ns}");
+            ns += ns / 50 + 1;
+        }
+    }
+
+    #[test]
+    fn seconds_are_read_as_they_were_added_and_take_little_room() {
+        let mut all = SecondLatencies::default();
+        assert!(all.is_empty());
+        let of = |second: u32| {
+            let times: Vec<(u64, u64)> =
+                (0..90).map(|i| (3_000_000 + i * 90_000 + u64::from(second), i % 7)).collect();
+            SecondLatency::of(second, &times)
+        };
+        let seconds: Vec<SecondLatency> = [3, 4, 9, 400].map(of).into();
+        seconds.iter().for_each(|second| all.push(second));
+        all.push(&SecondLatency { second: 401, buckets: Vec::new() });
+        assert_eq!(all.seconds(), seconds);
+        let read = SecondLatencies::from_blob(all.blob().to_vec()).unwrap();
+        assert_eq!(read, all);
+        let buckets: usize = seconds.iter().map(|second| second.buckets.len()).sum();
+        assert!(all.blob().len() < 3 * buckets, "{} bytes", all.blob().len());
+        assert_eq!(seconds[0].count(), (0..90).map(|i| i % 7).sum::<u64>());
+    }
+
+    #[test]
+    fn what_is_damaged_is_refused() {
+        assert!(SecondLatencies::from_blob(vec![]).is_err());
+        assert!(SecondLatencies::from_blob(vec![9]).is_err());
+        assert!(SecondLatencies::from_blob(vec![1, 3, 1, 0x80]).is_err());
+    }
+}
