@@ -3,12 +3,13 @@
 //! A second is a **drop** if its throughput lies more than a fifth and more than five deviations below the median of the seconds
 //! around it. It is a **stall** if its longest response time is twice what is usual and more than four deviations (of logarithms)
 //! beyond, and at least half as many transactions as there are connections took half as long: one slow transaction is a tail, all
-//! of them at once are a stall. Deviations are those of the median, which what is looked for cannot inflate (Hampel, 1974).
+//! of them at once are a stall. A second of which all this holds but the four deviations is one if it belongs to a train of such seconds at
+//! regular intervals that chance would hardly make. Deviations are those of the median, which what is looked for cannot inflate (Hampel, 1974).
 
 use serde::Serialize;
 
 use super::measured::{CLOCK_BEGAN, Measured, is_in};
-use super::period::{Period, period};
+use super::period::{Period, period, train};
 use super::statistics::{median, median_deviation};
 use crate::store::{Cell, SecondLatency, Series, bucket_of};
 
@@ -112,9 +113,23 @@ pub(crate) fn stalls(cell: &Cell, measured: &Measured, series: &[Series]) -> Opt
         }
     };
     let events: Vec<Stall> = spans(&flagged).iter().map(event).collect();
-    let period = period(&events.iter().map(|one| f64::from(one.from_second)).collect::<Vec<_>>());
+    let period = regular(&events, window);
     let text = text(&events, period.as_ref());
     Some(Stalls { events, period, text })
+}
+
+/// The period of events, or of those among them that have one.
+fn regular(events: &[Stall], window: (f64, f64)) -> Option<Period> {
+    let seconds: Vec<f64> = events.iter().map(|one| f64::from(one.from_second)).collect();
+    period(&seconds).or_else(|| {
+        let is_event = |place: usize| {
+            let second = window.0 as u32 + 1 + place as u32;
+            events.iter().any(|one| one.from_second == second)
+        };
+        let all: Vec<bool> = (0..(window.1 - window.0).round() as usize).map(is_event).collect();
+        let places = train(&all)?;
+        period(&places.iter().map(|place| *place as f64).collect::<Vec<f64>>())
+    })
 }
 
 /// Seconds and values of a series within a window.
@@ -155,22 +170,41 @@ fn flagged(tps: &Points, longest: &Points, seconds: &[SecondLatency], threads: u
         (lack > DEPTH_LEAST * around && lack > DROP_DEVIATIONS * usual).then_some(point.0)
     };
     let mut found: Vec<u32> = tps.0.iter().enumerate().filter_map(is_drop).collect();
-    let logs: Vec<f64> = longest.values().iter().map(|ms| ms.max(1e-6).ln()).collect();
-    let (centre, deviation) = (median(&logs), median_deviation(&logs).max(LOG_DEVIATION_LEAST));
-    for ((second, ms), log) in longest.0.iter().zip(&logs) {
-        let beyond = log - centre;
-        let needed = match delayed(seconds, (*second, *second), *ms) {
-            Some(met) if met as f64 >= f64::from(threads) / 2.0 => STALL_DEVIATIONS,
-            Some(_) => continue,
-            None => STALL_DEVIATIONS_ALONE,
-        };
-        if beyond > STALL_TIMES.ln() && beyond > needed * deviation {
-            found.push(*second);
-        }
-    }
+    let deviations = waits(longest, seconds, threads);
+    let is_stall = |(point, wait): (&(u32, f64), &Option<Wait>)| {
+        wait.filter(|wait| wait.deviations > wait.needed).map(|_| point.0)
+    };
+    found.extend(longest.0.iter().zip(&deviations).filter_map(is_stall));
+    let all: Vec<bool> = deviations.iter().map(Option::is_some).collect();
+    let regular = train(&all).unwrap_or_default();
+    found.extend(regular.into_iter().filter_map(|place| longest.0.get(place)).map(|one| one.0));
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// How unusual the longest wait of a second was.
+#[derive(Debug, Clone, Copy)]
+struct Wait {
+    deviations: f64,
+    /// From where on it is a stall by itself.
+    needed: f64,
+}
+
+/// Of each second in which everybody waited unusually long.
+fn waits(longest: &Points, seconds: &[SecondLatency], threads: u32) -> Vec<Option<Wait>> {
+    let logs: Vec<f64> = longest.values().iter().map(|ms| ms.max(1e-6).ln()).collect();
+    let (centre, deviation) = (median(&logs), median_deviation(&logs).max(LOG_DEVIATION_LEAST));
+    let of = |((second, ms), log): (&(u32, f64), &f64)| {
+        let needed = match delayed(seconds, (*second, *second), *ms) {
+            Some(met) if met as f64 >= f64::from(threads) / 2.0 => STALL_DEVIATIONS,
+            Some(_) => return None,
+            None => STALL_DEVIATIONS_ALONE,
+        };
+        let beyond = log - centre;
+        (beyond > STALL_TIMES.ln()).then_some(Wait { deviations: beyond / deviation, needed })
+    };
+    longest.0.iter().zip(&logs).map(of).collect()
 }
 
 fn median_around(points: &Points, place: usize) -> f64 {

@@ -1,7 +1,7 @@
 //! Verdicts on invented studies whose truth is known, and what no verdict may be given on.
 
 use super::Comparison;
-use super::compare::{Basis, LEVEL, Stratum, estimated};
+use super::compare::{Basis, LEVEL, Stratum, between_studies, estimated};
 use super::judgement::comparisons;
 use super::measured::{Measured, Standing};
 use super::metric::Metric;
@@ -71,6 +71,28 @@ fn intervals_cover_the_truth_as_often_as_they_say() {
         let found = coverage(Metric::Throughput, &Truth::minute(cell), repeats, 0);
         println!("cells ± {cell}, {repeats} repeats: {found}");
         assert!((found - LEVEL).abs() <= BINOMIAL, "cells ± {cell}, {repeats} repeats: {found}");
+    }
+}
+
+#[test]
+fn repeats_of_two_studies_are_covered_though_one_is_noisier() {
+    for repeats in [3, 5] {
+        let mut noise = Noise::new(40 + u64::from(repeats));
+        let (quiet, loud) = (Truth::minute(0.01), Truth::minute(0.04));
+        let covered = (0..CASES)
+            .filter(|_| {
+                let of = |truth: &Truth, level: f64, noise: &mut Noise| -> Vec<Measured> {
+                    (1..=repeats).map(|one| truth.cell(noise, key("a", 8, one), level)).collect()
+                };
+                let (a, b) = (of(&quiet, 1000.0, &mut noise), of(&loud, 1100.0, &mut noise));
+                let stratum = Stratum { base: a.iter().collect(), other: b.iter().collect() };
+                let found = between_studies(Metric::Throughput, &[stratum], None, 1).unwrap();
+                let (low, high) = found.ratio_interval;
+                (low..=high).contains(&1.1)
+            })
+            .count();
+        println!("two studies, {repeats} repeats: {covered} of {CASES}");
+        assert!((930..=980).contains(&covered), "{repeats}: {covered} of {CASES}");
     }
 }
 

@@ -100,6 +100,39 @@ fn a_stall_of_200_ms_every_10_s_is_found_dated_and_called_periodic() {
 }
 
 #[test]
+fn a_stall_hidden_among_long_waits_is_found_by_its_regularity() {
+    let mut noise = Noise::new(4);
+    let there = [6, 16, 26, 36, 46, 56];
+    let mut found = 0;
+    for _ in 0..50 {
+        let (cell, mut measured, mut series) = stalled(&mut noise, &there, 90.0);
+        // On a busy machine everybody waits long now and then, as long as in a stall.
+        let busy: Vec<u32> = (1..=SECONDS).filter(|_| noise.uniform() < 0.03).collect();
+        let (_, others, long) = stalled(&mut noise, &busy, 100.0);
+        let mut both = SecondLatencies::default();
+        for (one, other) in measured.latencies.seconds().into_iter().zip(others.latencies.seconds())
+        {
+            both.push(if busy.contains(&one.second) { &other } else { &one });
+        }
+        measured.latencies = both;
+        for second in busy {
+            series[2].points[second as usize - 1] = long[2].points[second as usize - 1];
+        }
+        for point in &mut series[2].points {
+            // Long waits of one or two that hide the deviation of the stalls.
+            point.1 *= if there.contains(&point.0) { 1.0 } else { (0.4 * noise.normal()).exp() };
+        }
+        let judged = stalls(&cell, &measured, &series).unwrap();
+        let seconds: Vec<u32> = judged.events.iter().map(|one| one.from_second).collect();
+        let has_all = there.iter().filter(|second| seconds.contains(second)).count() >= 5;
+        let is_ten = judged.period.is_some_and(|period| (period.seconds - 10.0).abs() < 0.3);
+        found += u32::from(has_all && is_ten);
+    }
+    println!("hidden stalls found: {found} of 50");
+    assert!(found >= 45, "{found} of 50");
+}
+
+#[test]
 fn where_nothing_stalls_nothing_is_found() {
     let mut noise = Noise::new(2);
     let mut found = 0;
