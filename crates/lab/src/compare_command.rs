@@ -1,5 +1,6 @@
 //! `assay compare`: a verdict on two arms, or on two studies, for people and for programs that must stop at a loss.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -7,7 +8,8 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 
 use crate::judge::{
-    Between, Chosen, Comparison, Metric, Word, arms, baseline_of, between, scale_differences,
+    Between, Chosen, Comparison, Metric, Word, arms, baseline_of, between, durability,
+    scale_differences,
 };
 use crate::print;
 use crate::store::{Arm, Store, Study};
@@ -99,10 +101,7 @@ fn compare(args: &CompareArgs) -> Result<Found> {
     };
     let is_one_study = a.folder == b.folder;
     let pairs = pairs(&a, &b, is_one_study)?;
-    let unlike =
-        pairs.iter().flat_map(|(one, other)| scale_differences((&a.study, one), (&b.study, other)));
-    let mut unlike: Vec<String> = unlike.collect();
-    unlike.dedup();
+    let unlike = differences(&a, &b, &pairs)?;
     ensure!(
         unlike.is_empty() || args.anyway,
         "they are not alike: {}; --anyway compares them all the same",
@@ -125,6 +124,19 @@ fn compare(args: &CompareArgs) -> Result<Found> {
         exit_code: exit_code(&comparisons, margin),
         comparisons,
     })
+}
+
+/// What makes the sides no answers to one question, each thing once.
+fn differences(a: &Side, b: &Side, pairs: &[(&Arm, &Arm)]) -> Result<Vec<String>> {
+    let mut found: Vec<String> = Vec::new();
+    for (one, other) in pairs {
+        found.extend(scale_differences((&a.study, one), (&b.study, other)));
+        let durability = durability::of_stored(&a.store, &a.study, one)?;
+        found.extend(durability.unlike(&durability::of_stored(&b.store, &b.study, other)?));
+    }
+    let mut told = BTreeSet::new();
+    found.retain(|one| told.insert(one.clone()));
+    Ok(found)
 }
 
 /// `STUDY` or `STUDY:ARM`; a folder's name may hold a colon, so what is there decides.

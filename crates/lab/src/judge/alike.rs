@@ -1,4 +1,4 @@
-//! What two sides must share to be compared: their workloads, their scale, and how safe they are.
+//! What two sides must share to be compared, beside how safe they are: their workloads and their scale.
 
 use crate::store::{Arm, Study};
 
@@ -27,7 +27,6 @@ pub(crate) fn scale_differences(a: (&Study, &Arm), b: (&Study, &Arm)) -> Vec<Str
             found.push(format!("{what}: {} and {}", text(ours), text(theirs)));
         }
     }
-    found.extend(durability_difference(a.1, b.1));
     found
 }
 
@@ -46,28 +45,6 @@ fn model_scale(arm: &Arm) -> Option<String> {
     let disk = layer(arm, "disk")?;
     let scale = disk.starts_with("model of ").then(|| disk.split_once(", capacity ÷ "))??;
     Some(format!("capacity ÷ {}", scale.1))
-}
-
-/// In how far one arm may lose what the other keeps: pages when the power fails, and commits.
-fn durability_difference(a: &Arm, b: &Arm) -> Option<String> {
-    let pages = |arm: &Arm| {
-        let text = layer(arm, "page writes").unwrap_or("not known");
-        if text.starts_with("safe: ") { "safe".to_owned() } else { text.to_owned() }
-    };
-    let setting = |arm: &Arm, name: &str, default: &str| {
-        arm.settings.get(name).cloned().unwrap_or_else(|| default.to_owned())
-    };
-    let commits = |arm: &Arm| {
-        let flush = setting(arm, "innodb_flush_log_at_trx_commit", "1");
-        format!("innodb_flush_log_at_trx_commit {flush}")
-    };
-    let differing = [("page writes", pages(a), pages(b)), ("commits", commits(a), commits(b))];
-    let texts: Vec<String> = differing
-        .into_iter()
-        .filter(|(_, ours, theirs)| ours != theirs)
-        .map(|(what, ours, theirs)| format!("{what}: {ours} and {theirs}"))
-        .collect();
-    (!texts.is_empty()).then(|| format!("they are not equally safe, {}", texts.join("; ")))
 }
 
 #[cfg(test)]
@@ -100,18 +77,6 @@ mod tests {
         let model =
             arm("model of x, capacity ÷ 40, parallelism ÷ 4", "2 × 1000 rows", "safe: by y");
         assert_eq!(differs(&model), ["scale: none and capacity ÷ 40, parallelism ÷ 4"]);
-        let torn =
-            arm("/dev/sda", "2 × 1000 rows", "safe only if the disk itself writes pages whole");
-        assert!(
-            differs(&torn)[0]
-                .starts_with("they are not equally safe, page writes: safe and safe only if")
-        );
-        let mut lax = plain.clone();
-        lax.settings.insert("innodb_flush_log_at_trx_commit".into(), "2".into());
-        assert!(
-            differs(&lax)[0]
-                .contains("innodb_flush_log_at_trx_commit 1 and innodb_flush_log_at_trx_commit 2")
-        );
         let mut other = study(&["a"], &[]);
         other.workloads[0].options.insert("rand_type".into(), "zipf".into());
         let found = scale_differences((&other, &plain), (&whole, &plain));

@@ -16,7 +16,7 @@ mod tests;
 
 use serde::Serialize;
 
-pub(crate) use read::of_arm;
+pub(crate) use read::{of_arm, of_stored};
 
 /// How well an arm keeps what it was given, in one word; the later the better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -162,6 +162,13 @@ impl Durability {
             .map(|(aspect, one, other)| format!("{aspect}: {one}, against {other}"))
             .collect();
         (!told.is_empty()).then(|| told.join("; "))
+    }
+
+    /// Why the two are no answers to one question: one keeps less than the other, or by another's word; nothing where they keep the
+    /// same, by whatever means.
+    pub(crate) fn unlike(&self, other: &Durability) -> Option<String> {
+        let differs = self.differs(other).filter(|_| self.label != other.label)?;
+        Some(format!("they are not equally safe, {differs}"))
     }
 
     /// Everything, a sentence each.

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::Result;
+
 use super::{Checks, Commits, Durability, Flushes, Pages};
-use crate::store::Disk;
+use crate::store::{Arm, Disk, Store, Study};
 
 /// A page of InnoDB as it is by default (MySQL manual, `innodb_page_size`), for which the disk's record tells whether file
 /// systems split it.
@@ -31,6 +33,22 @@ pub(crate) fn of_arm(
     }
     let parts = (pages, commits(server), flushes);
     Durability::of(parts, (page_checksums, log_checksums), notes)
+}
+
+/// What an arm of a stored study keeps, by the variables of the first server that was asked for them.
+///
+/// # Errors
+/// A store that cannot be read.
+pub(crate) fn of_stored(store: &Store, study: &Study, arm: &Arm) -> Result<Durability> {
+    let mut variables = None;
+    for cell in study.cells.iter().filter(|cell| cell.key.arm == arm.name) {
+        let read = store.variables(cell.id)?;
+        if !read.is_empty() {
+            variables = Some(read);
+            break;
+        }
+    }
+    Ok(of_arm(&arm.settings, variables.as_ref(), store.disks()?.get(&arm.name)))
 }
 
 /// What is known of a server.

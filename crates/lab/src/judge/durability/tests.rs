@@ -113,6 +113,18 @@ fn one_write_is_as_safe_as_disk_file_system_and_page_cache_together() {
 }
 
 #[test]
+fn what_keeps_the_same_by_other_means_is_alike_and_what_keeps_less_is_not() {
+    let twice = of(&mysql(""), &image());
+    let whole = of(&mysql("innodb_doublewrite=OFF"), &drive(true));
+    assert_eq!(twice.unlike(&whole), None, "{:?}", twice.differs(&whole));
+    let promised = of(&mysql("innodb_doublewrite=OFF"), &model("protected", true));
+    let unlike = twice.unlike(&promised).unwrap();
+    assert!(unlike.starts_with("they are not equally safe, pages: written twice"), "{unlike}");
+    let lax = of(&mysql("innodb_flush_log_at_trx_commit=2"), &image());
+    assert!(twice.unlike(&lax).unwrap().contains("commits: "));
+}
+
+#[test]
 fn commits_are_as_late_as_the_later_of_both_logs() {
     let at = |changed: &str| of(&mysql(changed), &image());
     for (changed, commits, label) in [
