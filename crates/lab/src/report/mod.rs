@@ -25,6 +25,7 @@ mod series;
 mod summary;
 mod sweeps;
 mod tables;
+mod template;
 #[cfg(test)]
 mod tests;
 mod verdicts;

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
-use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -22,18 +21,7 @@ use super::second::{self, Shown, Template};
 use super::series::{Embedded, Head};
 use super::summary::{self, Group};
 use super::sweeps::{Sweep, sweeps};
-use super::{caveats, chain, drive, model, paper, verdicts, view, worth};
-
-const TEMPLATE: &str = include_str!("assets/report.html");
-
-/// Sections that stand in files of their own, which the template includes.
-const SECTIONS: [(&str, &str); 3] = [
-    ("chain.html", include_str!("assets/chain.html")),
-    ("durability.html", include_str!("assets/durability.html")),
-    ("worth.html", include_str!("assets/worth.html")),
-];
-const STYLE: &str = include_str!("assets/report.css");
-const SCRIPT: &str = include_str!("assets/report.js");
+use super::{caveats, chain, drive, model, paper, template, verdicts, view, worth};
 
 /// Nothing may be fetched, by anything on the page: its own script and style stand in it, pictures are made in it.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
@@ -179,8 +167,7 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
     let mut plots = Vec::new();
     let workloads = workloads(input, &mut plots);
     let space = space(input, &mut plots);
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    let environment = template::environment()?;
     let verdicts = verdicts::shown(study, input.judgement).map(|shown| {
         environment
             .render_named_str("verdicts.html", verdicts::TEMPLATE, minijinja::value::Serde(&shown))
@@ -188,9 +175,9 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
     });
     let page = Page {
         policy: POLICY,
-        style: STYLE,
-        script: SCRIPT,
-        plotly: plotly_script(),
+        style: template::STYLE,
+        script: template::SCRIPT,
+        plotly: template::plotly_script(),
         version: env!("CARGO_PKG_VERSION"),
         title: if study.title.is_empty() { "Untitled study" } else { &study.title },
         question: study.question.as_deref(),
@@ -223,23 +210,10 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
         caveats: caveats::of(study, &input.series),
         data: json_for_script(&data(input, &plots)).context("cannot write the report's data")?,
     };
-    for (name, text) in SECTIONS {
-        environment.add_template(name, text).context("a section of the report's template")?;
-    }
-    // The name's ending switches the escaping of everything printed on.
     environment
-        .render_named_str("report.html", TEMPLATE, minijinja::value::Serde(&page))
+        .get_template("report.html")
+        .and_then(|template| template.render(minijinja::value::Serde(&page)))
         .context("the report's template does not fit its data")
-}
-
-/// Plotly's script alone: the crate's sources bring MathJax too, which no chart here uses.
-fn plotly_script() -> &'static str {
-    static SCRIPT: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| {
-        let sources = plotly::Plot::offline_js_sources();
-        let first = sources.split_once("</script>").map_or("", |(first, _)| first);
-        first.split_once('>').map_or("", |(_, script)| script).into()
-    });
-    &SCRIPT
 }
 
 fn durability(judged: &Judged) -> Vec<Kept<'_>> {
