@@ -17,10 +17,12 @@ use super::differences::{self, Compared};
 use super::format::json_for_script;
 use super::judged::Judged;
 use super::metrics::{self, Metric};
+use super::opening::{Opening, opening};
 use super::second::{self, Shown, Template};
 use super::series::{Embedded, Head};
 use super::summary::{self, Group};
 use super::sweeps::{Sweep, sweeps};
+use super::tails::{self, Distributions};
 use super::{caveats, chain, drive, model, paper, template, verdicts, view, worth};
 
 /// Nothing may be fetched, by anything on the page: its own script and style stand in it, pictures are made in it.
@@ -29,6 +31,12 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
 
 /// All that a page is made of.
 pub(super) struct Input<'a> {
+    /// What the page is called.
+    pub(super) title: &'a str,
+    /// Notes of the person who sends it, as safe HTML.
+    pub(super) notes: Option<String>,
+    /// Response times of the cells' transactions.
+    pub(super) distributions: &'a Distributions,
     /// The study.
     pub(super) study: &'a Study,
     /// Its cells taken together over the repeats.
@@ -58,6 +66,8 @@ struct Page<'a> {
     question: Option<&'a str>,
     form: Option<&'a str>,
     compared: String,
+    notes: Option<&'a str>,
+    opening: Opening,
     arms: Vec<Arm<'a>>,
     workloads: Vec<Workload<'a>>,
     paper: Option<&'a str>,
@@ -117,6 +127,17 @@ struct Workload<'a> {
     drive: Option<view::Table>,
     model: Option<view::Table>,
     sweeps: Vec<Sweep>,
+    tails: Vec<Tail>,
+}
+
+/// A chart of latency that stands beside those against threads.
+#[derive(Serialize)]
+struct Tail {
+    name: String,
+    heading: &'static str,
+    plot: usize,
+    finding: String,
+    caption: &'static str,
 }
 
 #[derive(Serialize)]
@@ -167,6 +188,7 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
     let mut plots = Vec::new();
     let workloads = workloads(input, &mut plots);
     let space = space(input, &mut plots);
+    let opening = opening(input, &mut plots);
     let environment = template::environment()?;
     let verdicts = verdicts::shown(study, input.judgement).map(|shown| {
         environment
@@ -179,10 +201,12 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
         script: template::SCRIPT,
         plotly: template::plotly_script(),
         version: env!("CARGO_PKG_VERSION"),
-        title: if study.title.is_empty() { "Untitled study" } else { &study.title },
+        title: if input.title.is_empty() { "Untitled study" } else { input.title },
         question: study.question.as_deref(),
         form: study.form.as_deref(),
         compared: compared(study),
+        notes: input.notes.as_deref(),
+        opening,
         arms: arms(study, input.judged),
         paper: study.paper.as_ref().map(|paper| paper.title.as_str()),
         paper_tables: paper::shown(input.compared),
@@ -258,8 +282,35 @@ fn workloads<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Vec<Workload<'a>> 
             drive: view::table_where_any(input.groups, place, &drive::FIGURES),
             model: view::table_where_any(input.groups, place, &model::FIGURES),
             sweeps: sweeps(input, place, &more, plots),
+            tails: tails(input, place, plots),
         })
         .collect()
+}
+
+fn tails(input: &Input<'_>, workload: usize, plots: &mut Vec<Plot>) -> Vec<Tail> {
+    let (study, groups) = (input.study, input.groups);
+    let all = [
+        (
+            "throughput-p99",
+            "Throughput against p99",
+            tails::throughput_and_p99(study, groups, workload),
+            "Right and low is good. Figures at the points are threads; whiskers reach from the lowest to the highest repeat.",
+        ),
+        (
+            "distribution",
+            "Latency distribution",
+            tails::distribution(study, groups, workload, input.distributions),
+            "Response times of transactions at the most threads; a percentile with fewer than ten above it in a repeat is left out.",
+        ),
+    ];
+    let mut found = Vec::new();
+    for (name, heading, told, caption) in all {
+        let Some(told) = told else { continue };
+        plots.push(told.plot);
+        let name = format!("{name}:{workload}");
+        found.push(Tail { name, heading, plot: plots.len() - 1, finding: told.finding, caption });
+    }
+    found
 }
 
 fn space<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Option<Space<'a>> {

@@ -30,6 +30,7 @@ const INCLUDED: [(&str, &str); 3] = [
 /// The style sheet: what is narrow and what is printed change what stands before them.
 pub(super) const STYLE: &str = concat!(
     include_str!("assets/style/base.css"),
+    include_str!("assets/style/opening.css"),
     include_str!("assets/style/tables.css"),
     include_str!("assets/style/charts.css"),
     include_str!("assets/style/parts.css"),
@@ -42,6 +43,7 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("assets/script/theme.js"),
     include_str!("assets/script/series.js"),
     include_str!("assets/script/charts.js"),
+    include_str!("assets/script/menu.js"),
     include_str!("assets/script/wiring.js"),
 );
 

@@ -3,8 +3,9 @@
 // A chart: its element, what it would draw now (or why nothing), and whether that is on the screen.
 const charts = new Map();
 
-function register(element, build) {
-  charts.set(element, { element, build, isStale: true, isNear: false });
+function register(element, build, isOfSeconds = false) {
+  charts.set(element, { element, build, isOfSeconds, isStale: true, isNear: false, isFollowed: false });
+  addMenu(element);
 }
 
 // Draws that Plotly has begun and not ended.
@@ -18,11 +19,15 @@ function draw(chart) {
   delete element.dataset.drawn;
   const built = chart.build();
   if (!built) {
+    chart.isFollowed = false;
     Plotly.purge(element);
     return;
   }
   const drawn = Plotly.react(element, built.data, built.layout, data.config)
-    .then(() => { element.dataset.drawn = 'true'; })
+    .then(() => {
+      element.dataset.drawn = 'true';
+      if (chart.isOfSeconds) followZoom(chart);
+    })
     .finally(() => drawing.delete(drawn));
   drawing.add(drawn);
 }
@@ -50,6 +55,8 @@ function buildPlot(element) {
     const colour = colours.arms[arm];
     const painted = { ...trace, visible: armIsOn(arm), marker: { ...trace.marker, color: colour },
       error_y: { ...trace.error_y, color: colour } };
+    if (trace.error_x) painted.error_x = { ...trace.error_x, color: colour };
+    if (trace.text) painted.textfont = { ...trace.textfont, color: colours.ink };
     if (trace.line) painted.line = { ...trace.line, color: colour };
     return painted;
   });
@@ -124,7 +131,8 @@ function buildPanel(element, second, arm) {
     .filter(Boolean);
   const { layout } = second.plot;
   return { data: traces, layout: { ...layout, template: colours.template, shapes: shades(cell, range.x),
-    xaxis: { ...layout.xaxis, range: range.x }, yaxis: { ...layout.yaxis, range: range.y } } };
+    xaxis: { ...layout.xaxis, range: zoom ?? range.x },
+    yaxis: { ...layout.yaxis, range: range.y, fixedrange: true } } };
 }
 
 // The heading of "all counters" is the counter's own.

@@ -23,7 +23,7 @@ function theme() {
   const axis = { gridcolor: line, linecolor: strong, zerolinecolor: strong, tickcolor: strong,
     title: { font: { size: 12, color: soft }, standoff: 6 } };
   return {
-    arms: data.arms.map((_, arm) => get(`--arm-${arm}`)), surface, shade: get('--shade'),
+    arms: data.arms.map((_, arm) => get(`--arm-${arm}`)), surface, ink, shade: get('--shade'),
     template: { layout: {
       font: { family: font, size: 12, color: soft }, paper_bgcolor: surface, plot_bgcolor: surface,
       xaxis: { ...axis, showgrid: false, showline: true, ticks: 'outside', ticklen: 4 }, yaxis: axis,

@@ -5,7 +5,7 @@ for (const figure of find('figure[data-second]')) {
   const second = figure.dataset.second === 'any' ? data.any : data.seconds[figure.dataset.second];
   for (const element of find('.chart', figure)) {
     const arm = Number(element.closest('[data-arm]').dataset.arm);
-    register(element, () => buildPanel(element, second, arm));
+    register(element, () => buildPanel(element, second, arm), true);
   }
 }
 
