@@ -231,7 +231,12 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
         facts: &study.facts,
         plan_toml: &study.plan_toml,
         cells: view::cells(study),
-        caveats: caveats::of(study, &input.series),
+        caveats: caveats::of(
+            study,
+            input.judgement,
+            &input.judged.durability,
+            &input.series,
+        ),
         data: json_for_script(&data(input, &plots)).context("cannot write the report's data")?,
     };
     environment

@@ -40,6 +40,7 @@ for (const choice of find('[data-choose]')) {
     chart.dataset.plot = choice.value;
     chart.setAttribute('aria-label', `${option.textContent} ${choice.getAttribute('aria-label')}`);
     figure.querySelector('figcaption').textContent = option.dataset.caption;
+    figure.querySelector('.finding').textContent = option.dataset.finding;
     refresh();
   });
 }
