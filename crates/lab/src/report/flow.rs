@@ -21,6 +21,7 @@ const BELOW: [&str; 4] = ["all files", "device", "drive", "media"];
 /// Places of the bars on the picture, in its own units.
 const LEFT: f64 = 168.0;
 const STEP: f64 = 148.0;
+const EDGE: f64 = 8.0;
 const BAR: f64 = 12.0;
 const TOP: f64 = 34.0;
 const WIDE: f64 = 96.0;
@@ -55,10 +56,15 @@ pub(super) fn flows(sides: &[(usize, Vec<&Chain>)]) -> Vec<Flow> {
         .flat_map(|(_, files, below)| files.iter().chain(below))
         .filter_map(|one| one.bytes);
     let most = most.fold(0.0, f64::max);
+    let frame = Frame {
+        columns: read.iter().map(|(_, _, below)| below.len()).max().unwrap_or(0),
+        left: if read.iter().all(|(_, files, _)| files.is_empty()) { EDGE - STEP } else { LEFT },
+        most,
+    };
     let all = read.iter().filter(|_| most > 0.0);
     all.map(|(arm, files, below)| Flow {
         arm: *arm,
-        svg: picture(files, below, most),
+        svg: picture(files, below, &frame),
         words: words(files, below),
     })
     .collect()
@@ -86,14 +92,25 @@ fn below(chains: &[&Chain]) -> Vec<Layer> {
     BELOW.iter().filter_map(always).collect()
 }
 
-fn picture(files: &[Layer], below: &[Layer], most: f64) -> String {
+/// What all pictures of one workload share, so that they can be laid beside one another.
+struct Frame {
+    /// The most layers below the files that any arm has.
+    columns: usize,
+    /// Where the files' bars stand; off the picture where no arm has any.
+    left: f64,
+    /// Bytes of the widest bar.
+    most: f64,
+}
+
+fn picture(files: &[Layer], below: &[Layer], frame: &Frame) -> String {
+    let &Frame { columns, left, most } = frame;
     let high = |bytes: f64| (bytes / most * WIDE).max(LEAST);
     let mut svg = String::new();
     let stacked: f64 =
         files.iter().map(|one| high(one.bytes.unwrap_or(0.0)).max(APART) + 3.0).sum();
-    let (width, height) = (LEFT + STEP * below.len() as f64 + 40.0, TOP + stacked.max(WIDE) + 26.0);
+    let (width, height) = (left + STEP * columns as f64 + 84.0, TOP + stacked.max(WIDE) + 26.0);
     let _ = write!(svg, "<svg viewBox=\"0 0 {width:.0} {height:.0}\" aria-hidden=\"true\">");
-    let first = LEFT + STEP;
+    let first = left + STEP;
     let mut top = TOP;
     let mut into = TOP;
     for one in files {
@@ -101,14 +118,14 @@ fn picture(files: &[Layer], below: &[Layer], most: f64) -> String {
         let _ = write!(
             svg,
             "<text class=\"name\" x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{} <tspan class=\"figure\">{}</tspan></text>",
-            LEFT - 8.0,
+            left - 8.0,
             top + own.max(APART - 3.0) / 2.0 + 4.0,
             one.name,
             kb(one.bytes)
         );
-        bar(&mut svg, LEFT, top, own, one.bytes.is_some());
+        bar(&mut svg, left, top, own, one.bytes.is_some());
         if one.bytes.is_some() {
-            ribbon(&mut svg, (LEFT + BAR, top, own), (first, into, own));
+            ribbon(&mut svg, (left + BAR, top, own), (first, into, own));
             into += own;
         }
         top += own.max(APART) + 3.0;
@@ -162,7 +179,7 @@ fn between(
 }
 
 fn bar(svg: &mut String, x: f64, y: f64, height: f64, is_known: bool) {
-    let class = if is_known { "bar" } else { "unknown" };
+    let class = if is_known { "amount" } else { "unknown" };
     let _ = write!(
         svg,
         "<rect class=\"{class}\" x=\"{x:.0}\" y=\"{y:.1}\" width=\"{BAR}\" height=\"{height:.1}\"/>"
@@ -205,9 +222,9 @@ mod tests {
             layer("device", Some(100_000.0)),
             layer("media", None),
         ];
-        let svg = picture(&files, &below, 100_000.0);
+        let svg = picture(&files, &below, &Frame { columns: 3, left: LEFT, most: 100_000.0 });
         let heights: Vec<f64> = svg
-            .split("class=\"bar\"")
+            .split("class=\"amount\"")
             .skip(1)
             .map(|rest| {
                 rest.split("height=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap()

@@ -93,7 +93,12 @@ fn counted(all: &[&Comparison]) -> String {
         let told: Vec<String> =
             told.map(|(word, text)| format!("{text} in {}", count(word))).collect();
         let loads = plural(its().count(), "workload");
-        format!("Against {base}, {arm} is {} of {loads}.", list(&told))
+        let of_one_run = its().filter(|one| one.verdict.is_of_one_run()).count();
+        let remark = match of_one_run {
+            0 => String::new(),
+            count => format!(" ({count} by one run only)"),
+        };
+        format!("Against {base}, {arm} is {} of {loads}{remark}.", list(&told))
     };
     arms.iter().map(of_arm).collect::<Vec<_>>().join(" ")
 }

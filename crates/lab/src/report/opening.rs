@@ -51,6 +51,9 @@ struct Number {
     durability: Vec<(String, String)>,
 }
 
+/// More pairs of arms that are not equally safe would push the answer off the screen.
+const WARNINGS: usize = 2;
+
 /// The first screen of a study.
 pub(super) fn opening(input: &Input<'_>, plots: &mut Vec<Plot>) -> Opening {
     let (study, judgement) = (input.study, input.judgement);
@@ -80,6 +83,11 @@ fn of(lead: &Comparison, study: &Study) -> String {
 
 fn warnings(study: &Study, judged: &Judged) -> Vec<String> {
     let mut found = caveats::uneven(study, &judged.durability);
+    if found.len() > WARNINGS {
+        let more = found.len() - WARNINGS;
+        found.truncate(WARNINGS);
+        found.push(format!("{} more under What could be wrong.", plural(more, "such pair")));
+    }
     let models = headline::models(study);
     if !models.is_empty() {
         found.push(format!(
@@ -183,6 +191,9 @@ impl<'a> Sides<'a> {
     }
 
     fn durability(&self) -> Vec<(String, String)> {
+        if self.labels[0] == self.labels[1] {
+            return vec![("both".into(), self.labels[0].to_owned())];
+        }
         let both = self.names.iter().zip(self.labels);
         both.map(|(name, label)| ((*name).to_owned(), label.to_owned())).collect()
     }
@@ -204,6 +215,9 @@ fn judged(name: &str, one: &Comparison, sides: &Sides<'_>, metric: &metrics::Met
     );
     let unit = if claim.contains(" times ") { format!("times {unit}") } else { unit.to_owned() };
     let word = one.verdict.verdict.text();
+    if size.is_none() {
+        return untold(name, one, sides, metric);
+    }
     Number {
         name: name.into(),
         value: value.into(),
@@ -212,6 +226,21 @@ fn judged(name: &str, one: &Comparison, sides: &Sides<'_>, metric: &metrics::Met
         verdict: Some((word, kind(word))),
         detail: sides.detail(metric),
         durability: if is_throughput { sides.durability() } else { Vec::new() },
+    }
+}
+
+/// Nothing can be said of the difference: what was measured of the arm, and why no more.
+fn untold(name: &str, one: &Comparison, sides: &Sides<'_>, metric: &metrics::Metric<'_>) -> Number {
+    let word = one.verdict.verdict.text();
+    let arm = sides.figures(metric).map(|[arm, _]| figure(arm.mean));
+    Number {
+        name: name.into(),
+        unit: if arm.is_some() { unit(metric) } else { String::new() },
+        value: arm.unwrap_or_else(|| "–".into()),
+        interval: one.verdict.because.clone().unwrap_or_default(),
+        verdict: Some((word, kind(word))),
+        detail: sides.detail(metric),
+        durability: Vec::new(),
     }
 }
 
@@ -253,7 +282,10 @@ fn taken(sides: &Sides<'_>) -> Option<Number> {
         _ if ratio >= 1.0 => (format!("{:.0} %", (ratio - 1.0) * 100.0), "more"),
         _ => (format!("{:.0} %", (1.0 - ratio) * 100.0), "less"),
     };
-    let spread = |one: &Figure| format!("{}–{}", figure(one.low), figure(one.high));
+    let spread = |one: &Figure| match (figure(one.low), figure(one.high)) {
+        (low, high) if low == high => low,
+        (low, high) => format!("{low}–{high}"),
+    };
     Some(Number {
         name: metric.title.into(),
         value,

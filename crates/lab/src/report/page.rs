@@ -22,7 +22,7 @@ use super::second::{self, Shown, Template};
 use super::series::{Embedded, Head};
 use super::summary::{self, Group};
 use super::sweeps::{Sweep, sweeps};
-use super::tails::{self, Distributions};
+use super::tails::{Distributions, Tail, tails};
 use super::{caveats, chain, drive, model, paper, template, verdicts, view, worth};
 
 /// Nothing may be fetched, by anything on the page: its own script and style stand in it, pictures are made in it.
@@ -130,16 +130,6 @@ struct Workload<'a> {
     tails: Vec<Tail>,
 }
 
-/// A chart of latency that stands beside those against threads.
-#[derive(Serialize)]
-struct Tail {
-    name: String,
-    heading: &'static str,
-    plot: usize,
-    finding: String,
-    caption: &'static str,
-}
-
 #[derive(Serialize)]
 struct Second<'a> {
     charts: Vec<Shown>,
@@ -231,12 +221,7 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
         facts: &study.facts,
         plan_toml: &study.plan_toml,
         cells: view::cells(study),
-        caveats: caveats::of(
-            study,
-            input.judgement,
-            &input.judged.durability,
-            &input.series,
-        ),
+        caveats: caveats::of(study, input.judgement, &input.judged.durability, &input.series),
         data: json_for_script(&data(input, &plots)).context("cannot write the report's data")?,
     };
     environment
@@ -290,32 +275,6 @@ fn workloads<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Vec<Workload<'a>> 
             tails: tails(input, place, plots),
         })
         .collect()
-}
-
-fn tails(input: &Input<'_>, workload: usize, plots: &mut Vec<Plot>) -> Vec<Tail> {
-    let (study, groups) = (input.study, input.groups);
-    let all = [
-        (
-            "throughput-p99",
-            "Throughput against p99",
-            tails::throughput_and_p99(study, groups, workload),
-            "Right and low is good. Figures at the points are threads; whiskers reach from the lowest to the highest repeat.",
-        ),
-        (
-            "distribution",
-            "Latency distribution",
-            tails::distribution(study, groups, workload, input.distributions),
-            "Response times of transactions at the most threads; a percentile with fewer than ten above it in a repeat is left out.",
-        ),
-    ];
-    let mut found = Vec::new();
-    for (name, heading, told, caption) in all {
-        let Some(told) = told else { continue };
-        plots.push(told.plot);
-        let name = format!("{name}:{workload}");
-        found.push(Tail { name, heading, plot: plots.len() - 1, finding: told.finding, caption });
-    }
-    found
 }
 
 fn space<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Option<Space<'a>> {

@@ -9,12 +9,14 @@ use std::collections::BTreeMap;
 use plotly::Scatter;
 use plotly::common::{ErrorData, ErrorType, Line, Mode, Position, Title};
 use plotly::layout::{Axis, AxisType, HoverMode, RangeMode};
+use serde::Serialize;
 
 use crate::store::{Cell, Histogram, Study};
 
 use super::charts::{Plot, Style, label};
 use super::format::{figure, plural};
 use super::metrics;
+use super::page::Input;
 use super::summary::{Figure, Group};
 
 /// Transactions that must lie above a percentile.
@@ -33,17 +35,50 @@ pub(super) fn of_transactions(histograms: Vec<Histogram>) -> Option<Vec<(u64, u6
 }
 
 /// A chart with what it says.
-pub(super) struct Told {
-    pub(super) plot: Plot,
-    pub(super) finding: String,
+struct Told {
+    plot: Plot,
+    finding: String,
+}
+
+/// A chart of latency that stands beside those against threads.
+#[derive(Serialize)]
+pub(super) struct Tail {
+    name: String,
+    heading: &'static str,
+    plot: usize,
+    finding: String,
+    caption: &'static str,
+}
+
+/// Both charts of the workload at that place, where there is anything to draw; their plots are added to `plots`.
+pub(super) fn tails(input: &Input<'_>, workload: usize, plots: &mut Vec<Plot>) -> Vec<Tail> {
+    let (study, groups) = (input.study, input.groups);
+    let all = [
+        (
+            "throughput-p99",
+            "Throughput against p99",
+            throughput_and_p99(study, groups, workload),
+            "Right and low is good. Figures at the points are threads; whiskers reach from the lowest to the highest repeat.",
+        ),
+        (
+            "distribution",
+            "Latency distribution",
+            distribution(study, groups, workload, input.distributions),
+            "Response times of transactions at the most threads; a percentile with fewer than ten above it in a repeat is left out.",
+        ),
+    ];
+    let mut found = Vec::new();
+    for (name, heading, told, caption) in all {
+        let Some(told) = told else { continue };
+        plots.push(told.plot);
+        let name = format!("{name}:{workload}");
+        found.push(Tail { name, heading, plot: plots.len() - 1, finding: told.finding, caption });
+    }
+    found
 }
 
 /// Throughput against p99: a line for each arm through its thread counts. Nothing of fewer than two points.
-pub(super) fn throughput_and_p99(
-    study: &Study,
-    groups: &[Group<'_>],
-    workload: usize,
-) -> Option<Told> {
+fn throughput_and_p99(study: &Study, groups: &[Group<'_>], workload: usize) -> Option<Told> {
     let [tps, _] = metrics::THROUGHPUT;
     let [_, _, p99, _] = metrics::LATENCY;
     let x_axis = Axis::new()
@@ -101,7 +136,7 @@ fn whiskers(above: Vec<f64>, below: Vec<f64>) -> ErrorData {
 }
 
 /// Distributions at the most threads: each percentile's mean over the repeats, with its lowest and highest.
-pub(super) fn distribution(
+fn distribution(
     study: &Study,
     groups: &[Group<'_>],
     workload: usize,
@@ -116,14 +151,10 @@ pub(super) fn distribution(
         let cells: Vec<&Cell> = group.done().collect();
         let points = points(&cells, all);
         let (Some(arm), Some(last)) = (study.arms.get(group.arm), points.last()) else { continue };
-        ends.push(format!("{} {} ms", arm.name, figure(last.1.mean)));
+        ends.push(format!("{} p{} {} ms", arm.name, last.0, figure(last.1.mean)));
         plot.push(group.arm, curve(group.arm, &arm.name, &points));
     }
-    let finding = format!(
-        "The furthest percentile at {}: {}",
-        plural(threads as usize, "thread"),
-        ends.join("; ")
-    );
+    let finding = format!("At {}: {}", plural(threads as usize, "thread"), ends.join("; "));
     (!ends.is_empty()).then_some(Told { plot, finding })
 }
 
@@ -138,8 +169,16 @@ fn percentile_axis() -> Axis {
         .title(Title::with_text("percent of transactions answered within"))
 }
 
+/// Ticks at 1, 2 and 5 of each decade from a microsecond to a quarter of an hour.
 fn latency_axis() -> Axis {
-    Axis::new().type_(AxisType::Log).title(Title::with_text("response time, ms"))
+    let decades = (-3..6).map(|power| 10_f64.powi(power));
+    let ticks: Vec<f64> = decades.flat_map(|one| [one, 2.0 * one, 5.0 * one]).collect();
+    let texts = ticks.iter().map(|tick| format!("{}", (tick * 1e4).round() / 1e4)).collect();
+    Axis::new()
+        .type_(AxisType::Log)
+        .tick_values(ticks)
+        .tick_text(texts)
+        .title(Title::with_text("response time, ms"))
 }
 
 /// 50 stands at 2, 99 at 100, 99.99 at 10 000.

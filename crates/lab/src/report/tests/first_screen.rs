@@ -29,7 +29,10 @@ fn the_verdict_and_its_numbers_are_on_the_first_screen() {
         open(&mut browser, &report, width, height);
         for selector in [".sentence", ".number", ".number .kept-by"] {
             let bottom = bottom(&mut browser, selector);
-            assert!(bottom > 0.0 && bottom <= f64::from(height), "{selector} ends at {bottom} of {height}");
+            assert!(
+                bottom > 0.0 && bottom <= f64::from(height),
+                "{selector} ends at {bottom} of {height}"
+            );
         }
         if width == 1440 {
             let chart = bottom(&mut browser, "[data-chart=first]");
@@ -48,7 +51,10 @@ fn a_charts_menu_is_reached_and_left_by_keyboard_and_saves_what_is_drawn() {
     let report = report(&Shape::small());
     open(&mut browser, &report, 1440, 900);
     let charts = browser.ask("document.querySelectorAll('.chart').length");
-    assert_eq!(browser.ask("document.querySelectorAll('.menu summary[aria-label]').length"), charts);
+    assert_eq!(
+        browser.ask("document.querySelectorAll('.menu summary[aria-label]').length"),
+        charts
+    );
     browser.ask("document.querySelector('.menu summary').focus()");
     let mut press = |key: &str| {
         let text = if key == "Enter" { "\r" } else { "" };

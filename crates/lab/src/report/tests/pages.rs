@@ -275,7 +275,7 @@ fn the_smallest_studies_are_pages_too() {
     let one = Shape { arms: vec![HOSTILE], threads: vec![8], repeats: 1, ..Shape::small() };
     let one = report(&Shape { workloads: vec!["read_write", "b"], has_trouble: false, ..one });
     let url = open(&mut browser, &one);
-    assert_eq!(assert_sound(&mut browser, &url, "one arm, one thread count"), 7 + 10);
+    assert_eq!(assert_sound(&mut browser, &url, "one arm, one thread count"), 7 + 2 * 2 + 11);
     assert!(
         browser.ask("document.querySelectorAll('.barlayer .trace').length").as_u64() >= Some(7)
     );
