@@ -50,7 +50,7 @@ struct Layer {
 /// Pictures of the arms, on one scale; nothing where no bytes are known at all.
 pub(super) fn flows(sides: &[(usize, Vec<&Chain>)]) -> Vec<Flow> {
     let read: Vec<(usize, Vec<Layer>, Vec<Layer>)> =
-        sides.iter().map(|(arm, chains)| (*arm, layers(chains, &FILES), below(chains))).collect();
+        sides.iter().map(|(arm, chains)| (*arm, files(chains), below(chains))).collect();
     let most = read
         .iter()
         .flat_map(|(_, files, below)| files.iter().chain(below))
@@ -79,6 +79,11 @@ fn layers(chains: &[&Chain], names: &[&'static str]) -> Vec<Layer> {
         Some(Layer { name, bytes: bytes.map(|figure| figure.mean) })
     };
     names.iter().filter_map(one).collect()
+}
+
+/// Of a file that nothing was written to there is nothing to draw.
+fn files(chains: &[&Chain]) -> Vec<Layer> {
+    layers(chains, &FILES).into_iter().filter(|layer| layer.bytes != Some(0.0)).collect()
 }
 
 /// Below the files there is always a device, and media in it, whether anything is known of them or not.
