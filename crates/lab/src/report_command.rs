@@ -1,13 +1,13 @@
 //! `assay report STUDY`: writes the report of a study again from its store.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::judge::prices::Prices;
 use crate::print;
-use crate::report;
+use crate::report::{self, Wishes};
 use crate::store::Store;
 
 /// What was typed after `assay report`.
@@ -15,25 +15,40 @@ use crate::store::Store;
 #[command(after_help = "\
 Examples:
   assay report studies/demo
-  assay report studies/demo --prices prices.toml   costs too (docs/cost.md)")]
+  assay report studies/demo --prices prices.toml   costs too (docs/cost.md)
+  assay report studies/demo --title 'Old disk or new?' --notes why.md")]
 pub(crate) struct ReportArgs {
     /// The study's folder, as given to `assay run --out`
     pub(crate) study: PathBuf,
     /// What servers, drives and power cost, in TOML [default: the plan's `prices`]
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
+    /// What the page is called [default: the plan's `title`]
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) title: Option<String>,
+    /// Notes in Markdown that stand on the page below the verdict; HTML in them is shown as text
+    #[arg(long, value_name = "FILE.md")]
+    pub(crate) notes: Option<PathBuf>,
 }
 
 /// Writes `report.html`, `results.json` and `tables/` into the study's folder and prints where they are.
 ///
 /// # Errors
-/// A folder without a study, or one that cannot be written; prices that are none.
+/// A folder without a study, or one that cannot be written; prices that are none; notes that cannot be read.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let prices = args.prices.as_deref().map(Prices::read).transpose()?;
+    let notes = args.notes.as_deref().map(read_notes).transpose()?;
     let store = Store::open(&args.study)?;
-    let written = report::write_priced(&store, &args.study, prices.as_ref())?;
+    let wishes =
+        Wishes { prices: prices.as_ref(), title: args.title.as_deref(), notes: notes.as_deref() };
+    let written = report::write_as(&store, &args.study, &wishes)?;
     for path in [&written.html, &written.json, &written.tables] {
         print::line(path.display());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn read_notes(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the notes {}; give a file in UTF-8", path.display()))
 }

@@ -28,6 +28,7 @@ mod verdict;
 mod words;
 
 pub(crate) use alike::scale_differences;
+pub(crate) use compare::Difference;
 pub(crate) use judgement::{Comparison, Judgement, OfCell, judgement};
 pub(crate) use measured::CLOCK_BEGAN;
 pub(crate) use metric::Metric;
@@ -35,6 +36,7 @@ pub(crate) use noise::Seen;
 pub(crate) use stalls::{Departure, Stalls};
 pub(crate) use studies::{Between, Chosen, arms, baseline_of, between};
 pub(crate) use verdict::Word;
+pub(crate) use words::size;
 
 #[cfg(test)]
 mod simulated;

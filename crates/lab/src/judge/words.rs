@@ -7,7 +7,7 @@ use super::metric::Metric;
 const FACTOR_FROM: f64 = 2.0;
 
 /// `19 % faster (95 % interval 15 to 23 %)`.
-pub(super) fn size(metric: Metric, difference: &Difference) -> String {
+pub(crate) fn size(metric: Metric, difference: &Difference) -> String {
     let (low, high) = difference.ratio_interval;
     if difference.ratio >= FACTOR_FROM || difference.ratio <= 1.0 / FACTOR_FROM {
         return factor(metric, difference.ratio, low, high);

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::judge::Judgement;
 use crate::judge::durability::Durability;
 use crate::store::{Arm, Cell, State, Study};
 
-use super::format::plural;
+use super::format::{figure, plural};
+use super::headline;
 use super::series::Embedded;
 
 /// One thing to know before a number is quoted.
@@ -24,15 +26,24 @@ fn caveat(kind: &'static str, text: String) -> Caveat {
 }
 
 /// All of them, the gravest first.
-pub(super) fn of(study: &Study, series: &Embedded) -> Vec<Caveat> {
+pub(super) fn of(
+    study: &Study,
+    judgement: &Judgement,
+    durability: &[Durability],
+    series: &Embedded,
+) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = of_cells(study, State::Failed, "failed", |cell| {
         vec![cell.reason.clone().unwrap_or_else(|| "no reason was stored".into())]
     });
     caveats.extend(of_cells(study, State::Done, "marked", |cell| cell.marks.clone()));
+    caveats.extend(uneven(study, durability).into_iter().map(|text| caveat("safety", text)));
+    caveats.extend(models(study));
+    caveats.extend(noise(judgement));
     caveats.extend(study.notes.iter().map(|note| caveat("note", note.clone())));
     caveats.extend(of_cells(study, State::Done, "errors", errors));
     caveats.extend(not_run(study));
     caveats.extend(once(study));
+    caveats.extend(not_tested(study));
     caveats.extend(of_page(series));
     caveats
 }
@@ -102,6 +113,47 @@ fn once(study: &Study) -> Option<Caveat> {
         plural(repeats.len(), "combination")
     );
     (count > 0).then(|| caveat("one repeat", text))
+}
+
+/// Arms whose figures follow from a preset and not from a device.
+fn models(study: &Study) -> Option<Caveat> {
+    let names = headline::models(study);
+    let text = format!(
+        "{} stand on models: their figures follow from a preset, of whose numbers some are published, some computed and some fitted; \
+         `assay models` tells which. A device may do better or worse",
+        names.join(", ")
+    );
+    (!names.is_empty()).then(|| caveat("models", text))
+}
+
+/// What one arm differs by from itself, where that is known.
+fn noise(judgement: &Judgement) -> Option<Caveat> {
+    if judgement.comparisons.is_empty() {
+        return None;
+    }
+    let seen = judgement.noise_floor.iter().flat_map(|floor| &floor.seen);
+    let tps = seen.filter(|one| one.metric == crate::judge::Metric::Throughput);
+    let widest = tps.map(|one| one.floor_percent).reduce(f64::max);
+    let text = match widest {
+        Some(percent) => format!(
+            "one arm against itself stays below {} % of throughput in 95 of 100 cases, where it is noisiest: what is smaller may be chance",
+            figure(percent)
+        ),
+        None => "no arm ran twice, so how far one arm lies from itself is not known; name a twin in the plan to learn it".into(),
+    };
+    Some(caveat("noise floor", text))
+}
+
+/// What lies outside of every study of this kind, with this one's own bounds.
+fn not_tested(study: &Study) -> Option<Caveat> {
+    let lengths = study.cells.iter().filter_map(|cell| cell.window_s).map(|(from, to)| to - from);
+    let longest = lengths.fold(0.0, f64::max);
+    let text = format!(
+        "cells were measured for at most {}, so what takes longer is not in the figures: wear, heat, a device that fills up, a backup or an \
+         alteration of a table meanwhile. Nothing is said of other sizes of data, other ratios of data to memory, other servers or replicas",
+        plural(longest.round() as usize, "second")
+    );
+    (longest > 0.0).then(|| caveat("not tested", text))
 }
 
 fn of_page(series: &Embedded) -> Vec<Caveat> {

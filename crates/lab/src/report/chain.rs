@@ -9,6 +9,7 @@ use crate::judge::chain::{Chain, Layer};
 use crate::judge::reconcile::Check;
 use crate::store::Study;
 
+use super::flow::{Flow, flows};
 use super::format::{bytes, figure};
 use super::judged::Judged;
 use super::summary::{Figure, Group};
@@ -21,6 +22,8 @@ pub(super) struct Evidence {
     threads: u32,
     /// Places of the arms that have any.
     arms: Vec<usize>,
+    /// Pictures of what was written.
+    flows: Vec<Flow>,
     blocks: Vec<Block>,
     /// What did not agree, once each.
     disagreements: Vec<String>,
@@ -77,6 +80,7 @@ fn evidence(workload: String, threads: u32, sides: &[(usize, Vec<&Chain>)]) -> E
         workload,
         threads,
         arms: sides.iter().map(|(arm, _)| *arm).collect(),
+        flows: flows(sides),
         blocks: blocks(sides),
         disagreements,
         held: checks.iter().filter(|check| check.holds).count(),

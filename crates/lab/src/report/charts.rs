@@ -5,7 +5,7 @@ use plotly::common::{
     DashType, ErrorData, ErrorType, ExponentFormat, Line, Marker, Mode, Pattern, PatternFillMode,
     PatternShape, Title,
 };
-use plotly::configuration::{DisplayModeBar, ModeBarButtonName};
+use plotly::configuration::DisplayModeBar;
 use plotly::layout::{Axis, AxisType, BarMode, DragMode, HoverMode, Margin, RangeMode};
 use plotly::{Bar, Configuration, Layout, Scatter, Trace, Traces};
 use serde::Serialize;
@@ -45,6 +45,11 @@ impl Plot {
         Plot { data: Traces::new(), layout, arms: Vec::new() }
     }
 
+    /// Changes the layout.
+    pub(super) fn adjust(&mut self, change: impl FnOnce(Layout) -> Layout) {
+        self.layout = change(std::mem::take(&mut self.layout));
+    }
+
     /// Adds a trace of the arm at `place`.
     pub(super) fn push(&mut self, place: usize, trace: Box<dyn Trace>) {
         self.data.push(trace);
@@ -52,26 +57,16 @@ impl Plot {
     }
 }
 
-/// How Plotly behaves in every chart: no links out, only the buttons that are of use.
+/// How Plotly behaves in every chart: no links out, no buttons of its own, for the page has a menu.
 pub(super) fn configuration() -> Configuration {
-    use ModeBarButtonName::{AutoScale2d, Lasso2d, Pan2d, Select2d, Zoom2d, ZoomIn2d, ZoomOut2d};
     Configuration::new()
-        .display_mode_bar(DisplayModeBar::Hover)
+        .display_mode_bar(DisplayModeBar::False)
         .display_logo(false)
         .show_link(false)
         .show_send_to_cloud(false)
         .plotly_server_url("")
         .topojson_url("")
         .responsive(true)
-        .mode_bar_buttons_to_remove(vec![
-            Zoom2d,
-            Pan2d,
-            Select2d,
-            Lasso2d,
-            ZoomIn2d,
-            ZoomOut2d,
-            AutoScale2d,
-        ])
 }
 
 /// A study's own words in a label of Plotly, which reads a little HTML: shown as they are.
@@ -141,14 +136,15 @@ fn over_threads(
         .hover_template(hover(metric.unit))
 }
 
-struct Style {
-    dash: DashType,
-    marker: Marker,
-    colour: &'static str,
+/// How an arm is drawn.
+pub(super) struct Style {
+    pub(super) dash: DashType,
+    pub(super) marker: Marker,
+    pub(super) colour: &'static str,
 }
 
 impl Style {
-    fn of(place: usize) -> Style {
+    pub(super) fn of(place: usize) -> Style {
         let look = look(place);
         let marker = Marker::new().symbol(look.symbol).size(8).color(look.light);
         Style { dash: look.dash, marker, colour: look.light }

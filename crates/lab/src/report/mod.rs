@@ -14,10 +14,15 @@ mod compared;
 mod differences;
 mod drive;
 mod files;
+mod flow;
+mod forest;
 mod format;
+mod headline;
 mod judged;
 mod metrics;
 mod model;
+mod notes;
+mod opening;
 mod page;
 mod paper;
 mod second;
@@ -25,6 +30,8 @@ mod series;
 mod summary;
 mod sweeps;
 mod tables;
+mod tails;
+mod template;
 #[cfg(test)]
 mod tests;
 mod verdicts;
@@ -62,22 +69,29 @@ pub(crate) struct Written {
 /// # Errors
 /// A store that cannot be read, or a folder that cannot be written.
 pub(crate) fn write(store: &Store, folder: &Path) -> Result<Written> {
-    write_priced(store, folder, None)
+    write_as(store, folder, &Wishes::default())
 }
 
-/// The same, with prices that go before those of the study's plan.
+/// What a person asks of a report beyond what the study holds.
+#[derive(Debug, Default)]
+pub(crate) struct Wishes<'a> {
+    /// Prices that go before those of the study's plan.
+    pub(crate) prices: Option<&'a Prices>,
+    /// A title in place of the plan's, on the page alone.
+    pub(crate) title: Option<&'a str>,
+    /// Notes in Markdown, for the page alone.
+    pub(crate) notes: Option<&'a str>,
+}
+
+/// The same as one wishes it.
 ///
 /// # Errors
 /// As [`write`], and prices of an arm that there is not.
-pub(crate) fn write_priced(
-    store: &Store,
-    folder: &Path,
-    prices: Option<&Prices>,
-) -> Result<Written> {
+pub(crate) fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Result<Written> {
     let study = store.study()?;
     let groups = summary::groups(&study);
     let variables = variables(store, &study)?;
-    let judged = Judged::of(store, (&study, &groups), &variables, prices)?;
+    let judged = Judged::of(store, (&study, &groups), &variables, wishes.prices)?;
     let written = Written {
         html: folder.join("report.html"),
         json: folder.join("results.json"),
@@ -113,6 +127,9 @@ pub(crate) fn write_priced(
     let charted: BTreeSet<&str> = second::charted().collect();
     let templates = second::templates(&collector.recorded());
     let input = page::Input {
+        title: wishes.title.unwrap_or(&study.title),
+        notes: wishes.notes.map(notes::to_html),
+        distributions: &distributions(store, &study)?,
         study: &study,
         groups: &groups,
         compared: &compared,
@@ -130,6 +147,17 @@ pub(crate) fn write_priced(
 /// What a study measured beside what its paper printed.
 pub(crate) fn compared_with_paper(study: &Study) -> Vec<Compared> {
     paper::compared(study, &summary::groups(study))
+}
+
+/// Response times of the transactions of each cell that has any.
+fn distributions(store: &Store, study: &Study) -> Result<tails::Distributions> {
+    let mut found = tails::Distributions::new();
+    for cell in &study.cells {
+        if let Some(buckets) = tails::of_transactions(store.histograms(cell.id)?) {
+            found.insert(cell.id, buckets);
+        }
+    }
+    Ok(found)
 }
 
 /// The tables of what the judge found.

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
-use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -18,22 +17,13 @@ use super::differences::{self, Compared};
 use super::format::json_for_script;
 use super::judged::Judged;
 use super::metrics::{self, Metric};
+use super::opening::{Opening, opening};
 use super::second::{self, Shown, Template};
 use super::series::{Embedded, Head};
 use super::summary::{self, Group};
 use super::sweeps::{Sweep, sweeps};
-use super::{caveats, chain, drive, model, paper, verdicts, view, worth};
-
-const TEMPLATE: &str = include_str!("assets/report.html");
-
-/// Sections that stand in files of their own, which the template includes.
-const SECTIONS: [(&str, &str); 3] = [
-    ("chain.html", include_str!("assets/chain.html")),
-    ("durability.html", include_str!("assets/durability.html")),
-    ("worth.html", include_str!("assets/worth.html")),
-];
-const STYLE: &str = include_str!("assets/report.css");
-const SCRIPT: &str = include_str!("assets/report.js");
+use super::tails::{Distributions, Tail, tails};
+use super::{caveats, chain, drive, model, paper, template, verdicts, view, worth};
 
 /// Nothing may be fetched, by anything on the page: its own script and style stand in it, pictures are made in it.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
@@ -41,6 +31,12 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
 
 /// All that a page is made of.
 pub(super) struct Input<'a> {
+    /// What the page is called.
+    pub(super) title: &'a str,
+    /// Notes of the person who sends it, as safe HTML.
+    pub(super) notes: Option<String>,
+    /// Response times of the cells' transactions.
+    pub(super) distributions: &'a Distributions,
     /// The study.
     pub(super) study: &'a Study,
     /// Its cells taken together over the repeats.
@@ -70,6 +66,8 @@ struct Page<'a> {
     question: Option<&'a str>,
     form: Option<&'a str>,
     compared: String,
+    notes: Option<&'a str>,
+    opening: Opening,
     arms: Vec<Arm<'a>>,
     workloads: Vec<Workload<'a>>,
     paper: Option<&'a str>,
@@ -129,6 +127,7 @@ struct Workload<'a> {
     drive: Option<view::Table>,
     model: Option<view::Table>,
     sweeps: Vec<Sweep>,
+    tails: Vec<Tail>,
 }
 
 #[derive(Serialize)]
@@ -179,8 +178,8 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
     let mut plots = Vec::new();
     let workloads = workloads(input, &mut plots);
     let space = space(input, &mut plots);
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    let opening = opening(input, &mut plots);
+    let environment = template::environment()?;
     let verdicts = verdicts::shown(study, input.judgement).map(|shown| {
         environment
             .render_named_str("verdicts.html", verdicts::TEMPLATE, minijinja::value::Serde(&shown))
@@ -188,14 +187,16 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
     });
     let page = Page {
         policy: POLICY,
-        style: STYLE,
-        script: SCRIPT,
-        plotly: plotly_script(),
+        style: template::STYLE,
+        script: template::SCRIPT,
+        plotly: template::plotly_script(),
         version: env!("CARGO_PKG_VERSION"),
-        title: if study.title.is_empty() { "Untitled study" } else { &study.title },
+        title: if input.title.is_empty() { "Untitled study" } else { input.title },
         question: study.question.as_deref(),
         form: study.form.as_deref(),
         compared: compared(study),
+        notes: input.notes.as_deref(),
+        opening,
         arms: arms(study, input.judged),
         paper: study.paper.as_ref().map(|paper| paper.title.as_str()),
         paper_tables: paper::shown(input.compared),
@@ -220,26 +221,13 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
         facts: &study.facts,
         plan_toml: &study.plan_toml,
         cells: view::cells(study),
-        caveats: caveats::of(study, &input.series),
+        caveats: caveats::of(study, input.judgement, &input.judged.durability, &input.series),
         data: json_for_script(&data(input, &plots)).context("cannot write the report's data")?,
     };
-    for (name, text) in SECTIONS {
-        environment.add_template(name, text).context("a section of the report's template")?;
-    }
-    // The name's ending switches the escaping of everything printed on.
     environment
-        .render_named_str("report.html", TEMPLATE, minijinja::value::Serde(&page))
+        .get_template("report.html")
+        .and_then(|template| template.render(minijinja::value::Serde(&page)))
         .context("the report's template does not fit its data")
-}
-
-/// Plotly's script alone: the crate's sources bring MathJax too, which no chart here uses.
-fn plotly_script() -> &'static str {
-    static SCRIPT: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| {
-        let sources = plotly::Plot::offline_js_sources();
-        let first = sources.split_once("</script>").map_or("", |(first, _)| first);
-        first.split_once('>').map_or("", |(_, script)| script).into()
-    });
-    &SCRIPT
 }
 
 fn durability(judged: &Judged) -> Vec<Kept<'_>> {
@@ -284,6 +272,7 @@ fn workloads<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Vec<Workload<'a>> 
             drive: view::table_where_any(input.groups, place, &drive::FIGURES),
             model: view::table_where_any(input.groups, place, &model::FIGURES),
             sweeps: sweeps(input, place, &more, plots),
+            tails: tails(input, place, plots),
         })
         .collect()
 }

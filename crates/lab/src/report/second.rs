@@ -52,7 +52,7 @@ pub(super) const fn of_drive(chart: Chart) -> Chart {
 }
 
 /// The charts of the ScaleFlux papers, in their order, and those that explain them.
-const CHARTS: [Chart; 9] = [
+const CHARTS: [Chart; 11] = [
     lines(
         "throughput",
         "Throughput",
@@ -134,6 +134,20 @@ const CHARTS: [Chart; 9] = [
         "rows/s",
         "Rows read, from the server's own counters.",
         &[("innodb_rows_read_per_s", "read")],
+    ),
+    lines(
+        "dirty-pages",
+        "Dirty pages",
+        "pages",
+        "Pages of the buffer pool that are newer than the disk, from the server's own counters.",
+        &[("innodb_dirty_pages", "dirty")],
+    ),
+    lines(
+        "checkpoint-age",
+        "Checkpoint age",
+        "B",
+        "Redo log since the last checkpoint, from the server's own counters; near its capacity the server stalls to flush.",
+        &[("innodb_checkpoint_age_bytes", "age")],
     ),
 ];
 

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::charts::{self, Plot};
+use super::format::{figure, plural};
 use super::metrics::{self, Metric};
 use super::page::Input;
 
@@ -19,6 +20,8 @@ struct Choice {
     plot: usize,
     label: String,
     caption: String,
+    /// What the chart says.
+    finding: String,
     is_first: bool,
 }
 
@@ -64,8 +67,24 @@ fn choices(
             plot: plots.len() - 1,
             label: format!("{}{unit}", metric.head),
             caption: metric.title.into(),
+            finding: finding(input, workload, metric),
             is_first: choices.is_empty(),
         });
     }
     choices
+}
+
+/// What each arm came to at the most threads: the figures one would read off the chart's right end.
+fn finding(input: &Input<'_>, workload: usize, metric: &Metric<'_>) -> String {
+    let its = || input.groups.iter().filter(move |group| group.workload == workload);
+    let known = its().filter(|group| group.figure(metric).is_some());
+    let Some(threads) = known.map(|group| group.threads).max() else { return String::new() };
+    let at_end = its().filter(|group| group.threads == threads);
+    let told = at_end.filter_map(|group| {
+        let arm = input.study.arms.get(group.arm)?;
+        Some(format!("{} {}", arm.name, figure(group.figure(metric)?.mean)))
+    });
+    let told: Vec<String> = told.take(4).collect();
+    let unit = if metric.unit.is_empty() { String::new() } else { format!(" ({})", metric.unit) };
+    format!("At {}: {}{unit}", plural(threads as usize, "thread"), told.join("; "))
 }

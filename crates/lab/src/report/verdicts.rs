@@ -12,7 +12,7 @@ use super::format::figure;
 use super::tables::{optional, write_row};
 
 /// The section's template.
-pub(super) const TEMPLATE: &str = include_str!("assets/verdicts.html");
+pub(super) const TEMPLATE: &str = include_str!("assets/page/verdicts.html");
 
 /// What the template prints.
 #[derive(Debug, Serialize)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::fixture::{Shape, study};
 use super::*;
 use crate::judge::prices::Prices;
-use crate::report::write_priced;
+use crate::report::{Wishes, write_as};
 use crate::store::{Disk, Worth};
 
 const PRICES: &str = "currency = \"USD\"\nyears = 3\n[target]\ntps = 5000\n[every_arm]\nserver_price = 9999\n\
@@ -28,7 +28,9 @@ fn priced(prices: Option<&str>) -> Report {
     };
     store.write_disks(&[("doublewrite on".to_owned(), disk)].into()).unwrap();
     let prices = prices.map(|text| Prices::parse(text).unwrap());
-    let written = write_priced(&store, folder.path(), prices.as_ref()).unwrap();
+    let written =
+        write_as(&store, folder.path(), &Wishes { prices: prices.as_ref(), ..Wishes::default() })
+            .unwrap();
     Report { _folder: folder, written }
 }
 
@@ -154,6 +156,9 @@ fn prices_of_an_arm_that_is_none_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let store = study(folder.path(), &Shape::small());
     let prices = Prices::parse("[arms.\"doublewrite of\"]\ndrive_price = 1\n").unwrap();
-    let error = write_priced(&store, folder.path(), Some(&prices)).unwrap_err().to_string();
+    let error =
+        write_as(&store, folder.path(), &Wishes { prices: Some(&prices), ..Wishes::default() })
+            .unwrap_err()
+            .to_string();
     assert!(error.contains("there is no arm `doublewrite of`; did you mean"), "{error}");
 }

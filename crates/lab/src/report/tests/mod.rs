@@ -3,6 +3,7 @@
 
 mod browser;
 mod drive;
+mod first_screen;
 mod fixture;
 mod judged;
 mod pages;

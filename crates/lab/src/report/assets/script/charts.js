@@ -1,0 +1,150 @@
+// --- charts ------------------------------------------------------------------------------------------------
+
+// A chart: its element, what it would draw now (or why nothing), and whether that is on the screen.
+const charts = new Map();
+
+function register(element, build, isOfSeconds = false) {
+  charts.set(element, { element, build, isOfSeconds, isStale: true, isNear: false, isFollowed: false });
+  addMenu(element);
+}
+
+// Draws that Plotly has begun and not ended.
+const drawing = new Set();
+
+function draw(chart) {
+  const { element } = chart;
+  // A chart without data hides itself; only what is around it can keep it from being drawn.
+  if (!chart.isStale || element.parentElement.closest('[hidden]')) return;
+  chart.isStale = false;
+  delete element.dataset.drawn;
+  const built = chart.build();
+  if (!built) {
+    chart.isFollowed = false;
+    Plotly.purge(element);
+    return;
+  }
+  const drawn = Plotly.react(element, built.data, built.layout, data.config)
+    .then(() => {
+      element.dataset.drawn = 'true';
+      if (chart.isOfSeconds) followZoom(chart);
+    })
+    .finally(() => drawing.delete(drawn));
+  drawing.add(drawn);
+}
+
+function refresh() {
+  colours = theme();
+  for (const chart of charts.values()) chart.isStale = true;
+  for (const chart of charts.values()) if (chart.isNear) draw(chart);
+}
+
+function drawAll() {
+  for (const chart of charts.values()) draw(chart);
+  return settled();
+}
+
+const settled = () => Promise.all(drawing);
+
+let colours = theme();
+
+// A chart over the whole study: complete but for colours and hidden arms.
+function buildPlot(element) {
+  const plot = data.plots[element.dataset.plot];
+  const traces = plot.data.map((trace, i) => {
+    const arm = plot.arms[i];
+    const colour = colours.arms[arm];
+    const painted = { ...trace, visible: armIsOn(arm), marker: { ...trace.marker, color: colour },
+      error_y: { ...trace.error_y, color: colour } };
+    if (trace.error_x) painted.error_x = { ...trace.error_x, color: colour };
+    if (trace.text) painted.textfont = { ...trace.textfont, color: colours.ink };
+    if (trace.line) painted.line = { ...trace.line, color: colour };
+    return painted;
+  });
+  return { data: traces, layout: { ...plot.layout, template: colours.template } };
+}
+
+// What one panel shows: the chosen cell's series of the chart, those that it has.
+function panelSeries(second, arm) {
+  const cell = cellOf(arm);
+  const names = second.name === 'any' ? [Number(byId('choose-series').value)] :
+    second.series.map(([name]) => placeOf.get(name));
+  const found = names.map((place) => cell?.series[place]).map((coded) => coded && decode(coded));
+  const reason = !cell ? 'no such cell' : cell.reason || (found.some(Boolean) ? null : 'not recorded');
+  return { cell, found, reason };
+}
+
+// The common scale of a chart's panels, over the arms that are on.
+function scale(second) {
+  let [low, high, last] = [0, 0, 0];
+  for (const arm of data.arms.keys()) {
+    if (!armIsOn(arm)) continue;
+    const found = panelSeries(second, arm).found.filter(Boolean);
+    for (const { x, y } of found) {
+      last = Math.max(last, x[x.length - 1]);
+      if (!second.is_stacked) for (const value of y) {
+        high = Math.max(high, value);
+        low = Math.min(low, value);
+      }
+    }
+    if (second.is_stacked && found.length) {
+      for (const i of found[0].y.keys()) high = Math.max(high, found.reduce((sum, { y }) => sum + (y[i] || 0), 0));
+    }
+  }
+  return { y: [low * 1.06, second.top ?? ((high * 1.06) || 1)], x: [0, last || 1] };
+}
+
+const SHARES = [1, 0.88, 0.72, 0.6];
+const FILLS = [0.85, 0.5, 0.22, 0.07];
+
+function paint(second, trace, i, arm) {
+  const share = SHARES[i] ?? 0.6;
+  const colour = mix(colours.arms[arm], colours.surface, share);
+  const painted = { ...trace, line: { ...trace.line, color: colour } };
+  if (second.is_stacked) {
+    painted.fillcolor = mix(colours.arms[arm], colours.surface, FILLS[i] ?? 0.07);
+    painted.line.color = mix(colours.arms[arm], colours.surface, 0.9);
+  }
+  return painted;
+}
+
+// Warm-up before the window and what came after it.
+function shades(cell, [first, last]) {
+  const shade = (x0, x1) => ({ type: 'rect', xref: 'x', yref: 'paper', x0, x1, y0: 0, y1: 1, layer: 'below',
+    line: { width: 0 }, fillcolor: colours.shade });
+  if (!cell.window) return [];
+  const [from, to] = cell.window;
+  return [[first, from], [to, last]].filter(([a, b]) => b > a).map(([a, b]) => shade(a, b));
+}
+
+function buildPanel(element, second, arm) {
+  const { cell, found, reason } = panelSeries(second, arm);
+  const hasData = found.some(Boolean);
+  const empty = element.parentElement.querySelector('.empty');
+  element.hidden = !hasData;
+  empty.hidden = hasData;
+  empty.textContent = reason || '';
+  element.parentElement.dataset.reason = reason || '';
+  if (!hasData) return null;
+  const range = scale(second);
+  const traces = second.plot.data
+    .map((trace, i) => found[i] && { ...paint(second, trace, i, arm), ...found[i] })
+    .filter(Boolean);
+  const { layout } = second.plot;
+  return { data: traces, layout: { ...layout, template: colours.template, shapes: shades(cell, range.x),
+    xaxis: { ...layout.xaxis, range: zoom ?? range.x },
+    yaxis: { ...layout.yaxis, range: range.y, fixedrange: true } } };
+}
+
+// The heading of "all counters" is the counter's own.
+function nameCounter() {
+  const choice = byId('choose-series');
+  if (!choice) return;
+  const head = data.heads[choice.value];
+  const figure = choice.closest('figure');
+  figure.querySelector('figcaption').textContent = `${head.label}, ${head.unit}; layer: ${head.layer}`;
+  for (const chart of find('.chart', figure)) {
+    const arm = data.arms[chart.closest('[data-arm]').dataset.arm];
+    chart.setAttribute('aria-label', `${head.label}, ${head.unit}, second by second: ${arm}`);
+  }
+}
+

@@ -1,0 +1,42 @@
+// Draws the report's charts. Traces and layouts come ready from the program; this adds the theme's colours, fills
+// in the chosen cell's series, and keeps arms, theme and choices in step over the whole page. A chart is drawn
+// when it comes into view; `?all` in the address, printing, or assay.drawAll() draw every one.
+(() => {
+'use strict';
+const root = document.documentElement;
+const data = JSON.parse(document.getElementById('data').textContent);
+const find = (selector, from = document) => [...from.querySelectorAll(selector)];
+const byId = (id) => document.getElementById(id);
+const hiddenArms = new Set();
+const armIsOn = (arm) => !hiddenArms.has(arm);
+
+// --- theme -------------------------------------------------------------------------------------------------
+
+const prefersDark = matchMedia('(prefers-color-scheme: dark)');
+const isDark = () => (root.dataset.theme || (prefersDark.matches ? 'dark' : 'light')) === 'dark';
+
+function theme() {
+  const style = getComputedStyle(root);
+  const get = (name) => style.getPropertyValue(name).trim();
+  const [ink, soft, line, surface, strong, font] =
+    ['--ink', '--soft', '--line', '--surface', '--strong-line', '--font'].map(get);
+  const axis = { gridcolor: line, linecolor: strong, zerolinecolor: strong, tickcolor: strong,
+    title: { font: { size: 12, color: soft }, standoff: 6 } };
+  return {
+    arms: data.arms.map((_, arm) => get(`--arm-${arm}`)), surface, ink, shade: get('--shade'),
+    template: { layout: {
+      font: { family: font, size: 12, color: soft }, paper_bgcolor: surface, plot_bgcolor: surface,
+      xaxis: { ...axis, showgrid: false, showline: true, ticks: 'outside', ticklen: 4 }, yaxis: axis,
+      hoverlabel: { bgcolor: surface, bordercolor: strong, font: { family: font, size: 12, color: ink } },
+      modebar: { bgcolor: 'rgba(0,0,0,0)', color: soft, activecolor: ink },
+    } },
+  };
+}
+
+// Mixes two colours of the form #rrggbb.
+function mix(colour, other, share) {
+  const part = (from) => [colour, other].map((one) => parseInt(one.slice(from, from + 2), 16));
+  const channel = ([a, b]) => Math.round(a * share + b * (1 - share)).toString(16).padStart(2, '0');
+  return `#${[1, 3, 5].map((from) => channel(part(from))).join('')}`;
+}
+

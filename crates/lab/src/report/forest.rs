@@ -1,0 +1,149 @@
+//! The chart of the first screen: how far each arm's throughput is from the baseline's, with its interval, workload by workload.
+//!
+//! What is drawn are the judge's comparisons and nothing else: a point is the geometric mean over repeats and thread counts, the
+//! whisker its interval; the band is what does not matter.
+
+use plotly::common::{ErrorData, ErrorType, Font, Marker, Mode, Position, Title};
+use plotly::layout::{Axis, AxisType, HoverMode, Margin, Shape, ShapeLayer, ShapeLine, ShapeType};
+use plotly::{Layout, Scatter};
+
+use crate::judge::{Comparison, Judgement, Metric};
+use crate::store::Study;
+
+use super::arms::look;
+use super::charts::{Plot, label};
+use super::headline;
+
+/// More rows than this are not a first look; the others stand under Verdicts.
+pub(super) const MOST_ROWS: usize = 12;
+
+/// The chart with what it needs around it.
+pub(super) struct Forest {
+    pub(super) plot: Plot,
+    /// Rows drawn, for the chart's height.
+    pub(super) rows: usize,
+    /// Comparisons that are not drawn: too many, or without a figure.
+    pub(super) left_out: usize,
+}
+
+/// Of the comparisons that have a difference; nothing where none has.
+pub(super) fn forest(study: &Study, judged: &Judgement) -> Option<Forest> {
+    let all = headline::whole(judged, Metric::Throughput);
+    let told: Vec<&Comparison> =
+        all.iter().copied().filter(|one| one.difference.is_some()).take(MOST_ROWS).collect();
+    let names: Vec<String> = told.iter().map(|one| name(one, &told)).collect();
+    let (low, high) = reach(&told)?;
+    let room = (high - low) * 0.12;
+    let x_axis =
+        Axis::new().range(vec![low - room, high + room]).tick_suffix(" %").zero_line(true).title(
+            Title::with_text(format!(
+                "throughput above {}",
+                told.first().map_or_else(String::new, |one| label(&one.baseline))
+            )),
+        );
+    let mut plot = Plot::new(x_axis, Axis::new());
+    plot.adjust(|layout| arranged(layout, &names, judged.margin_percent));
+    for (place, arm) in study.arms.iter().enumerate() {
+        let its: Vec<(&String, &Comparison)> =
+            names.iter().zip(told.iter().copied()).filter(|(_, one)| one.arm == arm.name).collect();
+        if !its.is_empty() {
+            plot.push(place, points(place, &arm.name, &its, high));
+        }
+    }
+    Some(Forest { plot, rows: names.len(), left_out: all.len() - names.len() })
+}
+
+/// No more words than tell the rows apart.
+fn name(one: &Comparison, all: &[&Comparison]) -> String {
+    let is_same =
+        |read: fn(&Comparison) -> &String| all.iter().all(|other| read(other) == read(one));
+    let (arm, workload) = (label(&one.arm), label(&one.workload));
+    match (is_same(|one| &one.arm), is_same(|one| &one.workload)) {
+        (_, true) => arm,
+        (true, false) => workload,
+        (false, false) => format!("{arm}<br>{workload}"),
+    }
+}
+
+fn percent(ratio: f64) -> f64 {
+    (ratio - 1.0) * 100.0
+}
+
+/// From the lowest end to the highest, zero included. An end that no one would write down is cut off, so that it does not hide the
+/// others: the whisker then leaves the chart.
+fn reach(told: &[&Comparison]) -> Option<(f64, f64)> {
+    let found = || told.iter().filter_map(|one| one.difference.as_ref());
+    let furthest = found().map(|one| percent(one.ratio).abs()).fold(f64::NAN, f64::max);
+    if furthest.is_nan() {
+        return None;
+    }
+    let limit = 3.0 * furthest + 20.0;
+    let low = found().map(|one| percent(one.ratio_interval.0)).fold(0.0, f64::min);
+    let high = found().map(|one| percent(one.ratio_interval.1)).fold(0.0, f64::max);
+    Some((low.max(-100.0), high.min(limit)))
+}
+
+fn points(
+    place: usize,
+    name: &str,
+    its: &[(&String, &Comparison)],
+    high: f64,
+) -> Box<Scatter<f64, String>> {
+    let found = || its.iter().filter_map(|(_, one)| one.difference.as_ref());
+    let of = |read: fn(&crate::judge::Difference) -> f64| found().map(read).collect::<Vec<f64>>();
+    let values = of(|one| percent(one.ratio));
+    let text = |(value, (_, one)): (&f64, &(&String, &Comparison))| {
+        format!("{value:+.0} % {}", one.verdict.verdict.text()).replace('-', "−")
+    };
+    let texts: Vec<String> = values.iter().zip(its).map(text).collect();
+    // The last words of a point on the right would leave the chart.
+    let position = if values.iter().any(|value| *value > 0.7 * high) {
+        Position::TopLeft
+    } else {
+        Position::TopCenter
+    };
+    let look = look(place);
+    Scatter::new(values, its.iter().map(|(name, _)| (*name).clone()).collect())
+        .name(label(name))
+        .mode(Mode::MarkersText)
+        .marker(Marker::new().symbol(look.symbol).size(11).color(look.light))
+        .text_array(texts)
+        .text_position(position)
+        .text_font(Font::new().size(13))
+        .error_x(
+            ErrorData::new(ErrorType::Data)
+                .symmetric(false)
+                .array(of(|one| (one.ratio_interval.1 - one.ratio) * 100.0))
+                .array_minus(of(|one| (one.ratio - one.ratio_interval.0) * 100.0))
+                .thickness(2.0)
+                .width(6),
+        )
+        .hover_template("%{y}: %{x:+.1f} %<extra></extra>")
+}
+
+/// Rows from the top down, and the band of what does not matter behind them.
+fn arranged(layout: Layout, rows: &[String], margin: f64) -> Layout {
+    let band = Shape::new()
+        .shape_type(ShapeType::Rect)
+        .x_ref("x")
+        .y_ref("paper")
+        .x0(-margin)
+        .x1(margin)
+        .y0(0.0)
+        .y1(1.0)
+        .layer(ShapeLayer::Below)
+        .fill_color("rgba(128, 128, 128, 0.16)")
+        .line(ShapeLine::new().width(0.0));
+    layout
+        .hover_mode(HoverMode::Closest)
+        .margin(Margin::new().left(10).right(14).top(8).bottom(40))
+        .shapes(vec![band])
+        .y_axis(
+            Axis::new()
+                .type_(AxisType::Category)
+                .auto_margin(true)
+                .category_array(rows.to_vec())
+                .range(vec![rows.len() as f64 - 0.5, -0.65])
+                .show_grid(false),
+        )
+}

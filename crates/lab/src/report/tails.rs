@@ -1,0 +1,250 @@
+//! Latency beside throughput, and the whole of a latency distribution: two charts for each workload.
+//!
+//! Distributions are of the response times of transactions, from the histograms in the store: of the window, at the most threads.
+//! A percentile with fewer than [`ABOVE_LEAST`] transactions above it in a repeat is not drawn, as a handful of transactions do not tell
+//! where it lies.
+
+use std::collections::BTreeMap;
+
+use plotly::Scatter;
+use plotly::common::{ErrorData, ErrorType, Line, Mode, Position, Title};
+use plotly::layout::{Axis, AxisType, HoverMode, RangeMode};
+use serde::Serialize;
+
+use crate::store::{Cell, Histogram, Study};
+
+use super::charts::{Plot, Style, label};
+use super::format::{figure, plural};
+use super::metrics;
+use super::page::Input;
+use super::summary::{Figure, Group};
+
+/// Transactions that must lie above a percentile.
+const ABOVE_LEAST: f64 = 10.0;
+
+/// The shares that are drawn, in percent.
+const PERCENTILES: [f64; 10] = [10.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
+
+/// Response times of transactions of each cell, by its number in the store.
+pub(super) type Distributions = BTreeMap<i64, Vec<(u64, u64)>>;
+
+/// The distribution of a cell's response times, if it has one.
+pub(super) fn of_transactions(histograms: Vec<Histogram>) -> Option<Vec<(u64, u64)>> {
+    let is_it = |one: &Histogram| one.kind == "transaction" && one.clock == "response";
+    histograms.into_iter().find(is_it).map(|one| one.buckets)
+}
+
+/// A chart with what it says.
+struct Told {
+    plot: Plot,
+    finding: String,
+}
+
+/// A chart of latency that stands beside those against threads.
+#[derive(Serialize)]
+pub(super) struct Tail {
+    name: String,
+    heading: &'static str,
+    plot: usize,
+    finding: String,
+    caption: &'static str,
+}
+
+/// Both charts of the workload at that place, where there is anything to draw; their plots are added to `plots`.
+pub(super) fn tails(input: &Input<'_>, workload: usize, plots: &mut Vec<Plot>) -> Vec<Tail> {
+    let (study, groups) = (input.study, input.groups);
+    let all = [
+        (
+            "throughput-p99",
+            "Throughput against p99",
+            throughput_and_p99(study, groups, workload),
+            "Right and low is good. Figures at the points are threads; whiskers reach from the lowest to the highest repeat.",
+        ),
+        (
+            "distribution",
+            "Latency distribution",
+            distribution(study, groups, workload, input.distributions),
+            "Response times of transactions at the most threads; a percentile with fewer than ten above it in a repeat is left out.",
+        ),
+    ];
+    let mut found = Vec::new();
+    for (name, heading, told, caption) in all {
+        let Some(told) = told else { continue };
+        plots.push(told.plot);
+        let name = format!("{name}:{workload}");
+        found.push(Tail { name, heading, plot: plots.len() - 1, finding: told.finding, caption });
+    }
+    found
+}
+
+/// Throughput against p99: a line for each arm through its thread counts. Nothing of fewer than two points.
+fn throughput_and_p99(study: &Study, groups: &[Group<'_>], workload: usize) -> Option<Told> {
+    let [tps, _] = metrics::THROUGHPUT;
+    let [_, _, p99, _] = metrics::LATENCY;
+    let x_axis = Axis::new()
+        .range_mode(RangeMode::ToZero)
+        .separate_thousands(true)
+        .title(Title::with_text("transactions/s"));
+    let mut plot = Plot::new(x_axis, Axis::new().title(Title::with_text("p99, ms")));
+    plot.adjust(|layout| layout.hover_mode(HoverMode::Closest));
+    let mut best: Vec<String> = Vec::new();
+    for (place, arm) in study.arms.iter().enumerate() {
+        let its = groups.iter().filter(|group| (group.arm, group.workload) == (place, workload));
+        let points: Vec<(u32, Figure, Figure)> = its
+            .filter_map(|group| Some((group.threads, group.figure(&tps)?, group.figure(&p99)?)))
+            .collect();
+        let Some(top) = points.iter().max_by(|a, b| a.1.mean.total_cmp(&b.1.mean)) else {
+            continue;
+        };
+        best.push(format!("{} {}/s at {} ms", arm.name, figure(top.1.mean), figure(top.2.mean)));
+        plot.push(place, line(place, &arm.name, &points));
+    }
+    (!best.is_empty()).then(|| Told { plot, finding: format!("Most: {}", best.join("; ")) })
+}
+
+fn line(place: usize, name: &str, points: &[(u32, Figure, Figure)]) -> Box<Scatter<f64, f64>> {
+    let Style { dash, marker, colour } = Style::of(place);
+    let threads = points.iter().map(|point| point.0.to_string()).collect();
+    let spread = |of: fn(&(u32, Figure, Figure)) -> &Figure| {
+        let reach = |end: fn(&Figure) -> f64| points.iter().map(|point| end(of(point))).collect();
+        whiskers(reach(|one| one.high - one.mean), reach(|one| one.mean - one.low))
+    };
+    Scatter::new(
+        points.iter().map(|point| point.1.mean).collect(),
+        points.iter().map(|point| point.2.mean).collect(),
+    )
+    .name(label(name))
+    .mode(Mode::LinesMarkersText)
+    .text_array(threads)
+    .text_position(Position::TopLeft)
+    .line(Line::new().width(2.0).dash(dash).color(colour))
+    .marker(marker)
+    .error_x(spread(|point| &point.1))
+    .error_y(spread(|point| &point.2))
+    .hover_template("%{text} threads: %{x:,.4~r}/s, p99 %{y:,.4~r} ms")
+}
+
+fn whiskers(above: Vec<f64>, below: Vec<f64>) -> ErrorData {
+    let is_any = above.iter().chain(&below).any(|reach| *reach > 0.0);
+    ErrorData::new(ErrorType::Data)
+        .symmetric(false)
+        .array(above)
+        .array_minus(below)
+        .visible(is_any)
+        .thickness(1.2)
+        .width(3)
+}
+
+/// Distributions at the most threads: each percentile's mean over the repeats, with its lowest and highest.
+fn distribution(
+    study: &Study,
+    groups: &[Group<'_>],
+    workload: usize,
+    all: &Distributions,
+) -> Option<Told> {
+    let its = || groups.iter().filter(|group| group.workload == workload);
+    let has = |group: &&Group<'_>| group.done().any(|cell| all.contains_key(&cell.id));
+    let threads = its().filter(has).map(|group| group.threads).max()?;
+    let mut plot = Plot::new(percentile_axis(), latency_axis());
+    let mut ends: Vec<String> = Vec::new();
+    for group in its().filter(|group| group.threads == threads) {
+        let cells: Vec<&Cell> = group.done().collect();
+        let points = points(&cells, all);
+        let (Some(arm), Some(last)) = (study.arms.get(group.arm), points.last()) else { continue };
+        ends.push(format!("{} p{} {} ms", arm.name, last.0, figure(last.1.mean)));
+        plot.push(group.arm, curve(group.arm, &arm.name, &points));
+    }
+    let finding = format!("At {}: {}", plural(threads as usize, "thread"), ends.join("; "));
+    (!ends.is_empty()).then_some(Told { plot, finding })
+}
+
+/// Each decade towards 100 % takes the same room.
+fn percentile_axis() -> Axis {
+    let shown = [0.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
+    Axis::new()
+        .type_(AxisType::Log)
+        .range(vec![0.0, 4.1])
+        .tick_values(shown.map(place).to_vec())
+        .tick_text(shown.map(|percent| percent.to_string()).to_vec())
+        .title(Title::with_text("percent of transactions answered within"))
+}
+
+/// Ticks at 1, 2 and 5 of each decade from a microsecond to a quarter of an hour.
+fn latency_axis() -> Axis {
+    let decades = (-3..6).map(|power| 10_f64.powi(power));
+    let ticks: Vec<f64> = decades.flat_map(|one| [one, 2.0 * one, 5.0 * one]).collect();
+    let texts = ticks.iter().map(|tick| format!("{}", (tick * 1e4).round() / 1e4)).collect();
+    Axis::new()
+        .type_(AxisType::Log)
+        .tick_values(ticks)
+        .tick_text(texts)
+        .title(Title::with_text("response time, ms"))
+}
+
+/// 50 stands at 2, 99 at 100, 99.99 at 10 000.
+fn place(percent: f64) -> f64 {
+    let place = 100.0 / (100.0 - percent);
+    (place * 1e6).round() / 1e6
+}
+
+fn points(cells: &[&Cell], all: &Distributions) -> Vec<(f64, Figure)> {
+    let its: Vec<&Vec<(u64, u64)>> = cells.iter().filter_map(|cell| all.get(&cell.id)).collect();
+    let at = |percent: f64| {
+        let values: Option<Vec<f64>> =
+            its.iter().map(|buckets| percentile(buckets, percent)).collect();
+        Some((percent, Figure::of(values?)?))
+    };
+    PERCENTILES.into_iter().filter_map(at).collect()
+}
+
+/// In ms; nothing where too few lie above.
+fn percentile(buckets: &[(u64, u64)], percent: f64) -> Option<f64> {
+    let count: u64 = buckets.iter().map(|(_, count)| count).sum();
+    let count = count as f64;
+    if count * (1.0 - percent / 100.0) < ABOVE_LEAST - 1e-9 {
+        return None;
+    }
+    let mut below = 0.0;
+    let bucket = buckets.iter().find(|(_, its)| {
+        below += *its as f64;
+        below >= count * percent / 100.0
+    })?;
+    Some(bucket.0 as f64 / 1e6)
+}
+
+fn curve(arm: usize, name: &str, points: &[(f64, Figure)]) -> Box<Scatter<f64, f64>> {
+    let Style { dash, marker, colour } = Style::of(arm);
+    let reach = |end: fn(&Figure) -> f64| points.iter().map(|point| end(&point.1)).collect();
+    Scatter::new(
+        points.iter().map(|point| place(point.0)).collect(),
+        points.iter().map(|point| point.1.mean).collect(),
+    )
+    .name(label(name))
+    .mode(Mode::LinesMarkers)
+    .text_array(points.iter().map(|point| format!("{} %", point.0)).collect())
+    .line(Line::new().width(2.0).dash(dash).color(colour))
+    .marker(marker)
+    .error_y(whiskers(reach(|one| one.high - one.mean), reach(|one| one.mean - one.low)))
+    .hover_template("%{text}: %{y:,.4~r} ms")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_needs_enough_above_it() {
+        let buckets = [(1_000_000, 90), (20_000_000, 10)];
+        assert_eq!(percentile(&buckets, 50.0), Some(1.0));
+        assert_eq!(percentile(&buckets, 90.0), Some(1.0));
+        assert_eq!(percentile(&buckets, 95.0), None, "five transactions tell nothing");
+        let many: Vec<(u64, u64)> = buckets.iter().map(|(ns, count)| (*ns, count * 1000)).collect();
+        assert_eq!(percentile(&many, 99.99), Some(20.0));
+        assert_eq!(percentile(&[], 50.0), None);
+    }
+
+    #[test]
+    fn every_decade_takes_the_same_room() {
+        assert_eq!([50.0, 90.0, 99.0, 99.99].map(place), [2.0, 10.0, 100.0, 10_000.0]);
+    }
+}

@@ -1,0 +1,72 @@
+//! What the page is made of: a template, a style sheet and a script, each in parts of one idea, put together here.
+
+use anyhow::{Context, Result};
+use minijinja::{Environment, UndefinedBehavior};
+
+/// The page from top to bottom. Macros stand before what uses them.
+const PAGE: &str = concat!(
+    include_str!("assets/page/frame.html"),
+    include_str!("assets/page/masthead.html"),
+    include_str!("assets/page/bar.html"),
+    include_str!("assets/page/macros.html"),
+    include_str!("assets/page/paper.html"),
+    include_str!("assets/page/summary.html"),
+    include_str!("assets/page/threads.html"),
+    include_str!("assets/page/seconds.html"),
+    include_str!("assets/page/space.html"),
+    include_str!("assets/page/drives.html"),
+    include_str!("assets/page/setup.html"),
+    include_str!("assets/page/caveats.html"),
+    include_str!("assets/page/end.html"),
+);
+
+/// Parts that others include.
+const INCLUDED: [(&str, &str); 3] = [
+    ("chain.html", include_str!("assets/page/chain.html")),
+    ("durability.html", include_str!("assets/page/durability.html")),
+    ("worth.html", include_str!("assets/page/worth.html")),
+];
+
+/// The style sheet: what is narrow and what is printed change what stands before them.
+pub(super) const STYLE: &str = concat!(
+    include_str!("assets/style/base.css"),
+    include_str!("assets/style/opening.css"),
+    include_str!("assets/style/tables.css"),
+    include_str!("assets/style/charts.css"),
+    include_str!("assets/style/parts.css"),
+    include_str!("assets/style/narrow.css"),
+    include_str!("assets/style/print.css"),
+);
+
+/// The script, one function around all of its parts.
+pub(super) const SCRIPT: &str = concat!(
+    include_str!("assets/script/theme.js"),
+    include_str!("assets/script/series.js"),
+    include_str!("assets/script/charts.js"),
+    include_str!("assets/script/menu.js"),
+    include_str!("assets/script/wiring.js"),
+);
+
+/// An environment that knows every part and prints nothing that is not there.
+///
+/// # Errors
+/// A part that is no template, which is a mistake of ours.
+pub(super) fn environment() -> Result<Environment<'static>> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    // The names' endings switch the escaping of everything printed on.
+    for (name, text) in INCLUDED.into_iter().chain([("report.html", PAGE)]) {
+        environment.add_template(name, text).context("a section of the report's template")?;
+    }
+    Ok(environment)
+}
+
+/// Plotly's script alone: the crate's sources bring MathJax too, which no chart here uses.
+pub(super) fn plotly_script() -> &'static str {
+    static SCRIPT: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| {
+        let sources = plotly::Plot::offline_js_sources();
+        let first = sources.split_once("</script>").map_or("", |(first, _)| first);
+        first.split_once('>').map_or("", |(_, script)| script).into()
+    });
+    &SCRIPT
+}
