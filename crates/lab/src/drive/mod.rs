@@ -23,6 +23,7 @@ mod registry;
 mod resize;
 mod serve;
 mod stack;
+mod standstill;
 mod status;
 mod text;
 mod wear_in;
@@ -39,7 +40,7 @@ pub(crate) use make::{NewDrive, Sizes};
 #[cfg(test)]
 pub(crate) use model_health::KindHealth;
 pub(crate) use model_health::{
-    ADDED_SHARE_MAX, LATE_SHARE_MAX, ModelHealth, added_share, kind_name,
+    ADDED_SHARE_MAX, LATE_SHARE_MAX, ModelHealth, STOOD_STILL_MS_MAX, added_share, kind_name,
 };
 pub(crate) use status::look_at;
 pub(crate) use wear_in::precondition;

@@ -18,7 +18,9 @@ use super::fio::{self, Found, Job};
 use super::media;
 use super::preset::Preset;
 use super::scale::Scale;
-use crate::drive::{AttachOptions, Attached, Health, LATE_SHARE_MAX, ModelHealth, ModelJob};
+use crate::drive::{
+    AttachOptions, Attached, Health, LATE_SHARE_MAX, ModelHealth, ModelJob, STOOD_STILL_MS_MAX,
+};
 use crate::interrupt::Interrupt;
 use crate::print::{Living, size};
 use crate::rig::free_bytes;
@@ -66,6 +68,8 @@ pub struct Measured {
     pub late_share: f64,
     /// Share of commands that should have taken less than the port's round trip.
     pub below_port_share: f64,
+    /// How long the model's server did not run at all meanwhile, in milliseconds.
+    pub stood_still_ms: f64,
     /// Whether it may be taken for the device's.
     pub comparable: bool,
 }
@@ -294,6 +298,7 @@ struct Taken {
     write_amplification: Option<f64>,
     late_share: f64,
     below_port_share: f64,
+    stood_still_ms: f64,
 }
 
 impl Taken {
@@ -303,6 +308,8 @@ impl Taken {
         };
         let (now, then) = (counted(after)?, counted(before)?);
         let commands = (now.0 - then.0).max(1) as f64;
+        let stood_still_ms =
+            |health: &Health| health.model.as_ref().map_or(0.0, |model| model.stood_still_ms);
         let written = |health: &Health| {
             let counts = &health.status.counts;
             (counts.write_bytes_media(), counts.write_bytes_host)
@@ -315,6 +322,7 @@ impl Taken {
             write_amplification: (host > 0).then(|| media as f64 / host as f64),
             late_share: (now.1 - then.1) as f64 / commands,
             below_port_share: (now.2 - then.2) as f64 / commands,
+            stood_still_ms: stood_still_ms(after) - stood_still_ms(before),
         })
     }
 
@@ -326,7 +334,9 @@ impl Taken {
             write_amplification: self.write_amplification,
             late_share: self.late_share,
             below_port_share: self.below_port_share,
-            comparable: self.late_share.max(self.below_port_share) <= LATE_SHARE_MAX,
+            stood_still_ms: self.stood_still_ms,
+            comparable: self.late_share.max(self.below_port_share) <= LATE_SHARE_MAX
+                && self.stood_still_ms <= STOOD_STILL_MS_MAX,
         }
     }
 }

@@ -161,6 +161,13 @@ impl Rig {
         })
     }
 
+    /// What its drive says is wrong with it, though it goes on.
+    #[must_use]
+    pub fn drive_problems(&self) -> Vec<String> {
+        let health = self.drive().and_then(|drive| Health::read(&drive.status_file).ok());
+        health.map_or_else(Vec::new, |health| health.status.problems)
+    }
+
     /// Removes all layers, the last built first.
     ///
     /// # Errors
