@@ -54,10 +54,10 @@ pub struct ModelsArgs {
     #[arg(long, value_name = "RATIO", value_parser = parse_ratio)]
     ratio: Option<f64>,
     /// Attach the model, have fio load it, and print what it found beside what follows
-    #[arg(long, conflicts_with = "attach")]
+    #[arg(long, conflicts_with = "attach", requires = "model")]
     measure: bool,
     /// Length of each of fio's jobs, with --measure
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    #[arg(long, default_value_t = 10, requires = "measure", value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
     /// Where the media of a measured model are made [default: the state folder]
     #[arg(long, value_name = "DIR", requires = "measure")]
