@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
 use super::closed::Conditions;
@@ -13,7 +13,10 @@ use super::media;
 use super::preset::{PRESETS, Preset};
 use super::scale::Scale;
 use super::show::{self, Told};
-use crate::drive::{AttachOptions, ModelJob, attach, check_right, show_attached};
+use crate::drive::{
+    AttachOptions, ModelJob, attach, check_right, detach, is_attached, show_attached,
+};
+use crate::interrupt::Interrupt;
 use crate::plan::Size;
 use crate::print;
 
@@ -182,6 +185,16 @@ fn attach_to(
         // Before anything is made.
         ensure!(!trace.exists(), "{} exists already; name a new file", trace.display());
     }
+    let interrupt = Interrupt::listen()?;
+    let is_new = !file.exists();
     media::provide(device, file, args.logical)?;
-    show_attached(&attach(file, &options)?, args.json)
+    let attached = attach(file, &options).and_then(|health| match interrupt.check() {
+        Ok(()) => Ok(health),
+        Err(interrupted) => detach(file).and(Err(interrupted)),
+    });
+    if attached.is_err() && is_new && !is_attached(file) {
+        // This command has made them, for nothing.
+        std::fs::remove_file(file).with_context(|| format!("cannot remove {}", file.display()))?;
+    }
+    show_attached(&attached?, args.json)
 }
