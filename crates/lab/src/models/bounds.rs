@@ -41,7 +41,7 @@ pub fn check_number(name: &str, number: f64) -> Result<()> {
         plain(most.unwrap_or_default())
     );
     ensure!(
-        !name.ends_with("_per_s") || number < 0.0 || number >= PER_S_MIN,
+        !name.ends_with("_per_s") || !(0.0..PER_S_MIN).contains(&number),
         "{name} is {shown}; a rate is at least {PER_S_MIN} a second"
     );
     let size = number.abs();
