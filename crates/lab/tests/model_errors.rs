@@ -9,12 +9,14 @@
 
 mod common;
 
+use std::process::Command;
+
 use common::{World, has_loop_devices, small_plan};
 
 const P4610: &str = include_str!("../../../models/p4610-3.2.toml");
 
 /// One preset that is changed so that it cannot be, and what is said of it.
-const IMPOSSIBLE: [(&str, &str, &str); 3] = [
+const IMPOSSIBLE: [(&str, &str, &str); 6] = [
     (
         "link_bytes_per_s = { value = 3_200_000_000,",
         "link_bytes_per_s = { value = 7_000_000_000,",
@@ -29,6 +31,21 @@ const IMPOSSIBLE: [(&str, &str, &str); 3] = [
         "[promise]",
         "[fault]\nstall_ms = { value = 200, mark = \"fitted\", source = \"put there\" }\n[promise]",
         "a stall needs the key fault.every_s",
+    ),
+    (
+        "read_us = { value = 54,",
+        "read_us = { value = 1e300,",
+        "flash.read_us is 1e300; nothing takes more than an hour, 3600000000",
+    ),
+    (
+        "operations_per_s = { value = 640_000,",
+        "operations_per_s = { value = 0.01,",
+        "host.operations_per_s is 0.01; a rate is at least 1 a second",
+    ),
+    (
+        "[promise]",
+        "[fault]\nslower = { value = 2, mark = \"fitted\", source = \"put \\u001b[2J there\" }\n[promise]",
+        "fault.slower.source has a control character",
     ),
 ];
 
@@ -58,6 +75,62 @@ fn media_that_no_disk_here_holds_are_not_begun() {
     let world = World::new();
     let words = ["models", "p4610-3.2", "--capacity-scale", "0.3", "--measure", "--work", "."];
     refused(&world, &words, "give --capacity-scale", &[]);
+}
+
+#[test]
+fn media_that_no_scale_makes_fit_say_what_they_need() {
+    if !has_loop_devices("media_that_no_scale_makes_fit_say_what_they_need") {
+        return;
+    }
+    let world = World::new();
+    let room = world.path("room");
+    std::fs::create_dir(&room).unwrap();
+    let mount = ["-t", "tmpfs", "-o", "size=1M", "tmpfs", room.to_str().unwrap()];
+    assert!(Command::new("mount").args(mount).status().unwrap().success());
+    let line = world.refused(&[
+        "models",
+        "p4610-3.2",
+        "--capacity-scale",
+        "6400",
+        "--measure",
+        "--work",
+        "room",
+    ]);
+    assert!(Command::new("umount").arg(&room).status().unwrap().success());
+    assert!(line.contains("no capacity scale makes them fit: the smallest model takes"), "{line}");
+}
+
+#[test]
+fn a_model_that_is_too_large_for_the_disk_names_its_scale() {
+    if !has_loop_devices("a_model_that_is_too_large_for_the_disk_names_its_scale") {
+        return;
+    }
+    let world = World::new();
+    let rig = "kind = \"model\"\nmodel = { preset = \"gp3\", capacity_scale = 0.001 }";
+    world.write("plan.toml", &small_plan(rig));
+    let words = ["run", "plan.toml", "--out", "study", "--dry-run"];
+    refused(&world, &words, "with a larger model.capacity_scale", &["plan.toml"]);
+}
+
+#[test]
+fn options_that_need_another_are_refused_without_it() {
+    let world = World::new();
+    for words in [&["models", "--measure"][..], &["models", "gp3", "--seconds", "3"]] {
+        assert_eq!(world.run(words).status.code(), Some(2), "{words:?}");
+    }
+}
+
+#[test]
+fn an_attach_that_is_refused_leaves_no_media() {
+    if !has_loop_devices("an_attach_that_is_refused_leaves_no_media") {
+        return;
+    }
+    let world = World::new();
+    for model in ["gp3", "p4610-3.2"] {
+        let words = ["models", model, "--capacity-scale", "6400", "--attach", "new.img"];
+        let words = [&words[..], &["--trace", "missing/a.trace"]].concat();
+        refused(&world, &words, "a.trace", &[]);
+    }
 }
 
 #[test]

@@ -198,7 +198,11 @@ fn a_killed_model_leaves_nothing_after_clean() {
     let drives = Drives::new();
     drives.done(&["models", "sas15k-r10x6", "--capacity-scale", "4000", "--attach", "vol.img"]);
     drives.kill_server();
+    let line = drives.refused(&["drive", "status", "vol.img"]);
+    assert!(line.contains("the server of this model has died"), "{line}");
     drives.done(&["clean"]);
+    let line = drives.refused(&["drive", "status", "vol.img"]);
+    assert!(line.contains("if it is the media of a model without flash"), "{line}");
     drives.assert_nothing_left();
 }
 

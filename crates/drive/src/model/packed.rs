@@ -1,8 +1,9 @@
 //! A disk in memory that takes room only for what is not zero: for media of which most is holes, or stand-ins for data.
 //!
 //! A block is kept as a map of its 64 cells of 64 bytes, one bit for each that is not all zeroes, and those cells. Blocks
-//! that are all zeroes take no room, and regions that were never written take next to none.
+//! that are all zeroes take no room, nor do regions that were never written: the disk may be of any size.
 
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::disk::{BLOCK_BYTES, Disk, Promise, Result, check_range};
@@ -18,11 +19,14 @@ const REGION: u64 = 1024;
 #[derive(Debug)]
 pub struct PackedDisk {
     size: u64,
-    regions: Mutex<Vec<Region>>,
+    regions: Mutex<Regions>,
 }
 
-/// One region's blocks, each packed; none of a region that was never written.
+/// One region's blocks, each packed.
 type Region = Vec<Box<[u8]>>;
+
+/// Those that were written, by their numbers.
+type Regions = HashMap<u64, Region>;
 
 impl PackedDisk {
     /// A disk of zeroes.
@@ -31,24 +35,23 @@ impl PackedDisk {
     /// [`crate::DiskError::OutOfRange`] for a size that is not made of whole blocks.
     pub fn new(size: u64) -> Result<PackedDisk> {
         check_range(0, size, size)?;
-        let regions = (size / BLOCK_BYTES).div_ceil(REGION) as usize;
-        Ok(PackedDisk { size, regions: Mutex::new(vec![Region::new(); regions]) })
+        Ok(PackedDisk { size, regions: Mutex::default() })
     }
 
     /// Bytes of memory that the blocks take.
     #[must_use]
     pub fn packed_bytes(&self) -> u64 {
-        self.regions().iter().flatten().map(|block| block.len() as u64).sum()
+        self.regions().values().flatten().map(|block| block.len() as u64).sum()
     }
 
-    fn regions(&self) -> MutexGuard<'_, Vec<Region>> {
+    fn regions(&self) -> MutexGuard<'_, Regions> {
         self.regions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The region of a block, and its place there.
-fn place(number: u64) -> (usize, usize) {
-    ((number / REGION) as usize, (number % REGION) as usize)
+fn place(number: u64) -> (u64, usize) {
+    (number / REGION, (number % REGION) as usize)
 }
 
 fn pack(block: &[u8]) -> Box<[u8]> {
@@ -89,7 +92,8 @@ impl Disk for PackedDisk {
         let regions = self.regions();
         for (number, block) in (offset / BLOCK_BYTES..).zip(data.chunks_mut(BLOCK)) {
             let (region, index) = place(number);
-            unpack(regions[region].get(index).map_or(&[], |packed| packed), block);
+            let packed = regions.get(&region).and_then(|region| region.get(index));
+            unpack(packed.map_or(&[], |packed| packed), block);
         }
         Ok(())
     }
@@ -99,8 +103,8 @@ impl Disk for PackedDisk {
         let mut regions = self.regions();
         for (number, block) in (offset / BLOCK_BYTES..).zip(data.chunks(BLOCK)) {
             let (region, index) = place(number);
-            regions[region].resize(REGION as usize, Box::default());
-            regions[region][index] = pack(block);
+            let blocks = || vec![Box::default(); REGION as usize];
+            regions.entry(region).or_insert_with(blocks)[index] = pack(block);
         }
         Ok(())
     }
@@ -114,7 +118,8 @@ impl Disk for PackedDisk {
         let mut regions = self.regions();
         for number in offset / BLOCK_BYTES..(offset + length) / BLOCK_BYTES {
             let (region, index) = place(number);
-            if let Some(packed) = regions[region].get_mut(index) {
+            if let Some(packed) = regions.get_mut(&region).and_then(|blocks| blocks.get_mut(index))
+            {
                 *packed = Box::default();
             }
         }
@@ -164,7 +169,8 @@ mod tests {
 
     #[test]
     fn stand_ins_take_little_and_data_take_their_size() {
-        let disk = PackedDisk::new(1 << 40).unwrap();
+        // A table of its regions alone would take more memory than there is.
+        let disk = PackedDisk::new(1 << 60).unwrap();
         let mut data = vec![0; 256 * BLOCK];
         data.chunks_mut(BLOCK).for_each(|block| stand_in(BLOCK, 1, block));
         disk.write(1 << 39, &data, false).unwrap();

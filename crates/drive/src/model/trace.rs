@@ -85,10 +85,17 @@ impl<W: Write + Send> Recorder<W> {
     /// The first that writing it met; then it ends where that came.
     pub fn finish(&self) -> io::Result<()> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match state.failure.take() {
-            Some(failure) => Err(failure),
-            None => state.out.flush(),
+        if state.failure.is_none() {
+            state.failure = state.out.flush().err();
         }
+        let failure = state.failure.as_ref();
+        failure.map_or(Ok(()), |failure| Err(io::Error::new(failure.kind(), failure.to_string())))
+    }
+
+    /// Why it ends too early, if it does.
+    pub fn failure(&self) -> Option<String> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.failure.as_ref().map(io::Error::to_string)
     }
 }
 

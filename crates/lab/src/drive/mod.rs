@@ -23,6 +23,7 @@ mod registry;
 mod resize;
 mod serve;
 mod stack;
+mod standstill;
 mod status;
 mod text;
 mod wear_in;
@@ -31,6 +32,7 @@ use std::process::ExitCode;
 
 pub(crate) use attach::{attach, check_right, show as show_attached};
 pub(crate) use attached::Attached;
+pub(crate) use detach::detach;
 pub(crate) use health::Health;
 #[cfg(test)]
 pub(crate) use health::tests::used as used_health;
@@ -39,8 +41,9 @@ pub(crate) use make::{NewDrive, Sizes};
 #[cfg(test)]
 pub(crate) use model_health::KindHealth;
 pub(crate) use model_health::{
-    ADDED_SHARE_MAX, LATE_SHARE_MAX, ModelHealth, added_share, kind_name,
+    ADDED_SHARE_MAX, LATE_SHARE_MAX, ModelHealth, STOOD_STILL_MS_MAX, added_share, kind_name,
 };
+pub(crate) use registry::is_attached;
 pub(crate) use status::look_at;
 pub(crate) use wear_in::precondition;
 

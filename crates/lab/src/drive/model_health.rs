@@ -1,6 +1,7 @@
 //! How well a model keeps its device's time, as the health log tells.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use assay_drive::model::{KINDS, Kind, Resource, Tally};
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,10 @@ pub const LATE_SHARE_MAX: f64 = 0.01;
 /// Nor are they where all commands together took longer than they should by more than this share: be it by lateness, or by what
 /// was too fast to be shown.
 pub const ADDED_SHARE_MAX: f64 = 0.05;
+
+/// Nor are they where the model's server stood still for longer than this, in milliseconds: who was waited for meanwhile is not
+/// late by its clock.
+pub const STOOD_STILL_MS_MAX: f64 = 200.0;
 
 /// The model, its scale, and what it has counted since it began to keep time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,6 +37,9 @@ pub struct ModelHealth {
     pub below_port_share: Option<f64>,
     /// By what share all commands together took longer than they should.
     pub added_share: Option<f64>,
+    /// How long its server did not run at all, in gaps of 50 ms and more, in milliseconds.
+    #[serde(default)]
+    pub stood_still_ms: f64,
     /// Whether what is measured may be taken for the device's: few commands were late, and little time was added.
     pub comparable: bool,
     /// Commands by what they ask for.
@@ -83,6 +91,7 @@ impl ModelHealth {
             late_share,
             below_port_share: share(sum(|kind| kind.below_port)),
             added_share,
+            stood_still_ms: 0.0,
             comparable: late_share.is_none_or(|share| share <= LATE_SHARE_MAX)
                 && added_share.is_none_or(|share| share <= ADDED_SHARE_MAX),
             waited: waited.filter(|(_, count)| *count > 0).collect(),
@@ -92,6 +101,14 @@ impl ModelHealth {
 }
 
 impl ModelHealth {
+    /// The same, of a server that stood still for so long.
+    #[must_use]
+    pub fn of_server_that_stood_still(self, stood_still: Duration) -> ModelHealth {
+        let stood_still_ms = stood_still.as_secs_f64() * 1e3;
+        let comparable = self.comparable && stood_still_ms <= STOOD_STILL_MS_MAX;
+        ModelHealth { stood_still_ms, comparable, ..self }
+    }
+
     /// Commands of all kinds, and how many of them were late and below the port.
     #[must_use]
     pub fn counted(&self) -> (u64, u64, u64) {

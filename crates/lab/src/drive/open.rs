@@ -71,6 +71,11 @@ pub(super) fn in_words(path: &Path, error: DriveError) -> anyhow::Error {
     }
 }
 
+/// Whether `error` says that no drive begins there.
+pub(super) fn is_no_drive(error: &anyhow::Error) -> bool {
+    error.root_cause().to_string().starts_with(&DriveError::NotADrive.to_string())
+}
+
 /// What the drive lies on that is shown as this file, by a server that no ledger of ours tells of.
 fn media_shown_by(path: &Path) -> Option<String> {
     let mount = filesystem::mount_of(path).ok()??;

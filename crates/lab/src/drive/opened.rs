@@ -75,7 +75,11 @@ impl Opened {
     pub(super) fn status(&self, media: &Path) -> Status {
         let drive = self.drive().map(|drive| drive.status());
         let status = drive.unwrap_or_else(|| plain(media, self.disk().size()));
-        with_media(status, self.media())
+        let mut status = with_media(status, self.media());
+        if let Opened::Model(stack) = self {
+            status.problems.extend(stack.recording.as_ref().and_then(|trace| trace.problem()));
+        }
+        status
     }
 
     /// How what it lies on is.

@@ -58,9 +58,20 @@ impl Recording {
     /// One line: not all of it could be written.
     pub(super) fn finish(&self) -> Result<()> {
         let finished = self.recorder.get().map_or(Ok(()), Recorder::finish);
-        finished.with_context(|| {
-            format!("the trace {} ends too early: it could not be written on", self.path.display())
-        })
+        finished.map_err(|error| anyhow!(self.too_short(&error.to_string())))
+    }
+
+    /// What is wrong with it, if something is.
+    pub(super) fn problem(&self) -> Option<String> {
+        let failure = self.recorder.get().and_then(Recorder::failure);
+        failure.map(|failure| self.too_short(&failure))
+    }
+
+    fn too_short(&self, why: &str) -> String {
+        let path = self.path.display();
+        format!(
+            "the trace {path} ends too early, it could not be written on: {why}; record it again where there is room"
+        )
     }
 }
 

@@ -99,6 +99,11 @@ pub(super) fn find_media(media: &Path) -> Result<Option<Attached>> {
     Ok(served_first()?.into_iter().find(|one| one.lies_on(media, id)))
 }
 
+/// Whether a ledger tells of a drive on `media`; where none can be read, one may.
+pub(crate) fn is_attached(media: &Path) -> bool {
+    find(media).map_or(true, |found| found.is_some())
+}
+
 fn served_first() -> Result<Vec<Attached>> {
     let mut attached = all()?;
     attached.sort_by_key(|one| one.owner.is_none());

@@ -9,7 +9,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use assay_drive::model::{Clock, Tally, Time};
@@ -27,6 +27,7 @@ use super::opened::Opened;
 use super::port;
 use super::registry::STATUS_FILE;
 use super::stack::Stack;
+use super::standstill::Standstill;
 use crate::interrupt;
 use crate::messages::one_line;
 use crate::replay::{TraceHead, monotonic_s};
@@ -109,9 +110,19 @@ struct Source {
     /// All but the device, which others may take away.
     attachment: Attachment,
     mount_point: PathBuf,
-    /// How long the port alone takes, and what a model had counted before it began to keep time.
-    started: Mutex<Option<(Time, Tally)>>,
+    /// Of a model: for how long this process stood still.
+    standstill: Option<Standstill>,
+    started: Mutex<Option<Started>>,
     keeps_time_when_told: bool,
+}
+
+/// How a model was when it began to keep time.
+#[derive(Clone, Copy)]
+struct Started {
+    /// How long the port alone takes.
+    port: Time,
+    tally: Tally,
+    stood_still: Duration,
 }
 
 impl Served {
@@ -173,7 +184,7 @@ pub(super) fn make_folders(job: &Job) -> Result<()> {
 }
 
 fn show(job: &Job, opened: Opened, open_ms: f64) -> Result<Arc<Shown>> {
-    let source = Arc::new(Source::new(job, opened.clone(), open_ms));
+    let source = Arc::new(Source::new(job, opened.clone(), open_ms)?);
     let options = FuseOptions {
         mount_point: job.mount_point.clone(),
         name: job.media.display().to_string(),
@@ -261,25 +272,33 @@ impl Source {
 
     /// What is told of a model is what it counts from now on.
     fn count_from_now(&self, port: Time, stack: &Stack) {
-        *lock(&self.started) = Some((port, stack.top.tally()));
+        let stood_still = self.stood_still();
+        *lock(&self.started) = Some(Started { port, tally: stack.top.tally(), stood_still });
+    }
+
+    fn stood_still(&self) -> Duration {
+        self.standstill.as_ref().map_or(Duration::ZERO, Standstill::so_far)
     }
 
     /// What a model was asked until now does not count, and from now on it answers when the device would.
     fn keep_time(&self) {
-        let port = lock(&self.started).map(|(port, _)| port);
+        let port = lock(&self.started).map(|started| started.port);
         if let (Opened::Model(stack), Some(port)) = (&self.opened, port) {
             stack.clock.start();
             self.count_from_now(port, stack);
         }
     }
 
-    /// Closes the drive; of one whose media is gone that is not what matters.
+    /// Ends the trace and closes the drive; of one whose media is gone that is not what matters.
     fn close(&self) -> Result<()> {
-        if let Opened::Model(stack) = &self.opened
-            && let Some(Err(error)) = stack.recording.as_ref().map(|recording| recording.finish())
-        {
-            log::error!("{error:#}");
-        }
+        let recorded = match &self.opened {
+            Opened::Model(stack) => stack.recording.as_ref().map(|trace| trace.finish()),
+            Opened::Drive(..) => None,
+        };
+        self.close_media().and(recorded.unwrap_or(Ok(())))
+    }
+
+    fn close_media(&self) -> Result<()> {
         let media = self.media.display();
         let closed = self.opened.close();
         let loss = self.opened.media().loss();
@@ -302,7 +321,7 @@ impl Source {
         }
     }
 
-    fn new(job: &Job, opened: Opened, open_ms: f64) -> Source {
+    fn new(job: &Job, opened: Opened, open_ms: f64) -> Result<Source> {
         let is_damaged = opened.status(&job.media).state == State::ReadOnly;
         let attachment = Attachment {
             attached: true,
@@ -315,15 +334,18 @@ impl Source {
             read_ahead_bytes: Some(job.options.read_ahead.map_or(0, |size| size.0)),
             ..Attachment::default()
         };
-        Source {
+        let model = job.options.model.clone();
+        let standstill = model.as_ref().map(|_| Standstill::watch()).transpose()?;
+        Ok(Source {
             opened,
             media: job.media.clone(),
-            model: job.options.model.clone(),
+            model,
             attachment,
             mount_point: job.mount_point.clone(),
+            standstill,
             started: Mutex::default(),
             keeps_time_when_told: job.options.keeps_time_when_told,
-        }
+        })
     }
 
     fn text(source: Arc<Source>) -> TextFile {
@@ -348,7 +370,10 @@ impl Source {
 
     fn model_health(&self) -> Option<ModelHealth> {
         let Opened::Model(stack) = &self.opened else { return None };
-        let (port, before) = (*lock(&self.started))?;
-        Some(ModelHealth::new(self.model.as_ref()?, port.as_us(), &stack.top.tally(), &before))
+        let before = (*lock(&self.started))?;
+        let stood_still = self.stood_still().saturating_sub(before.stood_still);
+        let (job, port_us) = (self.model.as_ref()?, before.port.as_us());
+        let health = ModelHealth::new(job, port_us, &stack.top.tally(), &before.tally);
+        Some(health.of_server_that_stood_still(stood_still))
     }
 }

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use assay_drive::DriveOptions;
 use clap::Args;
 
 use super::health::{Attachment, Health};
-use super::open::{open, with_media};
+use super::open::{is_no_drive, open, with_media};
 use super::registry::{self, Attached, Drive};
 use super::text;
 use crate::{interrupt, print};
@@ -54,11 +54,34 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode> {
             bail!("{name} is not attached, so nothing changes; leave --watch out")
         }
         Drive::Died(attached) => {
-            show(&look_at_left(&attached.media, attached.left_over()?)?, args.json)?;
+            let health = look_at_left(&attached.media, attached.left_over()?);
+            show(&health.map_err(|error| no_drive_left(&attached, error))?, args.json)?;
         }
-        Drive::AtRest { media } => show(&look_at(&media)?, args.json)?,
+        Drive::AtRest { media } => show(&look_at(&media).map_err(no_drive_at_rest)?, args.json)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a ledger tells of and holds no drive is the model of a device without flash.
+fn no_drive_left(attached: &Attached, error: anyhow::Error) -> anyhow::Error {
+    let (media, shown_as) = (attached.media.display(), attached.shown_as());
+    match (is_no_drive(&error), shown_as) {
+        (true, Ok(place)) => anyhow!(
+            "{media}: the server of this model has died, and {} is left over; a model without flash keeps no log on media; \
+             `assay drive detach {media}`, or attach it again with `assay models`",
+            place.display()
+        ),
+        _ => error,
+    }
+}
+
+fn no_drive_at_rest(error: anyhow::Error) -> anyhow::Error {
+    match is_no_drive(&error) {
+        true => anyhow!(
+            "{error:#}; if it is the media of a model without flash, which keeps no log there, attach it with `assay models`"
+        ),
+        false => error,
+    }
 }
 
 /// What its server says, and where it is mounted.

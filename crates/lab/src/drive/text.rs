@@ -171,6 +171,7 @@ fn time_kept(log: &mut Log, model: &ModelHealth) {
     log.row("late", &format!("{:.2} % of commands{verdict}", percent(model.late_share)));
     log.row("below the port", &format!("{:.2} % of commands", percent(model.below_port_share)));
     log.row("time added", &format!("{:.2} % of what is modelled", percent(model.added_share)));
+    log.row("server stood still", &format!("{:.0} ms", model.stood_still_ms));
     let waited = model.waited.iter().map(|(what, count)| format!("{what} {count}"));
     log.row("waited for", &waited.collect::<Vec<_>>().join(", "));
 }

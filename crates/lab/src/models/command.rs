@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
 use super::closed::Conditions;
@@ -13,7 +13,10 @@ use super::media;
 use super::preset::{PRESETS, Preset};
 use super::scale::Scale;
 use super::show::{self, Told};
-use crate::drive::{AttachOptions, ModelJob, attach, check_right, show_attached};
+use crate::drive::{
+    AttachOptions, ModelJob, attach, check_right, detach, is_attached, show_attached,
+};
+use crate::interrupt::Interrupt;
 use crate::plan::Size;
 use crate::print;
 
@@ -54,10 +57,10 @@ pub struct ModelsArgs {
     #[arg(long, value_name = "RATIO", value_parser = parse_ratio)]
     ratio: Option<f64>,
     /// Attach the model, have fio load it, and print what it found beside what follows
-    #[arg(long, conflicts_with = "attach")]
+    #[arg(long, conflicts_with = "attach", requires = "model")]
     measure: bool,
     /// Length of each of fio's jobs, with --measure
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    #[arg(long, default_value_t = 10, requires = "measure", value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
     /// Where the media of a measured model are made [default: the state folder]
     #[arg(long, value_name = "DIR", requires = "measure")]
@@ -182,6 +185,16 @@ fn attach_to(
         // Before anything is made.
         ensure!(!trace.exists(), "{} exists already; name a new file", trace.display());
     }
+    let interrupt = Interrupt::listen()?;
+    let is_new = !file.exists();
     media::provide(device, file, args.logical)?;
-    show_attached(&attach(file, &options)?, args.json)
+    let attached = attach(file, &options).and_then(|health| match interrupt.check() {
+        Ok(()) => Ok(health),
+        Err(interrupted) => detach(file).and(Err(interrupted)),
+    });
+    if attached.is_err() && is_new && !is_attached(file) {
+        // This command has made them, for nothing.
+        std::fs::remove_file(file).with_context(|| format!("cannot remove {}", file.display()))?;
+    }
+    show_attached(&attached?, args.json)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail};
 use assay_drive::BLOCK_BYTES;
 use assay_drive::model::Preconditioning;
 use serde::Serialize;
@@ -18,7 +18,9 @@ use super::fio::{self, Found, Job};
 use super::media;
 use super::preset::Preset;
 use super::scale::Scale;
-use crate::drive::{AttachOptions, Attached, Health, LATE_SHARE_MAX, ModelHealth, ModelJob};
+use crate::drive::{
+    AttachOptions, Attached, Health, LATE_SHARE_MAX, ModelHealth, ModelJob, STOOD_STILL_MS_MAX,
+};
 use crate::interrupt::Interrupt;
 use crate::print::{Living, size};
 use crate::rig::free_bytes;
@@ -48,6 +50,11 @@ impl Plan {
         let bytes = (device.user_bytes() as f64 * self.fill) as u64;
         (bytes / SEQUENTIAL_BYTES).max(1) * SEQUENTIAL_BYTES
     }
+
+    /// Bytes that the media come to take at most.
+    fn media_bytes(&self, device: &Device) -> u64 {
+        device.nand().map_or_else(|| self.data_bytes(device), |nand| nand.raw_bytes)
+    }
 }
 
 /// One figure, computed and measured.
@@ -66,6 +73,8 @@ pub struct Measured {
     pub late_share: f64,
     /// Share of commands that should have taken less than the port's round trip.
     pub below_port_share: f64,
+    /// How long the model's server did not run at all meanwhile, in milliseconds.
+    pub stood_still_ms: f64,
     /// Whether it may be taken for the device's.
     pub comparable: bool,
 }
@@ -135,7 +144,7 @@ const RAMP_TIMES_MAX: u32 = 4;
 pub fn measure(preset: &Preset, device: &Device, plan: &Plan) -> Result<Outcome> {
     let interrupt = Interrupt::listen()?;
     let ledger = Ledger::open()?;
-    let (folder, made) = make_folder(&ledger, plan, device)?;
+    let (folder, made) = make_folder(&ledger, plan, preset, device)?;
     let bench =
         Bench { preset, device, plan, ledger: &ledger, media: folder.join("model.img"), interrupt };
     let outcome = bench.run();
@@ -143,11 +152,16 @@ pub fn measure(preset: &Preset, device: &Device, plan: &Plan) -> Result<Outcome>
     outcome
 }
 
-fn make_folder(ledger: &Arc<Ledger>, plan: &Plan, device: &Device) -> Result<(PathBuf, Made)> {
+fn make_folder(
+    ledger: &Arc<Ledger>,
+    plan: &Plan,
+    preset: &Preset,
+    device: &Device,
+) -> Result<(PathBuf, Made)> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let parent = plan.folder.clone().unwrap_or_else(|| state_folder().join("models"));
     std::fs::create_dir_all(&parent).with_context(|| parent.display().to_string())?;
-    check_room(&parent, plan, device)?;
+    check_room(&parent, plan, preset, device)?;
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let name = format!("assay-model-{}-{number}", std::process::id());
     let path = parent.canonicalize()?.join(name);
@@ -159,19 +173,36 @@ fn make_folder(ledger: &Arc<Ledger>, plan: &Plan, device: &Device) -> Result<(Pa
 
 /// In the long run flash is written everywhere, whatever it holds; a device that stores blocks where they are addressed is written where
 /// there are data.
-fn check_room(folder: &Path, plan: &Plan, device: &Device) -> Result<()> {
-    let media_bytes = device.nand().map_or_else(|| plan.data_bytes(device), |nand| nand.raw_bytes);
+fn check_room(folder: &Path, plan: &Plan, preset: &Preset, device: &Device) -> Result<()> {
+    let media_bytes = plan.media_bytes(device);
     let free_bytes = free_bytes(folder)?;
+    if media_bytes < free_bytes {
+        return Ok(());
+    }
     let least_scale = plan.scale.capacity * media_bytes as f64 / free_bytes.max(1) as f64;
-    ensure!(
-        media_bytes < free_bytes,
-        "its media take up to {} of {}, which has {} free; give --capacity-scale {:.0} or more, or another --work",
+    bail!(
+        "its media take up to {} of {}, which has {} free; {}",
         size(media_bytes as f64),
         folder.display(),
         size(free_bytes as f64),
-        (least_scale * 1.1).ceil(),
-    );
-    Ok(())
+        remedy(plan, preset, (least_scale * 1.1).ceil())
+    )
+}
+
+/// What makes them fit: this capacity scale, if there is still a device at it.
+fn remedy(plan: &Plan, preset: &Preset, scale: f64) -> String {
+    let at = |capacity| Device::new(preset, Scale { capacity, ..plan.scale });
+    if at(scale).is_ok() {
+        return format!("give --capacity-scale {scale:.0} or more, or another --work");
+    }
+    let mut larger = std::iter::successors(Some(scale), |scale| Some(scale / 1.1))
+        .take_while(|scale| *scale > plan.scale.capacity);
+    let smallest = larger.find_map(|scale| at(scale).ok());
+    let needed = smallest
+        .map_or_else(|| String::from("that much"), |device| size(plan.media_bytes(&device) as f64));
+    format!(
+        "no capacity scale makes them fit: the smallest model takes {needed}; give another --work"
+    )
 }
 
 struct Bench<'a> {
@@ -294,6 +325,7 @@ struct Taken {
     write_amplification: Option<f64>,
     late_share: f64,
     below_port_share: f64,
+    stood_still_ms: f64,
 }
 
 impl Taken {
@@ -303,6 +335,8 @@ impl Taken {
         };
         let (now, then) = (counted(after)?, counted(before)?);
         let commands = (now.0 - then.0).max(1) as f64;
+        let stood_still_ms =
+            |health: &Health| health.model.as_ref().map_or(0.0, |model| model.stood_still_ms);
         let written = |health: &Health| {
             let counts = &health.status.counts;
             (counts.write_bytes_media(), counts.write_bytes_host)
@@ -315,6 +349,7 @@ impl Taken {
             write_amplification: (host > 0).then(|| media as f64 / host as f64),
             late_share: (now.1 - then.1) as f64 / commands,
             below_port_share: (now.2 - then.2) as f64 / commands,
+            stood_still_ms: stood_still_ms(after) - stood_still_ms(before),
         })
     }
 
@@ -326,7 +361,9 @@ impl Taken {
             write_amplification: self.write_amplification,
             late_share: self.late_share,
             below_port_share: self.below_port_share,
-            comparable: self.late_share.max(self.below_port_share) <= LATE_SHARE_MAX,
+            stood_still_ms: self.stood_still_ms,
+            comparable: self.late_share.max(self.below_port_share) <= LATE_SHARE_MAX
+                && self.stood_still_ms <= STOOD_STILL_MS_MAX,
         }
     }
 }

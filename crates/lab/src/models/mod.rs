@@ -3,6 +3,7 @@
 //! A preset is a device in numbers, each with its source and mark. At a scale it becomes a device, from whose numbers
 //! figures follow in closed form; served, it is a block device that answers when the real one would have.
 
+mod bounds;
 mod check;
 mod closed;
 mod command;
@@ -26,6 +27,7 @@ mod stack;
 mod tests;
 mod volume;
 
+pub(crate) use bounds::{check_number, plain};
 pub(crate) use command::{ModelsArgs, THREADS, parse_ratio, run};
 pub(crate) use device::Device;
 pub(crate) use document::CacheName;

@@ -35,7 +35,7 @@ impl Remote {
         let name = &network.over.value;
         ensure!(
             PRESETS.iter().any(|(known, _)| known == name) || !name.contains(['/', '.']),
-            "network.over is `{name}`; name one of the devices that `assay models` lists"
+            "network.over is `{name}`, which is a file; it may only be one of the devices that `assay models` lists"
         );
         let behind = Preset::find(name).context("network.over")?;
         ensure!(behind.document.kind != Kind::Network, "network.over is a network itself");

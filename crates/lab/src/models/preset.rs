@@ -8,11 +8,11 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use assay_drive::BLOCK_BYTES;
 use assay_load::suggest;
 
-use super::check;
 use super::document::Document;
 use super::fault::Fault;
 use super::figure::Mark;
-use crate::plan::one_line;
+use super::{bounds, check};
+use crate::plan::{one_line, read_toml};
 
 macro_rules! presets {
     ($($name:literal,)+) => {
@@ -78,7 +78,7 @@ impl Preset {
             };
             bail!("no model is called `{named}`; {known}");
         }
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {named}"))?;
+        let text = read_toml(path, "a preset")?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         Preset::parse(&name, &text).map_err(|error| anyhow!("{named}: {error:#}"))
     }
@@ -90,8 +90,20 @@ impl Preset {
     pub fn parse(name: &str, text: &str) -> Result<Preset> {
         let document: Document =
             toml::from_str(text).map_err(|error| anyhow!(one_line(&error, text)))?;
-        check::check(&document)?;
-        Ok(Preset { name: name.into(), text: text.into(), document })
+        let preset = Preset { name: name.into(), text: text.into(), document };
+        preset.check_texts()?;
+        bounds::check(&preset.rows()?)?;
+        check::check(&preset.document)?;
+        Ok(preset)
+    }
+
+    /// What is printed of it goes to terminals as it is.
+    fn check_texts(&self) -> Result<()> {
+        let table: toml::Table = toml::from_str(&self.text)?;
+        match first_control("", &toml::Value::Table(table)) {
+            None => Ok(()),
+            Some(key) => bail!("{key} has a control character in its text; take it out"),
+        }
     }
 
     /// Bytes that it writes all or nothing; of one that does not say, what any drive with sectors of a block keeps.
@@ -129,6 +141,21 @@ impl Preset {
         let rows = self.rows().unwrap_or_default();
         let named = rows.iter().filter(|row| keys.contains(&row.key.as_str()));
         named.map(|row| row.mark).max().unwrap_or(Mark::Computed).max(Mark::Computed)
+    }
+}
+
+/// The key of the first text with a control character that is no line break or tab.
+fn first_control(key: &str, value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(text) => {
+            let is_strange = |one: char| one.is_control() && !matches!(one, '\n' | '\t');
+            text.contains(is_strange).then(|| key.to_owned())
+        }
+        toml::Value::Table(table) => table.iter().find_map(|(name, value)| {
+            let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+            first_control(&key, value)
+        }),
+        _ => None,
     }
 }
 

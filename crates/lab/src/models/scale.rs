@@ -7,6 +7,8 @@ use std::cmp::Ordering;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
+use super::bounds::plain;
+
 /// By how much a device is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Scale {
@@ -20,6 +22,14 @@ impl Default for Scale {
     fn default() -> Scale {
         Scale { capacity: 1.0, parallel: 1.0 }
     }
+}
+
+/// The least and the greatest divisor: from a thousand times the device to so little of it that no device is left.
+const DIVISOR_MIN: f64 = 0.001;
+const DIVISOR_MAX: f64 = 1e6;
+
+fn is_divisor(number: f64) -> bool {
+    (DIVISOR_MIN..=DIVISOR_MAX).contains(&number)
 }
 
 /// What a scale made of one resource.
@@ -39,21 +49,26 @@ impl Scale {
     /// Reads a divisor as it is typed.
     ///
     /// # Errors
-    /// A sentence: it is not a number above zero.
+    /// A sentence: it is no number, or out of bounds.
     pub fn parse_one(text: &str) -> Result<f64, String> {
-        let number: Option<f64> = text.parse().ok().filter(|n: &f64| n.is_finite() && *n > 0.0);
-        number.ok_or_else(|| format!("`{text}` is no divisor; give a number above 0, such as 100"))
+        let number: Option<f64> = text.parse().ok().filter(|number| is_divisor(*number));
+        number.ok_or_else(|| {
+            format!(
+                "`{text}` is no divisor; give a number from {DIVISOR_MIN} to {DIVISOR_MAX}, such as 100"
+            )
+        })
     }
 
     /// Checks it.
     ///
     /// # Errors
-    /// One line: a divisor is no number above zero.
+    /// One line: which divisor is out of bounds.
     pub fn check(self) -> Result<()> {
         for (name, divisor) in [("capacity", self.capacity), ("parallel", self.parallel)] {
             ensure!(
-                divisor.is_finite() && divisor > 0.0,
-                "the {name} scale is {divisor}; give a number above 0, such as 100"
+                is_divisor(divisor),
+                "the {name} scale is {}; give a number from {DIVISOR_MIN} to {DIVISOR_MAX}, such as 100",
+                plain(divisor)
             );
         }
         Ok(())
@@ -112,10 +127,14 @@ mod tests {
     #[test]
     fn divisors_are_above_zero() {
         assert_eq!(Scale::parse_one("0.25"), Ok(0.25));
-        for text in ["0", "-1", "inf", "NaN", "ten"] {
+        assert_eq!(Scale::parse_one("1000000"), Ok(1e6));
+        for text in ["0", "-1", "inf", "NaN", "ten", "0.0009", "1000001", "1e-300"] {
             assert!(Scale::parse_one(text).unwrap_err().contains("is no divisor"), "{text}");
         }
-        assert!(Scale { capacity: 0.0, parallel: 1.0 }.check().is_err());
+        let error = Scale { capacity: 1.0, parallel: 1e-300 }.check().unwrap_err().to_string();
+        let wanted =
+            "the parallel scale is 1e-300; give a number from 0.001 to 1000000, such as 100";
+        assert_eq!(error, wanted);
         assert!(Scale::default().check().is_ok());
     }
 }

@@ -13,6 +13,7 @@ mod quick;
 mod rig;
 mod shipped;
 mod toml_error;
+mod toml_file;
 mod units;
 
 use std::collections::BTreeMap;
@@ -32,10 +33,8 @@ pub use noise::NoiseFloor;
 pub use quick::{Form, told};
 pub use rig::{FileSystem, RigKind, RigSpec};
 pub(crate) use toml_error::one_line;
+pub(crate) use toml_file::read_toml;
 pub use units::{CpuList, Size, Unit, Value};
-
-/// Beyond this a file is something else that was named by mistake.
-const PLAN_BYTES_MAX: u64 = 1 << 20;
 
 /// A whole plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -277,24 +276,16 @@ impl Plan {
 
 fn text_of(path: &Path) -> Result<String> {
     let what = || format!("cannot read the plan {}", path.display());
-    let metadata = match (path.metadata(), path.to_str()) {
-        (Err(error), Some(named)) => {
-            if let Some(text) = shipped::text(named) {
-                return Ok(text.to_owned());
-            }
-            if let Some(line) = shipped::no_such_plan(named) {
-                bail!(line);
-            }
-            return Err(error).with_context(what);
+    if let (Err(error), Some(named)) = (path.metadata(), path.to_str()) {
+        if let Some(text) = shipped::text(named) {
+            return Ok(text.to_owned());
         }
-        (metadata, _) => metadata.with_context(what)?,
-    };
-    ensure!(
-        metadata.is_file() && metadata.len() <= PLAN_BYTES_MAX,
-        "{} is not a plan; name a TOML file of at most 1 MiB",
-        path.display()
-    );
-    std::fs::read_to_string(path).with_context(what)
+        if let Some(line) = shipped::no_such_plan(named) {
+            bail!(line);
+        }
+        return Err(error).with_context(what);
+    }
+    read_toml(path, "a plan")
 }
 
 fn margin_percent() -> f64 {

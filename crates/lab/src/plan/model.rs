@@ -1,10 +1,11 @@
 //! A device's model in a plan: which device, how much smaller, how worn.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
+use assay_drive::{BLOCK_BYTES, RECORD_OVERHEAD_BYTES};
 use serde::{Deserialize, Serialize};
 
 use super::units::Size;
-use crate::models::{Device, Preset, Scale};
+use crate::models::{Device, Nand, Preset, Scale};
 
 /// A device's model at the bottom of a rig.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,6 +50,12 @@ impl ModelSpec {
             "ratio is {}; give a number from 1 to 100, such as 2",
             self.ratio
         );
+        ensure!(
+            self.fill.is_finite(),
+            "fill is {}, no share; give a share of what the device sells, such as 0.8",
+            self.fill
+        );
+        ensure!(self.logical != Some(Size(0)), "logical is 0; give what the host sees, or drop it");
         let logical = self.logical_bytes(&device);
         ensure!(
             logical <= device.user_bytes() || device.compresses(),
@@ -66,6 +73,23 @@ impl ModelSpec {
             self.fill >= 0.05,
             "fill is {}; give a share of what the device sells from 0.05 to {most:.2}",
             self.fill
+        );
+        device.nand().map_or(Ok(()), |nand| self.check_flash(nand, &device))
+    }
+
+    /// Whether the flash holds what it is filled with, and its drive can map what the host sees.
+    fn check_flash(&self, nand: &Nand, device: &Device) -> Result<()> {
+        let format = nand.format(self.logical_bytes(device));
+        let usable = format.usable_bytes(nand.raw_bytes).context("logical")? as f64;
+        let ratio = if nand.compresses() { self.ratio } else { 1.0 };
+        let stored = BLOCK_BYTES as f64 / ratio + RECORD_OVERHEAD_BYTES as f64;
+        let most_bytes = usable / stored * BLOCK_BYTES as f64;
+        let most = most_bytes / device.user_bytes() as f64;
+        ensure!(
+            self.filled_bytes(device) as f64 <= most_bytes,
+            "fill is {} at a ratio of {ratio}: more than the flash holds; give a fill of at most {:.2}, or a larger ratio",
+            self.fill,
+            (most * 100.0).floor() / 100.0
         );
         Ok(())
     }
@@ -102,4 +126,33 @@ impl ModelSpec {
 
 fn one() -> f64 {
     1.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(keys: &str) -> String {
+        let text = format!("preset = \"csd2000-3.2\"\ncapacity_scale = 6400\n{keys}");
+        let spec: ModelSpec = toml::from_str(&text).unwrap();
+        spec.check().map_or_else(|error| format!("{error:#}"), |()| String::new())
+    }
+
+    #[test]
+    fn more_than_the_flash_holds_is_refused_before_anything_is_made() {
+        assert_eq!(refused("fill = 1.5\nratio = 2\nlogical = \"1G\""), "");
+        let line = refused("fill = 1.9\nratio = 1.1\nlogical = \"1G\"");
+        let begins =
+            "fill is 1.9 at a ratio of 1.1: more than the flash holds; give a fill of at most 1.";
+        assert!(line.starts_with(begins), "{line}");
+        assert_eq!(refused("fill = 1.0"), "", "what is sold fits, whatever it holds");
+    }
+
+    #[test]
+    fn sizes_that_no_drive_maps_and_numbers_that_are_none_are_named() {
+        let line = refused("logical = \"1000T\"");
+        assert!(line.starts_with("logical: the logical size may be"), "{line}");
+        assert_eq!(refused("logical = \"0\""), "logical is 0; give what the host sees, or drop it");
+        assert!(refused("fill = nan").starts_with("fill is NaN, no share; "));
+    }
 }

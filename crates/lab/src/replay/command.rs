@@ -15,7 +15,7 @@ use super::device::VirtualDevice;
 use super::outcome::{Measured, Outcome};
 use super::question::{Question, Wanted};
 use super::{TraceHead, show};
-use crate::interrupt::Interrupt;
+use crate::interrupt;
 use crate::models::Scale;
 use crate::print::{self, Living, time};
 
@@ -74,9 +74,13 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
 /// Replays.
 ///
 /// # Errors
-/// One line: not a trace, no such device, one that does not hold what was recorded; or the user wants to stop.
+/// One line: not a trace, no such device, one that does not hold what was recorded. Who wants to stop it ends the process.
 pub fn run(args: &ReplayArgs) -> Result<ExitCode> {
-    let interrupt = Interrupt::listen()?;
+    // It makes nothing that could be left behind, so it can end wherever it is.
+    interrupt::on_signal(|| {
+        print::note("assay: interrupted");
+        std::process::exit(2)
+    })?;
     let trace = read(&args.trace)?;
     let head = TraceHead::parse(&trace.text).with_context(|| args.trace.display().to_string())?;
     let wanted = Wanted {
@@ -88,7 +92,7 @@ pub fn run(args: &ReplayArgs) -> Result<ExitCode> {
         to_s: args.to,
     };
     let question = Question::new(head, trace, &wanted)?;
-    let outcome = ask(&question, args.as_recorded, &interrupt)?;
+    let outcome = ask(&question, args.as_recorded)?;
     match args.json {
         true => print::line(serde_json::to_string_pretty(&outcome)?),
         false => show::print(&outcome),
@@ -110,15 +114,14 @@ fn read(path: &Path) -> Result<Trace> {
     trace.with_context(name)
 }
 
-fn ask(question: &Question, as_recorded: bool, interrupt: &Interrupt) -> Result<Outcome> {
+fn ask(question: &Question, as_recorded: bool) -> Result<Outcome> {
     let line = Living::new();
-    let mut progress = Progress::new(&line, interrupt);
+    let mut progress = Progress::new(&line);
     let device = VirtualDevice::new(question, &mut |share| progress.tell("wearing it in", share));
     let device = device.inspect_err(|_| line.end())?;
-    interrupt.check().inspect_err(|_| line.end())?;
     let VirtualDevice { mut disk, drive } = device;
     let mut measured = Measured::new(question, drive);
-    let mut progress = Progress::new(&line, interrupt);
+    let mut progress = Progress::new(&line);
     let mut answered = 0;
     let arrivals = match as_recorded {
         true => Arrivals::AsRecorded,
@@ -129,10 +132,9 @@ fn ask(question: &Question, as_recorded: bool, interrupt: &Interrupt) -> Result<
         measured.add(answer);
         answered += 1;
         progress.tell("replaying", f64::from(answered) / all);
-        if interrupt.is_set() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        ControlFlow::Continue(())
     });
     line.end();
-    interrupt.check()?;
     replayed.with_context(|| format!("the model of {}", question.preset.name))?;
     Ok(measured.outcome(question, as_recorded))
 }
@@ -140,16 +142,15 @@ fn ask(question: &Question, as_recorded: bool, interrupt: &Interrupt) -> Result<
 /// How far something is, and how long it may still take.
 struct Progress<'a> {
     line: &'a Living,
-    interrupt: &'a Interrupt,
     began: Instant,
     told: Instant,
     calls: u32,
 }
 
 impl<'a> Progress<'a> {
-    fn new(line: &'a Living, interrupt: &'a Interrupt) -> Progress<'a> {
+    fn new(line: &'a Living) -> Progress<'a> {
         let now = Instant::now();
-        Progress { line, interrupt, began: now, told: now, calls: 0 }
+        Progress { line, began: now, told: now, calls: 0 }
     }
 
     fn tell(&mut self, what: &str, share: f64) {
@@ -160,8 +161,7 @@ impl<'a> Progress<'a> {
         }
         self.told = Instant::now();
         let left_s = self.began.elapsed().as_secs_f64() * (1.0 - share) / share;
-        let stopping = if self.interrupt.is_set() { ", stopping" } else { "" };
         let percent = 100.0 * share;
-        self.line.live(format_args!("{what}: {percent:.0} %, {} left{stopping}", time(left_s)));
+        self.line.live(format_args!("{what}: {percent:.0} %, {} left", time(left_s)));
     }
 }

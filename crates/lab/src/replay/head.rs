@@ -1,11 +1,12 @@
 //! What a trace says of itself, in its text: which device was asked, how it was then, and when.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use assay_drive::model::Time;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use crate::drive::ModelJob;
+use crate::models::{check_number, plain};
 
 /// The text of a trace, as JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,7 +33,31 @@ impl TraceHead {
     /// # Errors
     /// One line: this is not what we write.
     pub fn parse(text: &str) -> Result<TraceHead> {
-        serde_json::from_str(text).context("another program, or another version, made this trace")
+        let head: TraceHead = serde_json::from_str(text)
+            .context("another program, or another version, made this trace")?;
+        head.check().context("the trace's head")?;
+        Ok(head)
+    }
+
+    /// A head is text, which anybody may have changed.
+    fn check(&self) -> Result<()> {
+        self.model.scale.check()?;
+        for (name, number) in [
+            ("port_us", self.port_us),
+            ("began_s", self.began_s),
+            ("clock_zero_s", self.clock_zero_s),
+            ("ratio", self.ratio.unwrap_or(1.0)),
+        ] {
+            check_number(name, number)?;
+        }
+        let ratio = self.ratio.unwrap_or(1.0);
+        ensure!(ratio > 0.0, "ratio is {}; it is more than nothing", plain(ratio));
+        ensure!(
+            self.port_us >= 0.0,
+            "port_us is {}; it cannot be below nothing",
+            plain(self.port_us)
+        );
+        Ok(())
     }
 
     /// When the monotonic clock shows `monotonic_s`, on the clock of the trace.
@@ -68,6 +93,15 @@ mod tests {
         };
         assert_eq!(TraceHead::parse(&serde_json::to_string(&head).unwrap()).unwrap(), head);
         assert_eq!(head.on_clock(1000.5), Time::from_s(0.5));
+        let refused = |head: TraceHead| {
+            let text = serde_json::to_string(&head).unwrap();
+            format!("{:#}", TraceHead::parse(&text).unwrap_err())
+        };
+        let line = refused(TraceHead { port_us: 1e300, ..head.clone() });
+        assert!(line.contains("port_us is 1e300; nothing takes more than an hour"), "{line}");
+        let model = ModelJob::new(&preset, Scale { capacity: 1e-300, parallel: 1.0 });
+        let line = refused(TraceHead { model, ..head });
+        assert!(line.contains("the capacity scale is 1e-300; give a number from 0.001"), "{line}");
         let error = TraceHead::parse("{}").unwrap_err();
         assert!(error.to_string().starts_with("another program"), "{error}");
     }

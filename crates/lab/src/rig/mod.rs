@@ -161,6 +161,13 @@ impl Rig {
         })
     }
 
+    /// What its drive says is wrong with it, though it goes on.
+    #[must_use]
+    pub fn drive_problems(&self) -> Vec<String> {
+        let health = self.drive().and_then(|drive| Health::read(&drive.status_file).ok());
+        health.map_or_else(Vec::new, |health| health.status.problems)
+    }
+
     /// Removes all layers, the last built first.
     ///
     /// # Errors
@@ -247,8 +254,10 @@ impl Rig {
     ) -> Result<PathBuf> {
         let model = spec.model.as_ref().context("a model needs a device")?;
         let media = self.folder.join("media.img");
-        Worn::provide(model)?.copy_to(&media)?;
-        let attached = model::serve(spec, &media, ledger, cpus, trace)?;
+        let worn = Worn::provide(model)?;
+        worn.copy_to(&media)?;
+        let attached = model::serve(spec, &media, ledger, cpus, trace)
+            .map_err(|error| worn.explain(error, &media))?;
         let device = attached.health.attachment.device.clone();
         self.parts.push(Part::Drive(Box::new(attached)));
         for (label, text) in model::description(model)? {

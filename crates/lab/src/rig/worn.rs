@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use assay_drive::model::{Preconditioned, Preconditioning};
 use assay_ports::program;
 use serde_json::json;
@@ -43,7 +43,8 @@ impl Worn {
             Shelf::open("worn", || print::note("waiting for another device to be worn in"))?;
         let name = format!("{}-{}", preset.name, fingerprint(&made_from.to_string()));
         let entry = shelf.entry(&name);
-        if !entry.exists() {
+        if !is_whole(&entry, &device) {
+            clear(&entry)?;
             let staging = shelf.stage()?;
             let made = staging.path().join("made");
             std::fs::create_dir(&made).context("cannot use the cache")?;
@@ -51,6 +52,17 @@ impl Worn {
             staging.publish("made", &entry)?;
         }
         Ok(Worn { path: entry.join(MEDIA_FILE) })
+    }
+
+    /// Says what to do where `error` is of `copy`, a copy of them: they are of the right size, and nothing else was looked at.
+    #[must_use]
+    pub fn explain(&self, error: anyhow::Error, copy: &Path) -> anyhow::Error {
+        let entry = self.path.parent().unwrap_or(&self.path).display();
+        let said = format!("{error:#}");
+        match said.contains(&copy.display().to_string()) {
+            true => anyhow!("{said}; it is a copy of {entry}; delete that, and it is made anew"),
+            false => error,
+        }
     }
 
     /// Copies them to the new file `target`, holes kept as holes.
@@ -64,6 +76,24 @@ impl Worn {
             .context("cannot copy the worn device")?;
         Ok(())
     }
+}
+
+/// Whether the media are there, a file of the device's size.
+fn is_whole(entry: &Path, device: &Device) -> bool {
+    let file = entry.join(MEDIA_FILE).symlink_metadata();
+    file.is_ok_and(|file| file.is_file() && file.len() == device.media_bytes())
+}
+
+/// Removes what lies where the entry should, whatever it is.
+fn clear(entry: &Path) -> Result<()> {
+    let cleared = match entry.symlink_metadata() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Ok(found) if !found.is_dir() => std::fs::remove_file(entry),
+        _ => std::fs::remove_dir_all(entry),
+    };
+    cleared.with_context(|| format!("{} is damaged; delete it", entry.display()))?;
+    print::note(format!("{} was damaged; it is made anew", entry.display()));
+    Ok(())
 }
 
 fn make(spec: &ModelSpec, device: &Device, path: &Path) -> Result<()> {
@@ -94,4 +124,45 @@ fn tell(spec: &ModelSpec, worn: &Preconditioned) {
         "{}: overwriting it at random writes {:.2} bytes for each, and {settled}; kept for the next time",
         spec.preset, worn.write_amplification
     ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::{Preset, Scale};
+
+    #[test]
+    fn only_a_file_of_the_devices_size_is_whole_and_anything_else_is_cleared() {
+        let preset = Preset::find("gp3").unwrap();
+        let device = Device::new(&preset, Scale { capacity: 4096.0, parallel: 1.0 }).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let entry = folder.path().join("worn");
+        let media = entry.join(MEDIA_FILE);
+        assert!(!is_whole(&entry, &device), "missing");
+        std::fs::create_dir_all(&media).unwrap();
+        assert!(!is_whole(&entry, &device), "a folder");
+        clear(&entry).unwrap();
+        std::fs::create_dir(&entry).unwrap();
+        let file = std::fs::File::create(&media).unwrap();
+        for (bytes, wanted) in [(0, true), (4096, false)] {
+            file.set_len(device.media_bytes() + bytes).unwrap();
+            assert_eq!(is_whole(&entry, &device), wanted, "{bytes} too many");
+        }
+        clear(&entry).unwrap();
+        std::fs::write(&entry, "a file").unwrap();
+        clear(&entry).unwrap();
+        assert!(!entry.exists());
+        clear(&entry).unwrap();
+    }
+
+    #[test]
+    fn damage_of_a_copy_names_what_is_kept() {
+        let worn = Worn { path: "/cache/worn/gp3-1/media.img".into() };
+        let explain = |said: &'static str| {
+            worn.explain(anyhow!(said), Path::new("/rig/media.img")).to_string()
+        };
+        let wanted = "/rig/media.img: damaged; it is a copy of /cache/worn/gp3-1; delete that, and it is made anew";
+        assert_eq!(explain("/rig/media.img: damaged"), wanted);
+        assert_eq!(explain("no room"), "no room");
+    }
 }

@@ -68,6 +68,7 @@ fn bring_up_and_measure(
     }
     // The data are a copy that nobody needs again: killing is quicker than an orderly end.
     server.kill()?;
+    outcome.marks.extend(rig.drive_problems());
     // What was measured holds even if something is left for `assay clean`.
     let taken_down = rig.take_down();
     let told = match (&trace, outcome.window_s, &taken_down) {
@@ -77,6 +78,11 @@ fn bring_up_and_measure(
     if let Some(name) = trace.as_deref().and_then(Path::file_name) {
         outcome.facts.insert("trace".into(), name.to_string_lossy().into_owned());
     }
+    // What a trace lacks it may have lacked only in the end, when it was written out.
+    let taken_down = taken_down.map_err(|error| match &trace {
+        Some(path) => error.context(format!("the trace {} may end too early", path.display())),
+        None => error,
+    });
     let errors = taken_down.err().into_iter().chain(told.err());
     outcome.marks.extend(errors.map(|error| one_line(&format!("{error:#}"))));
     Ok(())

@@ -185,12 +185,18 @@ fn check_space(plan: &Plan, location: &Path) -> Result<()> {
         }
     }
     let datasets = distinct.into_iter().map(tables_bytes).fold(0, u64::saturating_add);
-    let rig_bytes = footings.iter().map(rig_bytes).max().unwrap_or(0);
+    let largest = footings.iter().max_by_key(|footing| rig_bytes(footing));
+    let rig_bytes = largest.map_or(0, rig_bytes);
+    let is_model = largest.is_some_and(|footing| footing.rig.kind == RigKind::Model);
+    let smaller = match is_model && rig_bytes > datasets {
+        true => "make the device smaller with a larger model.capacity_scale",
+        false => "lower data.table_size",
+    };
     let needed = datasets.saturating_add(rig_bytes);
     let free = rig::free_bytes(existing)?;
     ensure!(
         needed <= free,
-        "no space: the run needs about {} in {}, {} are free; free some, give another --location or lower data.table_size",
+        "no space: the run needs about {} in {}, {} are free; free some, give another --location or {smaller}",
         rounded(needed),
         location.display(),
         rounded(free)

@@ -6,8 +6,9 @@ use assay_load::{Outcome as Ran, Schedule, queries_per_event};
 
 use super::ending;
 use super::results::Results;
-use crate::drive::{ADDED_SHARE_MAX, LATE_SHARE_MAX};
+use crate::drive::{ADDED_SHARE_MAX, LATE_SHARE_MAX, STOOD_STILL_MS_MAX};
 use crate::judge::reconcile;
+use crate::watch::STOOD_STILL_MS;
 
 /// Half a percent more than what rounding, the window's edges and the watch's clock were seen to make.
 const RECIPE_TOLERANCE: f64 = 0.02;
@@ -20,6 +21,7 @@ pub fn marks(ran: &Ran, results: &Results) -> Vec<String> {
     let schedule = &ran.schedule;
     [
         recipe_mark(ran),
+        standstill_mark(results),
         model_mark(results),
         load_mark(results, schedule),
         steady_mark(ran),
@@ -62,6 +64,18 @@ fn model_mark(results: &Results) -> Option<String> {
         format!(
             "not comparable: the model's commands took {added:.1} % longer than the device's would, most of them being \
              faster than can be shown here; use more threads, a larger parallel_scale, or a faster machine"
+        )
+    })
+}
+
+/// Commands that wait in the kernel while nobody answers are not late by the model's clock.
+fn standstill_mark(results: &Results) -> Option<String> {
+    let stood_still_ms = *results.get(STOOD_STILL_MS)?;
+    (stood_still_ms > STOOD_STILL_MS_MAX).then(|| {
+        format!(
+            "not comparable: the model's server stood still for {:.1} s in all; give it processors of its own (drive_cpus), \
+             or a machine that does nothing else",
+            stood_still_ms / 1e3
         )
     })
 }
@@ -112,6 +126,14 @@ mod tests {
         assert_eq!(model_mark(&added(0.25)), None, "4 % of the time of all");
         let mark = model_mark(&added(0.3)).unwrap();
         assert!(mark.contains("took 8.3 % longer"), "{mark}");
+    }
+
+    #[test]
+    fn a_model_whose_server_stood_still_is_marked() {
+        let mark = |ms: f64| standstill_mark(&[(STOOD_STILL_MS.to_owned(), ms)].into());
+        assert_eq!((mark(0.0), mark(200.0)), (None, None));
+        let told = mark(4012.0).unwrap();
+        assert!(told.starts_with("not comparable: the model's server stood still for 4.0 s"));
     }
 
     #[test]

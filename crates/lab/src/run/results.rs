@@ -10,6 +10,7 @@ use assay_load::{KindLatency, Outcome as Ran};
 use super::{ending, marks};
 use crate::drive::added_share;
 use crate::store::{Histogram, Outcome, Series};
+use crate::watch::STOOD_STILL_MS;
 
 /// Space is what there is at the window's end, not a mean: a large data folder is not walked every second, and it grows.
 const SPACE_LAYER: &str = "space";
@@ -21,6 +22,7 @@ pub fn fill(outcome: &mut Outcome, ran: &Ran) {
     outcome.histograms = ran.latency.iter().flat_map(histograms).collect();
     let mut results = window_means(&outcome.series, ran.measure_start_s, ran.measure_end_s);
     results.extend(load_results(ran));
+    results.extend(stood_still(&outcome.series, ran.measure_start_s, ran.measure_end_s));
     results.extend(derived(&results));
     outcome.marks.extend(marks::marks(ran, &results));
     outcome.facts.extend(facts(ran));
@@ -60,6 +62,18 @@ fn window_means(series: &[Series], from_s: f64, to_s: f64) -> Results {
         }
     }
     means
+}
+
+/// By how much it grew from the last sample before the window to the first behind it: a reading that waits for a server that
+/// stands still is of the second in which it was asked for.
+fn stood_still(series: &[Series], from_s: f64, to_s: f64) -> Option<(String, f64)> {
+    let one = series.iter().find(|one| one.name == STOOD_STILL_MS)?;
+    let at = |second: u32| f64::from(second);
+    let before = one.points.iter().rfind(|(second, _)| at(*second) <= from_s);
+    let behind = one.points.iter().find(|(second, _)| at(*second) >= to_s);
+    let (_, from_ms) = before.or(one.points.first())?;
+    let (_, to_ms) = behind.or(one.points.last())?;
+    Some((STOOD_STILL_MS.to_owned(), to_ms - from_ms))
 }
 
 /// `disk_read_latency_ms` is weighed by `disk_reads_per_s`, likewise write, flush and discard.
@@ -211,6 +225,17 @@ mod tests {
         assert_eq!(derived["drive_write_amplification_payload"], 0.5);
         assert!(!derived.contains_key("serving_cpu_us_per_query"), "no drive, no figure");
         assert!(!derived.contains_key("fsyncs_per_transaction"), "what is not known is absent");
+    }
+
+    #[test]
+    fn a_standstill_counts_where_the_window_met_it() {
+        // Asked for in second 5, told in second 9.
+        let points = [(1, 300.0), (2, 300.0), (5, 4300.0), (9, 4300.0), (10, 9000.0)];
+        let all = [series(STOOD_STILL_MS, &points)];
+        let stood_still = |from_s, to_s| stood_still(&all, from_s, to_s).unwrap().1;
+        assert_eq!(stood_still(2.4, 8.4), 4000.0);
+        assert_eq!((stood_still(1.0, 2.0), stood_still(5.5, 8.5)), (0.0, 0.0));
+        assert_eq!(stood_still(0.5, 20.0), 8700.0);
     }
 
     #[test]

@@ -34,6 +34,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 
+pub(crate) use model::STOOD_STILL_MS;
 pub(crate) use series::Watched;
 
 use clock::Meter;

@@ -13,6 +13,9 @@ use crate::drive::{Health, ModelHealth};
 /// Kinds of command: key in the health log, plural in names.
 const KINDS: [(&str, &str); 3] = [("read", "reads"), ("write", "writes"), ("flush", "flushes")];
 
+/// The series of how long a model's server has stood still since it began to keep time.
+pub(crate) const STOOD_STILL_MS: &str = "model_stood_still_ms";
+
 /// A model that is served.
 pub(super) struct ModelProbe {
     sheet: Sheet,
@@ -21,6 +24,7 @@ pub(super) struct ModelProbe {
     commands: Field,
     late: Field,
     below_port: Field,
+    stood_still_ms: Field,
     waited: Vec<(&'static str, Field)>,
 }
 
@@ -47,7 +51,9 @@ impl ModelProbe {
         });
         let waited = waited.collect();
         let kinds = kinds.into();
-        ModelProbe { sheet, status_file, kinds, commands, late, below_port, waited }
+        let label = "its server has stood still so far (model)".to_owned();
+        let stood_still_ms = sheet.gauge(STOOD_STILL_MS, "ms", label);
+        ModelProbe { sheet, status_file, kinds, commands, late, below_port, stood_still_ms, waited }
     }
 
     fn fill(&self, model: &ModelHealth, reading: &mut [f64]) {
@@ -62,6 +68,7 @@ impl ModelProbe {
         reading[self.late] = model.kinds.values().map(|kind| kind.late).sum::<u64>() as f64;
         reading[self.below_port] =
             model.kinds.values().map(|kind| kind.below_port).sum::<u64>() as f64;
+        reading[self.stood_still_ms] = model.stood_still_ms;
         for (resource, field) in &self.waited {
             reading[*field] = model.waited.get(*resource).copied().unwrap_or(0) as f64;
         }
@@ -121,6 +128,7 @@ mod tests {
             late_share: None,
             added_share: None,
             below_port_share: None,
+            stood_still_ms: 250.0,
             comparable: true,
             kinds: [("read".to_owned(), read)].into(),
             waited: [("die".to_owned(), reads)].into(),
@@ -150,6 +158,7 @@ mod tests {
         assert!((values["model_read_shown_latency_ms"] - 0.2).abs() < 1e-9);
         assert_eq!(values["model_late_per_s"], 2.0);
         assert_eq!(values["model_waited_for_die_per_s"], 20.0);
+        assert_eq!(values[STOOD_STILL_MS], 250.0);
         assert!(!values.contains_key("model_write_latency_ms"), "there were none");
     }
 

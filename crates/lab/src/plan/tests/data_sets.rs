@@ -31,6 +31,7 @@ ratio = 1.8
 threads = [1, 8]
 [data_sets.more]
 fill = 1.4
+ratio = 2
 logical = "2304M"
 arms = ["csd"]
 capacity_scale = 2100

@@ -1,0 +1,84 @@
+//! How long a model's server stood still: what nobody else can tell, for commands that wait in the kernel meanwhile come, by
+//! the model's clock, only when it goes on.
+//!
+//! A thread of the rank of those that answer asks to be woken again and again; what it wakes later than that, the others do,
+//! too. A machine whose clock stands still with it is not found out.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::sync::lock;
+
+/// How often it asks to be woken.
+const TICK: Duration = Duration::from_millis(20);
+
+/// What is later than this is no ordinary wait for a processor; it counts in full.
+const LATE_MIN: Duration = Duration::from_millis(50);
+
+/// The thread that watches this process's own clock; it ends when this is dropped.
+pub(super) struct Standstill {
+    seen: Arc<Mutex<Seen>>,
+    _stop: Sender<()>,
+}
+
+#[derive(Debug)]
+struct Seen {
+    stood_still: Duration,
+    due: Instant,
+}
+
+impl Standstill {
+    /// Begins to watch.
+    ///
+    /// # Errors
+    /// No thread could be started.
+    pub(super) fn watch() -> std::io::Result<Standstill> {
+        let seen = Seen { stood_still: Duration::ZERO, due: Instant::now() + TICK };
+        let seen = Arc::new(Mutex::new(seen));
+        let (stop, stopped) = channel();
+        let ticking = Arc::clone(&seen);
+        let tick = move || {
+            while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                lock(&ticking).woken(Instant::now());
+            }
+        };
+        std::thread::Builder::new().name("standstill".into()).spawn(tick)?;
+        Ok(Standstill { seen, _stop: stop })
+    }
+
+    /// For how long it stood still so far, a standstill that has just ended included.
+    pub(super) fn so_far(&self) -> Duration {
+        lock(&self.seen).by(Instant::now())
+    }
+}
+
+impl Seen {
+    fn woken(&mut self, now: Instant) {
+        *self = Seen { stood_still: self.by(now), due: now + TICK };
+    }
+
+    fn by(&self, now: Instant) -> Duration {
+        let late = now.saturating_duration_since(self.due);
+        self.stood_still + if late >= LATE_MIN { late } else { Duration::ZERO }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_much_later_than_asked_counts_and_counts_once() {
+        let began = Instant::now();
+        let at = |ms| began + Duration::from_millis(ms);
+        let mut seen = Seen { stood_still: Duration::ZERO, due: at(20) };
+        seen.woken(at(69));
+        assert_eq!(seen.stood_still, Duration::ZERO);
+        // Due at 89: a status that is asked for before the thread is woken has it already.
+        let four_s = Duration::from_secs(4);
+        assert_eq!(seen.by(at(4089)), four_s);
+        seen.woken(at(4089));
+        assert_eq!((seen.stood_still, seen.by(at(4100))), (four_s, four_s));
+    }
+}
