@@ -22,6 +22,7 @@ mod rotating;
 mod scale;
 mod show;
 mod stack;
+mod taken;
 #[cfg(test)]
 mod tests;
 mod volume;
