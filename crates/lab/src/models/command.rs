@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::closed::Conditions;
 use super::device::Device;
+use super::marked;
 use super::measure::{self, Outcome, Plan};
 use super::media;
 use super::preset::{PRESETS, Preset};
@@ -183,5 +184,6 @@ fn attach_to(
         ensure!(!trace.exists(), "{} exists already; name a new file", trace.display());
     }
     media::provide(device, file, args.logical)?;
+    marked::mark(file, args.model.as_deref().unwrap_or(&preset.name), scale);
     show_attached(&attach(file, &options)?, args.json)
 }
