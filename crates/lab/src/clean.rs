@@ -1,4 +1,6 @@
-//! `assay clean`: finds and removes what interrupted runs have left on the machine.
+//! `assay clean`: finds and removes what interrupted runs have left on the machine, and with `--cache` what is kept for later.
+
+mod cache;
 
 use std::process::ExitCode;
 
@@ -11,10 +13,19 @@ use crate::rig::ledger::{self, Found, Unreadable};
 
 /// Remove what interrupted runs left behind: servers, mounts, loop devices, folders
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  assay clean --dry-run    say what would be removed\n  assay clean"
-)]
+#[command(after_help = "\
+Examples:
+  assay clean --dry-run           say what would be removed
+  assay clean
+  assay clean --cache --dry-run   list what the cache keeps, with sizes
+  assay clean --cache             empty it
+
+The cache is $ASSAY_CACHE, else $XDG_CACHE_HOME/assay, else ~/.cache/assay. What is removed from it is made or \
+downloaded again when it is needed; what a running command uses stays.")]
 pub struct CleanArgs {
+    /// Empty the cache in place of that: worn devices, empty data folders, downloaded servers
+    #[arg(long)]
+    cache: bool,
     /// Say what would be removed and leave it
     #[arg(long)]
     dry_run: bool,
@@ -36,6 +47,9 @@ struct Tally {
 /// # Errors
 /// The ledgers cannot be read.
 pub fn run(args: &CleanArgs) -> Result<ExitCode> {
+    if args.cache {
+        return cache::empty(args.dry_run, args.json);
+    }
     let mut tally = Tally::default();
     let all = ledger::ledgers()?;
     for found in &all.found {
@@ -48,6 +62,9 @@ pub fn run(args: &CleanArgs) -> Result<ExitCode> {
         all.unfinished.iter().try_for_each(|path| ledger::delete(path))?;
     }
     tally.print(args);
+    if !args.json {
+        cache::mention();
+    }
     Ok(if tally.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }
 

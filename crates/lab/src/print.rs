@@ -49,6 +49,11 @@ impl Living {
         }
     }
 
+    /// A line that tells what is being done: the next one replaces it; without a terminal it stays.
+    pub fn step(&self, text: impl Display) {
+        self.write(text, self.is_terminal);
+    }
+
     /// Takes the living line away.
     pub fn end(&self) {
         if std::mem::take(&mut *lock(&self.has_living_line)) {

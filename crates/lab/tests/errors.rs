@@ -271,3 +271,66 @@ fn a_dry_run_says_what_would_be_run_and_what_this_machine_lacks() {
     assert!(would_run.contains("4 cells"), "{would_run}");
     assert!(said.starts_with("assay: this command could not run it: arm `"), "{said}");
 }
+
+#[test]
+fn a_folder_called_like_a_shipped_plan_hides_none_but_a_file_does() {
+    let world = World::new();
+    for folder in ["demo", "disk"] {
+        std::fs::create_dir(world.path(folder)).unwrap();
+    }
+    let would_run = |words: &[&str]| {
+        let output = world.run(words);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!said.contains("is not a plan"), "{words:?}: {said}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for words in [&["demo", "--out", "demo", "--dry-run"][..], &["run", "disk", "--dry-run"]] {
+        assert!(would_run(words).contains(" cells, "), "{words:?}");
+    }
+    std::fs::remove_dir(world.path("disk")).unwrap();
+    std::fs::remove_dir(world.path("demo")).unwrap();
+    for file in ["demo", "disk"] {
+        world.write(file, "colour = \"red\"");
+    }
+    assert!(world.refused(&["run", "disk", "--dry-run"]).contains("unknown key `colour`"));
+    assert!(would_run(&["demo", "--out", "study", "--dry-run"]).contains(" cells, "));
+}
+
+#[test]
+fn a_finished_study_lacks_nothing_and_nothing_is_made_for_it() {
+    if !has_server("a_finished_study_lacks_nothing_and_nothing_is_made_for_it") {
+        return;
+    }
+    let world = World::new();
+    let plan = small_plan(FOLDER).replace("threads = [1, 2]", "threads = [1]");
+    world.write("plan.toml", &plan);
+    let run = ["run", "plan.toml", "--out", "study"];
+    let dry = ["run", "plan.toml", "--out", "study", "--dry-run"];
+    assert!(world.run(&run).status.success());
+    let store = || std::fs::read(world.path("study/study.sqlite")).unwrap();
+    let before = store();
+    let said = String::from_utf8(world.run(&dry).stdout).unwrap();
+    assert_eq!(said, "nothing is missing: 0 of 2 cells would be run\n");
+
+    world.write("plan.toml", &plan.replace("threads = [1]", "threads = [1, 2]"));
+    let said = String::from_utf8(world.run(&dry).stdout).unwrap();
+    assert!(said.contains("\n2 of 4 cells, ") && !said.contains("/1 "), "{said}");
+    world.write("plan.toml", &plan.replace("seconds = 2", "seconds = 3"));
+    assert!(world.refused(&dry).contains("the plan differs from the one that"));
+    assert_eq!(store(), before, "a dry run changes nothing");
+
+    // Where no ledger can be opened nothing can be made; the negative control wants to.
+    let without_ledger = |plan: &str| {
+        world.write("plan.toml", plan);
+        world.command(&run).env("ASSAY_STATE", "/dev/null/nowhere").output().unwrap()
+    };
+    std::fs::remove_file(world.path("study/report.html")).unwrap();
+    let again = without_ledger(&plan.replace("title = \"small\"", "title = \"said anew\""));
+    assert!(again.status.success(), "{again:?}");
+    let said = String::from_utf8(again.stdout).unwrap();
+    assert!(said.starts_with("nothing is missing\n"), "{said}");
+    let report = std::fs::read_to_string(world.path("study/report.html")).unwrap();
+    assert!(report.contains("said anew"), "the report is written again");
+    let more = without_ledger(&plan.replace("threads = [1]", "threads = [1, 2]"));
+    assert_eq!(more.status.code(), Some(2), "{more:?}");
+}

@@ -167,6 +167,9 @@ fn a_model_is_attached_looked_at_and_taken_away_like_a_drive() {
     drives.unmount();
     let status = drives.status();
     assert_eq!(status["codec"], "deflate");
+    assert_eq!(status["cache"], "protected", "as its preset says, not the engine");
+    let listed = drives.done(&["drive", "list"]);
+    assert!(listed.contains("vol.img: model of csd2000-3.2, healthy as"), "{listed}");
     assert_eq!(status["logical_bytes"], 1 << 30);
     assert!(status["model"]["port_us"].as_f64().unwrap() > 1.0, "{status}");
     assert!(status["model"]["kinds"]["write"]["commands"].as_u64().unwrap() > 10, "{status}");
@@ -181,6 +184,10 @@ fn a_model_is_attached_looked_at_and_taken_away_like_a_drive() {
     assert_eq!(std::fs::read_to_string(files.join("kept")).unwrap(), "of a model");
     drives.unmount();
     drives.detach();
+    let line = drives.refused(&["drive", "attach", "vol.img"]);
+    let words =
+        "`assay models csd2000-3.2 --capacity-scale 6400 --parallel-scale 72 --attach vol.img`";
+    assert!(line.contains("without its timing") && line.contains(words), "{line}");
     let other = ["models", "p4610-3.2", "--capacity-scale", "6400", "--attach", "vol.img"];
     let line = drives.refused(&other);
     assert!(line.contains("with codec deflate, and this model has"), "{line}");

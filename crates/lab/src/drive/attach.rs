@@ -13,6 +13,7 @@ use super::health::Health;
 use super::job::AttachOptions;
 use super::{registry, text};
 use crate::interrupt;
+use crate::models::marked;
 use crate::print;
 use crate::rig::ledger::{self, Ledger};
 
@@ -79,6 +80,12 @@ pub(crate) fn check_right(options: &AttachOptions) -> Result<()> {
 fn free_media(named: &Path, options: &AttachOptions) -> Result<PathBuf> {
     check_right(options)?;
     let media = named.canonicalize().with_context(|| named.display().to_string())?;
+    if let Some(model) = marked(&media).filter(|_| options.model.is_none()) {
+        bail!(
+            "{0} is a model's, and would be served without its timing; `assay models {model} --attach {0}`",
+            named.display()
+        );
+    }
     make_way(&media)?;
     Ok(media)
 }

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 use super::health::Health;
-use crate::models::{Preset, Scale};
+use crate::models::{Device, Preset, Scale};
 use crate::plan::Size;
 use crate::rig::thing::Thing;
 
@@ -94,6 +94,19 @@ pub enum CacheMode {
     Volatile,
     /// When it completes.
     Writethrough,
+    /// When it completes, by the promise of a device that is modelled: its memory has power of its own.
+    #[value(skip)]
+    Protected,
+}
+
+impl From<Cache> for CacheMode {
+    fn from(cache: Cache) -> CacheMode {
+        match cache {
+            Cache::Volatile => CacheMode::Volatile,
+            Cache::Writethrough => CacheMode::Writethrough,
+            Cache::Protected => CacheMode::Protected,
+        }
+    }
 }
 
 /// How collection chooses.
@@ -130,6 +143,12 @@ impl Default for AttachOptions {
 }
 
 impl AttachOptions {
+    /// When a write is on stable media: of a model what its device promises, whatever serves it.
+    pub(super) fn promised_cache(&self) -> CacheMode {
+        let device = |job: &ModelJob| Device::new(&job.preset().ok()?, job.scale).ok();
+        self.model.as_ref().and_then(device).map_or(self.cache, |device| device.cache().into())
+    }
+
     pub(super) fn drive(&self) -> DriveOptions {
         DriveOptions {
             map_bytes: self.memory.map(|size| size.0),
@@ -141,6 +160,7 @@ impl AttachOptions {
             cache: match self.cache {
                 CacheMode::Volatile => Cache::Volatile,
                 CacheMode::Writethrough => Cache::Writethrough,
+                CacheMode::Protected => Cache::Protected,
             },
             tear: self.tear,
             read_only: self.read_only,

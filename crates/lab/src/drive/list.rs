@@ -31,6 +31,8 @@ pub(super) struct ListArgs {
 struct Listed {
     /// What it lies on.
     media: PathBuf,
+    /// The preset of the device that it is a model of.
+    model: Option<String>,
     /// The block device that it is shown as.
     device: Option<PathBuf>,
     /// The file that it is shown as, where there is no device.
@@ -69,6 +71,7 @@ fn look_at(attached: &Attached) -> Result<Listed> {
     let left = attached.left_over()?;
     Ok(Listed {
         media: attached.media.clone(),
+        model: health.as_ref().and_then(|health| Some(health.model.as_ref()?.name.clone())),
         device: left.device,
         file: left.file,
         mounted_on: left.mounted_on,
@@ -88,7 +91,8 @@ fn in_words(one: &Listed) -> String {
         (None, false) => "being attached or detached, or its server was stopped",
         (Some(state), false) => state,
     };
-    format!("{}: {state}{place}{by}{mounted}", one.media.display())
+    let model = one.model.as_ref().map_or_else(String::new, |name| format!("model of {name}, "));
+    format!("{}: {model}{state}{place}{by}{mounted}", one.media.display())
 }
 
 #[cfg(test)]
@@ -99,6 +103,7 @@ mod tests {
     fn a_line_tells_where_a_drive_is_and_how() {
         let mut one = Listed {
             media: "/vol.img".into(),
+            model: None,
             device: Some("/dev/loop3".into()),
             file: None,
             mounted_on: vec!["/data".into()],
@@ -110,6 +115,9 @@ mod tests {
             in_words(&one),
             "/vol.img: healthy as /dev/loop3 (process 4711), mounted on /data"
         );
+        one.model = Some("gp3".into());
+        assert!(in_words(&one).starts_with("/vol.img: model of gp3, healthy as "));
+        one.model = None;
         (one.state, one.pid, one.server_died) = (None, None, true);
         assert_eq!(
             in_words(&one),

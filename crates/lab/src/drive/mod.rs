@@ -38,10 +38,9 @@ pub(crate) use health::Health;
 pub(crate) use health::tests::used as used_health;
 pub(crate) use job::{AttachOptions, ModelJob};
 pub(crate) use make::{NewDrive, Sizes};
-#[cfg(test)]
-pub(crate) use model_health::KindHealth;
 pub(crate) use model_health::{
-    ADDED_SHARE_MAX, LATE_SHARE_MAX, ModelHealth, STOOD_STILL_MS_MAX, added_share, kind_name,
+    ADDED_SHARE_MAX, KindHealth, LATE_SHARE_MAX, ModelHealth, STOOD_STILL_MS_MAX, added_share,
+    kind_name,
 };
 pub(crate) use registry::is_attached;
 pub(crate) use status::look_at;

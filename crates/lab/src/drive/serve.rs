@@ -329,7 +329,7 @@ impl Source {
             pid: Some(std::process::id()),
             open_ms: Some(open_ms),
             read_only: job.options.read_only || is_damaged,
-            cache: Some(job.options.cache),
+            cache: Some(job.options.promised_cache()),
             threads: Some(job.options.threads),
             read_ahead_bytes: Some(job.options.read_ahead.map_or(0, |size| size.0)),
             ..Attachment::default()

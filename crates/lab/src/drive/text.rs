@@ -180,6 +180,7 @@ fn manner(attachment: &Attachment) -> Option<String> {
     let cache = match attachment.cache? {
         CacheMode::Volatile => "volatile cache",
         CacheMode::Writethrough => "cache written through",
+        CacheMode::Protected => "protected cache",
     };
     let ahead = match attachment.read_ahead_bytes.unwrap_or_default() {
         0 => "no read-ahead".into(),

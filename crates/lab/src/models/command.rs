@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::closed::Conditions;
 use super::device::Device;
+use super::marked;
 use super::measure::{self, Outcome, Plan};
 use super::media;
 use super::preset::{PRESETS, Preset};
@@ -196,5 +197,8 @@ fn attach_to(
         // This command has made them, for nothing.
         std::fs::remove_file(file).with_context(|| format!("cannot remove {}", file.display()))?;
     }
-    show_attached(&attached?, args.json)
+    let attached = attached?;
+
+    marked::mark(file, args.model.as_deref().unwrap_or(&preset.name), scale);
+    show_attached(&attached, args.json)
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
+use assay_drive::Cache;
 use assay_drive::model::{Preconditioned, Preconditioning, Progress};
 
 use super::closed::{self, Closed, Conditions};
@@ -68,6 +69,17 @@ impl Device {
     #[must_use]
     pub fn media_bytes(&self) -> u64 {
         self.nand().map_or(self.user_bytes(), |nand| nand.raw_bytes)
+    }
+
+    /// What a completed write survives by its preset. Of a volume nothing else is sold.
+    #[must_use]
+    pub fn cache(&self) -> Cache {
+        match self {
+            Device::Nand(nand) => nand.cache,
+            Device::Rotating(disks) => disks.geometry.cache,
+            Device::Volume(_) => Cache::Writethrough,
+            Device::Network(remote) => remote.over.cache(),
+        }
     }
 
     /// Whether what the host writes is made smaller.

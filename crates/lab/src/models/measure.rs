@@ -12,15 +12,14 @@ use assay_drive::BLOCK_BYTES;
 use assay_drive::model::Preconditioning;
 use serde::Serialize;
 
-use super::closed::{Closed, Conditions, DEPTH, DEPTH_OF_WRITES, SEQUENTIAL_BYTES};
+use super::closed::{Conditions, DEPTH, DEPTH_OF_WRITES, SEQUENTIAL_BYTES};
 use super::device::Device;
 use super::fio::{self, Found, Job};
 use super::media;
 use super::preset::Preset;
 use super::scale::Scale;
-use crate::drive::{
-    AttachOptions, Attached, Health, LATE_SHARE_MAX, ModelHealth, ModelJob, STOOD_STILL_MS_MAX,
-};
+use super::taken::{Asked, Measured, Taken};
+use crate::drive::{AttachOptions, Attached, Health, ModelJob};
 use crate::interrupt::Interrupt;
 use crate::print::{Living, size};
 use crate::rig::free_bytes;
@@ -55,28 +54,6 @@ impl Plan {
     fn media_bytes(&self, device: &Device) -> u64 {
         device.nand().map_or_else(|| self.data_bytes(device), |nand| nand.raw_bytes)
     }
-}
-
-/// One figure, computed and measured.
-#[derive(Debug, Clone, Serialize)]
-pub struct Measured {
-    /// What follows from the numbers.
-    #[serde(flatten)]
-    pub closed: Closed,
-    /// What fio found.
-    pub measured: f64,
-    /// That, for each of what follows.
-    pub ratio: f64,
-    /// Bytes written to media for each byte of the host meanwhile.
-    pub write_amplification: Option<f64>,
-    /// Share of commands that our own processors have made late.
-    pub late_share: f64,
-    /// Share of commands that should have taken less than the port's round trip.
-    pub below_port_share: f64,
-    /// How long the model's server did not run at all meanwhile, in milliseconds.
-    pub stood_still_ms: f64,
-    /// Whether it may be taken for the device's.
-    pub comparable: bool,
 }
 
 /// Everything that was found.
@@ -225,10 +202,13 @@ impl Bench<'_> {
         let conditions = Conditions { fill: self.plan.fill, ratio, ..Conditions::default() };
         let closed = self.device.closed(self.preset, conditions)?;
         let port_us = health.model.map_or(0.0, |model| model.port_us);
-        let steady = taken.iter().find(|one: &&Taken| one.name == "random_write_per_s");
-        let write_amplification = steady.and_then(|one| one.write_amplification);
+        let steady = taken.iter().find(|one: &&Taken| one.name() == "random_write_per_s");
+        let write_amplification = steady.and_then(Taken::write_amplification);
         let figures = closed.into_iter().filter_map(|closed| {
-            taken.iter().find(|one: &&Taken| one.name == closed.name).map(|one| one.beside(closed))
+            taken
+                .iter()
+                .find(|one: &&Taken| one.name() == closed.name)
+                .map(|one| one.beside(closed))
         });
         Ok(Outcome { port_us, write_amplification, ratio, figures: figures.collect() })
     }
@@ -266,13 +246,14 @@ impl Bench<'_> {
             zero_percent: (zero_share * 100.0) as u32,
         };
         let line = Living::new();
-        line.live(format_args!("measuring {name}"));
+        line.step(format_args!("measuring {name}"));
         let before = Health::read(&attached.status_file)?;
         let found = fio::measure(device, job);
         line.end();
         self.interrupt.check()?;
         let after = Health::read(&attached.status_file)?;
-        Taken::new(name, take(&found?), &before, &after)
+        let kind = if pattern.ends_with("read") { "read" } else { "write" };
+        Taken::new(Asked { name, kind, is_latency: depth == 1 }, take(&found?), &before, &after)
     }
 
     /// Steady writes a second, as they follow from the numbers.
@@ -301,6 +282,7 @@ impl Bench<'_> {
 
     fn wear_in(&self) -> Result<()> {
         let line = Living::new();
+        line.step("filling and overwriting");
         let stored_share = self.plan.ratio.map_or(1.0, f64::recip);
         let plan =
             Preconditioning { bytes: self.data_bytes(), stored_share, seed: 1, stands_in: false };
@@ -314,56 +296,5 @@ impl Bench<'_> {
         })?;
         line.end();
         Ok(())
-    }
-}
-
-/// What one job found.
-#[derive(Debug)]
-struct Taken {
-    name: &'static str,
-    measured: f64,
-    write_amplification: Option<f64>,
-    late_share: f64,
-    below_port_share: f64,
-    stood_still_ms: f64,
-}
-
-impl Taken {
-    fn new(name: &'static str, measured: f64, before: &Health, after: &Health) -> Result<Taken> {
-        let counted = |health: &Health| {
-            health.model.as_ref().map(ModelHealth::counted).context("the server shows no model")
-        };
-        let (now, then) = (counted(after)?, counted(before)?);
-        let commands = (now.0 - then.0).max(1) as f64;
-        let stood_still_ms =
-            |health: &Health| health.model.as_ref().map_or(0.0, |model| model.stood_still_ms);
-        let written = |health: &Health| {
-            let counts = &health.status.counts;
-            (counts.write_bytes_media(), counts.write_bytes_host)
-        };
-        let (media, host) =
-            (written(after).0 - written(before).0, written(after).1 - written(before).1);
-        Ok(Taken {
-            name,
-            measured,
-            write_amplification: (host > 0).then(|| media as f64 / host as f64),
-            late_share: (now.1 - then.1) as f64 / commands,
-            below_port_share: (now.2 - then.2) as f64 / commands,
-            stood_still_ms: stood_still_ms(after) - stood_still_ms(before),
-        })
-    }
-
-    fn beside(&self, closed: Closed) -> Measured {
-        Measured {
-            closed,
-            measured: self.measured,
-            ratio: self.measured / closed.value,
-            write_amplification: self.write_amplification,
-            late_share: self.late_share,
-            below_port_share: self.below_port_share,
-            stood_still_ms: self.stood_still_ms,
-            comparable: self.late_share.max(self.below_port_share) <= LATE_SHARE_MAX
-                && self.stood_still_ms <= STOOD_STILL_MS_MAX,
-        }
     }
 }

@@ -109,22 +109,32 @@ fn print_measured(outcome: &Outcome) {
             ", steady random writes are amplified {times:.2} times"
         ))
     ));
-    let heads = ["", "follows", "measured", "ratio", "late", "below port"].map(str::to_owned);
+    if let Some(ratio) = outcome.ratio {
+        print::line(format_args!(
+            "What follows is computed here with the {ratio:.3} that the worn-in model counted as its compression ratio"
+        ));
+    }
+    let heads =
+        ["", "follows", "measured", "ratio", "late", "below port", "added"].map(str::to_owned);
     let rows = outcome.figures.iter().map(|one| {
         let percent = |share: f64| format!("{:.2} %", share * 100.0);
-        let note = if one.comparable { "" } else { "  not comparable" };
+        let note = if one.comparable { "" } else { "  not comparable: " };
         [
             one.closed.name.into(),
             number(one.closed.value),
             number(one.measured),
             format!("{:.3}", one.ratio),
             percent(one.late_share),
-            percent(one.below_port_share) + note,
+            percent(one.below_port_share),
+            format!("{:>8}", one.added_share.map_or_else(|| "–".into(), percent))
+                + note
+                + &one.reasons.join(", "),
         ]
     });
-    for [name, follows, measured, ratio, late, below] in std::iter::once(heads).chain(rows) {
-        let text =
-            format!("  {name:<20}  {follows:>15}  {measured:>15}  {ratio:>6}  {late:>8}  {below}");
+    for [name, follows, measured, ratio, late, below, added] in std::iter::once(heads).chain(rows) {
+        let text = format!(
+            "  {name:<20}  {follows:>15}  {measured:>15}  {ratio:>6}  {late:>8}  {below:>10}  {added:>8}"
+        );
         print::line(text.trim_end());
     }
 }

@@ -222,6 +222,15 @@ impl Plan {
         Ok((plan.with_context(|| path.display().to_string())?, text))
     }
 
+    /// The plan of `assay demo`, whatever lies around here, with its text.
+    ///
+    /// # Errors
+    /// None; it comes with Assay.
+    pub fn demo() -> Result<(Plan, String)> {
+        let text = shipped::text("demo").context("no plan is called `demo`")?;
+        Ok((Plan::parse(text)?, text.to_owned()))
+    }
+
     /// Reads and checks a plan, and its quick form if it has one.
     ///
     /// # Errors
@@ -276,10 +285,14 @@ impl Plan {
 
 fn text_of(path: &Path) -> Result<String> {
     let what = || format!("cannot read the plan {}", path.display());
-    if let (Err(error), Some(named)) = (path.metadata(), path.to_str()) {
-        if let Some(text) = shipped::text(named) {
-            return Ok(text.to_owned());
-        }
+    // A study is called after its plan unless somebody says otherwise: its folder hides no plan.
+    let metadata = path.metadata();
+    if !metadata.as_ref().is_ok_and(std::fs::Metadata::is_file)
+        && let Some(text) = path.to_str().and_then(shipped::text)
+    {
+        return Ok(text.to_owned());
+    }
+    if let (Err(error), Some(named)) = (metadata, path.to_str()) {
         if let Some(line) = shipped::no_such_plan(named) {
             bail!(line);
         }

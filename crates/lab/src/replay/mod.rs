@@ -9,6 +9,7 @@ mod head;
 mod outcome;
 mod question;
 mod show;
+mod unwritten;
 
 pub(crate) use command::{ReplayArgs, run};
 pub(crate) use head::{TraceHead, monotonic_s};

@@ -9,6 +9,7 @@ use assay_drive::{Counts, Drive};
 use serde::Serialize;
 
 use super::question::Question;
+use super::unwritten;
 use crate::drive::kind_name;
 use crate::models::Scale;
 
@@ -78,6 +79,8 @@ pub struct Outcome {
     pub write_bytes_media: Option<u64>,
     /// Those for each of the host's.
     pub write_amplification: Option<f64>,
+    /// Of the blocks read meanwhile, the share that was never written, which flash answers without being read.
+    pub unwritten_read_share: Option<f64>,
     /// Time that went by on the device for all that was replayed, in seconds.
     pub virtual_s: f64,
     /// Time that it took, in seconds, wearing in left out.
@@ -172,6 +175,7 @@ impl<'a> Measured<'a> {
             write_amplification: written
                 .filter(|(host, _)| *host > 0)
                 .map(|(host, media)| media as f64 / host as f64),
+            unwritten_read_share: unwritten::share(question),
             virtual_s,
             elapsed_s,
             times_real_time: virtual_s / elapsed_s,

@@ -4,6 +4,9 @@ use super::outcome::{Latency, Named, OfKind, Outcome};
 use crate::models::number;
 use crate::print::{self, counted, size, time};
 
+/// Below this share of reads, what was never written makes no difference that others do not drown.
+const UNWRITTEN_SHARE_MAX: f64 = 0.01;
+
 /// Prints it.
 pub fn print(outcome: &Outcome) {
     print::line(format_args!("recorded   {}", named(&outcome.recorded)));
@@ -36,6 +39,13 @@ pub fn print(outcome: &Outcome) {
             "flash      {} written for {} of the host{per_byte}",
             size(media as f64),
             size(host as f64)
+        ));
+    }
+    if let Some(share) = outcome.unwritten_read_share.filter(|share| *share > UNWRITTEN_SHARE_MAX) {
+        print::line(format_args!(
+            "too fast   {:.0} % of the blocks read were never written, and flash has nothing to read for them: fill the device \
+             before you record it, with a model of flash",
+            share * 100.0
         ));
     }
     print::line(format_args!(

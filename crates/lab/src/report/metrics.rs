@@ -260,7 +260,7 @@ pub(super) const SPACE: [Metric<'static>; 4] = [
         "physical",
         "MB",
         1e-6,
-        "what that takes of the media: on a software drive its compressed records with all that belongs to them, else what is allocated",
+        "what that takes of the media: on a software drive its compressed records with all that belongs to them, else what is allocated; on a model also what wore it in, wherever the files have not overwritten it",
     ),
 ];
 

@@ -1,4 +1,4 @@
-//! The private folder that keeps what is dear to make: server binaries and initialised data folders.
+//! The private folder that keeps what is dear to make: server binaries, initialised data folders, worn devices.
 //!
 //! `$ASSAY_CACHE`, else `$XDG_CACHE_HOME/assay`, else `~/.cache/assay` (XDG Base Directory Specification).
 //!
@@ -47,7 +47,21 @@ impl Shelf {
         Shelf::open_at(folder, waiting)
     }
 
-    fn open_at(folder: PathBuf, waiting: impl FnOnce()) -> Result<Shelf> {
+    /// Opens the shelf `kind` if no maker has it.
+    pub(crate) fn try_open(kind: &str) -> Result<Option<Shelf>> {
+        let folder = root()?.join(kind);
+        let cannot = || format!("cannot use the cache folder {}", folder.display());
+        let lock = File::create(folder.join(".lock")).with_context(cannot)?;
+        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => return Ok(None),
+            other => other.with_context(cannot)?,
+        }
+        let shelf = Shelf { folder, _lock: lock };
+        shelf.sweep()?;
+        Ok(Some(shelf))
+    }
+
+    pub(super) fn open_at(folder: PathBuf, waiting: impl FnOnce()) -> Result<Shelf> {
         let cannot =
             || format!("cannot use the cache folder {}; set ASSAY_CACHE", folder.display());
         fs::create_dir_all(&folder).with_context(cannot)?;
@@ -74,6 +88,14 @@ impl Shelf {
         let path = self.folder.join(format!("{STAGING_PREFIX}{}", std::process::id()));
         fs::create_dir(&path).with_context(|| format!("cannot create {}", path.display()))?;
         Ok(Staging { path })
+    }
+
+    /// Removes the entry `path`: from one moment to the next it is none, and what an interruption leaves of it is swept.
+    pub(crate) fn discard(&self, path: &Path) -> Result<()> {
+        let cannot = || format!("cannot remove {}", path.display());
+        let staging = self.stage()?;
+        fs::rename(path, staging.path().join("discarded")).with_context(cannot)?;
+        fs::remove_dir_all(staging.path()).with_context(cannot)
     }
 
     /// Removes what interrupted makers left: under the lock every staging folder is one of those.

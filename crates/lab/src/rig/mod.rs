@@ -6,6 +6,7 @@
 pub(crate) mod cache;
 pub mod dataset;
 mod drive;
+pub(crate) mod kept;
 pub mod ledger;
 mod model;
 mod room;

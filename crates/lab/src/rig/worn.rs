@@ -11,9 +11,10 @@ use assay_ports::program;
 use serde_json::json;
 
 use super::cache::Shelf;
+use super::kept;
 use crate::models::{Device, WEAR_SEED, provide};
 use crate::plan::ModelSpec;
-use crate::print;
+use crate::print::{self, size};
 use crate::store::fingerprint;
 
 /// Changed when what wears a device in changes, so that what is kept is made anew.
@@ -50,7 +51,10 @@ impl Worn {
             std::fs::create_dir(&made).context("cannot use the cache")?;
             make(spec, &device, &made.join(MEDIA_FILE))?;
             staging.publish("made", &entry)?;
+            kept::hold(&entry)?;
+            drop_old(&shelf)?;
         }
+        kept::hold(&entry)?;
         Ok(Worn { path: entry.join(MEDIA_FILE) })
     }
 
@@ -93,6 +97,18 @@ fn clear(entry: &Path) -> Result<()> {
     };
     cleared.with_context(|| format!("{} is damaged; delete it", entry.display()))?;
     print::note(format!("{} was damaged; it is made anew", entry.display()));
+    Ok(())
+}
+
+/// Only where another one was made, so that what is kept stays bounded without anybody asking.
+fn drop_old(shelf: &Shelf) -> Result<()> {
+    for one in kept::drop_old_worn(shelf)? {
+        let name = one.path.file_name().unwrap_or_default().to_string_lossy();
+        print::note(format!(
+            "dropped the worn device {name} ({}) from the cache",
+            size(one.bytes as f64)
+        ));
+    }
     Ok(())
 }
 

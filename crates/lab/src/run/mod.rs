@@ -11,6 +11,7 @@ mod ending;
 mod fill;
 mod machine;
 mod marks;
+mod missing;
 mod progress;
 mod promise;
 mod results;
@@ -25,15 +26,12 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use crate::interrupt::Interrupt;
-use crate::plan::{Form, Plan, cells, told};
+use crate::plan::{Form, Plan, PlannedCell, cells, told};
 use crate::print;
 use crate::report;
 use crate::store::{State, Store};
 pub use progress::Progress;
-use setup::Setup;
-
-/// The plan of `assay demo`.
-const DEMO_PLAN: &str = "demo";
+use setup::{Lock, Setup};
 
 /// Run what is missing of a plan
 #[derive(Debug, Args)]
@@ -46,7 +44,7 @@ Examples:
   assay run plan.toml --location /mnt/new-disk   on another disk
   assay run plan.toml --erase /dev/nvme1n1       overwrite this device")]
 pub struct RunArgs {
-    /// The plan: a TOML file, or the name of one that comes with Assay
+    /// The plan: a TOML file, or the name of one that comes with Assay, unless a file is called so (a folder may be)
     plan: PathBuf,
     /// Its quick form, which shows in minutes that all works and which way things lean
     #[arg(long)]
@@ -70,7 +68,8 @@ pub struct DemoArgs {
 /// What both commands take.
 #[derive(Debug, Args)]
 struct CommonArgs {
-    /// Folder of the study: its results are kept there, and what is there already is not run again
+    /// Folder of the study: its results are kept there, and what is there already is not run again [default: the plan's name,
+    /// with -quick for its quick form; of the demo assay-demo, or once that is finished assay-demo-2, …]
     #[arg(long, value_name = "STUDY")]
     out: Option<PathBuf>,
     /// Folder on the disk to be measured [default: the plan's, else `work` in the study]
@@ -98,7 +97,7 @@ struct CommonArgs {
 /// # Errors
 /// As [`run`].
 pub fn demo(args: &DemoArgs) -> Result<ExitCode> {
-    let (plan, text) = Plan::read(Path::new(DEMO_PLAN), Form::Full)?;
+    let (plan, text) = Plan::demo()?;
     let study = args.common.out.clone().map_or_else(|| unfinished_demo(Path::new(".")), Ok)?;
     run_plan(plan, &Told { text, form: None }, &study, &args.common)
 }
@@ -131,14 +130,14 @@ fn run_plan(mut plan: Plan, plan_told: &Told, study: &Path, args: &CommonArgs) -
     plan.location = args.location.clone().or(plan.location);
     plan.server = args.server.clone().or(plan.server);
     let planned = cells(&plan);
+    let missing = missing::missing(study, &planned, args.retry_failed)?;
     if args.dry_run {
-        progress::dry_run(&plan, &planned);
-        let checked = setup::location_of(&plan, study)
-            .and_then(|location| check::check(&plan, &location, &args.erase));
-        checked.context("this command could not run it")?;
-        return Ok(ExitCode::SUCCESS);
+        return dry_run(&plan, study, args, planned.len(), &missing);
     }
     let interrupt = Interrupt::listen()?;
+    if missing.is_empty() {
+        return finished(&plan, plan_told, study, &interrupt);
+    }
     let mut setup = Setup::make(&plan, study, &args.erase, &interrupt)?;
     let mut store = setup.open_store(plan_told, &planned, args.retry_failed)?;
     let pending = store.pending()?;
@@ -155,6 +154,38 @@ fn run_plan(mut plan: Plan, plan_told: &Told, study: &Path, args: &CommonArgs) -
     }
     setup.take_down()?;
     conclude(&store, study, &interrupt)
+}
+
+/// Says what would be run and whether it can be; changes nothing.
+fn dry_run(
+    plan: &Plan,
+    study: &Path,
+    args: &CommonArgs,
+    planned: usize,
+    missing: &[&PlannedCell],
+) -> Result<ExitCode> {
+    progress::dry_run(plan, planned, missing);
+    Lock::check(study)?;
+    if !missing.is_empty() {
+        let checked = setup::location_of(plan, study)
+            .and_then(|location| check::check(plan, &location, &args.erase));
+        checked.context("this command could not run it")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Nothing is to be run: nothing is made or tried, but the report follows what the plan says of it now.
+fn finished(
+    plan: &Plan,
+    plan_told: &Told,
+    study: &Path,
+    interrupt: &Interrupt,
+) -> Result<ExitCode> {
+    let _lock = Lock::take(study)?;
+    print::line("nothing is missing");
+    let mut store = Store::open_or_create(study)?;
+    setup::retell(&mut store, plan, plan_told)?;
+    conclude(&store, study, interrupt)
 }
 
 fn conclude(store: &Store, study: &Path, interrupt: &Interrupt) -> Result<ExitCode> {

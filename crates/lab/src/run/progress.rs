@@ -112,15 +112,20 @@ impl Progress {
     }
 }
 
-/// Prints what would be run.
-pub fn dry_run(plan: &Plan, cells: &[PlannedCell]) {
-    for cell in cells {
+/// Prints what would be run of a plan of so many cells.
+pub fn dry_run(plan: &Plan, planned: usize, missing: &[&PlannedCell]) {
+    if missing.is_empty() {
+        print::line(format_args!("nothing is missing: 0 of {planned} cells would be run"));
+        return;
+    }
+    for cell in missing {
         print::line(format_args!("{:4}. {}", cell.position, cell.key));
     }
-    let seconds = cells.len() as f64 * cell_seconds(plan);
+    let of = if missing.len() < planned { format!(" of {planned}") } else { String::new() };
+    let seconds = missing.len() as f64 * cell_seconds(plan);
     print::line(format_args!(
-        "{} cells, {} {}, and loading the data before",
-        cells.len(),
+        "{}{of} cells, {} {}, and loading the data before",
+        missing.len(),
         if plan.requests.is_some() { "at most" } else { "about" },
         time(seconds)
     ));

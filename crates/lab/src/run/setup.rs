@@ -145,7 +145,7 @@ impl<'a> Setup<'a> {
             workloads: &describe::workloads(self.plan),
         })?;
         store.write_disks(&self.disks())?;
-        store.write_judging(&self.judging())?;
+        store.write_judging(&judging(self.plan))?;
         store.reset_interrupted()?;
         if retry_failed {
             store.reset_failed()?;
@@ -162,16 +162,6 @@ impl<'a> Setup<'a> {
     fn disks(&self) -> BTreeMap<String, Disk> {
         let disk = |arm: &ArmSetup| promise::disk(&arm.rig, &self.location);
         self.arms.iter().map(|(key, arm)| (key.arm.clone(), disk(arm))).collect()
-    }
-
-    fn judging(&self) -> Judging {
-        let twin =
-            |(name, arm): (&String, &crate::plan::Arm)| Some((name.clone(), arm.twin_of.clone()?));
-        Judging {
-            baseline: self.plan.baseline().map(str::to_owned),
-            margin_percent: Some(self.plan.margin_percent),
-            twins: self.plan.arms.iter().filter_map(twin).collect(),
-        }
     }
 
     /// Removes datasets and folders.
@@ -221,6 +211,35 @@ impl<'a> Setup<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// Brings the head of a study in which nothing is missing up to its plan, as far as that can change no result. Facts and
+/// arms stay as they were when its cells ran.
+///
+/// # Errors
+/// A store that cannot be written.
+pub fn retell(store: &mut Store, plan: &Plan, told: &Told) -> Result<()> {
+    store.write_head(&StudyHead {
+        title: &plan.title,
+        question: plan.question.as_deref(),
+        plan_toml: &told.text,
+        form: told.form.as_deref(),
+        paper: plan.paper.as_ref(),
+        facts: &BTreeMap::new(),
+        arms: &[],
+        workloads: &describe::workloads(plan),
+    })?;
+    store.write_judging(&judging(plan))
+}
+
+fn judging(plan: &Plan) -> Judging {
+    let twin =
+        |(name, arm): (&String, &crate::plan::Arm)| Some((name.clone(), arm.twin_of.clone()?));
+    Judging {
+        baseline: plan.baseline().map(str::to_owned),
+        margin_percent: Some(plan.margin_percent),
+        twins: plan.arms.iter().filter_map(twin).collect(),
     }
 }
 
@@ -310,22 +329,39 @@ impl Drop for NewFolders {
 
 /// One run at a time in a study.
 #[derive(Debug)]
-struct Lock {
+pub struct Lock {
     path: PathBuf,
     _file: File,
 }
 
 impl Lock {
-    fn take(study: &Path) -> Result<Lock> {
+    /// Takes the study's lock.
+    ///
+    /// # Errors
+    /// Another run has it.
+    pub fn take(study: &Path) -> Result<Lock> {
         let path = study.join("lock");
         let file =
             File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
-        let how = rustix::fs::FlockOperation::NonBlockingLockExclusive;
-        if rustix::fs::flock(&file, how).is_err() {
-            bail!("another assay runs in {}; wait for it or give another --out", study.display());
-        }
+        lock(&file, study)?;
         Ok(Lock { path, _file: file })
     }
+
+    /// Whether it could be taken, without making it.
+    ///
+    /// # Errors
+    /// Another run has it.
+    pub fn check(study: &Path) -> Result<()> {
+        File::open(study.join("lock")).map_or(Ok(()), |file| lock(&file, study))
+    }
+}
+
+fn lock(file: &File, study: &Path) -> Result<()> {
+    let how = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+    if rustix::fs::flock(file, how).is_err() {
+        bail!("another assay runs in {}; wait for it or give another --out", study.display());
+    }
+    Ok(())
 }
 
 impl Drop for Lock {

@@ -110,6 +110,20 @@ impl Store {
         Ok(store)
     }
 
+    /// Opens the study in `folder` to look at it: it cannot be changed by this. Nothing where there is none.
+    ///
+    /// # Errors
+    /// A file that is not a study, or one of another version.
+    pub fn look(folder: &Path) -> Result<Option<Store>> {
+        let path = folder.join(FILE_NAME);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let store = Store::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        store.check_version()?;
+        Ok(Some(store))
+    }
+
     fn connect(path: PathBuf, flags: OpenFlags) -> Result<Store> {
         let what = || format!("cannot open the study {}", path.display());
         let db = Connection::open_with_flags(&path, flags).with_context(what)?;

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use rusqlite::{Row, params};
 use serde::de::DeserializeOwned;
 
-use super::records::{Arm, Cell, CellKey, Histogram, Series, Study, Workload};
+use super::records::{Arm, Cell, CellKey, Histogram, Series, State, Study, Workload};
+use super::write::BY_KEY;
 use super::{SecondLatencies, Store, judging};
 
 impl Store {
@@ -54,6 +55,26 @@ impl Store {
             |row| cell_key(row, 0),
         )
         .map(BTreeSet::from_iter)
+    }
+
+    /// How far a cell is; nothing if it was never planned.
+    ///
+    /// # Errors
+    /// One of the same coordinates was planned under other conditions, or a store that cannot be read.
+    pub fn planned(&self, key: &CellKey, fingerprint: &str) -> Result<Option<State>> {
+        let found = self.rows(
+            &format!("SELECT fingerprint, state FROM cells WHERE {BY_KEY}"),
+            params![key.arm, key.workload, key.threads, key.repeat],
+            |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)),
+        )?;
+        let Some((stored, state)) = found.into_iter().next() else { return Ok(None) };
+        if stored != fingerprint {
+            bail!(
+                "the plan differs from the one that {} was made with (cell {key}); give another --out",
+                self.path.display()
+            );
+        }
+        state.parse().map(Some).map_err(anyhow::Error::msg)
     }
 
     /// Whether every cell has ended, done or failed.
@@ -201,7 +222,7 @@ impl Store {
                     id: row.get(0)?,
                     key: cell_key(row, 1)?,
                     position: row.get(5)?,
-                    state: super::State::Pending,
+                    state: State::Pending,
                     reason: row.get(7)?,
                     started_at: row.get(8)?,
                     ended_at: row.get(9)?,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use rusqlite::{Transaction, params};
 use sha2::{Digest, Sha256};
 
@@ -120,18 +120,7 @@ impl Store {
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'pending') ON CONFLICT DO NOTHING",
             params![key.arm, key.workload, key.threads, key.repeat, position, fingerprint],
         )?;
-        let stored: String = self.db.query_row(
-            &format!("SELECT fingerprint FROM cells WHERE {BY_KEY}"),
-            params![key.arm, key.workload, key.threads, key.repeat],
-            |row| row.get(0),
-        )?;
-        if stored != fingerprint {
-            bail!(
-                "the plan differs from the one that {} was made with (cell {key}); give another --out",
-                self.path.display()
-            );
-        }
-        Ok(())
+        self.planned(key, fingerprint).map(|_| ())
     }
 
     /// Notes that a cell has begun; what an interrupted try left of it is dropped.

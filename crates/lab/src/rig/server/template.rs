@@ -18,6 +18,7 @@ use super::binary::{Binary, Flavour, option};
 use super::settings::{self, Settings};
 use super::{error_log, tool};
 use crate::rig::cache::Shelf;
+use crate::rig::kept;
 
 /// Initialising writes about 100 MB; a slow disk may take minutes, not more.
 const LIMIT: Duration = Duration::from_secs(15 * 60);
@@ -50,6 +51,7 @@ pub(crate) fn make_datadir(
     progress: &dyn Fn(&str),
 ) -> Result<()> {
     let layout = layout_settings(&settings::checked(settings)?);
+    kept::hold_server(&binary.program)?;
     let template = ensure(binary, &layout, progress)?;
     clone(&template, datadir)
 }
@@ -66,6 +68,7 @@ fn ensure(binary: &Binary, layout: &Settings, progress: &dyn Fn(&str)) -> Result
         Shelf::open("templates", || progress("waiting for another data folder to be made"))?;
     let target = shelf.entry(&entry_name(binary, layout));
     if target.is_dir() {
+        kept::hold(&target)?;
         return Ok(target);
     }
     progress(&format!("initialising a data folder for {binary} (once)"));
@@ -79,6 +82,7 @@ fn ensure(binary: &Binary, layout: &Settings, progress: &dyn Fn(&str)) -> Result
     // Each clone shall be a server of its own: without this file it makes a new UUID at its first start.
     let _ = fs::remove_file(staging.path().join("data/auto.cnf"));
     staging.publish("data", &target)?;
+    kept::hold(&target)?;
     Ok(target)
 }
 

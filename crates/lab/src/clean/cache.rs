@@ -1,0 +1,144 @@
+//! `assay clean --cache`: what the cache keeps, by kind and with sizes, and its removal.
+
+use std::fmt::Display;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use crate::print::{self, counted, size};
+use crate::rig::cache::{self, Shelf};
+use crate::rig::kept::{self, KINDS, Kept, Removal};
+
+/// What becomes of an entry.
+enum Fate {
+    Removed,
+    InUse,
+    Failed(String),
+}
+
+/// Removes all that nobody uses, or with `dry_run` says what that would be. Exit code 2 if something could not be removed.
+///
+/// # Errors
+/// The environment names no home.
+pub(super) fn empty(dry_run: bool, as_json: bool) -> Result<ExitCode> {
+    let mut has_failed = false;
+    let mut told = Vec::new();
+    let mut bytes = 0;
+    for (kind, words) in KINDS {
+        let fates = fates(kind, dry_run)?;
+        has_failed |= fates.iter().any(|(_, fate)| matches!(fate, Fate::Failed(_)));
+        bytes += removed_bytes(&fates);
+        match as_json {
+            true => told.push(kind_json(kind, &fates)),
+            false => print_kind(words, &fates, dry_run),
+        }
+    }
+    let folder = cache::root()?;
+    if as_json {
+        print::line(
+            json!({ "dry_run": dry_run, "folder": folder, "removed_bytes": bytes, "kinds": told }),
+        );
+    } else {
+        let verb = if dry_run { "would free" } else { "freed" };
+        print::line(format_args!("{verb} {} in {}", size(bytes as f64), folder.display()));
+    }
+    Ok(if has_failed { ExitCode::from(2) } else { ExitCode::SUCCESS })
+}
+
+/// Says in one line how much is kept, and how to be rid of it; nothing where that is nothing.
+pub(super) fn mention() {
+    let Ok(folder) = cache::root() else { return };
+    let kinds = KINDS.iter().filter_map(|(kind, words)| {
+        let bytes: u64 = kept::kept(kind).ok()?.iter().map(|one| one.bytes).sum();
+        (bytes > 0).then(|| format!("{} of {words}", size(bytes as f64)))
+    });
+    let kinds: Vec<_> = kinds.collect();
+    if !kinds.is_empty() {
+        print::note(format_args!(
+            "assay: the cache {} keeps {}; `assay clean --cache` empties it",
+            folder.display(),
+            kinds.join(", ")
+        ));
+    }
+}
+
+fn fates(kind: &str, dry_run: bool) -> Result<Vec<(Kept, Fate)>> {
+    let kept = kept::kept(kind)?;
+    if kept.is_empty() {
+        return Ok(Vec::new());
+    }
+    let shelf = if dry_run { None } else { Shelf::try_open(kind)? };
+    let fate = |one: &Kept| match &shelf {
+        Some(shelf) => removed(shelf, &one.path),
+        None if dry_run && !kept::is_in_use(&one.path) => Fate::Removed,
+        // Where somebody adds to the shelf, what that is to replace is not known.
+        None => Fate::InUse,
+    };
+    Ok(kept
+        .into_iter()
+        .map(|one| {
+            let fate = fate(&one);
+            (one, fate)
+        })
+        .collect())
+}
+
+fn removed(shelf: &Shelf, entry: &Path) -> Fate {
+    match kept::remove(shelf, entry) {
+        Ok(Removal::Removed) => Fate::Removed,
+        Ok(Removal::InUse) => Fate::InUse,
+        Err(error) => Fate::Failed(format!("{error:#}")),
+    }
+}
+
+fn removed_bytes(fates: &[(Kept, Fate)]) -> u64 {
+    let removed = fates.iter().filter(|(_, fate)| matches!(fate, Fate::Removed));
+    removed.map(|(one, _)| one.bytes).sum()
+}
+
+fn print_kind(words: &str, fates: &[(Kept, Fate)], dry_run: bool) {
+    if fates.is_empty() {
+        return;
+    }
+    let bytes: u64 = fates.iter().map(|(one, _)| one.bytes).sum();
+    print::line(format_args!("{words}: {}", size(bytes as f64)));
+    for (one, fate) in fates {
+        let verb: &dyn Display = match fate {
+            Fate::Removed if dry_run => &"would remove",
+            Fate::Removed => &"removed",
+            Fate::InUse => &"still in use:",
+            Fate::Failed(why) => why,
+        };
+        print::line(format_args!(
+            "  {verb} {}, {}, used {}",
+            name(one),
+            size(one.bytes as f64),
+            ago(one.used)
+        ));
+    }
+}
+
+fn kind_json(kind: &str, fates: &[(Kept, Fate)]) -> Value {
+    let of = |wanted: fn(&Fate) -> bool| -> Vec<Value> {
+        let those = fates.iter().filter(|(_, fate)| wanted(fate));
+        those.map(|(one, _)| json!({ "name": name(one), "bytes": one.bytes })).collect()
+    };
+    json!({
+        "kind": kind,
+        "removed": of(|fate| matches!(fate, Fate::Removed)),
+        "in_use": of(|fate| matches!(fate, Fate::InUse)),
+        "failed": of(|fate| matches!(fate, Fate::Failed(_))),
+    })
+}
+
+fn name(one: &Kept) -> String {
+    one.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn ago(then: SystemTime) -> String {
+    let days = SystemTime::now().duration_since(then).unwrap_or_default().as_secs() / (24 * 3600);
+    if days == 0 { "today".into() } else { format!("{} ago", counted(days, "day")) }
+}

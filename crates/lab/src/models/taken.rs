@@ -1,0 +1,220 @@
+//! What one job of fio found beside what the model says of the same time, and whether it may be taken for the device's.
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use super::closed::Closed;
+use crate::drive::{
+    ADDED_SHARE_MAX, Health, KindHealth, LATE_SHARE_MAX, ModelHealth, STOOD_STILL_MS_MAX,
+    added_share,
+};
+
+/// By how much fio may find a single command slower or faster than the model showed it, as a share: the way between them was
+/// measured when the model was attached, and moves by some 10 us with what the processors have just done.
+const WAY_SHARE_MAX: f64 = 0.10;
+
+/// One figure, computed and measured.
+#[derive(Debug, Clone, Serialize)]
+pub struct Measured {
+    /// What follows from the numbers.
+    #[serde(flatten)]
+    pub closed: Closed,
+    /// What fio found.
+    pub measured: f64,
+    /// That, for each of what follows.
+    pub ratio: f64,
+    /// Bytes written to media for each byte of the host meanwhile.
+    pub write_amplification: Option<f64>,
+    /// Share of commands that our own processors have made late.
+    pub late_share: f64,
+    /// Share of commands that should have taken less than the port's round trip.
+    pub below_port_share: f64,
+    /// By what share all commands together took longer than modelled.
+    pub added_share: Option<f64>,
+    /// How long one command took by the model, in microseconds, of the job's kind.
+    pub shown_us: Option<f64>,
+    /// How long the model's server did not run at all meanwhile, in milliseconds.
+    pub stood_still_ms: f64,
+    /// Whether it may be taken for the device's.
+    pub comparable: bool,
+    /// Why not, in words; empty if it may.
+    pub reasons: Vec<String>,
+}
+
+/// A job as far as it must be known here.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    /// The figure that it gives.
+    pub name: &'static str,
+    /// What its commands are called in the health log: `read` or `write`.
+    pub kind: &'static str,
+    /// Whether its figure is how long one command takes, with one in flight.
+    pub is_latency: bool,
+}
+
+/// What one job found.
+#[derive(Debug)]
+pub struct Taken {
+    asked: Asked,
+    measured: f64,
+    write_amplification: Option<f64>,
+    late_share: f64,
+    below_port_share: f64,
+    added_share: Option<f64>,
+    shown_us: Option<f64>,
+    stood_still_ms: f64,
+}
+
+impl Taken {
+    /// What fio `measured` between two looks at the drive.
+    ///
+    /// # Errors
+    /// The server shows no model.
+    pub fn new(asked: Asked, measured: f64, before: &Health, after: &Health) -> Result<Taken> {
+        let model = |health: &'_ Health| health.model.clone().context("the server shows no model");
+        let (then, now) = (model(before)?, model(after)?);
+        let counted = ModelHealth::counted;
+        let (all_now, all_then) = (counted(&now), counted(&then));
+        let commands = (all_now.0 - all_then.0).max(1) as f64;
+        let written = |health: &Health| {
+            let counts = &health.status.counts;
+            (counts.write_bytes_media(), counts.write_bytes_host)
+        };
+        let (media, host) =
+            (written(after).0 - written(before).0, written(after).1 - written(before).1);
+        let times = now.kinds.iter().map(|(kind, now)| since(now, then.kinds.get(kind)));
+        let of_kind = now.kinds.get(asked.kind).map(|now| (now, then.kinds.get(asked.kind)));
+        Ok(Taken {
+            asked,
+            measured,
+            write_amplification: (host > 0).then(|| media as f64 / host as f64),
+            late_share: (all_now.1 - all_then.1) as f64 / commands,
+            below_port_share: (all_now.2 - all_then.2) as f64 / commands,
+            added_share: added_share(times),
+            shown_us: of_kind.and_then(|(now, then)| shown_us(now, then)),
+            stood_still_ms: now.stood_still_ms - then.stood_still_ms,
+        })
+    }
+
+    /// The figure that it is of.
+    pub fn name(&self) -> &'static str {
+        self.asked.name
+    }
+
+    /// Bytes written to media for each byte of the host meanwhile.
+    pub fn write_amplification(&self) -> Option<f64> {
+        self.write_amplification
+    }
+
+    /// Beside what follows.
+    pub fn beside(&self, closed: Closed) -> Measured {
+        let reasons = self.reasons();
+        Measured {
+            closed,
+            measured: self.measured,
+            ratio: self.measured / closed.value,
+            write_amplification: self.write_amplification,
+            late_share: self.late_share,
+            below_port_share: self.below_port_share,
+            added_share: self.added_share,
+            shown_us: self.shown_us,
+            stood_still_ms: self.stood_still_ms,
+            comparable: reasons.is_empty(),
+            reasons,
+        }
+    }
+
+    fn reasons(&self) -> Vec<String> {
+        let mut reasons = Vec::new();
+        for (share, most, word) in [
+            (Some(self.late_share), LATE_SHARE_MAX, "late"),
+            (Some(self.below_port_share), LATE_SHARE_MAX, "below port"),
+            (self.added_share, ADDED_SHARE_MAX, "time added"),
+        ] {
+            if share.is_some_and(|share| share > most) {
+                reasons.push(word.to_owned());
+            }
+        }
+        if self.stood_still_ms > STOOD_STILL_MS_MAX {
+            reasons.push(format!("its server stood still for {:.0} ms", self.stood_still_ms));
+        }
+        reasons.extend(self.shown_us.filter(|_| self.asked.is_latency).and_then(|us| self.way(us)));
+        reasons
+    }
+
+    /// That fio found another latency than the model showed.
+    fn way(&self, shown_us: f64) -> Option<String> {
+        let share = self.measured / shown_us - 1.0;
+        let than = if share > 0.0 { "slower" } else { "faster" };
+        (share.abs() > WAY_SHARE_MAX).then(|| {
+            format!(
+                "the way between fio and the model was {than} than when attached (the model showed {shown_us:.0} us)"
+            )
+        })
+    }
+}
+
+/// How long commands should have taken and took, in seconds, since `then`.
+fn since(now: &KindHealth, then: Option<&KindHealth>) -> (f64, f64) {
+    let (modelled_s, shown_s) = then.map_or((0.0, 0.0), |then| (then.modelled_s, then.shown_s));
+    (now.modelled_s - modelled_s, now.shown_s - shown_s)
+}
+
+fn shown_us(now: &KindHealth, then: Option<&KindHealth>) -> Option<f64> {
+    let commands = now.commands - then.map_or(0, |then| then.commands);
+    (commands > 0).then(|| since(now, then).1 * 1e6 / commands as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(measured: f64) -> Taken {
+        Taken {
+            asked: Asked { name: "read_latency_us", kind: "read", is_latency: true },
+            measured,
+            write_amplification: None,
+            late_share: 0.0,
+            below_port_share: 0.0,
+            added_share: Some(0.02),
+            shown_us: Some(100.0),
+            stood_still_ms: 0.0,
+        }
+    }
+
+    #[test]
+    fn a_server_that_stood_still_shows_no_device() {
+        let stopped = Taken { stood_still_ms: 4000.0, ..taken(100.0) };
+        assert_eq!(stopped.reasons(), ["its server stood still for 4000 ms"]);
+    }
+
+    #[test]
+    fn a_latency_far_from_what_the_model_showed_is_not_the_devices() {
+        assert_eq!(taken(109.0).reasons(), Vec::<String>::new());
+        let slower = taken(250.0).reasons();
+        assert!(slower.len() == 1 && slower[0].contains("slower than when attached"), "{slower:?}");
+        assert!(slower[0].contains("showed 100 us"), "{slower:?}");
+        assert!(taken(85.0).reasons()[0].contains("faster than when attached"));
+        let rate = Asked { is_latency: false, ..taken(0.0).asked };
+        assert!(Taken { asked: rate, ..taken(90_000.0) }.reasons().is_empty());
+    }
+
+    #[test]
+    fn time_added_is_a_reason_of_its_own() {
+        let slow = Taken { added_share: Some(0.06), ..taken(100.0) };
+        assert_eq!(slow.reasons(), ["time added"]);
+        let both = Taken { late_share: 0.02, below_port_share: 0.5, ..slow };
+        assert_eq!(both.reasons(), ["late", "below port", "time added"]);
+    }
+
+    #[test]
+    fn times_are_those_of_the_job_alone() {
+        let then =
+            KindHealth { commands: 10, modelled_s: 1.0, shown_s: 3.0, ..KindHealth::default() };
+        let now =
+            KindHealth { commands: 30, modelled_s: 2.0, shown_s: 4.0, ..KindHealth::default() };
+        assert_eq!(since(&now, Some(&then)), (1.0, 1.0));
+        assert_eq!(shown_us(&now, Some(&then)), Some(50_000.0));
+        assert_eq!(shown_us(&then, Some(&then)), None);
+    }
+}

@@ -1,0 +1,195 @@
+//! What the cache keeps, kind by kind: how much, since when unused, by whom used, and what may go.
+//!
+//! An entry in use is held by a shared lock (`flock(2)`) on its folder for as long as the process that uses it lives; its
+//! folder's modification time is when that began. Nothing that is held is ever removed.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use super::cache::{self, Shelf};
+use crate::sync::lock;
+
+/// The kinds, as their folders are called, in words.
+pub(crate) const KINDS: [(&str, &str); 3] = [
+    ("worn", "worn devices"),
+    ("templates", "empty data folders"),
+    ("servers", "downloaded servers"),
+];
+
+/// Worn devices that nobody used for so long go when another one is made.
+const UNUSED_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// So do the least recently used of them beyond this total.
+const WORN_BYTES_MAX: u64 = 20 << 30;
+
+/// An entry.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Kept {
+    /// Its folder.
+    pub(crate) path: PathBuf,
+    /// What it takes on the disk.
+    pub(crate) bytes: u64,
+    /// When it was last taken into use.
+    pub(crate) used: SystemTime,
+}
+
+/// What became of an entry that was to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Removal {
+    Removed,
+    InUse,
+}
+
+/// The entries of a kind, the least recently used first.
+///
+/// # Errors
+/// The environment names no home.
+pub(crate) fn kept(kind: &str) -> Result<Vec<Kept>> {
+    let look = |path: PathBuf| {
+        let used =
+            path.metadata().and_then(|folder| folder.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+        Kept { bytes: bytes_below(&path), path, used }
+    };
+    let mut kept: Vec<_> = cache::entries(kind)?.into_iter().map(look).collect();
+    kept.sort_by_key(|one| one.used);
+    Ok(kept)
+}
+
+/// Blocks on the disk: worn devices have holes. What vanishes meanwhile counts nothing.
+fn bytes_below(path: &Path) -> u64 {
+    let Ok(metadata) = path.symlink_metadata() else { return 0 };
+    let own = metadata.blocks() * 512;
+    let below = fs::read_dir(path).ok().filter(|_| metadata.is_dir());
+    let below = below.into_iter().flatten().flatten().map(|entry| bytes_below(&entry.path()));
+    own + below.sum::<u64>()
+}
+
+/// Keeps an entry from being removed for as long as this process lives, and notes that it is used.
+///
+/// # Errors
+/// It is not there, or cannot be written to.
+pub(crate) fn hold(entry: &Path) -> Result<()> {
+    static HELD: Mutex<BTreeMap<PathBuf, File>> = Mutex::new(BTreeMap::new());
+    let cannot = || format!("cannot use {}", entry.display());
+    let folder = File::open(entry).with_context(cannot)?;
+    flock(&folder, FlockOperation::LockShared).with_context(cannot)?;
+    // One that only others may write to is used all the same.
+    let _ = folder.set_modified(SystemTime::now());
+    lock(&HELD).insert(entry.to_owned(), folder);
+    Ok(())
+}
+
+/// [`hold`]s the server in the cache to which `program` belongs; nothing where it is installed elsewhere.
+///
+/// # Errors
+/// Those of [`hold`].
+pub(crate) fn hold_server(program: &Path) -> Result<()> {
+    let servers = cache::root()?.join("servers");
+    let Ok(inside) = program.strip_prefix(&servers) else { return Ok(()) };
+    inside.iter().next().map_or(Ok(()), |name| hold(&servers.join(name)))
+}
+
+/// Whether a process uses the entry.
+pub(crate) fn is_in_use(entry: &Path) -> bool {
+    File::open(entry).is_ok_and(|folder| !can_lock(&folder))
+}
+
+fn can_lock(folder: &File) -> bool {
+    flock(folder, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK)
+}
+
+/// Removes an entry that nobody uses. An interruption leaves it whole, or as a leftover that the shelf sweeps.
+///
+/// # Errors
+/// What the system answered.
+pub(crate) fn remove(shelf: &Shelf, entry: &Path) -> Result<Removal> {
+    let folder = File::open(entry).with_context(|| format!("cannot remove {}", entry.display()))?;
+    if !can_lock(&folder) {
+        return Ok(Removal::InUse);
+    }
+    shelf.discard(entry)?;
+    Ok(Removal::Removed)
+}
+
+/// Drops worn devices that nobody has used for long, and the least recently used ones beyond a total.
+///
+/// # Errors
+/// Those of [`remove`]. Gives what was dropped.
+pub(crate) fn drop_old_worn(shelf: &Shelf) -> Result<Vec<Kept>> {
+    let (free, used): (Vec<Kept>, Vec<Kept>) =
+        kept("worn")?.into_iter().partition(|one| !is_in_use(&one.path));
+    let held_bytes = used.iter().map(|one| one.bytes).sum();
+    let mut dropped = Vec::new();
+    for one in superfluous(free, held_bytes, SystemTime::now()) {
+        if remove(shelf, &one.path)? == Removal::Removed {
+            dropped.push(one);
+        }
+    }
+    Ok(dropped)
+}
+
+/// Of what nobody uses, the least recently used first, what goes beside `held_bytes` in use.
+fn superfluous(free: Vec<Kept>, held_bytes: u64, now: SystemTime) -> Vec<Kept> {
+    let mut total = held_bytes + free.iter().map(|one| one.bytes).sum::<u64>();
+    let goes = |one: &Kept| {
+        let unused = now.duration_since(one.used).unwrap_or_default();
+        let is_superfluous = unused > UNUSED_MAX || total > WORN_BYTES_MAX;
+        total -= if is_superfluous { one.bytes } else { 0 };
+        is_superfluous
+    };
+    free.into_iter().filter(goes).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: Duration = Duration::from_secs(24 * 3600);
+
+    fn kept(name: &str, gib: u64, days: u32, now: SystemTime) -> Kept {
+        Kept { path: name.into(), bytes: gib << 30, used: now - DAY * days }
+    }
+
+    #[test]
+    fn what_is_long_unused_goes_and_then_the_least_recently_used_beyond_the_total() {
+        let now = SystemTime::now();
+        let names = |held_gib: u64| -> Vec<String> {
+            let free = [("old", 1, 31), ("a", 8, 9), ("b", 8, 8), ("c", 4, 1)]
+                .map(|(n, g, d)| kept(n, g, d, now));
+            let gone = superfluous(free.to_vec(), held_gib << 30, now);
+            gone.iter().map(|one| one.path.display().to_string()).collect()
+        };
+        assert_eq!(names(0), ["old"], "20 GiB may stay");
+        assert_eq!(names(1), ["old", "a"]);
+        assert_eq!(names(9), ["old", "a", "b"]);
+        assert_eq!(names(40), ["old", "a", "b", "c"], "what is in use stays whatever it takes");
+    }
+
+    #[test]
+    fn what_is_held_is_in_use_and_is_not_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = Shelf::open_at(folder.path().to_path_buf(), || {}).unwrap();
+        let [used, free] = ["used", "free"].map(|name| folder.path().join(name));
+        for entry in [&used, &free] {
+            fs::create_dir(entry).unwrap();
+            fs::write(entry.join("media.img"), [1; 9000]).unwrap();
+            File::open(entry).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        }
+        assert!(bytes_below(&used) >= 9000);
+        hold(&used).unwrap();
+        hold(&used).unwrap();
+        assert!(used.metadata().unwrap().modified().unwrap() > SystemTime::now() - DAY);
+        assert!(is_in_use(&used) && !is_in_use(&free));
+        assert_eq!(remove(&shelf, &used).unwrap(), Removal::InUse);
+        assert_eq!(remove(&shelf, &free).unwrap(), Removal::Removed);
+        assert!(used.join("media.img").exists() && !free.exists());
+    }
+}

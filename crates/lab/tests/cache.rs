@@ -1,0 +1,58 @@
+//! What the cache keeps is told, listed and removed when asked, and not while somebody uses it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod common;
+
+use std::fs::File;
+
+use common::World;
+use rustix::fs::{FlockOperation, flock};
+
+/// What `assay clean` with these words says on standard output and standard error, in a world with a cache of its own.
+fn clean(world: &World, words: &[&str]) -> (String, String) {
+    let words = [&["clean"], words].concat();
+    let output = world.command(&words).env("ASSAY_CACHE", world.path("cache")).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn the_cache_is_told_listed_and_emptied_but_for_what_is_in_use() {
+    let world = World::new();
+    assert_eq!(clean(&world, &[]), ("nothing to clean\n".into(), String::new()));
+    for entry in ["worn/gp3-1", "worn/gp3-2", "templates/mysql-1", "servers/mysql-9"] {
+        let folder = world.path("cache").join(entry);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("file"), vec![1; 1 << 20]).unwrap();
+    }
+    let there = |entry: &str| world.path("cache").join(entry).exists();
+    let (_, note) = clean(&world, &[]);
+    assert!(note.contains("2.0 MiB of worn devices, 1.0 MiB of empty data folders"), "{note}");
+    assert!(note.contains("`assay clean --cache` empties it"), "{note}");
+
+    // Who uses an entry locks its folder.
+    let used = File::open(world.path("cache/worn/gp3-1")).unwrap();
+    flock(&used, FlockOperation::LockShared).unwrap();
+    let (listed, _) = clean(&world, &["--cache", "--dry-run"]);
+    for line in ["worn devices: 2.0 MiB", "still in use: gp3-1", "would remove gp3-2, 1.0 MiB"] {
+        assert!(listed.contains(line), "{line} in {listed}");
+    }
+    assert!(there("worn/gp3-2") && there("servers/mysql-9"), "a dry run leaves all");
+
+    let (listed, _) = clean(&world, &["--cache"]);
+    assert!(listed.contains("removed mysql-9") && listed.contains("freed 3.0 MiB in "), "{listed}");
+    assert!(there("worn/gp3-1/file") && !there("worn/gp3-2"));
+    assert!(!there("templates/mysql-1") && !there("servers/mysql-9"));
+    drop(used);
+    let json = clean(&world, &["--cache", "--json"]).0;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["kinds"][0]["removed"][0]["name"], "gp3-1");
+    assert!(!there("worn/gp3-1"));
+}
