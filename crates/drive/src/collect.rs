@@ -311,6 +311,9 @@ impl Drive {
                 }
             }
         }
+        if words == 0 {
+            return Ok(Outcome::Done);
+        }
         if range.len() > 1 && !log.fits_segment(stream, payload, words) {
             return Ok(Outcome::Split);
         }

@@ -138,7 +138,8 @@ impl Log {
                 return Ok(());
             }
             if tail.chunk.is_some() {
-                self.seal(stream, counters);
+                // Also an empty one, which was opened for less or for what the host has overtaken: it has its room, and is in the way.
+                self.seal_even_if_empty(stream, counters);
             } else {
                 self.close_segment(stream, chunks, counters)?;
             }
@@ -272,5 +273,35 @@ impl Log {
     /// Chunks that are sealed and not written yet.
     pub(crate) fn unwritten_chunks(&self) -> usize {
         self.unwritten.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BLOCK_BYTES, Codec, Drive, DriveOptions, Format, MemoryDisk};
+
+    /// Collection opens a chunk for moves that the host may then overtake; what comes next must not wait for it to be filled.
+    #[test]
+    fn an_empty_chunk_at_the_end_of_a_segment_makes_way() {
+        let media = Arc::new(MemoryDisk::new(64 << 20).unwrap());
+        let format = Format {
+            drive_id: 7,
+            logical_bytes: 16 << 20,
+            codec: Codec::None,
+            units: false,
+            dictionary: false,
+            segment_bytes: Some(512 << 10),
+        };
+        Drive::format(media.clone(), &format).unwrap();
+        let drive = Drive::open(media, DriveOptions::default()).unwrap();
+        let mut log = drive.log().unwrap();
+        let segment = log.tail(Stream::Cold).segment;
+        log.tails[Stream::Cold as usize].offset = (512 << 10) - 3 * BLOCK_BYTES as u32;
+        log.make_room(Stream::Cold, 0, 0, &drive.chunks, &drive.counters).unwrap();
+        assert!(log.tail(Stream::Cold).chunk.is_some() && !log.has_open(Stream::Cold));
+        log.make_room(Stream::Cold, 64 << 10, 16, &drive.chunks, &drive.counters).unwrap();
+        assert_ne!(log.tail(Stream::Cold).segment, segment);
+        assert!(log.tail(Stream::Cold).has_room(64 << 10, 16, log.limits));
     }
 }
