@@ -118,6 +118,21 @@ fn a_drive_is_known_by_its_file_and_not_by_its_name() {
 }
 
 #[test]
+fn media_that_came_back_as_another_file_leave_nothing_of_their_dead_server() {
+    if !has_drives("media_that_came_back_as_another_file_leave_nothing_of_their_dead_server") {
+        return;
+    }
+    let drives = Drives::with(&SMALL);
+    drives.attach(&[]);
+    drives.kill_server();
+    fs::copy(drives.path("vol.img"), drives.path("back.img")).unwrap();
+    fs::rename(drives.path("back.img"), drives.path("vol.img")).unwrap();
+    drives.attach(&[]);
+    drives.detach();
+    drives.assert_nothing_left();
+}
+
+#[test]
 fn media_that_are_deleted_are_told() {
     if !has_drives("media_that_are_deleted_are_told") {
         return;

@@ -93,13 +93,18 @@ fn free_media(named: &Path, options: &AttachOptions) -> Result<PathBuf> {
 /// Removes what a server of this drive has left that died; one that lives stays.
 fn make_way(media: &Path) -> Result<()> {
     ledger::sweep()?;
-    let Some(former) = registry::find_media(media)? else { return Ok(()) };
-    if !former.has_died()? {
-        let shown_as = former.shown_as()?;
-        bail!("{} is attached already, as {}", former.media.display(), shown_as.display());
+    if let Some(former) = registry::find_media(media)? {
+        if !former.has_died()? {
+            let shown_as = former.shown_as()?;
+            bail!("{} is attached already, as {}", former.media.display(), shown_as.display());
+        }
+        former.clear()?;
+        log::info!("removed what the former server of {} left", media.display());
     }
-    former.clear()?;
-    log::info!("removed what the former server of {} left", media.display());
+    // Of other media that had this name nothing is in the way; what cannot be removed now `assay clean` finds.
+    for former in registry::died_under_name(media)? {
+        former.clear().unwrap_or_else(|error| log::warn!("{error:#}"));
+    }
     Ok(())
 }
 

@@ -99,6 +99,16 @@ pub(super) fn find_media(media: &Path) -> Result<Option<Attached>> {
     Ok(served_first()?.into_iter().find(|one| one.lies_on(media, id)))
 }
 
+/// What servers that died have left of drives that lay under this name, on whatever file that was: media that come back on a file
+/// system mounted anew are another file to the kernel.
+///
+/// # Errors
+/// The ledgers cannot be read.
+pub(super) fn died_under_name(media: &Path) -> Result<Vec<Attached>> {
+    let died = |one: &Attached| one.owner.is_none() && one.media == media;
+    Ok(all()?.into_iter().filter(died).collect())
+}
+
 /// Whether a ledger tells of a drive on `media`; where none can be read, one may.
 pub(crate) fn is_attached(media: &Path) -> bool {
     find(media).map_or(true, |found| found.is_some())
