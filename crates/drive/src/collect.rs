@@ -312,6 +312,7 @@ impl Drive {
             }
         }
         if words == 0 {
+            // The host has overtaken them all: a chunk need not be opened for nothing.
             return Ok(Outcome::Done);
         }
         if range.len() > 1 && !log.fits_segment(stream, payload, words) {

@@ -71,8 +71,8 @@ fn unpositioned_us(array: &ArrayGeometry, bytes: u64) -> f64 {
         + array.link_bytes_per_s.time_for(bytes).as_us()
 }
 
-/// Random reads of `bytes` a second, from the first `span` of it, that one disk serves by its elevator when `depth` are always in flight: while it serves
-/// one, n = `depth` − 1 wait for it to choose.
+/// Random reads of `bytes` a second, drawn evenly from the first `span` of a disk, that it serves by its elevator when `depth` are
+/// always in flight: while it serves one, n = `depth` − 1 wait for it to choose.
 ///
 /// Take the end of the disk for its beginning, so that the arm goes round a ring of length 1. A new request lies anywhere before
 /// the arm and is met after 1/2 on the mean; n wait, so (Little's law) 2n are met on one way round, and the distance to the
