@@ -241,10 +241,12 @@ pub fn detach(device: &Path) -> Result<(), LoopError> {
     // As long as it is ours: a moment later it may be another drive's. Where nobody but root may do this, nobody else
     // has changed it.
     let _ = unlimit_requests(device);
+    let shown = backing(&folder(device));
     run("losetup", ["--detach".as_ref(), device.as_os_str()])?;
     let deadline = Instant::now() + DETACH_PATIENCE;
-    // A device that is open goes when it is closed last, which the kernel does not announce.
-    while backing(&folder(device)).is_some() {
+    // A device that is open goes when it is closed last, which the kernel does not announce. One that shows something
+    // else is free of us, and somebody else's.
+    while shown.is_some() && backing(&folder(device)) == shown {
         if Instant::now() > deadline {
             return Err(LoopError::InUse { device: device.into() });
         }

@@ -83,6 +83,7 @@ impl TestLoop {
 
 impl Drop for TestLoop {
     fn drop(&mut self) {
-        let _ = std::process::Command::new("losetup").arg("--detach").arg(&self.device).status();
+        // Waits for the last that has it open: a child of another test may have inherited it and not yet begun.
+        let _ = crate::loopdev::detach(&self.device);
     }
 }
