@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
-use crate::judge::prices::Prices;
+use crate::judge::worth::prices::Prices;
 use crate::print;
 use crate::report::{self, Wishes};
 use crate::store::Store;

@@ -5,19 +5,22 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::compare::{Difference, LEVEL, Stratum, within_study};
-use super::measured::{Measured, Standing, measured};
-use super::metric::Metric;
-use super::noise::{NoiseFloor, NoiseSpread, Twins};
-use super::papers::{IntervalTable, PERCENTILE_OF_PERCENTILES, improvement_factor, interval_table};
-use super::stalls::{Stalls, stalls};
-use super::statistics::holm;
-use super::steady::{Steady, steady};
-use super::verdict::{Verdict, p_of, verdict};
+use crate::judge::cell::measured::{Measured, Standing, measured};
+use crate::judge::cell::metric::Metric;
+use crate::judge::cell::stalls::{Stalls, stalls};
+use crate::judge::cell::steady::{Steady, steady};
+use crate::judge::difference::compare::{Difference, LEVEL, Stratum, within_study};
+use crate::judge::difference::level::{Level, levels};
+use crate::judge::difference::noise::{NoiseFloor, NoiseSpread, Twins};
+use crate::judge::difference::verdict::{Verdict, p_of, verdict};
+use crate::judge::papers::{
+    IntervalTable, PERCENTILE_OF_PERCENTILES, improvement_factor, interval_table,
+};
+use crate::judge::statistics::holm;
 use crate::store::{CellKey, State, Store, Study};
 
 /// Seed of whatever is drawn at random, so that a study is judged the same each time.
-pub(super) const SEED: u64 = 1;
+pub(in crate::judge) const SEED: u64 = 1;
 
 /// A study, judged.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,6 +33,8 @@ pub(crate) struct Judgement {
     pub(crate) baseline: Option<String>,
     /// What one arm differs by from itself; nothing where none ran twice.
     pub(crate) noise_floor: Option<NoiseFloor>,
+    /// Throughput of each arm under each load by itself.
+    pub(crate) levels: Vec<Level>,
     /// Every arm against the baseline, by workload, arm, metric, then thread counts, at last over all of them.
     pub(crate) comparisons: Vec<Comparison>,
     /// What the samples of each cell's table of seconds are, and are not.
@@ -90,6 +95,7 @@ pub(crate) fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
         margin_percent: margin * 100.0,
         baseline: baseline(study),
         noise_floor: twins.floor(),
+        levels: levels(&cells, &twins),
         comparisons: comparisons(study, &cells, &twins, margin),
         samples_note: PERCENTILE_OF_PERCENTILES,
         cells: by_itself
@@ -107,12 +113,12 @@ pub(crate) fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
 }
 
 /// The baseline as the plan names it, else the first arm.
-pub(super) fn baseline(study: &Study) -> Option<String> {
+pub(in crate::judge) fn baseline(study: &Study) -> Option<String> {
     study.judging.baseline.clone().or_else(|| study.arms.first().map(|arm| arm.name.clone()))
 }
 
 /// Every arm against the baseline, from cells already read.
-pub(super) fn comparisons(
+pub(in crate::judge) fn comparisons(
     study: &Study,
     cells: &[Measured],
     twins: &Twins<'_>,
@@ -214,18 +220,18 @@ impl<'a> Pair<'a> {
 }
 
 /// Makes comparisons of differences: the same for arms of one study and of two.
-pub(super) struct Teller<'a> {
-    pub(super) workload: &'a str,
-    pub(super) baseline: &'a str,
-    pub(super) arm: &'a str,
-    pub(super) metric: Metric,
-    pub(super) margin: f64,
-    pub(super) noise: Option<&'a NoiseSpread>,
+pub(in crate::judge) struct Teller<'a> {
+    pub(in crate::judge) workload: &'a str,
+    pub(in crate::judge) baseline: &'a str,
+    pub(in crate::judge) arm: &'a str,
+    pub(in crate::judge) metric: Metric,
+    pub(in crate::judge) margin: f64,
+    pub(in crate::judge) noise: Option<&'a NoiseSpread>,
 }
 
 impl Teller<'_> {
     /// One for each thread count, their p corrected; an error is why there can be none.
-    pub(super) fn of_thread_counts(
+    pub(in crate::judge) fn of_thread_counts(
         &self,
         counts: &[u32],
         strata: &[Result<Stratum<'_>, String>],

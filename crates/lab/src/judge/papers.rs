@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::measured::is_in;
-use super::statistics::{mean, quantile, standard_deviation};
+use crate::judge::cell::measured::is_in;
+use crate::judge::statistics::{mean, quantile, standard_deviation};
 use crate::store::{Cell, Series};
 
 /// The mean of relative differences: of each thread count `(arm − against) ÷ against`, and the plain mean of those (Percona, "Testing the

@@ -2,37 +2,38 @@
 
 use std::collections::BTreeMap;
 
-use super::figure::figures;
-use super::measured::{Measured, Standing};
-use super::statistics::simulated::{Noise, autoregression};
+use crate::judge::cell::figure::figures;
+use crate::judge::cell::measured::{Measured, Standing};
+use crate::judge::statistics::simulated::{Noise, autoregression};
 use crate::store::{Arm, CellKey, Judging, SecondLatencies, SecondLatency, Study, Workload};
 
 /// How the cells of an arm come about.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Truth {
+pub(in crate::judge) struct Truth {
     /// Seconds of the window.
-    pub(super) seconds: usize,
+    pub(in crate::judge) seconds: usize,
     /// Autocorrelation of the seconds.
-    pub(super) rho: f64,
+    pub(in crate::judge) rho: f64,
     /// Deviation of a second, as a share.
-    pub(super) second: f64,
+    pub(in crate::judge) second: f64,
     /// Deviation of a cell from its arm, as a share.
-    pub(super) cell: f64,
+    pub(in crate::judge) cell: f64,
     /// Transactions of each second that are timed; 0 for throughput alone.
-    pub(super) timed: usize,
+    pub(in crate::judge) timed: usize,
 }
 
 impl Truth {
     /// A minute of seconds that depend on one another, cells that differ by `cell`.
-    pub(super) fn minute(cell: f64) -> Truth {
+    pub(in crate::judge) fn minute(cell: f64) -> Truth {
         Truth { seconds: 60, rho: 0.5, second: 0.1, cell, timed: 0 }
     }
 
     /// A cell of an arm whose throughput is `level`; response times are in proportion to it, with a tail.
-    pub(super) fn cell(&self, noise: &mut Noise, key: CellKey, level: f64) -> Measured {
+    pub(in crate::judge) fn cell(&self, noise: &mut Noise, key: CellKey, level: f64) -> Measured {
         let own = level * (self.cell * noise.normal()).exp();
         let tps = autoregression(noise, self.seconds, own, self.second, self.rho);
-        let mut results = BTreeMap::from([("tps".to_owned(), super::statistics::mean(&tps))]);
+        let mut results =
+            BTreeMap::from([("tps".to_owned(), crate::judge::statistics::mean(&tps))]);
         let mut latencies = SecondLatencies::default();
         let mut all: Vec<(u64, u64)> = Vec::new();
         for (second, rate) in (1..).zip(tps.iter().filter(|_| self.timed > 0)) {
@@ -62,12 +63,12 @@ impl Truth {
     }
 }
 
-pub(super) fn key(arm: &str, threads: u32, repeat: u32) -> CellKey {
+pub(in crate::judge) fn key(arm: &str, threads: u32, repeat: u32) -> CellKey {
     CellKey { arm: arm.into(), workload: "w".into(), threads, repeat }
 }
 
 /// A study of these arms under one workload, without its cells.
-pub(super) fn study(arms: &[&str], twins: &[(&str, &str)]) -> Study {
+pub(in crate::judge) fn study(arms: &[&str], twins: &[(&str, &str)]) -> Study {
     let arm = |name: &&str| Arm { name: (*name).into(), rig: vec![], settings: [].into() };
     Study {
         title: String::new(),

@@ -1,15 +1,15 @@
 //! Verdicts on invented studies whose truth is known, and what no verdict may be given on.
 
 use super::Comparison;
-use super::compare::{Basis, LEVEL, Stratum, between_studies, estimated};
-use super::judgement::comparisons;
-use super::measured::{Measured, Standing};
-use super::metric::Metric;
-use super::noise::Twins;
-use super::simulated::{Truth, key, study};
-use super::statistics::simulated::Noise;
-use super::statistics::{mean, power};
-use super::verdict::Word;
+use crate::judge::cell::measured::{Measured, Standing};
+use crate::judge::cell::metric::Metric;
+use crate::judge::difference::compare::{Basis, LEVEL, Stratum, between_studies, estimated};
+use crate::judge::difference::noise::Twins;
+use crate::judge::difference::verdict::Word;
+use crate::judge::judgement::comparisons;
+use crate::judge::simulated::{Truth, key, study};
+use crate::judge::statistics::simulated::Noise;
+use crate::judge::statistics::{mean, power};
 
 const CASES: u32 = 1000;
 

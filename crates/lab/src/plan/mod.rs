@@ -24,7 +24,7 @@ use assay_load::{Arrivals, Pace, Schema, Workload};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::judge::prices::Prices;
+use crate::judge::worth::prices::Prices;
 use crate::store::{MARGIN_PERCENT, Paper};
 pub use cells::{PlannedCell, cells};
 pub use data_set::{DataSet, Footing, FootingKey, Load};

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::judge::Level;
 use crate::judge::chain::{self, Chain};
-use crate::judge::cost::{self, Cost, Measured};
 use crate::judge::durability::{self, Durability};
-use crate::judge::endurance::{self, Endurance, Rated};
-use crate::judge::interval::Interval;
-use crate::judge::prices::Prices;
 use crate::judge::reconcile::{self, Pair};
+use crate::judge::worth::cost::{self, Cost, Measured};
+use crate::judge::worth::endurance::{self, Endurance, Rated};
+use crate::judge::worth::interval::Interval;
+use crate::judge::worth::prices::Prices;
 use crate::store::{Cell, CellKey, Disk, Store, Study};
 
 use super::summary::Group;
@@ -65,14 +66,14 @@ pub(super) struct OfGroup {
 }
 
 impl Judged {
-    /// Of the study in `store`, with prices that go before those of its plan. `variables` holds, for each arm, the distinct sets
+    /// Of the study in `store` and the throughput that was judged of it, with prices that go before those of its plan. `variables` holds, for each arm, the distinct sets
     /// of its servers' variables.
     ///
     /// # Errors
     /// A store that cannot be read, or prices of an arm that is none.
     pub(super) fn of(
         store: &Store,
-        (study, groups): (&Study, &[Group<'_>]),
+        (study, groups, levels): (&Study, &[Group<'_>], &[Level]),
         variables: &[Vec<BTreeMap<String, String>>],
         prices: Option<&Prices>,
     ) -> Result<Judged> {
@@ -101,7 +102,7 @@ impl Judged {
             chains: study.cells.iter().filter_map(chain::of_cell).collect(),
             endurance: endurance.collect(),
             rated: rated.collect(),
-            costs: prices.map(|prices| costs((study, groups), &disks, prices)),
+            costs: prices.map(|prices| costs((study, groups), levels, &disks, prices)),
         })
     }
 
@@ -113,9 +114,17 @@ impl Judged {
 
 fn costs(
     (study, groups): (&Study, &[Group<'_>]),
+    levels: &[Level],
     disks: &BTreeMap<String, Disk>,
     prices: &Prices,
 ) -> Vec<OfGroup> {
+    let tps_of = |arm: &str, group: &Group<'_>| {
+        let workload = &study.workloads.get(group.workload)?.name;
+        let is_it = |one: &&Level| {
+            (one.arm.as_str(), &one.workload, one.threads) == (arm, workload, group.threads)
+        };
+        levels.iter().find(is_it).map(|level| level.tps)
+    };
     let of_group = |group: &Group<'_>| {
         let arm = &study.arms.get(group.arm)?.name;
         let disk = disks.get(arm);
@@ -123,8 +132,10 @@ fn costs(
         let drives = own.drives.unwrap_or(1.0);
         let sold = disk.and_then(|disk| disk.user_bytes).map(|bytes| bytes * drives);
         let measured = Measured {
-            tps: seen(group, |cell| cell.results.get("tps").copied())?,
-            space_ratio: seen(group, space_ratio),
+            tps: tps_of(arm, group)?,
+            space_ratio: Interval::of_repeats(
+                &group.done().filter_map(space_ratio).collect::<Vec<_>>(),
+            ),
             parallel_scale: scale(disk),
             capacity_bytes: own.capacity_bytes.or(sold),
         };
@@ -133,10 +144,11 @@ fn costs(
             Err(missing) => (None, missing),
         };
         let replaces = first_of_same_load(groups, group)
-            .and_then(|first| seen(first, |cell| cell.results.get("tps").copied()))
             .filter(|_| group.arm > 0)
             .zip(study.arms.first())
-            .map(|(first, arm)| first.times(scale(disks.get(&arm.name))))
+            .and_then(|(first, arm)| {
+                Some(tps_of(&arm.name, first)?.times(scale(disks.get(&arm.name))))
+            })
             .map(|first| cost::consolidation(first, measured.tps.times(measured.parallel_scale)));
         Some(OfGroup {
             arm: arm.clone(),
@@ -158,12 +170,6 @@ fn first_of_same_load<'a>(groups: &'a [Group<'a>], group: &Group<'_>) -> Option<
     groups
         .iter()
         .find(|one| (one.arm, one.workload, one.threads) == (0, group.workload, group.threads))
-}
-
-/// Over the repeats that have it, where all are above zero.
-fn seen(group: &Group<'_>, figure: impl Fn(&Cell) -> Option<f64>) -> Option<Interval> {
-    let values: Vec<f64> = group.done().filter_map(figure).collect();
-    Interval::seen(&values).filter(|seen| seen.low > 0.0)
 }
 
 /// Bytes of data for each byte that they take. Of a drive and of modelled flash by its own ratio, for there what wore it in

@@ -43,7 +43,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::judge::{self, prices::Prices};
+use crate::judge::{self, worth::prices::Prices};
 use crate::store::{Store, Study};
 
 use judged::Judged;
@@ -91,7 +91,9 @@ pub(crate) fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Res
     let study = store.study()?;
     let groups = summary::groups(&study);
     let variables = variables(store, &study)?;
-    let judged = Judged::of(store, (&study, &groups), &variables, wishes.prices)?;
+    let judgement = judge::judgement(store, &study)?;
+    let judged =
+        Judged::of(store, (&study, &groups, &judgement.levels), &variables, wishes.prices)?;
     let written = Written {
         html: folder.join("report.html"),
         json: folder.join("results.json"),
@@ -113,7 +115,6 @@ pub(crate) fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Res
         let path = written.tables.join("paper.csv");
         files::replace(&path, |file| paper::write_table(file, &compared))?;
     }
-    let judgement = judge::judgement(store, &study)?;
     files::replace(&written.tables.join("verdicts.csv"), |file| {
         verdicts::write_verdicts(file, &judgement)
     })?;

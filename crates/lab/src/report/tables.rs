@@ -10,8 +10,8 @@ use serde::Serialize;
 use crate::judge::Judgement;
 use crate::judge::chain::Chain;
 use crate::judge::durability::Durability;
-use crate::judge::endurance::Rated;
 use crate::judge::reconcile::Pair;
+use crate::judge::worth::endurance::Rated;
 use crate::store::{Cell, Histogram, Series, State, Store, Study};
 
 use super::judged::{Judged, OfCell, OfGroup};

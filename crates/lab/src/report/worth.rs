@@ -5,9 +5,9 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::judge::cost::Cost;
-use crate::judge::endurance::Endurance;
-use crate::judge::interval::Interval;
+use crate::judge::worth::cost::Cost;
+use crate::judge::worth::endurance::Endurance;
+use crate::judge::worth::interval::Interval;
 use crate::store::{CellKey, Study};
 
 use super::format::{bytes, figure};
@@ -146,8 +146,7 @@ pub(super) fn cost(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Opti
         Some((bill.currency.clone(), bill.years))
     })?;
     let mut notes = vec![format!(
-        "All amounts in {currency}, over {years} years. Bounds are what the lowest and the highest repeat come to; of one repeat \
-         none are known. Of a scale model the throughput stands for the whole device."
+        "All amounts in {currency}, over {years} years. Bounds are those that the 95 % interval of the throughput comes to. Of a scale model the throughput stands for the whole device."
     )];
     notes.extend(missing(costs));
     Some(Table { columns: COST.to_vec(), rows, notes })

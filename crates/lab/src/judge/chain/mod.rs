@@ -2,7 +2,7 @@
 //!
 //! Means over a cell's measuring window, divided by its transactions. Layers are the counters of the watch (`docs/measuring.md`);
 //! what nobody counted is absent and never zero. Where layers count the same bytes they are held against each other by
-//! [`reconcile`](super::reconcile), and a cell in which they do not agree is marked.
+//! [`reconcile`](crate::judge::reconcile), and a cell in which they do not agree is marked.
 
 mod layers;
 mod spent;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::reconcile::{self, Check};
+use crate::judge::reconcile::{self, Check};
 use crate::store::{Cell, CellKey, State};
 
 pub(crate) use layers::{Boundary, Layer};

@@ -1,10 +1,10 @@
-//! Whether figures agree with each other: arithmetic on plain numbers, for our own cells and for what others have printed.
+//! Whether the figures of a cell agree with each other: arithmetic on plain numbers. What others have printed is known by its
+//! digits alone and so checked by intervals, in `claims`.
 //!
 //! Each check says what it computed, so that a reader can repeat it. A figure that is not known, or is no number, checks nothing.
 
 mod cell;
 mod factors;
-pub(crate) mod money;
 #[cfg(test)]
 mod tests;
 
@@ -61,24 +61,6 @@ pub(crate) fn recipe(queries_per_transaction: f64, expected: f64, tolerance: f64
     )
 }
 
-/// The size of data over its rows is what a row takes, `lowest` to `highest` bytes.
-#[allow(dead_code, reason = "for published figures; the rows of our own tables are counted by us")]
-pub(crate) fn row_bytes(
-    data_bytes: f64,
-    rows: f64,
-    (lowest, highest): (f64, f64),
-) -> Option<Check> {
-    let bytes = data_bytes / rows;
-    check(
-        "data ÷ rows = bytes of a row",
-        &[bytes, lowest, highest],
-        (lowest..=highest).contains(&bytes),
-        format!(
-            "{data_bytes:.3e} bytes ÷ {rows:.3e} rows is {bytes:.0} a row, one takes {lowest:.0} to {highest:.0}"
-        ),
-    )
-}
-
 /// No more than 1 − p of all can be mean ÷ (1 − p) or more: Markov's inequality, for figures that are never below zero.
 pub(crate) fn markov(
     share: f64,
@@ -119,17 +101,6 @@ pub(crate) fn rate(achieved: f64, target: f64, events: f64, tolerance: f64) -> O
     let end = if holds { "" } else { ": overloaded" };
     let arithmetic = format!("{achieved:.1} of {target:.1} transactions/s asked for{end}");
     check("the target rate was reached", &[achieved, least], holds, arithmetic)
-}
-
-/// The run was measured for at least as long as it took to settle.
-#[allow(dead_code, reason = "for published figures; of our own cells the series are looked at")]
-pub(crate) fn settling(measured_s: f64, settling_s: f64) -> Option<Check> {
-    check(
-        "the run is longer than its settling",
-        &[measured_s, settling_s],
-        measured_s >= settling_s,
-        format!("measured for {measured_s:.0} s, settling takes {settling_s:.0} s"),
-    )
 }
 
 /// Two counts of the same thing agree, in the unit given.

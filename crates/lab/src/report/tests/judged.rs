@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::fixture::{Shape, study};
 use super::*;
-use crate::judge::prices::Prices;
+use crate::judge::worth::prices::Prices;
 use crate::report::{Wishes, write_as};
 use crate::store::{Disk, Worth};
 

@@ -13,11 +13,11 @@
 
 use serde::Serialize;
 
-use super::compare::{Basis, Difference, LEVEL};
-use super::metric::Metric;
-use super::noise::NoiseSpread;
-use super::statistics::repeats_for;
-use super::words;
+use crate::judge::cell::metric::Metric;
+use crate::judge::difference::compare::{Basis, Difference, LEVEL};
+use crate::judge::difference::noise::NoiseSpread;
+use crate::judge::difference::words;
+use crate::judge::statistics::repeats_for;
 
 /// A judgement in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -80,12 +80,12 @@ impl Verdict {
 }
 
 /// The share of false alarms that a family of tests may have.
-pub(super) const ALPHA: f64 = 1.0 - LEVEL;
+pub(in crate::judge) const ALPHA: f64 = 1.0 - LEVEL;
 
 /// The p that counts before it is corrected; the permutation test has a say where `family` tests together leave it one.
-pub(super) fn p_of(difference: &Difference, family: usize) -> f64 {
+pub(in crate::judge) fn p_of(difference: &Difference, family: usize) -> f64 {
     let permuted = difference.permutation.as_ref().map(|one| one.permuted);
-    let has_a_say = |one: &super::statistics::Permuted| one.p_least * family as f64 <= ALPHA;
+    let has_a_say = |one: &crate::judge::statistics::Permuted| one.p_least * family as f64 <= ALPHA;
     permuted.filter(has_a_say).map_or(difference.p_t, |one| one.p.max(difference.p_t))
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use super::figure::{Figure, figures};
-use super::metric::Metric;
+use crate::judge::cell::figure::{Figure, figures};
+use crate::judge::cell::metric::Metric;
 use crate::store::{Cell, CellKey, SecondLatencies, State, Store};
 
 /// The fact of a cell that says when its clock began, RFC 3339.
@@ -78,7 +78,7 @@ fn read(store: &Store, cell: &Cell) -> Result<Measured> {
 }
 
 /// Second n of a series ends n seconds after the clock began, so the first of a window is the one after its start.
-pub(super) fn is_in(second: u32, window_s: (f64, f64)) -> bool {
+pub(in crate::judge) fn is_in(second: u32, window_s: (f64, f64)) -> bool {
     f64::from(second) > window_s.0 && f64::from(second) <= window_s.1 + 0.5
 }
 

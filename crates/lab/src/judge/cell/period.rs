@@ -139,8 +139,8 @@ impl Chance {
 
 #[cfg(test)]
 mod tests {
-    use super::super::statistics::simulated::Noise;
     use super::*;
+    use crate::judge::statistics::simulated::Noise;
 
     #[test]
     fn a_period_is_found_with_an_event_missing() {

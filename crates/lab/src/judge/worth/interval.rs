@@ -2,7 +2,10 @@
 
 use serde::Serialize;
 
-/// A figure between two bounds, in any unit. What they are bounds of, the caller says: of a mean, or of what was seen.
+use crate::judge::difference::compare::LEVEL;
+use crate::judge::statistics::{Spread, mean, paired};
+
+/// A figure between the bounds of its 95 % interval, in any unit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Interval {
     /// Lower bound.
@@ -15,19 +18,25 @@ pub(crate) struct Interval {
 
 impl Interval {
     /// A figure of which no bounds are known but itself.
-    #[cfg(test)]
     pub(crate) fn exactly(mid: f64) -> Interval {
         Interval { low: mid, mid, high: mid }
     }
 
-    /// Mean, lowest and highest of these; nothing of none.
-    pub(crate) fn seen(values: &[f64]) -> Option<Interval> {
-        let first = *values.first()?;
-        Some(Interval {
-            low: values.iter().copied().fold(first, f64::min),
-            mid: values.iter().sum::<f64>() / values.len() as f64,
-            high: values.iter().copied().fold(first, f64::max),
-        })
+    /// The mean of repeats, which are above zero, with Student's interval of their logarithms; of one repeat no bounds are known.
+    /// Nothing of none.
+    pub(crate) fn of_repeats(values: &[f64]) -> Option<Interval> {
+        if values.is_empty() || values.iter().any(|value| *value <= 0.0) {
+            return None;
+        }
+        let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+        let spread = paired(&logs).map(|log| Spread { mean: 0.0, ..log });
+        Some(Interval::about(mean(values), spread.as_ref()))
+    }
+
+    /// A figure and the spread of its logarithm about it.
+    pub(crate) fn about(mid: f64, spread: Option<&Spread>) -> Interval {
+        let (low, high) = spread.map_or((0.0, 0.0), |log| log.interval(LEVEL));
+        Interval { low: mid * low.exp(), mid, high: mid * high.exp() }
     }
 
     /// Times a factor that is not below zero.
@@ -69,10 +78,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn repeats_bound_their_mean_and_what_has_none_is_left_out() {
+        let found = Interval::of_repeats(&[2.0, 2.0, 2.0]).unwrap();
+        assert_eq!(found, Interval::exactly(2.0));
+        // The logarithms of 1 and 4 lie ln 2 to each side: Student's t of one degree at 97.5 % is 12.706.
+        let wide = Interval::of_repeats(&[1.0, 4.0]).unwrap();
+        assert!((wide.high / wide.mid / (12.706_f64 * 2_f64.ln()).exp() - 1.0).abs() < 1e-3);
+        assert_eq!(Interval::of_repeats(&[3.0]), Some(Interval::exactly(3.0)));
+        assert_eq!((Interval::of_repeats(&[]), Interval::of_repeats(&[1.0, 0.0])), (None, None));
+    }
+
+    #[test]
     fn bounds_stay_around_their_figure() {
-        let seen = Interval::seen(&[90.0, 110.0, 100.0]).unwrap();
-        assert_eq!(seen, Interval { low: 90.0, mid: 100.0, high: 110.0 });
-        assert_eq!(Interval::seen(&[]), None);
+        let seen = Interval { low: 90.0, mid: 100.0, high: 110.0 };
         let cost = seen.dividing(990.0);
         assert_eq!((cost.low, cost.mid, cost.high), (9.0, 9.9, 11.0));
         let ratio = seen.over(Interval::exactly(10.0).times(1.0));

@@ -8,16 +8,16 @@
 //! what varies within a cell and from cell to cell is in it alike. A bootstrap of seconds and few repeats would be too narrow
 //! (Davison and Hinkley, "Bootstrap methods and their application", 1997, section 3.8, on hierarchical data; a test shows it).
 //! With one repeat only seconds vary: what a second cell would have been is then known from an arm that ran twice (see
-//! [`super::noise`]), and where there is none, the result says so and is weaker for it.
+//! [`crate::judge::difference::noise`]), and where there is none, the result says so and is weaker for it.
 
 use serde::Serialize;
 
-use super::figure::Figure;
-use super::measured::Measured;
-use super::metric::Metric;
-use super::noise::NoiseSpread;
-use super::permute::{Permutation, permutation};
-use super::statistics::{MeanVariance, Spread, exchange, mean, paired, unpaired};
+use crate::judge::cell::figure::Figure;
+use crate::judge::cell::measured::Measured;
+use crate::judge::cell::metric::Metric;
+use crate::judge::difference::noise::NoiseSpread;
+use crate::judge::difference::permute::{Permutation, permutation};
+use crate::judge::statistics::{MeanVariance, Spread, exchange, mean, paired, unpaired};
 
 /// How often an interval covers the truth.
 pub(crate) const LEVEL: f64 = 0.95;
@@ -100,7 +100,7 @@ pub(crate) fn within_study(
 }
 
 /// The same without its permutation test.
-pub(super) fn estimated(
+pub(in crate::judge) fn estimated(
     metric: Metric,
     strata: &[Stratum<'_>],
     noise: Option<&NoiseSpread>,

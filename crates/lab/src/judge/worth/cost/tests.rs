@@ -4,7 +4,7 @@ use super::*;
 
 /// The example of `docs/cost.md`: Chart 2 of the white paper.
 fn stec() -> Prices {
-    let page = include_str!("../../../../../docs/cost.md");
+    let page = include_str!("../../../../../../docs/cost.md");
     let example = page.split("```toml").nth(1).unwrap().split("```").next().unwrap();
     Prices::parse(example).unwrap()
 }

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::compare::LEVEL;
-use super::statistics::{
+use crate::judge::difference::compare::LEVEL;
+use crate::judge::statistics::{
     Line, autocorrelation, line, mean, mean_variance, standard_deviation, t_quantile,
 };
 
@@ -93,8 +93,8 @@ fn begins_elsewhere(tps: &[f64]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::statistics::simulated::{Noise, autoregression};
     use super::*;
+    use crate::judge::statistics::simulated::{Noise, autoregression};
 
     #[test]
     fn drift_is_told_from_noise() {

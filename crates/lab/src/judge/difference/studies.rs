@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 
-use super::compare::{Stratum, between_studies, within_study};
-use super::judgement::{Comparison, SEED, Teller, baseline};
-use super::measured::{Measured, Standing, measured};
-use super::metric::Metric;
-use super::noise::{NoiseSpread, Twins};
+use crate::judge::cell::measured::{Measured, Standing, measured};
+use crate::judge::cell::metric::Metric;
+use crate::judge::difference::compare::{Stratum, between_studies, within_study};
+use crate::judge::difference::noise::{NoiseSpread, Twins};
+use crate::judge::judgement::{Comparison, SEED, Teller, baseline};
 use crate::store::{Arm, Store, Study, Workload};
 
 /// One side.

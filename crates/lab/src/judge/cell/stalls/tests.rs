@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::measured::Standing;
-use super::super::simulated::key;
-use super::super::statistics::simulated::{Noise, autoregression};
 use super::*;
+use crate::judge::cell::measured::Standing;
+use crate::judge::simulated::key;
+use crate::judge::statistics::simulated::{Noise, autoregression};
 use crate::store::{SecondLatencies, State};
 
 const SECONDS: u32 = 60;

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::prices::Each;
+use crate::judge::worth::prices::Each;
 use crate::store::Disk;
 
 const SECONDS_PER_DAY: f64 = 86_400.0;

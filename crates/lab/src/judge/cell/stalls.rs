@@ -8,9 +8,9 @@
 
 use serde::Serialize;
 
-use super::measured::{CLOCK_BEGAN, Measured, is_in};
-use super::period::{Period, period, train};
-use super::statistics::{median, median_deviation};
+use crate::judge::cell::measured::{CLOCK_BEGAN, Measured, is_in};
+use crate::judge::cell::period::{Period, period, train};
+use crate::judge::statistics::{median, median_deviation};
 use crate::store::{Cell, SecondLatency, Series, bucket_of};
 
 /// Windows shorter than this have no usual second.

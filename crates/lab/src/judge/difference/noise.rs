@@ -7,10 +7,10 @@
 
 use serde::Serialize;
 
-use super::compare::LEVEL;
-use super::measured::{Measured, Standing};
-use super::metric::Metric;
-use super::statistics::{mean, t_quantile};
+use crate::judge::cell::measured::{Measured, Standing};
+use crate::judge::cell::metric::Metric;
+use crate::judge::difference::compare::LEVEL;
+use crate::judge::statistics::{mean, t_quantile};
 
 /// Fewer differences than this are not a spread of their own.
 const POOLED_LEAST: usize = 4;

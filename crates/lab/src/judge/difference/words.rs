@@ -1,7 +1,7 @@
 //! Differences in words that a person can read.
 
-use super::compare::Difference;
-use super::metric::Metric;
+use crate::judge::cell::metric::Metric;
+use crate::judge::difference::compare::Difference;
 
 /// Ratios from here on are told as factors: "2.4 times" says more than "140 % more".
 const FACTOR_FROM: f64 = 2.0;
@@ -63,18 +63,18 @@ fn decimals(width_percent: f64) -> usize {
 }
 
 /// A percentage without needless digits.
-pub(super) fn short(percent: f64) -> String {
+pub(in crate::judge) fn short(percent: f64) -> String {
     let text = format!("{percent:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
 /// A p as it is written.
-pub(super) fn p(p: f64) -> String {
+pub(in crate::judge) fn p(p: f64) -> String {
     if p < 0.001 { "below 0.001".into() } else { format!("{p:.3}") }
 }
 
 /// How many more repeats would tell.
-pub(super) fn more(repeats: Option<u32>, is_one_run: bool) -> String {
+pub(in crate::judge) fn more(repeats: Option<u32>, is_one_run: bool) -> String {
     match repeats {
         None => "no number of repeats up to a thousand would tell".into(),
         Some(more) if is_one_run => {
@@ -88,9 +88,9 @@ pub(super) fn more(repeats: Option<u32>, is_one_run: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::compare::Basis;
-    use super::super::statistics::Spread;
     use super::*;
+    use crate::judge::difference::compare::Basis;
+    use crate::judge::statistics::Spread;
 
     fn told(metric: Metric, ratio: f64, low: f64, high: f64) -> String {
         let difference = Difference {

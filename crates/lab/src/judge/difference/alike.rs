@@ -2,7 +2,7 @@
 
 use crate::store::{Arm, Study};
 
-use super::studies::shared_workloads;
+use crate::judge::difference::studies::shared_workloads;
 
 /// In what two arms differ that makes their figures no answer to one question; empty if in nothing.
 pub(crate) fn scale_differences(a: (&Study, &Arm), b: (&Study, &Arm)) -> Vec<String> {
@@ -49,8 +49,8 @@ fn model_scale(arm: &Arm) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::simulated::study;
     use super::*;
+    use crate::judge::simulated::study;
 
     fn arm(disk: &str, tables: &str, pages: &str) -> Arm {
         let rig = [("disk", disk), ("tables", tables), ("page writes", pages)];

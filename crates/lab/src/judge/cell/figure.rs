@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use super::measured::Measured;
-use super::metric::Metric;
-use super::statistics::{MeanVariance, mean_variance};
+use crate::judge::cell::measured::Measured;
+use crate::judge::cell::metric::Metric;
+use crate::judge::statistics::{MeanVariance, mean_variance};
 use crate::store::{SecondLatency, bucket_of};
 
 /// A percentile with fewer transactions above it than this is the luck of a few.
@@ -25,7 +25,11 @@ pub(crate) struct Figure {
 }
 
 /// Fills in the figures of a cell from its results and the buckets of its whole response histogram (ns, count).
-pub(super) fn figures(cell: &mut Measured, results: &BTreeMap<String, f64>, whole: &[(u64, u64)]) {
+pub(in crate::judge) fn figures(
+    cell: &mut Measured,
+    results: &BTreeMap<String, f64>,
+    whole: &[(u64, u64)],
+) {
     let seconds = cell.latencies.seconds();
     let transactions = match whole.iter().map(|(_, count)| count).sum::<u64>() {
         0 => results.get("transactions").copied(),
@@ -53,7 +57,7 @@ pub(super) fn figures(cell: &mut Measured, results: &BTreeMap<String, f64>, whol
 
 /// Of the logarithm of a mean: its variance over the mean's square (the delta method).
 fn of_mean(seconds: &[f64]) -> Option<MeanVariance> {
-    let mean = super::statistics::mean(seconds);
+    let mean = crate::judge::statistics::mean(seconds);
     let known = mean_variance(seconds).filter(|_| mean > 0.0)?;
     Some(MeanVariance { variance: known.variance / (mean * mean), ..known })
 }

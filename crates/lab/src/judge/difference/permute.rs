@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::compare::Stratum;
-use super::measured::Measured;
-use super::metric::Metric;
-use super::statistics::{Permuted, flip_signs, mean, settling_seconds};
+use crate::judge::cell::measured::Measured;
+use crate::judge::cell::metric::Metric;
+use crate::judge::difference::compare::Stratum;
+use crate::judge::statistics::{Permuted, flip_signs, mean, settling_seconds};
 use crate::store::SecondLatency;
 
 /// With fewer repeats than this no permutation of them can be surprising at 5 %: 2 ÷ 2⁶ is 3 %.
@@ -26,7 +26,7 @@ pub(crate) struct Permutation {
 }
 
 /// Of the log ratios of repeats if there are enough, else of blocks of time within them.
-pub(super) fn permutation(
+pub(in crate::judge) fn permutation(
     metric: Metric,
     strata: &[Stratum<'_>],
     logs: &[f64],

@@ -1,0 +1,10 @@
+//! Two arms, or two studies: whether they may be compared, how far they lie apart, and what may be said of that.
+
+pub(in crate::judge) mod alike;
+pub(in crate::judge) mod compare;
+pub(in crate::judge) mod level;
+pub(in crate::judge) mod noise;
+mod permute;
+pub(in crate::judge) mod studies;
+pub(in crate::judge) mod verdict;
+pub(in crate::judge) mod words;
