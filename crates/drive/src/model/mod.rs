@@ -31,7 +31,9 @@ pub mod volume;
 pub use clock::{Clock, VirtualClock};
 pub use modelled::Modelled;
 pub use packed::PackedDisk;
-pub use precondition::{Preconditioned, Preconditioning, Progress, fill_block, precondition};
+pub use precondition::{
+    PAGE_BYTES, Preconditioned, Preconditioning, Progress, fill_block, precondition,
+};
 pub use replay::{Answer, Arrivals, Replayed, replay};
 pub use tally::{KINDS, Tally, TallyOfKind};
 pub use time::{Rate, Time};

@@ -35,7 +35,8 @@ pub struct Preconditioned {
 /// How far it is: a share from 0 to 1, of what is done at most.
 pub type Progress<'a> = &'a mut dyn FnMut(f64);
 
-const PAGE_BYTES: u64 = 16 << 10;
+/// Data are filled and overwritten in whole pages of this many bytes: InnoDB's (MySQL manual, `innodb_page_size`).
+pub const PAGE_BYTES: u64 = 16 << 10;
 
 /// Bytes of one write while filling.
 const FILL_BYTES: u64 = 128 << 10;

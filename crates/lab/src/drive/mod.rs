@@ -22,6 +22,7 @@ mod recording;
 mod registry;
 mod resize;
 mod serve;
+mod source;
 mod stack;
 mod standstill;
 mod status;

@@ -1,6 +1,7 @@
 //! A device's model in a plan: which device, how much smaller, how worn.
 
 use anyhow::{Context, Result, ensure};
+use assay_drive::model::PAGE_BYTES;
 use assay_drive::{BLOCK_BYTES, RECORD_OVERHEAD_BYTES};
 use serde::{Deserialize, Serialize};
 
@@ -34,9 +35,6 @@ pub struct ModelSpec {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trace: bool,
 }
-
-/// Wear of a device that is filled and overwritten before a cell: whole pages of MySQL.
-const PAGE_BYTES: u64 = 16 << 10;
 
 impl ModelSpec {
     /// Checks what can be known without the machine.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use assay_drive::model::PAGE_BYTES;
 use assay_load::{Schema, SchemaKind};
 
 use super::promise::{self, keeps_pages_together};
@@ -175,7 +176,7 @@ fn page_writes(rig: &RigSpec, settings: &BTreeMap<String, String>) -> &'static s
 
 /// Whether the modelled device is said to write MySQL's pages whole.
 fn promises_pages(rig: &RigSpec) -> bool {
-    promise::atomic(rig).is_some_and(|atomic| atomic.bytes >= promise::PAGE_BYTES)
+    promise::atomic(rig).is_some_and(|atomic| atomic.bytes >= PAGE_BYTES)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod fill;
 mod machine;
 mod marks;
 mod missing;
+mod place;
 mod progress;
 mod promise;
 mod results;
@@ -30,8 +31,9 @@ use crate::plan::{Form, Plan, PlannedCell, cells, told};
 use crate::print;
 use crate::report;
 use crate::store::{State, Store};
+use place::Lock;
 pub use progress::Progress;
-use setup::{Lock, Setup};
+use setup::Setup;
 
 /// Run what is missing of a plan
 #[derive(Debug, Args)]
@@ -167,7 +169,7 @@ fn dry_run(
     progress::dry_run(plan, planned, missing);
     Lock::check(study)?;
     if !missing.is_empty() {
-        let checked = setup::location_of(plan, study)
+        let checked = place::location_of(plan, study)
             .and_then(|location| check::check(plan, &location, &args.erase));
         checked.context("this command could not run it")?;
     }

@@ -5,12 +5,11 @@ use std::path::Path;
 use assay_ports::filesystem;
 
 use super::machine;
+use assay_drive::model::PAGE_BYTES;
+
 use crate::models::{CacheName, Preset};
 use crate::plan::{FileSystem, ModelSpec, RigKind, RigSpec, Size};
 use crate::store::{Atomic, Disk, Worth};
-
-/// A page of MySQL as it is by default.
-pub const PAGE_BYTES: u64 = 16 << 10;
 
 /// What the software drive writes whole or not at all (`docs/on-media.md`).
 const DRIVE_ATOMIC_BYTES: u64 = 256 << 10;

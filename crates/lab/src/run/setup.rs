@@ -1,13 +1,13 @@
 //! What a run stands on: the study's folder and lock, a work folder on the measured disk, servers and datasets.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use assay_load::Schema;
 
+use super::place::{Lock, NewFolders, is_same_device, location_of};
 use super::{Told, check, describe, machine, promise};
 use crate::interrupt::Interrupt;
 use crate::plan::{Footing, FootingKey, PageCompression, Plan, PlannedCell, RigSpec};
@@ -275,97 +275,6 @@ fn arms(plan: &Plan) -> Result<BTreeMap<FootingKey, ArmSetup>> {
     Ok(arms)
 }
 
-/// The folder on the disk that is measured: the plan's, which must be there, else one in the study.
-///
-/// # Errors
-/// The plan's is no folder.
-pub fn location_of(plan: &Plan, study: &Path) -> Result<PathBuf> {
-    let Some(location) = &plan.location else { return Ok(study.join("work")) };
-    if !location.is_dir() {
-        bail!("the location {} is not a folder; make it or name another", location.display());
-    }
-    Ok(location.clone())
-}
-
-fn is_same_device(a: &Path, b: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
-    device(a).is_some() && device(a) == device(b)
-}
-
 fn say(text: &str) {
     crate::print::note(text);
-}
-
-/// Folders that were not there before; those still empty at the end are removed, so that a refused plan leaves
-/// nothing behind.
-#[derive(Debug, Default)]
-struct NewFolders(Vec<PathBuf>);
-
-impl NewFolders {
-    fn make(&mut self, folder: &Path) -> Result<()> {
-        let missing: Vec<PathBuf> = folder
-            .ancestors()
-            .take_while(|part| !part.as_os_str().is_empty() && !part.exists())
-            .map(PathBuf::from)
-            .collect();
-        for part in missing.into_iter().rev() {
-            std::fs::create_dir(&part)
-                .with_context(|| format!("cannot make the folder {}", part.display()))?;
-            self.0.push(part);
-        }
-        Ok(())
-    }
-}
-
-impl Drop for NewFolders {
-    fn drop(&mut self) {
-        for folder in self.0.iter().rev() {
-            // One that holds something by now has become the user's.
-            let _ = std::fs::remove_dir(folder);
-        }
-    }
-}
-
-/// One run at a time in a study.
-#[derive(Debug)]
-pub struct Lock {
-    path: PathBuf,
-    _file: File,
-}
-
-impl Lock {
-    /// Takes the study's lock.
-    ///
-    /// # Errors
-    /// Another run has it.
-    pub fn take(study: &Path) -> Result<Lock> {
-        let path = study.join("lock");
-        let file =
-            File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
-        lock(&file, study)?;
-        Ok(Lock { path, _file: file })
-    }
-
-    /// Whether it could be taken, without making it.
-    ///
-    /// # Errors
-    /// Another run has it.
-    pub fn check(study: &Path) -> Result<()> {
-        File::open(study.join("lock")).map_or(Ok(()), |file| lock(&file, study))
-    }
-}
-
-fn lock(file: &File, study: &Path) -> Result<()> {
-    let how = rustix::fs::FlockOperation::NonBlockingLockExclusive;
-    if rustix::fs::flock(file, how).is_err() {
-        bail!("another assay runs in {}; wait for it or give another --out", study.display());
-    }
-    Ok(())
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
-    }
 }

@@ -18,6 +18,7 @@ pub(crate) struct Interval {
 
 impl Interval {
     /// A figure of which no bounds are known but itself.
+    #[cfg(test)]
     pub(crate) fn exactly(mid: f64) -> Interval {
         Interval { low: mid, mid, high: mid }
     }

@@ -1,0 +1,175 @@
+//! What is served, and what is told of it: the opened drive or model, its health, and how it is closed.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use assay_drive::model::{Clock, Tally, Time};
+use assay_drive::{Disk, State};
+use assay_ports::fuse::{DISK_FILE, TextFile};
+use assay_ports::loopdev;
+use assay_ports::media::Loss;
+
+use super::health::{Attachment, Health};
+use super::job::{Job, ModelJob};
+use super::model_health::ModelHealth;
+use super::opened::Opened;
+use super::registry::STATUS_FILE;
+use super::stack::Stack;
+use super::standstill::Standstill;
+use crate::replay::{TraceHead, monotonic_s};
+use crate::sync::lock;
+
+/// What its health is told from.
+pub(super) struct Source {
+    pub(super) opened: Opened,
+    media: PathBuf,
+    model: Option<ModelJob>,
+    /// All but the device, which others may take away.
+    pub(super) attachment: Attachment,
+    mount_point: PathBuf,
+    /// Of a model: for how long this process stood still.
+    standstill: Option<Standstill>,
+    started: Mutex<Option<Started>>,
+    pub(super) keeps_time_when_told: bool,
+}
+
+/// How a model was when it began to keep time.
+#[derive(Clone, Copy)]
+struct Started {
+    /// How long the port alone takes.
+    port: Time,
+    tally: Tally,
+    stood_still: Duration,
+}
+
+impl Source {
+    /// Of a drive that took so long to open.
+    ///
+    /// # Errors
+    /// No thread for the watch over a model.
+    pub(super) fn new(job: &Job, opened: Opened, open_ms: f64) -> Result<Source> {
+        let is_damaged = opened.status(&job.media).state == State::ReadOnly;
+        let attachment = Attachment {
+            attached: true,
+            file: Some(job.mount_point.join(DISK_FILE)),
+            pid: Some(std::process::id()),
+            open_ms: Some(open_ms),
+            read_only: job.options.read_only || is_damaged,
+            cache: Some(job.options.promised_cache()),
+            threads: Some(job.options.threads),
+            read_ahead_bytes: Some(job.options.read_ahead.map_or(0, |size| size.0)),
+            ..Attachment::default()
+        };
+        let model = job.options.model.clone();
+        let standstill = model.as_ref().map(|_| Standstill::watch()).transpose()?;
+        Ok(Source {
+            opened,
+            media: job.media.clone(),
+            model,
+            attachment,
+            mount_point: job.mount_point.clone(),
+            standstill,
+            started: Mutex::default(),
+            keeps_time_when_told: job.options.keeps_time_when_told,
+        })
+    }
+
+    /// What a trace says of the model that begins to keep time now.
+    pub(super) fn trace_head(&self, stack: &Stack, port: Time) -> Result<TraceHead> {
+        let status = self.opened.status(&self.media);
+        let began_s = stack.clock.now().as_s();
+        Ok(TraceHead {
+            model: self.model.clone().context("only a model is recorded")?,
+            logical_bytes: stack.top.size(),
+            used_bytes: stack.drive.as_ref().map_or(0, |_| status.logical_bytes_used),
+            ratio: stack.drive.as_ref().and_then(|_| status.compression_ratio()),
+            port_us: port.as_us(),
+            began_s,
+            clock_zero_s: monotonic_s() - began_s,
+        })
+    }
+
+    /// What is told of a model is what it counts from now on.
+    pub(super) fn count_from_now(&self, port: Time, stack: &Stack) {
+        let stood_still = self.stood_still();
+        *lock(&self.started) = Some(Started { port, tally: stack.top.tally(), stood_still });
+    }
+
+    fn stood_still(&self) -> Duration {
+        self.standstill.as_ref().map_or(Duration::ZERO, Standstill::so_far)
+    }
+
+    /// What a model was asked until now does not count, and from now on it answers when the device would.
+    pub(super) fn keep_time(&self) {
+        let port = lock(&self.started).map(|started| started.port);
+        if let (Opened::Model(stack), Some(port)) = (&self.opened, port) {
+            stack.clock.start();
+            self.count_from_now(port, stack);
+        }
+    }
+
+    /// Ends the trace and closes the drive; of one whose media is gone that is not what matters.
+    pub(super) fn close(&self) -> Result<()> {
+        let recorded = match &self.opened {
+            Opened::Model(stack) => stack.recording.as_ref().map(|trace| trace.finish()),
+            Opened::Drive(..) => None,
+        };
+        self.close_media().and(recorded.unwrap_or(Ok(())))
+    }
+
+    fn close_media(&self) -> Result<()> {
+        let media = self.media.display();
+        let closed = self.opened.close();
+        let loss = self.opened.media().loss();
+        if let (Some(_), Err(error)) = (loss, &closed) {
+            log::error!("{error}");
+        }
+        match loss {
+            None => Ok(closed.with_context(|| {
+                format!(
+                    "{media} is detached, but could not be closed; what was flushed is there, what was written since may \
+                     be lost; attach it again"
+                )
+            })?),
+            Some(loss @ Loss::Deleted) => {
+                Err(anyhow!("{media} is detached, but {loss} while it was attached: its data are gone"))
+            }
+            Some(loss @ Loss::Cut { .. }) => Err(anyhow!(
+                "{media} is detached, but {loss} while it was attached: what lay beyond is lost"
+            )),
+        }
+    }
+
+    /// The file that tells its health to whoever reads it.
+    pub(super) fn text(source: Arc<Source>) -> TextFile {
+        let content = move || source.health().to_json().unwrap_or_default() + "\n";
+        TextFile { name: STATUS_FILE.into(), content: Box::new(content) }
+    }
+
+    /// The devices that show it, as the kernel says: one that was ours may be gone, and be another drive's.
+    pub(super) fn devices(&self) -> Result<Vec<PathBuf>> {
+        loopdev::attached_under(&self.mount_point).context("cannot list the loop devices")
+    }
+
+    /// How it is now.
+    pub(super) fn health(&self) -> Health {
+        let device = self.devices().unwrap_or_default().into_iter().next();
+        let attachment = Attachment { device, ..self.attachment.clone() };
+        let health = Health::new(&self.media, attachment, self.opened.status(&self.media));
+        match self.model_health() {
+            Some(model) => health.of_model(model),
+            None => health,
+        }
+    }
+
+    fn model_health(&self) -> Option<ModelHealth> {
+        let Opened::Model(stack) = &self.opened else { return None };
+        let before = (*lock(&self.started))?;
+        let stood_still = self.stood_still().saturating_sub(before.stood_still);
+        let (job, port_us) = (self.model.as_ref()?, before.port.as_us());
+        let health = ModelHealth::new(job, port_us, &stack.top.tally(), &before.tally);
+        Some(health.of_server_that_stood_still(stood_still))
+    }
+}

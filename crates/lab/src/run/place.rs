@@ -1,0 +1,104 @@
+//! Where a run may write: the study's folder, held by one run at a time, and the folder on the measured disk.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::plan::Plan;
+
+/// The folder on the disk that is measured: the plan's, which must be there, else one in the study.
+///
+/// # Errors
+/// The plan's is no folder.
+pub fn location_of(plan: &Plan, study: &Path) -> Result<PathBuf> {
+    let Some(location) = &plan.location else { return Ok(study.join("work")) };
+    if !location.is_dir() {
+        bail!("the location {} is not a folder; make it or name another", location.display());
+    }
+    Ok(location.clone())
+}
+
+/// Whether both lie on one file system.
+pub(super) fn is_same_device(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
+    device(a).is_some() && device(a) == device(b)
+}
+
+/// Folders that were not there before; those still empty at the end are removed, so that a refused plan leaves
+/// nothing behind.
+#[derive(Debug, Default)]
+pub(super) struct NewFolders(Vec<PathBuf>);
+
+impl NewFolders {
+    /// Makes it and those above it.
+    ///
+    /// # Errors
+    /// What the system answered.
+    pub(super) fn make(&mut self, folder: &Path) -> Result<()> {
+        let missing: Vec<PathBuf> = folder
+            .ancestors()
+            .take_while(|part| !part.as_os_str().is_empty() && !part.exists())
+            .map(PathBuf::from)
+            .collect();
+        for part in missing.into_iter().rev() {
+            std::fs::create_dir(&part)
+                .with_context(|| format!("cannot make the folder {}", part.display()))?;
+            self.0.push(part);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for NewFolders {
+    fn drop(&mut self) {
+        for folder in self.0.iter().rev() {
+            // One that holds something by now has become the user's.
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
+}
+
+/// One run at a time in a study.
+#[derive(Debug)]
+pub struct Lock {
+    path: PathBuf,
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the study's lock.
+    ///
+    /// # Errors
+    /// Another run has it.
+    pub fn take(study: &Path) -> Result<Lock> {
+        let path = study.join("lock");
+        let file =
+            File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        lock(&file, study)?;
+        Ok(Lock { path, _file: file })
+    }
+
+    /// Whether it could be taken, without making it.
+    ///
+    /// # Errors
+    /// Another run has it.
+    pub fn check(study: &Path) -> Result<()> {
+        File::open(study.join("lock")).map_or(Ok(()), |file| lock(&file, study))
+    }
+}
+
+fn lock(file: &File, study: &Path) -> Result<()> {
+    let how = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+    if rustix::fs::flock(file, how).is_err() {
+        bail!("another assay runs in {}; wait for it or give another --out", study.display());
+    }
+    Ok(())
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
