@@ -18,9 +18,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use common::World;
-use drives::{Drives, MIB, has_drives, noise};
-
-const SMALL: [&str; 3] = ["--capacity", "64M", "--sparse"];
+use drives::{Drives, MIB, SMALL, has_drives, noise};
 
 /// The command is refused with a line that says this, and nothing is there that was not there before.
 fn refused(drives: &Drives, words: &[&str], says: &[&str]) {

@@ -19,10 +19,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use assay_ports::loopdev;
-use drives::{Drives, MIB, has_drives, noise, system};
+use drives::{Drives, MIB, SMALL, has_drives, noise, system};
 use serde_json::{Value, json};
-
-const SMALL: [&str; 3] = ["--capacity", "64M", "--sparse"];
 
 /// A loop device that goes when the test ends.
 struct Loop(String);

@@ -11,23 +11,12 @@ mod common;
 #[path = "common/drives.rs"]
 mod drives;
 
-use std::process::Command;
-
-use common::testing::skip;
-use drives::{Drives, has_drives, system};
+use drives::{Drives, has_drives, has_fio, system};
 use serde_json::Value;
 
 /// How far a measured figure may lie from what follows, and how often it may be tried: this machine does other things too.
 const MARGIN: f64 = 0.1;
 const TRIES: usize = 3;
-
-fn has_fio(test: &str) -> bool {
-    let has = Command::new("fio").arg("--version").output().is_ok();
-    if !has {
-        skip(test, "fio");
-    }
-    has && has_drives(test)
-}
 
 fn json(drives: &Drives, words: &[&str]) -> Value {
     serde_json::from_str(&drives.done(words)).unwrap()

@@ -12,25 +12,14 @@ mod common;
 #[path = "common/drives.rs"]
 mod drives;
 
-use std::process::Command;
-
 use common::has_server;
-use common::testing::skip;
-use drives::{Drives, has_drives, system};
+use drives::{Drives, has_drives, has_fio, system};
 use serde_json::Value;
 
 /// How far what is predicted may lie from what the model asked for when it was recorded, on the mean.
 const MARGIN: f64 = 0.1;
 
 const P4610: &str = include_str!("../../../models/p4610-3.2.toml");
-
-fn has_fio(test: &str) -> bool {
-    let has = Command::new("fio").arg("--version").output().is_ok();
-    if !has {
-        skip(test, "fio");
-    }
-    has && has_drives(test)
-}
 
 fn attach(drives: &Drives, model: &[&str]) -> String {
     let rest = ["--attach", "vol.img", "--trace", "a.trace"];

@@ -17,5 +17,8 @@ pub mod program;
 pub mod rank;
 pub mod users;
 
+// The tests outside share `testing` and know this crate by its name.
+#[cfg(test)]
+extern crate self as assay_ports;
 #[cfg(test)]
 mod testing;

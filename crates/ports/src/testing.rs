@@ -84,6 +84,6 @@ impl TestLoop {
 impl Drop for TestLoop {
     fn drop(&mut self) {
         // Waits for the last that has it open: a child of another test may have inherited it and not yet begun.
-        let _ = crate::loopdev::detach(&self.device);
+        let _ = assay_ports::loopdev::detach(&self.device);
     }
 }

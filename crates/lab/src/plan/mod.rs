@@ -222,13 +222,13 @@ impl Plan {
         Ok((plan.with_context(|| path.display().to_string())?, text))
     }
 
-    /// The plan of `assay demo`, whatever lies around here, with its text.
+    /// The plan of `assay demo`, the quick form of the one of that name whatever lies around here, with its text.
     ///
     /// # Errors
     /// None; it comes with Assay.
     pub fn demo() -> Result<(Plan, String)> {
         let text = shipped::text("demo").context("no plan is called `demo`")?;
-        Ok((Plan::parse(text)?, text.to_owned()))
+        Ok((Plan::parse_quick(text)?, text.to_owned()))
     }
 
     /// Reads and checks a plan, and its quick form if it has one.

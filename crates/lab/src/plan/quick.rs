@@ -1,7 +1,8 @@
 //! The quick form of a plan: what its `[quick]` says, laid over the rest before it is read.
 //!
 //! Tables are joined key by key, all else is replaced, so a list in `[quick]` stands in place of the plan's. What comes of it is
-//! a plan like any other: unknown keys are refused in it too.
+//! a plan like any other: unknown keys are refused in it too. What it leaves out it names, as nothing can be laid over a table to take it
+//! away.
 
 use anyhow::{Context, Result};
 use toml::{Table, Value};
@@ -24,9 +25,10 @@ pub enum Form {
 pub(super) fn parse(text: &str) -> Result<Plan> {
     let mut plan: Table =
         text.parse().map_err(|error| anyhow::Error::msg(toml_error::one_line(&error, text)))?;
-    let Some(Value::Table(quick)) = plan.remove("quick") else {
+    let Some(Value::Table(mut quick)) = plan.remove("quick") else {
         anyhow::bail!("the plan has no quick form; run it without --quick, or add [quick] to it");
     };
+    leave_out(&mut plan, quick.remove("leave_out")).context("[quick]")?;
     lay_over(&mut plan, quick);
     let mut laid: Plan = plan
         .try_into()
@@ -36,6 +38,34 @@ pub(super) fn parse(text: &str) -> Result<Plan> {
     laid.complete_twins().context("[quick]")?;
     check::check(&laid).context("[quick]")?;
     Ok(laid)
+}
+
+/// Takes out what a list of `TABLE.NAME` names.
+fn leave_out(plan: &mut Table, names: Option<Value>) -> Result<()> {
+    let Some(names) = names else { return Ok(()) };
+    let names: Vec<String> = names
+        .try_into()
+        .map_err(|_| anyhow::anyhow!("leave_out is a list of names such as \"workloads.reads\""))?;
+    for name in names {
+        let found = name.split_once('.').and_then(|(table, entry)| {
+            plan.get_mut(table).and_then(Value::as_table_mut)?.remove(entry)
+        });
+        anyhow::ensure!(found.is_some(), "leave_out names `{name}`, which the plan does not have");
+        if let Some(workload) = name.strip_prefix("workloads.") {
+            leave_out_what_is_printed_of(plan, workload);
+        }
+    }
+    Ok(())
+}
+
+/// What somebody else printed of a workload that is not run has nothing to stand beside.
+fn leave_out_what_is_printed_of(plan: &mut Table, workload: &str) {
+    let comparisons = plan.get_mut("paper").and_then(|paper| paper.get_mut("comparisons"));
+    for one in comparisons.and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(printed) = one.get_mut("printed").and_then(Value::as_array_mut) {
+            printed.retain(|line| line.get("workload").and_then(Value::as_str) != Some(workload));
+        }
+    }
 }
 
 fn lay_over(under: &mut Table, over: Table) {

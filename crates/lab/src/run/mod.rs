@@ -60,6 +60,7 @@ pub struct RunArgs {
 #[command(after_help = "\
 Examples:
   assay demo                                about six minutes
+  assay run demo                            its full form: three repeats of more, about forty minutes
   assay demo --dry-run                      say what it would do
   assay run disk --location /mnt/new-disk   on a real disk instead")]
 pub struct DemoArgs {
@@ -101,7 +102,8 @@ struct CommonArgs {
 pub fn demo(args: &DemoArgs) -> Result<ExitCode> {
     let (plan, text) = Plan::demo()?;
     let study = args.common.out.clone().map_or_else(|| unfinished_demo(Path::new(".")), Ok)?;
-    run_plan(plan, &Told { text, form: None }, &study, &args.common)
+    let form = Some(told(&Plan::parse(&text)?, &plan));
+    run_plan(plan, &Told { text, form }, &study, &args.common)
 }
 
 /// Runs a plan from a file.

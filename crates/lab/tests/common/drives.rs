@@ -28,6 +28,18 @@ pub fn has_drives(test: &str) -> bool {
     has
 }
 
+/// The same, and fio, which measures them.
+pub fn has_fio(test: &str) -> bool {
+    let has = Command::new("fio").arg("--version").output().is_ok();
+    if !has {
+        skip(test, "fio");
+    }
+    has && has_drives(test)
+}
+
+/// Words that create a small drive.
+pub const SMALL: [&str; 3] = ["--capacity", "64M", "--sparse"];
+
 /// A folder in which a test makes drives.
 pub struct Drives {
     world: World,
