@@ -155,6 +155,7 @@ fn measure(
     outcome.marks.extend(watched.notes);
     let ran = ran?;
     setup.interrupt.check()?;
+    outcome.facts.extend(watched.facts);
     results::fill(outcome, &ran);
     fill::verify(outcome, &arm.rig);
     if ran.events == 0 {

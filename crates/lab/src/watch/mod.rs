@@ -94,8 +94,12 @@ impl Watch {
         let mut notes = Notes::default();
         let groups = [kernel_probes(&targets, &mut notes)?, slow_probes(&targets, &mut notes)];
         let series = groups.iter().flatten().flat_map(|probe| probe.sheet().infos().cloned());
-        let watched =
-            Watched { series: series.collect(), notes: notes.take_new(), ..Watched::default() };
+        let watched = Watched {
+            series: series.collect(),
+            facts: notes.take_facts(),
+            notes: notes.take_new(),
+            ..Watched::default()
+        };
         let watched = Arc::new(Mutex::new(watched));
         let mut watch = Watch { origin, watched, threads: Vec::new() };
         let mut first: SeriesId = 0;
