@@ -11,7 +11,7 @@ use crate::watch::Glimpse;
 /// Seconds of load that are kept to be drawn; no terminal that people use is wider.
 const SECONDS_KEPT: usize = 240;
 
-/// Series of the device, of each operation bytes (but for flushes), count and latency: see [`Operation`].
+/// Series of the device: of each operation its bytes (but for flushes), how many and how long.
 pub const DISK_SERIES: [&str; 8] = [
     "disk_read_bytes_per_s",
     "disk_reads_per_s",
