@@ -22,8 +22,13 @@ impl Interrupt {
     pub fn listen() -> Result<Interrupt> {
         let interrupt = Interrupt::default();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // In this order: the first signal finds the flag unset and only sets it, the next one exits.
-            signal_hook::flag::register_conditional_shutdown(signal, 2, Arc::clone(&interrupt.0))
+            // In this order: the first signal finds the flag unset and only sets it, the next one exits, after the terminal
+            // has got its modes back.
+            assay_ports::terminal::restore_at_second(signal, Arc::clone(&interrupt.0))
+                .and_then(|()| {
+                    let flag = Arc::clone(&interrupt.0);
+                    signal_hook::flag::register_conditional_shutdown(signal, 2, flag)
+                })
                 .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&interrupt.0)))
                 .context("cannot listen for Ctrl-C")?;
         }
@@ -34,6 +39,11 @@ impl Interrupt {
     #[must_use]
     pub fn flag(&self) -> &AtomicBool {
         &self.0
+    }
+
+    /// As if Ctrl-C had been pressed for the first time.
+    pub fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 
     /// Whether to stop.

@@ -2,6 +2,8 @@
 //!
 //! A reader that has seen enough (`assay models | head`) closes the pipe; that is success, not an error.
 
+pub mod screen;
+
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
@@ -11,7 +13,8 @@ use crate::sync::lock;
 
 /// Writes a line to standard error. That nobody reads it changes nothing about the work in hand.
 pub fn note(text: impl Display) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let text = format!("{text}\n");
+    let _ = screen::above(|| std::io::stderr().lock().write_all(text.as_bytes()));
 }
 
 /// Prints a line; ends the process quietly if nobody reads any more.

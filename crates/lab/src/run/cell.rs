@@ -27,6 +27,7 @@ use crate::watch::{DriveTarget, Targets, Watch};
 /// Runs a cell to its end. Whatever goes wrong is in the outcome, beside what was seen until then.
 pub fn run(setup: &mut Setup<'_>, cell: &PlannedCell, progress: &Progress) -> Outcome {
     let mut outcome = Outcome::default();
+    progress.begin_cell(&cell.key);
     if let Err(error) = bring_up_and_measure(setup, cell, progress, &mut outcome) {
         outcome.reason = Some(one_line(&format!("{error:#}")));
     }
@@ -43,7 +44,7 @@ fn bring_up_and_measure(
     let trace = trace::place(setup.study(), &arm.rig, cell)?;
     let mut rig = restored_rig(setup, &arm, cell, trace.as_deref(), progress)?;
     setup.interrupt.check()?;
-    progress.live(format_args!("  {}: starting the server", cell.key));
+    progress.step(&cell.key, "starting the server");
     let run_dir = setup.work_folder().join("run");
     let started = start(setup, &arm, &rig, &run_dir);
     let (_made, mut server) = started.map_err(|error| rig.explain(error, &arm.rig))?;
@@ -66,6 +67,7 @@ fn bring_up_and_measure(
     if let Some(trouble) = rig.drive_trouble() {
         bail!(trouble);
     }
+    progress.step(&cell.key, "taking the rig down");
     // The data are a copy that nobody needs again: killing is quicker than an orderly end.
     server.kill()?;
     outcome.marks.extend(rig.drive_problems());
@@ -105,7 +107,7 @@ fn restored_rig(
     };
     let folder = setup.work_folder().join(format!("rig-{}", cell.position));
     let dataset = setup.datasets.get(&request, setup.interrupt, progress)?;
-    progress.live(format_args!("  {}: building the rig", cell.key));
+    progress.step(&cell.key, "building the rig");
     let drive_cpus = &plan.placement.drive_cpus.0;
     let mut rig = Rig::build(&arm.rig, &folder, drive_cpus, &setup.ledger, trace)?;
     dataset.restore(&rig.data_dir()).map_err(|error| rig.explain(error, &arm.rig))?;
@@ -138,6 +140,7 @@ fn measure(
         cpus: plan.placement.load_cpus.0.clone(),
     };
     let watch = Watch::start(targets, origin)?;
+    progress.watching(&watch);
     let seconds = Seconds::new(&cell.key, progress);
     let ran = assay_load::run(
         &endpoint,
@@ -152,6 +155,7 @@ fn measure(
     outcome.series = seconds.series();
     outcome.second_latencies = seconds.latencies();
     outcome.series.extend(of_watch(&watched));
+    outcome.facts.extend(watched.facts);
     outcome.marks.extend(watched.notes);
     let ran = ran?;
     setup.interrupt.check()?;

@@ -2,13 +2,15 @@
 //!
 //! The order of things: the plan is read, checked, checked against the machine and tried out before the first
 //! thing is made that is measured; then each cell gets a rig of its own and the store gets each cell when it ends.
-//! Ctrl-C ends the cell in hand, which is run again next time; everything before it stays.
+//! Ctrl-C ends the cell in hand, which is run again next time; everything before it stays. `q` in the live view lets that cell end.
 
 mod cell;
 pub mod check;
+mod count;
 mod describe;
 mod ending;
 mod fill;
+mod live;
 mod machine;
 mod marks;
 mod missing;
@@ -90,6 +92,9 @@ struct CommonArgs {
     /// Say what would be run and for how long, check the machine, and end; nothing is made
     #[arg(long)]
     dry_run: bool,
+    /// Without the live view of a terminal: a line for each cell, and one for what is being done
+    #[arg(long)]
+    no_live: bool,
     /// Go on with what is missing; this is what happens anyway
     #[arg(long, hide = true)]
     resume: bool,
@@ -145,8 +150,12 @@ fn run_plan(mut plan: Plan, plan_told: &Told, study: &Path, args: &CommonArgs) -
     let mut setup = Setup::make(&plan, study, &args.erase, &interrupt)?;
     let mut store = setup.open_store(plan_told, &planned, args.retry_failed)?;
     let pending = store.pending()?;
-    let progress = Progress::new(&plan, pending.len());
+    let progress = Progress::new(&plan, pending.len(), !args.no_live, &interrupt);
     for cell in planned.iter().filter(|cell| pending.contains(&cell.key)) {
+        if progress.is_end_wanted() {
+            interrupt.set();
+            break;
+        }
         store.begin_cell(&cell.key)?;
         let outcome = cell::run(&mut setup, cell, &progress);
         if interrupt.is_set() {
@@ -157,6 +166,7 @@ fn run_plan(mut plan: Plan, plan_told: &Told, study: &Path, args: &CommonArgs) -
         store.end_cell(&cell.key, &outcome)?;
     }
     setup.take_down()?;
+    drop(progress);
     conclude(&store, study, &interrupt)
 }
 

@@ -1,55 +1,74 @@
-//! What a person watching a run sees: a line for each step, one living line on a terminal, and the time left.
+//! What a person watching a run sees: a line for each cell, and on a terminal the live view, or one living line.
 //!
 //! All of it goes to standard error; standard output carries only what a program would want.
 
 use std::fmt::Display;
 use std::sync::Mutex;
-use std::time::Instant;
 
 use assay_load::{PrepareProgress, PrepareStage, Second};
 
+use super::count::{Count, Lengths};
+use super::live::{DISK_SERIES, Seen, View};
+use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlannedCell};
 use crate::print::{self, Living, time};
 use crate::store::{CellKey, Outcome};
-
-/// What bringing a rig up and down takes on a small machine, in seconds, until cells have been timed.
-const RIG_SECONDS_GUESS: f64 = 6.0;
+use crate::sync::lock;
+use crate::watch::Watch;
 
 /// Progress of one run.
 #[derive(Debug)]
 pub struct Progress {
-    cell_seconds: f64,
-    cells: usize,
-    line: Living,
-    state: Mutex<Counted>,
+    shown: Shown,
+    count: Mutex<Count>,
 }
 
+/// Where it is shown.
 #[derive(Debug)]
-struct Counted {
-    began: Instant,
-    done: usize,
+enum Shown {
+    Lines(Living),
+    View(View),
 }
 
 impl Progress {
-    /// Of a run with so many cells to go.
+    /// Of a run with so many cells to go; with a live view, if one is wanted and there is a terminal for it.
     #[must_use]
-    pub fn new(plan: &Plan, cells: usize) -> Progress {
-        Progress {
-            cell_seconds: cell_seconds(plan),
-            cells,
-            line: Living::new(),
-            state: Mutex::new(Counted { began: Instant::now(), done: 0 }),
-        }
+    pub fn new(plan: &Plan, cells: usize, is_live: bool, interrupt: &Interrupt) -> Progress {
+        let count = Count::new(Lengths::of(plan), cells);
+        let seen = || Seen::new(&plan.title, count);
+        let cpus = &plan.placement.load_cpus.0;
+        let view = is_live.then(|| View::open(seen(), interrupt, cpus)).flatten();
+        let shown = view.map_or_else(|| Shown::Lines(Living::new()), Shown::View);
+        Progress { shown, count: Mutex::new(count) }
+    }
+
+    /// Whether the user wants no cell after the one in hand.
+    #[must_use]
+    pub fn is_end_wanted(&self) -> bool {
+        matches!(&self.shown, Shown::View(view) if view.is_end_wanted())
     }
 
     /// A line that stays.
     pub fn say(&self, text: impl Display) {
-        self.line.say(text);
+        match &self.shown {
+            Shown::Lines(line) => line.say(text),
+            Shown::View(_) => print::note(text),
+        }
     }
 
-    /// A line that the next one replaces; without a terminal it is not written at all.
-    pub fn live(&self, text: impl Display) {
-        self.line.live(text);
+    /// A cell begins.
+    pub fn begin_cell(&self, key: &CellKey) {
+        if let Shown::View(view) = &self.shown {
+            view.change(|seen| seen.begin_cell(key));
+        }
+    }
+
+    /// What is being done for a cell; without a terminal it is not written at all.
+    pub fn step(&self, key: &CellKey, what: &str) {
+        match &self.shown {
+            Shown::Lines(line) => line.live(format_args!("  {key}: {what}")),
+            Shown::View(view) => view.change(|seen| seen.step = what.into()),
+        }
     }
 
     /// Loading goes on.
@@ -57,58 +76,66 @@ impl Progress {
         let left =
             loading.seconds_left.map_or_else(String::new, |left| format!(", {} left", time(left)));
         let PrepareProgress { done, total, per_second, .. } = loading;
-        match loading.stage {
+        let text = match loading.stage {
             PrepareStage::Rows => {
-                self.live(format_args!(
-                    "  loading: {done} of {total} rows, {per_second:.0} rows/s{left}"
-                ));
+                format!("loading: {done} of {total} rows, {per_second:.0} rows/s{left}")
             }
-            PrepareStage::Index => {
-                self.live(format_args!("  loading: {done} of {total} indexes{left}"))
-            }
+            PrepareStage::Index => format!("loading: {done} of {total} indexes{left}"),
+        };
+        match &self.shown {
+            Shown::Lines(line) => line.live(format_args!("  {text}")),
+            Shown::View(view) => view.change(|seen| seen.step = text),
+        }
+    }
+
+    /// The machine is watched while a cell runs.
+    pub fn watching(&self, watch: &Watch) {
+        if let Shown::View(view) = &self.shown {
+            view.change(|seen| seen.watch = Some(watch.glimpse(DISK_SERIES)));
         }
     }
 
     /// A second of a cell has passed.
     pub fn second(&self, key: &CellKey, second: &Second) {
-        self.live(format_args!(
-            "  {} {key}: second {:.0}, {:.0} tps, p99 {:.2} ms, {} left",
-            self.counter(),
-            second.end_s,
-            second.tps,
-            second.latency.latency_ms_p99,
-            time(self.seconds_left()),
-        ));
+        match &self.shown {
+            Shown::Lines(line) => line.live(format_args!(
+                "  {} {key}: second {:.0}, {:.0} tps, p99 {:.2} ms, {} left",
+                self.counter(),
+                second.end_s,
+                second.tps,
+                second.latency.latency_ms_p99,
+                time(self.count().seconds_left()),
+            )),
+            Shown::View(view) => view.change(|seen| seen.second(second)),
+        }
     }
 
     /// A cell has ended.
     pub fn cell_ended(&self, key: &CellKey, outcome: &Outcome) {
-        if let Ok(mut state) = self.state.lock() {
-            state.done += 1;
+        lock(&self.count).done += 1;
+        let count = self.count();
+        if let Shown::View(view) = &self.shown {
+            view.change(|seen| seen.end_cell(count));
         }
         let figure = |name: &str| outcome.results.get(name).copied().unwrap_or(f64::NAN);
         let what = match &outcome.reason {
             Some(reason) => format!("FAILED: {reason}"),
             None => format!("{:.1} tps, p99 {:.2} ms", figure("tps"), figure("latency_ms_p99")),
         };
-        let left = match self.state.lock().map_or(0, |state| state.done) < self.cells {
-            true => format!(" ({} left)", time(self.seconds_left())),
+        let left = match count.done < count.cells {
+            true => format!(" ({} left)", time(count.seconds_left())),
             false => String::new(),
         };
         self.say(format_args!("{} {key}: {what}{left}", self.counter()));
     }
 
     fn counter(&self) -> String {
-        let done = self.state.lock().map_or(0, |state| state.done);
-        format!("[{}/{}]", done.max(1), self.cells)
+        let count = self.count();
+        format!("[{}/{}]", count.done.max(1), count.cells)
     }
 
-    /// From the cells timed so far, or from the plan before the first has ended.
-    fn seconds_left(&self) -> f64 {
-        let Ok(state) = self.state.lock() else { return 0.0 };
-        let elapsed = state.began.elapsed().as_secs_f64();
-        let per_cell = if state.done > 0 { elapsed / state.done as f64 } else { self.cell_seconds };
-        (per_cell * self.cells as f64 - elapsed).max(0.0)
+    fn count(&self) -> Count {
+        *lock(&self.count)
     }
 }
 
@@ -122,15 +149,11 @@ pub fn dry_run(plan: &Plan, planned: usize, missing: &[&PlannedCell]) {
         print::line(format_args!("{:4}. {}", cell.position, cell.key));
     }
     let of = if missing.len() < planned { format!(" of {planned}") } else { String::new() };
-    let seconds = missing.len() as f64 * cell_seconds(plan);
+    let seconds = missing.len() as f64 * Lengths::of(plan).cell_seconds();
     print::line(format_args!(
         "{}{of} cells, {} {}, and loading the data before",
         missing.len(),
         if plan.requests.is_some() { "at most" } else { "about" },
         time(seconds)
     ));
-}
-
-fn cell_seconds(plan: &Plan) -> f64 {
-    plan.seconds + plan.warmup_seconds + RIG_SECONDS_GUESS
 }

@@ -247,6 +247,8 @@ fn a_real_server_is_seen_from_inside() {
     session.query_drop("CREATE DATABASE watched").unwrap();
     session.query_drop("CREATE TABLE watched.t (id INT PRIMARY KEY, c TEXT)").unwrap();
     let data_dir: String = session.query_first("SELECT @@datadir").unwrap().unwrap();
+    let counts_rows: Option<(String, u64)> =
+        session.query_first("SHOW GLOBAL STATUS LIKE 'Innodb_rows_read'").unwrap();
     let (watch, origin) = start(Targets {
         server_pid: Some(server.pid()),
         mysql: Some(server.opts()),
@@ -277,6 +279,7 @@ fn a_real_server_is_seen_from_inside() {
     // The other thread of the watch keeps its own seconds, and may have skipped this one.
     let process_after = await_sample(&watch, first_without.second, "server_rss_bytes");
     let watched = watch.finish();
+    assert_eq!(watched.facts.contains_key("server: rows counted by"), counts_rows.is_none());
     let rows = growth(&watched, first.second, "innodb_rows_inserted");
     assert!((40.0..60.0).contains(&rows), "{rows} rows of 50");
     assert_eq!(growth(&watched, first.second, "innodb_rows_deleted"), 0.0);

@@ -14,6 +14,7 @@ mod cpu;
 mod device;
 mod disk;
 mod drive;
+mod glimpse;
 mod innodb;
 mod model;
 mod probe;
@@ -34,6 +35,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 
+pub(crate) use glimpse::Glimpse;
 pub(crate) use model::STOOD_STILL_MS;
 pub(crate) use series::Watched;
 
@@ -94,8 +96,12 @@ impl Watch {
         let mut notes = Notes::default();
         let groups = [kernel_probes(&targets, &mut notes)?, slow_probes(&targets, &mut notes)];
         let series = groups.iter().flatten().flat_map(|probe| probe.sheet().infos().cloned());
-        let watched =
-            Watched { series: series.collect(), notes: notes.take_new(), ..Watched::default() };
+        let watched = Watched {
+            series: series.collect(),
+            facts: notes.take_facts(),
+            notes: notes.take_new(),
+            ..Watched::default()
+        };
         let watched = Arc::new(Mutex::new(watched));
         let mut watch = Watch { origin, watched, threads: Vec::new() };
         let mut first: SeriesId = 0;
@@ -122,6 +128,11 @@ impl Watch {
             )?;
         self.threads.push((sender, handle));
         Ok(())
+    }
+
+    /// A look at these series while it goes on; names that are not watched stay absent.
+    pub(crate) fn glimpse<const N: usize>(&self, names: [&str; N]) -> Glimpse<N> {
+        Glimpse::of(&self.watched, names)
     }
 
     /// Stops and hands over everything seen.

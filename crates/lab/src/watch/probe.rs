@@ -1,6 +1,6 @@
 //! What the watch asks of a layer.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::sheet::Sheet;
 
@@ -13,11 +13,13 @@ pub(super) trait Probe: Send {
     fn read(&mut self, reading: &mut [f64], notes: &mut Notes);
 }
 
-/// Remarks for the person who reads the results, each said once.
+/// What probes have to say to the person who reads the results: remarks on what is wrong, each said once, and facts,
+/// which are nothing wrong.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     said: BTreeSet<String>,
     new: Vec<String>,
+    facts: BTreeMap<String, String>,
 }
 
 impl Notes {
@@ -28,6 +30,16 @@ impl Notes {
             self.said.insert(text.clone());
             self.new.push(text);
         }
+    }
+
+    /// Tells how this machine's or server's figures came about; known when a probe is opened.
+    pub(super) fn fact(&mut self, name: &str, text: &str) {
+        self.facts.insert(name.into(), text.into());
+    }
+
+    /// The facts told since the last call.
+    pub(super) fn take_facts(&mut self) -> BTreeMap<String, String> {
+        std::mem::take(&mut self.facts)
     }
 
     /// What was noted since the last call.

@@ -5,6 +5,8 @@
 //! has gone. Samples name their series by position in the list of `SeriesInfo`, which is fixed when the watch
 //! starts.
 
+use std::collections::BTreeMap;
+
 /// The part of the machine that a series belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Layer {
@@ -86,6 +88,8 @@ pub(crate) struct Watched {
     pub(crate) series: Vec<SeriesInfo>,
     /// Samples, ascending by second; seconds that were missed are not there.
     pub(crate) samples: Vec<Sample>,
+    /// How some of it was counted, where servers and kernels differ: nothing is wrong with it.
+    pub(crate) facts: BTreeMap<String, String>,
     /// What could not be watched and why, in plain words.
     pub(crate) notes: Vec<String>,
 }

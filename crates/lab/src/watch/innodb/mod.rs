@@ -29,6 +29,9 @@ use super::sheet::{Field, Formula, Sheet};
 /// A statement that takes longer is given up. So slow a server answers the next one.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The fact that says where a server without counters of InnoDB's rows has them from.
+const ROWS_FACT: &str = "server: rows counted by";
+
 /// The server behind one connection.
 pub(super) struct InnodbProbe {
     opts: Opts,
@@ -67,9 +70,7 @@ impl InnodbProbe {
             values.read(&mut connection, statement)?;
         }
         let columns = Columns::declare(&values);
-        if columns.rows_from_handlers {
-            notes.once("this server has no Innodb_rows_*: rows are those of its Handler_* counters, all engines");
-        }
+        columns.tell(notes);
         let retry_at = Instant::now();
         Ok(InnodbProbe {
             opts,
@@ -304,6 +305,14 @@ impl Columns {
         let rows_from_handlers = !values.slots.contains_key("Innodb_rows_read")
             && by_name.contains_key("innodb_rows_read");
         Columns { sheet, sources, rows_from_handlers }
+    }
+
+    /// What a reader of these series should know of this server: nothing is wrong with it.
+    fn tell(&self, notes: &mut Notes) {
+        if self.rows_from_handlers {
+            notes
+                .fact(ROWS_FACT, "its Handler_* counters, of all engines: it has no Innodb_rows_*");
+        }
     }
 
     fn fill(&self, values: &Values, reading: &mut [f64]) {

@@ -139,6 +139,17 @@ fn rows_come_from_handlers_where_innodb_has_none() {
 }
 
 #[test]
+fn whose_rows_are_counted_is_a_fact_and_nothing_wrong() {
+    let told = |status: &[(&str, f64, f64)]| {
+        let mut notes = Notes::default();
+        computed(status).0.tell(&mut notes);
+        (notes.take_facts().into_keys().collect::<Vec<_>>(), notes.take_new())
+    };
+    assert_eq!(told(&MARIADB_NEW), (vec![ROWS_FACT.to_owned()], vec![]));
+    assert_eq!(told(&MYSQL_9_7), (vec![], vec![]), "it counts InnoDB's own");
+}
+
+#[test]
 fn a_server_that_forgot_a_name_leaves_a_gap() {
     let mut values = Values::default();
     values.put(["", "Innodb_rows_read", ""], 5.0);

@@ -1,0 +1,131 @@
+//! How far a run is: cells, seconds, and the time left.
+
+use std::time::{Duration, Instant};
+
+use crate::plan::Plan;
+
+/// What bringing a rig up and down takes on a small machine, in seconds, until cells have been timed.
+const RIG_SECONDS_GUESS: f64 = 6.0;
+
+/// How long cells of a plan are, in seconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Lengths {
+    /// Of measuring.
+    pub seconds: f64,
+    /// Of warming up before.
+    pub warmup_seconds: f64,
+    /// Whether warming up may end sooner.
+    pub is_warmup_a_cap: bool,
+    /// Whether measuring may end sooner.
+    pub is_measuring_a_cap: bool,
+}
+
+/// Cells done, cells to do, and when that began.
+#[derive(Debug, Clone, Copy)]
+pub struct Count {
+    /// Cells that have ended.
+    pub done: usize,
+    /// Cells to run, those done included.
+    pub cells: usize,
+    /// How long they are.
+    pub lengths: Lengths,
+    began: Instant,
+}
+
+impl Lengths {
+    /// Of a plan's cells.
+    pub fn of(plan: &Plan) -> Lengths {
+        Lengths {
+            seconds: plan.seconds,
+            warmup_seconds: plan.warmup_seconds,
+            is_warmup_a_cap: plan.warmup_until_steady,
+            is_measuring_a_cap: plan.requests.is_some(),
+        }
+    }
+
+    /// Seconds from one cell to the next, before any has been timed.
+    pub fn cell_seconds(&self) -> f64 {
+        self.loaded_seconds() + RIG_SECONDS_GUESS
+    }
+
+    /// Seconds under load, at most.
+    pub fn loaded_seconds(&self) -> f64 {
+        self.seconds + self.warmup_seconds
+    }
+
+    /// What is being done at a second of a cell's clock whose measuring window began at `window_s`, if it has.
+    pub fn phase(&self, end_s: f64, window_s: Option<f64>) -> String {
+        let at_most = |is_cap: bool| if is_cap { "at most " } else { "" };
+        match window_s {
+            Some(window_s) => format!(
+                "measuring, second {:.0} of {}{:.0}",
+                end_s - window_s,
+                at_most(self.is_measuring_a_cap),
+                self.seconds
+            ),
+            None => format!(
+                "warming up, second {end_s:.0} of {}{:.0}",
+                at_most(self.is_warmup_a_cap),
+                self.warmup_seconds
+            ),
+        }
+    }
+}
+
+impl Count {
+    /// Of so many cells, none done.
+    pub fn new(lengths: Lengths, cells: usize) -> Count {
+        Count { done: 0, cells, lengths, began: Instant::now() }
+    }
+
+    /// From the cells timed so far, or from the plan before the first has ended.
+    pub fn seconds_left(&self) -> f64 {
+        self.seconds_left_after(self.began.elapsed())
+    }
+
+    fn seconds_left_after(&self, elapsed: Duration) -> f64 {
+        let elapsed = elapsed.as_secs_f64();
+        let per_cell = match self.done {
+            0 => self.lengths.cell_seconds(),
+            done => elapsed / done as f64,
+        };
+        (per_cell * self.cells as f64 - elapsed).max(0.0)
+    }
+
+    /// What part of all cells is done, of 1, when the one in hand has been under load for so many seconds.
+    pub fn share(&self, cell_s: f64) -> f64 {
+        let of_cell = (cell_s / self.lengths.loaded_seconds()).clamp(0.0, 1.0);
+        let of_cell = if of_cell.is_nan() { 0.0 } else { of_cell };
+        ((self.done as f64 + of_cell) / self.cells.max(1) as f64).min(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LENGTHS: Lengths = Lengths {
+        seconds: 60.0,
+        warmup_seconds: 30.0,
+        is_warmup_a_cap: true,
+        is_measuring_a_cap: false,
+    };
+
+    #[test]
+    fn time_left_is_the_plans_until_a_cell_was_timed() {
+        let mut count = Count::new(LENGTHS, 4);
+        assert_eq!(count.seconds_left_after(Duration::from_secs(10)), 4.0 * 96.0 - 10.0);
+        count.done = 1;
+        assert_eq!(count.seconds_left_after(Duration::from_secs(50)), 150.0);
+        assert_eq!(count.share(45.0), 0.375);
+        count.done = 4;
+        assert_eq!(count.seconds_left_after(Duration::from_secs(210)), 0.0);
+        assert_eq!(count.share(90.0), 1.0);
+    }
+
+    #[test]
+    fn a_phase_is_counted_from_its_own_beginning() {
+        assert_eq!(LENGTHS.phase(3.0, None), "warming up, second 3 of at most 30");
+        assert_eq!(LENGTHS.phase(14.0, Some(12.0)), "measuring, second 2 of 60");
+    }
+}

@@ -1,0 +1,169 @@
+//! The live view of a run: what is being done, how fast, what the device does, and the key that ends it.
+//!
+//! A thread of its own paints at most twice a second, and when a key has changed something; it runs where the load and the
+//! watch do. Those only hand it numbers and never wait for the terminal. Lines that stay are printed above it, as
+//! without it.
+//!
+//! Promises: the terminal is as it was when the view is dropped; a view that is in nobody's foreground stays quiet.
+
+mod draw;
+mod seen;
+mod styled;
+
+#[cfg(test)]
+mod tests;
+
+use std::io::{PipeReader, PipeWriter, pipe};
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use assay_ports::cpu::bind_thread;
+use assay_ports::terminal::{self, Keys, Waited};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::interrupt::Interrupt;
+use crate::print::screen;
+use crate::sync::lock;
+use seen::Ending;
+pub use seen::{DISK_SERIES, Seen};
+
+/// Watch and load tell something new once a second; with half of that nothing is shown later than it is old.
+const BETWEEN_PAINTS: Duration = Duration::from_millis(500);
+/// The key of that name; it begins the sequences that other keys send (ECMA-48, 7-bit CSI).
+const ESCAPE: u8 = 0x1b;
+
+/// The view, while it is there.
+#[derive(Debug)]
+pub struct View {
+    seen: Arc<Mutex<Seen>>,
+    /// Closed, it ends the painter.
+    wake: Option<PipeWriter>,
+    painter: Option<JoinHandle<()>>,
+}
+
+/// What the thread owns.
+struct Painter {
+    seen: Arc<Mutex<Seen>>,
+    interrupt: Interrupt,
+    keys: Keys,
+    wake: PipeReader,
+    has_colors: bool,
+}
+
+impl View {
+    /// Shows `seen`, painted on the processors given (empty: on any). Nothing where there is no terminal to show it on, or
+    /// none that understands more than lines.
+    pub fn open(seen: Seen, interrupt: &Interrupt, cpus: &[usize]) -> Option<View> {
+        let terminal = std::env::var("TERM").unwrap_or_default();
+        if terminal.is_empty() || terminal == "dumb" {
+            return None;
+        }
+        let (wake_reader, wake) = pipe().ok()?;
+        let keys = Keys::take().ok()??;
+        let seen = Arc::new(Mutex::new(seen));
+        let painter = Painter {
+            seen: Arc::clone(&seen),
+            interrupt: interrupt.clone(),
+            keys,
+            wake: wake_reader,
+            // https://no-color.org: present and not empty.
+            has_colors: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        };
+        let cpus = cpus.to_vec();
+        let paint = move || {
+            // Where it cannot be bound to them it runs where the run itself does.
+            let _ = bind_thread(&cpus);
+            painter.run();
+        };
+        let painter = std::thread::Builder::new().name("live".into()).spawn(paint).ok()?;
+        Some(View { seen, wake: Some(wake), painter: Some(painter) })
+    }
+
+    /// Changes what is shown from the next painting on.
+    pub fn change(&self, change: impl FnOnce(&mut Seen)) {
+        change(&mut lock(&self.seen));
+    }
+
+    /// Whether the run is to end before another cell.
+    pub fn is_end_wanted(&self) -> bool {
+        lock(&self.seen).ending != Ending::None
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        drop(self.wake.take());
+        if let Some(painter) = self.painter.take() {
+            // One that panicked has said so and given the terminal back.
+            let _ = painter.join();
+        }
+        screen::end();
+    }
+}
+
+impl Painter {
+    fn run(mut self) {
+        let mut bytes = [0; 64];
+        loop {
+            self.paint();
+            let due = Instant::now() + BETWEEN_PAINTS;
+            while let left = due.saturating_duration_since(Instant::now())
+                && !left.is_zero()
+            {
+                match self.keys.wait(self.wake.as_fd(), left, &mut bytes) {
+                    Waited::Woken => return,
+                    Waited::Keys(count) if self.press(&bytes[..count]) => break,
+                    Waited::Keys(_) | Waited::Nothing => {}
+                }
+            }
+        }
+    }
+
+    fn paint(&self) {
+        if !terminal::is_ours() {
+            return screen::forget();
+        }
+        let size = terminal::size();
+        let shot = self.look(size.columns.into());
+        // In the last column terminals differ in where the cursor is afterwards.
+        let area = Rect::new(0, 0, (size.columns - 1).max(1), draw::rows_on(size.rows));
+        let mut buffer = Buffer::empty(area);
+        draw::draw(&shot, area, &mut buffer);
+        screen::paint(&styled::rows(&buffer, self.has_colors), size);
+    }
+
+    /// What there is to be seen now, as far as so many columns show it.
+    fn look(&self, columns: usize) -> Seen {
+        let mut seen = lock(&self.seen);
+        if self.interrupt.is_set() {
+            seen.ending = Ending::Now;
+        }
+        seen.look(columns);
+        seen.clone()
+    }
+
+    /// Whether the keys have changed something.
+    fn press(&self, bytes: &[u8]) -> bool {
+        let mut seen = lock(&self.seen);
+        let before = seen.ending;
+        seen.ending = after_keys(before, bytes);
+        if seen.ending == Ending::Now {
+            self.interrupt.set();
+        }
+        seen.ending != before
+    }
+}
+
+/// What becomes of a run by what was typed.
+fn after_keys(ending: Ending, bytes: &[u8]) -> Ending {
+    // Arrows and their like are one key each, and none of ours.
+    let keys = if bytes.len() > 1 && bytes[0] == ESCAPE { &b" "[..] } else { bytes };
+    keys.iter().fold(ending, |ending, key| match (ending, matches!(*key, b'q' | b'Q' | ESCAPE)) {
+        (Ending::None, true) => Ending::AfterCell,
+        (Ending::AfterCell, true) | (Ending::Now, _) => Ending::Now,
+        (Ending::None | Ending::AfterCell, false) => Ending::None,
+    })
+}

@@ -1,0 +1,143 @@
+//! What the live view knows of a run: plain values, from which alone it is drawn.
+
+use std::collections::VecDeque;
+
+use assay_load::{Second, SecondPhase};
+
+use crate::run::count::Count;
+use crate::store::CellKey;
+use crate::watch::Glimpse;
+
+/// Seconds of load that are kept to be drawn; no terminal that people use is wider.
+const SECONDS_KEPT: usize = 240;
+
+/// Series of the device: of each operation its bytes (but for flushes), how many and how long.
+pub const DISK_SERIES: [&str; 8] = [
+    "disk_read_bytes_per_s",
+    "disk_reads_per_s",
+    "disk_read_latency_ms",
+    "disk_write_bytes_per_s",
+    "disk_writes_per_s",
+    "disk_write_latency_ms",
+    "disk_flushes_per_s",
+    "disk_flush_latency_ms",
+];
+
+/// A second of all of [`DISK_SERIES`].
+pub type DiskSecond = [Option<f64>; DISK_SERIES.len()];
+
+/// Whether the run goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ending {
+    /// It does.
+    #[default]
+    None,
+    /// It ends with the cell in hand.
+    AfterCell,
+    /// It is ending.
+    Now,
+}
+
+/// A second of the load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LoadSecond {
+    /// Transactions per second.
+    pub tps: f64,
+    /// 99th percentile of their response times.
+    pub latency_ms_p99: f64,
+}
+
+/// Everything that is drawn.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// Of the plan.
+    pub title: String,
+    /// Cells and time.
+    pub count: Count,
+    /// The cell in hand, its place and its name.
+    pub cell: Option<String>,
+    /// What is being done.
+    pub step: String,
+    /// Seconds that the cell in hand has been measured and warmed up for.
+    pub cell_s: f64,
+    /// Of the load, oldest first.
+    pub load: VecDeque<LoadSecond>,
+    /// Of the device, oldest first.
+    pub disk: Vec<DiskSecond>,
+    /// Whether the machine counts what the device does; nothing while nothing is watched.
+    pub is_disk_counted: Option<bool>,
+    /// Whether the run goes on.
+    pub ending: Ending,
+    /// Where the device is looked at, while a cell is measured.
+    pub watch: Option<Glimpse<{ DISK_SERIES.len() }>>,
+    /// When the measuring window of the cell in hand began, on its clock.
+    pub window_s: Option<f64>,
+}
+
+impl Seen {
+    /// Of a run that begins.
+    pub fn new(title: &str, count: Count) -> Seen {
+        Seen {
+            title: title.into(),
+            count,
+            cell: None,
+            step: "beginning".into(),
+            cell_s: 0.0,
+            load: VecDeque::with_capacity(SECONDS_KEPT),
+            disk: Vec::new(),
+            is_disk_counted: None,
+            ending: Ending::None,
+            watch: None,
+            window_s: None,
+        }
+    }
+
+    /// Another cell is in hand.
+    pub fn begin_cell(&mut self, cell: &CellKey) {
+        let Count { done, cells, .. } = self.count;
+        self.cell = Some(format!("cell {} of {cells}: {cell}", done + 1));
+        self.step = "beginning".into();
+        self.cell_s = 0.0;
+        self.load.clear();
+        self.disk.clear();
+        self.is_disk_counted = None;
+        self.window_s = None;
+        self.watch = None;
+    }
+
+    /// The cell in hand has ended; what it showed stays until another begins.
+    pub fn end_cell(&mut self, count: Count) {
+        self.count = count;
+        self.cell_s = 0.0;
+        self.watch = None;
+    }
+
+    /// A second of load has passed.
+    pub fn second(&mut self, second: &Second) {
+        // What is left of a second at the end of a run has rates that rest on next to nothing.
+        if second.length_s > 0.5 {
+            if self.load.len() == SECONDS_KEPT {
+                self.load.pop_front();
+            }
+            let latency_ms_p99 = second.latency.latency_ms_p99;
+            self.load.push_back(LoadSecond { tps: second.tps, latency_ms_p99 });
+        }
+        self.cell_s = second.end_s;
+        if second.phase == SecondPhase::Measure && self.window_s.is_none() {
+            self.window_s = Some(second.end_s - second.length_s);
+        }
+        self.step = self.count.lengths.phase(second.end_s, self.window_s);
+    }
+
+    /// Takes what the watch has seen in the last seconds.
+    pub fn look(&mut self, seconds: usize) {
+        if let Some(watch) = &self.watch {
+            self.is_disk_counted = Some(watch.is_counted());
+            let disk = watch.last(seconds);
+            // A watch that has ended has handed everything over; its last seconds stay to be seen.
+            if !disk.is_empty() {
+                self.disk = disk;
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! What a person sees of a run, on terminals of every size.
+
+use assay_load::{Latency, Queries, Second, SecondPhase};
+use proptest::prelude::*;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+use super::draw::{draw, rows_on};
+use super::seen::{DiskSecond, LoadSecond, Seen};
+use super::*;
+use crate::run::count::{Count, Lengths};
+use crate::store::CellKey;
+
+const LENGTHS: Lengths = Lengths {
+    seconds: 60.0,
+    warmup_seconds: 20.0,
+    is_warmup_a_cap: false,
+    is_measuring_a_cap: false,
+};
+const SECOND: DiskSecond = [
+    Some(5.0 * 1024.0 * 1024.0),
+    Some(320.0),
+    Some(0.25),
+    Some(40.0 * 1024.0 * 1024.0),
+    Some(2560.0),
+    Some(1.5),
+    Some(77.0),
+    None,
+];
+
+/// A run in its second cell of four.
+fn seen() -> Seen {
+    let mut count = Count::new(LENGTHS, 4);
+    count.done = 1;
+    let mut seen = Seen::new("disk against disk", count);
+    let key = CellKey { arm: "csd".into(), workload: "rw".into(), threads: 8, repeat: 2 };
+    seen.begin_cell(&key);
+    seen.step = LENGTHS.phase(40.0, Some(20.0));
+    seen.cell_s = 40.0;
+    seen.load = (1..=60)
+        .map(|second| LoadSecond { tps: f64::from(second) * 50.0, latency_ms_p99: 12.345 })
+        .collect();
+    seen.disk = vec![SECOND; 60];
+    seen
+}
+
+/// The rows of a terminal that has nothing but the view on it.
+fn drawn(seen: &Seen, columns: u16, rows: u16) -> Vec<String> {
+    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+    terminal.draw(|frame| draw(seen, frame.area(), frame.buffer_mut())).unwrap();
+    let buffer = terminal.backend().buffer();
+    let text = |y| (0..columns).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+    (0..rows).map(|y| text(y).trim_end().to_owned()).collect()
+}
+
+#[test]
+fn cell_step_figures_and_keys_are_there() {
+    let rows = drawn(&seen(), 90, 11);
+    let row = |start: &str| {
+        let found = rows.iter().find(|row| row.starts_with(start));
+        found.unwrap_or_else(|| panic!("no row {start} in {rows:#?}")).clone()
+    };
+    assert_eq!(rows[0], "", "where the cursor rests");
+    assert_eq!(rows[1], "cell 2 of 4: csd / rw / 8 threads / repeat 2");
+    // One cell and half of another, of four.
+    assert!(row(" 38 %").contains(" left ━━━━") && row(" 38 %").ends_with('─'), "{rows:#?}");
+    assert_eq!(rows[3], "measuring, second 20 of 60");
+    assert!(row("tps").ends_with("█  3000.0 /s"), "{rows:#?}");
+    assert!(row("p99").ends_with("12.35 ms") && row("p99").contains("████"), "{rows:#?}");
+    assert!(row("read").ends_with("5.0 MiB/s  320 /s  0.25 ms"), "{rows:#?}");
+    assert!(row("write").ends_with("40.0 MiB/s  2560 /s  1.50 ms"), "{rows:#?}");
+    assert!(row("flush").ends_with("█  77 /s"), "a latency that is not known is left out");
+    assert_eq!(rows[10], "q: stop after this cell    Ctrl-C: stop now");
+}
+
+#[test]
+fn seconds_of_load_tell_the_phase_and_a_new_cell_begins_empty() {
+    let mut seen = seen();
+    let second = |end_s, length_s, phase| Second {
+        end_s,
+        length_s,
+        phase,
+        threads: 8,
+        events: 90,
+        tps: 90.0,
+        qps: 1800.0,
+        queries: Queries::default(),
+        latency: Latency { latency_ms_p99: 3.0, ..Latency::default() },
+        errors: 0,
+        reconnects: 0,
+        queue_length: 0,
+        concurrency: 0,
+    };
+    seen.begin_cell(&CellKey { arm: "a".into(), workload: "w".into(), threads: 1, repeat: 1 });
+    assert!(seen.load.is_empty() && seen.disk.is_empty());
+    seen.second(&second(20.0, 1.0, SecondPhase::Warmup));
+    assert_eq!(seen.step, "warming up, second 20 of 20");
+    seen.second(&second(21.0, 1.0, SecondPhase::Measure));
+    seen.second(&second(22.0, 1.0, SecondPhase::Measure));
+    assert_eq!(seen.step, "measuring, second 2 of 60");
+    seen.second(&second(22.1, 0.1, SecondPhase::Measure));
+    let kept = LoadSecond { tps: 90.0, latency_ms_p99: 3.0 };
+    assert_eq!(seen.load, [kept; 3], "a rest of a second is no second");
+}
+
+#[test]
+fn a_sparkline_shows_the_newest_seconds_and_leaves_gaps() {
+    let mut seen = seen();
+    seen.load = [8.0, 4.0, 8.0].map(|tps| LoadSecond { tps, latency_ms_p99: f64::NAN }).into();
+    let rows = drawn(&seen, 90, 11);
+    assert!(rows[4].starts_with("tps    █▄█ "), "{rows:#?}");
+    assert!(!rows[5].contains(['█', '▄']), "what is not known is not drawn: {rows:#?}");
+    // 49 columns are left for it: the one high second of the beginning has gone.
+    seen.load = (0..60).map(|second| if second < 5 { 1e9 } else { 1.0 }).map(second_of).collect();
+    let rows = drawn(&seen, 90, 11);
+    assert!(rows[4].starts_with("tps    ████████"), "{rows:#?}");
+}
+
+fn second_of(tps: f64) -> LoadSecond {
+    LoadSecond { tps, latency_ms_p99: 1.0 }
+}
+
+#[test]
+fn a_small_terminal_gets_what_matters_most() {
+    assert_eq!(rows_on(5), 4);
+    let rows = drawn(&seen(), 39, 4);
+    assert!(rows[0].starts_with("cell 2 of 4: csd / rw / 8 threads"), "{rows:#?}");
+    assert_eq!(
+        rows[1..],
+        ["measuring, second 20 of 60", "tps    3000.0 /s", "q: stop after this cell  ^C: now"]
+    );
+    assert_eq!(drawn(&seen(), 6, 1), ["cell 2"]);
+    assert_eq!([rows_on(0), rows_on(1), rows_on(60)], [1, 1, 11]);
+}
+
+#[test]
+fn a_machine_that_counts_nothing_says_so() {
+    let seen = Seen { disk: vec![], is_disk_counted: Some(false), ..seen() };
+    let rows = drawn(&seen, 90, 11);
+    assert_eq!(rows.iter().filter(|row| row.ends_with("not counted on this machine")).count(), 3);
+}
+
+#[test]
+fn a_key_asks_again_before_a_cell_is_lost() {
+    let typed =
+        |keys: &[&[u8]]| keys.iter().fold(Ending::None, |ending, key| after_keys(ending, key));
+    assert_eq!(typed(&[b"q"]), Ending::AfterCell);
+    assert_eq!(typed(&[b"\x1b"]), Ending::AfterCell);
+    assert_eq!(typed(&[b"q", b"x"]), Ending::None);
+    assert_eq!(typed(&[b"q", b"q"]), Ending::Now);
+    assert_eq!(typed(&[b"qq", b"x"]), Ending::Now, "what has begun goes on");
+    assert_eq!(typed(&[b"x", b"\r", b"\x1b[A"]), Ending::None, "an arrow is not the Escape key");
+    let keys = |ending| drawn(&Seen { ending, ..seen() }, 110, 11)[10].clone();
+    assert!(keys(Ending::AfterCell).contains("q: now"));
+    assert!(keys(Ending::Now).contains("Ctrl-C: at once"));
+}
+
+fn any_value() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        any::<f64>(),
+        0.0..1e12,
+        Just(f64::NAN),
+        Just(f64::INFINITY),
+        Just(f64::NEG_INFINITY),
+        Just(0.0)
+    ]
+}
+
+prop_compose! {
+    fn any_seen()(
+        values in prop::collection::vec((any_value(), any_value()), 0..250),
+        disk in prop::collection::vec(prop::array::uniform8(prop::option::of(any_value())), 0..250),
+        cell in ".{0,80}",
+        step in ".{0,80}",
+        cell_s in any_value(),
+        done in 0..5_usize,
+        cells in 0..5_usize,
+        is_disk_counted in any::<Option<bool>>(),
+        ending in prop::sample::select(vec![Ending::None, Ending::AfterCell, Ending::Now]),
+    ) -> Seen {
+        let mut count = Count::new(LENGTHS, cells);
+        count.done = done;
+        let mut seen = Seen::new("title", count);
+        seen.cell = Some(cell);
+        seen.step = step;
+        seen.cell_s = cell_s;
+        seen.load = values.into_iter().map(|(tps, latency_ms_p99)| LoadSecond { tps, latency_ms_p99 }).collect();
+        (seen.disk, seen.is_disk_counted, seen.ending) = (disk, is_disk_counted, ending);
+        seen
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_state_is_drawn_at_any_size(seen in any_seen(), columns in 1..=200_u16, rows in 1..=60_u16) {
+        let area = Rect::new(0, 0, columns, rows);
+        let mut buffer = Buffer::empty(area);
+        draw(&seen, area, &mut buffer);
+        let plain = styled::rows(&buffer, true);
+        prop_assert_eq!(plain.len(), usize::from(rows));
+        for row in plain {
+            let text = without_styles(&row);
+            prop_assert!(ratatui::text::Span::raw(&text).width() <= usize::from(columns), "{text}");
+            prop_assert!(!text.contains(char::is_control), "{text:?}");
+        }
+    }
+}
+
+fn without_styles(row: &str) -> String {
+    let mut pieces = row.split("\x1b[");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| text + piece.split_once('m').map_or("", |(_, rest)| rest))
+}

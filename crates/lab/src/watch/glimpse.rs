@@ -1,0 +1,77 @@
+//! A look at a watch that goes on: the last seconds of a few series.
+//!
+//! Looking copies some numbers under the lock that the watch takes once a second; it reads no counter.
+
+use std::sync::{Arc, Mutex};
+
+use super::series::{SeriesId, Watched};
+use crate::sync::lock;
+
+/// A view on the samples of a running watch; it stays valid, and empty, when the watch has ended.
+#[derive(Debug, Clone)]
+pub(crate) struct Glimpse<const N: usize> {
+    watched: Arc<Mutex<Watched>>,
+    places: [Option<SeriesId>; N],
+}
+
+impl<const N: usize> Glimpse<N> {
+    pub(super) fn of(watched: &Arc<Mutex<Watched>>, names: [&str; N]) -> Glimpse<N> {
+        let series = &lock(watched).series;
+        let place = |name| {
+            let place = series.iter().position(|info| info.name == name)?;
+            SeriesId::try_from(place).ok()
+        };
+        Glimpse { watched: Arc::clone(watched), places: names.map(place) }
+    }
+
+    /// Whether the machine counts any of them.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.places.iter().any(Option::is_some)
+    }
+
+    /// Values of the last seconds, oldest first, at most `seconds` of them; absent where not known. A second of which
+    /// only other threads of the watch have told so far is left for the next look.
+    pub(crate) fn last(&self, seconds: usize) -> Vec<[Option<f64>; N]> {
+        let watched = lock(&self.watched);
+        let from = watched.samples.len().saturating_sub(seconds);
+        let value = |values: &[(SeriesId, f64)], place: Option<SeriesId>| {
+            values.iter().find(|(id, _)| Some(*id) == place).map(|(_, value)| *value)
+        };
+        let sample =
+            |sample: &super::series::Sample| self.places.map(|place| value(&sample.values, place));
+        let mut seconds: Vec<_> = watched.samples[from..].iter().map(sample).collect();
+        if seconds.last().is_some_and(|values| values.iter().all(Option::is_none)) {
+            seconds.pop();
+        }
+        seconds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::series::{Layer, SeriesInfo};
+    use super::*;
+
+    #[test]
+    fn the_last_seconds_are_seen_in_order_with_their_gaps() {
+        let info = |name: &str| SeriesInfo {
+            name: name.into(),
+            unit: "1/s",
+            label: String::new(),
+            layer: Layer::Disk,
+        };
+        let series = ["reads", "writes"].map(info).to_vec();
+        let watched = Arc::new(Mutex::new(Watched { series, ..Watched::default() }));
+        let glimpse = Glimpse::of(&watched, ["writes", "flushes"]);
+        assert!(glimpse.last(3).is_empty() && glimpse.is_counted());
+        for second in 1..=4 {
+            let values = if second == 3 { vec![] } else { vec![(0, 9.0), (1, f64::from(second))] };
+            lock(&watched).add(second, &values);
+        }
+        assert_eq!(glimpse.last(2), [[None, None], [Some(4.0), None]]);
+        assert_eq!(glimpse.last(9).len(), 4);
+        lock(&watched).add(5, &[(0, 9.0)]);
+        assert_eq!(glimpse.last(9).len(), 4, "its writes are still to come");
+        assert!(!Glimpse::of(&watched, ["flushes"]).is_counted());
+    }
+}

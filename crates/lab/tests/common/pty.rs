@@ -1,0 +1,110 @@
+//! A terminal without anybody at it: what is typed is a test's, what is shown is kept.
+
+#![allow(dead_code, reason = "each test program uses a part of this")]
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+
+use crate::common::World;
+
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A run of `assay` on a terminal of its own.
+pub struct OnTerminal {
+    pub run: Child,
+    keyboard: File,
+    /// Kept open: the terminal's modes are looked at when the run has ended.
+    terminal: File,
+    shown: Arc<(Mutex<String>, Condvar)>,
+}
+
+impl OnTerminal {
+    /// Starts `assay` with these words in a session that this terminal controls.
+    pub fn start(world: &World, words: &[&str], environment: &[(&str, &str)]) -> OnTerminal {
+        let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&keyboard).unwrap();
+        unlockpt(&keyboard).unwrap();
+        let name = ptsname(&keyboard, Vec::new()).unwrap().into_string().unwrap();
+        let no_controlling_terminal = i32::try_from(OpenptFlags::NOCTTY.bits()).unwrap();
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).custom_flags(no_controlling_terminal);
+        let terminal = options.open(name).unwrap();
+        let size = Winsize { ws_col: 100, ws_row: 24, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&terminal, size).unwrap();
+
+        let assay = world.command(words);
+        let mut command = Command::new("setsid");
+        command.arg("--ctty").arg(assay.get_program()).args(assay.get_args());
+        command.current_dir(world.path("")).env("ASSAY_STATE", world.path("state"));
+        command.env("TERM", "xterm").env_remove("NO_COLOR").envs(environment.iter().copied());
+        let end = || Stdio::from(terminal.try_clone().unwrap());
+        let run = command.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
+        let keyboard = File::from(keyboard);
+        let shown = keep(keyboard.try_clone().unwrap());
+        OnTerminal { run, keyboard, terminal, shown }
+    }
+
+    pub fn press(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Everything shown so far, escapes included.
+    pub fn shown(&self) -> String {
+        self.shown.0.lock().unwrap().clone()
+    }
+
+    /// Waits until `text` was shown.
+    pub fn until(&self, text: &str) {
+        let (shown, more) = &*self.shown;
+        let deadline = Instant::now() + PATIENCE;
+        let mut shown = shown.lock().unwrap();
+        while !shown.contains(text) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "{text} was not shown: {shown}");
+            shown = more.wait_timeout(shown, left).unwrap().0;
+        }
+    }
+
+    /// Whether keys are lines, and are shown: as a shell leaves a terminal.
+    pub fn takes_lines(&self) -> bool {
+        let modes = tcgetattr(&self.terminal).unwrap().local_modes;
+        modes.contains(LocalModes::ICANON | LocalModes::ECHO)
+    }
+
+    /// Waits for the run's end, and until everything it said is shown.
+    pub fn ended(&mut self) -> ExitStatus {
+        let status = self.run.wait().unwrap();
+        (&self.terminal).write_all(b"<end>").unwrap();
+        self.until("<end>");
+        status
+    }
+}
+
+impl Drop for OnTerminal {
+    fn drop(&mut self) {
+        let _ = self.run.kill();
+        let _ = self.run.wait();
+    }
+}
+
+/// Reads until the terminal is gone.
+fn keep(mut screen: File) -> Arc<(Mutex<String>, Condvar)> {
+    let shown = Arc::new((Mutex::new(String::new()), Condvar::new()));
+    let kept = Arc::clone(&shown);
+    std::thread::spawn(move || {
+        let mut bytes = [0; 4096];
+        // A character that is cut in two shows as two odd ones; no test looks for it.
+        while let Ok(count @ 1..) = screen.read(&mut bytes) {
+            kept.0.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
+            kept.1.notify_all();
+        }
+    });
+    shown
+}

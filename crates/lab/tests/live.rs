@@ -1,0 +1,140 @@
+//! The live view on a real terminal: its keys end a run as they say, and the terminal is as it was afterwards.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod common;
+#[path = "common/pty.rs"]
+mod pty;
+#[path = "common/runs.rs"]
+mod runs;
+
+use common::{FOLDER, World, cells, has_server, small_plan};
+use pty::OnTerminal;
+use rustix::process::{Pid, Signal, kill_process};
+
+const RUN: [&str; 4] = ["run", "plan.toml", "--out", "study"];
+
+fn world() -> World {
+    let world = World::new();
+    world.write("plan.toml", &small_plan(FOLDER));
+    world
+}
+
+fn states(world: &World) -> Vec<String> {
+    cells(&world.path("study")).into_iter().map(|cell| cell.1).collect()
+}
+
+#[test]
+fn q_ends_a_run_with_the_cell_in_hand() {
+    if !has_server("q_ends_a_run_with_the_cell_in_hand") {
+        return;
+    }
+    let world = world();
+    let mut terminal = OnTerminal::start(&world, &RUN, &[]);
+    terminal.until("cell 2 of 4: ");
+    assert!(!terminal.takes_lines(), "keys are read one by one");
+    terminal.press("q");
+    terminal.until("stopping after this cell");
+    assert_eq!(terminal.ended().code(), Some(2));
+    assert!(terminal.takes_lines(), "the terminal has its modes back");
+    assert_eq!(states(&world), ["done", "done", "pending", "pending"]);
+    assert_eq!(world.leftovers(), Vec::<String>::new());
+    assert!(world.path("study/report.html").is_file(), "what is done is reported");
+
+    let shown = terminal.shown();
+    for seen in ["loading: ", "measuring, second ", "tps", " /s", "p99", " ms", "\x1b[36m"] {
+        assert!(shown.contains(seen), "{seen} in {shown}");
+    }
+    // Erased before each line that stays, and for good before the last ones.
+    for line in ["[1/4] ", "[2/4] "] {
+        assert!(shown.contains(&format!("\r\x1b[J{line}")), "{shown}");
+    }
+    let (view, after) = shown.rsplit_once("\x1b[J").unwrap();
+    assert!(view.contains("other key: go on"));
+    assert!(after.starts_with("report: ") && !after.contains("cell 2 of 4"), "{after}");
+    assert!(after.contains("interrupted with 2 of 4 cells to go"), "{after}");
+}
+
+#[test]
+fn a_second_q_ends_the_cell_and_another_key_takes_the_first_back() {
+    let name = "a_second_q_ends_the_cell_and_another_key_takes_the_first_back";
+    if !has_server(name) {
+        return;
+    }
+    let world = world();
+    let mut terminal = OnTerminal::start(&world, &RUN, &[("NO_COLOR", "1")]);
+    terminal.until("cell 1 of 4: ");
+    terminal.press("q");
+    terminal.until("stopping after this cell");
+    terminal.press(" ");
+    // It goes on after the first cell, so the key was heard.
+    terminal.until("cell 2 of 4: ");
+    terminal.press("qq");
+    assert_eq!(terminal.ended().code(), Some(2));
+    assert!(terminal.takes_lines(), "the terminal has its modes back");
+    assert_eq!(states(&world), ["done", "pending", "pending", "pending"]);
+    assert_eq!(world.leftovers(), Vec::<String>::new());
+    let shown = terminal.shown();
+    assert!(!shown.contains("\x1b[3"), "no colours were wanted: {shown}");
+}
+
+#[test]
+fn ctrl_c_twice_leaves_the_terminal_as_it_was() {
+    if !has_server("ctrl_c_twice_leaves_the_terminal_as_it_was") {
+        return;
+    }
+    let world = World::new();
+    world.write("plan.toml", &small_plan(FOLDER).replace("seconds = 2", "seconds = 600"));
+    let mut terminal = OnTerminal::start(&world, &RUN, &[]);
+    let server = Pid::from_raw(runs::server_under_load(&world, 1)).unwrap();
+    // A load whose server does not answer cannot end, so the second Ctrl-C meets a run that is still stopping.
+    kill_process(server, Signal::STOP).unwrap();
+    terminal.press("\x03");
+    terminal.until("stopping; what is done is kept");
+    assert!(!terminal.takes_lines());
+    terminal.press("\x03");
+    assert_eq!(terminal.ended().code(), Some(2));
+    assert!(terminal.takes_lines(), "the terminal has its modes back");
+    assert!(!terminal.shown().contains("interrupted with"), "it ended at once");
+    assert!(terminal.shown().ends_with("\r\x1b[J<end>"), "the view is gone");
+    let clean = world.run(&["clean"]);
+    assert!(clean.status.success(), "{clean:?}");
+    assert_eq!(world.leftovers(), Vec::<String>::new());
+}
+
+#[test]
+fn a_signal_from_elsewhere_takes_the_view_down() {
+    if !has_server("a_signal_from_elsewhere_takes_the_view_down") {
+        return;
+    }
+    let world = world();
+    let mut terminal = OnTerminal::start(&world, &RUN, &[]);
+    terminal.until("cell 1 of 4: ");
+    kill_process(Pid::from_child(&terminal.run), Signal::TERM).unwrap();
+    assert_eq!(terminal.ended().code(), Some(2));
+    assert!(terminal.takes_lines(), "the terminal has its modes back");
+    assert_eq!(states(&world), ["pending"; 4]);
+    assert_eq!(world.leftovers(), Vec::<String>::new());
+}
+
+#[test]
+fn without_the_view_a_terminal_gets_lines() {
+    if !has_server("without_the_view_a_terminal_gets_lines") {
+        return;
+    }
+    let world = world();
+    let unwanted = [&RUN[..], &["--no-live"]].concat();
+    for (words, kind) in [(&unwanted[..], "xterm"), (&RUN[..], "dumb")] {
+        let mut terminal = OnTerminal::start(&world, words, &[("TERM", kind)]);
+        terminal.until("repeat 1: starting the server");
+        assert!(terminal.takes_lines(), "nobody waits for keys");
+        terminal.press("\x03");
+        assert_eq!(terminal.ended().code(), Some(2));
+        assert!(!terminal.shown().contains("q: stop"), "{}", terminal.shown());
+    }
+}
