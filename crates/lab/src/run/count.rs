@@ -30,6 +30,8 @@ pub struct Count {
     /// How long they are.
     pub lengths: Lengths,
     began: Instant,
+    /// When the last of those done ended, from the beginning.
+    last_ended: Duration,
 }
 
 impl Lengths {
@@ -75,7 +77,17 @@ impl Lengths {
 impl Count {
     /// Of so many cells, none done.
     pub fn new(lengths: Lengths, cells: usize) -> Count {
-        Count { done: 0, cells, lengths, began: Instant::now() }
+        Count { done: 0, cells, lengths, began: Instant::now(), last_ended: Duration::ZERO }
+    }
+
+    /// A cell has ended.
+    pub fn ended(&mut self) {
+        self.ended_after(self.began.elapsed());
+    }
+
+    fn ended_after(&mut self, elapsed: Duration) {
+        self.done += 1;
+        self.last_ended = elapsed;
     }
 
     /// From the cells timed so far, or from the plan before the first has ended.
@@ -84,12 +96,17 @@ impl Count {
     }
 
     fn seconds_left_after(&self, elapsed: Duration) -> f64 {
-        let elapsed = elapsed.as_secs_f64();
         let per_cell = match self.done {
             0 => self.lengths.cell_seconds(),
-            done => elapsed / done as f64,
+            done => self.last_ended.as_secs_f64() / done as f64,
         };
-        (per_cell * self.cells as f64 - elapsed).max(0.0)
+        let in_hand = elapsed.saturating_sub(self.last_ended).as_secs_f64();
+        let behind_it = self.cells.saturating_sub(self.done + 1) as f64;
+        match self.done < self.cells {
+            // One that takes longer than others says nothing of those behind it.
+            true => (per_cell - in_hand).max(0.0) + per_cell * behind_it,
+            false => 0.0,
+        }
     }
 
     /// What part of all cells is done, of 1, when the one in hand has been under load for so many seconds.
@@ -115,10 +132,12 @@ mod tests {
     fn time_left_is_the_plans_until_a_cell_was_timed() {
         let mut count = Count::new(LENGTHS, 4);
         assert_eq!(count.seconds_left_after(Duration::from_secs(10)), 4.0 * 96.0 - 10.0);
-        count.done = 1;
+        count.ended_after(Duration::from_secs(50));
         assert_eq!(count.seconds_left_after(Duration::from_secs(50)), 150.0);
+        assert_eq!(count.seconds_left_after(Duration::from_secs(80)), 120.0, "it only falls");
+        assert_eq!(count.seconds_left_after(Duration::from_secs(500)), 100.0);
         assert_eq!(count.share(45.0), 0.375);
-        count.done = 4;
+        (0..3).for_each(|_| count.ended_after(Duration::from_secs(210)));
         assert_eq!(count.seconds_left_after(Duration::from_secs(210)), 0.0);
         assert_eq!(count.share(90.0), 1.0);
     }

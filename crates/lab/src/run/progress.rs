@@ -112,7 +112,7 @@ impl Progress {
 
     /// A cell has ended.
     pub fn cell_ended(&self, key: &CellKey, outcome: &Outcome) {
-        lock(&self.count).done += 1;
+        lock(&self.count).ended();
         let count = self.count();
         if let Shown::View(view) = &self.shown {
             view.change(|seen| seen.end_cell(count));

@@ -31,7 +31,7 @@ const SECOND: DiskSecond = [
 /// A run in its second cell of four.
 fn seen() -> Seen {
     let mut count = Count::new(LENGTHS, 4);
-    count.done = 1;
+    count.ended();
     let mut seen = Seen::new("disk against disk", count);
     let key = CellKey { arm: "csd".into(), workload: "rw".into(), threads: 8, repeat: 2 };
     seen.begin_cell(&key);
