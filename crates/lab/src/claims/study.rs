@@ -91,6 +91,15 @@ pub fn beside(paper: &Paper, study: &Study) -> Result<Beside> {
     })
 }
 
+/// Whether anything was measured of which a figure is printed.
+pub fn meets(beside: &Beside) -> bool {
+    let is_both = |row: &report::ComparedRow| {
+        row.measured.is_some() && (row.printed_percent.is_some() || row.printed_says.is_some())
+    };
+    beside.levels.iter().any(|one| one.measured.is_some())
+        || beside.gains.iter().flat_map(|gain| &gain.rows).any(is_both)
+}
+
 fn leveled(paper: &Paper, level: &Level, study: &Study) -> Result<Leveled> {
     let figure = paper.figure(&level.figure)?;
     let printed = figure.values().first().context("checked when it was read")?.value;

@@ -42,11 +42,7 @@ fn told(study: &Study, all: &[&Comparison]) -> String {
     };
     match others.as_slice() {
         few if few.len() + its.len() <= SINGLE => told.extend(one_by_one(few)),
-        many => told.push(format!(
-            "Of {}, {}.",
-            plural(many.len(), "other comparison"),
-            list(&outcomes(many, "came out "))
-        )),
+        many => told.push(others_told(many)),
     }
     told.join(" ")
 }
@@ -85,35 +81,42 @@ fn counted(all: &[&Comparison]) -> String {
         0 => String::new(),
         count => format!(" ({count} by one run only)"),
     };
+    let in_each: Vec<String> =
+        outcomes(all).iter().map(|(text, count)| format!("{text} in {count}")).collect();
     format!(
         "Against {}, {} is {} of {}{remark}.",
         named(&first.baseline),
         named(&first.arm),
-        list(&outcomes(all, "")),
+        list(&in_each),
         plural(all.len(), "workload")
     )
 }
 
-/// `came out faster in 2`, those alone that there are.
-fn outcomes(all: &[&Comparison], verb: &str) -> Vec<String> {
+/// `The other 4 comparisons came out 1 faster and 3 undecided.`
+fn others_told(others: &[&Comparison]) -> String {
+    let outcomes = outcomes(others);
+    match (outcomes.as_slice(), others.len()) {
+        ([(text, _)], 1) => format!("The other comparison came out {text}."),
+        ([(text, _)], count) => format!("The other {count} comparisons came out {text}."),
+        (several, count) => {
+            let told: Vec<String> =
+                several.iter().map(|(text, count)| format!("{count} {text}")).collect();
+            format!("The other {count} comparisons came out {}.", list(&told))
+        }
+    }
+}
+
+/// How many came out how, those alone that there are.
+fn outcomes(all: &[&Comparison]) -> Vec<(&'static str, usize)> {
     let words = [
         (Word::Better, "faster"),
         (Word::Worse, "slower"),
         (Word::Equivalent, "equally fast"),
-        (Word::CannotTell, "not to be told apart"),
+        (Word::CannotTell, "undecided"),
     ];
     let count = |word: Word| all.iter().filter(|one| one.verdict.verdict == word).count();
-    let there = words.into_iter().filter(|(word, _)| count(*word) > 0);
-    let mut told: Vec<String> = there
-        .map(|(word, text)| match verb {
-            "" => format!("{text} in {}", count(word)),
-            _ => format!("{} {text}", count(word)),
-        })
-        .collect();
-    if let Some(first) = told.first_mut().filter(|_| !verb.is_empty()) {
-        *first = first.replacen(' ', &format!(" {verb}"), 1);
-    }
-    told
+    let counted = words.into_iter().map(|(word, text)| (text, count(word)));
+    counted.filter(|(_, count)| *count > 0).collect()
 }
 
 /// One sentence where no comparison came to a verdict.
