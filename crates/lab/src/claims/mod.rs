@@ -70,7 +70,7 @@ fn of_its_plan(paper: &crate::store::Paper, study: &crate::store::Study) -> Stan
     match study::beside(&found, study) {
         Ok(beside) if study::meets(&beside) => Standing::Beside(Box::new(beside)),
         _ => Standing::Partly(format!(
-            "Of what ran here the claims {} print no figure; the plan {} repeats the paper, and its report sets them side by side.",
+            "The claims {} print no figure of what ran here; the plan {} repeats the paper, and its report sets both side by side.",
             found.name,
             found.document.repeated.as_ref().map_or("", |repeated| repeated.plan.as_str())
         )),

@@ -37,6 +37,15 @@ pub(super) fn named(name: &str) -> String {
     if name.contains(',') { format!("“{name}”") } else { name.to_owned() }
 }
 
+/// Why there is no comparison, without the cell's coordinates, which stand under Verdicts.
+pub(super) fn short_reason(because: &str) -> &str {
+    match because {
+        one if one.ends_with("is marked as not comparable") => "a cell is marked as not comparable",
+        one if one.ends_with(" failed") => "a cell failed",
+        other => other,
+    }
+}
+
 /// Whether the arm is another one run again, which shows the noise and is no arm of its own.
 pub(super) fn is_twin(study: &Study, arm: &Arm) -> bool {
     study.judging.twins.contains_key(&arm.name)

@@ -50,7 +50,7 @@ fn finding(chart: &Chart, cell: &Cell, series: &[Series]) -> Option<String> {
     let lines = chart.series.iter().filter_map(|(name, role)| Some((*role, of(name)?)));
     let lines: Vec<(&str, BTreeMap<u32, f64>)> = lines.collect();
     let (role, points) = match chart.is_stacked {
-        true => ("", stacked(&lines)),
+        true => ("together", stacked(&lines)),
         false => highest(lines)?,
     };
     let role = if chart.series.len() > 1 { role } else { "" };

@@ -149,7 +149,7 @@ fn untold(name: &str, one: &Comparison, sides: &Sides<'_>, metric: &metrics::Met
         name: name.into(),
         unit: if arm.is_some() { unit(metric) } else { String::new() },
         value: arm.unwrap_or_else(|| "–".into()),
-        interval: one.verdict.because.clone().unwrap_or_default(),
+        interval: one.verdict.because.as_deref().map_or("", headline::short_reason).to_owned(),
         verdict: Some((word, kind(word))),
         detail: sides.detail(metric),
         durability: Vec::new(),

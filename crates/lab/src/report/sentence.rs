@@ -8,7 +8,7 @@ use crate::judge::{Comparison, Judgement, Metric, Word, size};
 use crate::store::Study;
 
 use super::format::{figure, list, plural};
-use super::headline::{asked, named, whole};
+use super::headline::{asked, named, short_reason, whole};
 
 /// So many comparisons of one kind are told one by one.
 const SINGLE: usize = 2;
@@ -51,7 +51,7 @@ fn single(one: &Comparison, names_workload: bool) -> String {
     let (arm, base) = (named(&one.arm), named(&one.baseline));
     let under = if names_workload { format!("Under {}, ", one.workload) } else { String::new() };
     let Some(found) = &one.difference else {
-        let why = one.verdict.because.as_deref().unwrap_or("nothing was measured");
+        let why = one.verdict.because.as_deref().map_or("nothing was measured", short_reason);
         return format!("{under}{arm} and {base} cannot be compared: {why}.");
     };
     let size = size(Metric::Throughput, found);
@@ -129,8 +129,8 @@ fn nothing_told(judged: &Judgement, all: &[&Comparison]) -> String {
     let unmade: Vec<&&Comparison> = all.iter().filter(|one| one.difference.is_none()).collect();
     let head = format!("Nothing can be told apart from {base} by throughput");
     if unmade.len() == all.len() {
-        let because = unmade.first().and_then(|one| one.verdict.because.as_deref());
-        let same = unmade.iter().all(|one| one.verdict.because.as_deref() == because);
+        let because = unmade.first().and_then(|one| reason(one));
+        let same = unmade.iter().all(|one| reason(one) == because);
         let why =
             because.filter(|_| same).unwrap_or("cells failed or are marked as not comparable");
         return format!("{head}: no comparison could be made, as {why}.");
@@ -150,6 +150,10 @@ fn nothing_told(judged: &Judgement, all: &[&Comparison]) -> String {
         true => format!("{head}."),
         false => format!("{head}: {}.", parts.join(", and ")),
     }
+}
+
+fn reason(one: &Comparison) -> Option<&str> {
+    one.verdict.because.as_deref().map(short_reason)
 }
 
 /// The smallest difference that any of the comparisons could have shown, in percent; nothing where only one run is known of each.
