@@ -93,7 +93,7 @@ fn stacked(lines: &[(&str, BTreeMap<u32, f64>)]) -> BTreeMap<u32, f64> {
 
 /// The line that lies highest, by its median and then by its highest second: of percentiles the last, of reads and writes those that
 /// there are more of.
-fn highest<'a>(lines: Vec<(&'a str, BTreeMap<u32, f64>)>) -> Option<(&'a str, BTreeMap<u32, f64>)> {
+fn highest(lines: Vec<(&str, BTreeMap<u32, f64>)>) -> Option<(&str, BTreeMap<u32, f64>)> {
     let middle = |points: &BTreeMap<u32, f64>| median(points).unwrap_or(f64::NEG_INFINITY);
     let most = |points: &BTreeMap<u32, f64>| points.values().copied().fold(0.0, f64::max);
     lines.into_iter().max_by(|(_, a), (_, b)| {
