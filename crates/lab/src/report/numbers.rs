@@ -224,8 +224,8 @@ fn price(judged: &Judged, lead: &Comparison, threads: u32) -> Option<Number> {
     };
     let currency = &arm.bill.currency;
     let interval = match (bounds(arm), bounds(base)) {
-        (Some(arm), Some(base)) => format!("repeats {arm} and {base} {currency}"),
-        _ => "one repeat".to_owned(),
+        (Some(arm), Some(base)) => format!("95 % intervals {arm} and {base} {currency}"),
+        _ => "how far a repeat would differ is not known".to_owned(),
     };
     Some(Number {
         name: "Price of a transaction a second".into(),
