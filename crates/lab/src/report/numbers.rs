@@ -238,7 +238,7 @@ fn price(judged: &Judged, lead: &Comparison, threads: u32) -> Option<Number> {
             figure(arm.cost_per_tps.mid),
             figure(base.cost_per_tps.mid),
             arm.bill.currency,
-            figure(arm.bill.years),
+            arm.bill.years,
             plural(threads as usize, "thread")
         ),
         durability: Vec::new(),
