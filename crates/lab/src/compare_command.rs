@@ -90,8 +90,17 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
 struct Found {
     fail_if_worse_by_percent: f64,
     not_alike: Vec<String>,
-    comparisons: Vec<Comparison>,
+    comparisons: Vec<Told>,
     exit_code: u8,
+}
+
+/// A comparison, and what makes its two arms no answers to one question: what is cut out of the whole still says so.
+#[derive(Debug, Serialize)]
+struct Told {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_alike: Vec<String>,
+    #[serde(flatten)]
+    comparison: Comparison,
 }
 
 fn compare(args: &CompareArgs) -> Result<Found> {
@@ -101,21 +110,25 @@ fn compare(args: &CompareArgs) -> Result<Found> {
     };
     let is_one_study = a.folder == b.folder;
     let pairs = pairs(&a, &b, is_one_study)?;
-    let unlike = differences(&a, &b, &pairs)?;
+    let each = differences(&a, &b, &pairs)?;
+    let unlike = each_once(each.iter().flatten());
     ensure!(
         unlike.is_empty() || args.anyway,
         "they are not alike: {}; --anyway compares them all the same",
         unlike.join("; ")
     );
     let mut comparisons = Vec::new();
-    for (one, other) in pairs {
-        comparisons.extend(between(&Between {
+    for ((one, other), not_alike) in pairs.into_iter().zip(&each) {
+        let found = between(&Between {
             a: Chosen { store: &a.store, study: &a.study, arm: one },
             b: Chosen { store: &b.store, study: &b.study, arm: other },
             is_one_study,
             margin: args.fail_if_worse_by,
             metrics: &args.metric,
-        })?);
+        })?;
+        comparisons.extend(
+            found.into_iter().map(|comparison| Told { not_alike: not_alike.clone(), comparison }),
+        );
     }
     let margin = args.fail_if_worse_by.unwrap_or_else(|| a.study.judging.margin());
     Ok(Found {
@@ -126,17 +139,20 @@ fn compare(args: &CompareArgs) -> Result<Found> {
     })
 }
 
-/// What makes the sides no answers to one question, each thing once.
-fn differences(a: &Side, b: &Side, pairs: &[(&Arm, &Arm)]) -> Result<Vec<String>> {
-    let mut found: Vec<String> = Vec::new();
-    for (one, other) in pairs {
-        found.extend(scale_differences((&a.study, one), (&b.study, other)));
+/// What makes the two of each pair no answers to one question, each thing once.
+fn differences(a: &Side, b: &Side, pairs: &[(&Arm, &Arm)]) -> Result<Vec<Vec<String>>> {
+    let of_pair = |(one, other): &(&Arm, &Arm)| {
+        let mut found = scale_differences((&a.study, one), (&b.study, other));
         let durability = durability::of_stored(&a.store, &a.study, one)?;
         found.extend(durability.unlike(&durability::of_stored(&b.store, &b.study, other)?));
-    }
+        Ok(each_once(found.iter()))
+    };
+    pairs.iter().map(of_pair).collect()
+}
+
+fn each_once<'a>(all: impl Iterator<Item = &'a String>) -> Vec<String> {
     let mut told = BTreeSet::new();
-    found.retain(|one| told.insert(one.clone()));
-    Ok(found)
+    all.filter(|one| told.insert(*one)).cloned().collect()
 }
 
 /// `STUDY` or `STUDY:ARM`; a folder's name may hold a colon, so what is there decides.
@@ -194,8 +210,8 @@ fn pairs<'a>(a: &'a Side, b: &'a Side, is_one_study: bool) -> Result<Vec<(&'a Ar
 }
 
 /// 1 if anything is worse by the margin, else 2 if anything may be, else 0.
-fn exit_code(told: &[Comparison], margin: f64) -> u8 {
-    let code = |one: &Comparison| {
+fn exit_code(told: &[Told], margin: f64) -> u8 {
+    let code = |Told { comparison: one, .. }: &Told| {
         let Some(found) = &one.difference else { return 2 };
         // As if more were always better.
         let (low, middle) = match one.metric.is_better_higher() {
@@ -216,26 +232,43 @@ fn exit_code(told: &[Comparison], margin: f64) -> u8 {
 
 impl Found {
     fn print(&self) {
-        self.not_alike.iter().for_each(|text| print::line(format_args!("not alike: {text}")));
+        self.lines().iter().for_each(print::line);
+    }
+
+    /// What the sides differ in stands at the head, below the head of each table, and at the foot: whatever is cut off, the rest
+    /// says it.
+    fn lines(&self) -> Vec<String> {
+        let mut lines: Vec<String> = self.not_alike.iter().map(|text| unlike("", text)).collect();
         let mut head = String::new();
-        for one in &self.comparisons {
+        for Told { not_alike, comparison: one } in &self.comparisons {
             let next = format!("{} against {}, {}", one.arm, one.baseline, one.workload);
             if next != head {
-                print::line(&next);
+                lines.push(next.clone());
+                lines.extend(not_alike.iter().map(|text| unlike("  ", text)));
                 head = next;
             }
-            let threads = print::counted(u64::from(one.threads.unwrap_or_default()), "thread");
-            let word = one.verdict.verdict.text();
-            let text = &one.verdict.text;
-            // A verdict that begins with its word needs it no second time.
-            let is_said = text.starts_with(word);
-            let said = if is_said { text.clone() } else { format!("{word}: {text}") };
-            print::line(format_args!("  {threads}, {}: {said}", one.metric.label()));
-            if let Some(because) = &one.verdict.because {
-                print::line(format_args!("      {because}"));
-            }
+            lines.extend(told(one));
         }
+        lines.extend(self.not_alike.iter().map(|text| unlike("", text)));
+        lines
     }
+}
+
+fn unlike(indent: &str, text: &str) -> String {
+    format!("{indent}not alike: {text}")
+}
+
+/// The verdict, and what it is said of only.
+fn told(one: &Comparison) -> Vec<String> {
+    let threads = print::counted(u64::from(one.threads.unwrap_or_default()), "thread");
+    let word = one.verdict.verdict.text();
+    let text = &one.verdict.text;
+    // A verdict that begins with its word needs it no second time.
+    let is_said = text.starts_with(word);
+    let said = if is_said { text.clone() } else { format!("{word}: {text}") };
+    let line = format!("  {threads}, {}: {said}", one.metric.label());
+    let because = one.verdict.because.as_ref().map(|because| format!("      {because}"));
+    std::iter::once(line).chain(because).collect()
 }
 
 #[cfg(test)]

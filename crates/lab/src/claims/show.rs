@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::document::{Conditions, RemarkKind};
 use super::outcome::{Outcome, Verdict, count};
 use super::paper::{Figure, Paper};
-use super::study::{Beside, Leveled};
-use super::text;
+use super::rows::{self, Row};
+use super::study::Beside;
 use crate::print;
 
 /// In this order, for the first is what one looks for.
@@ -182,70 +182,21 @@ pub fn beside(beside: &Beside) {
             "\n{}\n{} over {}, {}",
             gain.table, gain.arm, gain.against, gain.metric
         ));
-        let heads = ["", "printed", "measured", "ratio", ""].map(str::to_owned);
-        let rows = gain.rows.iter().map(|row| {
-            let printed = row.printed_percent;
-            let measured = row.measured.as_ref().map(|one| one.mean_percent);
-            let ratio = printed.zip(measured);
-            let ratio = ratio.map(|(printed, measured)| (100.0 + measured) / (100.0 + printed));
-            let says = row.printed_says.iter().map(|says| format!("printed: {says}"));
-            let notes: Vec<String> = says.chain(row.remarks.iter().cloned()).collect();
-            [
-                name(&row.workload, row.data_set.as_ref()),
-                percent(printed),
-                percent(measured),
-                times(ratio),
-                notes.join("; "),
-            ]
-        });
-        table(std::iter::once(heads).chain(rows).collect());
+        table(headed(rows::of_gain(gain)));
     }
     if !beside.levels.is_empty() {
         print::line("\nOne arm by itself");
-        let heads = ["", "printed", "measured", "ratio", ""].map(str::to_owned);
-        table(std::iter::once(heads).chain(beside.levels.iter().map(level)).collect());
+        table(headed(beside.levels.iter().map(rows::of_level).collect()));
     }
     print::line("\nWhy they may not be compared");
     beside.differs.iter().for_each(|why| print::line(format_args!("  {why}")));
-    print::line(
-        "  A gain's ratio is (100 + measured) ÷ (100 + printed): of what one arm is to the other.",
-    );
+    print::line(format_args!("  {}", rows::RATIO));
 }
 
-fn level(level: &Leveled) -> [String; 5] {
-    let threads: Vec<String> = level.threads.iter().map(u32::to_string).collect();
-    let printed_threads =
-        level.printed_threads.map_or_else(String::new, |threads| format!(" for {threads}"));
-    let mut notes =
-        vec![format!("{} with threads {}{printed_threads}", level.metric, threads.join(", "))];
-    match level.cells {
-        (0, _) => notes = vec![format!("{} was not measured", level.metric)],
-        (cells, marked) if marked > 0 => {
-            notes.push(format!("{marked} of {} marked", print::counted(cells as u64, "cell")));
-        }
-        _ => {}
-    }
-    [
-        format!("{}, {}", level.arm, name(&level.workload, level.data_set.as_ref())),
-        format!("{} {}", text::number(level.printed), level.unit),
-        level
-            .measured
-            .map_or_else(|| "–".into(), |one| format!("{} {}", text::number(one), level.unit)),
-        times(level.ratio),
-        notes.join("; "),
-    ]
-}
-
-fn name(workload: &str, data_set: Option<&String>) -> String {
-    data_set.map_or_else(|| workload.to_owned(), |set| format!("{set}: {workload}"))
-}
-
-fn percent(value: Option<f64>) -> String {
-    value.map_or_else(|| "–".into(), |value| format!("{value:+.1} %").replace('-', "−"))
-}
-
-fn times(value: Option<f64>) -> String {
-    value.map_or_else(|| "–".into(), |value| format!("{value:.2}"))
+fn headed(rows: Vec<Row>) -> Vec<[String; 5]> {
+    let heads = ["", "printed", "measured", "ratio", ""].map(str::to_owned);
+    let fields = |row: Row| [row.what, row.printed, row.measured, row.ratio, row.notes];
+    std::iter::once(heads).chain(rows.into_iter().map(fields)).collect()
 }
 
 fn table(rows: Vec<[String; 5]>) {

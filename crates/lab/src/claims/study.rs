@@ -62,12 +62,13 @@ pub struct Leveled {
 /// # Errors
 /// One line: no plan repeats this paper, or the study has none of its arms.
 pub fn beside(paper: &Paper, study: &Study) -> Result<Beside> {
+    let own = own_gains(paper, study);
     let mut study = study.clone();
     study.paper = Some(repeated::printed(paper)?);
     let repeated = paper.document.repeated.as_ref().context("checked just now")?;
     let levels = repeated.levels.iter().map(|level| leveled(paper, level, &study));
     let levels = levels.collect::<Result<Vec<_>>>()?;
-    let gains = report::compared_with_paper(&study);
+    let mut gains = report::compared_with_paper(&study);
     let known = |name: &String| study.arms.iter().any(|arm| arm.name == *name);
     let named = || {
         let gains = gains.iter().flat_map(|gain| [&gain.arm, &gain.against]);
@@ -80,7 +81,16 @@ pub fn beside(paper: &Paper, study: &Study) -> Result<Beside> {
         )
     })?;
     let arms: BTreeSet<&String> = named().collect();
-    let differs = [differences(&study, &arms), repeated.differs.clone()].concat();
+    let mut differs = [differences(&study, &arms), repeated.differs.clone()].concat();
+    if !gains.iter().any(is_both) && own.iter().any(is_both) {
+        let arms: BTreeSet<&String> = own.iter().flat_map(|one| [&one.arm, &one.against]).collect();
+        differs = differences(&study, &arms);
+        differs.push(format!(
+            "The plan is not {}, which repeats the paper: data, arms and workloads are its own.",
+            repeated.plan
+        ));
+        gains = own;
+    }
     Ok(Beside {
         claims: paper.name.clone(),
         paper: paper.document.title.clone(),
@@ -89,6 +99,28 @@ pub fn beside(paper: &Paper, study: &Study) -> Result<Beside> {
         levels,
         differs,
     })
+}
+
+/// What a plan that repeats the paper in its own way, without naming the claims, sets beside it.
+fn own_gains(paper: &Paper, study: &Study) -> Vec<Compared> {
+    let is_own = study
+        .paper
+        .as_ref()
+        .is_some_and(|own| own.claims.is_none() && own.title == paper.document.title);
+    if is_own { report::compared_with_paper(study) } else { Vec::new() }
+}
+
+/// Whether anything was measured of which a gain is printed.
+fn is_both(gain: &Compared) -> bool {
+    let is_both = |row: &report::ComparedRow| {
+        row.measured.is_some() && (row.printed_percent.is_some() || row.printed_says.is_some())
+    };
+    gain.rows.iter().any(is_both)
+}
+
+/// Whether anything was measured of which a figure is printed.
+pub fn meets(beside: &Beside) -> bool {
+    beside.levels.iter().any(|one| one.measured.is_some()) || beside.gains.iter().any(is_both)
 }
 
 fn leveled(paper: &Paper, level: &Level, study: &Study) -> Result<Leveled> {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::find::{PAPERS, find, of_study};
 use super::paper::Paper;
 use super::study::beside;
+use super::{Standing, standing};
 use crate::plan::{Form, Plan};
 use crate::store::{self, Arm, Cell, CellKey, State, Study, Workload};
 
@@ -105,6 +106,25 @@ fn a_study_finds_its_paper_by_name_or_by_the_title_of_older_ones() {
     assert!(format!("{:#}", of(None).unwrap_err()).contains("say which claims"));
     let (plan, _) = Plan::read("stec-2013".as_ref(), Form::Quick).unwrap();
     assert_eq!(of(plan.paper).unwrap(), "stec-2013");
+}
+
+#[test]
+fn a_report_has_the_claims_of_its_plan_a_line_of_others_and_nothing_else() {
+    let plan = |named: &str| Plan::read(named.as_ref(), Form::Quick).unwrap().0.paper;
+    let Standing::Beside(beside) = standing(&study(plan("stec-2013"))) else { panic!("its plan") };
+    assert_eq!((beside.claims.as_str(), beside.levels.is_empty()), ("stec-2013", false));
+    let Standing::Partly(hint) = standing(&study(None)) else { panic!("arms of the same names") };
+    assert!(hint.contains("`assay claims stec-2013 --study STUDY`"), "{hint}");
+    let Standing::Partly(hint) = standing(&study(plan("exflash-2015"))) else {
+        panic!("no figure")
+    };
+    assert!(hint.contains("the plan exflash-2015 repeats the paper"), "{hint}");
+    let mine = serde_json::from_str(r#"{"claims":"mine","title":"Mine","comparisons":[]}"#);
+    let Standing::Partly(hint) = standing(&study(Some(mine.unwrap()))) else { panic!("a file") };
+    assert!(hint.contains("the claims mine") && hint.contains("FILE.toml"), "{hint}");
+    let mut other = study(None);
+    other.cells.clear();
+    assert!(matches!(standing(&other), Standing::Apart), "nothing was measured");
 }
 
 #[test]

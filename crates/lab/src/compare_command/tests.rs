@@ -104,6 +104,19 @@ fn exit_codes_tell_a_loss_from_none_and_from_not_knowing() {
     );
     let anyway = found(&[&quiet, &path("other"), "--anyway"]).unwrap();
     assert_eq!((anyway.not_alike.len(), anyway.exit_code), (1, 0));
+    let differs = "not alike: tables: 2 × 1000 rows and 9 × 1000 rows";
+    let lines = anyway.lines();
+    assert_eq!([&lines[0], &lines[lines.len() - 1]], [differs, differs], "head and foot");
+    let tables: Vec<&[String]> =
+        lines.windows(2).filter(|two| two[0].contains(" against ")).collect();
+    assert_eq!(tables.len(), 4);
+    assert!(tables.iter().all(|two| two[1].trim() == differs), "{lines:#?}");
+    let json = serde_json::to_value(&anyway).unwrap();
+    assert!(json["not_alike"][0].as_str().unwrap().starts_with("tables: 2"));
+    let comparisons = json["comparisons"].as_array().unwrap();
+    assert!(comparisons.iter().all(|one| one["not_alike"] == json["not_alike"]), "{json}");
+    let alike = both.lines();
+    assert!(!alike.iter().any(|line| line.contains("not alike")), "{alike:#?}");
 }
 
 #[test]

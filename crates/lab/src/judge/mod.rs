@@ -15,7 +15,7 @@ pub(crate) mod worth;
 
 pub(crate) use cell::measured::CLOCK_BEGAN;
 pub(crate) use cell::metric::Metric;
-pub(crate) use cell::stalls::{Departure, Stalls};
+pub(crate) use cell::stalls::{Departure, Stall, Stalls};
 pub(crate) use difference::alike::scale_differences;
 pub(crate) use difference::compare::Difference;
 pub(crate) use difference::level::Level;

@@ -48,7 +48,8 @@ pub(super) fn of(
     caveats
 }
 
-/// Arms whose speeds are not bought with the same safety, against the first arm: what differs, a sentence each.
+/// Arms whose speeds are not bought with the same safety, against the first arm: what differs, a sentence each. Twins are not told
+/// of: they are as safe as their arms.
 pub(super) fn uneven(study: &Study, durability: &[Durability]) -> Vec<String> {
     let Some((first, rest)) = durability.split_first() else { return Vec::new() };
     let told = |(kept, arm): (&Durability, &Arm)| {
@@ -59,7 +60,8 @@ pub(super) fn uneven(study: &Study, durability: &[Durability]) -> Vec<String> {
             first.name, arm.name
         ))
     };
-    rest.iter().zip(study.arms.iter().skip(1)).filter_map(told).collect()
+    let others = rest.iter().zip(study.arms.iter().skip(1));
+    others.filter(|(_, arm)| !headline::is_twin(study, arm)).filter_map(told).collect()
 }
 
 /// One caveat for each distinct text, naming its cells.

@@ -1,21 +1,26 @@
 //! What was compared, in words: how much of it, for how long, and how much of it ended well.
 
-use crate::store::{State, Study};
+use crate::store::{Arm, State, Study};
 
 use super::format::{list, plural};
+use super::headline::{is_twin, named};
 use super::{differences, summary};
 
 /// What was compared, in a sentence or two of numbers.
 pub(super) fn compared(study: &Study) -> String {
     let threads: Vec<String> =
         summary::threads(study).iter().map(|threads| threads.to_string()).collect();
-    let names = |names: Vec<&String>| list(&names.into_iter().cloned().collect::<Vec<_>>());
+    let names =
+        |names: Vec<&String>| list(&names.into_iter().map(|name| named(name)).collect::<Vec<_>>());
     let workloads: Vec<String> =
         differences::optioned(study).map(|one| one.short_name().to_owned()).collect();
+    let (twins, arms): (Vec<&Arm>, Vec<&Arm>) =
+        study.arms.iter().partition(|arm| is_twin(study, arm));
     let mut text = format!(
-        "{} ({}) under {} ({}){} at {} threads",
-        plural(study.arms.len(), "arm"),
-        names(study.arms.iter().map(|arm| &arm.name).collect()),
+        "{} ({}){} under {} ({}){} at {} threads",
+        plural(arms.len(), "arm"),
+        names(arms.iter().map(|arm| &arm.name).collect()),
+        if twins.is_empty() { "" } else { ", one of them twice for the noise floor," },
         plural(workloads.len(), "workload"),
         list(&workloads),
         data_sets(study),

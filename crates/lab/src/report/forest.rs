@@ -17,6 +17,9 @@ use super::headline;
 /// More rows than this are not a first look; the others stand under Verdicts.
 pub(super) const MOST_ROWS: usize = 12;
 
+/// Up to so many rows have room for three lines of names.
+pub(super) const ROOMY_ROWS: usize = 5;
+
 /// The chart with what it needs around it.
 pub(super) struct Forest {
     pub(super) plot: Plot,
@@ -57,11 +60,24 @@ pub(super) fn forest(study: &Study, judged: &Judgement) -> Option<Forest> {
 fn name(one: &Comparison, all: &[&Comparison]) -> String {
     let is_same =
         |read: fn(&Comparison) -> &String| all.iter().all(|other| read(other) == read(one));
-    let (arm, workload) = (label(&one.arm), label(&one.workload));
+    let has_room = all.len() <= ROOMY_ROWS;
+    let (arm, workload) = (broken(&one.arm, has_room), label(&one.workload));
     match (is_same(|one| &one.arm), is_same(|one| &one.workload)) {
         (_, true) => arm,
         (true, false) => workload,
         (false, false) => format!("{arm}<br>{workload}"),
+    }
+}
+
+/// A long name in two lines, where rows stand far enough apart: beside it the chart needs its width on a telephone too.
+fn broken(name: &str, has_room: bool) -> String {
+    const LONG: usize = 20;
+    let middle = name.chars().count() / 2;
+    let places = name.match_indices(' ').map(|(place, _)| place);
+    let near = places.min_by_key(|place| name[..*place].chars().count().abs_diff(middle));
+    match near.filter(|_| has_room && 2 * middle >= LONG) {
+        Some(place) => format!("{}<br>{}", label(&name[..place]), label(&name[place + 1..])),
+        None => label(name),
     }
 }
 

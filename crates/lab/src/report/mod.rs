@@ -10,6 +10,7 @@ mod arms;
 mod caveats;
 mod chain;
 mod charts;
+mod claimed;
 mod compared;
 mod differences;
 mod drive;
@@ -21,12 +22,16 @@ mod headline;
 mod judged;
 mod metrics;
 mod model;
+mod moments;
 mod notes;
+mod numbers;
 mod opening;
 mod page;
 mod paper;
 mod second;
+mod sentence;
 mod series;
+mod space;
 mod summary;
 mod sweeps;
 mod tables;
@@ -43,11 +48,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
+use crate::claims;
 use crate::judge::{self, worth::prices::Prices};
 use crate::store::{Store, Study};
 
 use judged::Judged;
-pub(crate) use paper::Compared;
+pub(crate) use paper::{Compared, Row as ComparedRow};
 
 /// Bytes for series in the page: 10 MB less Plotly's 4.7 MB and what the rest of a large study takes.
 const SERIES_BUDGET: usize = 4_200_000;
@@ -99,7 +105,7 @@ pub(crate) fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Res
         json: folder.join("results.json"),
         tables: folder.join("tables"),
     };
-    let (collector, with_series) = write_series(store, &study, &written.tables)?;
+    let Kept { collector, moments, with_series } = write_series(store, &study, &written.tables)?;
     files::replace(&written.tables.join("cells.csv"), |file| {
         tables::write_cells(file, &study, &judged, &with_series)
     })?;
@@ -111,6 +117,7 @@ pub(crate) fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Res
         tables::write_latencies(file, &study, store)
     })?;
     let compared = paper::compared(&study, &groups);
+    let claims = claims::standing(&study);
     if study.paper.is_some() {
         let path = written.tables.join("paper.csv");
         files::replace(&path, |file| paper::write_table(file, &compared))?;
@@ -122,7 +129,12 @@ pub(crate) fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Res
         verdicts::write_stalls(file, &judgement)
     })?;
     files::replace(&written.json, |file| {
-        let found = tables::Found { compared: &compared, judged: &judged, judgement: &judgement };
+        let found = tables::Found {
+            compared: &compared,
+            claims: &claims,
+            judged: &judged,
+            judgement: &judgement,
+        };
         tables::write_results(file, &study, &groups, &found, &variables)
     })?;
     let charted: BTreeSet<&str> = second::charted().collect();
@@ -136,8 +148,10 @@ pub(crate) fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Res
         compared: &compared,
         judged: &judged,
         judgement: &judgement,
+        claims: &claims,
         variables: &variables,
         second_charts: templates,
+        moments: &moments,
         series: collector.embed(&charted, SERIES_BUDGET),
     };
     let html = page::render(&input)?;
@@ -173,24 +187,30 @@ fn write_judged(judged: &Judged, tables: &Path) -> Result<()> {
     }
 }
 
+/// What is kept of series that were written.
+#[derive(Default)]
+struct Kept {
+    collector: series::Collector,
+    /// Of each cell.
+    moments: Vec<moments::Moments>,
+    /// Cells that have any.
+    with_series: BTreeSet<i64>,
+}
+
 /// Writes every cell's series and keeps what the page needs of them: no more than a cell is held in full.
-fn write_series(
-    store: &Store,
-    study: &Study,
-    tables: &Path,
-) -> Result<(series::Collector, BTreeSet<i64>)> {
-    let mut collector = series::Collector::default();
-    let mut with_series = BTreeSet::new();
+fn write_series(store: &Store, study: &Study, tables: &Path) -> Result<Kept> {
+    let mut kept = Kept::default();
     for cell in &study.cells {
         let series = store.series(cell.id)?;
         if !series.is_empty() {
             let path = tables.join("series").join(tables::series_file(cell));
             files::replace(&path, |file| tables::write_series(file, cell, &series))?;
-            with_series.insert(cell.id);
+            kept.with_series.insert(cell.id);
         }
-        collector.push(&series);
+        kept.moments.push(moments::of_cell(cell, &series));
+        kept.collector.push(&series);
     }
-    Ok((collector, with_series))
+    Ok(kept)
 }
 
 /// For each arm, the distinct sets of server variables of its cells.

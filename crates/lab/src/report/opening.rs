@@ -1,25 +1,25 @@
-//! The first screen: the verdict in a sentence, the chart with intervals, and the three numbers that matter, each beside what it was
-//! bought with.
+//! The first screen: the verdict in a sentence, what to know before it is quoted, the chart with intervals, and the numbers that
+//! matter, each beside what it was bought with.
 
 use serde::Serialize;
 
-use crate::judge::{Comparison, Judgement, Metric, size};
-use crate::store::Study;
+use crate::judge::{Comparison, Judgement, Metric};
+use crate::store::{State, Study};
 
 use super::charts::Plot;
-use super::format::{figure, plural};
-use super::headline;
+use super::forest;
+use super::format::plural;
+use super::headline::{self, named};
 use super::judged::Judged;
-use super::metrics::{self, metric};
+use super::numbers::{Number, alone, compared};
 use super::page::Input;
-use super::summary::{Figure, Group};
-use super::{caveats, forest};
+use super::sentence::sentence;
 
 /// What the template prints.
 #[derive(Debug, Serialize)]
 pub(super) struct Opening {
     sentence: String,
-    /// What must be known before the sentence is quoted.
+    /// What must be known before the sentence is quoted, at most three lines; the section on what could be wrong has all of it.
     warnings: Vec<String>,
     /// What the numbers are of.
     of: String,
@@ -35,33 +35,14 @@ struct Chart {
     height: usize,
 }
 
-/// One of the three.
-#[derive(Debug, Serialize)]
-struct Number {
-    name: String,
-    value: String,
-    unit: String,
-    /// Its interval, or how far the repeats lie apart.
-    interval: String,
-    /// The verdict in words, and its kind for the style sheet.
-    verdict: Option<(&'static str, &'static str)>,
-    /// What both sides were.
-    detail: String,
-    /// What a power cut can take of each side.
-    durability: Vec<(String, String)>,
-}
-
-/// More pairs of arms that are not equally safe would push the answer off the screen.
-const WARNINGS: usize = 2;
-
 /// The first screen of a study.
 pub(super) fn opening(input: &Input<'_>, plots: &mut Vec<Plot>) -> Opening {
     let (study, judgement) = (input.study, input.judgement);
     let all = headline::whole(judgement, Metric::Throughput);
-    let lead = headline::leading(&all);
+    let lead = headline::leading(study, &all);
     Opening {
-        sentence: headline::sentence(study, judgement),
-        warnings: warnings(study, input.judged),
+        sentence: sentence(study, judgement),
+        warnings: warnings(study, judgement, input.judged),
         of: lead.map_or_else(String::new, |one| of(one, study)),
         numbers: match lead {
             Some(lead) => compared(input, lead),
@@ -78,25 +59,63 @@ fn of(lead: &Comparison, study: &Study) -> String {
         || "over all thread counts".to_owned(),
         |threads| format!("at {}", plural(threads as usize, "thread")),
     );
-    format!("{} against {}{under}, {threads}", lead.arm, lead.baseline)
+    format!("{} against {}{under}, {threads}", named(&lead.arm), named(&lead.baseline))
 }
 
-fn warnings(study: &Study, judged: &Judged) -> Vec<String> {
-    let mut found = caveats::uneven(study, &judged.durability);
-    if found.len() > WARNINGS {
-        let more = found.len() - WARNINGS;
-        found.truncate(WARNINGS);
-        found.push(format!("{} more under What could be wrong.", plural(more, "such pair")));
+/// A short line each: arms that are not equally safe, arms that are models, cells in which something went wrong.
+fn warnings(study: &Study, judgement: &Judgement, judged: &Judged) -> Vec<String> {
+    [unsafe_arms(study, judgement, judged), models(study), trouble(study)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// Arms whose speed is not of the same thing as the baseline's.
+fn unsafe_arms(study: &Study, judgement: &Judgement, judged: &Judged) -> Option<String> {
+    let baseline = judgement.baseline.as_deref()?;
+    let place = study.arms.iter().position(|arm| arm.name == baseline)?;
+    let class = judged.durability.get(place)?.class;
+    let arms = study.arms.iter().zip(&judged.durability);
+    let unlike = arms.filter(|(arm, kept)| !headline::is_twin(study, arm) && kept.class != class);
+    let unlike: Vec<String> = unlike.map(|(arm, _)| named(&arm.name)).collect();
+    let base = named(baseline);
+    match unlike.as_slice() {
+        [] => None,
+        [one] => Some(format!("{one} and {base} do not keep data alike.")),
+        many => Some(format!("{} arms do not keep data as {base} does.", many.len())),
     }
-    let models = headline::models(study);
-    if !models.is_empty() {
-        found.push(format!(
-            "{} {} of a device, not the device.",
-            models.join(", "),
-            if models.len() == 1 { "is a model" } else { "are models" }
-        ));
+}
+
+fn models(study: &Study) -> Option<String> {
+    let arms = study.arms.iter().filter(|arm| !headline::is_twin(study, arm)).count();
+    match headline::models(study).as_slice() {
+        [] => None,
+        all if all.len() == arms => {
+            Some("Every arm is a model of a device, not the device.".into())
+        }
+        [one] => Some(format!("{} is a model of a device, not the device.", named(one))),
+        some => Some(format!("{} of {arms} arms are models of devices, not devices.", some.len())),
     }
-    found
+}
+
+fn trouble(study: &Study) -> Option<String> {
+    let of_state = |state: State| study.cells.iter().filter(|cell| cell.state == state).count();
+    let marked = study.cells.iter().filter(|cell| !cell.marks.is_empty()).count();
+    let told: Vec<String> = [
+        (marked, if marked == 1 { "is marked" } else { "are marked" }),
+        (of_state(State::Failed), "failed"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, word)| format!("{count} {word}"))
+    .collect();
+    let cells = plural(study.cells.len(), "cell");
+    (!told.is_empty()).then(|| format!("Of {cells} {}.", told.join(" and ")))
+}
+
+/// Room for a row of the chart; many rows stand closer, so that the chart stays on the screen.
+fn row_px(rows: usize) -> usize {
+    if rows > forest::ROOMY_ROWS { 40 } else { 52 }
 }
 
 fn chart(study: &Study, judgement: &Judgement, plots: &mut Vec<Plot>) -> Option<Chart> {
@@ -115,229 +134,6 @@ fn chart(study: &Study, judgement: &Judgement, plots: &mut Vec<Plot>) -> Option<
             judgement.level * 100.0,
             judgement.margin_percent
         ),
-        height: 76 + drawn.rows * 52,
+        height: 76 + drawn.rows * row_px(drawn.rows),
     })
-}
-
-/// The numbers of a comparison: throughput, p99, and what it took.
-fn compared(input: &Input<'_>, lead: &Comparison) -> Vec<Number> {
-    let sides = Sides::of(input, lead);
-    let same = |metric: Metric| {
-        headline::whole(input.judgement, metric)
-            .into_iter()
-            .find(|one| (&one.workload, &one.arm) == (&lead.workload, &lead.arm))
-    };
-    let p99 = same(Metric::P99);
-    let [tps, _] = metrics::THROUGHPUT;
-    let [_, _, p99_figure, _] = metrics::LATENCY;
-    [
-        Some(judged("Throughput", lead, &sides, &tps)),
-        p99.map(|one| judged("p99 response time", one, &sides, &p99_figure)),
-        taken(&sides),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
-}
-
-/// Both sides of a comparison at the most threads that both have been measured with.
-struct Sides<'a> {
-    names: [&'a str; 2],
-    labels: [&'a str; 2],
-    at: Option<[&'a Group<'a>; 2]>,
-}
-
-impl<'a> Sides<'a> {
-    fn of(input: &'a Input<'a>, lead: &'a Comparison) -> Sides<'a> {
-        let names = [lead.arm.as_str(), lead.baseline.as_str()];
-        let place = |name: &str| input.study.arms.iter().position(|arm| arm.name == name);
-        let of_side = |name: &str| {
-            let its = input.groups.iter().filter(move |group| {
-                Some(group.arm) == place(name)
-                    && input
-                        .study
-                        .workloads
-                        .get(group.workload)
-                        .is_some_and(|one| one.name == lead.workload)
-            });
-            its.filter(|group| group.done().next().is_some()).collect::<Vec<_>>()
-        };
-        let [arm, base] = names.map(of_side);
-        let both = |group: &&&'a Group<'a>| base.iter().any(|one| one.threads == group.threads);
-        let most = arm.iter().filter(both).max_by_key(|group| group.threads);
-        let at = most.and_then(|group| {
-            Some([*group, *base.iter().find(|one| one.threads == group.threads)?])
-        });
-        let label = |name: &str| place(name).map_or("", |place| input.judged.label(place));
-        Sides { names, labels: names.map(label), at }
-    }
-
-    fn figures(&self, metric: &metrics::Metric<'_>) -> Option<[Figure; 2]> {
-        let [arm, base] = self.at?;
-        Some([arm.figure(metric)?, base.figure(metric)?])
-    }
-
-    /// `966 against 812 1/s at 32 threads`.
-    fn detail(&self, metric: &metrics::Metric<'_>) -> String {
-        let Some([arm, base]) = self.figures(metric) else { return String::new() };
-        let threads = self.at.map_or(0, |[group, _]| group.threads);
-        format!(
-            "{} against {} {} at {}",
-            figure(arm.mean),
-            figure(base.mean),
-            unit(metric),
-            plural(threads as usize, "thread")
-        )
-    }
-
-    fn durability(&self) -> Vec<(String, String)> {
-        if self.labels[0] == self.labels[1] {
-            return vec![("both".into(), self.labels[0].to_owned())];
-        }
-        let both = self.names.iter().zip(self.labels);
-        both.map(|(name, label)| ((*name).to_owned(), label.to_owned())).collect()
-    }
-}
-
-/// `1/s` alone does not say of what.
-fn unit(metric: &metrics::Metric<'_>) -> String {
-    if metric.name == "tps" { "transactions/s".into() } else { metric.unit.into() }
-}
-
-fn judged(name: &str, one: &Comparison, sides: &Sides<'_>, metric: &metrics::Metric<'_>) -> Number {
-    let is_throughput = one.metric == Metric::Throughput;
-    let size = one.difference.as_ref().map(|found| size(one.metric, found));
-    let (claim, interval) =
-        size.as_deref().and_then(|text| text.split_once(" (")).unwrap_or(("–", ""));
-    let (value, unit) = claim.split_once(" times ").map_or_else(
-        || claim.rsplit_once(' ').unwrap_or((claim, "")),
-        |(factor, rest)| (factor, rest),
-    );
-    let unit = if claim.contains(" times ") { format!("times {unit}") } else { unit.to_owned() };
-    let word = one.verdict.verdict.text();
-    if size.is_none() {
-        return untold(name, one, sides, metric);
-    }
-    Number {
-        name: name.into(),
-        value: value.into(),
-        unit,
-        interval: interval.trim_end_matches(')').into(),
-        verdict: Some((word, kind(word))),
-        detail: sides.detail(metric),
-        durability: if is_throughput { sides.durability() } else { Vec::new() },
-    }
-}
-
-/// Nothing can be said of the difference: what was measured of the arm, and why no more.
-fn untold(name: &str, one: &Comparison, sides: &Sides<'_>, metric: &metrics::Metric<'_>) -> Number {
-    let word = one.verdict.verdict.text();
-    let arm = sides.figures(metric).map(|[arm, _]| figure(arm.mean));
-    Number {
-        name: name.into(),
-        unit: if arm.is_some() { unit(metric) } else { String::new() },
-        value: arm.unwrap_or_else(|| "–".into()),
-        interval: one.verdict.because.clone().unwrap_or_default(),
-        verdict: Some((word, kind(word))),
-        detail: sides.detail(metric),
-        durability: Vec::new(),
-    }
-}
-
-fn kind(word: &str) -> &'static str {
-    match word {
-        "better" => "better",
-        "worse" => "worse",
-        _ => "neither",
-    }
-}
-
-/// What throughput was paid with: bytes to the flash, else to the device, else room. Nobody judges counters, so there is no verdict, but
-/// how far the repeats lie apart.
-fn taken(sides: &Sides<'_>) -> Option<Number> {
-    let known = [
-        metric(
-            "media_write_bytes_per_transaction",
-            "",
-            "kB",
-            1e-3,
-            "Written to media, a transaction",
-        ),
-        metric(
-            "write_bytes_per_transaction",
-            "",
-            "kB",
-            1e-3,
-            "Written to the device, a transaction",
-        ),
-        metric("space_physical_bytes", "", "MB", 1e-6, "Space taken"),
-    ];
-    let (metric, [arm, base]) = known.iter().find_map(|one| {
-        let figures = sides.figures(one)?;
-        figures.iter().all(|one| one.mean > 0.0).then_some((one, figures))
-    })?;
-    let ratio = arm.mean / base.mean;
-    let (value, unit) = match ratio {
-        _ if ratio >= 2.0 => (figure(ratio), "times as much"),
-        _ if ratio >= 1.0 => (format!("{:.0} %", (ratio - 1.0) * 100.0), "more"),
-        _ => (format!("{:.0} %", (1.0 - ratio) * 100.0), "less"),
-    };
-    let spread = |one: &Figure| match (figure(one.low), figure(one.high)) {
-        (low, high) if low == high => low,
-        (low, high) => format!("{low}–{high}"),
-    };
-    Some(Number {
-        name: metric.title.into(),
-        value,
-        unit: unit.into(),
-        interval: if arm.values.len() > 1 {
-            format!("repeats {} and {} {}", spread(&arm), spread(&base), metric.unit)
-        } else {
-            "one repeat: how far another would differ is not known".into()
-        },
-        verdict: None,
-        detail: sides.detail(metric),
-        durability: Vec::new(),
-    })
-}
-
-/// The numbers of a study with nothing to compare: of its first arm, where it did most.
-fn alone(input: &Input<'_>) -> Vec<Number> {
-    let [tps, _] = metrics::THROUGHPUT;
-    let [_, _, p99, _] = metrics::LATENCY;
-    let rate = |group: &Group<'_>| group.figure(&tps).map_or(0.0, |figure| figure.mean);
-    let with_rate = input.groups.iter().filter(|group| rate(group) > 0.0);
-    let Some(most) = with_rate.max_by(|a, b| rate(a).total_cmp(&rate(b))) else {
-        return Vec::new();
-    };
-    let written = metric(
-        "write_bytes_per_transaction",
-        "",
-        "kB",
-        1e-3,
-        "Written to the device, a transaction",
-    );
-    let named = [("Throughput", tps), ("p99 response time", p99), (written.title, written)];
-    let arm = input.study.arms.get(most.arm).map_or("", |arm| arm.name.as_str());
-    let number = |(name, metric): (&str, metrics::Metric<'_>)| {
-        let found = most.figure(&metric)?;
-        Some(Number {
-            name: name.into(),
-            value: figure(found.mean),
-            unit: unit(&metric),
-            interval: if found.values.len() > 1 {
-                format!("repeats {} to {}", figure(found.low), figure(found.high))
-            } else {
-                "one repeat".into()
-            },
-            verdict: None,
-            detail: format!("{arm} at {}", plural(most.threads as usize, "thread")),
-            durability: if metric.name == "tps" {
-                vec![(arm.to_owned(), input.judged.label(most.arm).to_owned())]
-            } else {
-                Vec::new()
-            },
-        })
-    };
-    named.into_iter().filter_map(number).collect()
 }

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::claims::Standing;
 use crate::judge::Judgement;
 use crate::judge::reconcile::Pair;
 use crate::store::{self, Cell, State, Study};
@@ -16,14 +17,16 @@ use super::compared::compared;
 use super::differences::{self, Compared};
 use super::format::json_for_script;
 use super::judged::Judged;
-use super::metrics::{self, Metric};
+use super::metrics;
+use super::moments::{self, Moments};
 use super::opening::{Opening, opening};
 use super::second::{self, Shown, Template};
 use super::series::{Embedded, Head};
+use super::space::{Space, space};
 use super::summary::{self, Group};
 use super::sweeps::{Sweep, sweeps};
 use super::tails::{Distributions, Tail, tails};
-use super::{caveats, chain, drive, model, paper, template, verdicts, view, worth};
+use super::{caveats, chain, claimed, drive, model, paper, template, verdicts, view, worth};
 
 /// Nothing may be fetched, by anything on the page: its own script and style stand in it, pictures are made in it.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
@@ -43,6 +46,8 @@ pub(super) struct Input<'a> {
     pub(super) groups: &'a [Group<'a>],
     /// What was measured beside what a paper printed.
     pub(super) compared: &'a [paper::Compared],
+    /// How it stands to what papers print.
+    pub(super) claims: &'a Standing,
     /// What the judge made of it.
     pub(super) judged: &'a Judged,
     /// Its verdicts.
@@ -53,6 +58,8 @@ pub(super) struct Input<'a> {
     pub(super) second_charts: Vec<Template>,
     /// Series of all cells, coded.
     pub(super) series: Embedded,
+    /// What the charts of seconds show of each cell, in words.
+    pub(super) moments: &'a [Moments],
 }
 
 #[derive(Serialize)]
@@ -72,6 +79,7 @@ struct Page<'a> {
     workloads: Vec<Workload<'a>>,
     paper: Option<&'a str>,
     paper_tables: Vec<paper::Shown>,
+    claims: Option<claimed::Claimed>,
     /// A section of its own making, escaped.
     verdicts: String,
     has_sweep: bool,
@@ -138,13 +146,6 @@ struct Second<'a> {
     layers: BTreeMap<&'a str, Vec<(usize, &'a Head, bool)>>,
 }
 
-#[derive(Serialize)]
-struct Space<'a> {
-    plot: usize,
-    columns: Vec<(&'a str, &'a str)>,
-    rows: Vec<view::SpaceRow>,
-}
-
 /// What the script is given.
 #[derive(Serialize)]
 struct Data<'a> {
@@ -167,6 +168,8 @@ struct DataCell<'a> {
     reason: Option<String>,
     window: Option<(f64, f64)>,
     series: &'a BTreeMap<usize, Value>,
+    /// What each chart of seconds shows of it, in their order.
+    found: Vec<String>,
 }
 
 /// Makes the page.
@@ -200,6 +203,7 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
         arms: arms(study, input.judged),
         paper: study.paper.as_ref().map(|paper| paper.title.as_str()),
         paper_tables: paper::shown(input.compared),
+        claims: claimed::claimed(input.claims),
         verdicts: verdicts.transpose()?.unwrap_or_default(),
         has_sweep: workloads.iter().any(|workload| !workload.sweeps.is_empty()),
         has_drive: workloads.iter().any(|workload| workload.drive.is_some()),
@@ -277,22 +281,6 @@ fn workloads<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Vec<Workload<'a>> 
         .collect()
 }
 
-fn space<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Option<Space<'a>> {
-    let is_held = |kind: &Metric<'_>| {
-        input.study.cells.iter().any(|cell| cell.results.contains_key(kind.name))
-    };
-    let kinds: Vec<Metric<'static>> = metrics::SPACE.into_iter().filter(is_held).collect();
-    // Bars are of what every arm has.
-    let of_all = kinds.iter().filter(|kind| kind.name.starts_with("space_"));
-    let plot = charts::space(input.study, &of_all.copied().collect::<Vec<_>>(), input.groups)?;
-    plots.push(plot);
-    Some(Space {
-        plot: plots.len() - 1,
-        rows: view::space(input.study, input.groups, &kinds),
-        columns: kinds.iter().map(|kind| (kind.head, kind.title)).collect(),
-    })
-}
-
 fn second<'a>(input: &'a Input<'_>) -> Option<Second<'a>> {
     let cells = &input.study.cells;
     let mut layers: BTreeMap<&str, Vec<(usize, &Head, bool)>> = BTreeMap::new();
@@ -316,7 +304,7 @@ fn data<'a>(input: &'a Input<'_>, plots: &'a [Plot]) -> Data<'a> {
         let workload = study.workloads.iter().position(|one| one.name == cell.key.workload)?;
         Some((arm, workload))
     };
-    let cell = |(cell, series): (&'a Cell, &'a BTreeMap<usize, Value>)| {
+    let cell = |((cell, series), its): ((&'a Cell, &'a BTreeMap<usize, Value>), &Moments)| {
         let (arm, workload) = place(cell)?;
         Some(DataCell {
             arm,
@@ -326,6 +314,7 @@ fn data<'a>(input: &'a Input<'_>, plots: &'a [Plot]) -> Data<'a> {
             reason: (cell.state != State::Done).then(|| view::standing(cell)),
             window: cell.window_s,
             series,
+            found: moments::told(input, cell, its),
         })
     };
     Data {
@@ -335,6 +324,12 @@ fn data<'a>(input: &'a Input<'_>, plots: &'a [Plot]) -> Data<'a> {
         seconds: &input.second_charts,
         any: second::any_series(),
         heads: &input.series.heads,
-        cells: study.cells.iter().zip(&input.series.cells).filter_map(cell).collect(),
+        cells: study
+            .cells
+            .iter()
+            .zip(&input.series.cells)
+            .zip(input.moments)
+            .filter_map(cell)
+            .collect(),
     }
 }

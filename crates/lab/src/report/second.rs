@@ -159,13 +159,21 @@ pub(super) struct Template {
     plot: Plot,
 }
 
+impl Template {
+    /// The chart's name.
+    pub(super) fn name(&self) -> &'static str {
+        self.chart.name
+    }
+}
+
 /// The charts that have at least one of the series recorded.
 pub(super) fn templates(recorded: &BTreeSet<&str>) -> Vec<Template> {
     let has_data = |chart: &&Chart| chart.series.iter().any(|(name, _)| recorded.contains(name));
     all().filter(has_data).map(template).collect()
 }
 
-fn all() -> impl Iterator<Item = &'static Chart> {
+/// Every chart that there can be.
+pub(super) fn all() -> impl Iterator<Item = &'static Chart> {
     CHARTS.iter().chain(&model::CHARTS).chain(&drive::CHARTS)
 }
 

@@ -7,6 +7,7 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::claims::{Beside, Standing};
 use crate::judge::Judgement;
 use crate::judge::chain::Chain;
 use crate::judge::durability::Durability;
@@ -211,6 +212,8 @@ struct Results<'a> {
     summary: Vec<Summary<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     compared_with_paper: &'a [Compared],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claims: Option<&'a Beside>,
     judgement: &'a Judgement,
     durability: BTreeMap<&'a str, &'a Durability>,
     factors: &'a [Pair],
@@ -243,6 +246,8 @@ struct Spread {
 pub(super) struct Found<'a> {
     /// Beside what a paper printed.
     pub(super) compared: &'a [Compared],
+    /// Beside every figure that claims have of it.
+    pub(super) claims: &'a Standing,
     /// Of its arms and cells, by the judge.
     pub(super) judged: &'a Judged,
     /// Of what differs between them.
@@ -277,6 +282,10 @@ pub(super) fn write_results(
         study,
         summary: summary.collect(),
         compared_with_paper: found.compared,
+        claims: match found.claims {
+            Standing::Beside(beside) => Some(beside),
+            _ => None,
+        },
         judgement: found.judgement,
         durability: study
             .arms

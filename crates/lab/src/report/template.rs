@@ -10,6 +10,7 @@ const PAGE: &str = concat!(
     include_str!("assets/page/bar.html"),
     include_str!("assets/page/macros.html"),
     include_str!("assets/page/paper.html"),
+    include_str!("assets/page/claims.html"),
     include_str!("assets/page/summary.html"),
     include_str!("assets/page/threads.html"),
     include_str!("assets/page/seconds.html"),
@@ -44,6 +45,7 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("assets/script/series.js"),
     include_str!("assets/script/charts.js"),
     include_str!("assets/script/menu.js"),
+    include_str!("assets/script/zoom.js"),
     include_str!("assets/script/wiring.js"),
 );
 

@@ -6,8 +6,10 @@ mod drive;
 mod first_screen;
 mod fixture;
 mod judged;
+mod opening;
 mod pages;
 mod paper;
+mod seconds;
 mod verdicts;
 
 use std::collections::BTreeMap;

@@ -155,3 +155,53 @@ fn the_table_says_the_same_on_the_page_and_in_csv() {
     let more = more.split_once("<section").map_or(more, |(section, _)| section);
     assert!(more.contains("data-arm=\"0\"") && !more.contains("data-arm=\"1\""), "only its arms");
 }
+
+#[test]
+fn claims_stand_beside_measurements_with_the_conditions_that_differ() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(folder.path()).unwrap();
+    let arm = |name: &str| Arm { name: name.into(), rig: Vec::new(), settings: [].into() };
+    let workload = Workload {
+        name: "complex".into(),
+        data_set: None,
+        recipe: "oltp_complex".into(),
+        options: BTreeMap::new(),
+    };
+    let head = StudyHead {
+        title: "repeated",
+        question: None,
+        plan_toml: "",
+        form: Some("Quick form: less."),
+        paper: Some(&crate::claims::beside("stec-2013").unwrap()),
+        facts: &BTreeMap::new(),
+        arms: &[arm("six 15K disks"), arm("s1120 card")],
+        workloads: &[workload],
+    };
+    store.write_head(&head).unwrap();
+    for (position, (arm, tps)) in
+        [("six 15K disks", 54.0), ("s1120 card", 502.0)].iter().enumerate()
+    {
+        let key =
+            CellKey { arm: (*arm).into(), workload: "complex".into(), threads: 20, repeat: 1 };
+        store.plan_cell(&key, position as u32, "f").unwrap();
+        store.begin_cell(&key).unwrap();
+        let results = [("tps".to_owned(), *tps)].into();
+        store.end_cell(&key, &Outcome { results, ..Outcome::default() }).unwrap();
+    }
+    let written = write(&store, folder.path()).unwrap();
+    let markup = markup(&fs::read_to_string(&written.html).unwrap());
+    let claims = markup.split_once("<section id=\"claims\">").unwrap().1;
+    let claims = claims.split_once("</section>").unwrap().0;
+    for text in [
+        "six 15K disks, complex</th><td>27 1&#x2f;s</td><td><b>54 1&#x2f;s</b></td><td>2.00</td>",
+        "<td>+829.6 %</td><td><b>+829.6 %</b></td><td>1.00</td>",
+        "Conditions that differ",
+        "<li>Quick form: less.</li>",
+    ] {
+        assert!(claims.contains(text), "{text} is not in {claims}");
+    }
+    let json: Value = serde_json::from_slice(&fs::read(&written.json).unwrap()).unwrap();
+    assert_eq!(json["claims"]["levels"][0]["ratio"], 2.0);
+    let of_no_paper = super::markup(&report(&Shape::small()).html());
+    assert!(!of_no_paper.contains("id=\"claims\"") && !of_no_paper.contains("assay claims"));
+}

@@ -124,6 +124,8 @@ function buildPanel(element, second, arm) {
   empty.hidden = hasData;
   empty.textContent = reason || '';
   element.parentElement.dataset.reason = reason || '';
+  const finding = element.parentElement.querySelector('.finding');
+  if (finding) finding.textContent = (hasData && cell.found[data.seconds.indexOf(second)]) || '';
   if (!hasData) return null;
   const range = scale(second);
   const traces = second.plot.data

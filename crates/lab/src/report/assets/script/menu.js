@@ -35,30 +35,3 @@ function addMenu(element) {
   element.before(menu);
 }
 
-// --- one time axis -----------------------------------------------------------------------------------------
-// What is zoomed to in one chart of seconds is shown in all of them.
-
-let zoom = null;
-
-function setZoom(range) {
-  zoom = range;
-  for (const chart of charts.values()) if (chart.isOfSeconds) chart.isStale = true;
-  for (const chart of charts.values()) if (chart.isNear) draw(chart);
-}
-
-function followZoom(chart) {
-  if (chart.isFollowed) return;
-  chart.isFollowed = true;
-  chart.element.on('plotly_relayout', (change) => {
-    if (change['xaxis.autorange']) setZoom(null);
-    else if (change['xaxis.range[0]'] !== undefined) setZoom([change['xaxis.range[0]'], change['xaxis.range[1]']]);
-  });
-}
-
-function showAll(element) {
-  if (charts.get(element).isOfSeconds) { setZoom(null); return; }
-  const { xaxis, yaxis } = charts.get(element).build().layout;
-  const range = (name, axis) => axis.range ? { [`${name}.range`]: axis.range } : { [`${name}.autorange`]: true };
-  Plotly.relayout(element, { ...range('xaxis', xaxis), ...range('yaxis', yaxis) });
-}
-

@@ -9,6 +9,8 @@ for (const figure of find('figure[data-second]')) {
   }
 }
 
+for (const panels of find('.panels')) zoomByKeys(panels);
+
 // Panels without data hide their chart, so the panel is what is watched.
 const watched = new Map([...charts.values()].map((chart) => [chart.element.closest('.card'), chart]));
 const observer = new IntersectionObserver((entries) => {

@@ -1,0 +1,162 @@
+//! What the charts of seconds show of a cell, in words: what is usual in its window, the second that was furthest from it, and, of
+//! throughput, the worst breakdown that the judge found, with what the layers below did then.
+//!
+//! Computed from every second of the store, not from the thinned points of the page.
+
+use std::collections::BTreeMap;
+
+use crate::judge::Stall;
+use crate::store::{Cell, Series};
+
+use super::format::{bytes, figure, plural};
+use super::page::Input;
+use super::second::{self, Chart};
+
+/// By the chart's name.
+pub(super) type Moments = BTreeMap<&'static str, String>;
+
+/// Fewer seconds have nothing usual.
+const SECONDS_LEAST: usize = 3;
+
+/// Charts whose lowest second is what one looks for; of the others it is the highest.
+const FEARED_LOW: [&str; 2] = ["throughput", "drive-free"];
+
+/// Of throughput, rates and times that vary by less, the furthest second is no news.
+const STEADY_SHARE: f64 = 0.02;
+
+/// A throughput that fell by so much fell; below it, what is told is how long nothing was answered. As the judge's drops.
+const FALLEN_PERCENT: f64 = 20.0;
+
+/// Every chart that has something of this cell.
+pub(super) fn of_cell(cell: &Cell, series: &[Series]) -> Moments {
+    let told = |chart: &'static Chart| Some((chart.name, finding(chart, cell, series)?));
+    second::all().filter_map(told).collect()
+}
+
+/// What each chart of the page shows of the cell, in their order; empty where it has nothing.
+pub(super) fn told(input: &Input<'_>, cell: &Cell, its: &Moments) -> Vec<String> {
+    let of_chart = |template: &second::Template| {
+        let text = its.get(template.name()).cloned().unwrap_or_default();
+        match template.name() {
+            "throughput" => text + &breakdown(input, cell),
+            _ => text,
+        }
+    };
+    input.second_charts.iter().map(of_chart).collect()
+}
+
+fn finding(chart: &Chart, cell: &Cell, series: &[Series]) -> Option<String> {
+    let of = |name: &str| Some(inside(cell, series.iter().find(|one| one.name == name)?));
+    let lines = chart.series.iter().filter_map(|(name, role)| Some((*role, of(name)?)));
+    let lines: Vec<(&str, BTreeMap<u32, f64>)> = lines.collect();
+    let (role, points) = match chart.is_stacked {
+        true => ("together", stacked(&lines)),
+        false => highest(lines)?,
+    };
+    let role = if chart.series.len() > 1 { role } else { "" };
+    let usual = median(&points)?;
+    let is_feared_low = FEARED_LOW.contains(&chart.name);
+    let (word, furthest) = match is_feared_low {
+        true => ("least", points.iter().min_by(|a, b| a.1.total_cmp(b.1))?),
+        false => ("most", points.iter().max_by(|a, b| a.1.total_cmp(b.1))?),
+    };
+    let role = if role.is_empty() { String::new() } else { format!("{role} ") };
+    if points.values().all(|value| *value == 0.0) {
+        return Some("nothing".into());
+    }
+    let shown = amount(usual, chart.unit);
+    if (furthest.1 - usual).abs() <= STEADY_SHARE * usual.abs() {
+        return Some(format!("{role}{shown} throughout"));
+    }
+    Some(format!(
+        "{role}{shown} at the median, {word} {} at second {}",
+        amount(*furthest.1, chart.unit),
+        furthest.0
+    ))
+}
+
+/// Of the window alone: second n ends n seconds after the clock began.
+fn inside(cell: &Cell, series: &Series) -> BTreeMap<u32, f64> {
+    let is_in = |second: u32| {
+        cell.window_s.is_none_or(|(from, to)| f64::from(second) > from && f64::from(second) <= to)
+    };
+    series.points.iter().copied().filter(|(second, _)| is_in(*second)).collect()
+}
+
+fn stacked(lines: &[(&str, BTreeMap<u32, f64>)]) -> BTreeMap<u32, f64> {
+    let mut sum = BTreeMap::new();
+    for (second, value) in lines.iter().flat_map(|(_, points)| points) {
+        *sum.entry(*second).or_insert(0.0) += value;
+    }
+    sum
+}
+
+/// The line that lies highest, by its median and then by its highest second: of percentiles the last, of reads and writes those that
+/// there are more of.
+fn highest(lines: Vec<(&str, BTreeMap<u32, f64>)>) -> Option<(&str, BTreeMap<u32, f64>)> {
+    let middle = |points: &BTreeMap<u32, f64>| median(points).unwrap_or(f64::NEG_INFINITY);
+    let most = |points: &BTreeMap<u32, f64>| points.values().copied().fold(0.0, f64::max);
+    lines.into_iter().max_by(|(_, a), (_, b)| {
+        middle(a).total_cmp(&middle(b)).then_with(|| most(a).total_cmp(&most(b)))
+    })
+}
+
+fn median(points: &BTreeMap<u32, f64>) -> Option<f64> {
+    let mut values: Vec<f64> = points.values().copied().collect();
+    values.sort_by(f64::total_cmp);
+    (values.len() >= SECONDS_LEAST).then(|| {
+        let half = values.len() / 2;
+        if values.len() % 2 == 1 { values[half] } else { (values[half - 1] + values[half]) / 2.0 }
+    })
+}
+
+/// With its unit; bytes with their prefix.
+fn amount(value: f64, unit: &str) -> String {
+    match unit {
+        "B" => bytes(value),
+        "B/s" => format!("{}/s", bytes(value)),
+        "1/s" | "transactions/s" | "rows/s" => format!("{}/s", figure(value)),
+        "" => figure(value),
+        unit => format!("{} {unit}", figure(value)),
+    }
+}
+
+/// The worst of the cell's breakdowns, and how many there are besides; empty where there is none.
+fn breakdown(input: &Input<'_>, cell: &Cell) -> String {
+    let its = input.judgement.cells.iter().find(|one| one.key == cell.key);
+    let events = its.and_then(|one| one.stalls.as_ref()).map_or(&[][..], |stalls| &stalls.events);
+    let worst = events.iter().max_by(|a, b| a.depth_percent.total_cmp(&b.depth_percent));
+    let Some(worst) = worst else { return String::new() };
+    let more = match events.len() {
+        1 => String::new(),
+        several => format!("; {} more", plural(several - 1, "such moment")),
+    };
+    format!(". {}{}{more}", fell(worst), meanwhile(input, worst))
+}
+
+fn fell(event: &Stall) -> String {
+    let seconds = (event.to_second - event.from_second + 1) as usize;
+    let from = event.from_second;
+    match event.delay_ms {
+        Some(delay) if event.depth_percent < FALLEN_PERCENT => {
+            format!("At second {from} nothing was answered for about {} ms", figure(delay))
+        }
+        _ => format!(
+            "It fell {:.0} % for {} from second {from}",
+            event.depth_percent,
+            plural(seconds, "second")
+        ),
+    }
+}
+
+/// The counter below the load that was furthest from its own median then.
+fn meanwhile(input: &Input<'_>, event: &Stall) -> String {
+    let Some(first) = event.departures.first() else { return String::new() };
+    let head = input.series.heads.iter().find(|head| head.name == first.series);
+    let (label, unit) = head.map_or((first.series.as_str(), ""), |head| (&head.label, &head.unit));
+    format!(
+        ", when {label} was {} (usually {})",
+        amount(first.value, unit),
+        amount(first.median, unit)
+    )
+}
