@@ -62,7 +62,7 @@ pub struct RunArgs {
 #[command(after_help = "\
 Examples:
   assay demo                                about six minutes
-  assay run demo                            its full form: three repeats of more, about forty minutes
+  assay run demo                            all of it, in about 35 minutes
   assay demo --dry-run                      say what it would do
   assay run disk --location /mnt/new-disk   on a real disk instead")]
 pub struct DemoArgs {
