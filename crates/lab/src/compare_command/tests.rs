@@ -87,6 +87,9 @@ fn exit_codes_tell_a_loss_from_none_and_from_not_knowing() {
     assert_eq!(code(&[&quiet, "base", "fast"]), 0);
     assert_eq!(code(&[&quiet, "base", "slow"]), 1);
     assert_eq!(code(&[&quiet, "base", "slow", "--fail-if-worse-by", "20%"]), 0);
+    // 900 of 1000 are 10 % lost: neither more nor less.
+    assert_eq!(code(&[&quiet, "base", "slow", "--fail-if-worse-by", "9%"]), 1);
+    assert_ne!(code(&[&quiet, "base", "slow", "--fail-if-worse-by", "10.6%"]), 1);
     assert_eq!(code(&[&quiet, "base", "slow", "--metric", "p99"]), 1, "longer is worse");
     assert_eq!(code(&[&quiet, "slow", "base", "--metric", "latency_ms_p99"]), 0);
     assert_eq!(code(&[&loud, "base", "slow"]), 2);

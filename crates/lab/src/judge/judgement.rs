@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::judge::cell::measured::{Measured, Standing, measured};
+use crate::judge::cell::measured::{Measured, measured};
 use crate::judge::cell::metric::Metric;
 use crate::judge::cell::stalls::{Stalls, stalls};
 use crate::judge::cell::steady::{Steady, steady};
@@ -65,6 +65,9 @@ pub(crate) struct Comparison {
     /// What may be said.
     #[serde(flatten)]
     pub(crate) verdict: Verdict,
+    /// Why cells that have been run have no part in it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) left_out: Vec<String>,
 }
 
 /// A cell judged by itself.
@@ -200,22 +203,10 @@ impl<'a> Pair<'a> {
 
     /// Repeats that both arms have; an error where a cell forbids a verdict.
     fn stratum(&self, threads: u32) -> Result<Stratum<'a>, String> {
-        let of = |arm: &'a str| -> Result<Vec<&'a Measured>, String> {
-            let its =
-                self.its().filter(move |cell| cell.key.arm == arm && cell.key.threads == threads);
-            its.filter_map(|cell| match &cell.standing {
-                Standing::Usable => Some(Ok(cell)),
-                Standing::Missing => None,
-                Standing::Forbidden(why) => Some(Err(why.clone())),
-            })
-            .collect()
+        let of = |arm: &'a str| {
+            self.its().filter(move |cell| cell.key.arm == arm && cell.key.threads == threads)
         };
-        let (base, other) = (of(self.base)?, of(self.other)?);
-        let stratum = Stratum { base, other }.of_shared_repeats();
-        if stratum.base.is_empty() {
-            return Err("no repeat of both arms has been run".into());
-        }
-        Ok(stratum)
+        Stratum::of(of(self.base), of(self.other), true)
     }
 }
 
@@ -255,6 +246,10 @@ impl Teller<'_> {
         difference: Option<Difference>,
         p: Option<f64>,
     ) -> Comparison {
+        let left_out: Vec<String> = strata
+            .iter()
+            .flat_map(|strata| strata.iter().flat_map(|one| one.left_out.clone()))
+            .collect();
         let verdict = match (strata, &difference) {
             (Err(why), _) => Verdict::none(why),
             (Ok(strata), None) => Verdict::none(why_none(strata, self.metric)),
@@ -274,7 +269,8 @@ impl Teller<'_> {
             improvement_factor: difference.as_ref().and_then(factor),
             difference,
             p_corrected: p,
-            verdict,
+            verdict: verdict.without(&left_out),
+            left_out,
         }
     }
 }

@@ -56,7 +56,7 @@ fn coverage(metric: Metric, truth: &Truth, repeats: u32, twins: u32) -> f64 {
         let of = |arm: &str| -> Vec<&Measured> {
             all.iter().filter(|one| one.key.arm == arm && one.key.threads == 8).collect()
         };
-        let stratum = Stratum { base: of("base"), other: of("other") };
+        let stratum = Stratum { base: of("base"), other: of("other"), left_out: Vec::new() };
         let found = estimated(metric, &[stratum], floor.as_ref()).unwrap();
         let (low, high) = found.ratio_interval;
         covered += u32::from((low..=high).contains(&ratio));
@@ -85,7 +85,11 @@ fn repeats_of_two_studies_are_covered_though_one_is_noisier() {
                     (1..=repeats).map(|one| truth.cell(noise, key("a", 8, one), level)).collect()
                 };
                 let (a, b) = (of(&quiet, 1000.0, &mut noise), of(&loud, 1100.0, &mut noise));
-                let stratum = Stratum { base: a.iter().collect(), other: b.iter().collect() };
+                let stratum = Stratum {
+                    base: a.iter().collect(),
+                    other: b.iter().collect(),
+                    left_out: Vec::new(),
+                };
                 let found = between_studies(Metric::Throughput, &[stratum], None, 1).unwrap();
                 let (low, high) = found.ratio_interval;
                 (low..=high).contains(&1.1)
@@ -249,12 +253,41 @@ fn no_verdict_where_a_cell_forbids_one() {
     let found = throughput(&all);
     assert_eq!((found.verdict.verdict, &found.difference), (Word::CannotTell, &None));
     assert!(found.verdict.because.unwrap().contains("repeat 2 failed"));
+    all[3].standing = Standing::LeftOut("other / w / 8 threads / repeat 2 is late".into());
+    let found = throughput(&all);
+    assert_eq!((found.verdict.verdict, found.difference.unwrap().repeats), (Word::Better, 2));
+    assert!(found.verdict.text.ends_with("; left out: other / w / 8 threads / repeat 2 is late"));
+    let mut fewer = all.clone();
+    fewer[0].standing = Standing::LeftOut("base / w / 8 threads / repeat 1 is late".into());
+    let found = throughput(&fewer);
+    assert_eq!(found.verdict.verdict, Word::CannotTell, "one repeat of three is what was chosen");
+    assert!(found.verdict.because.unwrap().contains("is late"));
     all[3].standing = Standing::Missing;
     assert_eq!(
         throughput(&all).difference.unwrap().repeats,
         2,
         "what is not run yet is not waited for"
     );
+}
+
+/// Two thread counts, of which one has lost a repeat.
+#[test]
+fn a_whole_with_a_repeat_left_out_covers_the_truth_too() {
+    let mut noise = Noise::new(33);
+    let truth = Truth::minute(0.03);
+    let covered = (0..1000).filter(|_| {
+        let one = cells(&mut noise, &truth, 1, 3, 1.1);
+        let mut two = cells(&mut noise, &truth, 8, 3, 1.1);
+        two[3].standing = Standing::LeftOut("late".into());
+        let strata = [&one, &two].map(|all| {
+            let of = |arm: &'static str| all.iter().filter(move |cell| cell.key.arm == arm);
+            Stratum::of(of("base"), of("other"), true).unwrap()
+        });
+        let found = estimated(Metric::Throughput, &strata, None).unwrap();
+        found.ratio_interval.0 <= 1.1 && 1.1 <= found.ratio_interval.1
+    });
+    let covered = covered.count();
+    assert!((925..=985).contains(&covered), "{covered} of 1000");
 }
 
 #[test]

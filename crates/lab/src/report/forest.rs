@@ -50,7 +50,7 @@ pub(super) fn forest(study: &Study, judged: &Judgement) -> Option<Forest> {
         let its: Vec<(&String, &Comparison)> =
             names.iter().zip(told.iter().copied()).filter(|(_, one)| one.arm == arm.name).collect();
         if !its.is_empty() {
-            plot.push(place, points(place, &arm.name, &its, high));
+            plot.push(place, points(place, &arm.name, &its, (low, high)));
         }
     }
     Some(Forest { plot, rows: names.len(), left_out: all.len() - names.len() })
@@ -103,7 +103,7 @@ fn points(
     place: usize,
     name: &str,
     its: &[(&String, &Comparison)],
-    high: f64,
+    (low, high): (f64, f64),
 ) -> Box<Scatter<f64, String>> {
     let found = || its.iter().filter_map(|(_, one)| one.difference.as_ref());
     let of = |read: fn(&crate::judge::Difference) -> f64| found().map(read).collect::<Vec<f64>>();
@@ -112,19 +112,20 @@ fn points(
         format!("{value:+.0} % {}", one.verdict.verdict.text()).replace('-', "−")
     };
     let texts: Vec<String> = values.iter().zip(its).map(text).collect();
-    // The last words of a point on the right would leave the chart.
-    let position = if values.iter().any(|value| *value > 0.7 * high) {
-        Position::TopLeft
-    } else {
-        Position::TopCenter
+    // The words of a point near an edge would leave the chart.
+    let position = |value: &f64| match (value - low) / (high - low) {
+        0.75.. => Position::TopLeft,
+        ..0.25 => Position::TopRight,
+        _ => Position::TopCenter,
     };
+    let positions: Vec<Position> = values.iter().map(position).collect();
     let look = look(place);
     Scatter::new(values, its.iter().map(|(name, _)| (*name).clone()).collect())
         .name(label(name))
         .mode(Mode::MarkersText)
         .marker(Marker::new().symbol(look.symbol).size(11).color(look.light))
         .text_array(texts)
-        .text_position(position)
+        .text_position_array(positions)
         .text_font(Font::new().size(13))
         .error_x(
             ErrorData::new(ErrorType::Data)

@@ -21,7 +21,9 @@ pub(crate) enum Standing {
     Usable,
     /// It was not run, or is not yet.
     Missing,
-    /// It failed or is marked as not comparable, and why.
+    /// It is marked as not comparable, and why: this machine was the reason, so other repeats may stand without it.
+    LeftOut(String),
+    /// It failed, and why: what an arm cannot do is no matter of chance, so nothing is said without it.
     Forbidden(String),
 }
 
@@ -89,7 +91,7 @@ fn standing(cell: &Cell) -> Standing {
         State::Done => {
             let mark = cell.marks.iter().find(|mark| mark.starts_with(NOT_COMPARABLE));
             mark.map_or(Standing::Usable, |_| {
-                Standing::Forbidden(format!("{} is marked as not comparable", cell.key))
+                Standing::LeftOut(format!("{} is marked as not comparable", cell.key))
             })
         }
     }

@@ -13,7 +13,7 @@
 use serde::Serialize;
 
 use crate::judge::cell::figure::Figure;
-use crate::judge::cell::measured::Measured;
+use crate::judge::cell::measured::{Measured, Standing};
 use crate::judge::cell::metric::Metric;
 use crate::judge::difference::noise::NoiseSpread;
 use crate::judge::difference::permute::{Permutation, permutation};
@@ -43,6 +43,47 @@ pub(crate) struct Stratum<'a> {
     pub(crate) base: Vec<&'a Measured>,
     /// Cells of the other; the n-th is of the same repeat as the n-th of the baseline, unless they are of two studies.
     pub(crate) other: Vec<&'a Measured>,
+    /// Why cells of either are not among them that have been run.
+    pub(crate) left_out: Vec<String>,
+}
+
+/// Where cells are left out, so many must remain.
+const REPEATS_LEAST: usize = 2;
+
+impl<'a> Stratum<'a> {
+    /// Of the cells of both sides. A cell that failed forbids a verdict; one that is not comparable is left out if repeats enough remain
+    /// without it, for what made it so was this machine and not the arm.
+    ///
+    /// # Errors
+    /// Why there is no verdict.
+    pub(crate) fn of(
+        base: impl Iterator<Item = &'a Measured>,
+        other: impl Iterator<Item = &'a Measured>,
+        is_one_study: bool,
+    ) -> Result<Stratum<'a>, String> {
+        let mut left_out = Vec::new();
+        let mut usable = |cells: &mut dyn Iterator<Item = &'a Measured>| {
+            let mut its = Vec::new();
+            for cell in cells {
+                match &cell.standing {
+                    Standing::Usable => its.push(cell),
+                    Standing::Missing => {}
+                    Standing::LeftOut(why) => left_out.push(why.clone()),
+                    Standing::Forbidden(why) => return Err(why.clone()),
+                }
+            }
+            Ok(its)
+        };
+        let (mut base, mut other) = (base, other);
+        let (base, other) = (usable(&mut base)?, usable(&mut other)?);
+        let whole = Stratum { base, other, left_out };
+        let stratum = if is_one_study { whole.of_shared_repeats() } else { whole };
+        match (stratum.base.len().min(stratum.other.len()), stratum.left_out.first()) {
+            (0..REPEATS_LEAST, Some(why)) => Err(why.clone()),
+            (0, None) => Err("no repeat of both has been run".into()),
+            _ => Ok(stratum),
+        }
+    }
 }
 
 impl Stratum<'_> {
@@ -52,7 +93,7 @@ impl Stratum<'_> {
             Some((*cell, *self.other.iter().find(|one| one.key.repeat == cell.key.repeat)?))
         });
         let (base, other) = both.unzip();
-        Stratum { base, other }
+        Stratum { base, other, left_out: self.left_out }
     }
 }
 
@@ -111,7 +152,16 @@ pub(in crate::judge) fn estimated(
     let plain = by_repeat(&pairs, |[a, b]| b.value - a.value);
     let levels = [by_repeat(&pairs, |[a, _]| a.value), by_repeat(&pairs, |[_, b]| b.value)];
     let levels = levels.map(|all| mean(&all));
-    let (log, plain, basis) = match (paired(&logs), paired(&plain)) {
+    let is_block_whole = pairs.iter().all(|one| one.len() == repeats);
+    let spreads = match is_block_whole {
+        true => (paired(&logs), paired(&plain)),
+        // Where one thread count has fewer repeats they are no blocks over all of them any more; each has its own spread.
+        false => (
+            each_paired(&pairs, |[a, b]| (b.value / a.value).ln()),
+            each_paired(&pairs, |[a, b]| b.value - a.value),
+        ),
+    };
+    let (log, plain, basis) = match spreads {
         (Some(log), Some(plain)) => (log, plain, Basis::Repeats),
         _ => {
             let (log, basis) = single(&pairs, noise)?;
@@ -119,6 +169,12 @@ pub(in crate::judge) fn estimated(
         }
     };
     Some(told(levels, &log, &plain, basis, repeats, None))
+}
+
+/// The mean over thread counts, each with what its own repeats tell.
+fn each_paired(pairs: &[Vec<[Figure; 2]>], of: impl Fn(&[Figure; 2]) -> f64) -> Option<Spread> {
+    let each = pairs.iter().map(|one| paired(&one.iter().map(&of).collect::<Vec<f64>>()));
+    Some(mean_of(&each.collect::<Option<Vec<Spread>>>()?))
 }
 
 /// The mean over thread counts of each repeat.

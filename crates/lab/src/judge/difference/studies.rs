@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 
-use crate::judge::cell::measured::{Measured, Standing, measured};
+use crate::judge::cell::measured::{Measured, measured};
 use crate::judge::cell::metric::Metric;
 use crate::judge::difference::compare::{Stratum, between_studies, within_study};
 use crate::judge::difference::noise::{NoiseSpread, Twins};
@@ -106,19 +106,10 @@ fn of_workload(
     };
     let counts = |side: usize| its(side).map(|cell| cell.key.threads).collect::<BTreeSet<u32>>();
     let both: Vec<u32> = counts(0).intersection(&counts(1)).copied().collect();
-    let usable = |side: usize, threads: u32| -> Result<Vec<&Measured>, String> {
-        let its = its(side).filter(|cell| cell.key.threads == threads);
-        its.filter_map(|cell| match &cell.standing {
-            Standing::Usable => Some(Ok(cell)),
-            Standing::Missing => None,
-            Standing::Forbidden(why) => Some(Err(why.clone())),
-        })
-        .collect()
-    };
     let noise = spread(&sides, metric, workload);
     let stratum = |threads: &u32| -> Result<Stratum<'_>, String> {
-        let stratum = Stratum { base: usable(0, *threads)?, other: usable(1, *threads)? };
-        Ok(if asked.is_one_study { stratum.of_shared_repeats() } else { stratum })
+        let of = |side: usize| its(side).filter(|cell| cell.key.threads == *threads);
+        Stratum::of(of(0), of(1), asked.is_one_study)
     };
     let strata: Vec<Result<Stratum<'_>, String>> = both.iter().map(stratum).collect();
     let teller = Teller {

@@ -3,7 +3,7 @@
 //! With the interval at 95 %, the margin m and p, the larger of the interval's own p and that of the permutation test (where its
 //! units are enough to be surprising at all), corrected by Holm over the thread counts of the workload:
 //!
-//! 1. A cell that failed or is marked as not comparable: no verdict.
+//! 1. A cell that failed: no verdict. One that is marked as not comparable is left out, which is told, if two repeats remain; else no verdict.
 //! 2. The interval of the ratio lies within 1 ÷ (1 + m) to 1 + m: **equivalent** (two one-sided tests; Schuirmann, 1987; at 2.5 %
 //!    each, so that the one interval that is printed serves both questions).
 //! 3. The interval leaves 1 out, p ≤ 5 %, and the difference is beyond the noise floor: **better** or **worse**.
@@ -73,6 +73,16 @@ impl Verdict {
 }
 
 impl Verdict {
+    /// The same, with a word on cells that have no part in it.
+    pub(crate) fn without(mut self, left_out: &[String]) -> Verdict {
+        match left_out {
+            [] => {}
+            [one] => self.text += &format!("; left out: {one}"),
+            [one, rest @ ..] => self.text += &format!("; left out: {one}, and {} more", rest.len()),
+        }
+        self
+    }
+
     /// Whether it is said of the one run there is, and of no other.
     pub(crate) fn is_of_one_run(&self) -> bool {
         self.because.as_ref().is_some_and(|because| because.starts_with(ONE_RUN))
