@@ -57,8 +57,8 @@ impl<'a> Stratum<'a> {
     /// # Errors
     /// Why there is no verdict.
     pub(crate) fn of(
-        base: impl Iterator<Item = &'a Measured>,
-        other: impl Iterator<Item = &'a Measured>,
+        mut base: impl Iterator<Item = &'a Measured>,
+        mut other: impl Iterator<Item = &'a Measured>,
         is_one_study: bool,
     ) -> Result<Stratum<'a>, String> {
         let mut left_out = Vec::new();
@@ -74,7 +74,6 @@ impl<'a> Stratum<'a> {
             }
             Ok(its)
         };
-        let (mut base, mut other) = (base, other);
         let (base, other) = (usable(&mut base)?, usable(&mut other)?);
         let whole = Stratum { base, other, left_out };
         let stratum = if is_one_study { whole.of_shared_repeats() } else { whole };
@@ -84,11 +83,9 @@ impl<'a> Stratum<'a> {
             _ => Ok(stratum),
         }
     }
-}
 
-impl Stratum<'_> {
     /// Those of repeats that both have, side by side.
-    pub(crate) fn of_shared_repeats(self) -> Self {
+    fn of_shared_repeats(self) -> Self {
         let both = self.base.iter().filter_map(|cell| {
             Some((*cell, *self.other.iter().find(|one| one.key.repeat == cell.key.repeat)?))
         });

@@ -11,7 +11,7 @@ use crate::judge::cell::measured::Measured;
 use crate::judge::cell::metric::Metric;
 use crate::judge::difference::compare::Basis;
 use crate::judge::difference::noise::{NoiseSpread, Twins};
-use crate::judge::statistics::{Spread, mean, paired};
+use crate::judge::statistics::Spread;
 use crate::judge::worth::interval::Interval;
 
 /// Throughput of one arm × workload × threads.
@@ -61,22 +61,25 @@ pub(in crate::judge) fn levels(cells: &[Measured], twins: &Twins<'_>) -> Vec<Lev
 
 /// The mean of these figures, which are above zero, with its interval.
 fn level(figures: &[Figure], noise: Option<&NoiseSpread>) -> Option<(Interval, Option<Basis>)> {
-    let values: Vec<f64> = figures.iter().map(|one| one.value).collect();
-    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    let spread = match (figures, noise) {
-        ([], _) => return None,
-        ([one], None) => one.within.map(|known| {
+    let one = match figures {
+        [one] => one,
+        several => {
+            let values: Vec<f64> = several.iter().map(|one| one.value).collect();
+            return Some((Interval::of_repeats(&values)?, Some(Basis::Repeats)));
+        }
+    };
+    let (spread, basis) = match (noise, one.within) {
+        (Some(noise), _) => {
+            let error = noise.deviation / std::f64::consts::SQRT_2;
+            (Spread { mean: 0.0, error, df: noise.df }, Basis::OneRepeatAndNoiseFloor)
+        }
+        (None, Some(known)) => {
             let error = known.variance.sqrt();
             (Spread { mean: 0.0, error, df: known.df }, Basis::OneRepeat)
-        }),
-        ([_], Some(noise)) => {
-            let error = noise.deviation / std::f64::consts::SQRT_2;
-            Some((Spread { mean: 0.0, error, df: noise.df }, Basis::OneRepeatAndNoiseFloor))
         }
-        _ => paired(&logs).map(|log| (Spread { mean: 0.0, ..log }, Basis::Repeats)),
+        (None, None) => return Some((Interval::exactly(one.value), None)),
     };
-    let tps = Interval::about(mean(&values), spread.as_ref().map(|(log, _)| log));
-    Some((tps, spread.map(|(_, basis)| basis)))
+    Some((Interval::about(one.value, &spread), Some(basis)))
 }
 
 #[cfg(test)]

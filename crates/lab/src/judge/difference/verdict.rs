@@ -70,9 +70,7 @@ impl Verdict {
             repeats_more: None,
         }
     }
-}
 
-impl Verdict {
     /// The same, with a word on cells that have no part in it.
     pub(crate) fn without(mut self, left_out: &[String]) -> Verdict {
         match left_out {

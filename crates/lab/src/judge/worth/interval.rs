@@ -18,7 +18,6 @@ pub(crate) struct Interval {
 
 impl Interval {
     /// A figure of which no bounds are known but itself.
-    #[cfg(test)]
     pub(crate) fn exactly(mid: f64) -> Interval {
         Interval { low: mid, mid, high: mid }
     }
@@ -30,13 +29,13 @@ impl Interval {
             return None;
         }
         let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-        let spread = paired(&logs).map(|log| Spread { mean: 0.0, ..log });
-        Some(Interval::about(mean(values), spread.as_ref()))
+        let mid = mean(values);
+        Some(paired(&logs).map_or(Interval::exactly(mid), |log| Interval::about(mid, &log)))
     }
 
-    /// A figure and the spread of its logarithm about it.
-    pub(crate) fn about(mid: f64, spread: Option<&Spread>) -> Interval {
-        let (low, high) = spread.map_or((0.0, 0.0), |log| log.interval(LEVEL));
+    /// A figure and the spread of its logarithm about it; where that has its mean does not matter.
+    pub(crate) fn about(mid: f64, spread: &Spread) -> Interval {
+        let (low, high) = Spread { mean: 0.0, ..*spread }.interval(LEVEL);
         Interval { low: mid * low.exp(), mid, high: mid * high.exp() }
     }
 
