@@ -24,6 +24,7 @@ pub(crate) use difference::studies::{Between, Chosen, arms, baseline_of, between
 pub(crate) use difference::verdict::Word;
 pub(crate) use difference::words::size;
 pub(crate) use judgement::{Comparison, Judgement, OfCell, judgement};
+pub(crate) use statistics::median;
 
 #[cfg(test)]
 mod simulated;

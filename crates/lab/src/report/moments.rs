@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::judge::Stall;
+use crate::judge::{self, Stall};
 use crate::store::{Cell, Series};
 
 use super::format::{bytes, figure, plural};
@@ -102,12 +102,8 @@ fn highest(lines: Vec<(&str, BTreeMap<u32, f64>)>) -> Option<(&str, BTreeMap<u32
 }
 
 fn median(points: &BTreeMap<u32, f64>) -> Option<f64> {
-    let mut values: Vec<f64> = points.values().copied().collect();
-    values.sort_by(f64::total_cmp);
-    (values.len() >= SECONDS_LEAST).then(|| {
-        let half = values.len() / 2;
-        if values.len() % 2 == 1 { values[half] } else { (values[half - 1] + values[half]) / 2.0 }
-    })
+    let values: Vec<f64> = points.values().copied().collect();
+    (values.len() >= SECONDS_LEAST).then(|| judge::median(&values))
 }
 
 /// With its unit; bytes with their prefix.
