@@ -220,7 +220,7 @@ fn exit_code(told: &[Told], margin: f64) -> u8 {
         };
         match one.verdict.verdict {
             Word::Worse if middle <= least => 1,
-            _ if low > least && !one.verdict.is_of_one_run() => 0,
+            _ if low > least && !found.rests_on_seconds_alone() => 0,
             Word::Better => 0,
             _ => 2,
         }

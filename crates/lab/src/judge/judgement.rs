@@ -12,7 +12,7 @@ use crate::judge::cell::steady::{Steady, steady};
 use crate::judge::difference::compare::{Difference, LEVEL, Stratum, within_study};
 use crate::judge::difference::level::{Level, levels};
 use crate::judge::difference::noise::{NoiseFloor, NoiseSpread, Twins};
-use crate::judge::difference::verdict::{Verdict, p_of, verdict};
+use crate::judge::difference::verdict::{Verdict, Word, p_of, verdict};
 use crate::judge::papers::{
     IntervalTable, PERCENTILE_OF_PERCENTILES, improvement_factor, interval_table,
 };
@@ -56,7 +56,7 @@ pub(crate) struct Comparison {
     pub(crate) arm: String,
     /// What of it.
     pub(crate) metric: Metric,
-    /// By what factor it is better, as STEC's paper tells it: below 1 it is worse.
+    /// By what factor it is better, as STEC's paper tells it: the ratio, turned over where less is better. Below 1 it is worse.
     pub(crate) improvement_factor: Option<f64>,
     /// How large the difference is, where that can be told.
     pub(crate) difference: Option<Difference>,
@@ -182,7 +182,10 @@ impl<'a> Pair<'a> {
             let whole: Result<Vec<Stratum<'a>>, String> = strata.into_iter().collect();
             let found = whole.as_ref().ok().and_then(|whole| of(whole));
             let p = found.as_ref().map(|one| p_of(one, 1));
-            all.push(teller.told(None, whole.as_deref().map_err(Clone::clone), found, p));
+            let each: Vec<(u32, Word)> =
+                all.iter().filter_map(|one| Some((one.threads?, one.verdict.verdict))).collect();
+            let whole = teller.told(None, whole.as_deref().map_err(Clone::clone), found, p);
+            all.push(Comparison { verdict: whole.verdict.clone().beside(&each), ..whole });
         }
         all
     }
@@ -257,9 +260,8 @@ impl Teller<'_> {
                 verdict(self.metric, found, p.unwrap_or(1.0), self.margin, self.noise)
             }
         };
-        let factor = |one: &Difference| {
-            improvement_factor(one.baseline_value, one.value, self.metric.is_better_higher())
-        };
+        let factor =
+            |one: &Difference| improvement_factor(1.0, one.ratio, self.metric.is_better_higher());
         Comparison {
             workload: self.workload.to_owned(),
             threads,

@@ -159,7 +159,7 @@ fn reason(one: &Comparison) -> Option<&str> {
 /// The smallest difference that any of the comparisons could have shown, in percent; nothing where only one run is known of each.
 fn smallest_seen(judged: &Judgement, all: &[&Comparison]) -> Option<f64> {
     let of = |one: &&Comparison| {
-        let found = one.difference.as_ref().filter(|_| !one.verdict.is_of_one_run())?;
+        let found = one.difference.as_ref().filter(|found| !found.rests_on_seconds_alone())?;
         let (low, high) = found.ratio_interval;
         let half = (high / low).ln() / 2.0;
         Some(half.max(floor(judged, one, found.repeats)))

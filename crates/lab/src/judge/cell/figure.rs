@@ -36,8 +36,12 @@ pub(in crate::judge) fn figures(
         count => Some(count as f64),
     };
     for metric in Metric::ALL {
-        let value = results.get(metric.name()).copied();
-        let Some(value) = value.filter(|value| *value > 0.0 && value.is_finite()) else { continue };
+        let Some(value) = results.get(metric.name()).copied() else { continue };
+        if !(value > 0.0 && value.is_finite()) {
+            let text = format!("{}: {} is {value}", cell.key, metric.label());
+            cell.absent.insert(metric, text);
+            continue;
+        }
         let above = metric.tail().zip(transactions).map(|(tail, all)| tail * all);
         if above.is_some_and(|above| above < ABOVE_LEAST) {
             let text = format!(

@@ -113,6 +113,8 @@ pub(crate) struct Difference {
     pub(crate) basis: Basis,
     /// Repeats compared; of two studies those of the one with fewer.
     pub(crate) repeats: usize,
+    /// Thread counts that it is the mean over.
+    pub(crate) thread_counts: usize,
     /// Standard deviation of a single repeat's log ratio.
     pub(crate) deviation: f64,
     /// p of the interval's own t test.
@@ -122,6 +124,18 @@ pub(crate) struct Difference {
     /// The logarithm of the ratio.
     #[serde(skip)]
     pub(crate) log: Spread,
+}
+
+impl Difference {
+    /// How far the noise floor of as many repeats and thread counts reaches, as a logarithm: what is independent averages out.
+    pub(crate) fn floor(&self, noise: &NoiseSpread) -> f64 {
+        noise.reach(self.repeats * self.thread_counts)
+    }
+
+    /// Whether nothing is known but how one run varied from second to second.
+    pub(crate) fn rests_on_seconds_alone(&self) -> bool {
+        self.basis == Basis::OneRepeat
+    }
 }
 
 /// Compares cells whose n-th are of the same repeat; with several thread counts, over all of them. Nothing where a figure is absent or
@@ -165,7 +179,7 @@ pub(in crate::judge) fn estimated(
             (log, carried_over(&log, mean(&plain), levels), basis)
         }
     };
-    Some(told(levels, &log, &plain, basis, repeats, None))
+    Some(told(levels, &log, &plain, basis, [repeats, pairs.len()], None))
 }
 
 /// The mean over thread counts, each with what its own repeats tell.
@@ -239,7 +253,7 @@ pub(crate) fn between_studies(
         }
         _ => None,
     };
-    Some(told(levels, &log, &plain, basis, repeats, permutation))
+    Some(told(levels, &log, &plain, basis, [repeats, sides.len()], permutation))
 }
 
 fn told(
@@ -247,7 +261,7 @@ fn told(
     log: &Spread,
     plain: &Spread,
     basis: Basis,
-    repeats: usize,
+    [repeats, thread_counts]: [usize; 2],
     permutation: Option<Permutation>,
 ) -> Difference {
     let (low, high) = log.interval(LEVEL);
@@ -260,6 +274,7 @@ fn told(
         difference_interval: plain.interval(LEVEL),
         basis,
         repeats,
+        thread_counts,
         deviation: log.error * (repeats as f64).sqrt(),
         p_t: log.p(),
         permutation,

@@ -83,8 +83,36 @@ impl Verdict {
 
     /// Whether it is said of the one run there is, and of no other.
     pub(crate) fn is_of_one_run(&self) -> bool {
-        self.because.as_ref().is_some_and(|because| because.starts_with(ONE_RUN))
+        let because = self.because.as_ref();
+        because.is_some_and(|why| why.starts_with(ONE_RUN) || why.starts_with(ONE_RUN_AND_FLOOR))
     }
+
+    /// The verdict over all thread counts in the light of those at each: what is gained at one does not make up for what is lost at
+    /// another, so where they point both ways there is none over all.
+    pub(in crate::judge) fn beside(mut self, each: &[(u32, Word)]) -> Verdict {
+        let there = |word: Word| each.iter().any(|one| one.1 == word);
+        let points = |word: Word| self.verdict == word || there(word);
+        if points(Word::Better) && points(Word::Worse) {
+            self.verdict = Word::CannotTell;
+            self.text = format!("no verdict over all: {}", self.text);
+            self.because = Some(format!("it depends on the threads: {}", directions(each)));
+            self.repeats_more = None;
+        } else if self.verdict == Word::Equivalent && (there(Word::Better) || there(Word::Worse)) {
+            self.text += &format!("; but {}", directions(each));
+        }
+        self
+    }
+}
+
+/// `better at 1 and 4 threads, worse at 16`.
+fn directions(each: &[(u32, Word)]) -> String {
+    let at = |word: Word| {
+        let its: Vec<String> =
+            each.iter().filter(|one| one.1 == word).map(|one| one.0.to_string()).collect();
+        let unit = if its == ["1"] { "thread" } else { "threads" };
+        (!its.is_empty()).then(|| format!("{} at {} {unit}", word.text(), its.join(", ")))
+    };
+    [Word::Better, Word::Worse].into_iter().filter_map(at).collect::<Vec<String>>().join("; ")
 }
 
 /// The share of false alarms that a family of tests may have.
@@ -107,48 +135,65 @@ pub(crate) fn verdict(
 ) -> Verdict {
     let size = words::size(metric, difference);
     let (low, high) = difference.ratio_interval;
-    let is_one_run = difference.basis == Basis::OneRepeat;
     let has_direction = low > 1.0 || high < 1.0;
+    let of_one_run = one_run(difference.basis);
     let said = |verdict: Word, text: String| Verdict {
         verdict,
-        text,
-        because: is_one_run.then(|| ONE_RUN.to_owned()),
+        text: of_one_run.map_or(text.clone(), |_| format!("in this one run {text}")),
+        because: of_one_run.map(str::to_owned),
         repeats_more: None,
     };
-    if low >= 1.0 / (1.0 + margin) && high <= 1.0 + margin && !is_one_run {
-        return said(
-            Word::Equivalent,
-            format!("equivalent within {} %: {size}", words::short(margin * 100.0)),
-        );
+    let is_within_margin = low >= 1.0 / (1.0 + margin) && high <= 1.0 + margin;
+    if is_within_margin && !difference.rests_on_seconds_alone() {
+        let margin_percent = words::short(margin * 100.0);
+        return said(Word::Equivalent, format!("equivalent within {margin_percent} %: {size}"));
     }
-    let floor = noise.map(|noise| noise.reach(difference.repeats));
+    let floor = noise.map(|noise| difference.floor(noise));
     let is_noise = floor.is_some_and(|floor| difference.log.mean.abs() <= floor);
     if has_direction && p <= ALPHA && !is_noise {
         let is_better = (difference.ratio > 1.0) == metric.is_better_higher();
-        let word = if is_better { Word::Better } else { Word::Worse };
-        return said(word, if is_one_run { format!("in this one run {size}") } else { size });
+        return said(if is_better { Word::Better } else { Word::Worse }, size);
     }
-    let because = match () {
-        () if has_direction && is_noise => format!(
-            "it is within the noise floor of {} %",
-            words::short((floor.unwrap_or_default().exp() - 1.0) * 100.0)
-        ),
-        () if has_direction => {
+    let because = match (noise, floor) {
+        (Some(noise), Some(floor)) if has_direction && is_noise => within_floor(noise, floor),
+        _ if has_direction && p > p_of(difference, 1) => {
             format!("p is {} after correction for the thread counts", words::p(p))
         }
-        () if is_one_run => ONE_RUN.to_owned(),
-        () => "the interval reaches from one side to the other".to_owned(),
+        _ if has_direction => format!("p is {}", words::p(p)),
+        _ if difference.rests_on_seconds_alone() => ONE_RUN.to_owned(),
+        _ => "the interval reaches from one side to the other".to_owned(),
     };
     let more = repeats_more(difference, margin, noise);
+    let is_least = difference.rests_on_seconds_alone();
     Verdict {
         verdict: Word::CannotTell,
         text: format!("cannot tell: {size}"),
-        because: Some(format!("{because}; {}", words::more(more, is_one_run))),
+        because: Some(format!("{because}; {}", words::more(more, is_least))),
         repeats_more: more,
     }
 }
 
+/// What a verdict of one repeat is not known to hold for.
+fn one_run(basis: Basis) -> Option<&'static str> {
+    match basis {
+        Basis::OneRepeat => Some(ONE_RUN),
+        Basis::OneRepeatAndNoiseFloor => Some(ONE_RUN_AND_FLOOR),
+        Basis::Repeats | Basis::SeparateRepeats => None,
+    }
+}
+
 const ONE_RUN: &str = "one repeat, and no arm ran twice: only how it varied from second to second is known, not how runs differ";
+
+/// The floor is that of the arm that ran twice; an arm that collects or compresses may vary more from run to run.
+const ONE_RUN_AND_FLOOR: &str =
+    "one repeat: true if runs of these arms differ no more than those of the arm that ran twice";
+
+/// Few differences make a floor that is high by chance, so how many there are is said.
+fn within_floor(noise: &NoiseSpread, floor: f64) -> String {
+    let percent = words::short((floor.exp() - 1.0) * 100.0);
+    let of = crate::print::counted(noise.df as u64, "difference");
+    format!("it is within the noise floor of {percent} %, known from {of} of one arm with itself")
+}
 
 /// Repeats beyond those there are that would settle it.
 fn repeats_more(difference: &Difference, margin: f64, noise: Option<&NoiseSpread>) -> Option<u32> {
@@ -156,8 +201,9 @@ fn repeats_more(difference: &Difference, margin: f64, noise: Option<&NoiseSpread
     let needed = repeats_for(effect, difference.deviation, margin.ln_1p(), LEVEL)?;
     let settled_within = effect < margin.ln_1p();
     // What is to be called a difference must leave the noise floor behind, too.
-    let beyond_noise =
-        noise.filter(|_| !settled_within).map_or(0.0, |one| (one.reach(1) / effect).powi(2));
+    let beyond_noise = noise
+        .filter(|_| !settled_within)
+        .map_or(0.0, |one| (one.reach(difference.thread_counts) / effect).powi(2));
     let needed = f64::from(needed).max(beyond_noise.ceil());
     let there = difference.repeats as f64;
     (needed <= 1000.0).then(|| (needed - there).max(1.0) as u32)

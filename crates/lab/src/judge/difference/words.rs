@@ -15,7 +15,7 @@ pub(crate) fn size(metric: Metric, difference: &Difference) -> String {
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
     let decimals = decimals(percent(high) - percent(low));
     let side = |ratio: f64| direction(metric, ratio > 1.0);
-    let bare = |ratio: f64| format!("{:.decimals$}", percent(ratio).abs());
+    let bare = |ratio: f64| not_nothing(percent(ratio).abs(), decimals);
     let interval = match (low > 1.0, high > 1.0) {
         (true, true) if high > OPEN_FROM => format!("{} % to no upper end", bare(low)),
         (true, true) => format!("{} to {} %", bare(low), bare(high)),
@@ -23,7 +23,23 @@ pub(crate) fn size(metric: Metric, difference: &Difference) -> String {
         _ if high > OPEN_FROM => format!("{} % {} to no upper end", bare(low), side(low)),
         _ => format!("{} % {} to {} % {}", bare(low), side(low), bare(high), side(high)),
     };
-    format!("{} % {} (95 % interval {interval})", bare(difference.ratio), side(difference.ratio))
+    match bare(difference.ratio).parse() {
+        Ok(0.0) => format!("no difference (95 % interval {interval})"),
+        _ => format!(
+            "{} % {} (95 % interval {interval})",
+            bare(difference.ratio),
+            side(difference.ratio)
+        ),
+    }
+}
+
+/// A percentage with more decimals than asked for where it would read as nothing, but with two at most.
+fn not_nothing(percent: f64, decimals: usize) -> String {
+    let text = format!("{percent:.decimals$}");
+    match text.parse() {
+        Ok(0.0) if decimals < 2 => not_nothing(percent, decimals + 1),
+        _ => text,
+    }
 }
 
 /// An interval of one or two degrees of freedom may have an end that nobody would write down.
@@ -102,6 +118,7 @@ mod tests {
             difference_interval: (0.0, 0.0),
             basis: Basis::Repeats,
             repeats: 3,
+            thread_counts: 1,
             deviation: 0.1,
             p_t: 0.5,
             permutation: None,
@@ -119,6 +136,15 @@ mod tests {
             (
                 told(Throughput, 1.012, 0.969, 1.056),
                 "1 % faster (95 % interval 3 % slower to 6 % faster)",
+            ),
+            (told(Throughput, 0.95, 0.89, 0.998), "5 % slower (95 % interval 0.2 to 11 %)"),
+            (
+                told(Throughput, 0.997, 0.9, 1.1),
+                "0.3 % slower (95 % interval 10 % slower to 10 % faster)",
+            ),
+            (
+                told(Throughput, 1.0, 0.98, 1.02),
+                "no difference (95 % interval 2.0 % slower to 2.0 % faster)",
             ),
             (told(P99, 0.88, 0.80, 0.97), "12 % shorter (95 % interval 3 to 20 %)"),
             (

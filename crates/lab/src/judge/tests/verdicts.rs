@@ -1,167 +1,15 @@
-//! Verdicts on invented studies whose truth is known, and what no verdict may be given on.
+//! What is said of differences whose truth is known, and what no verdict may be given on.
 
-use super::Comparison;
+use super::{cells, judged, throughput};
+use crate::judge::cell::figure::figures;
 use crate::judge::cell::measured::{Measured, Standing};
 use crate::judge::cell::metric::Metric;
-use crate::judge::difference::compare::{Basis, LEVEL, Stratum, between_studies, estimated};
-use crate::judge::difference::noise::Twins;
+use crate::judge::difference::compare::{Basis, LEVEL};
+use crate::judge::difference::noise::NoiseSpread;
 use crate::judge::difference::verdict::Word;
-use crate::judge::judgement::comparisons;
-use crate::judge::simulated::{Truth, key, study};
+use crate::judge::simulated::{Truth, key};
 use crate::judge::statistics::simulated::Noise;
 use crate::judge::statistics::{mean, power};
-
-const CASES: u32 = 1000;
-
-/// Three binomial standard errors of 95 % in a thousand cases.
-const BINOMIAL: f64 = 0.0207;
-
-/// Cells of two arms, the other's level `ratio` times the baseline's.
-fn cells(
-    noise: &mut Noise,
-    truth: &Truth,
-    threads: u32,
-    repeats: u32,
-    ratio: f64,
-) -> Vec<Measured> {
-    let mut cells = Vec::new();
-    for repeat in 1..=repeats {
-        cells.push(truth.cell(noise, key("base", threads, repeat), 1000.0));
-        cells.push(truth.cell(noise, key("other", threads, repeat), 1000.0 * ratio));
-    }
-    cells
-}
-
-fn judged(cells: &[Measured], twins: &[(&str, &str)]) -> Vec<Comparison> {
-    let study = study(&["base", "other"], twins);
-    comparisons(&study, cells, &Twins::of(cells, &study.judging.twins), 0.03)
-}
-
-fn throughput(cells: &[Measured]) -> Comparison {
-    judged(cells, &[]).remove(0)
-}
-
-/// How often the interval of `metric` holds the truth.
-fn coverage(metric: Metric, truth: &Truth, repeats: u32, twins: u32) -> f64 {
-    let mut noise = Noise::new(u64::from(repeats) * 31 + u64::from(twins));
-    let (ratio, mut covered) = (1.1, 0);
-    for _ in 0..CASES {
-        let mut all = cells(&mut noise, truth, 8, repeats, ratio);
-        for threads in 100..100 + twins {
-            all.push(truth.cell(&mut noise, key("base", threads, 1), 1000.0));
-            all.push(truth.cell(&mut noise, key("again", threads, 1), 1000.0));
-        }
-        let again = [("again".to_owned(), "base".to_owned())].into();
-        let floor = Twins::of(&all, &again).spread(metric, "w");
-        let of = |arm: &str| -> Vec<&Measured> {
-            all.iter().filter(|one| one.key.arm == arm && one.key.threads == 8).collect()
-        };
-        let stratum = Stratum { base: of("base"), other: of("other"), left_out: Vec::new() };
-        let found = estimated(metric, &[stratum], floor.as_ref()).unwrap();
-        let (low, high) = found.ratio_interval;
-        covered += u32::from((low..=high).contains(&ratio));
-    }
-    f64::from(covered) / f64::from(CASES)
-}
-
-#[test]
-fn intervals_cover_the_truth_as_often_as_they_say() {
-    for (cell, repeats) in [(0.0, 1), (0.0, 2), (0.0, 3), (0.0, 5), (0.03, 2), (0.03, 3), (0.03, 5)]
-    {
-        let found = coverage(Metric::Throughput, &Truth::minute(cell), repeats, 0);
-        println!("cells ± {cell}, {repeats} repeats: {found}");
-        assert!((found - LEVEL).abs() <= BINOMIAL, "cells ± {cell}, {repeats} repeats: {found}");
-    }
-}
-
-#[test]
-fn repeats_of_two_studies_are_covered_though_one_is_noisier() {
-    for repeats in [3, 5] {
-        let mut noise = Noise::new(40 + u64::from(repeats));
-        let (quiet, loud) = (Truth::minute(0.01), Truth::minute(0.04));
-        let covered = (0..CASES)
-            .filter(|_| {
-                let of = |truth: &Truth, level: f64, noise: &mut Noise| -> Vec<Measured> {
-                    (1..=repeats).map(|one| truth.cell(noise, key("a", 8, one), level)).collect()
-                };
-                let (a, b) = (of(&quiet, 1000.0, &mut noise), of(&loud, 1100.0, &mut noise));
-                let stratum = Stratum {
-                    base: a.iter().collect(),
-                    other: b.iter().collect(),
-                    left_out: Vec::new(),
-                };
-                let found = between_studies(Metric::Throughput, &[stratum], None, 1).unwrap();
-                let (low, high) = found.ratio_interval;
-                (low..=high).contains(&1.1)
-            })
-            .count();
-        println!("two studies, {repeats} repeats: {covered} of {CASES}");
-        assert!((930..=980).contains(&covered), "{repeats}: {covered} of {CASES}");
-    }
-}
-
-#[test]
-fn one_repeat_covers_what_repeats_vary_by_if_an_arm_ran_twice_and_not_else() {
-    let truth = Truth::minute(0.05);
-    let alone = coverage(Metric::Throughput, &truth, 1, 0);
-    let found = coverage(Metric::Throughput, &truth, 1, 4);
-    println!("alone {alone}, with four twins {found}");
-    assert!(alone < 0.9, "{alone}");
-    assert!((found - LEVEL).abs() <= BINOMIAL, "{found}");
-}
-
-#[test]
-fn percentiles_are_covered_too() {
-    let truth = Truth { timed: 60, seconds: 60, ..Truth::minute(0.0) };
-    for (metric, repeats) in [(Metric::P50, 1), (Metric::P99, 1), (Metric::P99, 3)] {
-        let found = coverage(metric, &truth, repeats, 0);
-        println!("{metric:?}, {repeats} repeats: {found}");
-        assert!((found - LEVEL).abs() <= 0.025, "{metric:?}, {repeats}: {found}");
-    }
-}
-
-/// What is not used: repeats drawn with replacement, and their seconds in blocks; the interval from the quantiles of 199 draws.
-fn bootstrap_covers(noise: &mut Noise, all: &[Measured], ratio: f64) -> bool {
-    let of =
-        |arm: &str| -> Vec<&Measured> { all.iter().filter(|one| one.key.arm == arm).collect() };
-    let sides = [of("base"), of("other")];
-    let draw = |noise: &mut Noise, from: usize| (noise.uniform() * from as f64) as usize;
-    let mut ratios: Vec<f64> = (0..199)
-        .map(|_| {
-            let levels = sides.each_ref().map(|side| {
-                let cells: Vec<f64> = (0..side.len())
-                    .map(|_| {
-                        let tps = &side[draw(noise, side.len())].tps;
-                        let blocks: Vec<f64> = (0..tps.len() / 5)
-                            .map(|_| mean(&tps[draw(noise, tps.len() - 4)..][..5]))
-                            .collect();
-                        mean(&blocks)
-                    })
-                    .collect();
-                mean(&cells)
-            });
-            levels[1] / levels[0]
-        })
-        .collect();
-    ratios.sort_by(f64::total_cmp);
-    (ratios[4]..=ratios[194]).contains(&ratio)
-}
-
-#[test]
-fn a_plain_bootstrap_of_few_repeats_covers_less() {
-    for (repeats, most) in [(2, 264), (3, 279)] {
-        let mut noise = Noise::new(12);
-        let truth = Truth::minute(0.03);
-        let covered = (0..300)
-            .filter(|_| {
-                let all = cells(&mut noise, &truth, 8, repeats, 1.1);
-                bootstrap_covers(&mut noise, &all, 1.1)
-            })
-            .count();
-        println!("bootstrap, {repeats} repeats: {}", covered as f64 / 300.0);
-        assert!(covered < most, "{covered} of 300 with {repeats} repeats");
-    }
-}
 
 #[test]
 fn the_same_drive_twice_is_equivalent() {
@@ -270,26 +118,6 @@ fn no_verdict_where_a_cell_forbids_one() {
     );
 }
 
-/// Two thread counts, of which one has lost a repeat.
-#[test]
-fn a_whole_with_a_repeat_left_out_covers_the_truth_too() {
-    let mut noise = Noise::new(33);
-    let truth = Truth::minute(0.03);
-    let covered = (0..1000).filter(|_| {
-        let one = cells(&mut noise, &truth, 1, 3, 1.1);
-        let mut two = cells(&mut noise, &truth, 8, 3, 1.1);
-        two[3].standing = Standing::LeftOut("late".into());
-        let strata = [&one, &two].map(|all| {
-            let of = |arm: &'static str| all.iter().filter(move |cell| cell.key.arm == arm);
-            Stratum::of(of("base"), of("other"), true).unwrap()
-        });
-        let found = estimated(Metric::Throughput, &strata, None).unwrap();
-        found.ratio_interval.0 <= 1.1 && 1.1 <= found.ratio_interval.1
-    });
-    let covered = covered.count();
-    assert!((925..=985).contains(&covered), "{covered} of 1000");
-}
-
 #[test]
 fn what_would_tell_is_said_and_does() {
     let mut noise = Noise::new(27);
@@ -344,4 +172,120 @@ fn a_percentile_of_too_few_transactions_is_not_judged() {
     let found = judged(&cells(&mut noise, &truth, 8, 3, 1.0), &[]);
     let p99 = found.iter().find(|one| one.metric == Metric::P99).unwrap();
     assert!(p99.verdict.because.as_ref().unwrap().contains("fewer than 5 transactions"), "{p99:?}");
+}
+
+#[test]
+fn one_repeat_and_a_floor_speak_of_one_run_and_say_what_they_take_for_granted() {
+    let truth = Truth { second: 0.01, ..Truth::minute(0.002) };
+    let mut noise = Noise::new(31);
+    let mut all = cells(&mut noise, &truth, 8, 1, 1.5);
+    for threads in [1, 8, 64, 128] {
+        all.push(truth.cell(&mut noise, key("again", threads, 1), 1000.0));
+        if threads != 8 {
+            all.push(truth.cell(&mut noise, key("base", threads, 1), 1000.0));
+        }
+    }
+    let twins = [("again", "base")];
+    let found = judged(&all, &twins).remove(0);
+    assert_eq!(found.verdict.verdict, Word::Better);
+    assert!(found.verdict.text.starts_with("in this one run 50"), "{found:?}");
+    assert!(
+        found.verdict.because.as_ref().unwrap().contains("than those of the arm that ran twice")
+    );
+    // What it takes for granted is no formality: an arm ten times as noisy is told apart from itself time and again.
+    let loud = Truth { cell: 0.05, ..truth };
+    let mut alarms = 0;
+    for _ in 0..100 {
+        all[1] = loud.cell(&mut noise, key("other", 8, 1), 1000.0);
+        let found = judged(&all, &twins).remove(0).verdict;
+        alarms += u32::from(matches!(found.verdict, Word::Better | Word::Worse));
+        assert!(found.verdict == Word::CannotTell || found.is_of_one_run(), "{found:?}");
+    }
+    assert!(alarms > 20, "{alarms} of 100");
+}
+
+#[test]
+fn the_noise_floor_of_a_mean_over_thread_counts_is_lower() {
+    let truth = Truth { second: 0.01, ..Truth::minute(0.01) };
+    let mut noise = Noise::new(32);
+    let mut all = Vec::new();
+    for threads in [1, 2, 4, 8] {
+        all.extend(cells(&mut noise, &truth, threads, 2, 1.02));
+        for repeat in [1, 2] {
+            all.push(truth.cell(&mut noise, key("again", threads, repeat), 1000.0));
+        }
+    }
+    let found = judged(&all, &[("again", "base")]);
+    let throughput = found.iter().filter(|one| one.metric == Metric::Throughput);
+    let floor = NoiseSpread { deviation: 0.02, df: 8.0, within: 0.0 };
+    for one in throughput {
+        let found = one.difference.as_ref().unwrap();
+        let averaged = found.repeats as f64 * one.threads.map_or(4.0, |_| 1.0);
+        let expected = floor.reach(1) / averaged.sqrt();
+        assert!((found.floor(&floor) - expected).abs() < 1e-12, "{:?}", one.threads);
+    }
+}
+
+#[test]
+fn gains_at_one_thread_count_do_not_make_up_for_losses_at_another() {
+    let truth = Truth { second: 0.01, ..Truth::minute(0.001) };
+    let mut noise = Noise::new(33);
+    let mut over_all = |ratios: [f64; 2]| {
+        let strata = [1, 16].into_iter().zip(ratios);
+        let all: Vec<Measured> = strata
+            .flat_map(|(threads, ratio)| cells(&mut noise, &truth, threads, 4, ratio))
+            .collect();
+        let found = judged(&all, &[]).into_iter();
+        found.filter(|one| one.metric == Metric::Throughput).next_back().unwrap().verdict
+    };
+    let mixed = over_all([1.5, 0.9]);
+    assert_eq!(mixed.verdict, Word::CannotTell);
+    assert_eq!(
+        mixed.because.as_deref(),
+        Some("it depends on the threads: better at 1 thread; worse at 16 threads")
+    );
+    assert!(mixed.text.starts_with("no verdict over all: 16"), "{}", mixed.text);
+    let same_way = over_all([1.5, 1.1]);
+    assert_eq!((same_way.verdict, same_way.because), (Word::Better, None));
+    let hidden = over_all([1.04, 1.0]);
+    assert_eq!(hidden.verdict, Word::Equivalent);
+    assert!(hidden.text.ends_with("; but better at 1 thread"), "{}", hidden.text);
+}
+
+#[test]
+fn an_arm_that_did_nothing_is_told_so() {
+    let mut noise = Noise::new(34);
+    let mut all = cells(&mut noise, &Truth::minute(0.0), 8, 2, 1.0);
+    all[1].figures.clear();
+    let nothing = [("tps".to_owned(), 0.0)].into();
+    figures(&mut all[1], &nothing, &[]);
+    let found = throughput(&all);
+    assert_eq!(
+        found.verdict.because.as_deref(),
+        Some("other / w / 8 threads / repeat 1: throughput is 0")
+    );
+}
+
+#[test]
+fn the_improvement_factor_is_the_ratio_that_stands_beside_it() {
+    let mut noise = Noise::new(35);
+    let truth = Truth { timed: 60, ..Truth::minute(0.01) };
+    let strata = [(1, 1.1), (16, 3.0)];
+    let all: Vec<Measured> =
+        strata.iter().flat_map(|(one, ratio)| cells(&mut noise, &truth, *one, 2, *ratio)).collect();
+    let found = judged(&all, &[]);
+    let told = found
+        .iter()
+        .filter_map(|one| Some((one, one.difference.as_ref()?, one.improvement_factor?)));
+    let mut seen = 0;
+    for (one, difference, factor) in told {
+        let expected = if one.metric == Metric::Throughput {
+            difference.ratio
+        } else {
+            1.0 / difference.ratio
+        };
+        assert!((factor / expected - 1.0).abs() < 1e-12, "{one:?}");
+        seen += 1;
+    }
+    assert!(seen >= 6, "{seen}");
 }
