@@ -121,7 +121,7 @@ fn a_model_that_is_faster_than_the_port_says_so() {
     let drives = Drives::new();
     let text = include_str!("../../../models/p4610-3.2.toml");
     let model = after_writes(&drives, text, &TOO_FAST, "4k");
-    assert!(model["below_port_share"].as_f64().unwrap() > 0.9, "{model}");
+    assert!(model["too_fast_share"].as_f64().unwrap() > 0.9, "{model}");
     assert!(model["added_share"].as_f64().unwrap() > 0.5, "{model}");
     drives.assert_nothing_left();
 }
@@ -135,7 +135,7 @@ fn a_model_that_this_machine_cannot_keep_up_with_says_so() {
     let text = include_str!("../../../models/csd2000-3.2.toml");
     let model = after_writes(&drives, text, &OVERLOADING, "64k");
     assert!(model["late_share"].as_f64().unwrap() > 0.05, "{model}");
-    assert!(model["below_port_share"].as_f64().unwrap() < 0.5, "{model}");
+    assert!(model["too_fast_share"].as_f64().unwrap() < 0.5, "{model}");
     drives.assert_nothing_left();
 }
 

@@ -86,6 +86,10 @@ impl Clock for PacedClock {
         Time::from_ns(monotonic_ns() - self.began_ns)
     }
 
+    fn worked(&self) -> Time {
+        Time::from_ns(nanoseconds(clock_gettime(ClockId::ThreadCPUTime)))
+    }
+
     fn wait_until(&self, due: Time) {
         if due <= self.now() {
             return;
@@ -105,7 +109,10 @@ fn learned(lead_ns: u64, late_ns: u64) -> u64 {
 }
 
 fn monotonic_ns() -> u64 {
-    let time = clock_gettime(ClockId::Monotonic);
+    nanoseconds(clock_gettime(ClockId::Monotonic))
+}
+
+fn nanoseconds(time: Timespec) -> u64 {
     time.tv_sec as u64 * NS_PER_S + time.tv_nsec as u64
 }
 

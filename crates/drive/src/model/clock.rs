@@ -12,6 +12,12 @@ pub trait Clock: Send + Sync {
 
     /// Returns when `due` has come, or at once where nobody waits.
     fn wait_until(&self, due: Time);
+
+    /// Processor time that the calling thread has used so far: what its work takes however many others want its processor. Zero
+    /// where nobody's work is timed.
+    fn worked(&self) -> Time {
+        Time::ZERO
+    }
 }
 
 /// A clock that is set by hand and on which nobody waits: a recorded hour goes by as fast as it can be computed.

@@ -83,7 +83,7 @@ impl<T: Timing> Modelled<T> {
     pub fn settle(&self, command: &Command, due: &mut Due) -> bool {
         let is_answered = !self.is_put_off(due);
         if is_answered {
-            self.count_unwaited(command, *due);
+            self.count(command, *due, due.when(), [Time::ZERO; 2]);
         }
         is_answered
     }
@@ -96,13 +96,15 @@ impl<T: Timing> Modelled<T> {
         let under = in_hand::next_start();
         let arrival = under.unwrap_or_else(|| self.clock.now());
         let command = Command { kind, offset, length, force_unit_access, arrival };
+        let worked = self.clock.worked();
         let (mut due, stored) = self.pass(&command, work)?;
+        let worked = self.clock.worked() - worked;
         if under.is_some() {
             while self.is_put_off(&mut due) {}
-            self.count_unwaited(&command, due);
+            self.count(&command, due, due.when(), [Time::ZERO, worked]);
             in_hand::part_done(due);
         } else {
-            let answered = self.wait(&command, &mut due);
+            let answered = self.wait(&command, &mut due, worked);
             if let Some(observer) = &self.observer {
                 observer.answered(&command, due, answered, &stored);
             }
@@ -127,9 +129,15 @@ impl<T: Timing> Modelled<T> {
         Ok((due, stored))
     }
 
-    fn count_unwaited(&self, command: &Command, due: Due) {
-        let passed = Passed::new(command.kind, command.arrival, due, due.when(), Time::ZERO);
-        self.counters.add(&passed);
+    fn count(&self, command: &Command, due: Due, answered: Time, [port, worked]: [Time; 2]) {
+        self.counters.add(&Passed {
+            kind: command.kind,
+            modelled: due.when() - command.arrival,
+            resource: due.resource(),
+            shown: answered - command.arrival + port,
+            port,
+            worked,
+        });
     }
 
     /// Does `work`; gives the stored sizes of what a command writes, if anybody wants to know.
@@ -143,7 +151,7 @@ impl<T: Timing> Modelled<T> {
     }
 
     /// Waits until the command is due; gives when it is answered, the port's way back included.
-    fn wait(&self, command: &Command, due: &mut Due) -> Time {
+    fn wait(&self, command: &Command, due: &mut Due, worked: Time) -> Time {
         let port = Time::from_ns(self.port_ns.load(Ordering::Relaxed));
         let answer_at = loop {
             let answer_at = command.arrival + (due.when() - command.arrival - port);
@@ -153,7 +161,7 @@ impl<T: Timing> Modelled<T> {
             }
         };
         let answered = self.clock.now().max(answer_at);
-        self.counters.add(&Passed::new(command.kind, command.arrival, *due, answered, port));
+        self.count(command, *due, answered, [port, worked]);
         answered + port
     }
 

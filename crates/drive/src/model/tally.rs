@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::time::Time;
-use super::timing::{Due, Kind, Resource};
+use super::timing::{Kind, Resource};
 
 /// Kinds of command that are counted, in the order of [`Tally::of_kind`].
 pub const KINDS: [Kind; 4] = [Kind::Read, Kind::Write, Kind::Flush, Kind::Discard];
@@ -23,7 +23,7 @@ struct OfKind {
     modelled_ns: AtomicU64,
     shown_ns: AtomicU64,
     late: AtomicU64,
-    below_port: AtomicU64,
+    too_fast: AtomicU64,
 }
 
 /// How one command went.
@@ -36,28 +36,25 @@ pub(super) struct Passed {
     pub(super) shown: Time,
     /// What the port's round trip takes by itself.
     pub(super) port: Time,
-}
-
-impl Passed {
-    pub(super) fn new(kind: Kind, arrival: Time, due: Due, answered: Time, port: Time) -> Passed {
-        let shown = answered - arrival + port;
-        Passed { kind, modelled: due.when() - arrival, resource: due.resource(), shown, port }
-    }
+    /// What our own work for it took of a processor.
+    pub(super) worked: Time,
 }
 
 /// One part in so many of what a command should take is no lateness: a disk of 5 ms that answers after 5.03 ms is that disk.
 const LATE_PART: u64 = 20;
 
 impl Passed {
-    /// The port's round trip is taken off where there is room for it, so it excuses nothing here: late is what our work alone
-    /// has made so, and by more than can be left out of account. What not even the port can show is no matter of our work.
+    /// The port's round trip is taken off where there is room for it, so it excuses nothing here: late is what waited for our
+    /// processors, and by more than can be left out of account.
     fn is_late(&self) -> bool {
         let grace = self.modelled.scaled(1, LATE_PART);
-        !self.is_below_port() && self.shown - self.port > self.modelled + grace
+        !self.is_too_fast() && self.shown - self.port > self.modelled + grace
     }
 
-    fn is_below_port(&self) -> bool {
-        self.modelled < self.port
+    /// Not even an idle machine could show it: the device is faster than the port's round trip, or than what we compress in its
+    /// place. How much longer that took is in the time that was added.
+    fn is_too_fast(&self) -> bool {
+        self.modelled < self.port.max(self.worked)
     }
 }
 
@@ -69,7 +66,7 @@ impl Counters {
         add(&kind.modelled_ns, passed.modelled.as_ns());
         add(&kind.shown_ns, passed.shown.as_ns());
         add(&kind.late, u64::from(passed.is_late()));
-        add(&kind.below_port, u64::from(passed.is_below_port()));
+        add(&kind.too_fast, u64::from(passed.is_too_fast()));
         add(&self.waited[passed.resource as usize], 1);
     }
 
@@ -83,7 +80,7 @@ impl Counters {
                     modelled_ns: get(&kind.modelled_ns),
                     shown_ns: get(&kind.shown_ns),
                     late: get(&kind.late),
-                    below_port: get(&kind.below_port),
+                    too_fast: get(&kind.too_fast),
                 }
             }),
             waited: std::array::from_fn(|index| get(&self.waited[index])),
@@ -109,11 +106,11 @@ pub struct TallyOfKind {
     pub modelled_ns: u64,
     /// How long they took, together, the port's round trip included, in nanoseconds.
     pub shown_ns: u64,
-    /// How many our own processors have made late: the work behind the port alone took longer than the whole command
-    /// should, by more than a twentieth. What should have taken less than the port's round trip is counted there alone.
+    /// How many waited for our own processors: answered more than a twentieth later than they should, though the work for them
+    /// would have fitted. What is too fast to show is counted there alone.
     pub late: u64,
-    /// How many should have taken less than the port's round trip, which nothing can take off.
-    pub below_port: u64,
+    /// How many should have taken less than the port's round trip, or than the work for them takes a processor by itself.
+    pub too_fast: u64,
 }
 
 impl Tally {
@@ -135,5 +132,39 @@ impl Tally {
         let late: u64 = self.of_kind.iter().map(|kind| kind.late).sum();
         let commands = self.commands();
         (commands > 0).then(|| late as f64 / commands as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passed(modelled_us: f64, shown_us: f64, worked_us: f64) -> Passed {
+        Passed {
+            kind: Kind::Write,
+            modelled: Time::from_us(modelled_us),
+            resource: Resource::Engine,
+            shown: Time::from_us(shown_us),
+            port: Time::from_us(50.0),
+            worked: Time::from_us(worked_us),
+        }
+    }
+
+    #[test]
+    fn late_is_what_waited_for_a_processor_and_too_fast_what_one_cannot_do_in_time() {
+        for (one, expected) in [
+            (passed(200.0, 200.0, 150.0), (false, false)),
+            (passed(200.0, 900.0, 150.0), (true, false)),
+            (passed(200.0, 900.0, 800.0), (false, true)),
+            (passed(40.0, 60.0, 5.0), (false, true)),
+            // The port and a twentieth are let through.
+            (passed(200.0, 259.0, 150.0), (false, false)),
+            (passed(200.0, 261.0, 150.0), (true, false)),
+        ] {
+            let counters = Counters::default();
+            counters.add(&one);
+            let told = *counters.tally().of(Kind::Write);
+            assert_eq!((told.late == 1, told.too_fast == 1), expected, "{:?}", one.modelled);
+        }
     }
 }

@@ -34,7 +34,7 @@ pub struct ModelHealth {
     /// Share of commands that our own processors have made late.
     pub late_share: Option<f64>,
     /// Share of commands that should have taken less than the port's round trip.
-    pub below_port_share: Option<f64>,
+    pub too_fast_share: Option<f64>,
     /// By what share all commands together took longer than they should.
     pub added_share: Option<f64>,
     /// How long its server did not run at all, in gaps of 50 ms and more, in milliseconds.
@@ -63,8 +63,8 @@ pub struct KindHealth {
     pub shown_mean_us: Option<f64>,
     /// How many our own processors have made late.
     pub late: u64,
-    /// How many should have taken less than the port's round trip.
-    pub below_port: u64,
+    /// How many should have taken less than the port's round trip, or than our own work for them.
+    pub too_fast: u64,
 }
 
 impl ModelHealth {
@@ -89,7 +89,7 @@ impl ModelHealth {
             port_us,
             commands,
             late_share,
-            below_port_share: share(sum(|kind| kind.below_port)),
+            too_fast_share: share(sum(|kind| kind.too_fast)),
             added_share,
             stood_still_ms: 0.0,
             comparable: late_share.is_none_or(|share| share <= LATE_SHARE_MAX)
@@ -109,11 +109,11 @@ impl ModelHealth {
         ModelHealth { stood_still_ms, comparable, ..self }
     }
 
-    /// Commands of all kinds, and how many of them were late and below the port.
+    /// Commands of all kinds, and how many of them were late and too fast to show.
     #[must_use]
     pub fn counted(&self) -> (u64, u64, u64) {
         self.kinds.values().fold((0, 0, 0), |(commands, late, below), kind| {
-            (commands + kind.commands, late + kind.late, below + kind.below_port)
+            (commands + kind.commands, late + kind.late, below + kind.too_fast)
         })
     }
 }
@@ -148,6 +148,6 @@ fn of_kind(kind: Kind, now: &Tally, before: &Tally) -> KindHealth {
         modelled_mean_us: mean_us(modelled_s),
         shown_mean_us: mean_us(shown_s),
         late: now.late - before.late,
-        below_port: now.below_port - before.below_port,
+        too_fast: now.too_fast - before.too_fast,
     }
 }

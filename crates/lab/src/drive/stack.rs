@@ -63,6 +63,10 @@ impl Clock for StartedClock {
             self.ahead_ns.fetch_max(ahead, Ordering::AcqRel);
         }
     }
+
+    fn worked(&self) -> Time {
+        self.clock.worked()
+    }
 }
 
 /// A device's model that can be served.

@@ -169,7 +169,7 @@ fn time_kept(log: &mut Log, model: &ModelHealth) {
     let percent = |share: Option<f64>| share.map_or(0.0, |share| share * 100.0);
     let verdict = if model.comparable { "" } else { "; what is measured is not comparable" };
     log.row("late", &format!("{:.2} % of commands{verdict}", percent(model.late_share)));
-    log.row("below the port", &format!("{:.2} % of commands", percent(model.below_port_share)));
+    log.row("too fast to show", &format!("{:.2} % of commands", percent(model.too_fast_share)));
     log.row("time added", &format!("{:.2} % of what is modelled", percent(model.added_share)));
     log.row("server stood still", &format!("{:.0} ms", model.stood_still_ms));
     let waited = model.waited.iter().map(|(what, count)| format!("{what} {count}"));

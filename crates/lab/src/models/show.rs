@@ -125,7 +125,7 @@ fn print_measured(outcome: &Outcome) {
             number(one.measured),
             format!("{:.3}", one.ratio),
             percent(one.late_share),
-            percent(one.below_port_share),
+            percent(one.too_fast_share),
             format!("{:>8}", one.added_share.map_or_else(|| "–".into(), percent))
                 + note
                 + &one.reasons.join(", "),

@@ -28,7 +28,7 @@ pub struct Measured {
     /// Share of commands that our own processors have made late.
     pub late_share: f64,
     /// Share of commands that should have taken less than the port's round trip.
-    pub below_port_share: f64,
+    pub too_fast_share: f64,
     /// By what share all commands together took longer than modelled.
     pub added_share: Option<f64>,
     /// How long one command took by the model, in microseconds, of the job's kind.
@@ -59,7 +59,7 @@ pub struct Taken {
     measured: f64,
     write_amplification: Option<f64>,
     late_share: f64,
-    below_port_share: f64,
+    too_fast_share: f64,
     added_share: Option<f64>,
     shown_us: Option<f64>,
     stood_still_ms: f64,
@@ -89,7 +89,7 @@ impl Taken {
             measured,
             write_amplification: (host > 0).then(|| media as f64 / host as f64),
             late_share: (all_now.1 - all_then.1) as f64 / commands,
-            below_port_share: (all_now.2 - all_then.2) as f64 / commands,
+            too_fast_share: (all_now.2 - all_then.2) as f64 / commands,
             added_share: added_share(times),
             shown_us: of_kind.and_then(|(now, then)| shown_us(now, then)),
             stood_still_ms: now.stood_still_ms - then.stood_still_ms,
@@ -115,7 +115,7 @@ impl Taken {
             ratio: self.measured / closed.value,
             write_amplification: self.write_amplification,
             late_share: self.late_share,
-            below_port_share: self.below_port_share,
+            too_fast_share: self.too_fast_share,
             added_share: self.added_share,
             shown_us: self.shown_us,
             stood_still_ms: self.stood_still_ms,
@@ -128,7 +128,7 @@ impl Taken {
         let mut reasons = Vec::new();
         for (share, most, word) in [
             (Some(self.late_share), LATE_SHARE_MAX, "late"),
-            (Some(self.below_port_share), LATE_SHARE_MAX, "below port"),
+            (Some(self.too_fast_share), LATE_SHARE_MAX, "too fast"),
             (self.added_share, ADDED_SHARE_MAX, "time added"),
         ] {
             if share.is_some_and(|share| share > most) {
@@ -175,7 +175,7 @@ mod tests {
             measured,
             write_amplification: None,
             late_share: 0.0,
-            below_port_share: 0.0,
+            too_fast_share: 0.0,
             added_share: Some(0.02),
             shown_us: Some(100.0),
             stood_still_ms: 0.0,
@@ -203,8 +203,8 @@ mod tests {
     fn time_added_is_a_reason_of_its_own() {
         let slow = Taken { added_share: Some(0.06), ..taken(100.0) };
         assert_eq!(slow.reasons(), ["time added"]);
-        let both = Taken { late_share: 0.02, below_port_share: 0.5, ..slow };
-        assert_eq!(both.reasons(), ["late", "below port", "time added"]);
+        let both = Taken { late_share: 0.02, too_fast_share: 0.5, ..slow };
+        assert_eq!(both.reasons(), ["late", "too fast", "time added"]);
     }
 
     #[test]

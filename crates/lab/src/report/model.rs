@@ -13,7 +13,7 @@ pub(super) const FIGURES: [Metric<'static>; 13] = [
         "commands that our own processors made late; above 1 % the cell is not comparable",
     ),
     metric(
-        "model_below_port_percent",
+        "model_too_fast_percent",
         "too fast",
         "%",
         1.0,
@@ -106,6 +106,6 @@ pub(super) const CHARTS: [Chart; 3] = [
         "Model: commands out of time",
         "1/s",
         "Commands that our own processors made late, and those that the device would have answered faster than can be shown here.",
-        &[("model_late_per_s", "late"), ("model_below_port_per_s", "too fast to show")],
+        &[("model_late_per_s", "late"), ("model_too_fast_per_s", "too fast to show")],
     )),
 ];

@@ -137,7 +137,7 @@ pub(super) fn derived(results: &Results) -> Results {
         ("serving_cpu_us_per_query", cpu_us("serving_cpu_percent")),
         ("media_write_bytes_per_transaction", per(figure("drive_write_bytes_media_per_s"), "tps")),
         ("model_late_percent", percent("model_late_per_s", "model_commands_per_s")),
-        ("model_below_port_percent", percent("model_below_port_per_s", "model_commands_per_s")),
+        ("model_too_fast_percent", percent("model_too_fast_per_s", "model_commands_per_s")),
         ("model_added_percent", model_added_percent(results)),
         // Over the window as one: the mean of quotients would weigh idle seconds like busy ones.
         ("drive_write_amplification", amplified("media")),

@@ -23,7 +23,7 @@ pub(super) struct ModelProbe {
     kinds: Vec<(&'static str, OfKind)>,
     commands: Field,
     late: Field,
-    below_port: Field,
+    too_fast: Field,
     stood_still_ms: Field,
     waited: Vec<(&'static str, Field)>,
 }
@@ -44,7 +44,7 @@ impl ModelProbe {
         };
         let commands = counter("commands", "commands");
         let late = counter("late", "commands that our own processors made late");
-        let below_port = counter("below_port", "commands faster than can be shown here");
+        let too_fast = counter("too_fast", "commands faster than can be shown here");
         let waited = Resource::ALL.iter().map(|resource| {
             let name = resource.name();
             (name, counter(&format!("waited_for_{name}"), &format!("waited longest for {name}")))
@@ -53,7 +53,7 @@ impl ModelProbe {
         let kinds = kinds.into();
         let label = "its server has stood still so far (model)".to_owned();
         let stood_still_ms = sheet.gauge(STOOD_STILL_MS, "ms", label);
-        ModelProbe { sheet, status_file, kinds, commands, late, below_port, stood_still_ms, waited }
+        ModelProbe { sheet, status_file, kinds, commands, late, too_fast, stood_still_ms, waited }
     }
 
     fn fill(&self, model: &ModelHealth, reading: &mut [f64]) {
@@ -66,8 +66,7 @@ impl ModelProbe {
         }
         reading[self.commands] = model.commands as f64;
         reading[self.late] = model.kinds.values().map(|kind| kind.late).sum::<u64>() as f64;
-        reading[self.below_port] =
-            model.kinds.values().map(|kind| kind.below_port).sum::<u64>() as f64;
+        reading[self.too_fast] = model.kinds.values().map(|kind| kind.too_fast).sum::<u64>() as f64;
         reading[self.stood_still_ms] = model.stood_still_ms;
         for (resource, field) in &self.waited {
             reading[*field] = model.waited.get(*resource).copied().unwrap_or(0) as f64;
@@ -127,7 +126,7 @@ mod tests {
             commands: reads,
             late_share: None,
             added_share: None,
-            below_port_share: None,
+            too_fast_share: None,
             stood_still_ms: 250.0,
             comparable: true,
             kinds: [("read".to_owned(), read)].into(),
