@@ -128,7 +128,8 @@ fn print_outcome(outcome: &Outcome) {
     print::line(format_args!("\n{verdict:<15}  {} ({})", outcome.name, outcome.place));
     let arithmetic = outcome.arithmetic.as_ref().map(|one| one.shown());
     let given = outcome.given.iter().map(|given| format!("given: {given}"));
-    for line in arithmetic.into_iter().chain(outcome.says.clone()).chain(given) {
+    let told = arithmetic.into_iter().chain(outcome.assumption()).chain(outcome.says.clone());
+    for line in told.chain(given) {
         print::line(format_args!("{:17}{line}", ""));
     }
 }
