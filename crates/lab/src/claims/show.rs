@@ -58,7 +58,10 @@ pub fn paper(paper: &Paper, outcomes: &[Outcome]) {
     print_figures(paper);
     print::line(format_args!("\n{}", summary(outcomes)));
     for verdict in VERDICTS {
-        outcomes.iter().filter(|one| one.verdict == verdict).for_each(print_outcome);
+        let mut its: Vec<&Outcome> = outcomes.iter().filter(|one| one.verdict == verdict).collect();
+        // What would not follow is what one looks for, too.
+        its.sort_by_key(|one| one.if_so != Some(Verdict::DoesNotFollow));
+        its.into_iter().for_each(print_outcome);
     }
     print_remarks(paper);
 }
