@@ -155,7 +155,7 @@ fn costs(
             arm: load.arm.to_owned(),
             workload: load.workload.to_owned(),
             threads: load.threads,
-            assumed: cost.iter().filter_map(|_| of_several(load.arm, drives, disk)).collect(),
+            assumed: cost.iter().filter_map(|_| of_several(drives)).collect(),
             cost,
             replaces,
             replaced,
@@ -202,20 +202,24 @@ impl Load<'_> {
     }
 }
 
-/// What is taken for granted of an arm whose servers have several drives.
-fn of_several(arm: &str, drives: f64, disk: Option<&Disk>) -> Option<String> {
-    let whole = if scale(disk) > 1.0 { ", for the whole device," } else { "" };
+/// What is taken for granted where servers have several drives.
+fn of_several(drives: f64) -> Option<String> {
     (drives > 1.0).then(|| {
         format!(
-            "{arm}: {drives} drives are paid for in each server, and its throughput is what the one disk of the study did{whole} with \
-             nothing added for the others. That is so of a mirror, and of a disk that is all of them; where they share the load, a \
-             transaction costs less than is told here. What they hold together is what capacity_bytes says, and not known without."
+            "{drives} drives are paid for in each server, and its throughput is that of the one disk of the study (of a scale model: \
+             of the whole device), with nothing added for the others. That is so of a mirror, and of a disk that is all of them; where \
+             they share the load, a transaction costs less than is told here. What they hold together is what capacity_bytes says, \
+             and not known without it."
         )
     })
 }
 
+/// What models are divided by, and more; what is beyond was not written by us.
+const SCALES: std::ops::RangeInclusive<f64> = 1e-3..=1e9;
+
 fn scale(disk: Option<&Disk>) -> f64 {
-    disk.and_then(|disk| disk.parallel_scale).unwrap_or(1.0)
+    let scale = disk.and_then(|disk| disk.parallel_scale);
+    scale.filter(|scale| SCALES.contains(scale)).unwrap_or(1.0)
 }
 
 /// Bytes of data for each byte that they take. Of a drive and of modelled flash by its own ratio, for there what wore it in
@@ -229,32 +233,31 @@ fn space_ratio(cell: &Cell) -> Option<f64> {
 impl Judged {
     /// What prices were given too few of: a line for all arms that lack the same keys.
     pub(super) fn lacking(&self) -> Vec<String> {
-        let mut lacking: BTreeMap<&[String], Vec<&str>> = BTreeMap::new();
-        for one in self.costs.iter().flatten().filter(|one| !one.missing.is_empty()) {
-            let arms = lacking.entry(&one.missing).or_default();
+        let keys = |one: &OfGroup| (!one.missing.is_empty()).then(|| one.missing.join(", "));
+        let lines = self.by_arms(keys).into_iter().map(|(keys, arms)| {
+            format!("No costs of {}: give {keys}; docs/cost.md tells of each.", arms.join("; "))
+        });
+        lines.collect()
+    }
+
+    /// What is taken for granted in costs: a line for all arms of which the same is.
+    pub(super) fn assumed(&self) -> Vec<String> {
+        let assumed = |one: &OfGroup| (!one.assumed.is_empty()).then(|| one.assumed.join(" "));
+        let lines = self.by_arms(assumed).into_iter();
+        lines.map(|(assumed, arms)| format!("{}: {assumed}", arms.join("; "))).collect()
+    }
+
+    /// Arms of which the same is told, each once.
+    fn by_arms(&self, told: impl Fn(&OfGroup) -> Option<String>) -> BTreeMap<String, Vec<&str>> {
+        let mut found: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for one in self.costs.iter().flatten() {
+            let Some(told) = told(one) else { continue };
+            let arms = found.entry(told).or_default();
             if !arms.contains(&one.arm.as_str()) {
                 arms.push(&one.arm);
             }
         }
-        let line = |(keys, arms): (&[String], Vec<&str>)| {
-            format!(
-                "No costs of {}: give {}; docs/cost.md tells of each.",
-                arms.join("; "),
-                keys.join(", ")
-            )
-        };
-        lacking.into_iter().map(line).collect()
-    }
-
-    /// What is taken for granted in costs, each once.
-    pub(super) fn assumed(&self) -> Vec<String> {
-        let mut lines: Vec<String> = Vec::new();
-        for line in self.costs.iter().flatten().flat_map(|one| &one.assumed) {
-            if !lines.contains(line) {
-                lines.push(line.clone());
-            }
-        }
-        lines
+        found
     }
 }
 
