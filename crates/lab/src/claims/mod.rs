@@ -3,6 +3,8 @@
 //! A paper is a file in `claims/`, or one of the user's own: every figure stands there once, with its digits and its place. Checks
 //! are arithmetic over those figures; rounding is carried along as intervals, so that only what cannot be is called so.
 
+#[cfg(test)]
+mod assumed_tests;
 mod command;
 mod document;
 mod expression;

@@ -27,6 +27,10 @@ fn the_documentations_examples_are_of_the_arms_of_their_plans() {
             let (plan, _) = Plan::read(plan.as_ref(), form).unwrap();
             let prices = example(place);
             prices.check_arms(plan.arms.keys().map(String::as_str)).unwrap();
+            let twin = |(name, arm): (&String, &crate::plan::Arm)| {
+                Some((name.clone(), arm.twin_of.clone()?))
+            };
+            let prices = prices.with_twins(&plan.arms.iter().filter_map(twin).collect());
             for arm in plan.arms.keys() {
                 assert_eq!(bill(&prices, &prices.of_arm(arm, None)).err(), None, "{arm}");
             }
