@@ -24,6 +24,7 @@ mod store;
 mod sync;
 #[cfg(test)]
 mod testing;
+mod text_file;
 mod watch;
 
 use std::process::ExitCode;

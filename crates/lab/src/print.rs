@@ -1,7 +1,9 @@
 //! The one place that writes to standard output, and to standard error.
 //!
-//! A reader that has seen enough (`assay models | head`) closes the pipe; that is success, not an error.
+//! A reader that has seen enough (`assay models | head`) closes the pipe; that is success, not an error. What a terminal would obey is
+//! shown in place of being done (see [`plain`]), whoever wrote it.
 
+mod plain;
 pub mod screen;
 
 use std::fmt::Display;
@@ -13,12 +15,17 @@ use crate::sync::lock;
 
 /// Writes a line to standard error. That nobody reads it changes nothing about the work in hand.
 pub fn note(text: impl Display) {
-    let text = format!("{text}\n");
+    let text = plain::plain(&format!("{text}\n"));
     let _ = screen::above(|| std::io::stderr().lock().write_all(text.as_bytes()));
 }
 
 /// Prints a line; ends the process quietly if nobody reads any more.
 pub fn line(text: impl Display) {
+    drawn(plain::plain(&text.to_string()));
+}
+
+/// Prints a line with the escapes that we put there ourselves.
+pub fn drawn(text: impl Display) {
     let mut out = std::io::stdout().lock();
     if let Err(error) = writeln!(out, "{text}").and_then(|()| out.flush())
         && error.kind() == std::io::ErrorKind::BrokenPipe

@@ -1,14 +1,15 @@
 //! `assay report STUDY`: writes the report of a study again from its store.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::judge::worth::prices::Prices;
 use crate::print;
 use crate::report::{self, Wishes};
 use crate::store::Store;
+use crate::text_file;
 
 /// What was typed after `assay report`.
 #[derive(Debug, clap::Args)]
@@ -37,7 +38,7 @@ pub(crate) struct ReportArgs {
 /// A folder without a study, or one that cannot be written; prices that are none; notes that cannot be read.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let prices = args.prices.as_deref().map(Prices::read).transpose()?;
-    let notes = args.notes.as_deref().map(read_notes).transpose()?;
+    let notes = args.notes.as_deref().map(|path| text_file::read(path, "notes")).transpose()?;
     let store = Store::open(&args.study)?;
     let wishes =
         Wishes { prices: prices.as_ref(), title: args.title.as_deref(), notes: notes.as_deref() };
@@ -46,9 +47,4 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
         print::line(path.display());
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn read_notes(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read the notes {}; give a file in UTF-8", path.display()))
 }

@@ -23,8 +23,9 @@ Examples:
   assay claims --study studies/stec      a study beside the paper it repeats
   assay claims --study studies/mine exflash-2015
 
-A figure follows when some number that was rounded to the printed digits gives it. \
-Exit codes: 0 done, 1 with --check: a figure does not follow from the others, 2 could not.")]
+A figure follows when some number that was rounded to the printed digits gives it.
+Exit codes: 0 done, 1 with --check: a figure does not follow from the others, 2 could not: no such paper, file or study, \
+a file that is wrong, or a name in it that the study nearly has.")]
 pub struct ClaimsArgs {
     /// A paper, or a TOML file with one; without it all are listed
     name: Option<String>,
@@ -69,12 +70,13 @@ pub fn run(args: &ClaimsArgs) -> Result<ExitCode> {
 }
 
 fn set_beside(args: &ClaimsArgs, folder: &Path) -> Result<()> {
-    let measured = Store::open(folder)?.study()?;
+    let store = Store::open(folder)?;
+    let (measured, disks) = (store.study()?, store.disks()?);
     let paper = match &args.name {
         Some(named) => find::find(named)?,
         None => find::of_study(measured.paper.as_ref())?,
     };
-    let beside = study::beside(&paper, &measured)?;
+    let beside = study::beside(&paper, &measured, &disks)?;
     match args.json {
         true => print::line(serde_json::to_value(&beside)?),
         false => show::beside(&beside),

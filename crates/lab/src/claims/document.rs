@@ -202,7 +202,7 @@ pub struct Check {
     /// The check is made with each of these in place of `{}`.
     #[serde(default)]
     pub each: Vec<String>,
-    /// Allowed beyond rounding, in percent of what is computed.
+    /// Allowed beyond rounding, in percent of what is computed, from 0 to 100.
     #[serde(default)]
     pub tolerance_percent: f64,
     /// The unit of both sides.
@@ -210,6 +210,9 @@ pub struct Check {
     pub unit: String,
     /// What is not printed, without which it cannot be told.
     pub missing: Option<String>,
+    /// What is taken for granted that the paper does not say, where the result hangs on it: then it cannot be told, and it is
+    /// said what it would be.
+    pub assumes: Option<String>,
     /// In words, if it follows.
     pub follows: Option<String>,
     /// In words, if it does not.

@@ -173,7 +173,7 @@ impl Node {
             }
         };
         // What no number can hold tells nothing.
-        let one = one.filter(|one| one.low.is_finite() && one.high.is_finite());
+        let one = one.filter(|one| one.is_finite());
         Ok(one.map(|one| vec![one]))
     }
 

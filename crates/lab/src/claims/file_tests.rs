@@ -91,6 +91,46 @@ fn what_is_wrong_in_a_file_is_said_with_its_line_and_what_would_be_right() {
             "there is no figure `chart1.tps.disc`; did you mean `chart1.tps.disks`?",
         ),
         ("relation = \">\"", "relation = \"=>\"", "unknown value `=>`"),
+        (
+            "printed = \"19\", within = 0",
+            "printed = \"19\", within = -1",
+            "given requests_per_transaction: within is -1",
+        ),
+        (
+            "printed = \"19\", within = 0",
+            "printed = \"19\", within = nan",
+            "within is NaN; give a number",
+        ),
+        (
+            "printed = \"19\", within = 0",
+            "printed = \"19\", within = inf",
+            "within is inf; give a number",
+        ),
+        (
+            "printed = \"20\", within = 0",
+            "printed = \"20\", within = nan",
+            "figure threads: within is NaN",
+        ),
+        (
+            "unit = \"TB\"\nassumes",
+            "unit = \"TB\"\ntolerance_percent = -1\nassumes",
+            "tolerance_percent is -1; give a number from 0 to 100",
+        ),
+        (
+            "unit = \"TB\"\nassumes",
+            "unit = \"TB\"\ntolerance_percent = nan\nassumes",
+            "tolerance_percent is NaN",
+        ),
+        (
+            "unit = \"TB\"\nassumes",
+            "unit = \"TB\"\ntolerance_percent = inf\nassumes",
+            "tolerance_percent is inf",
+        ),
+        (
+            "unit = \"TB\"\nassumes",
+            "unit = \"TB\"\nmissing = \"x\"\nassumes",
+            "give missing or assumes, not both",
+        ),
         ("threads = { printed = \"20\"", "\"a b\" = { printed = \"20\"", "is no name for a figure"),
     ] {
         let error = refused(from, to);

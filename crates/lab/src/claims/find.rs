@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail};
 use assay_load::suggest::nearest;
 
 use super::paper::Paper;
-
-/// Beyond this a file is something else that was named by mistake.
-const CLAIMS_BYTES_MAX: u64 = 1 << 20;
+use crate::text_file;
 
 macro_rules! papers {
     ($($name:literal,)+) => {
@@ -48,13 +46,7 @@ pub fn find(named: &str) -> Result<Paper> {
     if !named.contains('/') && path.extension().is_none_or(|extension| extension != "toml") {
         bail!(no_such_paper(named));
     }
-    let what = || format!("cannot read {named}");
-    let metadata = path.metadata().with_context(what)?;
-    ensure!(
-        metadata.is_file() && metadata.len() <= CLAIMS_BYTES_MAX,
-        "{named} holds no claims; name a TOML file of at most 1 MiB"
-    );
-    let text = std::fs::read_to_string(path).with_context(what)?;
+    let text = text_file::read(path, "claims")?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     Paper::parse(&name, &text).map_err(|error| anyhow!("{named}: {error:#}"))
 }

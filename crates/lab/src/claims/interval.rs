@@ -31,6 +31,12 @@ impl Interval {
         Interval { low: value - within, value, high: value + within }
     }
 
+    /// Whether both bounds are numbers.
+    #[must_use]
+    pub fn is_finite(self) -> bool {
+        self.low.is_finite() && self.high.is_finite()
+    }
+
     /// Whether rounding leaves nothing open.
     #[must_use]
     pub fn is_exact(self) -> bool {

@@ -3,6 +3,8 @@
 //! A paper is a file in `claims/`, or one of the user's own: every figure stands there once, with its digits and its place. Checks
 //! are arithmetic over those figures; rounding is carried along as intervals, so that only what cannot be is called so.
 
+#[cfg(test)]
+mod assumed_tests;
 mod command;
 mod document;
 mod expression;
@@ -12,12 +14,14 @@ mod find;
 #[cfg(test)]
 mod findings;
 mod interval;
+mod names;
 mod outcome;
 mod paper;
 mod parser;
 mod printed;
 mod repeated;
 mod rows;
+mod scale;
 mod show;
 mod study;
 #[cfg(test)]
@@ -26,9 +30,13 @@ mod study_tests;
 mod tests;
 mod text;
 
+use std::collections::BTreeMap;
+
 pub(crate) use command::{ClaimsArgs, run};
 pub(crate) use rows::{RATIO, Row, of_gain, of_level};
 pub(crate) use study::Beside;
+
+use crate::store::{Disk, Study};
 
 /// What a plan that names these claims stands beside: their title and every comparison with its printed figures.
 ///
@@ -49,15 +57,19 @@ pub(crate) enum Standing {
     Apart,
 }
 
-/// How a study stands to claims; found as `assay claims --study` finds them.
-pub(crate) fn standing(study: &crate::store::Study) -> Standing {
+/// How a study, whose arms stand on these disks, stands to claims; found as `assay claims --study` finds them.
+pub(crate) fn standing(study: &Study, disks: &BTreeMap<String, Disk>) -> Standing {
     match &study.paper {
-        Some(paper) => of_its_plan(paper, study),
-        None => of_any(study),
+        Some(paper) => of_its_plan(paper, study, disks),
+        None => of_any(study, disks),
     }
 }
 
-fn of_its_plan(paper: &crate::store::Paper, study: &crate::store::Study) -> Standing {
+fn of_its_plan(
+    paper: &crate::store::Paper,
+    study: &Study,
+    disks: &BTreeMap<String, Disk>,
+) -> Standing {
     let Ok(found) = find::of_study(Some(paper)) else {
         let hint = |named: &String| {
             Standing::Partly(format!(
@@ -67,7 +79,7 @@ fn of_its_plan(paper: &crate::store::Paper, study: &crate::store::Study) -> Stan
         };
         return paper.claims.as_ref().map_or(Standing::Apart, hint);
     };
-    match study::beside(&found, study) {
+    match study::beside(&found, study, disks) {
         Ok(beside) if study::meets(&beside) => Standing::Beside(Box::new(beside)),
         _ => Standing::Partly(format!(
             "The claims {} print no figure of what ran here; the plan {} repeats the paper, and its report sets both side by side.",
@@ -78,9 +90,9 @@ fn of_its_plan(paper: &crate::store::Paper, study: &crate::store::Study) -> Stan
 }
 
 /// Of a plan that names none.
-fn of_any(study: &crate::store::Study) -> Standing {
+fn of_any(study: &Study, disks: &BTreeMap<String, Disk>) -> Standing {
     let is_partly = |paper: &paper::Paper| {
-        study::beside(paper, study).is_ok_and(|beside| study::meets(&beside))
+        study::beside(paper, study, disks).is_ok_and(|beside| study::meets(&beside))
     };
     match find::all().unwrap_or_default().into_iter().find(is_partly) {
         Some(paper) => Standing::Partly(format!(

@@ -48,6 +48,12 @@ pub struct Outcome {
     /// The arithmetic, where there is any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arithmetic: Option<Arithmetic>,
+    /// What is taken for granted that the paper does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assumes: Option<String>,
+    /// What would come of it if that were so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_so: Option<Verdict>,
     /// What it means, or what is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub says: Option<String>,
@@ -93,12 +99,23 @@ pub struct Side {
     interval: Option<Interval>,
 }
 
+/// Whoever allows more than this allows anything.
+const TOLERANCE_MAX_PERCENT: f64 = 100.0;
+
 /// Makes a check, as often as it says.
 ///
 /// # Errors
 /// One line: an expression that is not understood, a figure that is not there, or keys that do not go together.
 pub fn of(paper: &Paper, check: &Check) -> Result<Vec<Outcome>> {
-    ensure!(check.tolerance_percent >= 0.0, "tolerance_percent is negative");
+    let tolerance = check.tolerance_percent;
+    ensure!(
+        (0.0..=TOLERANCE_MAX_PERCENT).contains(&tolerance),
+        "tolerance_percent is {tolerance}; give a number from 0 to {TOLERANCE_MAX_PERCENT}"
+    );
+    ensure!(
+        check.missing.is_none() || check.assumes.is_none(),
+        "give missing or assumes, not both: what is missing cannot be told whatever one assumes"
+    );
     match check.each.as_slice() {
         [] => Ok(vec![one(paper, check, None)?]),
         each => each.iter().map(|each| one(paper, check, Some(each))).collect(),
@@ -119,11 +136,15 @@ pub fn all(paper: &Paper) -> Result<Vec<Outcome>> {
 
 fn one(paper: &Paper, check: &Check, each: Option<&str>) -> Result<Outcome> {
     let sides = Sides::of(paper, check, each)?;
-    let verdict = match (&check.missing, &sides) {
+    let by_figures = match (&check.missing, &sides) {
         (None, Some(sides)) => sides.verdict(),
         _ => Verdict::CannotBeTold,
     };
-    let says = match verdict {
+    let (verdict, if_so) = match check.assumes {
+        Some(_) => (Verdict::CannotBeTold, Some(by_figures)),
+        None => (by_figures, None),
+    };
+    let says = match by_figures {
         Verdict::Follows => check.follows.clone(),
         Verdict::DoesNotFollow => check.otherwise.clone(),
         Verdict::CannotBeTold => {
@@ -135,6 +156,8 @@ fn one(paper: &Paper, check: &Check, each: Option<&str>) -> Result<Outcome> {
         name: each.map_or_else(|| check.name.clone(), |each| format!("{}: {each}", check.name)),
         place: check.place.clone(),
         verdict,
+        assumes: check.assumes.clone(),
+        if_so,
         given: sides.as_ref().map_or_else(Vec::new, |sides| given(paper, sides)),
         arithmetic: sides.map(|sides| sides.arithmetic(paper, check)),
         says,
@@ -183,9 +206,10 @@ impl Sides {
             "give what is printed, or say what is missing"
         );
         let value = |one: &Expression| one.evaluate(&|name| paper.named(name));
-        let computed_interval =
-            value(&computed)?.map(|interval| interval.widened(check.tolerance_percent));
-        let printed_interval = printed.as_ref().map(value).transpose()?.flatten();
+        let finite = |one: Option<Interval>| one.filter(|interval| interval.is_finite());
+        let widened = |interval: Interval| interval.widened(check.tolerance_percent);
+        let computed_interval = finite(value(&computed)?.map(widened));
+        let printed_interval = finite(printed.as_ref().map(value).transpose()?.flatten());
         Ok(Some(Sides { law, computed, relation, printed, computed_interval, printed_interval }))
     }
 
@@ -236,6 +260,20 @@ fn given(paper: &Paper, sides: &Sides) -> Vec<String> {
         }
     }
     told
+}
+
+impl Outcome {
+    /// What is assumed, and what it would make of the figure; nothing where nothing is.
+    #[must_use]
+    pub fn assumption(&self) -> Option<String> {
+        let (assumes, if_so) = self.assumes.as_ref().zip(self.if_so)?;
+        let then = match if_so {
+            Verdict::Follows => "then it follows",
+            Verdict::DoesNotFollow => "then it does not follow",
+            Verdict::CannotBeTold => "and even then it cannot be told",
+        };
+        Some(format!("assumed: {assumes}; {then}"))
+    }
 }
 
 impl Side {

@@ -155,11 +155,13 @@ impl Paper {
         }
         for (name, given) in &document.given {
             said(&given.source).with_context(|| format!("given {name}: source"))?;
+            check_within(given.within).with_context(|| format!("given {name}"))?;
             ensure!(!self.figures.contains_key(name), "`{name}` is both given and a figure");
         }
         for check in &document.checks {
             let what = || format!("check `{}`", check.name);
             said(&check.place).context("where").with_context(what)?;
+            said(check.assumes.as_deref().unwrap_or("-")).context("assumes").with_context(what)?;
             super::outcome::of(self, check).with_context(what)?;
         }
         for remark in &document.remarks {
@@ -186,12 +188,20 @@ fn said(text: &str) -> Result<()> {
     Ok(())
 }
 
+/// How far a value may lie from what is printed is a distance.
+fn check_within(within: Option<f64>) -> Result<()> {
+    let Some(within) = within else { return Ok(()) };
+    let is_distance = within.is_finite() && within >= 0.0;
+    ensure!(is_distance, "within is {within}; give a number that is not below 0");
+    Ok(())
+}
+
 fn put(figures: &mut IndexMap<String, Figure>, name: String, figure: Figure) -> Result<()> {
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "._".contains(sign);
     if name.is_empty() || !name.chars().all(is_plain) || name.parse::<f64>().is_ok() {
         bail!("`{name}` is no name for a figure; use letters, digits and _");
     }
-    ensure!(figure.within.is_none_or(|within| within >= 0.0), "figure {name}: within is negative");
+    check_within(figure.within).with_context(|| format!("figure {name}"))?;
     match figures.insert(name.clone(), figure) {
         None => Ok(()),
         Some(_) => bail!("there are two figures `{name}`; rename one"),

@@ -1,5 +1,7 @@
 //! What a plan that repeats the paper stands beside: printed gains, worked out from figures that stand once.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result, anyhow, ensure};
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +17,9 @@ pub struct Repeated {
     pub plan: String,
     /// Why the plan's figures are not the paper's, beyond what a study tells of itself.
     pub differs: Vec<String>,
+    /// Of how many devices of its preset an arm is the model, where of several whose parallelism is taken together.
+    #[serde(default)]
+    pub devices: BTreeMap<String, u32>,
     /// One arm against another, in percent.
     #[serde(default)]
     pub comparisons: Vec<Gain>,
@@ -135,11 +140,14 @@ fn of_workload(paper: &Paper, gain: &GainPrinted) -> Result<store::Printed> {
     Ok(store::Printed { data_set, workload, percent, says })
 }
 
-/// That every level is one number.
+/// That every level is one number, and that arms are of some devices.
 ///
 /// # Errors
-/// One line: no such figure, with the nearest, or one that is not a number.
+/// One line: no such figure, with the nearest, or one that is not a number; or an arm of no device.
 pub fn check_levels(paper: &Paper) -> Result<()> {
+    for (arm, devices) in paper.document.repeated.iter().flat_map(|repeated| &repeated.devices) {
+        ensure!(*devices > 0, "devices of `{arm}` are 0; give how many it is made of");
+    }
     for level in paper.document.repeated.iter().flat_map(|repeated| &repeated.levels) {
         let figure = paper.figure(&level.figure)?;
         let name = level.figure.get_ref();

@@ -48,11 +48,7 @@ pub(crate) fn of_gain(gain: &Compared) -> Vec<Row> {
 
 /// One arm by itself.
 pub(crate) fn of_level(level: &Leveled) -> Row {
-    let threads: Vec<String> = level.threads.iter().map(u32::to_string).collect();
-    let printed_threads =
-        level.printed_threads.map_or_else(String::new, |threads| format!(" for {threads}"));
-    let mut notes =
-        vec![format!("{} with threads {}{printed_threads}", level.metric, threads.join(", "))];
+    let mut notes = vec![conditions(level)];
     match level.cells {
         (0, _) => notes = vec![format!("{} was not measured", level.metric)],
         (cells, marked) if marked > 0 => {
@@ -64,9 +60,39 @@ pub(crate) fn of_level(level: &Leveled) -> Row {
     Row {
         what: format!("{}, {}", level.arm, name(&level.workload, level.data_set.as_ref())),
         printed: shown(level.printed),
-        measured: level.measured.map_or_else(|| "–".into(), shown),
+        measured: match (level.measured, level.whole_device) {
+            (Some(measured), Some(whole)) if whole != measured => {
+                let scale = text::number(whole / measured);
+                format!("{} × {scale} = {}", text::number(measured), shown(whole))
+            }
+            (measured, _) => measured.map_or_else(|| "–".into(), shown),
+        },
         ratio: times(level.ratio),
         notes: notes.join("; "),
+    }
+}
+
+/// `tps with threads 4 × 32 for 128`, or why there is no ratio.
+fn conditions(level: &Leveled) -> String {
+    let threads: Vec<String> = level.threads.iter().map(u32::to_string).collect();
+    let scale = level.parallel_scale.map(text::number);
+    let times = match &scale {
+        Some(scale) if scale != "1" => format!(" × {scale}"),
+        _ => String::new(),
+    };
+    let printed =
+        level.printed_threads.map_or_else(String::new, |threads| format!(" for {threads}"));
+    let with = format!("{} with threads {}{times}{printed}", level.metric, threads.join(", "));
+    match (level.measured, level.whole_device, scale) {
+        (Some(_), None, Some(scale)) => format!(
+            "{with}; of a model with 1/{scale} of the parallelism, and no level of the whole device"
+        ),
+        (Some(_), None, None) => {
+            format!(
+                "{with}; of a model whose scale the study does not tell, and no level of the whole device"
+            )
+        }
+        _ => with,
     }
 }
 

@@ -58,7 +58,10 @@ pub fn paper(paper: &Paper, outcomes: &[Outcome]) {
     print_figures(paper);
     print::line(format_args!("\n{}", summary(outcomes)));
     for verdict in VERDICTS {
-        outcomes.iter().filter(|one| one.verdict == verdict).for_each(print_outcome);
+        let mut its: Vec<&Outcome> = outcomes.iter().filter(|one| one.verdict == verdict).collect();
+        // What would not follow is what one looks for, too.
+        its.sort_by_key(|one| one.if_so != Some(Verdict::DoesNotFollow));
+        its.into_iter().for_each(print_outcome);
     }
     print_remarks(paper);
 }
@@ -128,7 +131,8 @@ fn print_outcome(outcome: &Outcome) {
     print::line(format_args!("\n{verdict:<15}  {} ({})", outcome.name, outcome.place));
     let arithmetic = outcome.arithmetic.as_ref().map(|one| one.shown());
     let given = outcome.given.iter().map(|given| format!("given: {given}"));
-    for line in arithmetic.into_iter().chain(outcome.says.clone()).chain(given) {
+    let told = arithmetic.into_iter().chain(outcome.assumption()).chain(outcome.says.clone());
+    for line in told.chain(given) {
         print::line(format_args!("{:17}{line}", ""));
     }
 }

@@ -1,14 +1,15 @@
 //! What a study measured beside what was printed, with the ratio of both and why they may not be compared.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::paper::Paper;
 use super::repeated::{self, Level, Which};
+use super::{names, scale};
 use crate::report::{self, Compared};
-use crate::store::{Cell, State, Study};
+use crate::store::{Cell, Disk, State, Study};
 
 /// A paper beside a study.
 #[derive(Debug, Clone, Serialize)]
@@ -49,24 +50,33 @@ pub struct Leveled {
     pub data_set: Option<String>,
     /// The study's thread counts that stand for the printed.
     pub threads: Vec<u32>,
-    /// Mean over the cells; nothing where there is none.
+    /// Mean over the cells, of the disk as it was run; nothing where there is none.
     pub measured: Option<f64>,
-    /// Measured over printed.
+    /// What the parallelism of a model is divided by, 1 of a device; nothing of a model of which that is not known.
+    pub parallel_scale: Option<f64>,
+    /// What is measured comes to of the whole device; nothing where that cannot be told.
+    pub whole_device: Option<f64>,
+    /// That over printed.
     pub ratio: Option<f64>,
     /// Cells in the mean, and how many of them are marked.
     pub cells: (usize, usize),
 }
 
-/// Sets them side by side.
+/// Sets them side by side; `disks` are those of the study's arms.
 ///
 /// # Errors
-/// One line: no plan repeats this paper, or the study has none of its arms.
-pub fn beside(paper: &Paper, study: &Study) -> Result<Beside> {
+/// One line: no plan repeats this paper, a name of it is nearly one of the study, or the study has none of its arms.
+pub fn beside(paper: &Paper, study: &Study, disks: &BTreeMap<String, Disk>) -> Result<Beside> {
     let own = own_gains(paper, study);
     let mut study = study.clone();
     study.paper = Some(repeated::printed(paper)?);
     let repeated = paper.document.repeated.as_ref().context("checked just now")?;
-    let levels = repeated.levels.iter().map(|level| leveled(paper, level, &study));
+    if own.is_empty() {
+        names::check(paper, repeated, &study)?;
+    }
+    let scale = |arm: &str| scale::of_arm(repeated, &study, disks, arm);
+    let levels =
+        repeated.levels.iter().map(|level| leveled(paper, level, &study, scale(&level.arm)));
     let levels = levels.collect::<Result<Vec<_>>>()?;
     let mut gains = report::compared_with_paper(&study);
     let known = |name: &String| study.arms.iter().any(|arm| arm.name == *name);
@@ -76,12 +86,15 @@ pub fn beside(paper: &Paper, study: &Study) -> Result<Beside> {
     };
     named().find(|name| known(name)).with_context(|| {
         format!(
-            "the study has none of the arms that {} names; it is not of the plan {}",
-            paper.name, repeated.plan
+            "the study has none of the arms that {} names; it is not of the plan {}, and has {}",
+            paper.name,
+            repeated.plan,
+            study.arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>().join("; ")
         )
     })?;
     let arms: BTreeSet<&String> = named().collect();
-    let mut differs = [differences(&study, &arms), repeated.differs.clone()].concat();
+    let scales = of_scales(&scale, &gains, &levels);
+    let mut differs = [differences(&study, &arms), scales, repeated.differs.clone()].concat();
     if !gains.iter().any(is_both) && own.iter().any(is_both) {
         let arms: BTreeSet<&String> = own.iter().flat_map(|one| [&one.arm, &one.against]).collect();
         differs = differences(&study, &arms);
@@ -123,7 +136,7 @@ pub fn meets(beside: &Beside) -> bool {
     beside.levels.iter().any(|one| one.measured.is_some()) || beside.gains.iter().any(is_both)
 }
 
-fn leveled(paper: &Paper, level: &Level, study: &Study) -> Result<Leveled> {
+fn leveled(paper: &Paper, level: &Level, study: &Study, scale: Option<f64>) -> Result<Leveled> {
     let figure = paper.figure(&level.figure)?;
     let printed = figure.values().first().context("checked when it was read")?.value;
     let of_arm: Vec<&Cell> = study.cells.iter().filter(|cell| is_of(cell, level, study)).collect();
@@ -141,18 +154,24 @@ fn leveled(paper: &Paper, level: &Level, study: &Study) -> Result<Leveled> {
     let sum: f64 = cells.iter().filter_map(|cell| value(cell)).sum();
     let measured = (!cells.is_empty()).then(|| sum / cells.len() as f64);
     let marked = cells.iter().filter(|cell| !cell.marks.is_empty()).count();
+    let printed_threads = figure.on.threads;
+    let whole_device = measured.and_then(|measured| {
+        scale::whole(measured, &level.metric, scale, &threads, printed_threads)
+    });
     Ok(Leveled {
         figure: level.figure.get_ref().clone(),
         printed,
         unit: figure.unit.clone(),
-        printed_threads: figure.on.threads,
+        printed_threads,
         metric: level.metric.clone(),
         arm: level.arm.clone(),
         workload: level.workload.clone(),
         data_set: level.data_set.clone(),
         threads,
         measured,
-        ratio: measured.filter(|_| printed != 0.0).map(|measured| measured / printed),
+        parallel_scale: scale,
+        whole_device,
+        ratio: whole_device.filter(|_| printed != 0.0).map(|whole| whole / printed),
         cells: (cells.len(), marked),
     })
 }
@@ -163,6 +182,41 @@ fn is_of(cell: &Cell, level: &Level, study: &Study) -> bool {
         && workload
             .is_some_and(|one| one.short_name() == level.workload && one.data_set == level.data_set)
 }
+
+/// What models at a scale do to levels, and to gains of two that are at different ones.
+fn of_scales(
+    scale: &dyn Fn(&str) -> Option<f64>,
+    gains: &[Compared],
+    levels: &[Leveled],
+) -> Vec<String> {
+    let mut told = Vec::new();
+    let is_scaled = |one: &Leveled| one.parallel_scale.is_none_or(|one| !scale::is_alike(one, 1.0));
+    if levels.iter().any(|one| one.measured.is_some() && is_scaled(one)) {
+        told.push(SCALED_LEVELS.to_owned());
+    }
+    for gain in gains.iter().filter(|gain| is_both(gain)) {
+        let Some((arm, against)) = scale(&gain.arm).zip(scale(&gain.against)) else { continue };
+        let says = format!(
+            "{} has {} of the parallelism that it stands for and {} {}: their gain is not that of the whole devices.",
+            gain.arm,
+            share(arm),
+            gain.against,
+            share(against)
+        );
+        if !scale::is_alike(arm, against) && !told.contains(&says) {
+            told.push(says);
+        }
+    }
+    told
+}
+
+fn share(scale: f64) -> String {
+    if scale::is_alike(scale, 1.0) { "all".into() } else { format!("1/{scale}") }
+}
+
+const SCALED_LEVELS: &str = "Levels of models at a scale: a rate is taken times what the model's parallelism is divided by, for as many \
+    times the threads; a response time is compared only where the threads are divided by as much. Ratios of two arms of one scale \
+    need neither.";
 
 /// What the study tells of itself: which of these arms are models at which scale, what form was run, how well models kept time.
 fn differences(study: &Study, arms: &BTreeSet<&String>) -> Vec<String> {

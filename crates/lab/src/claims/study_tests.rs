@@ -7,7 +7,7 @@ use super::paper::Paper;
 use super::study::beside;
 use super::{Standing, standing};
 use crate::plan::{Form, Plan};
-use crate::store::{self, Arm, Cell, CellKey, State, Study, Workload};
+use crate::store::{self, Arm, Cell, CellKey, Disk, State, Study, Workload};
 
 const ARMS: [&str; 2] = ["six 15K disks", "s1120 card"];
 
@@ -61,9 +61,20 @@ fn study(paper: Option<store::Paper>) -> Study {
     }
 }
 
+/// The card's model, its parallelism divided so.
+fn disks(parallel_scale: f64) -> BTreeMap<String, Disk> {
+    let disk =
+        Disk { parallel_scale: Some(parallel_scale), kind: "model".into(), ..Disk::default() };
+    [(ARMS[1].to_owned(), disk)].into()
+}
+
+fn refused(paper: &Paper, study: &Study) -> String {
+    format!("{:#}", beside(paper, study, &disks(1.0)).unwrap_err())
+}
+
 #[test]
 fn measured_stands_beside_printed_with_their_ratio_and_why_not() {
-    let beside = beside(&find("stec-2013").unwrap(), &study(None)).unwrap();
+    let beside = beside(&find("stec-2013").unwrap(), &study(None), &disks(1.0)).unwrap();
     let level = |arm: &str, metric: &str| {
         beside.levels.iter().find(|one| one.arm == arm && one.metric == metric).unwrap()
     };
@@ -111,30 +122,118 @@ fn a_study_finds_its_paper_by_name_or_by_the_title_of_older_ones() {
 #[test]
 fn a_report_has_the_claims_of_its_plan_a_line_of_others_and_nothing_else() {
     let plan = |named: &str| Plan::read(named.as_ref(), Form::Quick).unwrap().0.paper;
-    let Standing::Beside(beside) = standing(&study(plan("stec-2013"))) else { panic!("its plan") };
+    let Standing::Beside(beside) = standing(&study(plan("stec-2013")), &disks(1.0)) else {
+        panic!("its plan")
+    };
     assert_eq!((beside.claims.as_str(), beside.levels.is_empty()), ("stec-2013", false));
-    let Standing::Partly(hint) = standing(&study(None)) else { panic!("arms of the same names") };
+    let Standing::Partly(hint) = standing(&study(None), &disks(1.0)) else {
+        panic!("arms of the same names")
+    };
     assert!(hint.contains("`assay claims stec-2013 --study STUDY`"), "{hint}");
-    let Standing::Partly(hint) = standing(&study(plan("exflash-2015"))) else {
+    let Standing::Partly(hint) = standing(&study(plan("exflash-2015")), &disks(1.0)) else {
         panic!("no figure")
     };
     assert!(hint.contains("the plan exflash-2015 repeats the paper"), "{hint}");
     let mine = serde_json::from_str(r#"{"claims":"mine","title":"Mine","comparisons":[]}"#);
-    let Standing::Partly(hint) = standing(&study(Some(mine.unwrap()))) else { panic!("a file") };
+    let Standing::Partly(hint) = standing(&study(Some(mine.unwrap())), &disks(1.0)) else {
+        panic!("a file")
+    };
     assert!(hint.contains("the claims mine") && hint.contains("FILE.toml"), "{hint}");
     let mut other = study(None);
     other.cells.clear();
-    assert!(matches!(standing(&other), Standing::Apart), "nothing was measured");
+    assert!(matches!(standing(&other, &disks(1.0)), Standing::Apart), "nothing was measured");
 }
 
 #[test]
 fn a_study_of_something_else_is_refused() {
     let mut other = study(None);
-    other.arms.clear();
-    let error = format!("{:#}", beside(&find("stec-2013").unwrap(), &other).unwrap_err());
+    other.arms.truncate(1);
+    other.arms[0].name = "mine".into();
+    let error = refused(&find("stec-2013").unwrap(), &other);
     assert!(error.contains("none of the arms that stec-2013 names"), "{error}");
-    let error = beside(&find("fungible-2021").unwrap(), &study(None)).unwrap_err();
-    assert!(format!("{error:#}").contains("say nothing of a plan"), "{error:#}");
+    assert!(error.ends_with("and has mine"), "{error}");
+    let error = refused(&find("fungible-2021").unwrap(), &study(None));
+    assert!(error.contains("say nothing of a plan"), "{error}");
+}
+
+#[test]
+fn a_name_that_is_nearly_one_of_the_study_is_a_slip() {
+    let text = PAPERS.iter().find(|(name, _)| *name == "stec-2013").unwrap().1;
+    for (from, to, says) in [
+        (
+            "arm = \"s1120 card\"",
+            "arm = \"s1120 crad\"",
+            "the arm `s1120 crad`, which the study does not have; did you mean `s1120 card`?",
+        ),
+        (
+            "workload = \"complex\"",
+            "workload = \"compelx\"",
+            "the workload `compelx`, which the study does not have; did you mean `complex`?",
+        ),
+    ] {
+        let paper = Paper::parse("mine", &text.replace(from, to)).unwrap();
+        let error = refused(&paper, &study(None));
+        assert!(error.contains(says), "{error}");
+    }
+    // What a study leaves out is no slip, though the name of an arm's twin is near.
+    let mut less = study(None);
+    less.arms[1].name = "six 15K disks, again".into();
+    less.judging.twins = [("six 15K disks, again".to_owned(), ARMS[0].to_owned())].into();
+    let paper = Paper::parse("mine", &text.replace("s1120 card", "six 15K disks, old")).unwrap();
+    assert!(beside(&paper, &less, &BTreeMap::new()).is_ok());
+}
+
+#[test]
+fn levels_of_a_scale_model_are_those_of_the_whole_device_or_none() {
+    let paper = find("stec-2013").unwrap();
+    let mut study = study(None);
+    for cell in &mut study.cells {
+        cell.results.insert("latency_ms_mean".into(), 100.0);
+    }
+    let levels = |disks: &BTreeMap<String, Disk>| {
+        let beside = beside(&paper, &study, disks).unwrap();
+        let of = |metric: &str| {
+            let its = |one: &&super::study::Leveled| one.arm == ARMS[1] && one.metric == metric;
+            beside.levels.iter().find(its).unwrap().clone()
+        };
+        (of("tps"), of("latency_ms_mean"), beside.differs.join("\n"))
+    };
+    let (tps, latency, differs) = levels(&disks(4.0));
+    assert_eq!((tps.measured, tps.whole_device), (Some(502.0), Some(2008.0)));
+    assert_eq!(tps.ratio, Some(8.0));
+    let row = super::of_level(&tps);
+    assert_eq!(row.measured, "502 × 4 = 2008 1/s");
+    assert!(row.notes.starts_with("tps with threads 20 × 4 for 20"), "{}", row.notes);
+    assert_eq!((latency.measured, latency.whole_device, latency.ratio), (Some(100.0), None, None));
+    let row = super::of_level(&latency);
+    assert!(row.notes.contains("1/4 of the parallelism, and no level"), "{}", row.notes);
+    assert!(differs.contains("Levels of models at a scale"), "{differs}");
+    assert!(
+        differs.contains("stands for and six 15K disks all: their gain is not that of"),
+        "{differs}"
+    );
+    // Of a study that kept no scale, and of one at none.
+    let (tps, _, _) = levels(&BTreeMap::new());
+    assert_eq!((tps.parallel_scale, tps.ratio), (None, None));
+    let (tps, latency, differs) = levels(&disks(1.0));
+    assert_eq!((tps.ratio, latency.whole_device), (Some(2.0), Some(100.0)));
+    assert!(!differs.contains("at a scale") && !differs.contains("their gain"), "{differs}");
+}
+
+#[test]
+fn devices_that_are_taken_together_are_scaled_together() {
+    let paper = find("exflash-2015").unwrap();
+    let repeated = paper.document.repeated.as_ref().unwrap();
+    let (plan, _) = Plan::read("exflash-2015".as_ref(), Form::Quick).unwrap();
+    assert!(repeated.devices.keys().all(|arm| plan.arms.contains_key(arm)));
+    let disk = |scale| Disk { parallel_scale: Some(scale), ..Disk::default() };
+    let disks = [("PCIe card", 32.0), ("4 DIMMs", 8.0), ("8 DIMMs", 4.0)]
+        .map(|(arm, scale)| (arm.to_owned(), disk(scale)));
+    let disks: BTreeMap<String, Disk> = disks.into();
+    for arm in disks.keys() {
+        let scale = super::scale::of_arm(repeated, &study(None), &disks, arm);
+        assert_eq!(scale, Some(32.0), "{arm}");
+    }
 }
 
 #[test]

@@ -157,7 +157,7 @@ impl Watch {
         match (self.as_json, self.is_terminal) {
             (true, _) => print::line(serde_json::to_string(&health)?),
             // Home, the text, and whatever was below it cleared (ECMA-48, CUP and ED).
-            (false, true) => print::line(format_args!(
+            (false, true) => print::drawn(format_args!(
                 "\x1b[H\x1b[2J{}\n\nlast second  {line}",
                 text::whole(&health)
             )),

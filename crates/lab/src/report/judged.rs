@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::judge::Level;
 use crate::judge::chain::{self, Chain};
 use crate::judge::durability::{self, Durability};
 use crate::judge::reconcile::{self, Pair};
@@ -13,6 +12,7 @@ use crate::judge::worth::cost::{self, Cost, Measured};
 use crate::judge::worth::endurance::{self, Endurance, Rated};
 use crate::judge::worth::interval::Interval;
 use crate::judge::worth::prices::Prices;
+use crate::judge::{Comparison, Judgement, Level, Metric};
 use crate::store::{Cell, CellKey, Disk, Store, Study};
 
 use super::summary::Group;
@@ -57,23 +57,29 @@ pub(super) struct OfGroup {
     /// What it costs, if everything is known that it takes.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub(super) cost: Option<Cost>,
-    /// Servers of the study's first arm that one of this replaces under the same load.
+    /// Servers of the baseline that one of this replaces under the same load, by the judged ratio of both.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) replaces: Option<Interval>,
+    /// The arm whose servers those are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) replaced: Option<String>,
+    /// What is taken for granted in it that nobody measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) assumed: Vec<String>,
     /// Keys that are missing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) missing: Vec<String>,
 }
 
 impl Judged {
-    /// Of the study in `store` and the throughput that was judged of it, with prices that go before those of its plan. `variables` holds, for each arm, the distinct sets
-    /// of its servers' variables.
+    /// Of the study in `store` and what was judged of it, with prices that go before those of its plan. `variables` holds, for each
+    /// arm, the distinct sets of its servers' variables.
     ///
     /// # Errors
     /// A store that cannot be read, or prices of an arm that is none.
     pub(super) fn of(
         store: &Store,
-        (study, groups, levels): (&Study, &[Group<'_>], &[Level]),
+        (study, groups, judgement): (&Study, &[Group<'_>], &Judgement),
         variables: &[Vec<BTreeMap<String, String>>],
         prices: Option<&Prices>,
     ) -> Result<Judged> {
@@ -83,6 +89,8 @@ impl Judged {
         if let Some(prices) = prices {
             prices.check_arms(study.arms.iter().map(|arm| arm.name.as_str()))?;
         }
+        let prices = prices.map(|prices| prices.with_twins(&study.judging.twins));
+        let prices = prices.as_ref();
         let arms = study.arms.iter().zip(variables);
         let durability = arms.map(|(arm, sets)| {
             durability::of_arm(&arm.settings, sets.first(), disks.get(&arm.name))
@@ -102,7 +110,7 @@ impl Judged {
             chains: study.cells.iter().filter_map(chain::of_cell).collect(),
             endurance: endurance.collect(),
             rated: rated.collect(),
-            costs: prices.map(|prices| costs((study, groups), levels, &disks, prices)),
+            costs: prices.map(|prices| costs((study, groups), judgement, &disks, prices)),
         })
     }
 
@@ -114,28 +122,27 @@ impl Judged {
 
 fn costs(
     (study, groups): (&Study, &[Group<'_>]),
-    levels: &[Level],
+    judgement: &Judgement,
     disks: &BTreeMap<String, Disk>,
     prices: &Prices,
 ) -> Vec<OfGroup> {
-    let tps_of = |arm: &str, group: &Group<'_>| {
-        let workload = &study.workloads.get(group.workload)?.name;
-        let is_it = |one: &&Level| {
-            (one.arm.as_str(), &one.workload, one.threads) == (arm, workload, group.threads)
-        };
-        levels.iter().find(is_it).map(|level| level.tps)
-    };
     let of_group = |group: &Group<'_>| {
-        let arm = &study.arms.get(group.arm)?.name;
-        let disk = disks.get(arm);
-        let own = prices.of_arm(arm, disk);
+        let load = Load {
+            arm: &study.arms.get(group.arm)?.name,
+            workload: &study.workloads.get(group.workload)?.name,
+            threads: group.threads,
+        };
+        let disk = disks.get(load.arm);
+        let own = prices.of_arm(load.arm, disk);
         let drives = own.drives.unwrap_or(1.0);
-        let sold = disk.and_then(|disk| disk.user_bytes).map(|bytes| bytes * drives);
+        // What several drives hold together hangs on how they are put together.
+        let sold = disk.and_then(|disk| disk.user_bytes).filter(|_| drives == 1.0);
         let measured = Measured {
-            tps: tps_of(arm, group)?,
+            tps: load.tps(&judgement.levels)?,
             space_ratio: Interval::of_repeats(
                 &group.done().filter_map(space_ratio).collect::<Vec<_>>(),
-            ),
+            )
+            .filter(Interval::is_sound),
             parallel_scale: scale(disk),
             capacity_bytes: own.capacity_bytes.or(sold),
         };
@@ -143,33 +150,76 @@ fn costs(
             Ok(cost) => (Some(cost), Vec::new()),
             Err(missing) => (None, missing),
         };
-        let replaces = first_of_same_load(groups, group)
-            .filter(|_| group.arm > 0)
-            .zip(study.arms.first())
-            .and_then(|(first, arm)| {
-                Some(tps_of(&arm.name, first)?.times(scale(disks.get(&arm.name))))
-            })
-            .map(|first| cost::consolidation(first, measured.tps.times(measured.parallel_scale)));
+        let (replaced, replaces) = load.replaces(&judgement.comparisons, disks).unzip();
         Some(OfGroup {
-            arm: arm.clone(),
-            workload: study.workloads.get(group.workload)?.name.clone(),
-            threads: group.threads,
+            arm: load.arm.to_owned(),
+            workload: load.workload.to_owned(),
+            threads: load.threads,
+            assumed: cost.iter().filter_map(|_| of_several(drives)).collect(),
             cost,
             replaces,
+            replaced,
             missing,
         })
     };
     groups.iter().filter_map(of_group).collect()
 }
 
-fn scale(disk: Option<&Disk>) -> f64 {
-    disk.and_then(|disk| disk.parallel_scale).unwrap_or(1.0)
+/// One arm under one load.
+struct Load<'a> {
+    arm: &'a str,
+    workload: &'a str,
+    threads: u32,
 }
 
-fn first_of_same_load<'a>(groups: &'a [Group<'a>], group: &Group<'_>) -> Option<&'a Group<'a>> {
-    groups
-        .iter()
-        .find(|one| (one.arm, one.workload, one.threads) == (0, group.workload, group.threads))
+impl Load<'_> {
+    /// Its throughput with its interval; nothing where it is none that a machine can have.
+    fn tps(&self, levels: &[Level]) -> Option<Interval> {
+        let is_it = |one: &&Level| {
+            (one.arm.as_str(), one.workload.as_str(), one.threads)
+                == (self.arm, self.workload, self.threads)
+        };
+        levels.iter().find(is_it).map(|level| level.tps).filter(Interval::is_sound)
+    }
+
+    /// The arm that it is judged against, and how many of that one's servers one of its own replaces.
+    fn replaces(
+        &self,
+        comparisons: &[Comparison],
+        disks: &BTreeMap<String, Disk>,
+    ) -> Option<(String, Interval)> {
+        let is_it = |one: &&Comparison| {
+            (one.arm.as_str(), one.workload.as_str(), one.threads, one.metric)
+                == (self.arm, self.workload, Some(self.threads), Metric::Throughput)
+        };
+        let one = comparisons.iter().find(is_it)?;
+        let found = one.difference.as_ref()?;
+        let (low, high) = found.ratio_interval;
+        let scales = [scale(disks.get(&one.baseline)), scale(disks.get(self.arm))];
+        let ratio = Interval { low, mid: found.ratio, high };
+        Some((one.baseline.clone(), cost::consolidation(ratio, scales)))
+            .filter(|(_, replaces)| replaces.is_sound())
+    }
+}
+
+/// What is taken for granted where servers have several drives.
+fn of_several(drives: f64) -> Option<String> {
+    (drives > 1.0).then(|| {
+        format!(
+            "{drives} drives are paid for in each server, and its throughput is that of the one disk of the study (of a scale model: \
+             of the whole device), with nothing added for the others. That is so of a mirror, and of a disk that is all of them; where \
+             they share the load, a transaction costs less than is told here. What they hold together is what capacity_bytes says, \
+             and not known without it."
+        )
+    })
+}
+
+/// What models are divided by, and more; what is beyond was not written by us.
+const SCALES: std::ops::RangeInclusive<f64> = 1e-3..=1e9;
+
+fn scale(disk: Option<&Disk>) -> f64 {
+    let scale = disk.and_then(|disk| disk.parallel_scale);
+    scale.filter(|scale| SCALES.contains(scale)).unwrap_or(1.0)
 }
 
 /// Bytes of data for each byte that they take. Of a drive and of modelled flash by its own ratio, for there what wore it in
@@ -178,6 +228,37 @@ fn space_ratio(cell: &Cell) -> Option<f64> {
     let figure = |name: &str| cell.results.get(name).copied().filter(|bytes| *bytes > 0.0);
     let of_files = figure("space_file_bytes")? / figure("space_allocated_bytes")?;
     Some(of_files * figure("drive_compression_ratio").unwrap_or(1.0))
+}
+
+impl Judged {
+    /// What prices were given too few of: a line for all arms that lack the same keys.
+    pub(super) fn lacking(&self) -> Vec<String> {
+        let keys = |one: &OfGroup| (!one.missing.is_empty()).then(|| one.missing.join(", "));
+        let lines = self.by_arms(keys).into_iter().map(|(keys, arms)| {
+            format!("No costs of {}: give {keys}; docs/cost.md tells of each.", arms.join("; "))
+        });
+        lines.collect()
+    }
+
+    /// What is taken for granted in costs: a line for all arms of which the same is.
+    pub(super) fn assumed(&self) -> Vec<String> {
+        let assumed = |one: &OfGroup| (!one.assumed.is_empty()).then(|| one.assumed.join(" "));
+        let lines = self.by_arms(assumed).into_iter();
+        lines.map(|(assumed, arms)| format!("{}: {assumed}", arms.join("; "))).collect()
+    }
+
+    /// Arms of which the same is told, each once.
+    fn by_arms(&self, told: impl Fn(&OfGroup) -> Option<String>) -> BTreeMap<String, Vec<&str>> {
+        let mut found: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for one in self.costs.iter().flatten() {
+            let Some(told) = told(one) else { continue };
+            let arms = found.entry(told).or_default();
+            if !arms.contains(&one.arm.as_str()) {
+                arms.push(&one.arm);
+            }
+        }
+        found
+    }
 }
 
 /// In one line, what would make costs appear.

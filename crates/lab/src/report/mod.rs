@@ -98,8 +98,8 @@ pub(crate) fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Res
     let groups = summary::groups(&study);
     let variables = variables(store, &study)?;
     let judgement = judge::judgement(store, &study)?;
-    let judged =
-        Judged::of(store, (&study, &groups, &judgement.levels), &variables, wishes.prices)?;
+    let judged = Judged::of(store, (&study, &groups, &judgement), &variables, wishes.prices)?;
+    judged.lacking().iter().for_each(|line| log::warn!("{line}"));
     let written = Written {
         html: folder.join("report.html"),
         json: folder.join("results.json"),
@@ -117,7 +117,7 @@ pub(crate) fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Res
         tables::write_latencies(file, &study, store)
     })?;
     let compared = paper::compared(&study, &groups);
-    let claims = claims::standing(&study);
+    let claims = claims::standing(&study, &store.disks()?);
     if study.paper.is_some() {
         let path = written.tables.join("paper.csv");
         files::replace(&path, |file| paper::write_table(file, &compared))?;

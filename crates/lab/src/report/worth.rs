@@ -19,7 +19,7 @@ use super::tables::{optional, write_row};
 #[derive(Debug, Serialize)]
 pub(super) struct Table {
     /// Heads, and what they mean.
-    columns: Vec<(&'static str, &'static str)>,
+    columns: Vec<(String, &'static str)>,
     rows: Vec<Row>,
     /// What is to be said below it.
     notes: Vec<String>,
@@ -85,7 +85,8 @@ pub(super) fn endurance(study: &Study, groups: &[Group<'_>], judged: &Judged) ->
                 .into(),
         );
     }
-    (!rows.is_empty()).then(|| Table { columns: ENDURANCE.to_vec(), rows, notes })
+    let columns = ENDURANCE.map(|(head, title)| (head.to_owned(), title)).into();
+    (!rows.is_empty()).then_some(Table { columns, rows, notes })
 }
 
 const ENDURANCE: [(&str, &str); 8] = [
@@ -148,21 +149,29 @@ pub(super) fn cost(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Opti
     let mut notes = vec![format!(
         "All amounts in {currency}, over {years} years. Bounds are those that the 95 % interval of the throughput comes to. Of a scale model the throughput stands for the whole device."
     )];
-    notes.extend(missing(costs));
-    Some(Table { columns: COST.to_vec(), rows, notes })
+    notes.extend(costs.iter().any(|one| one.replaces.is_some()).then(|| REPLACED.to_owned()));
+    notes.extend(judged.assumed());
+    notes.extend(judged.lacking());
+    let columns = COST.map(|(head, title)| (head.replace('¤', &currency), title)).into();
+    Some(Table { columns, rows, notes })
 }
 
+/// What "replaces" rests on.
+const REPLACED: &str = "Servers replaced are those of the baseline, by the judged ratio of both arms: what varied in both alike does \
+    not widen it. A twin replaces nothing: it is its arm again.";
+
+/// With the currency in place of `¤`.
 const COST: [(&str, &str); 8] = [
-    ("a server", "with its drives, over all years"),
+    ("a server, ¤", "with its drives, over all years"),
     ("TPS", "transactions a second of one server with the whole device"),
-    ("a transaction/s", "all replicas over all years, for each transaction a second"),
+    ("a transaction/s, ¤", "all replicas over all years, for each transaction a second"),
     (
-        "drives for a GB",
+        "drives for a GB, ¤",
         "price of the drives of all replicas for each gigabyte of data, as they shrink it",
     ),
     ("servers", "for the target load and data, all replicas"),
-    ("the target", "what those servers cost over all years"),
-    ("replaces", "servers of the first arm that one of this replaces under the same load"),
+    ("the target, ¤", "what those servers cost over all years"),
+    ("replaces", "servers of the baseline that one of this replaces under the same load"),
     (
         "what matters",
         "the prices that the cost of a transaction hangs on most: its share, and what it is with the price a fifth lower and higher",
@@ -202,27 +211,11 @@ fn bounds(interval: Interval) -> String {
     if low == high { mid } else { format!("{mid} ({low}–{high})") }
 }
 
-/// Which keys are missing for which arms, a line each.
-fn missing(costs: &[OfGroup]) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for one in costs.iter().filter(|one| !one.missing.is_empty()) {
-        let line = format!(
-            "No costs of {}: give {}; docs/cost.md tells of each.",
-            one.arm,
-            one.missing.join(", ")
-        );
-        if !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    lines
-}
-
 /// What stands in the place of costs where there are none.
 pub(super) fn no_cost(judged: &Judged) -> Vec<String> {
     match &judged.costs {
         None => vec![NO_PRICES.into()],
-        Some(costs) => missing(costs),
+        Some(_) => judged.lacking(),
     }
 }
 

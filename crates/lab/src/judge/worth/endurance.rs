@@ -90,7 +90,7 @@ pub(crate) fn of_results(
     disk: Option<&Disk>,
     own: &Each,
 ) -> Option<Endurance> {
-    let figure = |name: &str| results.get(name).copied();
+    let figure = |name: &str| results.get(name).copied().filter(|value| value.is_finite());
     let tps = figure("tps").filter(|tps| *tps > 0.0)?;
     let is_software_drive = disk.is_some_and(|disk| disk.kind == "drive");
     let counted = figure("drive_write_bytes_host_per_s").filter(|bytes| *bytes > 0.0);
@@ -102,18 +102,19 @@ pub(crate) fn of_results(
     };
     let scale = disk.and_then(|disk| disk.parallel_scale).unwrap_or(1.0);
     let per_day = |bytes_per_s: f64| bytes_per_s * scale * SECONDS_PER_DAY;
-    let rated = rated(disk, own).map(|rated| rated.bytes);
+    let rated = rated(disk, own).map(|rated| rated.bytes).filter(|bytes| bytes.is_finite());
     let life = |budget: Option<f64>, bytes_per_s: Option<f64>| {
         let per_day = per_day(bytes_per_s.filter(|bytes| *bytes > 0.0)?);
-        Some(budget? / per_day / DAYS_PER_YEAR)
+        Some(budget? / per_day / DAYS_PER_YEAR).filter(|years| years.is_finite())
     };
     let capacity = own.capacity_bytes.or(disk.and_then(|disk| disk.user_bytes));
+    let finite = |value: f64| Some(value).filter(|value| value.is_finite());
     Some(Endurance {
-        host_bytes_per_transaction: given / tps,
-        media_bytes_per_transaction: media.map(|media| media / tps),
-        host_bytes_per_day: per_day(given),
-        media_bytes_per_day: media.map(per_day),
-        drive_writes_per_day: capacity.map(|capacity| per_day(given) / capacity),
+        host_bytes_per_transaction: finite(given / tps)?,
+        media_bytes_per_transaction: media.and_then(|media| finite(media / tps)),
+        host_bytes_per_day: finite(per_day(given))?,
+        media_bytes_per_day: media.map(per_day).and_then(finite),
+        drive_writes_per_day: capacity.and_then(|capacity| finite(per_day(given) / capacity)),
         life_years_host: life(rated, Some(given)),
         life_years_media: life(rated, media),
         life_years_cells: life(disk.and_then(cells_bytes), media),
@@ -248,5 +249,18 @@ mod tests {
         let unrated = of_results(&cell(1.0), None, &Each::default()).unwrap();
         assert_eq!((unrated.life_years_host, unrated.drive_writes_per_day), (None, None));
         assert_eq!(of_results(&results(&[("tps", 1.0)]), None, &Each::default()), None);
+    }
+
+    #[test]
+    fn figures_beyond_all_measure_make_none() {
+        let of = |tps: f64, written: f64| {
+            let results = results(&[("tps", tps), ("disk_write_bytes_per_s", written)]);
+            of_results(&results, Some(&model(1.0, 1.0)), &Each::default())
+        };
+        assert!(of(1.0, 1.0).is_some());
+        for (tps, written) in [(f64::INFINITY, 1.0), (1.0, f64::NAN), (1e-300, 1e300)] {
+            assert_eq!(of(tps, written), None, "{tps} {written}");
+        }
+        assert_eq!(of(1.0, 1e-310).unwrap().life_years_host, None);
     }
 }

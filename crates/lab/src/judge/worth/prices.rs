@@ -2,6 +2,7 @@
 //!
 //! Promises: what cannot be a price is refused in one line that names it; a price that nobody gave stays unknown.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -11,6 +12,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::one_line;
 use crate::store::Disk;
+use crate::text_file;
+
+/// The most that an amount, a rate, a number of years or of drives may be: far beyond any, and small enough that no product of
+/// them leaves the range of numbers.
+const AMOUNT_MAX: f64 = 1e15;
+
+/// The most bytes: those of the whole world's storage a hundred times over, and for the same reason.
+const BYTES_MAX: f64 = 1e24;
+
+/// The longest word for a currency: it stands in the heads of tables.
+const CURRENCY_MAX: usize = 12;
 
 /// Prices and what they are for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -109,7 +121,7 @@ impl Prices {
     /// One line: not to be read, not understood, or no price.
     pub(crate) fn read(path: &Path) -> Result<Prices> {
         let shown = path.display();
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
+        let text = text_file::read(path, "prices")?;
         Prices::parse(&text).with_context(|| shown.to_string())
     }
 
@@ -147,9 +159,14 @@ impl Prices {
             ("target.tps", target.tps),
             ("target.data_bytes", target.data_bytes),
         ] {
-            let is_there = value.is_none_or(|value| value.is_finite() && value > 0.0);
+            let is_there = value.is_none_or(|value| value > 0.0);
             ensure!(is_there, "{key} is {}; give a number above 0", value.unwrap_or_default());
+            check_amount(key, value)?;
         }
+        let currency = self.currency.as_deref().unwrap_or("-");
+        let is_word = (1..=CURRENCY_MAX).contains(&currency.chars().count())
+            && !currency.contains(|sign: char| sign.is_control() || sign.is_whitespace());
+        ensure!(is_word, "currency is {currency:?}; give a short word such as \"USD\"");
         ensure!(self.replicas != Some(0), "replicas is 0; give 1 for a server alone");
         check_amount("price_per_kwh", self.price_per_kwh)?;
         self.every_arm.check("every_arm")?;
@@ -179,11 +196,25 @@ impl Prices {
         Ok(())
     }
 
+    /// The same where a twin, which is another arm run once more, has the prices of that arm but those of its own.
+    pub(crate) fn with_twins(&self, twins: &BTreeMap<String, String>) -> Prices {
+        let mut all = self.clone();
+        for (twin, original) in twins {
+            let Some(of_original) = self.arms.get(original) else { continue };
+            let own = self.arms.get(twin).cloned().unwrap_or_default();
+            all.arms.insert(twin.clone(), own.or(of_original));
+        }
+        all
+    }
+
     /// What is said of an arm: by itself, of every arm, and last by its device's preset, whose prices are in USD.
     pub(crate) fn of_arm(&self, arm: &str, disk: Option<&Disk>) -> Each {
         let own = self.arms.get(arm).cloned().unwrap_or_default().or(&self.every_arm);
         let Some(disk) = disk else { return own };
-        let worth = |name: &str| disk.worth.get(name).map(|worth| worth.value);
+        let worth = |name: &str| {
+            let value = disk.worth.get(name).map(|worth| worth.value);
+            value.filter(|value| (0.0..=AMOUNT_MAX).contains(value))
+        };
         let is_usd = self.currency.as_deref() == Some("USD");
         own.or(&Each {
             drive_price: worth("price_usd").filter(|_| is_usd),
@@ -216,8 +247,10 @@ impl Each {
 }
 
 fn check_amount(key: &str, value: Option<f64>) -> Result<()> {
-    let is_one = value.is_none_or(|value| value.is_finite() && value >= 0.0);
-    ensure!(is_one, "{key} is {}; give a number that is not below 0", value.unwrap_or_default());
+    let Some(value) = value else { return Ok(()) };
+    ensure!(value >= 0.0, "{key} is {value}; give a number that is not below 0");
+    let most = if key.ends_with("_bytes") { BYTES_MAX } else { AMOUNT_MAX };
+    ensure!(value <= most, "{key} is {value:e}; give at most {most:e}");
     Ok(())
 }
 
@@ -255,7 +288,13 @@ mod tests {
     fn what_is_no_price_is_refused_by_name() {
         for (wrong, says) in [
             ("years = 0", "years is 0; give a number above 0"),
+            ("years = inf", "years is inf; give at most 1e15"),
+            ("years = nan", "years is NaN; give a number above 0"),
             ("replicas = 0", "replicas is 0"),
+            ("currency = \"\"", "currency is \"\"; give a short word such as \"USD\""),
+            ("currency = \"U\\u001bD\"", "currency is \"U\\u{1b}D\"; give"),
+            ("[every_arm]\nserver_price = 1e308", "every_arm.server_price is 1e308; give at most"),
+            ("[arms.a]\ncapacity_bytes = 1e25", "arms.a.capacity_bytes is 1e25; give at most 1e24"),
             ("price_per_kwh = -1", "price_per_kwh is -1"),
             ("[every_arm]\ndrive_price = nan", "every_arm.drive_price is NaN"),
             ("[arms.a]\ndiscount_percent = 120", "arms.a.discount_percent is 120"),
@@ -271,6 +310,18 @@ mod tests {
             let error = Prices::parse(wrong).unwrap_err().to_string();
             assert!(error.starts_with(says), "{wrong}: {error}");
         }
+    }
+
+    #[test]
+    fn a_twin_has_the_prices_of_its_arm_but_for_its_own() {
+        let twins = BTreeMap::from([("flash, again".to_owned(), "flash".to_owned())]);
+        let prices = Prices::parse(TEXT).unwrap();
+        assert_eq!(prices.of_arm("flash, again", None).drive_price, Some(1570.0), "every arm's");
+        let with = prices.with_twins(&twins);
+        assert_eq!(with.of_arm("flash, again", None), prices.of_arm("flash", None));
+        let own = Prices::parse(&format!("{TEXT}[arms.\"flash, again\"]\ndrives = 2\n")).unwrap();
+        let again = own.with_twins(&twins).of_arm("flash, again", None);
+        assert_eq!((again.drive_price, again.drives), (Some(11_414.0), Some(2.0)));
     }
 
     #[test]

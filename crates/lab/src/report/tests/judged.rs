@@ -152,6 +152,80 @@ fn prices_make_costs_of_the_arms_that_have_all_of_them_and_name_what_others_lack
 }
 
 #[test]
+fn servers_replaced_are_the_baselines_by_the_judged_ratio_of_whole_devices() {
+    let report = priced(Some(PRICES));
+    let json = json(&report);
+    let baseline = json["judgement"]["baseline"].as_str().unwrap();
+    let mut seen = 0;
+    for cost in json["costs"].as_array().unwrap() {
+        let is_it = |one: &&Value| {
+            one["arm"] == cost["arm"]
+                && one["workload"] == cost["workload"]
+                && one["threads"] == cost["threads"]
+                && one["metric"] == "tps"
+        };
+        let judged = json["judgement"]["comparisons"].as_array().unwrap().iter().find(is_it);
+        let judged = judged.map(|one| &one["difference"]).filter(|one| one.is_object());
+        assert_eq!(judged.is_some(), cost["replaces"].is_object(), "{cost}");
+        let Some(judged) = judged else { continue };
+        assert_eq!(cost["replaced"], baseline);
+        let scale = |arm: &str| if arm == "doublewrite on" { 36.0 } else { 1.0 };
+        let times = scale(cost["arm"].as_str().unwrap()) / scale(baseline);
+        for (ours, ratio) in [
+            ("low", &judged["ratio_interval"][0]),
+            ("mid", &judged["ratio"]),
+            ("high", &judged["ratio_interval"][1]),
+        ] {
+            let expected = ratio.as_f64().unwrap() * times;
+            assert!((cost["replaces"][ours].as_f64().unwrap() / expected - 1.0).abs() < 1e-9);
+        }
+        seen += 1;
+    }
+    assert!(seen > 0, "nothing was judged");
+}
+
+#[test]
+fn several_drives_are_said_to_be_taken_as_one_and_amounts_stand_with_their_currency() {
+    let of = |report: &Report| section(&markup(&report.html()), "cost").unwrap();
+    let (one, four) = (
+        priced(Some(PRICES)),
+        PRICES.replace("drive_price = 11414", "drive_price = 11414\ndrives = 4"),
+    );
+    let four = priced(Some(&four.replace("capacity_bytes = 8e11\n", "")));
+    assert!(
+        of(&one).contains(">a server, USD<") && of(&one).contains(">a transaction&#x2f;s, USD<")
+    );
+    assert!(!of(&one).contains("drives are paid for"), "there is one");
+    assert!(
+        of(&four).contains("doublewrite off: 4 drives are paid for in each server"),
+        "{}",
+        of(&four)
+    );
+    let costs = json(&four)["costs"].clone();
+    let of_four = |cost: &&Value| cost["arm"] == "doublewrite off";
+    let of_four = costs.as_array().unwrap().iter().find(of_four).unwrap();
+    assert!(of_four["assumed"][0].as_str().unwrap().starts_with("4 drives"), "{of_four}");
+    assert!(of_four.get("drive_cost_per_gb").is_none(), "what four hold is not known");
+}
+
+#[test]
+fn the_largest_prices_make_numbers() {
+    let report = priced(Some(
+        "currency = \"USD\"\nyears = 1e15\nprice_per_kwh = 1e15\nreplicas = 4294967295\n[target]\ntps = 1e15\n\
+         data_bytes = 1e24\n[every_arm]\nserver_price = 1e15\nserver_power_w = 1e15\ndrive_power_w = 1e15\ndrive_price = 1e15\n\
+         drives = 1e15\ncapacity_bytes = 1e-9\noperating_per_year = 1e15\nendurance_bytes = 1e24\n",
+    ));
+    let is_odd = |text: &str| ["inf", "NaN", "-inf"].contains(&text);
+    for table in ["cost.csv", "endurance.csv"] {
+        for row in rows(&report.written.tables.join(table)) {
+            assert!(!row.values().any(|value| is_odd(value)), "{table}: {row:?}");
+        }
+    }
+    let costs = json(&report)["costs"].clone();
+    assert!(costs.as_array().unwrap().iter().all(|one| one["cost_per_tps"]["high"].is_f64()));
+}
+
+#[test]
 fn prices_of_an_arm_that_is_none_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let store = study(folder.path(), &Shape::small());

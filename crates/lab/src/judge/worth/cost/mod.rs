@@ -107,9 +107,10 @@ pub(crate) fn of(measured: &Measured, prices: &Prices, own: &Each) -> Result<Cos
 }
 
 /// Servers of one kind that carry what another does, for each one of those: the consolidation of STEC's white paper of 2013,
-/// rates over rates.
-pub(crate) fn consolidation(replaced_tps: Interval, by_tps: Interval) -> Interval {
-    by_tps.over(replaced_tps)
+/// rates over rates. The ratio is the judged one of both arms as they were run, for what varied in both alike is not in its
+/// interval; `scales` are what the rates of the replaced and of the other are divided by.
+pub(crate) fn consolidation(ratio: Interval, scales: [f64; 2]) -> Interval {
+    ratio.times(scales[1] / scales[0])
 }
 
 /// One server of an arm.

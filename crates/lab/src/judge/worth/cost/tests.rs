@@ -1,12 +1,41 @@
 //! Costs of STEC's white paper of 2013, on its own inputs, and what each key does.
 
 use super::*;
+use crate::plan::{Form, Plan};
 
-/// The example of `docs/cost.md`: Chart 2 of the white paper.
-fn stec() -> Prices {
+/// An example of `docs/cost.md`.
+fn example(place: usize) -> Prices {
     let page = include_str!("../../../../../../docs/cost.md");
-    let example = page.split("```toml").nth(1).unwrap().split("```").next().unwrap();
-    Prices::parse(example).unwrap()
+    let text = page.split("```toml").nth(1 + place).unwrap().split("```").next().unwrap();
+    Prices::parse(text).unwrap()
+}
+
+/// The second: Chart 2 of the white paper, its arms under shorter names.
+fn stec() -> Prices {
+    let mut prices = example(1);
+    for (plans, ours) in [("six 15K disks", "disks"), ("s1120 card", "flash")] {
+        let own = prices.arms.shift_remove(plans).unwrap();
+        prices.arms.insert(ours.into(), own);
+    }
+    prices
+}
+
+#[test]
+fn the_documentations_examples_are_of_the_arms_of_their_plans() {
+    for (place, plan) in [(0, "demo"), (1, "stec-2013")] {
+        for form in [Form::Full, Form::Quick] {
+            let (plan, _) = Plan::read(plan.as_ref(), form).unwrap();
+            let prices = example(place);
+            prices.check_arms(plan.arms.keys().map(String::as_str)).unwrap();
+            let twin = |(name, arm): (&String, &crate::plan::Arm)| {
+                Some((name.clone(), arm.twin_of.clone()?))
+            };
+            let prices = prices.with_twins(&plan.arms.iter().filter_map(twin).collect());
+            for arm in plan.arms.keys() {
+                assert_eq!(bill(&prices, &prices.of_arm(arm, None)).err(), None, "{arm}");
+            }
+        }
+    }
 }
 
 fn measured(tps: f64) -> Measured {
@@ -43,9 +72,11 @@ fn stecs_totals_come_out_and_its_costs_of_a_transaction_do_not() {
 
 #[test]
 fn stecs_nine_servers_are_its_rates_rounded_down() {
-    let rates = Interval::exactly(27.0);
-    let servers = consolidation(rates, Interval::exactly(251.0));
+    let ratio = Interval { low: 250.5 / 27.5, mid: 251.0 / 27.0, high: 251.5 / 26.5 };
+    let servers = consolidation(ratio, [1.0, 1.0]);
     assert!(near(servers.mid, 9.296, 1e-3));
+    // Of a model at half its parallelism against one at an eighth the whole devices lie four times as far apart.
+    assert!(near(consolidation(ratio, [2.0, 8.0]).mid, 4.0 * 251.0 / 27.0, 1e-9));
     let prices = Prices { target: Some(Target { tps: Some(251.0), data_bytes: None }), ..stec() };
     let disks = cost(&prices, "disks", &measured(27.0)).fleet.unwrap();
     assert_eq!(disks.servers.mid, 10.0, "nine carry 243 of 251");

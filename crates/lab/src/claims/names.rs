@@ -1,0 +1,56 @@
+//! Names in claims that are nearly those of a study: slips, which would otherwise look like something that was not measured.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, bail};
+use assay_load::suggest::nearest;
+
+use super::paper::Paper;
+use super::repeated::Repeated;
+use crate::store::Study;
+
+/// That no arm, workload or data set that the claims name is nearly one that the study has and they do not name. One that is far
+/// from all may be left out of the study.
+///
+/// # Errors
+/// One line: the name and the nearest.
+pub fn check(paper: &Paper, repeated: &Repeated, study: &Study) -> Result<()> {
+    let (gains, levels) = (&repeated.comparisons, &repeated.levels);
+    let printed = || gains.iter().flat_map(|gain| &gain.printed);
+    let arms = gains.iter().flat_map(|gain| [gain.arm.as_str(), gain.against.as_str()]);
+    let arms = arms.chain(levels.iter().map(|level| level.arm.as_str()));
+    let workloads = printed().map(|one| one.workload.as_str());
+    let workloads = workloads.chain(levels.iter().map(|level| level.workload.as_str()));
+    let data_sets = printed().filter_map(|one| one.data_set.as_deref());
+    let data_sets = data_sets.chain(levels.iter().filter_map(|level| level.data_set.as_deref()));
+    // A twin has its arm's name and a word more.
+    let is_twin = |name: &str| study.judging.twins.contains_key(name);
+    let its_arms = study.arms.iter().map(|arm| arm.name.as_str()).filter(|name| !is_twin(name));
+    let its_workloads = study.workloads.iter().map(|one| one.short_name());
+    let its_data_sets = study.workloads.iter().filter_map(|one| one.data_set.as_deref());
+    for (what, named, known) in [
+        ("arm", arms.collect(), its_arms.collect()),
+        ("workload", workloads.collect(), its_workloads.collect()),
+        ("data set", data_sets.collect(), its_data_sets.collect()),
+    ] {
+        no_slip(paper, what, &named, &known)?;
+    }
+    Ok(())
+}
+
+fn no_slip(
+    paper: &Paper,
+    what: &str,
+    named: &BTreeSet<&str>,
+    known: &BTreeSet<&str>,
+) -> Result<()> {
+    for name in named.difference(known) {
+        if let Some(near) = nearest(name, known.difference(named).copied()) {
+            bail!(
+                "the claims {} name the {what} `{name}`, which the study does not have; did you mean `{near}`?",
+                paper.name
+            );
+        }
+    }
+    Ok(())
+}

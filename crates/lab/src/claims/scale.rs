@@ -1,0 +1,87 @@
+//! What a figure of a scale model is to the whole device that the paper measured.
+//!
+//! A model whose parallelism is divided by P does a P-th of the whole device's work a second with a P-th of its connections, each
+//! command in the device's own time (`docs/models.md`). So a rate stands for P times as much of the whole device with P times the
+//! threads, and a response time for the whole device's only where the threads are divided by P too. A ratio of two arms of one
+//! scale needs neither.
+
+use std::collections::BTreeMap;
+
+use super::repeated::Repeated;
+use crate::store::{Disk, Study};
+
+/// Shares of a scale that two may differ by and be the same.
+const ALIKE: f64 = 0.01;
+
+/// What the parallelism that an arm stands for is divided by: its preset's, times the devices that it is made of; 1 of what is no
+/// model. Nothing of a model whose scale the study does not keep, as older ones did not.
+#[must_use]
+pub fn of_arm(
+    repeated: &Repeated,
+    study: &Study,
+    disks: &BTreeMap<String, Disk>,
+    arm: &str,
+) -> Option<f64> {
+    let scale = disks.get(arm).and_then(|disk| disk.parallel_scale);
+    let devices = repeated.devices.get(arm).copied().unwrap_or(1);
+    match scale.filter(|scale| scale.is_finite() && *scale > 0.0) {
+        Some(scale) => Some(scale * f64::from(devices)),
+        None => (!is_model(study, disks, arm)).then_some(1.0),
+    }
+}
+
+fn is_model(study: &Study, disks: &BTreeMap<String, Disk>, arm: &str) -> bool {
+    let rig = study.arms.iter().filter(|one| one.name == arm).flat_map(|one| &one.rig);
+    let mut told = rig.filter(|(label, _)| label == "disk");
+    disks.get(arm).is_some_and(|disk| disk.kind == "model")
+        || told.any(|(_, disk)| disk.starts_with("model"))
+}
+
+/// Whether two scales, or a scale and a ratio, are the same.
+#[must_use]
+pub fn is_alike(one: f64, other: f64) -> bool {
+    (one / other - 1.0).abs() <= ALIKE
+}
+
+/// Whether a result is so much a second.
+#[must_use]
+pub fn is_rate(metric: &str) -> bool {
+    matches!(metric, "tps" | "qps") || metric.ends_with("_per_s")
+}
+
+/// What a result at a scale comes to for the whole device; nothing where nobody can tell.
+#[must_use]
+pub fn whole(
+    measured: f64,
+    metric: &str,
+    scale: Option<f64>,
+    threads: &[u32],
+    printed_threads: Option<u32>,
+) -> Option<f64> {
+    let scale = scale?;
+    if is_alike(scale, 1.0) {
+        return Some(measured);
+    }
+    if is_rate(metric) {
+        return Some(measured * scale);
+    }
+    let ([threads], Some(printed)) = (threads, printed_threads) else { return None };
+    is_alike(f64::from(printed) / f64::from(*threads), scale).then_some(measured)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_taken_times_the_scale_and_times_only_where_threads_are_divided_alike() {
+        assert_eq!(whole(10.0, "tps", Some(36.0), &[4, 8], None), Some(360.0));
+        assert_eq!(whole(10.0, "disk_read_bytes_per_s", Some(2.0), &[4], Some(4)), Some(20.0));
+        assert_eq!(whole(10.0, "latency_ms_p95", Some(32.0), &[4], Some(128)), Some(10.0));
+        assert_eq!(whole(10.0, "latency_ms_p95", Some(32.0), &[20], Some(20)), None);
+        assert_eq!(whole(10.0, "latency_ms_p95", Some(32.0), &[4, 8], Some(128)), None);
+        assert_eq!(whole(10.0, "latency_ms_p95", Some(32.0), &[4], None), None);
+        assert_eq!(whole(10.0, "latency_ms_p95", Some(1.0), &[4, 8], None), Some(10.0));
+        assert_eq!(whole(10.0, "tps", None, &[4], Some(4)), None, "a scale that nobody kept");
+    }
+}

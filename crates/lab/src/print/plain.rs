@@ -1,0 +1,39 @@
+//! Text that others wrote, without what a terminal would obey.
+//!
+//! Titles of papers, names of arms and what a wrong key was come from files, and a file can hold an escape that colours, moves or
+//! retitles. Control characters (Unicode's category Cc: C0, DEL and C1) but line feed and tab are shown as JSON writes them, so that a
+//! line of JSON stays one (RFC 8259, section 7).
+
+use std::fmt::Write;
+
+/// `text` with control characters as `\u001b`.
+#[must_use]
+pub fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for sign in text.chars() {
+        match sign {
+            '\n' | '\t' => plain.push(sign),
+            sign if sign.is_control() => {
+                // A string takes whatever is written to it.
+                let _ = write!(plain, "\\u{:04x}", u32::from(sign));
+            }
+            sign => plain.push(sign),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_shown_and_everything_else_stays() {
+        assert_eq!(plain("a\u{1b}]0;x\u{7}b\rc"), "a\\u001b]0;x\\u0007b\\u000dc");
+        assert_eq!(plain("\u{7f}\u{9b}31m"), "\\u007f\\u009b31m");
+        assert_eq!(plain("6 × 15K, 日本\n\tund ÷"), "6 × 15K, 日本\n\tund ÷");
+        let json = serde_json::to_string("\u{9b}\u{1b}").unwrap();
+        let back: String = serde_json::from_str(&plain(&json)).unwrap();
+        assert_eq!(back, "\u{9b}\u{1b}");
+    }
+}

@@ -1,0 +1,76 @@
+//! Small text files that a user names: read whole, and only if they are files and small.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+/// Beyond this a file is something else that was named by mistake: 1 MiB.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// What the file says that should hold `what`. A pipe, a device or a folder is not opened, for some of them never end.
+///
+/// # Errors
+/// One line: it is not there, not a regular file, larger than 1 MiB, or not UTF-8.
+pub(crate) fn read(path: &Path, what: &str) -> Result<String> {
+    let shown = path.display();
+    let cannot = || format!("cannot read {shown}");
+    let metadata = path.metadata().with_context(cannot)?;
+    let advice = || format!("{shown} holds no {what}; name a regular file of at most 1 MiB");
+    ensure!(metadata.is_file(), advice());
+    let mut bytes = Vec::new();
+    // A file may grow while it is read, and some tell no length.
+    File::open(path)
+        .with_context(cannot)?
+        .take(BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .with_context(cannot)?;
+    ensure!(bytes.len() as u64 <= BYTES_MAX, advice());
+    String::from_utf8(bytes)
+        .ok()
+        .with_context(|| format!("{shown} is not in UTF-8; {what} are text"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(path: &Path) -> String {
+        format!("{:#}", read(path, "prices").unwrap_err())
+    }
+
+    #[test]
+    fn a_file_is_read_and_what_is_none_is_said_in_a_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("prices.toml");
+        std::fs::write(&file, "years = 3\n").unwrap();
+        assert_eq!(read(&file, "prices").unwrap(), "years = 3\n");
+        std::fs::write(&file, "x".repeat(1 << 20)).unwrap();
+        assert!(read(&file, "prices").is_ok());
+        for (path, says) in [
+            (
+                "/dev/zero".as_ref(),
+                "/dev/zero holds no prices; name a regular file of at most 1 MiB",
+            ),
+            (folder.path(), "holds no prices; name a regular file"),
+            ("/nowhere/at/all".as_ref(), "cannot read /nowhere/at/all: No such file"),
+        ] {
+            assert!(refused(path).contains(says), "{}", refused(path));
+        }
+        std::fs::write(&file, "x".repeat((1 << 20) + 1)).unwrap();
+        assert!(refused(&file).contains("holds no prices"), "one byte too many");
+        std::fs::write(&file, b"\xff").unwrap();
+        assert!(refused(&file).contains("is not in UTF-8; prices are text"), "{}", refused(&file));
+    }
+
+    /// A pipe that nobody writes to would be waited for for ever.
+    #[test]
+    fn a_pipe_is_not_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        assert!(refused(&pipe).contains("holds no prices"), "{}", refused(&pipe));
+    }
+}
