@@ -11,23 +11,20 @@ use anyhow::{Result, ensure};
 use serde::Serialize;
 
 use crate::judge::{
-    Between, Chosen, Circumstance, Comparison, Metric, between, circumstances, durability, lone,
+    Between, Chosen, Circumstance, Comparison, Metric, between, circumstances, durability,
     scale_differences,
 };
 use crate::print;
 use crate::store::Arm;
 use ending::{Decision, Margin, decide};
-use sides::{Side, lone_arms, open, pairs, side};
+use sides::{Side, lone_arms, lone_loads, open, pairs, side};
 
 /// What was typed after `assay compare`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A side is a study's folder, or an arm in it as STUDY:ARM; two studies are compared arm by arm, by their names. What only one side
-has (an arm, a workload, a thread count) is listed and keeps the exit code from being 0; name arms to leave others out.
+A side is a study's folder, or an arm in it as STUDY:ARM; two studies are compared arm by arm, by their names. What only one side has (an arm, a workload, a thread count) is listed and keeps the exit code from being 0; name arms to leave others out.
 
-Two studies need two repeats each for a verdict: of single runs nobody knows how far they lie apart from day to day. Without
---fail-if-worse-by that is exit code 2. With it these runs are held against the limit, with what their seconds (and a noise floor)
-leave open: 1 if they lost so much, 0 if they cannot have, else 2. That is a guard for every build; a verdict takes repeats.
+Two studies need two repeats each for a verdict: of single runs nobody knows how far they lie apart from day to day, so the exit code is 2. With --fail-if-worse-by these runs are held against that limit, with what their seconds (and a noise floor) leave open: 1 if they lost so much, 0 if they cannot have, else 2. That guards a build; a verdict takes repeats.
 
 Examples:
   assay compare demo:\"plain, doublewrite on\" demo:\"CSD, doublewrite on\"
@@ -38,8 +35,9 @@ Examples:
 Exit codes:
   0  not worse: whatever the difference, it is not a loss of so much
   1  worse by so much, and more than chance
-  2  could not tell, or not all of it, which the last line says; or could not run: then one line on standard error says why, and
-     nothing is printed, with --json neither")]
+  2  could not tell, or not compare all of it: the last line says what;
+     or could not run: one line on standard error says why, with --json too,
+     and nothing is printed")]
 pub(crate) struct CompareArgs {
     /// What is measured by: STUDY or STUDY:ARM
     pub(crate) a: String,
@@ -99,6 +97,9 @@ struct Found {
     not_compared: Vec<String>,
     comparisons: Vec<Told>,
     exit_code: u8,
+    /// Whether single runs of two studies are held against a limit that was asked for.
+    #[serde(skip)]
+    are_runs_limited: bool,
     /// What made the exit code so; nothing where it is 0, which takes all of them.
     decided_by: Vec<String>,
 }
@@ -137,12 +138,12 @@ fn compare(args: &CompareArgs) -> Result<Found> {
         "they are not alike: {}; --anyway compares them all the same",
         unlike.join("; ")
     );
-    let mut not_compared = lone_arms(&a, &b, &pairs)?;
     let mut comparisons = Vec::new();
     for (pair, not_alike) in pairs.iter().zip(&each) {
         comparisons.extend(of_pair(args, &a, &b, pair, not_alike)?);
-        not_compared.extend(lone_loads(&a, &b, pair));
     }
+    let mut not_compared = lone_arms(&a, &b, &pairs)?;
+    not_compared.extend(lone_loads(&a, &b, &pairs));
     ensure!(
         !comparisons.is_empty(),
         "{} and {} have no workload and thread count in common: {}",
@@ -153,13 +154,15 @@ fn compare(args: &CompareArgs) -> Result<Found> {
     let share = args.fail_if_worse_by.unwrap_or_else(|| a.study.judging.margin());
     let margin = Margin { share, is_asked_for: args.fail_if_worse_by.is_some() };
     let Decision { code, by } = decide(&comparisons, &not_compared, margin);
+    let comparisons_rest_on_runs = comparisons.iter().any(Told::rests_on_runs);
     Ok(Found {
-        fail_if_worse_by_percent: share * 100.0,
+        fail_if_worse_by_percent: percent_of(share),
         not_alike: unlike,
         differs: of_all(&comparisons),
         not_compared,
         comparisons,
         exit_code: code,
+        are_runs_limited: margin.is_asked_for && comparisons_rest_on_runs,
         decided_by: by,
     })
 }
@@ -194,13 +197,9 @@ fn of_pair(
     Ok(found.into_iter().map(told).collect())
 }
 
-/// Workloads and thread counts of a pair that one of the two lacks.
-fn lone_loads(a: &Side, b: &Side, (one, other): &(&Arm, &Arm)) -> Vec<String> {
-    let told = |lone: crate::judge::Lone| {
-        let who = if lone.is_of_b { b.with(&other.name) } else { a.with(&one.name) };
-        format!("only {who} has {}", lone.what)
-    };
-    lone((&a.study, one), (&b.study, other)).into_iter().map(told).collect()
+/// A share in percent as it was typed: 0.03 × 100 is not quite 3.
+fn percent_of(share: f64) -> f64 {
+    (share * 1e8).round() / 1e6
 }
 
 /// What differs in all of them.

@@ -45,7 +45,7 @@ fn code(told: &Told, margin: Margin) -> u8 {
         false => (1.0 / high, 1.0 / found.ratio, 1.0 / low, 1.0 / (1.0 + margin_share)),
     };
     // Single runs of two studies get no verdict; who asks for a limit has it held against these runs.
-    if found.basis == Basis::SeparateRuns {
+    if told.rests_on_runs() {
         return match margin.is_asked_for {
             true if middle <= least && high < 1.0 => 1,
             true if low > least => 0,
@@ -57,6 +57,14 @@ fn code(told: &Told, margin: Margin) -> u8 {
         _ if low > least && !one.verdict.is_of_one_run() => 0,
         Word::Better => 0,
         _ => 2,
+    }
+}
+
+impl Told {
+    /// Whether it is of single runs of two studies, which get no verdict.
+    pub(super) fn rests_on_runs(&self) -> bool {
+        let basis = self.comparison.difference.as_ref().map(|one| one.basis);
+        basis == Some(Basis::SeparateRuns)
     }
 }
 

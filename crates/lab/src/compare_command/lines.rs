@@ -28,6 +28,10 @@ impl Found {
         }
         lines.extend(self.not_compared.iter().map(|text| format!("not compared: {text}")));
         lines.extend(self.not_alike.iter().map(|text| unlike("", text)));
+        let percent = self.fail_if_worse_by_percent;
+        lines.extend(self.are_runs_limited.then(|| {
+            format!("single runs are held against a loss of {percent} %, as was asked; that is no verdict")
+        }));
         lines.push(self.decision().line(self.comparisons.len()));
         lines
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::judge::{arms, baseline_of};
+use crate::judge::{Lone, arms, baseline_of, lone};
 use crate::store::{Arm, Store, Study};
 
 /// A study, and the arm named with it.
@@ -100,4 +100,23 @@ pub(super) fn lone_arms(a: &Side, b: &Side, pairs: &[(&Arm, &Arm)]) -> Result<Ve
         found.extend(lone.map(|arm| format!("only {} has the arm `{}`", side.name, arm.name)));
     }
     Ok(found)
+}
+
+/// Workloads and thread counts that one of a pair lacks; what is lacking of every arm is said once, of the study.
+pub(super) fn lone_loads(a: &Side, b: &Side, pairs: &[(&Arm, &Arm)]) -> Vec<String> {
+    let all: Vec<Vec<Lone>> =
+        pairs.iter().map(|(one, other)| lone((&a.study, one), (&b.study, other))).collect();
+    let is_of_all = |lone: &Lone| all.len() > 1 && all.iter().all(|its| its.contains(lone));
+    let mut told = Vec::new();
+    for ((one, other), its) in pairs.iter().zip(&all) {
+        for lone in its {
+            let (side, arm) = if lone.is_of_b { (b, other) } else { (a, one) };
+            let who = if is_of_all(lone) { side.name.clone() } else { side.with(&arm.name) };
+            let text = format!("only {who} has {}", lone.what);
+            if !told.contains(&text) {
+                told.push(text);
+            }
+        }
+    }
+    told
 }

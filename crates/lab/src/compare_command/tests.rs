@@ -162,7 +162,10 @@ fn single_runs_of_two_studies_get_no_verdict_whatever_a_floor_within_one_says() 
     }
     // Who asks for a limit has these runs held against it.
     assert_eq!(of("lower", &["--fail-if-worse-by", "5%"]).exit_code, 1);
-    assert_eq!(of("lower", &["--fail-if-worse-by", "30%"]).exit_code, 0);
+    let passed = of("lower", &["--fail-if-worse-by", "30%"]);
+    assert_eq!(passed.exit_code, 0);
+    let said = "single runs are held against a loss of 30 %, as was asked; that is no verdict";
+    assert!(passed.lines().iter().any(|line| line == said), "{:#?}", passed.lines());
     assert_eq!(of("same", &["--fail-if-worse-by", "10%"]).exit_code, 0);
     assert_eq!(of("same", &[]).exit_code, 2);
     // With repeats on both sides there is a verdict.
@@ -196,6 +199,8 @@ fn what_one_side_lacks_is_listed_and_no_pass() {
         let key = CellKey { arm: "base".into(), workload: workload.into(), threads, repeat: 1 };
         store.plan_cell(&key, 99, "f").unwrap();
     }
+    let whole_too = lone(&[&part, &whole]);
+    assert!(whole_too.not_compared.contains(&format!("only {} has the workload `other`", base[0])));
     let told = lone(&[&base[1], &base[0]]);
     let only = |what: &str| format!("only {} has {what}", base[0]);
     assert_eq!(told.not_compared, [only("the workload `other`"), only("`w` at 16 and 32 threads")]);
@@ -206,6 +211,23 @@ fn what_one_side_lacks_is_listed_and_no_pass() {
         (&json["comparisons"][0]["a"], &json["comparisons"][0]["b"]),
         (&base[1].clone().into(), &base[0].clone().into())
     );
+}
+
+#[test]
+fn what_every_arm_lacks_is_said_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    for name in ["one", "two"] {
+        write(&folder.path().join(name), &[("a", 1e3), ("b", 1e3)], 0.004, "t", 3);
+    }
+    let store = Store::open(&folder.path().join("two")).unwrap();
+    for arm in ["a", "b"] {
+        let key = CellKey { arm: arm.into(), workload: "w".into(), threads: 1, repeat: 1 };
+        store.plan_cell(&key, 99, "f").unwrap();
+    }
+    let (one, two) = (path("one"), path("two"));
+    let told = found(&[&one, &two]).unwrap();
+    assert_eq!(told.not_compared, [format!("only {two} has `w` at 1 thread")]);
 }
 
 #[test]

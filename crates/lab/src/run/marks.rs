@@ -86,7 +86,7 @@ pub fn gap_mark(gaps: &[Gap], window_s: (f64, f64)) -> Option<String> {
     let length_s: f64 = inside.map(|gap| gap.length_s).sum();
     (length_s > 0.0).then(|| {
         format!(
-            "not comparable: Assay was stopped for {length_s:.0} s while it measured (Ctrl-Z, or a machine that slept or had no \
+            "not comparable: Assay was stopped for at least {length_s:.1} s while it measured (Ctrl-Z, or a machine that slept or had no \
              processor for it); nothing loaded the server meanwhile"
         )
     })
@@ -156,9 +156,12 @@ mod tests {
         assert_eq!(mark(&[gap(1.0, 2.5), gap(13.0, 26.0)]), None, "before and after the window");
         for one in [gap(5.0, 18.0), gap(2.0, 3.5), gap(12.0, 25.0), gap(1.0, 99.0)] {
             let told = mark(&[one]).unwrap();
-            assert!(told.starts_with("not comparable: Assay was stopped for 12 s"), "{told}");
+            assert!(
+                told.starts_with("not comparable: Assay was stopped for at least 12.0 s"),
+                "{told}"
+            );
         }
-        assert!(mark(&[gap(4.0, 5.0), gap(6.0, 7.0)]).unwrap().contains("for 24 s"));
+        assert!(mark(&[gap(4.0, 5.0), gap(6.0, 7.0)]).unwrap().contains("at least 24.0 s"));
     }
 
     #[test]

@@ -103,7 +103,8 @@ pub(crate) struct Gap {
     pub(crate) from_s: f64,
     /// When it ran again.
     pub(crate) to_s: f64,
-    /// How long it was kept from running, in seconds; time in which the machine slept counts, which the clock leaves out.
+    /// How late it ran, in seconds: it was kept from running for so long and up to a second more. Time in which the machine slept
+    /// counts, which the clock leaves out.
     pub(crate) length_s: f64,
 }
 

@@ -32,7 +32,7 @@ pub use seen::{DISK_SERIES, Seen};
 
 /// Watch and load tell something new once a second; with half of that nothing is shown later than it is old.
 const BETWEEN_PAINTS: Duration = Duration::from_millis(500);
-/// Keys that come closer together than this were not meant one by one: pasted, or a key that is held down.
+/// A key that comes sooner after another than this ends no cell: pasted, or held down, it was not meant as an answer.
 const BURST: Duration = Duration::from_millis(300);
 /// The key of that name; it begins the sequences that other keys send (ECMA-48, 7-bit CSI).
 const ESCAPE: u8 = 0x1b;
@@ -151,13 +151,14 @@ impl Painter {
 
     /// Whether the keys have changed something.
     fn press(&mut self, bytes: &[u8]) -> bool {
-        let before = self.pressed.replace(Instant::now());
-        if before.is_some_and(|before| before.elapsed() < BURST) {
-            return false;
-        }
+        let pressed = self.pressed.replace(Instant::now());
+        let is_burst = pressed.is_some_and(|pressed| pressed.elapsed() < BURST);
         let mut seen = lock(&self.seen);
         let before = seen.ending;
-        seen.ending = after_keys(before, bytes);
+        seen.ending = match after_keys(before, bytes) {
+            Ending::Now if is_burst => before,
+            ending => ending,
+        };
         if seen.ending == Ending::Now {
             self.interrupt.set();
         }
