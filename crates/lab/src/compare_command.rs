@@ -1,23 +1,30 @@
 //! `assay compare`: a verdict on two arms, or on two studies, for people and for programs that must stop at a loss.
 
+mod ending;
+mod lines;
+mod sides;
+
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, ensure};
 use serde::Serialize;
 
 use crate::judge::{
-    Between, Chosen, Comparison, Metric, Word, arms, baseline_of, between, durability,
+    Between, Chosen, Circumstance, Comparison, Metric, between, circumstances, durability,
     scale_differences,
 };
 use crate::print;
-use crate::store::{Arm, Store, Study};
+use crate::store::Arm;
+use ending::{Decision, Margin, decide};
+use sides::{Side, lone_arms, lone_loads, open, pairs, side};
 
 /// What was typed after `assay compare`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A side is a study's folder, or an arm in it as STUDY:ARM; two studies are compared arm by arm, by their names.
+A side is a study's folder, or an arm in it as STUDY:ARM; two studies are compared arm by arm, by their names. What only one side has (an arm, a workload, a thread count) is listed and keeps the exit code from being 0; name arms to leave others out.
+
+Two studies need two repeats each for a verdict: of single runs nobody knows how far they lie apart from day to day, so the exit code is 2. With --fail-if-worse-by these runs are held against that limit, with what their seconds (and a noise floor) leave open: 1 if they lost so much, 0 if they cannot have, else 2. That guards a build; a verdict takes repeats.
 
 Examples:
   assay compare demo:\"plain, doublewrite on\" demo:\"CSD, doublewrite on\"
@@ -28,7 +35,9 @@ Examples:
 Exit codes:
   0  not worse: whatever the difference, it is not a loss of so much
   1  worse by so much, and more than chance
-  2  could not tell, or could not run")]
+  2  could not tell, or not compare all of it: the last line says what;
+     or could not run: one line on standard error says why, with --json too,
+     and nothing is printed")]
 pub(crate) struct CompareArgs {
     /// What is measured by: STUDY or STUDY:ARM
     pub(crate) a: String,
@@ -63,14 +72,6 @@ fn metric(text: &str) -> Result<Metric, String> {
     Metric::named(text).ok_or_else(|| format!("there are {}, or p99 and the like for short", all()))
 }
 
-/// A study, and the arm named with it.
-struct Side {
-    store: Store,
-    study: Study,
-    folder: PathBuf,
-    arm: Option<String>,
-}
-
 /// Compares and prints. Exit codes as in the help.
 ///
 /// # Errors
@@ -90,15 +91,36 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
 struct Found {
     fail_if_worse_by_percent: f64,
     not_alike: Vec<String>,
+    /// Under what all of the two studies was run, where that differs.
+    differs: Vec<Circumstance>,
+    /// What only one side has.
+    not_compared: Vec<String>,
     comparisons: Vec<Told>,
     exit_code: u8,
+    /// Whether single runs of two studies are held against a limit that was asked for.
+    #[serde(skip)]
+    are_runs_limited: bool,
+    /// What made the exit code so; nothing where it is 0, which takes all of them.
+    decided_by: Vec<String>,
+}
+
+impl Found {
+    fn decision(&self) -> Decision {
+        Decision { code: self.exit_code, by: self.decided_by.clone() }
+    }
 }
 
 /// A comparison, and what makes its two arms no answers to one question: what is cut out of the whole still says so.
 #[derive(Debug, Serialize)]
 struct Told {
+    /// `STUDY:ARM` that is measured by.
+    a: String,
+    /// `STUDY:ARM` that is judged.
+    b: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_alike: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    differs: Vec<Circumstance>,
     #[serde(flatten)]
     comparison: Comparison,
 }
@@ -108,8 +130,7 @@ fn compare(args: &CompareArgs) -> Result<Found> {
         None => (side(&args.a)?, side(&args.b)?),
         Some(c) => (open(&args.a, Some(&args.b))?, open(&args.a, Some(c))?),
     };
-    let is_one_study = a.folder == b.folder;
-    let pairs = pairs(&a, &b, is_one_study)?;
+    let pairs = pairs(&a, &b)?;
     let each = differences(&a, &b, &pairs)?;
     let unlike = each_once(each.iter().flatten());
     ensure!(
@@ -118,25 +139,74 @@ fn compare(args: &CompareArgs) -> Result<Found> {
         unlike.join("; ")
     );
     let mut comparisons = Vec::new();
-    for ((one, other), not_alike) in pairs.into_iter().zip(&each) {
-        let found = between(&Between {
-            a: Chosen { store: &a.store, study: &a.study, arm: one },
-            b: Chosen { store: &b.store, study: &b.study, arm: other },
-            is_one_study,
-            margin: args.fail_if_worse_by,
-            metrics: &args.metric,
-        })?;
-        comparisons.extend(
-            found.into_iter().map(|comparison| Told { not_alike: not_alike.clone(), comparison }),
-        );
+    for (pair, not_alike) in pairs.iter().zip(&each) {
+        comparisons.extend(of_pair(args, &a, &b, pair, not_alike)?);
     }
-    let margin = args.fail_if_worse_by.unwrap_or_else(|| a.study.judging.margin());
+    let mut not_compared = lone_arms(&a, &b, &pairs)?;
+    not_compared.extend(lone_loads(&a, &b, &pairs));
+    ensure!(
+        !comparisons.is_empty(),
+        "{} and {} have no workload and thread count in common: {}",
+        a.name,
+        b.name,
+        not_compared.join("; ")
+    );
+    let share = args.fail_if_worse_by.unwrap_or_else(|| a.study.judging.margin());
+    let margin = Margin { share, is_asked_for: args.fail_if_worse_by.is_some() };
+    let Decision { code, by } = decide(&comparisons, &not_compared, margin);
+    let comparisons_rest_on_runs = comparisons.iter().any(Told::rests_on_runs);
     Ok(Found {
-        fail_if_worse_by_percent: margin * 100.0,
+        fail_if_worse_by_percent: percent_of(share),
         not_alike: unlike,
-        exit_code: exit_code(&comparisons, margin),
+        differs: of_all(&comparisons),
+        not_compared,
         comparisons,
+        exit_code: code,
+        are_runs_limited: margin.is_asked_for && comparisons_rest_on_runs,
+        decided_by: by,
     })
+}
+
+fn of_pair(
+    args: &CompareArgs,
+    a: &Side,
+    b: &Side,
+    (one, other): &(&Arm, &Arm),
+    not_alike: &[String],
+) -> Result<Vec<Told>> {
+    let is_one_study = a.is_study_of(b);
+    let found = between(&Between {
+        a: Chosen { store: &a.store, study: &a.study, arm: one },
+        b: Chosen { store: &b.store, study: &b.study, arm: other },
+        is_one_study,
+        margin: args.fail_if_worse_by,
+        metrics: &args.metric,
+    })?;
+    // Two arms of one study differ in what the study asks, and in nothing beside it.
+    let differs = match is_one_study {
+        true => Vec::new(),
+        false => circumstances((&a.study, one), (&b.study, other)),
+    };
+    let told = |comparison| Told {
+        a: a.with(&one.name),
+        b: b.with(&other.name),
+        not_alike: not_alike.to_vec(),
+        differs: differs.clone(),
+        comparison,
+    };
+    Ok(found.into_iter().map(told).collect())
+}
+
+/// A share in percent as it was typed: 0.03 × 100 is not quite 3.
+fn percent_of(share: f64) -> f64 {
+    (share * 1e8).round() / 1e6
+}
+
+/// What differs in all of them.
+fn of_all(told: &[Told]) -> Vec<Circumstance> {
+    let first = told.first().map_or(&[][..], |one| &one.differs);
+    let is_everywhere = |one: &&Circumstance| told.iter().all(|other| other.differs.contains(one));
+    first.iter().filter(is_everywhere).cloned().collect()
 }
 
 /// What makes the two of each pair no answers to one question, each thing once.
@@ -153,121 +223,6 @@ fn differences(a: &Side, b: &Side, pairs: &[(&Arm, &Arm)]) -> Result<Vec<Vec<Str
 fn each_once<'a>(all: impl Iterator<Item = &'a String>) -> Vec<String> {
     let mut told = BTreeSet::new();
     all.filter(|one| told.insert(*one)).cloned().collect()
-}
-
-/// `STUDY` or `STUDY:ARM`; a folder's name may hold a colon, so what is there decides.
-fn side(text: &str) -> Result<Side> {
-    if Path::new(text).is_dir() {
-        return open(text, None);
-    }
-    let mut cuts = text.match_indices(':').map(|(place, _)| (&text[..place], &text[place + 1..]));
-    let (folder, arm) = cuts
-        .rfind(|(folder, _)| Path::new(folder).is_dir())
-        .with_context(|| format!("there is no study `{text}`; name its folder, or FOLDER:ARM"))?;
-    open(folder, Some(arm))
-}
-
-fn open(folder: &str, arm: Option<&str>) -> Result<Side> {
-    let path = Path::new(folder);
-    let store = Store::open(path)?;
-    let study = store.study()?;
-    let folder = path.canonicalize().with_context(|| format!("cannot read {folder}"))?;
-    Ok(Side { store, study, folder, arm: arm.map(str::to_owned) })
-}
-
-/// Which arm is held against which.
-fn pairs<'a>(a: &'a Side, b: &'a Side, is_one_study: bool) -> Result<Vec<(&'a Arm, &'a Arm)>> {
-    let ours = arms(&a.study, a.arm.as_deref()).with_context(|| a.folder.display().to_string())?;
-    let theirs =
-        arms(&b.study, b.arm.as_deref()).with_context(|| b.folder.display().to_string())?;
-    let pairs: Vec<(&Arm, &Arm)> = match (a.arm.is_some(), b.arm.is_some()) {
-        (true, true) => ours.iter().zip(&theirs).map(|(a, b)| (*a, *b)).collect(),
-        _ if is_one_study => bail!(
-            "a study against itself: name two arms, e.g. {0}:\"{1}\"",
-            a.folder.display(),
-            baseline_of(&a.study).unwrap_or_default()
-        ),
-        (true, false) | (false, true) => {
-            let (named, all) = if a.arm.is_some() { (&ours, &theirs) } else { (&theirs, &ours) };
-            let same = all.iter().find(|arm| named.iter().any(|one| one.name == arm.name));
-            let other = same.or_else(|| all.first().filter(|_| all.len() == 1));
-            let other = other.context("name an arm on the other side too, as STUDY:ARM")?;
-            if a.arm.is_some() { vec![(ours[0], *other)] } else { vec![(*other, theirs[0])] }
-        }
-        (false, false) if ours.len() == 1 && theirs.len() == 1 => vec![(ours[0], theirs[0])],
-        (false, false) => {
-            let same = ours.iter().filter_map(|one| {
-                Some((*one, *theirs.iter().find(|other| other.name == one.name)?))
-            });
-            same.collect()
-        }
-    };
-    ensure!(
-        !pairs.is_empty(),
-        "no arm of one study has the name of one of the other; name them as STUDY:ARM"
-    );
-    Ok(pairs)
-}
-
-/// 1 if anything is worse by the margin, else 2 if anything may be, else 0.
-fn exit_code(told: &[Told], margin: f64) -> u8 {
-    let code = |Told { comparison: one, .. }: &Told| {
-        let Some(found) = &one.difference else { return 2 };
-        // As if more were always better. Of a rate 3 % are lost at 97 of 100, of a time at 103.
-        let (low, middle, least) = match one.metric.is_better_higher() {
-            true => (found.ratio_interval.0, found.ratio, 1.0 - margin),
-            false => (1.0 / found.ratio_interval.1, 1.0 / found.ratio, 1.0 / (1.0 + margin)),
-        };
-        match one.verdict.verdict {
-            Word::Worse if middle <= least => 1,
-            _ if low > least && !found.rests_on_seconds_alone() => 0,
-            Word::Better => 0,
-            _ => 2,
-        }
-    };
-    let codes: Vec<u8> = told.iter().map(code).collect();
-    if codes.contains(&1) { 1 } else { codes.into_iter().max().unwrap_or(2) }
-}
-
-impl Found {
-    fn print(&self) {
-        self.lines().iter().for_each(print::line);
-    }
-
-    /// What the sides differ in stands at the head, below the head of each table, and at the foot: whatever is cut off, the rest
-    /// says it.
-    fn lines(&self) -> Vec<String> {
-        let mut lines: Vec<String> = self.not_alike.iter().map(|text| unlike("", text)).collect();
-        let mut head = String::new();
-        for Told { not_alike, comparison: one } in &self.comparisons {
-            let next = format!("{} against {}, {}", one.arm, one.baseline, one.workload);
-            if next != head {
-                lines.push(next.clone());
-                lines.extend(not_alike.iter().map(|text| unlike("  ", text)));
-                head = next;
-            }
-            lines.extend(told(one));
-        }
-        lines.extend(self.not_alike.iter().map(|text| unlike("", text)));
-        lines
-    }
-}
-
-fn unlike(indent: &str, text: &str) -> String {
-    format!("{indent}not alike: {text}")
-}
-
-/// The verdict, and what it is said of only.
-fn told(one: &Comparison) -> Vec<String> {
-    let threads = print::counted(u64::from(one.threads.unwrap_or_default()), "thread");
-    let word = one.verdict.verdict.text();
-    let text = &one.verdict.text;
-    // A verdict that begins with its word needs it no second time.
-    let is_said = text.starts_with(word);
-    let said = if is_said { text.clone() } else { format!("{word}: {text}") };
-    let line = format!("  {threads}, {}: {said}", one.metric.label());
-    let because = one.verdict.because.as_ref().map(|because| format!("      {because}"));
-    std::iter::once(line).chain(because).collect()
 }
 
 #[cfg(test)]

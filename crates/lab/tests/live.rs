@@ -13,7 +13,7 @@ mod pty;
 #[path = "common/runs.rs"]
 mod runs;
 
-use common::{FOLDER, World, cells, has_server, small_plan};
+use common::{FOLDER, IMAGE, World, cells, has_loop_devices, has_server, small_plan};
 use pty::OnTerminal;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -74,7 +74,7 @@ fn a_second_q_ends_the_cell_and_another_key_takes_the_first_back() {
     terminal.press(" ");
     // It goes on after the first cell, so the key was heard.
     terminal.until("cell 2 of 4: ");
-    terminal.press("qq");
+    terminal.press_until("q", "stopping; what is done is kept");
     assert_eq!(terminal.ended().code(), Some(2));
     assert!(terminal.takes_lines(), "the terminal has its modes back");
     assert_eq!(states(&world), ["done", "pending", "pending", "pending"]);
@@ -97,7 +97,7 @@ fn ctrl_c_twice_leaves_the_terminal_as_it_was() {
     terminal.press("\x03");
     terminal.until("stopping; what is done is kept");
     assert!(!terminal.takes_lines());
-    terminal.press("\x03");
+    terminal.press_until("\x03", "<never>");
     assert_eq!(terminal.ended().code(), Some(2));
     assert!(terminal.takes_lines(), "the terminal has its modes back");
     assert!(!terminal.shown().contains("interrupted with"), "it ended at once");
@@ -105,6 +105,104 @@ fn ctrl_c_twice_leaves_the_terminal_as_it_was() {
     let clean = world.run(&["clean"]);
     assert!(clean.status.success(), "{clean:?}");
     assert_eq!(world.leftovers(), Vec::<String>::new());
+}
+
+#[test]
+fn a_paste_costs_no_cell() {
+    if !has_server("a_paste_costs_no_cell") {
+        return;
+    }
+    let world = world();
+    let mut terminal = OnTerminal::start(&world, &RUN, &[]);
+    terminal.until("cell 2 of 4: ");
+    terminal.press("qq\nquit\nq");
+    terminal.until("stopping after this cell");
+    assert_eq!(terminal.ended().code(), Some(2));
+    assert_eq!(states(&world), ["done", "done", "pending", "pending"], "the cell in hand ended");
+}
+
+#[test]
+fn a_terminal_that_is_closed_has_everything_taken_down_however_often_that_is_said() {
+    let name = "a_terminal_that_is_closed_has_everything_taken_down_however_often_that_is_said";
+    if !has_server(name) || !has_loop_devices(name) {
+        return;
+    }
+    let world = World::new();
+    world.write("plan.toml", &small_plan(IMAGE));
+    let mut terminal = OnTerminal::start(&world, &RUN, &[]);
+    terminal.until("cell 2 of 4: ");
+    runs::wait_for_leftovers(&world);
+    let run = Pid::from_child(&terminal.run);
+    kill_process(run, Signal::HUP).unwrap();
+    terminal.until("stopping; what is done is kept");
+    // The kernel's, after the shell's; taking things down is not over, or it is and nobody is there any more.
+    let _ = kill_process(run, Signal::HUP);
+    assert_eq!(terminal.ended().code(), Some(2));
+    assert!(terminal.shown().contains("interrupted with 3 of 4"), "{}", terminal.shown());
+    assert_eq!(world.leftovers(), Vec::<String>::new());
+}
+
+#[test]
+fn ctrl_backslash_takes_everything_down_as_ctrl_c_does() {
+    if !has_server("ctrl_backslash_takes_everything_down_as_ctrl_c_does") {
+        return;
+    }
+    let world = world();
+    let mut terminal = OnTerminal::start(&world, &RUN, &[]);
+    terminal.until("cell 1 of 4: ");
+    terminal.press("\x1c");
+    assert_eq!(terminal.ended().code(), Some(2));
+    assert!(terminal.takes_lines(), "the terminal has its modes back");
+    assert!(terminal.shown().contains("interrupted with 4 of 4"), "{}", terminal.shown());
+    assert_eq!(world.leftovers(), Vec::<String>::new());
+}
+
+#[test]
+fn a_cell_in_which_the_run_was_stopped_may_not_be_compared() {
+    let name = "a_cell_in_which_the_run_was_stopped_may_not_be_compared";
+    if !has_server(name) {
+        return;
+    }
+    let world = World::new();
+    world.write("plan.toml", &small_plan(FOLDER).replace("seconds = 2", "seconds = 6"));
+    let mut terminal = OnTerminal::start(&world, &RUN, &[]);
+    terminal.until("measuring, second 1 ");
+    let run = Pid::from_child(&terminal.run);
+    terminal.press("\x1a");
+    wait_until_stopped(run);
+    assert!(terminal.takes_lines(), "the shell finds the terminal as it left it");
+    // Not to wait for anything: this is how long the run is stopped.
+    std::thread::sleep(std::time::Duration::from_millis(2500));
+    let before = terminal.shown().len();
+    kill_process(run, Signal::CONT).unwrap();
+    terminal.until("[1/4] ");
+    assert!(!terminal.takes_lines(), "keys are read one by one again");
+    assert!(terminal.shown()[before..].contains("cell 1 of 4"), "the view is painted again");
+    terminal.until("[2/4] ");
+    terminal.press("\x03");
+    assert_eq!(terminal.ended().code(), Some(2));
+    let db = rusqlite::Connection::open(world.path("study/study.sqlite")).unwrap();
+    let mut found = db
+        .prepare("SELECT position, text FROM marks JOIN cells ON id = cell_id WHERE text LIKE '%Assay was stopped%'")
+        .unwrap();
+    let marks: Vec<(u32, String)> = found
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!(marks.len(), 1, "the second cell was not stopped: {marks:?}");
+    assert_eq!(marks[0].0, 1);
+    assert!(marks[0].1.starts_with("not comparable: Assay was stopped for "), "{marks:?}");
+}
+
+/// Waits until every thread of it is stopped (`proc(5)`, state `T`).
+fn wait_until_stopped(run: Pid) {
+    let stat = format!("/proc/{}/stat", run.as_raw_nonzero());
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !std::fs::read_to_string(&stat).unwrap().contains(") T ") {
+        assert!(std::time::Instant::now() < deadline, "Ctrl-Z stops nothing");
+        std::thread::yield_now();
+    }
 }
 
 #[test]

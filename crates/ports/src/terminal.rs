@@ -4,13 +4,13 @@
 //! what else is printed still looks as it should. A process in the background neither reads nor changes the terminal: the
 //! kernel would stop it (`SIGTTIN`, `SIGTTOU`).
 //!
-//! Promises: the modes found are put back when `Keys` is dropped, while Ctrl-Z has us stopped, and by [`restore_at_second`]
-//! where a signal ends the process without unwinding.
+//! Promises: the modes found are put back when `Keys` is dropped, while Ctrl-Z has us stopped, and where a signal ends the process
+//! without unwinding (see [`crate::stop`]).
 
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -83,25 +83,6 @@ pub fn restore() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         give_back();
     }
-}
-
-/// Has [`restore`] called when `signal` comes and `is_second` is set, before any action that is registered later.
-///
-/// # Errors
-/// The handler cannot be set.
-pub fn restore_at_second(signal: i32, is_second: Arc<AtomicBool>) -> io::Result<()> {
-    let action = move || {
-        if is_second.load(Ordering::SeqCst) {
-            restore();
-        }
-    };
-    // SAFETY: the action reads atomics and makes system calls that `signal-safety(7)` lists; it takes no lock, allocates
-    // nothing and cannot panic.
-    #[allow(unsafe_code)]
-    unsafe {
-        signal_hook::low_level::register(signal, action)?;
-    }
-    Ok(())
 }
 
 impl Keys {
@@ -188,7 +169,8 @@ fn give_back_when_stopped() -> io::Result<()> {
         // It is made to be called here; a signal that it does not know it could not stop us by either.
         let _ = signal_hook::low_level::emulate_default_handler(SIGTSTP);
     };
-    // SAFETY: as in `restore_at_second`; the emulation is documented as safe in a signal handler.
+    // SAFETY: the action reads atomics and makes system calls that `signal-safety(7)` lists; it takes no lock, allocates nothing
+    // and cannot panic. The emulation is documented as safe in a signal handler.
     #[allow(unsafe_code)]
     unsafe {
         signal_hook::low_level::register(SIGTSTP, action)?;

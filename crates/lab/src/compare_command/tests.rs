@@ -1,9 +1,11 @@
 //! Two sides and an exit code, on studies whose truth is known.
 
+use std::path::Path;
+
 use clap::Parser;
 
 use super::*;
-use crate::store::{CellKey, Outcome, Series, StudyHead, Workload};
+use crate::store::{CellKey, Outcome, Series, Store, StudyHead, Workload};
 
 #[derive(Debug, Parser)]
 struct Line {
@@ -109,7 +111,7 @@ fn exit_codes_tell_a_loss_from_none_and_from_not_knowing() {
     assert_eq!((anyway.not_alike.len(), anyway.exit_code), (1, 0));
     let differs = "not alike: tables: 2 × 1000 rows and 9 × 1000 rows";
     let lines = anyway.lines();
-    assert_eq!([&lines[0], &lines[lines.len() - 1]], [differs, differs], "head and foot");
+    assert_eq!([&lines[0], &lines[lines.len() - 2]], [differs, differs], "head and foot");
     let tables: Vec<&[String]> =
         lines.windows(2).filter(|two| two[0].contains(" against ")).collect();
     assert_eq!(tables.len(), 4);
@@ -118,8 +120,140 @@ fn exit_codes_tell_a_loss_from_none_and_from_not_knowing() {
     assert!(json["not_alike"][0].as_str().unwrap().starts_with("tables: 2"));
     let comparisons = json["comparisons"].as_array().unwrap();
     assert!(comparisons.iter().all(|one| one["not_alike"] == json["not_alike"]), "{json}");
+    assert_eq!(lines[lines.len() - 1], "exit code 0, not worse: all 4 comparisons");
     let alike = both.lines();
+    assert!(alike[0].starts_with(&format!("{after}:base against {quiet}:base, w")), "{alike:#?}");
     assert!(!alike.iter().any(|line| line.contains("not alike")), "{alike:#?}");
+}
+
+#[test]
+fn single_runs_of_two_studies_get_no_verdict_whatever_a_floor_within_one_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let at = |name: &str, level: f64, repeats: u32| {
+        let arms = [("base", level), ("again", level * 1.001)];
+        write(&folder.path().join(name), &arms, 0.001, "t", repeats);
+        let twins = [("again".to_owned(), "base".to_owned())].into();
+        let judging = crate::store::Judging { twins, ..Default::default() };
+        Store::open(&folder.path().join(name)).unwrap().write_judging(&judging).unwrap();
+    };
+    for (name, level, repeats) in [
+        ("before", 1000.0, 1),
+        ("lower", 880.0, 1),
+        ("same", 999.0, 1),
+        ("lower, thrice", 880.0, 3),
+        ("before, thrice", 1000.0, 3),
+    ] {
+        at(name, level, repeats);
+    }
+    let of = |b: &str, more: &[&str]| {
+        let (a, b) = (path("before"), path(b));
+        found(&[&[a.as_str(), b.as_str()][..], more].concat()).unwrap()
+    };
+    for b in ["lower", "lower, thrice"] {
+        let told = of(b, &[]);
+        let one = &told.comparisons[0].comparison;
+        assert_eq!(one.verdict.verdict, crate::judge::Word::CannotTell);
+        assert!(one.verdict.text.starts_with("cannot tell: in these runs 12 % slower"), "{one:?}");
+        assert!(!one.verdict.text.contains("interval"), "{one:?}");
+        assert_eq!(told.exit_code, 2);
+        let json = serde_json::to_value(&told).unwrap();
+        assert_eq!(json["comparisons"][0]["difference"]["basis"], "separate_runs");
+    }
+    // Who asks for a limit has these runs held against it.
+    assert_eq!(of("lower", &["--fail-if-worse-by", "5%"]).exit_code, 1);
+    let passed = of("lower", &["--fail-if-worse-by", "30%"]);
+    assert_eq!(passed.exit_code, 0);
+    let said = "single runs are held against a loss of 30 %, as was asked; that is no verdict";
+    assert!(passed.lines().iter().any(|line| line == said), "{:#?}", passed.lines());
+    assert_eq!(of("same", &["--fail-if-worse-by", "10%"]).exit_code, 0);
+    assert_eq!(of("same", &[]).exit_code, 2);
+    // With repeats on both sides there is a verdict.
+    let thrice = [path("before, thrice"), path("lower, thrice")];
+    let told = found(&[&thrice[0], &thrice[1]]).unwrap();
+    assert_eq!(told.exit_code, 1);
+    assert!(told.lines().last().unwrap().starts_with("exit code 1, worse: "), "{told:#?}");
+}
+
+#[test]
+fn what_one_side_lacks_is_listed_and_no_pass() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let arms = [("base", 1000.0), ("more", 1000.0)];
+    write(&folder.path().join("whole"), &arms, 0.004, "t", 5);
+    write(&folder.path().join("part"), &arms[..1], 0.004, "t", 5);
+    let (whole, part) = (path("whole"), path("part"));
+    let lone = |words: &[&str]| found(words).unwrap();
+    let told = lone(&[&whole, &part]);
+    // Both have one arm in common, so it is compared; the other has nothing to stand against.
+    assert_eq!(told.comparisons.len(), 1);
+    assert_eq!(told.not_compared, [format!("only {whole} has the arm `more`")]);
+    assert_eq!(told.exit_code, 2);
+    let last = format!("exit code 2, cannot tell: only {whole} has the arm `more`");
+    assert_eq!(told.lines().last().unwrap(), &last);
+    let base = [format!("{whole}:base"), format!("{part}:base")];
+    assert_eq!(lone(&[&base[0], &base[1]]).exit_code, 0, "of arms that are named");
+
+    let store = Store::open(&folder.path().join("whole")).unwrap();
+    for (workload, threads) in [("w", 16), ("w", 32), ("other", 1)] {
+        let key = CellKey { arm: "base".into(), workload: workload.into(), threads, repeat: 1 };
+        store.plan_cell(&key, 99, "f").unwrap();
+    }
+    let whole_too = lone(&[&part, &whole]);
+    assert!(whole_too.not_compared.contains(&format!("only {} has the workload `other`", base[0])));
+    let told = lone(&[&base[1], &base[0]]);
+    let only = |what: &str| format!("only {} has {what}", base[0]);
+    assert_eq!(told.not_compared, [only("the workload `other`"), only("`w` at 16 and 32 threads")]);
+    assert_eq!(told.exit_code, 2);
+    let json = serde_json::to_value(&told).unwrap();
+    assert_eq!(json["decided_by"].as_array().unwrap().len(), 2, "{json}");
+    assert_eq!(
+        (&json["comparisons"][0]["a"], &json["comparisons"][0]["b"]),
+        (&base[1].clone().into(), &base[0].clone().into())
+    );
+}
+
+#[test]
+fn what_every_arm_lacks_is_said_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    for name in ["one", "two"] {
+        write(&folder.path().join(name), &[("a", 1e3), ("b", 1e3)], 0.004, "t", 3);
+    }
+    let store = Store::open(&folder.path().join("two")).unwrap();
+    for arm in ["a", "b"] {
+        let key = CellKey { arm: arm.into(), workload: "w".into(), threads: 1, repeat: 1 };
+        store.plan_cell(&key, 99, "f").unwrap();
+    }
+    let (one, two) = (path("one"), path("two"));
+    let told = found(&[&one, &two]).unwrap();
+    assert_eq!(told.not_compared, [format!("only {two} has `w` at 1 thread")]);
+}
+
+#[test]
+fn under_what_two_studies_were_run_is_told_beside_the_verdicts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let arms = [("base", 1000.0), ("slow", 900.0)];
+    for name in ["before", "after"] {
+        write(&folder.path().join(name), &arms, 0.004, "t", 5);
+    }
+    let (before, after) = (path("before"), path("after"));
+    let db = rusqlite::Connection::open(folder.path().join("after/study.sqlite")).unwrap();
+    db.execute_batch(
+        "INSERT INTO study VALUES ('fact.kernel', '6.2');
+         UPDATE arms SET settings_json = '{\"innodb_buffer_pool_size\":\"64M\"}' WHERE name = 'slow'",
+    )
+    .unwrap();
+    let told = found(&[&before, &after]).unwrap();
+    assert_eq!(told.exit_code, 0, "it is told, and refuses nothing");
+    let lines = told.lines();
+    assert_eq!(lines[0], "differs: kernel: none and 6.2");
+    let of_arm =
+        lines.iter().position(|line| line == "  differs: innodb_buffer_pool_size: none and 64M");
+    assert!(lines[of_arm.unwrap() - 1].contains(":slow against "), "{lines:#?}");
+    let within = found(&[&after, "base", "slow"]).unwrap();
+    assert!(!within.lines().iter().any(|line| line.contains("differs")), "one study");
 }
 
 #[test]
@@ -133,6 +267,8 @@ fn what_cannot_be_compared_is_refused_in_one_line() {
     for (words, says) in [
         (vec![one.as_str(), one.as_str()], "a study against itself: name two arms"),
         (vec![one.as_str(), two.as_str()], "no arm of one study has the name"),
+        (vec![one.as_str(), "a", "a"], "one:a against itself"),
+        (vec![at("b").as_str(), at("b").as_str()], "one:b against itself"),
         (vec![one.as_str(), "a", "x"], "there is no arm `x` in the study; it has `a`, `b`"),
         (vec![at("a").as_str(), two.as_str()], "name an arm on the other side too"),
         (vec!["nowhere", "nothing"], "there is no study `nowhere`"),

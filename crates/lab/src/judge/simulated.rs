@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use crate::judge::cell::figure::figures;
 use crate::judge::cell::measured::{Measured, Standing};
 use crate::judge::statistics::simulated::{Noise, autoregression};
-use crate::store::{Arm, CellKey, Judging, SecondLatencies, SecondLatency, Study, Workload};
+use crate::store::{
+    Arm, Cell, CellKey, Judging, SecondLatencies, SecondLatency, State, Study, Workload,
+};
 
 /// How the cells of an arm come about.
 #[derive(Debug, Clone, Copy)]
@@ -90,5 +92,23 @@ pub(in crate::judge) fn study(arms: &[&str], twins: &[(&str, &str)]) -> Study {
             options: [].into(),
         }],
         cells: vec![],
+    }
+}
+
+/// A cell of `w` at 8 threads that was measured from second 2 to 12, with these results.
+pub(in crate::judge) fn cell(arm: &str, results: &[(&str, f64)]) -> Cell {
+    Cell {
+        id: 1,
+        key: key(arm, 8, 1),
+        position: 1,
+        state: State::Done,
+        reason: None,
+        started_at: Some("2026-01-02T03:04:05Z".into()),
+        ended_at: None,
+        window_s: Some((2.0, 12.0)),
+        marks: vec![],
+        facts: [].into(),
+        results: results.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+        errors: [].into(),
     }
 }

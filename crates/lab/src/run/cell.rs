@@ -11,7 +11,7 @@ use assay_ports::child::identity;
 use super::progress::Progress;
 use super::series::{Seconds, of_watch};
 use super::setup::{ArmSetup, Setup};
-use super::{fill, results, trace};
+use super::{fill, marks, results, trace};
 use crate::drive::Attached;
 use crate::judge::CLOCK_BEGAN;
 use crate::messages::one_line;
@@ -161,9 +161,13 @@ fn measure(
     setup.interrupt.check()?;
     results::fill(outcome, &ran);
     fill::verify(outcome, &arm.rig);
+    let window_s = (ran.measure_start_s, ran.measure_end_s);
+    let gap = marks::gap_mark(&watched.gaps, window_s);
     if ran.events == 0 {
-        bail!("no transaction ended in the measuring window; make seconds longer");
+        let why = gap.unwrap_or_else(|| "make seconds longer".into());
+        bail!("no transaction ended in the measuring window; {why}");
     }
+    outcome.marks.extend(gap);
     Ok(origin)
 }
 

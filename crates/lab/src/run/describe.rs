@@ -84,16 +84,21 @@ pub fn workloads(plan: &Plan) -> Vec<Workload> {
             name: load.name(),
             data_set: load.data_set.map(str::to_owned),
             recipe: workload.recipe.name().to_owned(),
-            options: options(workload),
+            options: options(workload, plan),
         })
     };
     plan.loads().into_iter().filter_map(described).collect()
 }
 
-fn options(workload: &assay_load::Workload) -> BTreeMap<String, String> {
-    let Ok(serde_json::Value::Object(options)) = serde_json::to_value(workload) else {
+/// Its options, and how its events are paced: `rate` and `arrivals` of a plan that asks for a rate.
+fn options(workload: &assay_load::Workload, plan: &Plan) -> BTreeMap<String, String> {
+    let Ok(serde_json::Value::Object(mut options)) = serde_json::to_value(workload) else {
         return BTreeMap::new();
     };
+    if let (Some(rate), Ok(arrivals)) = (plan.rate, serde_json::to_value(plan.arrivals)) {
+        options.insert("rate".into(), rate.to_string().into());
+        options.insert("arrivals".into(), arrivals);
+    }
     options
         .into_iter()
         .map(|(name, value)| match value {
@@ -240,5 +245,19 @@ mod tests {
             disk(&plan.unwrap().rig, Path::new("/data")),
             "software drive of 2G on an image of 1G in /data, zstd in units of 16 KiB"
         );
+    }
+
+    #[test]
+    fn how_events_are_paced_is_told_where_a_rate_is_asked_for() {
+        let options = |pace: &str| {
+            let plan = Plan::parse(&format!(
+                "title = \"t\"\nthreads = [1]\nseconds = 1\n{pace}\n[workloads.w]\nrecipe = \"oltp_read_only\"\n[arms.a]\n",
+            ));
+            workloads(&plan.unwrap()).remove(0).options
+        };
+        let paced = options("rate = 250\narrivals = \"even\"");
+        assert_eq!((paced["rate"].as_str(), paced["arrivals"].as_str()), ("250", "even"));
+        assert_eq!(options("rate = 0.5")["arrivals"], "poisson");
+        assert!(!options("").contains_key("rate") && !options("").contains_key("arrivals"));
     }
 }

@@ -8,7 +8,7 @@ use super::ending;
 use super::results::Results;
 use crate::drive::{ADDED_SHARE_MAX, LATE_SHARE_MAX, STOOD_STILL_MS_MAX};
 use crate::judge::reconcile;
-use crate::watch::STOOD_STILL_MS;
+use crate::watch::{Gap, STOOD_STILL_MS};
 
 /// Half a percent more than what rounding, the window's edges and the watch's clock were seen to make.
 const RECIPE_TOLERANCE: f64 = 0.02;
@@ -80,6 +80,18 @@ fn standstill_mark(results: &Results) -> Option<String> {
     })
 }
 
+/// While we do not run nothing loads the server, which goes on: the seconds of the window are not those of the load.
+pub fn gap_mark(gaps: &[Gap], window_s: (f64, f64)) -> Option<String> {
+    let inside = gaps.iter().filter(|gap| gap.from_s < window_s.1 && gap.to_s > window_s.0);
+    let length_s: f64 = inside.map(|gap| gap.length_s).sum();
+    (length_s > 0.0).then(|| {
+        format!(
+            "not comparable: Assay was stopped for at least {length_s:.1} s while it measured (Ctrl-Z, or a machine that slept or had no \
+             processor for it); nothing loaded the server meanwhile"
+        )
+    })
+}
+
 fn load_mark(results: &Results, schedule: &Schedule) -> Option<String> {
     let cpus = match schedule.cpus.len() {
         0 => assay_ports::cpu::available().map_or(1, |cpus| cpus.len()),
@@ -134,6 +146,22 @@ mod tests {
         assert_eq!((mark(0.0), mark(200.0)), (None, None));
         let told = mark(4012.0).unwrap();
         assert!(told.starts_with("not comparable: the model's server stood still for 4.0 s"));
+    }
+
+    #[test]
+    fn a_cell_in_which_we_were_stopped_is_marked() {
+        let gap = |from_s: f64, to_s: f64| Gap { from_s, to_s, length_s: 12.0 };
+        let mark = |gaps: &[Gap]| gap_mark(gaps, (3.0, 13.0));
+        assert_eq!(mark(&[]), None);
+        assert_eq!(mark(&[gap(1.0, 2.5), gap(13.0, 26.0)]), None, "before and after the window");
+        for one in [gap(5.0, 18.0), gap(2.0, 3.5), gap(12.0, 25.0), gap(1.0, 99.0)] {
+            let told = mark(&[one]).unwrap();
+            assert!(
+                told.starts_with("not comparable: Assay was stopped for at least 12.0 s"),
+                "{told}"
+            );
+        }
+        assert!(mark(&[gap(4.0, 5.0), gap(6.0, 7.0)]).unwrap().contains("at least 24.0 s"));
     }
 
     #[test]

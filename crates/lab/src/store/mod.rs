@@ -5,6 +5,7 @@
 //! programs (sqlite3, pandas, DuckDB) can read the file; the tables are named as the records are.
 
 mod disk;
+mod in_use;
 mod judging;
 mod paper;
 mod read;
@@ -13,6 +14,7 @@ mod seconds;
 mod write;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use rusqlite::{Connection, OpenFlags};
@@ -64,6 +66,10 @@ CREATE TABLE IF NOT EXISTS second_latencies (cell_id INTEGER PRIMARY KEY REFEREN
   histograms BLOB NOT NULL);
 ";
 
+/// How long another process may hold a study before that is an error.
+const PATIENCE: Duration =
+    if cfg!(test) { Duration::from_millis(50) } else { Duration::from_secs(10) };
+
 /// An open study.
 #[derive(Debug)]
 pub struct Store {
@@ -86,10 +92,7 @@ impl Store {
             store.create_tables()?;
         }
         store.check_version()?;
-        store
-            .db
-            .execute_batch(LATER_TABLES)
-            .with_context(|| format!("cannot write the study {}", store.path.display()))?;
+        store.db.execute_batch(LATER_TABLES).map_err(|error| store.cannot("write", error))?;
         Ok(store)
     }
 
@@ -125,24 +128,35 @@ impl Store {
     }
 
     fn connect(path: PathBuf, flags: OpenFlags) -> Result<Store> {
+        let opened = Connection::open_with_flags(&path, flags).and_then(|db| {
+            db.busy_timeout(PATIENCE)?;
+            db.pragma_update(None, "foreign_keys", true)?;
+            Ok(db)
+        });
         let what = || format!("cannot open the study {}", path.display());
-        let db = Connection::open_with_flags(&path, flags).with_context(what)?;
-        db.pragma_update(None, "foreign_keys", true).with_context(what)?;
-        db.busy_timeout(std::time::Duration::from_secs(10)).with_context(what)?;
+        let db = opened.map_err(|error| in_use::explain(error, &path, what))?;
         Ok(Store { db, path })
+    }
+
+    /// An error of reading or writing the study.
+    fn cannot(&self, do_it: &str, error: rusqlite::Error) -> anyhow::Error {
+        in_use::explain(error, &self.path, || {
+            format!("cannot {do_it} the study {}", self.path.display())
+        })
     }
 
     fn create_tables(&self) -> Result<()> {
         self.db
             .execute_batch(&format!("BEGIN;{TABLES}PRAGMA user_version = {SCHEMA_VERSION};COMMIT;"))
-            .with_context(|| format!("cannot write the study {}", self.path.display()))
+            .map_err(|error| self.cannot("write", error))
     }
 
     fn check_version(&self) -> Result<()> {
+        let not_one = || format!("{} is not a study", self.path.display());
         let version: i64 = self
             .db
             .pragma_query_value(None, "user_version", |row| row.get(0))
-            .with_context(|| format!("{} is not a study", self.path.display()))?;
+            .map_err(|error| in_use::explain(error, &self.path, not_one))?;
         if version != SCHEMA_VERSION {
             bail!(
                 "{} has format {version}, this assay reads {SCHEMA_VERSION}; use the version that wrote it or another --out",

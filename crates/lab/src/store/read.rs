@@ -10,6 +10,9 @@ use super::records::{Arm, Cell, CellKey, Histogram, Series, State, Study, Worklo
 use super::write::BY_KEY;
 use super::{SecondLatencies, Store, judging};
 
+/// No window ends later: a plan warms up and measures for a week each at most.
+const WINDOW_S_MAX: f64 = 15.0 * 86_400.0;
+
 impl Store {
     /// The whole study but for series, histograms and variables, which are read by cell.
     ///
@@ -239,9 +242,24 @@ impl Store {
             .into_iter()
             .map(|(cell, state, facts)| {
                 let state = state.parse().map_err(anyhow::Error::msg)?;
+                self.check_window(&cell)?;
                 self.with_figures(Cell { state, facts: parse(&facts)?, ..cell })
             })
             .collect()
+    }
+
+    /// Whoever goes through the seconds of a window relies on there being few enough of them.
+    fn check_window(&self, cell: &Cell) -> Result<()> {
+        let is_one = |(from, to): (f64, f64)| 0.0 <= from && from <= to && to <= WINDOW_S_MAX;
+        match cell.window_s.filter(|window| !is_one(*window)) {
+            None => Ok(()),
+            Some((from, to)) => bail!(
+                "the study {} is damaged: cell {} is said to have been measured from second {from:?} to {to:?}; take a copy of \
+                 the study that is not, or run it again with another --out",
+                self.path.display(),
+                cell.key
+            ),
+        }
     }
 
     fn with_figures(&self, cell: Cell) -> Result<Cell> {
@@ -290,10 +308,11 @@ impl Store {
         parameters: impl rusqlite::Params,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
-        let what = || format!("cannot read the study {}", self.path.display());
-        let mut statement = self.db.prepare_cached(sql).with_context(what)?;
-        let rows = statement.query_map(parameters, read).with_context(what)?;
-        rows.collect::<rusqlite::Result<_>>().with_context(what)
+        let rows = || {
+            let mut statement = self.db.prepare_cached(sql)?;
+            statement.query_map(parameters, read)?.collect::<rusqlite::Result<_>>()
+        };
+        rows().map_err(|error| self.cannot("read", error))
     }
 }
 

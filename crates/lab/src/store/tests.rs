@@ -163,3 +163,53 @@ fn what_is_not_a_study_is_refused() {
         .unwrap();
     assert!(Store::open(folder.path()).is_err());
 }
+
+#[test]
+fn a_study_that_another_process_holds_is_in_use_and_no_damaged_one() {
+    let (folder, store) = study();
+    drop(store);
+    let other = Connection::open(folder.path().join(FILE_NAME)).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    for told in [
+        Store::open(folder.path()).unwrap_err(),
+        Store::open_or_create(folder.path()).unwrap_err(),
+        Store::look(folder.path()).unwrap_err(),
+    ] {
+        let told = format!("{told:#}");
+        assert!(told.contains("is in use by another process; wait until"), "{told}");
+        assert!(!told.contains("not a study"), "{told}");
+    }
+    other.execute_batch("ROLLBACK").unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let told = format!("{:#}", store.study().unwrap_err());
+    assert!(told.contains("is in use by another process"), "{told}");
+}
+
+#[test]
+fn a_window_that_no_plan_can_have_is_refused_with_its_cell() {
+    let (_folder, mut store) = study();
+    store.begin_cell(&key("on", 8)).unwrap();
+    store.end_cell(&key("on", 8), &outcome()).unwrap();
+    for (from, to, is_one) in [
+        ("3.0", "13.0", true),
+        ("0", "1209600", true),
+        ("0", "1e15", false),
+        ("0", "9e999", false),
+        ("-9e999", "5", false),
+        ("13.0", "3.0", false),
+    ] {
+        let sql = format!(
+            "UPDATE cells SET window_from_s = {from}, window_to_s = {to} WHERE arm = 'on' AND threads = 8"
+        );
+        store.db.execute_batch(&sql).unwrap();
+        let read = store.study().map_err(|error| format!("{error:#}"));
+        assert_eq!(read.is_ok(), is_one, "{from} to {to}: {read:?}");
+        if let Err(told) = read {
+            assert!(
+                told.contains("is damaged: cell on / read_write / 8 threads / repeat 1"),
+                "{told}"
+            );
+        }
+    }
+}

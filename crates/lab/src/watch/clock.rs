@@ -2,18 +2,28 @@
 //!
 //! A tick is due at the origin plus a whole number of seconds on the monotonic clock. Whoever is late skips to the
 //! next one that lies ahead. What it waits for is its end, with that deadline, so the end comes at once.
+//!
+//! Whether we ran at all is told by a second clock, which goes on while the machine sleeps (`clock_gettime(2)`,
+//! `CLOCK_BOOTTIME`): where far more of it has passed between two ticks than there was to wait, this process was stopped (Ctrl-Z,
+//! `SIGSTOP`), or the machine was.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use rustix::time::{ClockId, clock_gettime};
+
 use super::probe::{Notes, Probe};
-use super::series::{SeriesId, Watched};
+use super::series::{Gap, SeriesId, Watched};
 use super::sheet::Moment;
 use crate::sync::lock;
 
 /// A first sample that covers less time than this would be noise: it is left to the second after.
 const FIRST_SPAN_MIN: Duration = Duration::from_millis(500);
+
+/// Ticks that come later than this, in seconds, are a gap: a busy machine is late by hundredths. A stop that is up to a second
+/// longer may begin before a tick and go unseen.
+const GAP_S_MIN: f64 = 0.5;
 
 /// A probe and its reading before.
 pub(super) struct Meter {
@@ -29,6 +39,8 @@ pub(super) struct Clock {
     pub(super) watched: Arc<Mutex<Watched>>,
     pub(super) meters: Vec<Meter>,
     pub(super) notes: Notes,
+    /// Whether its probes never wait, so that what it is late by is a gap.
+    pub(super) tells_gaps: bool,
 }
 
 impl Meter {
@@ -81,10 +93,17 @@ impl Clock {
         self.hand_over_notes();
         let mut values = Vec::new();
         let mut second = second_after(self.origin, Instant::now() + FIRST_SPAN_MIN);
+        let mut seen = Seen::now();
         loop {
             let due = self.origin + Duration::from_secs(second.into());
             let left = due.saturating_duration_since(Instant::now());
-            if stop.recv_timeout(left) != Err(RecvTimeoutError::Timeout) {
+            let waited = stop.recv_timeout(left);
+            let now = Seen::now();
+            if let Some(gap) = gap(self.origin, seen, now, left).filter(|_| self.tells_gaps) {
+                lock(&self.watched).gaps.push(gap);
+            }
+            seen = now;
+            if waited != Err(RecvTimeoutError::Timeout) {
                 return;
             }
             self.tick(second, &mut values);
@@ -110,6 +129,34 @@ impl Clock {
     }
 }
 
+/// A moment on both clocks.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    at: Instant,
+    /// Since the machine was booted, its sleep included.
+    since_boot: Duration,
+}
+
+impl Seen {
+    fn now() -> Seen {
+        let now = clock_gettime(ClockId::Boottime);
+        let since_boot = Duration::try_from(now).unwrap_or_default();
+        Seen { at: Instant::now(), since_boot }
+    }
+}
+
+/// What is missing between two moments that `left` was waited for between.
+fn gap(origin: Instant, before: Seen, now: Seen, left: Duration) -> Option<Gap> {
+    let second = |at: Instant| at.saturating_duration_since(origin).as_secs_f64();
+    let passed = now.since_boot.saturating_sub(before.since_boot);
+    let length_s = passed.saturating_sub(left).as_secs_f64();
+    (length_s >= GAP_S_MIN).then(|| Gap {
+        from_s: second(before.at),
+        to_s: second(now.at),
+        length_s,
+    })
+}
+
 /// The first whole second of the origin's clock that lies after `now`, at least 1.
 fn second_after(origin: Instant, now: Instant) -> u32 {
     let passed = now.saturating_duration_since(origin).as_secs();
@@ -126,5 +173,19 @@ mod tests {
         let at = |millis| second_after(origin, origin + Duration::from_millis(millis));
         assert_eq!([at(0), at(999), at(1000), at(3400)], [1, 1, 2, 4]);
         assert_eq!(second_after(origin + Duration::from_secs(9), origin), 1);
+    }
+    #[test]
+    fn what_is_missing_between_two_ticks_is_a_gap_and_being_late_is_none() {
+        let origin = Instant::now();
+        let s = Duration::from_secs_f64;
+        let moment = |clock: f64, boot: f64| Seen { at: origin + s(clock), since_boot: s(boot) };
+        let before = moment(4.0, 104.0);
+        assert_eq!(gap(origin, before, moment(5.0, 105.0), s(1.0)), None);
+        assert_eq!(gap(origin, before, moment(5.4, 105.4), s(1.0)), None, "a busy machine");
+        let stopped = gap(origin, before, moment(17.0, 117.0), s(1.0)).unwrap();
+        assert_eq!(stopped, Gap { from_s: 4.0, to_s: 17.0, length_s: 12.0 });
+        let slept = gap(origin, before, moment(5.0, 3705.0), s(1.0)).unwrap();
+        assert_eq!(slept, Gap { from_s: 4.0, to_s: 5.0, length_s: 3600.0 });
+        assert_eq!(gap(origin, before, moment(4.1, 104.1), s(1.0)), None, "its end came first");
     }
 }

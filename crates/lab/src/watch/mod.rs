@@ -37,7 +37,7 @@ use anyhow::Context;
 
 pub(crate) use glimpse::Glimpse;
 pub(crate) use model::STOOD_STILL_MS;
-pub(crate) use series::Watched;
+pub(crate) use series::{Gap, Watched};
 
 use clock::Meter;
 use probe::{Notes, Probe};
@@ -105,20 +105,28 @@ impl Watch {
         let watched = Arc::new(Mutex::new(watched));
         let mut watch = Watch { origin, watched, threads: Vec::new() };
         let mut first: SeriesId = 0;
-        for (probes, name) in groups.into_iter().zip(["watch-kernel", "watch-server"]) {
+        let threads = [("watch-kernel", true), ("watch-server", false)];
+        for (probes, (name, never_waits)) in groups.into_iter().zip(threads) {
             let meters = Meter::line_up(probes, &mut first)?;
-            watch.spawn(name, meters, targets.cpus.clone())?;
+            watch.spawn(name, meters, targets.cpus.clone(), never_waits)?;
         }
         Ok(watch)
     }
 
-    fn spawn(&mut self, name: &str, meters: Vec<Meter>, cpus: Vec<usize>) -> anyhow::Result<()> {
+    fn spawn(
+        &mut self,
+        name: &str,
+        meters: Vec<Meter>,
+        cpus: Vec<usize>,
+        never_waits: bool,
+    ) -> anyhow::Result<()> {
         let (sender, stop) = channel();
         let clock = clock::Clock {
             origin: self.origin,
             watched: Arc::clone(&self.watched),
             meters,
             notes: Notes::default(),
+            tells_gaps: never_waits,
         };
         let handle = std::thread::Builder::new()
             .name(name.into())

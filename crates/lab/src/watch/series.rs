@@ -92,6 +92,20 @@ pub(crate) struct Watched {
     pub(crate) facts: BTreeMap<String, String>,
     /// What could not be watched and why, in plain words.
     pub(crate) notes: Vec<String>,
+    /// When we did not run ourselves.
+    pub(crate) gaps: Vec<Gap>,
+}
+
+/// A time in which the watch did not run although it should have: this process was stopped, or the machine was.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Gap {
+    /// When the watch was last seen to run, in seconds of the origin's clock.
+    pub(crate) from_s: f64,
+    /// When it ran again.
+    pub(crate) to_s: f64,
+    /// How late it ran, in seconds: it was kept from running for so long and up to a second more. Time in which the machine slept
+    /// counts, which the clock leaves out.
+    pub(crate) length_s: f64,
 }
 
 impl Watched {

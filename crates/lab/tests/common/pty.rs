@@ -16,6 +16,9 @@ use crate::common::World;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Longer than what counts as a burst.
+const BETWEEN_KEYS: Duration = Duration::from_secs(1);
+
 /// A run of `assay` on a terminal of its own.
 pub struct OnTerminal {
     pub run: Child,
@@ -41,7 +44,9 @@ impl OnTerminal {
 
         let assay = world.command(words);
         let mut command = Command::new("setsid");
-        command.arg("--ctty").arg(assay.get_program()).args(assay.get_args());
+        // Whoever runs the tests may ignore what a terminal sends (`nohup`).
+        command.args(["--ctty", "env", "--default-signal=HUP,INT,QUIT,TSTP"]);
+        command.arg(assay.get_program()).args(assay.get_args());
         command.current_dir(world.path("")).env("ASSAY_STATE", world.path("state"));
         command.env("TERM", "xterm").env_remove("NO_COLOR").envs(environment.iter().copied());
         let end = || Stdio::from(terminal.try_clone().unwrap());
@@ -53,6 +58,26 @@ impl OnTerminal {
 
     pub fn press(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Presses a key until `text` was shown, or the run has ended: what is pressed too soon after another key is taken for a
+    /// paste.
+    pub fn press_until(&mut self, key: &str, text: &str) {
+        let is_there = |terminal: &mut OnTerminal| {
+            terminal.shown().contains(text) || terminal.run.try_wait().unwrap().is_some()
+        };
+        let deadline = Instant::now() + PATIENCE;
+        while !is_there(self) {
+            assert!(Instant::now() < deadline, "{text} was not shown: {}", self.shown());
+            self.press(key);
+            let (shown, more) = &*self.shown;
+            let next = Instant::now() + BETWEEN_KEYS;
+            let mut shown = shown.lock().unwrap();
+            while !shown.contains(text) && Instant::now() < next {
+                let left = next.saturating_duration_since(Instant::now());
+                shown = more.wait_timeout(shown, left).unwrap().0;
+            }
+        }
     }
 
     /// Everything shown so far, escapes included.

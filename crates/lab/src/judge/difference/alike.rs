@@ -1,23 +1,28 @@
 //! What two sides must share to be compared, beside how safe they are: their workloads and their scale.
 
-use crate::store::{Arm, Study};
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::store::{Arm, Cell, Study, Workload};
 
 use crate::judge::difference::studies::shared_workloads;
+
+/// Says how events of a rate are spaced; nothing without a rate, which differs then itself.
+const ARRIVALS: &str = "arrivals";
 
 /// In what two arms differ that makes their figures no answer to one question; empty if in nothing.
 pub(crate) fn scale_differences(a: (&Study, &Arm), b: (&Study, &Arm)) -> Vec<String> {
     let mut found = Vec::new();
-    for workload in shared_workloads(a.0, b.0) {
-        let other = b.0.workloads.iter().find(|one| one.name == workload.name);
-        for (option, value) in &workload.options {
-            let theirs = other.and_then(|one| one.options.get(option));
-            if theirs != Some(value) {
-                found.push(format!(
-                    "workload `{}` has {option} {value} and {}",
-                    workload.name,
-                    theirs.map_or("none", String::as_str)
-                ));
-            }
+    for ours in shared_workloads(a.0, b.0) {
+        let Some(theirs) = b.0.workloads.iter().find(|one| one.name == ours.name) else { continue };
+        let (ours, theirs) = (load(a, ours), load(b, theirs));
+        let name = &ours.name;
+        let is_kept_by_both = |option: &str| {
+            option != ARRIVALS
+                || [&ours, &theirs].iter().all(|one| one.options.contains_key(option))
+        };
+        let options = differing(&ours.options, &theirs.options).into_iter();
+        for (option, value, other) in options.filter(|one| is_kept_by_both(&one.0)) {
+            found.push(format!("workload `{name}` has {option} {value} and {other}"));
         }
     }
     let scale = |arm: &Arm| [("tables", tables(arm)), ("scale", model_scale(arm))];
@@ -28,6 +33,31 @@ pub(crate) fn scale_differences(a: (&Study, &Arm), b: (&Study, &Arm)) -> Vec<Str
         }
     }
     found
+}
+
+/// Names whose values differ, those that one side alone has included, with both values.
+pub(super) fn differing(
+    a: &BTreeMap<String, String>,
+    b: &BTreeMap<String, String>,
+) -> Vec<(String, String, String)> {
+    let value = |side: &BTreeMap<String, String>, name: &String| {
+        side.get(name).cloned().unwrap_or_else(|| "none".into())
+    };
+    let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let all = names.into_iter().map(|name| (name.clone(), value(a, name), value(b, name)));
+    all.filter(|(_, a, b)| a != b).collect()
+}
+
+/// A workload as it was run on an arm. Studies in whose options the rate is not yet kept have it with their results, and how it was
+/// spaced in neither: then it differs from nothing.
+fn load((study, arm): (&Study, &Arm), workload: &Workload) -> Workload {
+    let mut load = workload.clone();
+    let is_its = |cell: &&Cell| cell.key.arm == arm.name && cell.key.workload == workload.name;
+    let mut its = study.cells.iter().filter(is_its);
+    if let Some(rate) = its.find_map(|cell| cell.results.get("target_rate")) {
+        load.options.entry("rate".into()).or_insert_with(|| rate.to_string());
+    }
+    load
 }
 
 fn layer<'a>(arm: &'a Arm, label: &str) -> Option<&'a str> {
@@ -81,5 +111,30 @@ mod tests {
         other.workloads[0].options.insert("rand_type".into(), "zipf".into());
         let found = scale_differences((&other, &plain), (&whole, &plain));
         assert_eq!(found, ["workload `w` has rand_type zipf and none"]);
+        let found = scale_differences((&whole, &plain), (&other, &plain));
+        assert_eq!(found, ["workload `w` has rand_type none and zipf"], "that b alone has");
+    }
+
+    #[test]
+    fn studies_of_different_rates_are_not_alike_also_where_only_results_tell_the_rate() {
+        let plain = arm("/dev/sda", "2 × 1000 rows", "safe: written twice");
+        let paced = |rate: &str, arrivals: &str| {
+            let mut study = study(&["a"], &[]);
+            let options = [("rate", rate), ("arrivals", arrivals)];
+            study.workloads[0].options = options.map(|(a, b)| (a.to_owned(), b.to_owned())).into();
+            study
+        };
+        let found = |a: &Study, b: &Study| scale_differences((a, &plain), (b, &plain));
+        let open = study(&["a"], &[]);
+        let (slow, fast) = (paced("100", "poisson"), paced("250", "poisson"));
+        assert_eq!(found(&slow, &slow), Vec::<String>::new());
+        assert_eq!(found(&slow, &fast), ["workload `w` has rate 100 and 250"]);
+        assert_eq!(found(&open, &fast), ["workload `w` has rate none and 250"]);
+        let even = paced("100", "even");
+        assert_eq!(found(&slow, &even), ["workload `w` has arrivals poisson and even"]);
+        let mut older = study(&["a"], &[]);
+        older.cells = vec![crate::judge::simulated::cell("a", &[("target_rate", 100.0)])];
+        assert_eq!(found(&older, &slow), Vec::<String>::new());
+        assert_eq!(found(&older, &fast), ["workload `w` has rate 100 and 250"]);
     }
 }

@@ -30,6 +30,9 @@ pub(crate) enum Basis {
     Repeats,
     /// Repeats of two studies, which have nothing in common.
     SeparateRepeats,
+    /// Two studies, of which one has a single repeat: how two runs of the same would differ is known of neither, and no floor
+    /// measured within one of them tells it.
+    SeparateRuns,
     /// One repeat, and the spread of an arm that ran twice.
     OneRepeatAndNoiseFloor,
     /// One repeat: how it varied from second to second, and no more.
@@ -202,7 +205,8 @@ fn logs(pairs: &[Vec<[Figure; 2]>]) -> Vec<f64> {
     by_repeat(pairs, |[a, b]| (b.value / a.value).ln())
 }
 
-/// Compares cells of two studies.
+/// Compares cells of two studies. With a single repeat on a side the interval is that of these runs alone
+/// ([`Basis::SeparateRuns`]), on which no verdict rests.
 pub(crate) fn between_studies(
     metric: Metric,
     strata: &[Stratum<'_>],
@@ -235,10 +239,10 @@ pub(crate) fn between_studies(
     let (log, plain, basis) = match (each(&|f| f.value.ln()), each(&|f| f.value)) {
         (Some(log), Some(plain)) => (log, plain, Basis::SeparateRepeats),
         _ => {
-            let first: Vec<Vec<[Figure; 2]>> =
-                sides.iter().map(|side| vec![[side[0][0], side[1][0]]]).collect();
-            let (log, basis) = single(&first, noise)?;
-            (log, carried_over(&log, levels[1] - levels[0], levels), basis)
+            let runs: Vec<Vec<[Figure; 2]>> =
+                sides.iter().map(|[a, b]| vec![[as_one(a), as_one(b)]]).collect();
+            let (log, _) = single(&runs, noise)?;
+            (log, carried_over(&log, levels[1] - levels[0], levels), Basis::SeparateRuns)
         }
     };
     let permutation = match sides.as_slice() {
@@ -317,6 +321,18 @@ fn single(pairs: &[Vec<[Figure; 2]>], noise: Option<&NoiseSpread>) -> Option<(Sp
     }
     let basis = if noise.is_some() { Basis::OneRepeatAndNoiseFloor } else { Basis::OneRepeat };
     Some((all, basis))
+}
+
+/// The geometric mean of runs as if it were one run's figure.
+fn as_one(figures: &[Figure]) -> Figure {
+    let n = figures.len() as f64;
+    let logs: Vec<f64> = figures.iter().map(|one| one.value.ln()).collect();
+    let known: Option<Vec<MeanVariance>> = figures.iter().map(|one| one.within).collect();
+    let within = known.map(|all| MeanVariance {
+        variance: all.iter().map(|one| one.variance).sum::<f64>() / (n * n),
+        df: all.iter().map(|one| one.df).sum(),
+    });
+    Figure { value: mean(&logs).exp(), within }
 }
 
 fn single_of([a, b]: &[Figure; 2], noise: Option<&NoiseSpread>) -> Option<Spread> {

@@ -1,6 +1,6 @@
 //! Two sides of a comparison that a person asks for: two studies, or two arms.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 
@@ -37,10 +37,53 @@ pub(crate) struct Between<'a> {
     pub(crate) metrics: &'a [Metric],
 }
 
-/// Compares two arms workload by workload; what one side lacks is left out.
+/// Something that one side was planned for and the other was not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Lone {
+    /// Whether it is the judged side that has it.
+    pub(crate) is_of_b: bool,
+    /// What: a workload, or one at some thread counts.
+    pub(crate) what: String,
+}
+
+/// What is not compared, for only one side has it.
+pub(crate) fn lone(a: (&Study, &Arm), b: (&Study, &Arm)) -> Vec<Lone> {
+    let (ours, theirs) = (planned(a), planned(b));
+    let of_b = only_in(&theirs, &ours).into_iter().map(|what| Lone { is_of_b: true, what });
+    let of_a = only_in(&ours, &theirs).into_iter().map(|what| Lone { is_of_b: false, what });
+    of_a.chain(of_b).collect()
+}
+
+/// Thread counts by workload that an arm was planned for.
+fn planned((study, arm): (&Study, &Arm)) -> BTreeMap<String, BTreeSet<u32>> {
+    let mut all: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
+    for cell in study.cells.iter().filter(|cell| cell.key.arm == arm.name) {
+        all.entry(cell.key.workload.clone()).or_default().insert(cell.key.threads);
+    }
+    all
+}
+
+fn only_in(
+    one: &BTreeMap<String, BTreeSet<u32>>,
+    other: &BTreeMap<String, BTreeSet<u32>>,
+) -> Vec<String> {
+    let of_workload = |(workload, counts): (&String, &BTreeSet<u32>)| {
+        let Some(theirs) = other.get(workload) else {
+            return Some(format!("the workload `{workload}`"));
+        };
+        let counts: Vec<String> = counts.difference(theirs).map(u32::to_string).collect();
+        let (last, before) = counts.split_last()?;
+        let and = if before.is_empty() { "" } else { " and " };
+        let noun = if counts.len() == 1 && last == "1" { "thread" } else { "threads" };
+        Some(format!("`{workload}` at {}{and}{last} {noun}", before.join(", ")))
+    };
+    one.iter().filter_map(of_workload).collect()
+}
+
+/// Compares two arms workload by workload; what one side lacks is left out, and told by [`lone`].
 ///
 /// # Errors
-/// A store that cannot be read, or nothing that both have.
+/// A store that cannot be read.
 pub(crate) fn between(asked: &Between<'_>) -> Result<Vec<Comparison>> {
     let (a, b) = (&asked.a, &asked.b);
     let cells = [measured(a.store, &a.study.cells)?, measured(b.store, &b.study.cells)?];
@@ -50,13 +93,6 @@ pub(crate) fn between(asked: &Between<'_>) -> Result<Vec<Comparison>> {
         for metric in asked.metrics {
             found.extend(of_workload(asked, &cells, &workload.name, *metric, margin));
         }
-    }
-    if found.is_empty() {
-        bail!(
-            "`{}` and `{}` have no workload and thread count in common; see tables/cells.csv of each",
-            a.arm.name,
-            b.arm.name
-        );
     }
     Ok(found)
 }

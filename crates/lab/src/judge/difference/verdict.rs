@@ -9,7 +9,9 @@
 //! 3. The interval leaves 1 out, p ≤ 5 %, and the difference is beyond the noise floor: **better** or **worse**.
 //! 4. Else it **cannot be told**, and how many more repeats would, if the difference and its variance are what they look like.
 //!
-//! One repeat without a noise floor never says equivalent, and what it says is said of that one run.
+//! One repeat without a noise floor never says equivalent, and what it says is said of that one run. Of two studies that lack a second
+//! repeat on either side nothing tells what lies between them, a noise floor within one of them included: what these runs
+//! showed is said, and no verdict.
 
 use serde::Serialize;
 
@@ -134,6 +136,9 @@ pub(crate) fn verdict(
     noise: Option<&NoiseSpread>,
 ) -> Verdict {
     let size = words::size(metric, difference);
+    if difference.basis == Basis::SeparateRuns {
+        return of_separate_runs(&size);
+    }
     let (low, high) = difference.ratio_interval;
     let has_direction = low > 1.0 || high < 1.0;
     let of_one_run = one_run(difference.basis);
@@ -178,7 +183,21 @@ fn one_run(basis: Basis) -> Option<&'static str> {
     match basis {
         Basis::OneRepeat => Some(ONE_RUN),
         Basis::OneRepeatAndNoiseFloor => Some(ONE_RUN_AND_FLOOR),
-        Basis::Repeats | Basis::SeparateRepeats => None,
+        Basis::Repeats | Basis::SeparateRepeats | Basis::SeparateRuns => None,
+    }
+}
+
+/// What was seen, without an interval: it would be one of these runs and look like more.
+fn of_separate_runs(size: &str) -> Verdict {
+    let seen = size.split_once(" (").map_or(size, |(seen, _)| seen);
+    Verdict {
+        verdict: Word::CannotTell,
+        text: format!("cannot tell: in these runs {seen}"),
+        because: Some(
+            "one repeat of a study: how far its runs lie apart from day to day is not known; give both studies repeats = 2 or more"
+                .to_owned(),
+        ),
+        repeats_more: None,
     }
 }
 

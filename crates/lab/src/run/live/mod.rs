@@ -32,6 +32,8 @@ pub use seen::{DISK_SERIES, Seen};
 
 /// Watch and load tell something new once a second; with half of that nothing is shown later than it is old.
 const BETWEEN_PAINTS: Duration = Duration::from_millis(500);
+/// A key that comes sooner after another than this ends no cell: pasted, or held down, it was not meant as an answer.
+const BURST: Duration = Duration::from_millis(300);
 /// The key of that name; it begins the sequences that other keys send (ECMA-48, 7-bit CSI).
 const ESCAPE: u8 = 0x1b;
 
@@ -51,6 +53,7 @@ struct Painter {
     keys: Keys,
     wake: PipeReader,
     has_colors: bool,
+    pressed: Option<Instant>,
 }
 
 impl View {
@@ -71,6 +74,7 @@ impl View {
             wake: wake_reader,
             // https://no-color.org: present and not empty.
             has_colors: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+            pressed: None,
         };
         let cpus = cpus.to_vec();
         let paint = move || {
@@ -146,10 +150,15 @@ impl Painter {
     }
 
     /// Whether the keys have changed something.
-    fn press(&self, bytes: &[u8]) -> bool {
+    fn press(&mut self, bytes: &[u8]) -> bool {
+        let pressed = self.pressed.replace(Instant::now());
+        let is_burst = pressed.is_some_and(|pressed| pressed.elapsed() < BURST);
         let mut seen = lock(&self.seen);
         let before = seen.ending;
-        seen.ending = after_keys(before, bytes);
+        seen.ending = match after_keys(before, bytes) {
+            Ending::Now if is_burst => before,
+            ending => ending,
+        };
         if seen.ending == Ending::Now {
             self.interrupt.set();
         }
@@ -157,13 +166,15 @@ impl Painter {
     }
 }
 
-/// What becomes of a run by what was typed.
+/// What becomes of a run by what was typed: by the first key of what came at once, for what is pasted was not meant for us, and a
+/// cell is lost by two keys, the second of which answers what the first has shown.
 fn after_keys(ending: Ending, bytes: &[u8]) -> Ending {
     // Arrows and their like are one key each, and none of ours.
-    let keys = if bytes.len() > 1 && bytes[0] == ESCAPE { &b" "[..] } else { bytes };
-    keys.iter().fold(ending, |ending, key| match (ending, matches!(*key, b'q' | b'Q' | ESCAPE)) {
+    let is_escape_sequence = bytes.len() > 1 && bytes[0] == ESCAPE;
+    let is_quit = matches!(bytes, [b'q' | b'Q' | ESCAPE, ..]) && !is_escape_sequence;
+    match (ending, is_quit) {
         (Ending::None, true) => Ending::AfterCell,
         (Ending::AfterCell, true) | (Ending::Now, _) => Ending::Now,
         (Ending::None | Ending::AfterCell, false) => Ending::None,
-    })
+    }
 }

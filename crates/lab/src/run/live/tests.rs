@@ -148,7 +148,10 @@ fn a_key_asks_again_before_a_cell_is_lost() {
     assert_eq!(typed(&[b"\x1b"]), Ending::AfterCell);
     assert_eq!(typed(&[b"q", b"x"]), Ending::None);
     assert_eq!(typed(&[b"q", b"q"]), Ending::Now);
-    assert_eq!(typed(&[b"qq", b"x"]), Ending::Now, "what has begun goes on");
+    assert_eq!(typed(&[b"q", b"q", b"x"]), Ending::Now, "what has begun goes on");
+    assert_eq!(typed(&[b"qq"]), Ending::AfterCell, "a paste is one key");
+    assert_eq!(typed(&[b"quick quiz\nqqq"]), Ending::AfterCell);
+    assert_eq!(typed(&[b"a quick quiz"]), Ending::None);
     assert_eq!(typed(&[b"x", b"\r", b"\x1b[A"]), Ending::None, "an arrow is not the Escape key");
     let keys = |ending| drawn(&Seen { ending, ..seen() }, 110, 11)[10].clone();
     assert!(keys(Ending::AfterCell).contains("q: now"));
