@@ -24,8 +24,12 @@ Examples:
   assay claims --study studies/mine exflash-2015
 
 A figure follows when some number that was rounded to the printed digits gives it.
-Exit codes: 0 done, 1 with --check: a figure does not follow from the others, 2 could not: no such paper, file or study, \
-a file that is wrong, or a name in it that the study nearly has.")]
+
+Exit codes:
+  0  done
+  1  with --check: a figure does not follow from the others
+  2  could not: no such paper, file or study, a file that is wrong, or a name
+     in it that the study nearly has")]
 pub struct ClaimsArgs {
     /// A paper, or a TOML file with one; without it all are listed
     name: Option<String>,

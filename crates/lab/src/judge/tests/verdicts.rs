@@ -235,7 +235,7 @@ fn gains_at_one_thread_count_do_not_make_up_for_losses_at_another() {
         let all: Vec<Measured> = strata
             .flat_map(|(threads, ratio)| cells(&mut noise, &truth, threads, 4, ratio))
             .collect();
-        let found = judged(&all, &[]).into_iter();
+        let mut found = judged(&all, &[]).into_iter();
         found.rfind(|one| one.metric == Metric::Throughput).unwrap().verdict
     };
     let mixed = over_all([1.5, 0.9]);
