@@ -50,7 +50,7 @@ pub(super) fn forest(study: &Study, judged: &Judgement) -> Option<Forest> {
         let its: Vec<(&String, &Comparison)> =
             names.iter().zip(told.iter().copied()).filter(|(_, one)| one.arm == arm.name).collect();
         if !its.is_empty() {
-            plot.push(place, points(place, &arm.name, &its, (low, high)));
+            plot.push(place, points(judged, (place, &arm.name), &its, (low, high)));
         }
     }
     Some(Forest { plot, rows: names.len(), left_out: all.len() - names.len() })
@@ -100,8 +100,8 @@ fn reach(told: &[&Comparison]) -> Option<(f64, f64)> {
 }
 
 fn points(
-    place: usize,
-    name: &str,
+    judged: &Judgement,
+    (place, name): (usize, &str),
     its: &[(&String, &Comparison)],
     (low, high): (f64, f64),
 ) -> Box<Scatter<f64, String>> {
@@ -109,7 +109,11 @@ fn points(
     let of = |read: fn(&crate::judge::Difference) -> f64| found().map(read).collect::<Vec<f64>>();
     let values = of(|one| percent(one.ratio));
     let text = |(value, (_, one)): (&f64, &(&String, &Comparison))| {
-        format!("{value:+.0} % {}", one.verdict.verdict.text()).replace('-', "−")
+        let word = match headline::is_mixed(judged, one) {
+            true => headline::BY_THREADS,
+            false => one.verdict.verdict.text(),
+        };
+        format!("{value:+.0} % {word}").replace('-', "−")
     };
     let texts: Vec<String> = values.iter().zip(its).map(text).collect();
     // The words of a point near an edge would leave the chart.
