@@ -3,7 +3,7 @@
 //! What is drawn are the judge's comparisons and nothing else: a point is the geometric mean over repeats and thread counts, the
 //! whisker its interval; the band is what does not matter.
 
-use plotly::common::{ErrorData, ErrorType, Font, Marker, Mode, Position, Title};
+use plotly::common::{ErrorData, ErrorType, Font, Marker, Mode, Position};
 use plotly::layout::{Axis, AxisType, HoverMode, Margin, Shape, ShapeLayer, ShapeLine, ShapeType};
 use plotly::{Layout, Scatter};
 
@@ -18,7 +18,7 @@ use super::headline;
 pub(super) const MOST_ROWS: usize = 12;
 
 /// Up to so many rows have room for three lines of names.
-pub(super) const ROOMY_ROWS: usize = 5;
+pub(super) const ROOMY_ROWS: usize = 8;
 
 /// The chart with what it needs around it.
 pub(super) struct Forest {
@@ -37,13 +37,7 @@ pub(super) fn forest(study: &Study, judged: &Judgement) -> Option<Forest> {
     let names: Vec<String> = told.iter().map(|one| name(one, &told)).collect();
     let (low, high) = reach(&told)?;
     let room = (high - low) * 0.12;
-    let x_axis =
-        Axis::new().range(vec![low - room, high + room]).tick_suffix(" %").zero_line(true).title(
-            Title::with_text(format!(
-                "throughput above {}",
-                told.first().map_or_else(String::new, |one| label(&one.baseline))
-            )),
-        );
+    let x_axis = Axis::new().range(vec![low - room, high + room]).tick_suffix(" %").zero_line(true);
     let mut plot = Plot::new(x_axis, Axis::new());
     plot.adjust(|layout| arranged(layout, &names, judged.margin_percent));
     for (place, arm) in study.arms.iter().enumerate() {

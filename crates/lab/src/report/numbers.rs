@@ -62,7 +62,7 @@ fn judged(
     };
     let parts = sides::parts(input, one);
     let number = match &one.difference {
-        _ if headline::hangs_on_threads(input.judgement, one) => by_threads(&parts, metric),
+        _ if headline::hangs_on_threads(input.judgement, one) => by_threads(one, &parts, metric),
         None => untold(one, sides, metric),
         Some(found) => {
             let size = size(one.metric, found);
@@ -95,7 +95,7 @@ fn split(claim: &str) -> (String, String) {
 }
 
 /// Thread counts come out otherwise than one another, or not all could be compared: each by itself, as a figure over all would hide it.
-fn by_threads(parts: &[&Comparison], metric: &metrics::Metric<'_>) -> Number {
+fn by_threads(whole: &Comparison, parts: &[&Comparison], metric: &metrics::Metric<'_>) -> Number {
     let line = |one: &&Comparison| {
         let threads = plural(one.threads? as usize, "thread");
         let Some(found) = &one.difference else {
@@ -107,10 +107,17 @@ fn by_threads(parts: &[&Comparison], metric: &metrics::Metric<'_>) -> Number {
         let pair = format!("{} against {}", figure(found.value), figure(found.baseline_value));
         Some(format!("At {threads} {word}: {size}; {pair} {}", unit(metric)))
     };
+    let is_mixed = whole.difference.is_some();
+    let because = whole.verdict.because.as_deref().map_or("", headline::short_reason);
+    let (value, unit, interval, word) = match is_mixed {
+        true => ("Hangs", "on the threads", "", BY_THREADS),
+        false => ("–", "", because, "at some threads"),
+    };
     Number {
-        value: "Hangs".into(),
-        unit: "on the threads".into(),
-        verdict: Some((BY_THREADS, "neither")),
+        value: value.into(),
+        unit: unit.into(),
+        interval: if is_mixed { String::new() } else { format!("over all: {interval}") },
+        verdict: Some((word, "neither")),
         details: parts.iter().filter_map(line).collect(),
         ..Number::named("")
     }

@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_ratio_is_told_with_digits_enough() {
-        let told = [2.6, 1.12, 1.0, 0.998, 0.5, 1.004].map(|one| joined(one));
+        let told = [2.6, 1.12, 1.0, 0.998, 0.5, 1.004].map(joined);
         assert_eq!(
             told,
             [
