@@ -271,7 +271,7 @@ fn verdicts_and_the_summary_stand_before_everything_else() {
 fn one_thread_is_never_called_threads() {
     let marked = Load { mark: MARK, ..load("new", 1, 500.0) };
     let text = page(&[marked, load("base", 1, 400.0)], None);
-    assert!(text.contains("new / mixed / 1 thread / repeat 1"));
+    assert!(text.contains("new &#x2f; mixed &#x2f; 1 thread &#x2f; repeat 1"));
     assert!(!text.contains("1 threads"));
 }
 
