@@ -55,7 +55,7 @@ fn q_ends_a_run_with_the_cell_in_hand() {
         assert!(shown.contains(&format!("\r\x1b[J{line}")), "{shown}");
     }
     let (view, after) = shown.rsplit_once("\x1b[J").unwrap();
-    assert!(view.contains("other key: go on"));
+    assert!(view.contains("other key: do not stop"));
     assert!(after.starts_with("report: ") && !after.contains("cell 2 of 4"), "{after}");
     assert!(after.contains("interrupted with 2 of 4 cells to go"), "{after}");
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::judge::cell::measured::{Measured, measured};
+use crate::judge::cell::measured::{Measured, Standing, measured};
 use crate::judge::cell::metric::Metric;
+use crate::judge::cell::sound::sound_series;
 use crate::judge::cell::stalls::{Stalls, stalls};
 use crate::judge::cell::steady::{Steady, steady};
 use crate::judge::difference::compare::{Difference, LEVEL, Stratum, within_study};
@@ -98,12 +99,12 @@ pub(crate) fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
         margin_percent: margin * 100.0,
         baseline: baseline(study),
         noise_floor: twins.floor(),
-        levels: levels(&cells, &twins),
+        levels: levels(&comparable(&cells), &twins),
         comparisons: comparisons(study, &cells, &twins, margin),
         samples_note: PERCENTILE_OF_PERCENTILES,
         cells: by_itself
             .map(|(cell, measured)| {
-                let series = store.series(cell.id)?;
+                let series = sound_series(store.series(cell.id)?);
                 Ok(OfCell {
                     key: cell.key.clone(),
                     steady: steady(&measured.tps),
@@ -113,6 +114,15 @@ pub(crate) fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
             })
             .collect::<Result<_>>()?,
     })
+}
+
+/// Cells that may be compared, and of an arm × workload × threads without any, those that there are: its figures carry their marks.
+fn comparable(cells: &[Measured]) -> Vec<Measured> {
+    let is_usable = |cell: &Measured| cell.standing == Standing::Usable;
+    let load =
+        |cell: &Measured| (cell.key.arm.clone(), cell.key.workload.clone(), cell.key.threads);
+    let usable: BTreeSet<_> = cells.iter().filter(|cell| is_usable(cell)).map(load).collect();
+    cells.iter().filter(|cell| is_usable(cell) || !usable.contains(&load(cell))).cloned().collect()
 }
 
 /// The baseline as the plan names it, else the first arm.

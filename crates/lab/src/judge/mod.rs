@@ -13,9 +13,10 @@ pub(crate) mod reconcile;
 mod statistics;
 pub(crate) mod worth;
 
-pub(crate) use cell::measured::CLOCK_BEGAN;
+pub(crate) use cell::measured::{CLOCK_BEGAN, is_comparable, is_in};
 pub(crate) use cell::metric::Metric;
-pub(crate) use cell::stalls::{Departure, Stall, Stalls};
+pub(crate) use cell::sound::{sound_cell, sound_series};
+pub(crate) use cell::stalls::{DEPTH_LEAST, Departure, Stall, Stalls};
 pub(crate) use difference::alike::scale_differences;
 pub(crate) use difference::circumstances::{Circumstance, circumstances};
 pub(crate) use difference::compare::{Basis, Difference};

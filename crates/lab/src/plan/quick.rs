@@ -96,6 +96,7 @@ pub fn told(full: &Plan, quick: &Plan) -> String {
     let said: Vec<String> = differing
         .map(|(what, full, quick)| match *what {
             "threads" => format!("threads {quick} in place of {full}"),
+            "repeats" if quick == "1" => format!("1 repeat in place of {full}"),
             what => format!("{quick} {what} in place of {full}"),
         })
         .collect();

@@ -15,6 +15,7 @@ use crate::store::Study;
 use super::arms::look;
 use super::format::GROUP;
 use super::metrics::Metric;
+use super::space::of_database;
 use super::summary::{self, Figure, Group};
 
 /// One chart: what the script hands to Plotly, and which arm each trace belongs to.
@@ -191,7 +192,7 @@ pub(super) fn space(study: &Study, kinds: &[Metric<'_>], groups: &[Group<'_>]) -
             .flat_map(|at| kinds.iter().map(move |kind| (at, kind)))
             .filter_map(|((workload, name), kind)| {
                 let bar = format!("{}<br>{}", label(&name.name), kind.head);
-                Some((bar, Some(space_of(groups, place, workload, kind)?)))
+                Some((bar, Some(of_database(groups, place, workload, kind)?)))
             })
             .unzip();
         if figures.is_empty() {
@@ -206,18 +207,4 @@ pub(super) fn space(study: &Study, kinds: &[Metric<'_>], groups: &[Group<'_>]) -
         plot.push(place, bar);
     }
     (!plot.data.is_empty()).then_some(plot)
-}
-
-/// A space metric of one arm under one workload over all thread counts and repeats.
-pub(super) fn space_of(
-    groups: &[Group<'_>],
-    arm: usize,
-    workload: usize,
-    kind: &Metric<'_>,
-) -> Option<Figure> {
-    let cells = groups
-        .iter()
-        .filter(|group| (group.arm, group.workload) == (arm, workload))
-        .flat_map(Group::done);
-    Figure::of(cells.filter_map(|cell| kind.of(cell)).collect())
 }

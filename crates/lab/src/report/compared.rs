@@ -2,14 +2,12 @@
 
 use crate::store::{Arm, State, Study};
 
-use super::format::{list, plural};
+use super::format::{list, plural, threads};
 use super::headline::{is_twin, named};
 use super::{differences, summary};
 
 /// What was compared, in a sentence or two of numbers.
 pub(super) fn compared(study: &Study) -> String {
-    let threads: Vec<String> =
-        summary::threads(study).iter().map(|threads| threads.to_string()).collect();
     let names =
         |names: Vec<&String>| list(&names.into_iter().map(|name| named(name)).collect::<Vec<_>>());
     let workloads: Vec<String> =
@@ -17,14 +15,14 @@ pub(super) fn compared(study: &Study) -> String {
     let (twins, arms): (Vec<&Arm>, Vec<&Arm>) =
         study.arms.iter().partition(|arm| is_twin(study, arm));
     let mut text = format!(
-        "{} ({}){} under {} ({}){} at {} threads",
+        "{} ({}){} under {} ({}){} at {}",
         plural(arms.len(), "arm"),
         names(arms.iter().map(|arm| &arm.name).collect()),
         if twins.is_empty() { "" } else { ", one of them twice for the noise floor," },
         plural(workloads.len(), "workload"),
         list(&workloads),
         data_sets(study),
-        list(&threads),
+        threads(&summary::threads(study)),
     );
     let repeats = study.cells.iter().map(|cell| cell.key.repeat).max().unwrap_or(0);
     if repeats > 0 {

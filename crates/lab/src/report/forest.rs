@@ -3,7 +3,7 @@
 //! What is drawn are the judge's comparisons and nothing else: a point is the geometric mean over repeats and thread counts, the
 //! whisker its interval; the band is what does not matter.
 
-use plotly::common::{ErrorData, ErrorType, Font, Marker, Mode, Position, Title};
+use plotly::common::{ErrorData, ErrorType, Font, Marker, Mode, Position};
 use plotly::layout::{Axis, AxisType, HoverMode, Margin, Shape, ShapeLayer, ShapeLine, ShapeType};
 use plotly::{Layout, Scatter};
 
@@ -18,7 +18,7 @@ use super::headline;
 pub(super) const MOST_ROWS: usize = 12;
 
 /// Up to so many rows have room for three lines of names.
-pub(super) const ROOMY_ROWS: usize = 5;
+pub(super) const ROOMY_ROWS: usize = 8;
 
 /// The chart with what it needs around it.
 pub(super) struct Forest {
@@ -37,20 +37,14 @@ pub(super) fn forest(study: &Study, judged: &Judgement) -> Option<Forest> {
     let names: Vec<String> = told.iter().map(|one| name(one, &told)).collect();
     let (low, high) = reach(&told)?;
     let room = (high - low) * 0.12;
-    let x_axis =
-        Axis::new().range(vec![low - room, high + room]).tick_suffix(" %").zero_line(true).title(
-            Title::with_text(format!(
-                "throughput above {}",
-                told.first().map_or_else(String::new, |one| label(&one.baseline))
-            )),
-        );
+    let x_axis = Axis::new().range(vec![low - room, high + room]).tick_suffix(" %").zero_line(true);
     let mut plot = Plot::new(x_axis, Axis::new());
     plot.adjust(|layout| arranged(layout, &names, judged.margin_percent));
     for (place, arm) in study.arms.iter().enumerate() {
         let its: Vec<(&String, &Comparison)> =
             names.iter().zip(told.iter().copied()).filter(|(_, one)| one.arm == arm.name).collect();
         if !its.is_empty() {
-            plot.push(place, points(place, &arm.name, &its, (low, high)));
+            plot.push(place, points(judged, (place, &arm.name), &its, (low, high)));
         }
     }
     Some(Forest { plot, rows: names.len(), left_out: all.len() - names.len() })
@@ -100,8 +94,8 @@ fn reach(told: &[&Comparison]) -> Option<(f64, f64)> {
 }
 
 fn points(
-    place: usize,
-    name: &str,
+    judged: &Judgement,
+    (place, name): (usize, &str),
     its: &[(&String, &Comparison)],
     (low, high): (f64, f64),
 ) -> Box<Scatter<f64, String>> {
@@ -109,7 +103,11 @@ fn points(
     let of = |read: fn(&crate::judge::Difference) -> f64| found().map(read).collect::<Vec<f64>>();
     let values = of(|one| percent(one.ratio));
     let text = |(value, (_, one)): (&f64, &(&String, &Comparison))| {
-        format!("{value:+.0} % {}", one.verdict.verdict.text()).replace('-', "−")
+        let word = match headline::is_mixed(judged, one) {
+            true => headline::BY_THREADS,
+            false => one.verdict.verdict.text(),
+        };
+        format!("{value:+.0} % {word}").replace('-', "−")
     };
     let texts: Vec<String> = values.iter().zip(its).map(text).collect();
     // The words of a point near an edge would leave the chart.

@@ -3,14 +3,15 @@
 /// Between groups of three digits: a narrow no-break space, as ISO 80000-1 (7.3.1) has it.
 pub(super) const GROUP: char = '\u{202f}';
 
-/// A figure with three significant digits below 1 000 and whole above, e.g. `12.3`, `1 235`.
+/// A figure with three significant digits below 1 000 and whole above, e.g. `12.3`, `1 235`; a dash of what is no number.
 pub(super) fn figure(value: f64) -> String {
+    if !value.is_finite() {
+        return "–".into();
+    }
     let size = value.abs();
     let decimals = match size {
         0.0 => return "0".into(),
-        _ if !size.is_finite() || !(0.000_5..1e15).contains(&size) => {
-            return format!("{value:.2e}");
-        }
+        _ if !(0.000_5..1e15).contains(&size) => return format!("{value:.2e}"),
         _ if size >= 99.95 => 0,
         _ if size >= 9.995 => 1,
         _ if size >= 0.999_5 => 2,
@@ -50,6 +51,12 @@ pub(super) fn plural(number: usize, word: &str) -> String {
     format!("{} {word}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
+/// `1 thread`, `1, 4 and 16 threads`.
+pub(super) fn threads(counts: &[u32]) -> String {
+    let words: Vec<String> = counts.iter().map(ToString::to_string).collect();
+    format!("{} thread{}", list(&words), if counts == [1] { "" } else { "s" })
+}
+
 /// JSON that may stand inside a script element: no `<` in it, so neither `</script` nor `<!--`.
 pub(super) fn json_for_script(value: &impl serde::Serialize) -> serde_json::Result<String> {
     Ok(serde_json::to_string(value)?.replace('<', "\\u003c"))
@@ -83,6 +90,7 @@ mod tests {
             ["0", "0.012", "1.00", "1.23", "10.0", "12.3", "100", "123", "1 234 568", "-1 234"]
         );
         assert_eq!(figure(0.000_012_3), "1.23e-5");
+        assert_eq!([f64::NAN, f64::INFINITY, f64::NEG_INFINITY].map(figure), ["–"; 3]);
     }
 
     #[test]
@@ -101,6 +109,10 @@ mod tests {
             ("a".into(), "a and b".into(), "a, b and c".into())
         );
         assert_eq!((plural(1, "cell"), plural(2, "cell")), ("1 cell".into(), "2 cells".into()));
+        assert_eq!(
+            [threads(&[1]), threads(&[8]), threads(&[1, 4])],
+            ["1 thread", "8 threads", "1 and 4 threads"]
+        );
     }
 
     #[test]

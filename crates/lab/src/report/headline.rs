@@ -3,7 +3,7 @@
 //!
 //! Nothing here judges.
 
-use crate::judge::{Comparison, Judgement, Metric};
+use crate::judge::{Comparison, Judgement, Metric, Word};
 use crate::store::{Arm, Study};
 
 /// The comparisons of `metric` that stand for a workload each: over all thread counts, or of the only one.
@@ -19,10 +19,15 @@ pub(super) fn whole(judged: &Judgement, metric: Metric) -> Vec<&Comparison> {
 
 /// The comparison that the first screen's numbers are of: of the arm that the question is about, under the first workload where
 /// anything can be said of it, else under the first.
-pub(super) fn leading<'a>(study: &Study, all: &[&'a Comparison]) -> Option<&'a Comparison> {
+pub(super) fn leading<'a>(
+    study: &Study,
+    judged: &Judgement,
+    all: &[&'a Comparison],
+) -> Option<&'a Comparison> {
     let arm = asked(study, all)?;
     let its = || all.iter().copied().filter(|one| one.arm == arm);
-    its().find(|one| one.difference.is_some()).or_else(|| its().next())
+    let is_told = |one: &&Comparison| one.difference.is_some() || hangs_on_threads(judged, one);
+    its().find(is_told).or_else(|| its().next())
 }
 
 /// The arm that the question is about: the first of the plan that is compared with the baseline, for a plan names first what it
@@ -30,6 +35,41 @@ pub(super) fn leading<'a>(study: &Study, all: &[&'a Comparison]) -> Option<&'a C
 pub(super) fn asked<'a>(study: &'a Study, all: &[&Comparison]) -> Option<&'a str> {
     let names = study.arms.iter().map(|arm| arm.name.as_str());
     names.into_iter().find(|name| all.iter().any(|one| one.arm == *name))
+}
+
+/// The comparisons of each thread count that one over all of them is made of, the fewest threads first.
+pub(super) fn by_threads<'a>(judged: &'a Judgement, whole: &Comparison) -> Vec<&'a Comparison> {
+    let is_part = |one: &&Comparison| {
+        one.threads.is_some()
+            && (&one.workload, &one.arm, one.metric) == (&whole.workload, &whole.arm, whole.metric)
+    };
+    judged.comparisons.iter().filter(is_part).collect()
+}
+
+/// Whether thread counts tell what a word over all of them would hide: better at one and worse at another, or a verdict at some where one
+/// over all could not be made.
+pub(super) fn hangs_on_threads(judged: &Judgement, whole: &Comparison) -> bool {
+    let parts = by_threads(judged, whole);
+    let is_any = |word: Word| parts.iter().any(|one| one.verdict.verdict == word);
+    let is_unmade = whole.threads.is_none() && whole.difference.is_none();
+    match (is_any(Word::Better), is_any(Word::Worse)) {
+        (true, true) => true,
+        (better, worse) => is_unmade && (better || worse),
+    }
+}
+
+/// The same where a thread count is better and another worse.
+pub(super) fn is_mixed(judged: &Judgement, whole: &Comparison) -> bool {
+    whole.difference.is_some() && hangs_on_threads(judged, whole)
+}
+
+/// What stands in the place of a verdict where it hangs on the threads.
+pub(super) const BY_THREADS: &str = "by threads";
+
+/// A sentence that begins with a capital also where a name would begin it that has none.
+pub(super) fn capital(sentence: String) -> String {
+    let is_low = sentence.chars().next().is_some_and(char::is_lowercase);
+    if is_low { format!("By throughput, {sentence}") } else { sentence }
 }
 
 /// A name as it stands in a sentence: one with a comma in it would fall apart.

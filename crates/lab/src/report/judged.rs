@@ -13,8 +13,9 @@ use crate::judge::worth::endurance::{self, Endurance, Rated};
 use crate::judge::worth::interval::Interval;
 use crate::judge::worth::prices::Prices;
 use crate::judge::{Comparison, Judgement, Level, Metric};
-use crate::store::{Cell, CellKey, Disk, Store, Study};
+use crate::store::{Arm, Cell, CellKey, Disk, Store, Study};
 
+use super::space;
 use super::summary::Group;
 
 /// All of it.
@@ -30,6 +31,8 @@ pub(super) struct Judged {
     pub(super) endurance: Vec<OfCell>,
     /// What each arm's device is rated for, where that is known.
     pub(super) rated: BTreeMap<String, Rated>,
+    /// Of each arm on a model at a scale: what its capacity and its parallelism are divided by.
+    pub(super) scales: BTreeMap<String, (f64, f64)>,
     /// Of each group that has throughput; nothing where nobody gave prices.
     pub(super) costs: Option<Vec<OfGroup>>,
 }
@@ -110,6 +113,7 @@ impl Judged {
             chains: study.cells.iter().filter_map(chain::of_cell).collect(),
             endurance: endurance.collect(),
             rated: rated.collect(),
+            scales: scales(study, &disks),
             costs: prices.map(|prices| costs((study, groups), judgement, &disks, prices)),
         })
     }
@@ -163,6 +167,15 @@ fn costs(
         })
     };
     groups.iter().filter_map(of_group).collect()
+}
+
+fn scales(study: &Study, disks: &BTreeMap<String, Disk>) -> BTreeMap<String, (f64, f64)> {
+    let of = |arm: &Arm| {
+        let disk = disks.get(&arm.name)?;
+        let scales = (disk.capacity_scale.unwrap_or(1.0), disk.parallel_scale.unwrap_or(1.0));
+        (scales != (1.0, 1.0)).then(|| (arm.name.clone(), scales))
+    };
+    study.arms.iter().filter_map(of).collect()
 }
 
 /// One arm under one load.
@@ -222,12 +235,16 @@ fn scale(disk: Option<&Disk>) -> f64 {
     scale.filter(|scale| SCALES.contains(scale)).unwrap_or(1.0)
 }
 
-/// Bytes of data for each byte that they take. Of a drive and of modelled flash by its own ratio, for there what wore it in
-/// takes room too; files that are compressed by punching holes, by what is allocated to them.
+/// Bytes of data for each byte that they take. Of modelled flash, which holds what wore it in too, by what the database wrote while it was
+/// measured; of other drives by their own ratio; files that are compressed by punching holes, by what is allocated to them.
 fn space_ratio(cell: &Cell) -> Option<f64> {
     let figure = |name: &str| cell.results.get(name).copied().filter(|bytes| *bytes > 0.0);
     let of_files = figure("space_file_bytes")? / figure("space_allocated_bytes")?;
-    Some(of_files * figure("drive_compression_ratio").unwrap_or(1.0))
+    let of_drive = match space::is_worn(cell) {
+        true => space::stored_ratio(cell)?,
+        false => figure("drive_compression_ratio").unwrap_or(1.0),
+    };
+    Some(of_files * of_drive)
 }
 
 impl Judged {

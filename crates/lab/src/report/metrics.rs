@@ -260,9 +260,37 @@ pub(super) const SPACE: [Metric<'static>; 4] = [
         "physical",
         "MB",
         1e-6,
-        "what that takes of the media: on a software drive its compressed records with all that belongs to them, else what is allocated; on a model also what wore it in, wherever the files have not overwritten it",
+        "what that takes of the media: on a software drive its compressed records with all that belongs to them, else what is allocated",
     ),
 ];
+
+/// The same of a model of a drive, whose flash holds what wore it in too, wherever the files have not overwritten it: no figures of the
+/// database.
+pub(super) const WORN: [Metric<'static>; 2] = [
+    metric(
+        "drive_logical_bytes_used",
+        "model holds",
+        "MB",
+        1e-6,
+        "blocks of the model that hold data, those of what wore it in too",
+    ),
+    metric(
+        "space_physical_bytes",
+        "of its flash",
+        "MB",
+        1e-6,
+        "what those take of the modelled flash, what wore it in included",
+    ),
+];
+
+/// How small what the database wrote was stored, see [`super::space::stored_ratio`].
+pub(super) const STORED: Metric<'static> = metric(
+    "drive_write_bytes_payload_per_s",
+    "stored",
+    ": 1",
+    1.0,
+    "bytes that the host wrote while it was measured, zeroes left out, for each byte that was stored of them",
+);
 
 /// Columns of the summary table.
 pub(super) fn summary() -> Vec<Metric<'static>> {

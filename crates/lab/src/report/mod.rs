@@ -27,10 +27,12 @@ mod notes;
 mod numbers;
 mod opening;
 mod page;
+mod paid;
 mod paper;
 mod second;
 mod sentence;
 mod series;
+mod sides;
 mod space;
 mod summary;
 mod sweeps;
@@ -94,7 +96,8 @@ pub(crate) struct Wishes<'a> {
 /// # Errors
 /// As [`write`], and prices of an arm that there is not.
 pub(crate) fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Result<Written> {
-    let study = store.study()?;
+    let mut study = store.study()?;
+    study.cells = study.cells.into_iter().map(judge::sound_cell).collect();
     let groups = summary::groups(&study);
     let variables = variables(store, &study)?;
     let judgement = judge::judgement(store, &study)?;
@@ -201,7 +204,7 @@ struct Kept {
 fn write_series(store: &Store, study: &Study, tables: &Path) -> Result<Kept> {
     let mut kept = Kept::default();
     for cell in &study.cells {
-        let series = store.series(cell.id)?;
+        let series = judge::sound_series(store.series(cell.id)?);
         if !series.is_empty() {
             let path = tables.join("series").join(tables::series_file(cell));
             files::replace(&path, |file| tables::write_series(file, cell, &series))?;

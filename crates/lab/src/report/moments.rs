@@ -24,8 +24,8 @@ const FEARED_LOW: [&str; 2] = ["throughput", "drive-free"];
 /// Of throughput, rates and times that vary by less, the furthest second is no news.
 const STEADY_SHARE: f64 = 0.02;
 
-/// A throughput that fell by so much fell; below it, what is told is how long nothing was answered. As the judge's drops.
-const FALLEN_PERCENT: f64 = 20.0;
+/// A throughput that fell as deep as the judge's drops fell; below it, what is told is how long nothing was answered.
+const FALLEN_PERCENT: f64 = 100.0 * judge::DEPTH_LEAST;
 
 /// Every chart that has something of this cell.
 pub(super) fn of_cell(cell: &Cell, series: &[Series]) -> Moments {
@@ -75,11 +75,9 @@ fn finding(chart: &Chart, cell: &Cell, series: &[Series]) -> Option<String> {
     ))
 }
 
-/// Of the window alone: second n ends n seconds after the clock began.
+/// Of the window alone, as the judge has it.
 fn inside(cell: &Cell, series: &Series) -> BTreeMap<u32, f64> {
-    let is_in = |second: u32| {
-        cell.window_s.is_none_or(|(from, to)| f64::from(second) > from && f64::from(second) <= to)
-    };
+    let is_in = |second: u32| cell.window_s.is_none_or(|window| judge::is_in(second, window));
     series.points.iter().copied().filter(|(second, _)| is_in(*second)).collect()
 }
 

@@ -1,158 +1,144 @@
 //! The numbers of the first screen: of the arm that the question is about against the baseline throughput and p99 with their
 //! verdicts, what they took of the device and, where there are prices, what they cost.
+//!
+//! None of them is made of a cell that may not be compared.
 
 use serde::Serialize;
 
-use crate::judge::worth::cost::Cost;
-use crate::judge::worth::interval::Interval;
 use crate::judge::{Comparison, Metric, size};
+use crate::store::State;
 
 use super::format::{figure, plural};
-use super::headline;
-use super::judged::{Judged, OfGroup};
+use super::headline::{self, BY_THREADS};
 use super::metrics::{self, metric};
 use super::page::Input;
-use super::summary::{Figure, Group};
+use super::paid::{price, taken};
+use super::sides::{self, Sides, told, unit};
+use super::summary::Group;
 
 /// One of them.
 #[derive(Debug, Serialize)]
 pub(super) struct Number {
-    name: String,
-    value: String,
-    unit: String,
+    pub(super) name: String,
+    pub(super) value: String,
+    pub(super) unit: String,
     /// Its interval, or how far the repeats lie apart.
-    interval: String,
+    pub(super) interval: String,
     /// The verdict in words, and its kind for the style sheet.
-    verdict: Option<(&'static str, &'static str)>,
-    /// What both sides were.
-    detail: String,
+    pub(super) verdict: Option<(&'static str, &'static str)>,
+    /// What both sides were, a line each.
+    pub(super) details: Vec<String>,
     /// What a power cut can take of each side.
-    durability: Vec<(String, String)>,
+    pub(super) durability: Vec<(String, String)>,
 }
 
 /// The numbers of a comparison: throughput, p99, what it took and, where there are prices, what it costs.
 pub(super) fn compared(input: &Input<'_>, lead: &Comparison) -> Vec<Number> {
     let sides = Sides::of(input, lead);
-    let same = |metric: Metric| {
-        headline::whole(input.judgement, metric)
-            .into_iter()
-            .find(|one| (&one.workload, &one.arm) == (&lead.workload, &lead.arm))
-    };
-    let p99 = same(Metric::P99);
     let [tps, _] = metrics::THROUGHPUT;
-    let [_, _, p99_figure, _] = metrics::LATENCY;
+    let [_, _, p99, _] = metrics::LATENCY;
+    let of_p99 = sides::same(input, lead, Metric::P99);
     [
-        Some(judged("Throughput", lead, &sides, &tps)),
-        p99.map(|one| judged("p99 response time", one, &sides, &p99_figure)),
+        Some(judged(input, "Throughput", lead, &sides, &tps)),
+        of_p99.map(|one| judged(input, "p99 response time", one, &sides, &p99)),
         taken(&sides),
-        sides.at.and_then(|[group, _]| price(input.judged, lead, group.threads)),
+        price(input.judged, &sides::parts(input, lead)),
     ]
     .into_iter()
     .flatten()
     .collect()
 }
 
-/// Both sides of a comparison at the most threads that both have been measured with.
-struct Sides<'a> {
-    names: [&'a str; 2],
-    labels: [&'a str; 2],
-    at: Option<[&'a Group<'a>; 2]>,
-}
-
-impl<'a> Sides<'a> {
-    fn of(input: &'a Input<'a>, lead: &'a Comparison) -> Sides<'a> {
-        let names = [lead.arm.as_str(), lead.baseline.as_str()];
-        let place = |name: &str| input.study.arms.iter().position(|arm| arm.name == name);
-        let of_side = |name: &str| {
-            let its = input.groups.iter().filter(move |group| {
-                Some(group.arm) == place(name)
-                    && input
-                        .study
-                        .workloads
-                        .get(group.workload)
-                        .is_some_and(|one| one.name == lead.workload)
-            });
-            its.filter(|group| group.done().next().is_some()).collect::<Vec<_>>()
-        };
-        let [arm, base] = names.map(of_side);
-        let both = |group: &&&'a Group<'a>| base.iter().any(|one| one.threads == group.threads);
-        let most = arm.iter().filter(both).max_by_key(|group| group.threads);
-        let at = most.and_then(|group| {
-            Some([*group, *base.iter().find(|one| one.threads == group.threads)?])
-        });
-        let label = |name: &str| place(name).map_or("", |place| input.judged.label(place));
-        Sides { names, labels: names.map(label), at }
-    }
-
-    fn figures(&self, metric: &metrics::Metric<'_>) -> Option<[Figure; 2]> {
-        let [arm, base] = self.at?;
-        Some([arm.figure(metric)?, base.figure(metric)?])
-    }
-
-    /// `966 against 812 1/s at 32 threads`.
-    fn detail(&self, metric: &metrics::Metric<'_>) -> String {
-        let Some([arm, base]) = self.figures(metric) else { return String::new() };
-        let threads = self.at.map_or(0, |[group, _]| group.threads);
-        format!(
-            "{} against {} {} at {}",
-            figure(arm.mean),
-            figure(base.mean),
-            unit(metric),
-            plural(threads as usize, "thread")
-        )
-    }
-
-    fn durability(&self) -> Vec<(String, String)> {
-        if self.labels[0] == self.labels[1] {
-            return vec![("both".into(), self.labels[0].to_owned())];
+fn judged(
+    input: &Input<'_>,
+    name: &str,
+    one: &Comparison,
+    sides: &Sides<'_>,
+    metric: &metrics::Metric<'_>,
+) -> Number {
+    let durability = match one.metric {
+        Metric::Throughput => sides.durability(),
+        _ => Vec::new(),
+    };
+    let parts = sides::parts(input, one);
+    let number = match &one.difference {
+        _ if headline::hangs_on_threads(input.judgement, one) => by_threads(one, &parts, metric),
+        None => untold(one, sides, metric),
+        Some(found) => {
+            let size = size(one.metric, found);
+            let (claim, interval) = size.split_once(" (").unwrap_or((&size, ""));
+            let (value, unit) = split(claim);
+            let word = one.verdict.verdict.text();
+            Number {
+                value,
+                unit,
+                interval: interval.trim_end_matches(')').into(),
+                verdict: Some((word, kind(word))),
+                details: vec![told(&sides::compared(&parts), &sides::unit(metric))],
+                ..Number::named("")
+            }
         }
-        let both = self.names.iter().zip(self.labels);
-        both.map(|(name, label)| ((*name).to_owned(), label.to_owned())).collect()
-    }
+    };
+    Number { name: name.into(), durability, ..number }
 }
 
-/// `1/s` alone does not say of what.
-fn unit(metric: &metrics::Metric<'_>) -> String {
-    if metric.name == "tps" { "transactions/s".into() } else { metric.unit.into() }
+/// `12 %` and `faster`; `2.4` and `times the throughput`.
+fn split(claim: &str) -> (String, String) {
+    let (value, unit) = match claim.split_once(" % ") {
+        Some((value, side)) => (format!("{value} %"), side),
+        None => {
+            let (value, unit) = claim.split_once(' ').unwrap_or((claim, ""));
+            (value.to_owned(), unit)
+        }
+    };
+    (value, unit.to_owned())
 }
 
-fn judged(name: &str, one: &Comparison, sides: &Sides<'_>, metric: &metrics::Metric<'_>) -> Number {
-    let is_throughput = one.metric == Metric::Throughput;
-    let size = one.difference.as_ref().map(|found| size(one.metric, found));
-    let (claim, interval) =
-        size.as_deref().and_then(|text| text.split_once(" (")).unwrap_or(("–", ""));
-    let (value, unit) = claim.split_once(" times ").map_or_else(
-        || claim.rsplit_once(' ').unwrap_or((claim, "")),
-        |(factor, rest)| (factor, rest),
-    );
-    let unit = if claim.contains(" times ") { format!("times {unit}") } else { unit.to_owned() };
-    let word = one.verdict.verdict.text();
-    if size.is_none() {
-        return untold(name, one, sides, metric);
-    }
+/// Thread counts come out otherwise than one another, or not all could be compared: each by itself, as a figure over all would hide it.
+fn by_threads(whole: &Comparison, parts: &[&Comparison], metric: &metrics::Metric<'_>) -> Number {
+    let line = |one: &&Comparison| {
+        let threads = plural(one.threads? as usize, "thread");
+        let Some(found) = &one.difference else {
+            let because = one.verdict.because.as_deref().map_or("", headline::short_reason);
+            return Some(format!("At {threads}: {because}"));
+        };
+        let word = one.verdict.verdict.text();
+        let size = size(one.metric, found);
+        let pair = format!("{} against {}", figure(found.value), figure(found.baseline_value));
+        Some(format!("At {threads} {word}: {size}; {pair} {}", unit(metric)))
+    };
+    let is_mixed = whole.difference.is_some();
+    let because = whole.verdict.because.as_deref().map_or("", headline::short_reason);
+    let (value, unit, interval, word) = match is_mixed {
+        true => ("Hangs", "on the threads", "", BY_THREADS),
+        false => ("–", "", because, "at some threads"),
+    };
     Number {
-        name: name.into(),
         value: value.into(),
-        unit,
-        interval: interval.trim_end_matches(')').into(),
-        verdict: Some((word, kind(word))),
-        detail: sides.detail(metric),
-        durability: if is_throughput { sides.durability() } else { Vec::new() },
+        unit: unit.into(),
+        interval: if is_mixed { String::new() } else { format!("over all: {interval}") },
+        verdict: Some((word, "neither")),
+        details: parts.iter().filter_map(line).collect(),
+        ..Number::named("")
     }
 }
 
-/// Nothing can be said of the difference: what was measured of the arm, and why no more.
-fn untold(name: &str, one: &Comparison, sides: &Sides<'_>, metric: &metrics::Metric<'_>) -> Number {
+/// Nothing can be said of the difference: what was measured of the arm that may be compared, and why no more.
+fn untold(one: &Comparison, sides: &Sides<'_>, metric: &metrics::Metric<'_>) -> Number {
     let word = one.verdict.verdict.text();
-    let arm = sides.figures(metric).map(|[arm, _]| figure(arm.mean));
+    let at = sides.at(metric);
+    let most = at.last();
+    let details = match most {
+        Some(most) => told(std::slice::from_ref(most), &unit(metric)),
+        None => "No cells are left of both that may be compared.".into(),
+    };
     Number {
-        name: name.into(),
-        unit: if arm.is_some() { unit(metric) } else { String::new() },
-        value: arm.unwrap_or_else(|| "–".into()),
+        unit: most.map_or_else(String::new, |_| unit(metric)),
+        value: most.map_or_else(|| "–".into(), |most| figure(most.arm)),
         interval: one.verdict.because.as_deref().map_or("", headline::short_reason).to_owned(),
         verdict: Some((word, kind(word))),
-        detail: sides.detail(metric),
-        durability: Vec::new(),
+        details: vec![details],
+        ..Number::named("")
     }
 }
 
@@ -164,95 +150,19 @@ fn kind(word: &str) -> &'static str {
     }
 }
 
-/// What throughput was paid with: bytes to the flash, else to the device, else room. Nobody judges counters, so there is no verdict, but
-/// how far the repeats lie apart.
-fn taken(sides: &Sides<'_>) -> Option<Number> {
-    let known = [
-        metric(
-            "media_write_bytes_per_transaction",
-            "",
-            "kB",
-            1e-3,
-            "Written to media, a transaction",
-        ),
-        metric(
-            "write_bytes_per_transaction",
-            "",
-            "kB",
-            1e-3,
-            "Written to the device, a transaction",
-        ),
-        metric("space_physical_bytes", "", "MB", 1e-6, "Space taken"),
-    ];
-    let (metric, [arm, base]) = known.iter().find_map(|one| {
-        let figures = sides.figures(one)?;
-        figures.iter().all(|one| one.mean > 0.0).then_some((one, figures))
-    })?;
-    let (value, unit) = ratio(arm.mean / base.mean);
-    let spread = |one: &Figure| match (figure(one.low), figure(one.high)) {
-        (low, high) if low == high => low,
-        (low, high) => format!("{low}–{high}"),
-    };
-    Some(Number {
-        name: metric.title.into(),
-        value,
-        unit,
-        interval: if arm.values.len() > 1 {
-            format!("repeats {} and {} {}", spread(&arm), spread(&base), metric.unit)
-        } else {
-            "one repeat".into()
-        },
-        verdict: None,
-        detail: sides.detail(metric),
-        durability: Vec::new(),
-    })
-}
-
-/// What a transaction a second costs on both sides, with so many threads; nothing where prices are missing.
-fn price(judged: &Judged, lead: &Comparison, threads: u32) -> Option<Number> {
-    let of = |arm: &str| {
-        let is_it = |one: &&OfGroup| {
-            (one.arm.as_str(), &one.workload, one.threads) == (arm, &lead.workload, threads)
-        };
-        judged.costs.as_ref()?.iter().find(is_it)?.cost.as_ref()
-    };
-    let (arm, base) = (of(&lead.arm)?, of(&lead.baseline)?);
-    let (value, unit) = ratio(arm.cost_per_tps.mid / base.cost_per_tps.mid);
-    let bounds = |cost: &Cost| {
-        let Interval { low, high, .. } = cost.cost_per_tps;
-        (low < high).then(|| format!("{} to {}", figure(low), figure(high)))
-    };
-    let currency = &arm.bill.currency;
-    let interval = match (bounds(arm), bounds(base)) {
-        (Some(arm), Some(base)) => format!("95 % intervals {arm} and {base} {currency}"),
-        _ => "how far a repeat would differ is not known".to_owned(),
-    };
-    Some(Number {
-        name: "Price of a transaction a second".into(),
-        value,
-        unit,
-        interval,
-        verdict: None,
-        detail: format!(
-            "{} against {} {} over {} years, at {}",
-            figure(arm.cost_per_tps.mid),
-            figure(base.cost_per_tps.mid),
-            arm.bill.currency,
-            arm.bill.years,
-            plural(threads as usize, "thread")
-        ),
-        durability: Vec::new(),
-    })
-}
-
-/// `2.60 times as much`, `12 % more`, `12 % less`.
-fn ratio(ratio: f64) -> (String, String) {
-    let (value, unit) = match ratio {
-        _ if ratio >= 2.0 => (figure(ratio), "times as much"),
-        _ if ratio >= 1.0 => (format!("{:.0} %", (ratio - 1.0) * 100.0), "more"),
-        _ => (format!("{:.0} %", (1.0 - ratio) * 100.0), "less"),
-    };
-    (value, unit.to_owned())
+impl Number {
+    /// One of which nothing is known.
+    fn named(name: &str) -> Number {
+        Number {
+            name: name.into(),
+            value: "–".into(),
+            unit: String::new(),
+            interval: String::new(),
+            verdict: None,
+            details: Vec::new(),
+            durability: Vec::new(),
+        }
+    }
 }
 
 /// The numbers of a study with nothing to compare: of its first arm, where it did most.
@@ -260,9 +170,13 @@ pub(super) fn alone(input: &Input<'_>) -> Vec<Number> {
     let [tps, _] = metrics::THROUGHPUT;
     let [_, _, p99, _] = metrics::LATENCY;
     let rate = |group: &Group<'_>| group.figure(&tps).map_or(0.0, |figure| figure.mean);
-    let with_rate = input.groups.iter().filter(|group| rate(group) > 0.0);
+    let groups: Vec<Group<'_>> = input.groups.iter().filter_map(Group::comparable).collect();
+    let with_rate = groups.iter().filter(|group| rate(group) > 0.0);
     let Some(most) = with_rate.max_by(|a, b| rate(a).total_cmp(&rate(b))) else {
-        return Vec::new();
+        let is_done = input.study.cells.iter().any(|cell| cell.state == State::Done);
+        let interval = "every cell that ended is marked as not comparable".to_owned();
+        let none = Number { interval, ..Number::named("Throughput") };
+        return if is_done && groups.is_empty() { vec![none] } else { Vec::new() };
     };
     let written = metric(
         "write_bytes_per_transaction",
@@ -276,7 +190,6 @@ pub(super) fn alone(input: &Input<'_>) -> Vec<Number> {
     let number = |(name, metric): (&str, metrics::Metric<'_>)| {
         let found = most.figure(&metric)?;
         Some(Number {
-            name: name.into(),
             value: figure(found.mean),
             unit: unit(&metric),
             interval: if found.values.len() > 1 {
@@ -284,13 +197,13 @@ pub(super) fn alone(input: &Input<'_>) -> Vec<Number> {
             } else {
                 "one repeat".into()
             },
-            verdict: None,
-            detail: format!("{arm} at {}", plural(most.threads as usize, "thread")),
+            details: vec![format!("{arm} at {}", plural(most.threads as usize, "thread"))],
             durability: if metric.name == "tps" {
                 vec![(arm.to_owned(), input.judged.label(most.arm).to_owned())]
             } else {
                 Vec::new()
             },
+            ..Number::named(name)
         })
     };
     named.into_iter().filter_map(number).collect()

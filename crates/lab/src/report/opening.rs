@@ -8,7 +8,7 @@ use crate::store::{State, Study};
 
 use super::charts::Plot;
 use super::forest;
-use super::format::plural;
+use super::format::{plural, threads};
 use super::headline::{self, named};
 use super::judged::Judged;
 use super::numbers::{Number, alone, compared};
@@ -39,11 +39,11 @@ struct Chart {
 pub(super) fn opening(input: &Input<'_>, plots: &mut Vec<Plot>) -> Opening {
     let (study, judgement) = (input.study, input.judgement);
     let all = headline::whole(judgement, Metric::Throughput);
-    let lead = headline::leading(study, &all);
+    let lead = headline::leading(study, judgement, &all);
     Opening {
         sentence: sentence(study, judgement),
         warnings: warnings(study, judgement, input.judged),
-        of: lead.map_or_else(String::new, |one| of(one, study)),
+        of: lead.map_or_else(String::new, |one| of(one, input)),
         numbers: match lead {
             Some(lead) => compared(input, lead),
             None => alone(input),
@@ -52,14 +52,19 @@ pub(super) fn opening(input: &Input<'_>, plots: &mut Vec<Plot>) -> Opening {
     }
 }
 
-fn of(lead: &Comparison, study: &Study) -> String {
+fn of(lead: &Comparison, input: &Input<'_>) -> String {
+    let study = input.study;
     let under =
         if study.workloads.len() > 1 { format!(", {}", lead.workload) } else { String::new() };
-    let threads = lead.threads.map_or_else(
-        || "over all thread counts".to_owned(),
-        |threads| format!("at {}", plural(threads as usize, "thread")),
-    );
-    format!("{} against {}{under}, {threads}", named(&lead.arm), named(&lead.baseline))
+    let at = match lead.threads {
+        Some(count) => format!("at {}", threads(&[count])),
+        None => {
+            let all = headline::by_threads(input.judgement, lead);
+            let all: Vec<u32> = all.iter().filter_map(|one| one.threads).collect();
+            format!("over {}", threads(&all))
+        }
+    };
+    format!("{} against {}{under}, {at}", named(&lead.arm), named(&lead.baseline))
 }
 
 /// A short line each: arms that are not equally safe, arms that are models, cells in which something went wrong.
@@ -81,7 +86,7 @@ fn unsafe_arms(study: &Study, judgement: &Judgement, judged: &Judged) -> Option<
     let base = named(baseline);
     match unlike.as_slice() {
         [] => None,
-        [one] => Some(format!("{one} and {base} do not keep data alike.")),
+        [one] => Some(format!("The arms {one} and {base} do not keep data alike.")),
         many => Some(format!("{} arms do not keep data as {base} does.", many.len())),
     }
 }
@@ -93,7 +98,7 @@ fn models(study: &Study) -> Option<String> {
         all if all.len() == arms => {
             Some("Every arm is a model of a device, not the device.".into())
         }
-        [one] => Some(format!("{} is a model of a device, not the device.", named(one))),
+        [one] => Some(format!("The arm {} is a model of a device, not the device.", named(one))),
         some => Some(format!("{} of {arms} arms are models of devices, not devices.", some.len())),
     }
 }

@@ -4,11 +4,15 @@
 //! Nothing here judges; the smallest difference that could have been seen is the least over the comparisons of the larger of half the
 //! interval's width (on logarithms) and the noise floor of as many repeats.
 
+use std::collections::BTreeSet;
+
 use crate::judge::{Comparison, Judgement, Metric, Word, size};
 use crate::store::Study;
 
-use super::format::{figure, list, plural};
-use super::headline::{asked, named, short_reason, whole};
+use super::format::{figure, list, plural, threads};
+use super::headline::{
+    asked, by_threads, capital, hangs_on_threads, is_twin, named, short_reason, whole,
+};
 
 /// So many comparisons of one kind are told one by one.
 const SINGLE: usize = 2;
@@ -16,50 +20,82 @@ const SINGLE: usize = 2;
 /// The verdict in a sentence or two.
 pub(super) fn sentence(study: &Study, judged: &Judgement) -> String {
     let all = whole(judged, Metric::Throughput);
+    let is_untold = |one: &&Comparison| {
+        one.verdict.verdict == Word::CannotTell && !hangs_on_threads(judged, one)
+    };
     match all.as_slice() {
         [] if judged.cells.is_empty() => "Nothing has been measured yet.".into(),
-        [] => "One arm was measured, so there is nothing to judge it by.".into(),
-        [only] => single(only, study.workloads.len() > 1),
-        all if all.iter().all(|one| one.verdict.verdict == Word::CannotTell) => {
-            nothing_told(judged, all)
-        }
-        all => told(study, all),
+        [] => nothing_to_compare(study, judged),
+        [only] => single(judged, only, study.workloads.len() > 1),
+        all if all.iter().all(is_untold) => nothing_told(judged, all),
+        all => told(study, judged, all),
+    }
+}
+
+/// Why there is not one comparison, though cells were measured.
+fn nothing_to_compare(study: &Study, judged: &Judgement) -> String {
+    let arms = study.arms.iter().filter(|arm| !is_twin(study, arm));
+    let threads_of = |arm: &str| -> Vec<u32> {
+        let its = judged.cells.iter().filter(|cell| cell.key.arm == arm);
+        its.map(|cell| cell.key.threads).collect::<BTreeSet<u32>>().into_iter().collect()
+    };
+    let measured = arms.filter_map(|arm| {
+        let its = threads_of(&arm.name);
+        (!its.is_empty()).then(|| format!("{} at {}", named(&arm.name), threads(&its)))
+    });
+    let measured: Vec<String> = measured.collect();
+    let share = study.workloads.iter().any(|workload| {
+        let its = judged.cells.iter().filter(|cell| cell.key.workload == workload.name);
+        its.map(|cell| cell.key.arm.as_str()).collect::<BTreeSet<&str>>().len() > 1
+    });
+    match measured.len() {
+        0 | 1 => "One arm was measured, so there is nothing to judge it by.".into(),
+        count if share => format!(
+            "Nothing can be compared: the {count} arms share no thread count ({}).",
+            measured.join("; ")
+        ),
+        count => format!("Nothing can be compared: the {count} arms share no workload."),
     }
 }
 
 /// The arm that the question is about, then the others.
-fn told(study: &Study, all: &[&Comparison]) -> String {
+fn told(study: &Study, judged: &Judgement, all: &[&Comparison]) -> String {
     let arm = asked(study, all).unwrap_or_default();
     let (its, others): (Vec<&Comparison>, Vec<&Comparison>) =
         all.iter().copied().partition(|one| one.arm == arm);
     let several = study.workloads.len() > 1;
     let one_by_one = |few: &[&Comparison]| -> Vec<String> {
-        few.iter().map(|one| single(one, several)).collect()
+        few.iter().map(|one| single(judged, one, several)).collect()
     };
     let mut told = match its.as_slice() {
         few if few.len() <= SINGLE => one_by_one(few),
-        many => vec![counted(many)],
+        many => vec![counted(judged, many)],
     };
     match others.as_slice() {
         few if few.len() + its.len() <= SINGLE => told.extend(one_by_one(few)),
-        many => told.push(others_told(many)),
+        many => told.push(others_told(judged, many)),
     }
     told.join(" ")
 }
 
-fn single(one: &Comparison, names_workload: bool) -> String {
+fn single(judged: &Judgement, one: &Comparison, names_workload: bool) -> String {
     let (arm, base) = (named(&one.arm), named(&one.baseline));
     let under = if names_workload { format!("Under {}, ", one.workload) } else { String::new() };
+    if hangs_on_threads(judged, one) {
+        let how = thread_by_thread(&by_threads(judged, one));
+        let against = if names_workload { "against" } else { "Against" };
+        return format!("{under}{against} {base}, {arm} is {how}.");
+    }
     let Some(found) = &one.difference else {
         let why = one.verdict.because.as_deref().map_or("nothing was measured", short_reason);
-        return format!("{under}{arm} and {base} cannot be compared: {why}.");
+        return capital(format!("{under}{arm} and {base} cannot be compared: {why}."));
     };
     let size = size(Metric::Throughput, found);
     let (claim, interval) = size.split_once(" (").unwrap_or((&size, ""));
     let interval = interval.trim_end_matches(')');
     let in_one_run = if one.verdict.is_of_one_run() { " in this one run" } else { "" };
     let is_factor = claim.ends_with("the throughput");
-    match one.verdict.verdict {
+    capital(match one.verdict.verdict {
         Word::Better | Word::Worse if is_factor => {
             format!("{under}{arm} gives {claim} of {base}{in_one_run} ({interval}).")
         }
@@ -70,11 +106,29 @@ fn single(one: &Comparison, names_workload: bool) -> String {
         Word::CannotTell => format!(
             "{under}it cannot be told which of {arm} and {base} is faster: {claim} was seen ({interval})."
         ),
-    }
+    })
+}
+
+/// `faster at 1 and 4 threads, slower at 16 threads and undecided at 64 threads`: those that are neither stand last.
+fn thread_by_thread(parts: &[&Comparison]) -> String {
+    let words = [
+        ("faster", Some(Word::Better)),
+        ("slower", Some(Word::Worse)),
+        ("as fast", Some(Word::Equivalent)),
+        ("undecided", Some(Word::CannotTell)),
+        ("not compared", None),
+    ];
+    let of = |one: &Comparison| one.difference.as_ref().map(|_| one.verdict.verdict);
+    let told = words.into_iter().filter_map(|(text, word)| {
+        let its: Vec<u32> =
+            parts.iter().filter(|one| of(one) == word).filter_map(|one| one.threads).collect();
+        (!its.is_empty()).then(|| format!("{text} at {}", threads(&its)))
+    });
+    list(&told.collect::<Vec<String>>())
 }
 
 /// How many came out how, of one arm under many workloads.
-fn counted(all: &[&Comparison]) -> String {
+fn counted(judged: &Judgement, all: &[&Comparison]) -> String {
     let Some(first) = all.first() else { return String::new() };
     let of_one_run = all.iter().filter(|one| one.verdict.is_of_one_run()).count();
     let remark = match of_one_run {
@@ -82,7 +136,7 @@ fn counted(all: &[&Comparison]) -> String {
         count => format!(" ({count} by one run only)"),
     };
     let in_each: Vec<String> =
-        outcomes(all).iter().map(|(text, count)| format!("{text} in {count}")).collect();
+        outcomes(judged, all).iter().map(|(text, count)| format!("{text} in {count}")).collect();
     format!(
         "Against {}, {} is {} of {}{remark}.",
         named(&first.baseline),
@@ -93,8 +147,8 @@ fn counted(all: &[&Comparison]) -> String {
 }
 
 /// `The other 4 comparisons came out 1 faster and 3 undecided.`
-fn others_told(others: &[&Comparison]) -> String {
-    let outcomes = outcomes(others);
+fn others_told(judged: &Judgement, others: &[&Comparison]) -> String {
+    let outcomes = outcomes(judged, others);
     match (outcomes.as_slice(), others.len()) {
         ([(text, _)], 1) => format!("The other comparison came out {text}."),
         ([(text, _)], count) => format!("The other {count} comparisons came out {text}."),
@@ -107,16 +161,38 @@ fn others_told(others: &[&Comparison]) -> String {
 }
 
 /// How many came out how, those alone that there are.
-fn outcomes(all: &[&Comparison]) -> Vec<(&'static str, usize)> {
-    let words = [
-        (Word::Better, "faster"),
-        (Word::Worse, "slower"),
-        (Word::Equivalent, "equally fast"),
-        (Word::CannotTell, "undecided"),
+fn outcomes(judged: &Judgement, all: &[&Comparison]) -> Vec<(&'static str, usize)> {
+    const TEXTS: [&str; 7] = [
+        "faster",
+        "slower",
+        "faster or slower by the thread count",
+        "faster at some thread counts",
+        "slower at some thread counts",
+        "equally fast",
+        "undecided",
     ];
-    let count = |word: Word| all.iter().filter(|one| one.verdict.verdict == word).count();
-    let counted = words.into_iter().map(|(word, text)| (text, count(word)));
+    let came_out: Vec<&str> = all.iter().map(|one| outcome(judged, one)).collect();
+    let count = |text: &str| came_out.iter().filter(|one| **one == text).count();
+    let counted = TEXTS.into_iter().map(|text| (text, count(text)));
     counted.filter(|(_, count)| *count > 0).collect()
+}
+
+fn outcome(judged: &Judgement, one: &Comparison) -> &'static str {
+    if hangs_on_threads(judged, one) {
+        let parts = by_threads(judged, one);
+        let is_any = |word: Word| parts.iter().any(|part| part.verdict.verdict == word);
+        return match (is_any(Word::Better), is_any(Word::Worse)) {
+            (true, true) => "faster or slower by the thread count",
+            (true, false) => "faster at some thread counts",
+            _ => "slower at some thread counts",
+        };
+    }
+    match one.verdict.verdict {
+        Word::Better => "faster",
+        Word::Worse => "slower",
+        Word::Equivalent => "equally fast",
+        Word::CannotTell => "undecided",
+    }
 }
 
 /// One sentence where no comparison came to a verdict.

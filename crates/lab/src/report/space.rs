@@ -2,15 +2,15 @@
 
 use serde::Serialize;
 
-use crate::store::Study;
+use crate::store::{Cell, Study};
 
 use super::charts::{self, Plot};
 use super::format::{bytes, list};
 use super::headline::{is_twin, named};
 use super::metrics::{self, Metric};
 use super::page::Input;
-use super::summary::Group;
-use super::view;
+use super::summary::{Figure, Group};
+use super::view::{self, Field};
 
 /// The section.
 #[derive(Serialize)]
@@ -20,24 +20,141 @@ pub(super) struct Space<'a> {
     finding: String,
     columns: Vec<(&'a str, &'a str)>,
     rows: Vec<view::SpaceRow>,
+    /// Whether flash of models is left out of the chart, as it holds what wore it in too.
+    has_worn: bool,
 }
 
 /// Space of each workload's data, whose plot is added to `plots`; nothing where no cell has any.
 pub(super) fn space<'a>(input: &Input<'_>, plots: &mut Vec<Plot>) -> Option<Space<'a>> {
-    let is_held = |kind: &Metric<'_>| {
-        input.study.cells.iter().any(|cell| cell.results.contains_key(kind.name))
-    };
-    let kinds: Vec<Metric<'static>> = metrics::SPACE.into_iter().filter(is_held).collect();
+    let (study, groups) = (input.study, input.groups);
+    let columns = Columns::of(study, groups);
     // Bars are of what every arm has.
-    let of_all = kinds.iter().filter(|kind| kind.name.starts_with("space_"));
-    let plot = charts::space(input.study, &of_all.copied().collect::<Vec<_>>(), input.groups)?;
+    let of_all = columns.own.iter().filter(|kind| kind.name.starts_with("space_"));
+    let plot = charts::space(study, &of_all.copied().collect::<Vec<_>>(), groups)?;
     plots.push(plot);
     Some(Space {
         plot: plots.len() - 1,
-        finding: finding(input.study, input.groups).unwrap_or_default(),
-        rows: view::space(input.study, input.groups, &kinds),
-        columns: kinds.iter().map(|kind| (kind.head, kind.title)).collect(),
+        finding: finding(study, groups).unwrap_or_default(),
+        rows: columns.rows(study, groups),
+        columns: columns.heads(),
+        has_worn: !columns.worn.is_empty(),
     })
+}
+
+/// Of the table: what is the database's own, what of a model holds what wore it in too, and whether anything was stored smaller.
+struct Columns {
+    own: Vec<Metric<'static>>,
+    worn: Vec<Metric<'static>>,
+    stored: Option<Metric<'static>>,
+}
+
+impl Columns {
+    fn of(study: &Study, groups: &[Group<'_>]) -> Columns {
+        let loads: Vec<(usize, usize)> = loads(study).collect();
+        let is_any = |of: &dyn Fn(usize, usize) -> bool| {
+            loads.iter().any(|(workload, arm)| of(*workload, *arm))
+        };
+        let own = metrics::SPACE.into_iter().filter(|kind| {
+            is_any(&|workload, arm| of_database(groups, arm, workload, kind).is_some())
+        });
+        let worn = metrics::WORN
+            .into_iter()
+            .filter(|kind| is_any(&|workload, arm| of_worn(groups, arm, workload, kind).is_some()));
+        let is_stored = is_any(&|workload, arm| stored(groups, arm, workload).is_some());
+        Columns {
+            own: own.collect(),
+            worn: worn.collect(),
+            stored: is_stored.then_some(metrics::STORED),
+        }
+    }
+
+    fn heads<'a>(&self) -> Vec<(&'a str, &'a str)> {
+        let all = self.own.iter().chain(&self.stored).chain(&self.worn);
+        all.map(|kind| (kind.head, kind.title)).collect()
+    }
+
+    fn rows(&self, study: &Study, groups: &[Group<'_>]) -> Vec<view::SpaceRow> {
+        let row = |(workload, arm): (usize, usize)| {
+            let own = self.own.iter().map(|kind| (kind, of_database(groups, arm, workload, kind)));
+            let own: Vec<_> = own.collect();
+            own.iter().any(|(_, figure)| figure.is_some()).then_some(())?;
+            let mut fields: Vec<Field> =
+                own.into_iter().map(|(kind, figure)| Field::of_bytes(kind, figure)).collect();
+            let stored = self.stored.iter();
+            fields
+                .extend(stored.map(|kind| Field::bare(kind, stored_figure(groups, arm, workload))));
+            let worn = self.worn.iter();
+            fields.extend(
+                worn.map(|kind| Field::of_bytes(kind, of_worn(groups, arm, workload, kind))),
+            );
+            Some(view::SpaceRow::of(&study.workloads.get(workload)?.name, arm, fields))
+        };
+        loads(study).filter_map(row).collect()
+    }
+}
+
+/// Every workload with every arm.
+fn loads(study: &Study) -> impl Iterator<Item = (usize, usize)> {
+    let arms = study.arms.len();
+    (0..study.workloads.len()).flat_map(move |workload| (0..arms).map(move |arm| (workload, arm)))
+}
+
+/// Cells of one arm under one workload, over all thread counts and repeats.
+fn cells<'a>(
+    groups: &'a [Group<'_>],
+    arm: usize,
+    workload: usize,
+) -> impl Iterator<Item = &'a Cell> {
+    let its = groups.iter().filter(move |one| (one.arm, one.workload) == (arm, workload));
+    its.flat_map(Group::done)
+}
+
+/// Whether what the drive below says of its room is of a model that was worn in: of other data than the database's, too.
+pub(super) fn is_worn(cell: &Cell) -> bool {
+    let has = |name: &str| cell.results.contains_key(name);
+    has("model_commands_per_s") && has("drive_logical_bytes_used")
+}
+
+/// A space metric that is of the database's data alone: the room that a worn model's drive has taken is not.
+pub(super) fn of_database(
+    groups: &[Group<'_>],
+    arm: usize,
+    workload: usize,
+    kind: &Metric<'_>,
+) -> Option<Figure> {
+    let is_of_drive = metrics::WORN.iter().any(|worn| worn.name == kind.name);
+    let its = cells(groups, arm, workload).filter(|cell| !(is_of_drive && is_worn(cell)));
+    Figure::of(its.filter_map(|cell| kind.of(cell)).collect())
+}
+
+/// A metric of a worn model.
+fn of_worn(groups: &[Group<'_>], arm: usize, workload: usize, kind: &Metric<'_>) -> Option<Figure> {
+    let its = cells(groups, arm, workload).filter(|cell| is_worn(cell));
+    Figure::of(its.filter_map(|cell| kind.of(cell)).collect())
+}
+
+/// Bytes that a transaction must write to a drive at least for its data to be judged by them: a sector.
+const WRITTEN_LEAST: f64 = 512.0;
+
+/// Bytes that the host wrote in the window for each byte that the drive stored of them, before its own headers, collection and
+/// checkpoints. Zeroes are left out: they take no room on any drive. It is of the database's data alone, whatever else the drive holds.
+/// Nothing where hardly anything was written.
+pub(super) fn stored_ratio(cell: &Cell) -> Option<f64> {
+    let figure = |name: &str| cell.results.get(name).copied();
+    let zeroes = figure("drive_write_bytes_zero_per_s").unwrap_or(0.0);
+    let written = figure("drive_write_bytes_host_per_s")? - zeroes;
+    let stored = figure("drive_write_bytes_payload_per_s").filter(|bytes| *bytes > 0.0)?;
+    (written >= WRITTEN_LEAST * figure("tps")?).then_some(written / stored)
+}
+
+fn stored_figure(groups: &[Group<'_>], arm: usize, workload: usize) -> Option<Figure> {
+    Figure::of(cells(groups, arm, workload).filter_map(stored_ratio).collect())
+}
+
+/// Of worn models alone: of other drives the room says it.
+fn stored(groups: &[Group<'_>], arm: usize, workload: usize) -> Option<Figure> {
+    let its = cells(groups, arm, workload).filter(|cell| is_worn(cell));
+    Figure::of(its.filter_map(stored_ratio).collect())
 }
 
 /// Up to so many arms are told of, those that take least first.
@@ -80,7 +197,24 @@ fn finding(study: &Study, groups: &[Group<'_>]) -> Option<String> {
     };
     let text = format!("{under}{}{between}.", list(&told));
     // Without a workload before it the sentence begins here.
-    Some(text.strip_prefix("on ").map_or(text.clone(), |rest| format!("On {rest}")))
+    let text = text.strip_prefix("on ").map_or(text.clone(), |rest| format!("On {rest}"));
+    Some(text + &of_models(study, groups).unwrap_or_default())
+}
+
+/// ` What was written under write only was stored 2.21 : 1 on CSD and …`: of worn models, under the first workload that writes.
+fn of_models(study: &Study, groups: &[Group<'_>]) -> Option<String> {
+    let of = |workload: usize| -> Vec<String> {
+        let arms = study.arms.iter().enumerate().filter(|(_, arm)| !is_twin(study, arm));
+        let told = arms.filter_map(|(place, arm)| {
+            let found = stored(groups, place, workload)?;
+            Some(format!("{:.2} : 1 on {}", found.mean, named(&arm.name)))
+        });
+        told.collect()
+    };
+    let all = (0..study.workloads.len()).map(|workload| (workload, of(workload)));
+    let (workload, told) = all.into_iter().find(|(_, told)| !told.is_empty())?;
+    let name = &study.workloads.get(workload)?.name;
+    Some(format!(" What was written under {name} was stored {}.", list(&told)))
 }
 
 /// How many bytes of files a byte of what they take holds, where that is not one.
@@ -98,7 +232,7 @@ fn held<'a>(
     let arms = study.arms.iter().enumerate().filter(|(_, arm)| !is_twin(study, arm));
     let of_arm = |(place, arm): (usize, &'a crate::store::Arm)| {
         let of = |kind: &Metric<'_>| {
-            let mean = charts::space_of(groups, place, workload, kind)?.mean / kind.scale;
+            let mean = of_database(groups, place, workload, kind)?.mean / kind.scale;
             (mean > 0.0).then_some(mean)
         };
         Some(Held { arm: &arm.name, files: of(files)?, taken: of(taken)? })

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::judge;
 use crate::store::{Cell, State, Study};
 
 use super::metrics::Metric;
@@ -38,6 +39,13 @@ impl Group<'_> {
     /// The repeats that ended with results.
     pub(super) fn done(&self) -> impl Iterator<Item = &Cell> {
         self.cells.iter().copied().filter(|cell| cell.state == State::Done)
+    }
+
+    /// The same with those repeats alone that may be compared; nothing where there are none.
+    pub(super) fn comparable(&self) -> Option<Group<'_>> {
+        let cells: Vec<&Cell> =
+            self.cells.iter().copied().filter(|cell| judge::is_comparable(cell)).collect();
+        (!cells.is_empty()).then_some(Group { cells, ..*self })
     }
 
     /// A metric over the repeats that have it.

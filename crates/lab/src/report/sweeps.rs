@@ -84,7 +84,7 @@ fn finding(input: &Input<'_>, workload: usize, metric: &Metric<'_>) -> String {
         let arm = input.study.arms.get(group.arm)?;
         Some(format!("{} {}", arm.name, figure(group.figure(metric)?.mean)))
     });
-    let told: Vec<String> = told.take(4).collect();
+    let told: Vec<String> = told.collect();
     let unit = if metric.unit.is_empty() { String::new() } else { format!(" ({})", metric.unit) };
     format!("At {}: {}{unit}", plural(threads as usize, "thread"), told.join("; "))
 }

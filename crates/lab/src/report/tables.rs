@@ -43,9 +43,10 @@ fn result_names(study: &Study) -> BTreeSet<&str> {
     study.cells.iter().flat_map(|cell| cell.results.keys().map(String::as_str)).collect()
 }
 
-/// Its text, or none.
+/// Its text, or none; none too of what is no number, which is not there either.
 pub(super) fn optional(value: Option<impl ToString>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
+    let text = value.map(|value| value.to_string()).unwrap_or_default();
+    if ["NaN", "inf", "-inf"].contains(&text.as_str()) { String::new() } else { text }
 }
 
 fn coordinates(cell: &Cell) -> [String; 4] {

@@ -117,11 +117,12 @@ fn line(place: usize, name: &str, points: &[(u32, Figure, Figure)]) -> Box<Scatt
     .mode(Mode::LinesMarkersText)
     .text_array(threads)
     .text_position(Position::TopLeft)
+    .clip_on_axis(false)
     .line(Line::new().width(2.0).dash(dash).color(colour))
     .marker(marker)
     .error_x(spread(|point| &point.1))
     .error_y(spread(|point| &point.2))
-    .hover_template("%{text} threads: %{x:,.4~r}/s, p99 %{y:,.4~r} ms")
+    .hover_template("threads: %{text}; %{x:,.4~r}/s, p99 %{y:,.4~r} ms")
 }
 
 fn whiskers(above: Vec<f64>, below: Vec<f64>) -> ErrorData {

@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use crate::store::{Cell, State, Study};
 
-use super::charts;
 use super::format::{bytes, figure, plural};
 use super::metrics::Metric;
 use super::summary::{Figure, Group};
@@ -219,24 +218,23 @@ pub(super) struct SpaceRow {
     fields: Vec<Field>,
 }
 
-/// Rows of the space table; `kinds` are its columns.
-pub(super) fn space(study: &Study, groups: &[Group<'_>], kinds: &[Metric<'_>]) -> Vec<SpaceRow> {
-    let mut rows = Vec::new();
-    for (workload, name) in study.workloads.iter().enumerate() {
-        for arm in 0..study.arms.len() {
-            let figures: Vec<Option<Figure>> =
-                kinds.iter().map(|kind| charts::space_of(groups, arm, workload, kind)).collect();
-            if figures.iter().any(Option::is_some) {
-                let fields = kinds.iter().zip(figures).map(|(kind, one)| space_field(kind, one));
-                rows.push(SpaceRow { workload: name.name.clone(), arm, fields: fields.collect() });
-            }
-        }
+impl SpaceRow {
+    /// Of figures in the order of the columns.
+    pub(super) fn of(workload: &str, arm: usize, fields: Vec<Field>) -> SpaceRow {
+        SpaceRow { workload: workload.to_owned(), arm, fields }
     }
-    rows
 }
 
-fn space_field(kind: &Metric<'_>, figure: Option<Figure>) -> Field {
-    let text = figure.as_ref().map(|figure| bytes(figure.mean / kind.scale));
-    let field = Field::of(kind, figure);
-    Field { text: text.unwrap_or_else(|| field.text.clone()), spread: None, ..field }
+impl Field {
+    /// Bytes with their prefix.
+    pub(super) fn of_bytes(kind: &Metric<'_>, figure: Option<Figure>) -> Field {
+        let text = figure.as_ref().map(|figure| bytes(figure.mean / kind.scale));
+        let field = Field::of(kind, figure);
+        Field { text: text.unwrap_or_else(|| field.text.clone()), spread: None, ..field }
+    }
+
+    /// A figure without its spread.
+    pub(super) fn bare(kind: &Metric<'_>, figure: Option<Figure>) -> Field {
+        Field { spread: None, ..Field::of(kind, figure) }
+    }
 }

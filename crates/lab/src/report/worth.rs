@@ -10,7 +10,8 @@ use crate::judge::worth::endurance::Endurance;
 use crate::judge::worth::interval::Interval;
 use crate::store::{CellKey, Study};
 
-use super::format::{bytes, figure};
+use super::format::{bytes, count, figure, list};
+use super::headline::named;
 use super::judged::{Judged, NO_PRICES, OfGroup};
 use super::summary::{Figure, Group};
 use super::tables::{optional, write_row};
@@ -73,11 +74,12 @@ pub(super) fn endurance(study: &Study, groups: &[Group<'_>], judged: &Judged) ->
             ))
         })
         .collect();
-    let mut notes: Vec<String> = judged
+    let mut notes: Vec<String> = scaled(judged);
+    let rated = judged
         .rated
         .iter()
-        .map(|(arm, rated)| format!("{arm}: rated for {} ({})", bytes(rated.bytes), rated.how))
-        .collect();
+        .map(|(arm, rated)| format!("{arm}: rated for {} ({})", bytes(rated.bytes), rated.how));
+    notes.extend(rated);
     if rows.iter().any(|row| !judged.rated.contains_key(&study.arms[row.arm].name)) {
         notes.push(
             "An arm without a life has no rating: give endurance_bytes, or drive_writes_per_day, warranty_years and \
@@ -197,12 +199,41 @@ fn cost_fields(one: &OfGroup, cost: &Cost) -> Vec<String> {
         maybe(cost.drive_cost_per_gb),
         fleet.map_or_else(
             || NONE.to_owned(),
-            |fleet| format!("{}, by {}", bounds(fleet.servers), fleet.bound_by),
+            |fleet| format!("{}, by {}", whole(fleet.servers), fleet.bound_by),
         ),
         maybe(fleet.map(|fleet| fleet.cost)),
         maybe(one.replaces),
         matters.collect::<Vec<_>>().join("; "),
     ]
+}
+
+/// What of the table is of a whole device and was measured on a part of it, a line for each scale.
+fn scaled(judged: &Judged) -> Vec<String> {
+    let mut lines: Vec<((f64, f64), Vec<String>)> = Vec::new();
+    for (arm, scale) in &judged.scales {
+        match lines.iter_mut().find(|(one, _)| one == scale) {
+            Some((_, arms)) => arms.push(named(arm)),
+            None => lines.push((*scale, vec![named(arm)])),
+        }
+    }
+    let line = |((capacity, parallel), arms): ((f64, f64), Vec<String>)| {
+        format!(
+            "{}: measured on a model of 1/{capacity} of the capacity and 1/{parallel} of the parallelism. Bytes a day and years are of the \
+             whole device: what the model was given × {parallel}, against the whole capacity and rating. Bytes for each transaction are as \
+             measured.",
+            list(&arms)
+        )
+    };
+    lines.into_iter().map(line).collect()
+}
+
+/// Servers are whole: `12 (12–14)`.
+fn whole(interval: Interval) -> String {
+    let [low, mid, high] = [interval.low, interval.mid, interval.high].map(|one| match one {
+        one if one.is_finite() && one.abs() < 1e15 => count(one.round() as usize),
+        one => figure(one),
+    });
+    if low == high { mid } else { format!("{mid} ({low}–{high})") }
 }
 
 /// `5.00 (4.80–5.20)`, or the figure alone where its bounds are shown alike.

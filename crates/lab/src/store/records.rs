@@ -62,7 +62,8 @@ pub struct CellKey {
 impl fmt::Display for CellKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let CellKey { arm, workload, threads, repeat } = self;
-        write!(f, "{arm} / {workload} / {threads} threads / repeat {repeat}")
+        let noun = if *threads == 1 { "thread" } else { "threads" };
+        write!(f, "{arm} / {workload} / {threads} {noun} / repeat {repeat}")
     }
 }
 

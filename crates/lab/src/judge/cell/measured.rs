@@ -6,13 +6,14 @@ use anyhow::Result;
 
 use crate::judge::cell::figure::{Figure, figures};
 use crate::judge::cell::metric::Metric;
+use crate::judge::cell::sound::is_sound;
 use crate::store::{Cell, CellKey, SecondLatencies, State, Store};
 
 /// The fact of a cell that says when its clock began, RFC 3339.
 pub(crate) const CLOCK_BEGAN: &str = "clock began";
 
 /// Marks that begin so forbid a verdict.
-const NOT_COMPARABLE: &str = "not comparable";
+pub(in crate::judge) const NOT_COMPARABLE: &str = "not comparable";
 
 /// Whether a cell may be judged.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,8 +66,8 @@ fn read(store: &Store, cell: &Cell) -> Result<Measured> {
         return Ok(measured);
     };
     let points = store.points(cell.id, Metric::Throughput.name())?;
-    measured.tps =
-        points.into_iter().filter(|(second, _)| is_in(*second, window)).map(|p| p.1).collect();
+    let inside = points.into_iter().filter(|(second, _)| is_in(*second, window));
+    measured.tps = inside.map(|point| point.1).filter(|value| is_sound(*value)).collect();
     if let Some(all) = store.second_latencies(cell.id)? {
         let seconds = all.seconds();
         let inside = seconds.iter().filter(|one| is_in(one.second, window));
@@ -80,8 +81,13 @@ fn read(store: &Store, cell: &Cell) -> Result<Measured> {
 }
 
 /// Second n of a series ends n seconds after the clock began, so the first of a window is the one after its start.
-pub(in crate::judge) fn is_in(second: u32, window_s: (f64, f64)) -> bool {
+pub(crate) fn is_in(second: u32, window_s: (f64, f64)) -> bool {
     f64::from(second) > window_s.0 && f64::from(second) <= window_s.1 + 0.5
+}
+
+/// Whether figures of a cell may be set against another's: it ended, and no mark forbids it.
+pub(crate) fn is_comparable(cell: &Cell) -> bool {
+    standing(cell) == Standing::Usable
 }
 
 fn standing(cell: &Cell) -> Standing {

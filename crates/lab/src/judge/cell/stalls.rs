@@ -20,7 +20,7 @@ const SECONDS_LEAST: usize = 10;
 const AROUND_S: usize = 15;
 
 /// A drop is at least so deep, as a share of the median around it,
-const DEPTH_LEAST: f64 = 0.2;
+pub(crate) const DEPTH_LEAST: f64 = 0.2;
 /// and so many deviations.
 const DROP_DEVIATIONS: f64 = 5.0;
 /// Throughput is never taken for steadier than this share of its median.

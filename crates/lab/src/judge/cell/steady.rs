@@ -17,9 +17,23 @@ const SECONDS_LEAST: usize = 10;
 /// The part of a window that must be left behind the moment it is said to have settled.
 const REST_LEAST: f64 = 1.0 / 3.0;
 
+/// Whether throughput held still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Held {
+    /// Whatever drift there is does not count: its whole interval lies within the bound.
+    Steady,
+    /// It drifted by more than counts, or began elsewhere than it ended.
+    Drifting,
+    /// The interval of the drift reaches from what counts to what does not.
+    TooShortToTell,
+}
+
 /// How throughput went within the window.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Steady {
+    /// Over the whole window.
+    pub(crate) held: Held,
     /// By how much it rose each minute, in percent of its mean.
     pub(crate) slope_percent_per_minute: f64,
     /// The interval of that.
@@ -30,7 +44,7 @@ pub(crate) struct Steady {
     pub(crate) spread_percent: f64,
     /// How much of a second's deviation is left in the next (autocorrelation at lag 1).
     pub(crate) autocorrelation: f64,
-    /// Seconds of the window after which no drift is shown any more: 0 if it was settled, nothing if it never was.
+    /// Seconds of the window after which it was steady: 0 if it was from the first, nothing if that cannot be told or never was.
     pub(crate) settled_after_s: Option<usize>,
     /// The same in words.
     pub(crate) text: String,
@@ -44,15 +58,30 @@ pub(crate) fn steady(tps: &[f64]) -> Option<Steady> {
     }
     let fitted = line(tps, LEVEL)?;
     let percent = |value: f64| value / level * 100.0;
-    let settled_after_s = settled_after(tps);
-    let drift_percent = percent(fitted.slope * tps.len() as f64);
+    let seconds = tps.len() as f64;
+    let drift_percent = percent(fitted.slope * seconds);
+    let held = held(tps);
+    let settled_after_s = match held {
+        Held::Steady => Some(0),
+        Held::Drifting => settled_after(tps),
+        Held::TooShortToTell => None,
+    };
     let way = if drift_percent > 0.0 { "rose" } else { "fell" };
-    let text = match settled_after_s {
-        Some(0) => "steady".to_owned(),
-        Some(after) => format!("settled after {after} s of the window"),
-        None => format!("never settled: it {way} by {:.0} % over the window", drift_percent.abs()),
+    let text = match (held, settled_after_s) {
+        (Held::Steady, _) => "steady".to_owned(),
+        (Held::Drifting, Some(after)) => format!("settled after {after} s of the window"),
+        (Held::Drifting, None) => {
+            format!("not settled: it {way} by {:.0} % over the window", drift_percent.abs())
+        }
+        (Held::TooShortToTell, _) => format!(
+            "too short to tell: its drift over the window lies between {:+.0} and {:+.0} %",
+            percent(fitted.interval.0 * seconds),
+            percent(fitted.interval.1 * seconds)
+        )
+        .replace('-', "−"),
     };
     Some(Steady {
+        held,
         slope_percent_per_minute: percent(fitted.slope * 60.0),
         slope_interval: (percent(fitted.interval.0 * 60.0), percent(fitted.interval.1 * 60.0)),
         drift_percent,
@@ -63,23 +92,29 @@ pub(crate) fn steady(tps: &[f64]) -> Option<Steady> {
     })
 }
 
-/// The first of ten moments from which the rest of the window shows no drift.
+/// The first of ten moments from which the rest of the window is steady.
 fn settled_after(tps: &[f64]) -> Option<usize> {
     let least = SECONDS_LEAST.max((tps.len() as f64 * REST_LEAST) as usize);
     let step = (tps.len() / 10).max(1);
     let starts = (0..=tps.len() - least).step_by(step);
-    starts.into_iter().find(|start| !drifts(&tps[*start..]))
+    starts.into_iter().find(|start| held(&tps[*start..]) == Held::Steady)
 }
 
-/// Whether throughput moves, or begins elsewhere than it ends, by more than matters and more than chance.
-fn drifts(tps: &[f64]) -> bool {
-    let Some(Line { slope, interval }) = line(tps, LEVEL) else { return false };
-    let drift = (slope * tps.len() as f64 / mean(tps) * 100.0).abs();
-    let moves = drift > DRIFT_MOST_PERCENT && (interval.0 > 0.0 || interval.1 < 0.0);
-    moves || begins_elsewhere(tps)
+/// By the interval of the drift over these seconds: within the bound, beyond it, or neither.
+fn held(tps: &[f64]) -> Held {
+    let Some(Line { interval, .. }) = line(tps, LEVEL) else { return Held::TooShortToTell };
+    let percent = |slope: f64| slope * tps.len() as f64 / mean(tps) * 100.0;
+    let (low, high) = (percent(interval.0), percent(interval.1));
+    match () {
+        () if begins_elsewhere(tps) => Held::Drifting,
+        () if low > DRIFT_MOST_PERCENT || high < -DRIFT_MOST_PERCENT => Held::Drifting,
+        () if low >= -DRIFT_MOST_PERCENT && high <= DRIFT_MOST_PERCENT => Held::Steady,
+        () => Held::TooShortToTell,
+    }
 }
 
-/// A warm-up that is nearly over is no straight line: its first part is held against the second half.
+/// A warm-up that is nearly over is no straight line: its first part is held against the second half. It began elsewhere if the interval
+/// of what is between them lies beyond the bound.
 fn begins_elsewhere(tps: &[f64]) -> bool {
     let first = (tps.len() / 10).max(5).min(tps.len() / 2);
     let half = &tps[tps.len() / 2..];
@@ -88,7 +123,7 @@ fn begins_elsewhere(tps: &[f64]) -> bool {
     // The variance of a mean falls as its seconds rise.
     let variance = known.variance * (1.0 + half.len() as f64 / first as f64);
     let reach = t_quantile(0.5 + LEVEL / 2.0, known.df) * variance.sqrt();
-    (gap / mean(half) * 100.0).abs() > DRIFT_MOST_PERCENT && gap.abs() > reach
+    (gap.abs() - reach) / mean(half) * 100.0 > DRIFT_MOST_PERCENT
 }
 
 #[cfg(test)]
@@ -96,25 +131,45 @@ mod tests {
     use super::*;
     use crate::judge::statistics::simulated::{Noise, autoregression};
 
+    fn held_of(noise: &mut Noise, seconds: usize, share: f64, fall_per_s: f64) -> Steady {
+        let flat = autoregression(noise, seconds, 1000.0, share, 0.5);
+        let moved: Vec<f64> =
+            flat.iter().enumerate().map(|(t, tps)| tps - fall_per_s * t as f64).collect();
+        steady(&moved).unwrap()
+    }
+
     #[test]
     fn drift_is_told_from_noise() {
         let mut noise = Noise::new(5);
-        let mut steadies = 0;
+        let (mut steadies, mut falls) = (0, 0);
         for _ in 0..100 {
-            let found = steady(&autoregression(&mut noise, 120, 1000.0, 0.05, 0.5)).unwrap();
-            steadies += u32::from(found.settled_after_s == Some(0));
+            steadies += u32::from(held_of(&mut noise, 120, 0.02, 0.0).held == Held::Steady);
+            let found = held_of(&mut noise, 120, 0.02, 4.0);
+            assert!(found.slope_percent_per_minute < 0.0);
+            falls += u32::from(found.text.starts_with("not settled: it fell by"));
         }
         assert!(steadies >= 92, "{steadies} of 100 that are steady");
-        let mut never = 0;
-        for _ in 0..100 {
-            let flat = autoregression(&mut noise, 120, 1000.0, 0.02, 0.5);
-            let falling: Vec<f64> =
-                flat.iter().enumerate().map(|(t, tps)| tps - 4.0 * t as f64).collect();
-            let found = steady(&falling).unwrap();
-            assert!(found.slope_percent_per_minute < 0.0);
-            never += u32::from(found.text.starts_with("never settled: it fell by"));
-        }
-        assert!(never >= 95, "{never} of 100 that never settle");
+        assert!(falls >= 95, "{falls} of 100 that never settle");
+    }
+
+    #[test]
+    fn what_seconds_cannot_tell_is_not_called_steady() {
+        let mut noise = Noise::new(8);
+        let count = |noise: &mut Noise, seconds: usize, fall: f64, held: Held| {
+            (0..100).filter(|_| held_of(noise, seconds, 0.1, fall).held == held).count()
+        };
+        // Ten seconds that waver by a tenth know a drift to some dozens of percent.
+        let untold = count(&mut noise, 10, 0.0, Held::TooShortToTell);
+        assert!(untold >= 85, "{untold} of 100 short ones");
+        // A fall by a tenth in ten seconds hides in them, and is called steady by hardly any.
+        let steadies = count(&mut noise, 10, 10.0, Held::Steady);
+        assert!(steadies <= 5, "{steadies} of 100 that fall");
+        let found = held_of(&mut noise, 10, 0.1, 0.0);
+        assert!(found.text.starts_with("too short to tell: its drift over the window lies"));
+        assert_eq!(found.settled_after_s, None);
+        // More seconds tell.
+        let steadies = count(&mut noise, 2400, 0.0, Held::Steady);
+        assert!(steadies >= 85, "{steadies} of 100 long ones");
     }
 
     #[test]

@@ -13,9 +13,9 @@ pub(crate) fn size(metric: Metric, difference: &Difference) -> String {
         return factor(metric, difference.ratio, low, high);
     }
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
-    let decimals = decimals(percent(high) - percent(low));
+    let decimals = decimals([percent(low), percent(difference.ratio), percent(high)]);
     let side = |ratio: f64| direction(metric, ratio > 1.0);
-    let bare = |ratio: f64| not_nothing(percent(ratio).abs(), decimals);
+    let bare = |ratio: f64| format!("{:.decimals$}", percent(ratio).abs());
     let interval = match (low > 1.0, high > 1.0) {
         (true, true) if high > OPEN_FROM => format!("{} % to no upper end", bare(low)),
         (true, true) => format!("{} to {} %", bare(low), bare(high)),
@@ -30,15 +30,6 @@ pub(crate) fn size(metric: Metric, difference: &Difference) -> String {
             bare(difference.ratio),
             side(difference.ratio)
         ),
-    }
-}
-
-/// A percentage with more decimals than asked for where it would read as nothing, but with two at most.
-fn not_nothing(percent: f64, decimals: usize) -> String {
-    let text = format!("{percent:.decimals$}");
-    match text.parse() {
-        Ok(0.0) if decimals < 2 => not_nothing(percent, decimals + 1),
-        _ => text,
     }
 }
 
@@ -69,13 +60,19 @@ fn direction(metric: Metric, is_more: bool) -> &'static str {
     }
 }
 
-/// As many as the width of the interval deserves.
-fn decimals(width_percent: f64) -> usize {
-    match width_percent {
+/// As many as the width of the interval deserves, and so many more that nothing is told as zero that is not.
+fn decimals([low, mid, high]: [f64; 3]) -> usize {
+    const MOST: usize = 2;
+    let deserved = match high - low {
         width if width >= 5.0 => 0,
         width if width >= 0.2 => 1,
-        _ => 2,
-    }
+        _ => MOST,
+    };
+    let is_told = |decimals: usize| {
+        let least = 0.5 / 10_f64.powi(decimals as i32);
+        [low, mid, high].into_iter().all(|one| one == 0.0 || one.abs() >= least)
+    };
+    (deserved..=MOST).find(|decimals| is_told(*decimals)).unwrap_or(MOST)
 }
 
 /// A percentage without needless digits.
@@ -137,14 +134,14 @@ mod tests {
                 told(Throughput, 1.012, 0.969, 1.056),
                 "1 % faster (95 % interval 3 % slower to 6 % faster)",
             ),
-            (told(Throughput, 0.95, 0.89, 0.998), "5 % slower (95 % interval 0.2 to 11 %)"),
-            (
-                told(Throughput, 0.997, 0.9, 1.1),
-                "0.3 % slower (95 % interval 10 % slower to 10 % faster)",
-            ),
             (
                 told(Throughput, 1.0, 0.98, 1.02),
-                "no difference (95 % interval 2.0 % slower to 2.0 % faster)",
+                "no difference (95 % interval 2 % slower to 2 % faster)",
+            ),
+            (told(Throughput, 0.944, 0.888, 0.996), "5.6 % slower (95 % interval 0.4 to 11.2 %)"),
+            (
+                told(Throughput, 0.9981, 0.9, 1.1),
+                "0.2 % slower (95 % interval 10.0 % slower to 10.0 % faster)",
             ),
             (told(P99, 0.88, 0.80, 0.97), "12 % shorter (95 % interval 3 to 20 %)"),
             (

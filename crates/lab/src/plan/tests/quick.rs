@@ -35,7 +35,7 @@ fn what_it_leaves_out_is_in_the_full_form_alone() {
 fn what_it_does_instead_is_told() {
     let text = with_quick(QUICK);
     let told = told(&Plan::parse(&text).unwrap(), &Plan::parse_quick(&text).unwrap());
-    let says = "2 s measured in place of 10; 1 repeats in place of 3; threads 8 in place of 1, 8; 3 cells in place of 18.";
+    let says = "2 s measured in place of 10; 1 repeat in place of 3; threads 8 in place of 1, 8; 3 cells in place of 18.";
     assert!(told.starts_with(&format!("Quick form: {says}")), "{told}");
 }
 

@@ -10,6 +10,7 @@ mod opening;
 mod pages;
 mod paper;
 mod seconds;
+mod truth;
 mod verdicts;
 
 use std::collections::BTreeMap;

@@ -154,9 +154,9 @@ fn keys(ending: Ending) -> &'static [&'static str] {
             "q ^C",
         ],
         Ending::AfterCell => &[
-            "stopping after this cell    q: now, and run it again next time    any other key: go on after all",
-            "stopping after this cell  q: now  other key: go on",
-            "stopping; q: now; else: go on",
+            "stopping after this cell    q: stop now, this cell is run again next time    any other key: do not stop",
+            "stopping after this cell  q: stop now  other key: do not stop",
+            "q: stop now; other key: do not",
             "stopping",
         ],
         Ending::Now => &[

@@ -1,0 +1,148 @@
+//! What throughput was paid with, for the first screen: bytes, and where there are prices, money.
+
+use crate::judge::worth::cost::Cost;
+use crate::judge::{Comparison, Word};
+
+use super::format::{figure, plural};
+use super::judged::{Judged, OfGroup};
+use super::metrics::{Metric, metric};
+use super::numbers::Number;
+use super::sides::{At, Sides, told};
+use super::summary::Figure;
+
+/// Of a transaction, in kB: less is a page of the file system now and then, and nothing that the transaction wrote.
+const NOTHING_KB: f64 = 0.512;
+
+const KNOWN: [Metric<'static>; 3] = [
+    metric("media_write_bytes_per_transaction", "", "kB", 1e-3, "Written to media, a transaction"),
+    metric("write_bytes_per_transaction", "", "kB", 1e-3, "Written to the device, a transaction"),
+    metric("read_bytes_per_transaction", "", "kB", 1e-3, "Read from the device, a transaction"),
+];
+
+/// Bytes that a transaction took: written to flash, else to the device, else, where nothing is written, read. Nobody judges counters, so
+/// there is no verdict, but how far the repeats lie apart.
+pub(super) fn taken(sides: &Sides<'_>) -> Option<Number> {
+    let counts = |at: &[At]| at.iter().any(|one| one.arm.max(one.base) >= NOTHING_KB);
+    let known: Vec<(&Metric<'_>, Vec<At>)> =
+        KNOWN.iter().map(|one| (one, sides.at(one))).filter(|(_, at)| !at.is_empty()).collect();
+    let (metric, at) = known.iter().find(|(_, at)| counts(at)).or(known.first())?;
+    let (value, unit) = match mean_ratio(at).filter(|_| counts(at)) {
+        Some(found) => ratio(found),
+        None => (figure(at.last()?.arm), metric.unit.to_owned()),
+    };
+    Some(Number {
+        name: metric.title.into(),
+        value,
+        unit,
+        interval: spread(&sides.figures(metric), metric.unit),
+        verdict: None,
+        details: vec![told(at, metric.unit)],
+        durability: Vec::new(),
+    })
+}
+
+/// The geometric mean over thread counts, as of throughput; nothing where the baseline took nothing.
+fn mean_ratio(at: &[At]) -> Option<f64> {
+    let logs: f64 = at.iter().map(|one| (one.arm / one.base).ln()).sum();
+    let mean = (logs / at.len() as f64).exp();
+    (!mean.is_nan() && mean.is_finite()).then_some(mean)
+}
+
+fn spread(all: &[(u32, [Figure; 2])], unit: &str) -> String {
+    let span = |one: &Figure| match (figure(one.low), figure(one.high)) {
+        (low, high) if low == high => low,
+        (low, high) => format!("{low}–{high}"),
+    };
+    match all {
+        [(_, [arm, base])] if arm.values.len() > 1 => {
+            format!("repeats {} and {} {unit}", span(arm), span(base))
+        }
+        [_] => "one repeat".into(),
+        several => format!("mean over {}", plural(several.len(), "thread count")),
+    }
+}
+
+/// What a transaction a second costs on both sides, at the most threads that were compared; nothing where prices are missing. Bills are as
+/// given, so the ratio is known as well as that of throughput is: its interval is the judge's, turned round.
+pub(super) fn price(judged: &Judged, parts: &[&Comparison]) -> Option<Number> {
+    let compared = parts.iter().filter(|one| one.difference.is_some());
+    let part = compared.max_by_key(|one| one.threads)?;
+    let (threads, found) = (part.threads?, part.difference.as_ref()?);
+    let of = |arm: &str| -> Option<&Cost> {
+        let is_it = |one: &&OfGroup| {
+            (one.arm.as_str(), &one.workload, one.threads) == (arm, &part.workload, threads)
+        };
+        judged.costs.as_ref()?.iter().find(is_it)?.cost.as_ref()
+    };
+    let (arm, base) = (of(&part.arm)?, of(&part.baseline)?);
+    let mid = arm.cost_per_tps.mid / base.cost_per_tps.mid;
+    let (low, high) =
+        (mid * found.ratio / found.ratio_interval.1, mid * found.ratio / found.ratio_interval.0);
+    let (value, unit) = ratio(mid);
+    let is_told = low > 1.0 || high < 1.0;
+    let in_one_run = if part.verdict.is_of_one_run() { ", of this one run" } else { "" };
+    Some(Number {
+        name: "Price of a transaction a second".into(),
+        value,
+        unit,
+        interval: format!("95 % interval {} to {}{in_one_run}", joined(low), joined(high)),
+        verdict: (!is_told).then_some((Word::CannotTell.text(), "neither")),
+        details: vec![format!(
+            "{} against {} {} over {} years, at {}",
+            figure(arm.cost_per_tps.mid),
+            figure(base.cost_per_tps.mid),
+            arm.bill.currency,
+            arm.bill.years,
+            plural(threads as usize, "thread")
+        )],
+        durability: Vec::new(),
+    })
+}
+
+fn joined(of: f64) -> String {
+    let (value, unit) = ratio(of);
+    format!("{value} {unit}")
+}
+
+/// `2.60 times as much`, `12 % more`, `12 % less`; with a decimal where without it nothing would be left.
+fn ratio(ratio: f64) -> (String, String) {
+    let percent = |percent: f64| match percent {
+        _ if percent == 0.0 || percent >= 0.95 => format!("{percent:.0} %"),
+        _ => format!("{percent:.1} %"),
+    };
+    let (value, unit) = match ratio {
+        _ if ratio >= 2.0 => (figure(ratio), "times as much"),
+        _ if ratio >= 1.0 => (percent((ratio - 1.0) * 100.0), "more"),
+        _ => (percent((1.0 - ratio) * 100.0), "less"),
+    };
+    (value, unit.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_is_told_with_digits_enough() {
+        let told = [2.6, 1.12, 1.0, 0.998, 0.5, 1.004].map(joined);
+        assert_eq!(
+            told,
+            [
+                "2.60 times as much",
+                "12 % more",
+                "0 % more",
+                "0.2 % less",
+                "50 % less",
+                "0.4 % more"
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_over_nothing_is_no_ratio() {
+        let at = |arm, base| At { threads: 1, arm, base };
+        assert_eq!(mean_ratio(&[at(0.0, 0.0)]), None);
+        assert_eq!(mean_ratio(&[at(3.0, 0.0)]), None);
+        assert!((mean_ratio(&[at(2.0, 1.0), at(8.0, 1.0)]).unwrap() - 4.0).abs() < 1e-12);
+    }
+}

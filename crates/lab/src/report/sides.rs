@@ -1,0 +1,136 @@
+//! Both sides of a comparison on the first screen: what of them may be compared, thread count by thread count.
+
+use crate::judge::{Comparison, Metric};
+
+use super::format::{figure, plural};
+use super::headline;
+use super::metrics;
+use super::page::Input;
+use super::summary::{Figure, Group};
+
+/// More thread counts than this are not listed one by one.
+const LISTED: usize = 4;
+
+/// What both sides were at one thread count, in the shown unit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct At {
+    pub(super) threads: u32,
+    /// The arm.
+    pub(super) arm: f64,
+    /// The baseline.
+    pub(super) base: f64,
+}
+
+/// An arm and its baseline under one workload, with those repeats alone that may be compared.
+pub(super) struct Sides<'a> {
+    names: [&'a str; 2],
+    labels: [&'a str; 2],
+    /// By thread count, the fewest first.
+    both: Vec<[Group<'a>; 2]>,
+}
+
+impl<'a> Sides<'a> {
+    pub(super) fn of(input: &'a Input<'a>, lead: &'a Comparison) -> Sides<'a> {
+        let names = [lead.arm.as_str(), lead.baseline.as_str()];
+        let place = |name: &str| input.study.arms.iter().position(|arm| arm.name == name);
+        let is_its = |group: &Group<'_>| {
+            let workload = input.study.workloads.get(group.workload);
+            workload.is_some_and(|one| one.name == lead.workload)
+        };
+        let of_side = |name: &str| -> Vec<Group<'a>> {
+            let its = input.groups.iter().filter(|one| Some(one.arm) == place(name) && is_its(one));
+            its.filter_map(Group::comparable).collect()
+        };
+        let [arm, mut base] = names.map(of_side);
+        let both = arm.into_iter().filter_map(|one| {
+            let same = base.iter().position(|other| other.threads == one.threads)?;
+            Some([one, base.swap_remove(same)])
+        });
+        let mut both: Vec<[Group<'a>; 2]> = both.collect();
+        both.sort_by_key(|[arm, _]| arm.threads);
+        let label = |name: &str| place(name).map_or("", |place| input.judged.label(place));
+        Sides { names, labels: names.map(label), both }
+    }
+
+    /// Both figures at each thread count that has them.
+    pub(super) fn figures(&self, metric: &metrics::Metric<'_>) -> Vec<(u32, [Figure; 2])> {
+        let of = |[arm, base]: &[Group<'_>; 2]| {
+            Some((arm.threads, [arm.figure(metric)?, base.figure(metric)?]))
+        };
+        self.both.iter().filter_map(of).collect()
+    }
+
+    /// Their means.
+    pub(super) fn at(&self, metric: &metrics::Metric<'_>) -> Vec<At> {
+        let mean = |(threads, [arm, base]): (u32, [Figure; 2])| At {
+            threads,
+            arm: arm.mean,
+            base: base.mean,
+        };
+        self.figures(metric).into_iter().map(mean).collect()
+    }
+
+    /// What a power cut can take of each.
+    pub(super) fn durability(&self) -> Vec<(String, String)> {
+        if self.labels[0] == self.labels[1] {
+            return vec![("both".into(), self.labels[0].to_owned())];
+        }
+        let both = self.names.iter().zip(self.labels);
+        both.map(|(name, label)| ((*name).to_owned(), label.to_owned())).collect()
+    }
+}
+
+/// What the judge compared at each thread count: no other cells than those that its verdicts rest on.
+pub(super) fn compared(parts: &[&Comparison]) -> Vec<At> {
+    let of = |one: &&Comparison| {
+        let found = one.difference.as_ref()?;
+        Some(At { threads: one.threads?, arm: found.value, base: found.baseline_value })
+    };
+    parts.iter().filter_map(of).collect()
+}
+
+/// `966 against 812 transactions/s at 32 threads`, or `1 thread: 90 against 80; 32: 966 against 812 transactions/s`.
+pub(super) fn told(all: &[At], unit: &str) -> String {
+    let pair = |one: &At| format!("{} against {}", figure(one.arm), figure(one.base));
+    match all {
+        [] => String::new(),
+        [one] => format!("{} {unit} at {}", pair(one), plural(one.threads as usize, "thread")),
+        [first, .., last] => {
+            let listed: Vec<&At> =
+                if all.len() <= LISTED { all.iter().collect() } else { vec![first, last] };
+            let each = |(place, one): (usize, &&At)| match place {
+                0 => format!("{}: {}", plural(one.threads as usize, "thread"), pair(one)),
+                _ => format!("{}: {}", one.threads, pair(one)),
+            };
+            let text: Vec<String> = listed.iter().enumerate().map(each).collect();
+            let more = match all.len() - listed.len() {
+                0 => String::new(),
+                count => format!("; {} between", plural(count, "thread count")),
+            };
+            format!("{} {unit}{more}", text.join("; "))
+        }
+    }
+}
+
+/// `1/s` alone does not say of what.
+pub(super) fn unit(metric: &metrics::Metric<'_>) -> String {
+    if metric.name == "tps" { "transactions/s".into() } else { metric.unit.into() }
+}
+
+/// The comparisons that one is made of: of its thread counts, or itself.
+pub(super) fn parts<'a>(input: &'a Input<'_>, one: &'a Comparison) -> Vec<&'a Comparison> {
+    match one.threads {
+        Some(_) => vec![one],
+        None => headline::by_threads(input.judgement, one),
+    }
+}
+
+/// The same of the lead's other metric.
+pub(super) fn same<'a>(
+    input: &'a Input<'_>,
+    lead: &Comparison,
+    metric: Metric,
+) -> Option<&'a Comparison> {
+    let all = headline::whole(input.judgement, metric);
+    all.into_iter().find(|one| (&one.workload, &one.arm) == (&lead.workload, &lead.arm))
+}
