@@ -136,7 +136,7 @@ mod tests {
             ),
             (
                 told(Throughput, 1.0, 0.98, 1.02),
-                "no difference (95 % interval 2 % slower to 2 % faster)",
+                "no difference (95 % interval 2.0 % slower to 2.0 % faster)",
             ),
             (told(Throughput, 0.944, 0.888, 0.996), "5.6 % slower (95 % interval 0.4 to 11.2 %)"),
             (

@@ -154,7 +154,7 @@ fn a_key_asks_again_before_a_cell_is_lost() {
     assert_eq!(typed(&[b"a quick quiz"]), Ending::None);
     assert_eq!(typed(&[b"x", b"\r", b"\x1b[A"]), Ending::None, "an arrow is not the Escape key");
     let keys = |ending| drawn(&Seen { ending, ..seen() }, 110, 11)[10].clone();
-    assert!(keys(Ending::AfterCell).contains("q: now"));
+    assert!(keys(Ending::AfterCell).contains("q: stop now"));
     assert!(keys(Ending::Now).contains("Ctrl-C: at once"));
 }
 
