@@ -96,7 +96,8 @@ impl Verdict {
         let points = |word: Word| self.verdict == word || there(word);
         if points(Word::Better) && points(Word::Worse) {
             self.verdict = Word::CannotTell;
-            self.text = format!("no verdict over all: {}", self.text);
+            let seen = self.text.strip_prefix("cannot tell: ").unwrap_or(&self.text);
+            self.text = format!("no verdict over all: {seen}");
             self.because = Some(format!("it depends on the threads: {}", directions(each)));
             self.repeats_more = None;
         } else if self.verdict == Word::Equivalent && (there(Word::Better) || there(Word::Worse)) {

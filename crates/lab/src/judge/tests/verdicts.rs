@@ -245,6 +245,9 @@ fn gains_at_one_thread_count_do_not_make_up_for_losses_at_another() {
         Some("it depends on the threads: better at 1 thread; worse at 16 threads")
     );
     assert!(mixed.text.starts_with("no verdict over all: 16"), "{}", mixed.text);
+    let even = over_all([1.1, 0.91]);
+    assert!(even.text.starts_with("no verdict over all: "), "{}", even.text);
+    assert!(!even.text.contains("cannot tell"), "{}", even.text);
     let same_way = over_all([1.5, 1.1]);
     assert_eq!((same_way.verdict, same_way.because), (Word::Better, None));
     let hidden = over_all([1.04, 1.0]);
