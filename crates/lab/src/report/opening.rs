@@ -120,7 +120,7 @@ fn trouble(study: &Study) -> Option<String> {
 
 /// Room for a row of the chart; many rows stand closer, so that the chart stays on the screen.
 fn row_px(rows: usize) -> usize {
-    if rows > forest::ROOMY_ROWS { 40 } else { 52 }
+    if rows > forest::ROOMY_ROWS { 42 } else { 52 }
 }
 
 fn chart(study: &Study, judgement: &Judgement, plots: &mut Vec<Plot>) -> Option<Chart> {

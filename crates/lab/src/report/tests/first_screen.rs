@@ -21,6 +21,15 @@ fn bottom(browser: &mut Browser, selector: &str) -> f64 {
     browser.ask(&script).as_f64().unwrap()
 }
 
+/// Words beside points of the first chart that its edges cut off.
+const WORDS_CUT_OFF: &str = "(() => {
+    const chart = document.querySelector('[data-chart=first]');
+    const area = chart.querySelector('.nsewdrag').getBoundingClientRect();
+    const isCut = ({ left, right }) => left < area.left - 1 || right > area.right + 1;
+    return [...chart.querySelectorAll('.textpoint text')]
+      .filter((one) => isCut(one.getBoundingClientRect())).map((one) => one.textContent);
+})()";
+
 #[test]
 fn the_verdict_and_its_numbers_are_on_the_first_screen() {
     let Some(mut browser) = browser::start("the first screen's test") else { return };
@@ -50,6 +59,9 @@ fn the_verdict_and_its_numbers_are_on_the_first_screen() {
             "document.querySelector('[data-chart=first] .main-svg').getBoundingClientRect().right
             - document.querySelector('[data-chart=first]').getBoundingClientRect().right";
         assert!(browser.ask(drawn).as_f64().unwrap() <= 1.0, "the chart stays in its card");
+        assert_eq!(browser.ask(WORDS_CUT_OFF), json!([]), "at a width of {width}");
+        let told = browser.ask("document.querySelector('[data-chart=first] .plot-container').textContent");
+        assert!(told.as_str().unwrap().contains("% "), "{told}");
     }
     let numbers = browser.ask("document.querySelectorAll('.number').length");
     assert_eq!(numbers, 3);

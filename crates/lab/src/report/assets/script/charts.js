@@ -16,6 +16,7 @@ function draw(chart) {
   // A chart without data hides itself; only what is around it can keep it from being drawn.
   if (!chart.isStale || element.parentElement.closest('[hidden]')) return;
   chart.isStale = false;
+  chart.wasNarrow = isNarrow(element);
   delete element.dataset.drawn;
   const built = chart.build();
   if (!built) {
@@ -60,7 +61,24 @@ function buildPlot(element) {
     if (trace.line) painted.line = { ...trace.line, color: colour };
     return painted;
   });
-  return { data: traces, layout: { ...plot.layout, template: colours.template } };
+  const built = { data: traces, layout: { ...plot.layout, template: colours.template } };
+  return isNarrow(element) ? withWordsUnderNames(built) : built;
+}
+
+// Where the words of points have no room beside them, in pixels.
+const NARROW = 480;
+
+const isNarrow = (element) => element.clientWidth < NARROW;
+
+// Of rows with names and points with words: the words stand under the names, where they hide nothing and nothing hides them.
+function withWordsUnderNames({ data: traces, layout }) {
+  if (layout.yaxis?.type !== 'category' || !traces.every((trace) => trace.text)) return { data: traces, layout };
+  const words = new Map(traces.flatMap((trace) => trace.y.map((name, i) => [name, `${name}<br>${trace.text[i]}`])));
+  const renamed = (names) => names.map((name) => words.get(name) ?? name);
+  return {
+    data: traces.map((trace) => ({ ...trace, mode: 'markers', y: renamed(trace.y) })),
+    layout: { ...layout, yaxis: { ...layout.yaxis, categoryarray: renamed(layout.yaxis.categoryarray) } },
+  };
 }
 
 // What one panel shows: the chosen cell's series of the chart, those that it has.

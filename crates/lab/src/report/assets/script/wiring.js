@@ -56,6 +56,12 @@ byId('theme').addEventListener('click', () => {
   refresh();
 });
 prefersDark.addEventListener('change', refresh);
+addEventListener('resize', () => {
+  for (const chart of charts.values()) {
+    if (chart.element.dataset.drawn && chart.wasNarrow !== isNarrow(chart.element)) chart.isStale = true;
+    if (chart.isNear) draw(chart);
+  }
+});
 
 let themeBeforePrint;
 addEventListener('beforeprint', () => {
