@@ -70,10 +70,12 @@ const NARROW = 480;
 
 const isNarrow = (element) => element.clientWidth < NARROW;
 
-// Of rows with names and points with words: the words stand under the names, where they hide nothing and nothing hides them.
+// Of rows with names and points with words: the words stand under the names, in the last line of names of several, where they hide
+// nothing and nothing hides them.
 function withWordsUnderNames({ data: traces, layout }) {
   if (layout.yaxis?.type !== 'category' || !traces.every((trace) => trace.text)) return { data: traces, layout };
-  const words = new Map(traces.flatMap((trace) => trace.y.map((name, i) => [name, `${name}<br>${trace.text[i]}`])));
+  const told = (name, words) => name + (name.includes('<br>') ? ': ' : '<br>') + words;
+  const words = new Map(traces.flatMap((trace) => trace.y.map((name, i) => [name, told(name, trace.text[i])])));
   const renamed = (names) => names.map((name) => words.get(name) ?? name);
   return {
     data: traces.map((trace) => ({ ...trace, mode: 'markers', y: renamed(trace.y) })),
