@@ -124,7 +124,7 @@ fn a_file_that_never_ends_or_begins_is_refused() {
     let help = done(&world, &["claims", "--help"], 0);
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        help.contains("Exit codes: 0 done, 1 with --check") && help.contains("2 could not"),
+        help.contains("Exit codes: 0 done 1 with --check") && help.contains("2 could not"),
         "{help}"
     );
 }

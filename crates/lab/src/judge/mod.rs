@@ -13,6 +13,7 @@ pub(crate) mod reconcile;
 mod statistics;
 pub(crate) mod worth;
 
+pub(crate) use cell::figure::is_of_too_few;
 pub(crate) use cell::measured::{CLOCK_BEGAN, is_comparable, is_in};
 pub(crate) use cell::metric::Metric;
 pub(crate) use cell::sound::{sound_cell, sound_series};

@@ -38,6 +38,7 @@ pub(super) fn of(
     caveats.extend(of_cells(study, State::Done, "marked", |cell| cell.marks.clone()));
     caveats.extend(uneven(study, durability).into_iter().map(|text| caveat("safety", text)));
     caveats.extend(models(study));
+    caveats.extend(waits_before_models(study));
     caveats.extend(noise(judgement));
     caveats.extend(study.notes.iter().map(|note| caveat("note", note.clone())));
     caveats.extend(of_cells(study, State::Done, "errors", errors));
@@ -126,6 +127,36 @@ fn models(study: &Study) -> Option<Caveat> {
         names.join(", ")
     );
     (!names.is_empty()).then(|| caveat("models", text))
+}
+
+/// The kernel's mean latency of a model's commands above the model's own by more than this factor is told.
+const WAITS_FROM: f64 = 1.25;
+
+/// What commands wait in the kernel for their way to a model, which the model cannot see, is neither late nor added there.
+fn waits_before_models(study: &Study) -> Option<Caveat> {
+    let of_kind = |arm: &Arm, kind: &str| {
+        let its = study.cells.iter().filter(|cell| cell.key.arm == arm.name);
+        let ratios: Vec<f64> = its.filter_map(|cell| waited(cell, kind)).collect();
+        let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+        (mean > WAITS_FROM).then(|| format!("{} times for {kind}s of {}", figure(mean), arm.name))
+    };
+    let arms = study.arms.iter().filter(|arm| !headline::is_twin(study, arm));
+    let told: Vec<String> =
+        arms.flat_map(|arm| ["read", "write"].map(|kind| of_kind(arm, kind))).flatten().collect();
+    let text = format!(
+        "commands took longer by the kernel's account than the models showed them: in the mean {}. They wait in the kernel for the way to \
+         the model, longer than for a device with queues of its own, and that is in no count of what is late or added",
+        told.join(", ")
+    );
+    (!told.is_empty()).then(|| caveat("models", text))
+}
+
+/// The kernel's mean latency of a cell's commands ÷ the model's, of a kind that came at least once a second.
+fn waited(cell: &Cell, kind: &str) -> Option<f64> {
+    let figure = |name: String| cell.results.get(&name).copied().filter(|value| *value > 0.0);
+    figure(format!("model_{kind}s_per_s")).filter(|rate| *rate >= 1.0)?;
+    let kernel_ms = figure(format!("disk_{kind}_latency_ms"))?;
+    Some(kernel_ms / figure(format!("model_{kind}_shown_latency_ms"))?)
 }
 
 /// What one arm differs by from itself, where that is known.

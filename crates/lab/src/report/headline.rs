@@ -46,15 +46,16 @@ pub(super) fn by_threads<'a>(judged: &'a Judgement, whole: &Comparison) -> Vec<&
     judged.comparisons.iter().filter(is_part).collect()
 }
 
-/// Whether thread counts tell what a word over all of them would hide: better at one and worse at another, or a verdict at some where one
-/// over all could not be made.
+/// Whether thread counts tell what a word over all of them would hide: better at one and worse at another, or a verdict at some where
+/// that over all is "equivalent" or could not be made.
 pub(super) fn hangs_on_threads(judged: &Judgement, whole: &Comparison) -> bool {
     let parts = by_threads(judged, whole);
     let is_any = |word: Word| parts.iter().any(|one| one.verdict.verdict == word);
     let is_unmade = whole.threads.is_none() && whole.difference.is_none();
+    let is_equivalent = whole.threads.is_none() && whole.verdict.verdict == Word::Equivalent;
     match (is_any(Word::Better), is_any(Word::Worse)) {
         (true, true) => true,
-        (better, worse) => is_unmade && (better || worse),
+        (better, worse) => (is_unmade || is_equivalent) && (better || worse),
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::judge;
 use crate::store::{Cell, Study};
 
 use super::{drive, model};
@@ -25,9 +26,14 @@ pub(super) struct Metric<'a> {
 }
 
 impl Metric<'_> {
-    /// The metric's value in a cell, in the shown unit.
+    /// The metric's value in a cell, in the shown unit; nothing of a percentile that a handful of transactions made.
     pub(super) fn of(&self, cell: &Cell) -> Option<f64> {
         let part = |name: &str| cell.results.get(name).copied();
+        let judged = judge::Metric::ALL.into_iter().find(|one| one.name() == self.name);
+        if judged.zip(part("transactions")).is_some_and(|(one, all)| judge::is_of_too_few(one, all))
+        {
+            return None;
+        }
         let second = self.plus.map_or(Some(0.0), part)?;
         Some((part(self.name)? + second) * self.scale)
     }

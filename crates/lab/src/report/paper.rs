@@ -132,6 +132,9 @@ fn mean_of(group: &Group<'_>, name: &str) -> Option<f64> {
     group.figure(&metric).map(|figure| figure.mean)
 }
 
+/// Fewer bytes a transaction than a block are no writing.
+const WRITTEN_LEAST_BYTES: f64 = assay_drive::BLOCK_BYTES as f64;
+
 fn counters(side: &[&Group<'_>], threads: &[u32]) -> Counters {
     let over = |value: &dyn Fn(&Group<'_>) -> Option<f64>| {
         let its = side.iter().filter(|group| threads.contains(&group.threads));
@@ -139,11 +142,12 @@ fn counters(side: &[&Group<'_>], threads: &[u32]) -> Counters {
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     };
     let mean = |name: &str| over(&|group| mean_of(group, name));
+    let media = mean("media_write_bytes_per_transaction");
     Counters {
-        media_write_bytes_per_transaction: mean("media_write_bytes_per_transaction")
-            .filter(|bytes| *bytes > 0.0)
-            .or_else(|| mean("write_bytes_per_transaction")),
-        drive_write_amplification: mean("drive_write_amplification").filter(|one| *one > 0.0),
+        media_write_bytes_per_transaction: media.or_else(|| mean("write_bytes_per_transaction")),
+        // What was hardly written has no amplification to speak of: a few kilobytes of tables make any figure of it.
+        drive_write_amplification: mean("drive_write_amplification")
+            .filter(|one| *one > 0.0 && media.is_none_or(|bytes| bytes >= WRITTEN_LEAST_BYTES)),
         innodb_hit_ratio: mean("innodb_hit_ratio"),
         model_late_percent: mean("model_late_percent"),
         cpu_percent: over(&|group| {

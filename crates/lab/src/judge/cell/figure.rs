@@ -24,6 +24,11 @@ pub(crate) struct Figure {
     pub(crate) within: Option<MeanVariance>,
 }
 
+/// Whether a figure of so many transactions would be the luck of a few.
+pub(crate) fn is_of_too_few(metric: Metric, transactions: f64) -> bool {
+    metric.tail().is_some_and(|tail| tail * transactions < ABOVE_LEAST)
+}
+
 /// Fills in the figures of a cell from its results and the buckets of its whole response histogram (ns, count).
 pub(in crate::judge) fn figures(
     cell: &mut Measured,
@@ -42,8 +47,7 @@ pub(in crate::judge) fn figures(
             cell.absent.insert(metric, text);
             continue;
         }
-        let above = metric.tail().zip(transactions).map(|(tail, all)| tail * all);
-        if above.is_some_and(|above| above < ABOVE_LEAST) {
+        if transactions.is_some_and(|all| is_of_too_few(metric, all)) {
             let text = format!(
                 "fewer than {ABOVE_LEAST} transactions lie above {} in a cell; measure for longer",
                 metric.label()

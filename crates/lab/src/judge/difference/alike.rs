@@ -25,14 +25,25 @@ pub(crate) fn scale_differences(a: (&Study, &Arm), b: (&Study, &Arm)) -> Vec<Str
             found.push(format!("workload `{name}` has {option} {value} and {other}"));
         }
     }
-    let scale = |arm: &Arm| [("tables", tables(arm)), ("scale", model_scale(arm))];
-    for ((what, ours), (_, theirs)) in scale(a.1).into_iter().zip(scale(b.1)) {
-        if ours != theirs {
-            let text = |one: Option<String>| one.unwrap_or_else(|| "none".into());
-            found.push(format!("{what}: {} and {}", text(ours), text(theirs)));
+    let mut differ = |what: &str, ours: Option<String>, theirs: Option<String>| {
+        let text = |one: Option<String>| one.unwrap_or_else(|| "none".into());
+        let told = format!("{what}: {} and {}", text(ours.clone()), text(theirs.clone()));
+        if ours != theirs && !found.contains(&told) {
+            found.push(told);
         }
+    };
+    for workload in shared_workloads(a.0, b.0).filter(|one| is_run(a, one) && is_run(b, one)) {
+        let of_set = |arm| tables(arm, workload.data_set.as_deref());
+        differ("tables", of_set(a.1), of_set(b.1));
     }
+    differ("scale", model_scale(a.1), model_scale(b.1));
     found
+}
+
+/// Whether the arm has cells of the workload; of a study without cells all have all.
+fn is_run((study, arm): (&Study, &Arm), workload: &Workload) -> bool {
+    let is_its = |cell: &Cell| cell.key.arm == arm.name && cell.key.workload == workload.name;
+    study.cells.is_empty() || study.cells.iter().any(is_its)
 }
 
 /// Names whose values differ, those that one side alone has included, with both values.
@@ -64,10 +75,13 @@ fn layer<'a>(arm: &'a Arm, label: &str) -> Option<&'a str> {
     arm.rig.iter().find(|(one, _)| one == label).map(|(_, text)| text.as_str())
 }
 
-/// How many rows of what, without the options that compress them, which are what an arm is about.
-fn tables(arm: &Arm) -> Option<String> {
-    let of_set = |text: &str| text.split(", ").next().unwrap_or_default().to_owned();
-    layer(arm, "tables").map(|text| text.split("; ").map(of_set).collect::<Vec<_>>().join("; "))
+/// How many rows of what the data set has, without the options that compress them, which are what an arm is about. An arm whose data
+/// sets are all alike names none.
+fn tables(arm: &Arm, data_set: Option<&str>) -> Option<String> {
+    let all = layer(arm, "tables")?;
+    let head = data_set.map(|name| format!("{name}: ")).unwrap_or_default();
+    let its = all.split("; ").find_map(|text| text.strip_prefix(head.as_str()));
+    its.unwrap_or(all).split(", ").next().map(str::to_owned)
 }
 
 /// What a model's capacity and parallelism are divided by; a device of its own is whole.
@@ -113,6 +127,19 @@ mod tests {
         assert_eq!(found, ["workload `w` has rand_type zipf and none"]);
         let found = scale_differences((&whole, &plain), (&other, &plain));
         assert_eq!(found, ["workload `w` has rand_type none and zipf"], "that b alone has");
+    }
+
+    #[test]
+    fn tables_are_those_of_the_data_sets_that_both_are_run_on() {
+        let mut both = study(&["a"], &[]);
+        both.workloads[0].data_set = Some("full".into());
+        let many = arm("/dev/sda", "empty: 2 × 100 rows, X; full: 2 × 9000 rows, X", "safe");
+        let one = arm("/dev/sda", "2 × 9000 rows", "safe");
+        let other = arm("/dev/sda", "2 × 100 rows", "safe");
+        let found = |a: &Arm, b: &Arm| scale_differences((&both, a), (&both, b));
+        assert_eq!(found(&many, &one), Vec::<String>::new());
+        assert_eq!(found(&one, &many), Vec::<String>::new());
+        assert_eq!(found(&many, &other), ["tables: 2 × 9000 rows and 2 × 100 rows"]);
     }
 
     #[test]

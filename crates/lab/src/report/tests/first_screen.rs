@@ -60,7 +60,8 @@ fn the_verdict_and_its_numbers_are_on_the_first_screen() {
             - document.querySelector('[data-chart=first]').getBoundingClientRect().right";
         assert!(browser.ask(drawn).as_f64().unwrap() <= 1.0, "the chart stays in its card");
         assert_eq!(browser.ask(WORDS_CUT_OFF), json!([]), "at a width of {width}");
-        let told = browser.ask("document.querySelector('[data-chart=first] .plot-container').textContent");
+        let told =
+            browser.ask("document.querySelector('[data-chart=first] .plot-container').textContent");
         assert!(told.as_str().unwrap().contains("% "), "{told}");
     }
     let numbers = browser.ask("document.querySelectorAll('.number').length");
