@@ -134,8 +134,12 @@ fn a_model_that_this_machine_cannot_keep_up_with_says_so() {
     let drives = Drives::new();
     let text = include_str!("../../../models/csd2000-3.2.toml");
     let model = after_writes(&drives, text, &OVERLOADING, "64k");
-    assert!(model["late_share"].as_f64().unwrap() > 0.05, "{model}");
-    assert!(model["too_fast_share"].as_f64().unwrap() < 0.5, "{model}");
+    // Each takes the port's time several times over, and our work for it more than that: it is that work which is too slow.
+    let of_writes = |name: &str| model["kinds"]["write"][name].as_f64().unwrap();
+    assert!(of_writes("modelled_mean_us") > 2.0 * model["port_us"].as_f64().unwrap(), "{model}");
+    let (late, too_fast) = (of_writes("late"), of_writes("too_fast"));
+    assert!(late + too_fast > 0.5 * of_writes("commands"), "{model}");
+    assert!(model["added_share"].as_f64().unwrap() > 0.05, "{model}");
     drives.assert_nothing_left();
 }
 
