@@ -115,7 +115,7 @@ fn print_measured(outcome: &Outcome) {
         ));
     }
     let heads =
-        ["", "follows", "measured", "ratio", "late", "below port", "added"].map(str::to_owned);
+        ["", "follows", "measured", "ratio", "late", "too fast", "added"].map(str::to_owned);
     let rows = outcome.figures.iter().map(|one| {
         let percent = |share: f64| format!("{:.2} %", share * 100.0);
         let note = if one.comparable { "" } else { "  not comparable: " };
