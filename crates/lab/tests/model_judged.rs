@@ -30,6 +30,17 @@ const STALL_MS: f64 = 200.0;
 const EVERY_S: f64 = 5.0;
 const SECONDS: f64 = 30.0;
 
+/// Whether one of a few runs of the plan has results that say so.
+fn shows(drives: &Drives, plan: &str, say_so: fn(&Value) -> bool) -> bool {
+    drives.write("plan.toml", plan);
+    (0..TRIES).any(|number| {
+        let study = format!("study{number}");
+        drives.done(&["run", "plan.toml", "--out", &study]);
+        let text = std::fs::read(drives.path(&study).join("results.json")).unwrap();
+        say_so(&serde_json::from_slice(&text).unwrap())
+    })
+}
+
 /// Both presets are one volume; one of them has the fault.
 fn write_presets(drives: &Drives) {
     let figure = |key: &str, value: f64| {
@@ -115,14 +126,7 @@ fn stalls_of_a_model_are_found_dated_and_sized_under_a_server() {
     }
     let drives = Drives::new();
     write_presets(&drives);
-    drives.write("plan.toml", &plan(&drives));
-    let is_seen = (0..TRIES).any(|number| {
-        let study = format!("study{number}");
-        drives.done(&["run", "plan.toml", "--out", &study]);
-        let text = std::fs::read(drives.path(&study).join("results.json")).unwrap();
-        are_found(&serde_json::from_slice(&text).unwrap())
-    });
-    assert!(is_seen);
+    assert!(shows(&drives, &plan(&drives), are_found));
     drives.assert_nothing_left();
 }
 
@@ -195,13 +199,6 @@ fn a_model_that_is_5_percent_slower_is_told_so_and_the_same_twice_is_equivalent(
     let drives = Drives::new();
     write_volume(&drives, "volume", 1000);
     write_volume(&drives, "slower", 950);
-    drives.write("plan.toml", &plan_of_reads(&drives));
-    let is_told = (0..TRIES).any(|number| {
-        let study = format!("study{number}");
-        drives.done(&["run", "plan.toml", "--out", &study]);
-        let text = std::fs::read(drives.path(&study).join("results.json")).unwrap();
-        are_told(&serde_json::from_slice(&text).unwrap())
-    });
-    assert!(is_told);
+    assert!(shows(&drives, &plan_of_reads(&drives), are_told));
     drives.assert_nothing_left();
 }
