@@ -93,6 +93,23 @@ pub fn counted(number: u64, thing: &str) -> String {
     }
 }
 
+/// `a`, `a and b`, `a, b and c`.
+#[must_use]
+pub fn list(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// `1 thread`, `1, 4 and 16 threads`.
+#[must_use]
+pub fn threads(counts: &[u32]) -> String {
+    let words: Vec<String> = counts.iter().map(ToString::to_string).collect();
+    format!("{} thread{}", list(&words), if counts == [1] { "" } else { "s" })
+}
+
 /// A duration for people, rounded down to a second, or to a minute from an hour on.
 pub fn time(seconds: f64) -> String {
     let whole = Duration::try_from_secs_f64(seconds).unwrap_or_default().as_secs();

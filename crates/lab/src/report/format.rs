@@ -1,5 +1,7 @@
 //! Numbers as people read them: three significant digits, thousands apart, one decimal sign everywhere.
 
+pub(super) use crate::print::{list, threads};
+
 /// Between groups of three digits: a narrow no-break space, as ISO 80000-1 (7.3.1) has it.
 pub(super) const GROUP: char = '\u{202f}';
 
@@ -37,24 +39,9 @@ pub(super) fn bytes(value: f64) -> String {
     format!("{} PB", figure(scaled))
 }
 
-/// `a`, `a and b`, `a, b and c`.
-pub(super) fn list(words: &[String]) -> String {
-    match words {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
 /// `1 cell`, `2 cells`.
 pub(super) fn plural(number: usize, word: &str) -> String {
     format!("{} {word}{}", count(number), if number == 1 { "" } else { "s" })
-}
-
-/// `1 thread`, `1, 4 and 16 threads`.
-pub(super) fn threads(counts: &[u32]) -> String {
-    let words: Vec<String> = counts.iter().map(ToString::to_string).collect();
-    format!("{} thread{}", list(&words), if counts == [1] { "" } else { "s" })
 }
 
 /// JSON that may stand inside a script element: no `<` in it, so neither `</script` nor `<!--`.

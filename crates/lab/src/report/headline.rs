@@ -59,7 +59,7 @@ pub(super) fn hangs_on_threads(judged: &Judgement, whole: &Comparison) -> bool {
     }
 }
 
-/// The same where a thread count is better and another worse.
+/// The same of what there is a figure of over all.
 pub(super) fn is_mixed(judged: &Judgement, whole: &Comparison) -> bool {
     whole.difference.is_some() && hangs_on_threads(judged, whole)
 }

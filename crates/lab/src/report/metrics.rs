@@ -29,8 +29,9 @@ impl Metric<'_> {
     /// The metric's value in a cell, in the shown unit; nothing of a percentile that a handful of transactions made.
     pub(super) fn of(&self, cell: &Cell) -> Option<f64> {
         let part = |name: &str| cell.results.get(name).copied();
-        let judged = judge::Metric::ALL.into_iter().find(|one| one.name() == self.name);
-        if judged.zip(part("transactions")).is_some_and(|(one, all)| judge::is_of_too_few(one, all))
+        if judge::Metric::named(self.name)
+            .zip(part("transactions"))
+            .is_some_and(|(one, all)| judge::is_of_too_few(one, all))
         {
             return None;
         }

@@ -10,9 +10,9 @@ use crate::store::State;
 
 use super::format::{figure, plural};
 use super::headline::{self, BY_THREADS};
-use super::metrics::{self, metric};
+use super::metrics;
 use super::page::Input;
-use super::paid::{price, taken};
+use super::paid::{WRITTEN, price, taken};
 use super::sides::{self, Sides, told, unit};
 use super::summary::Group;
 
@@ -178,14 +178,7 @@ pub(super) fn alone(input: &Input<'_>) -> Vec<Number> {
         let none = Number { interval, ..Number::named("Throughput") };
         return if is_done && groups.is_empty() { vec![none] } else { Vec::new() };
     };
-    let written = metric(
-        "write_bytes_per_transaction",
-        "",
-        "kB",
-        1e-3,
-        "Written to the device, a transaction",
-    );
-    let named = [("Throughput", tps), ("p99 response time", p99), (written.title, written)];
+    let named = [("Throughput", tps), ("p99 response time", p99), (WRITTEN.title, WRITTEN)];
     let arm = input.study.arms.get(most.arm).map_or("", |arm| arm.name.as_str());
     let number = |(name, metric): (&str, metrics::Metric<'_>)| {
         let found = most.figure(&metric)?;

@@ -8,21 +8,24 @@ use super::judged::{Judged, OfGroup};
 use super::metrics::{Metric, metric};
 use super::numbers::Number;
 use super::sides::{At, Sides, told};
+use super::space::WRITTEN_LEAST_BYTES;
 use super::summary::Figure;
 
-/// Of a transaction, in kB: less is a page of the file system now and then, and nothing that the transaction wrote.
-const NOTHING_KB: f64 = 0.512;
+/// Written to the device under the server's file system.
+pub(super) const WRITTEN: Metric<'static> =
+    metric("write_bytes_per_transaction", "", "kB", 1e-3, "Written to the device, a transaction");
 
 const KNOWN: [Metric<'static>; 3] = [
     metric("media_write_bytes_per_transaction", "", "kB", 1e-3, "Written to media, a transaction"),
-    metric("write_bytes_per_transaction", "", "kB", 1e-3, "Written to the device, a transaction"),
+    WRITTEN,
     metric("read_bytes_per_transaction", "", "kB", 1e-3, "Read from the device, a transaction"),
 ];
 
 /// Bytes that a transaction took: written to flash, else to the device, else, where nothing is written, read. Nobody judges counters, so
 /// there is no verdict, but how far the repeats lie apart.
 pub(super) fn taken(sides: &Sides<'_>) -> Option<Number> {
-    let counts = |at: &[At]| at.iter().any(|one| one.arm.max(one.base) >= NOTHING_KB);
+    let counts =
+        |at: &[At]| at.iter().any(|one| one.arm.max(one.base) * 1e3 >= WRITTEN_LEAST_BYTES);
     let known: Vec<(&Metric<'_>, Vec<At>)> =
         KNOWN.iter().map(|one| (one, sides.at(one))).filter(|(_, at)| !at.is_empty()).collect();
     let (metric, at) = known.iter().find(|(_, at)| counts(at)).or(known.first())?;
@@ -80,7 +83,7 @@ pub(super) fn price(judged: &Judged, parts: &[&Comparison]) -> Option<Number> {
         (mid * found.ratio / found.ratio_interval.1, mid * found.ratio / found.ratio_interval.0);
     let (value, unit) = ratio(mid);
     let is_told = low > 1.0 || high < 1.0;
-    let in_one_run = if part.verdict.is_of_one_run() { ", of this one run" } else { "" };
+    let in_one_run = if part.verdict.is_of_one_run { ", of this one run" } else { "" };
     Some(Number {
         name: "Price of a transaction a second".into(),
         value,

@@ -93,7 +93,7 @@ fn single(judged: &Judgement, one: &Comparison, names_workload: bool) -> String 
     let size = size(Metric::Throughput, found);
     let (claim, interval) = size.split_once(" (").unwrap_or((&size, ""));
     let interval = interval.trim_end_matches(')');
-    let in_one_run = if one.verdict.is_of_one_run() { " in this one run" } else { "" };
+    let in_one_run = if one.verdict.is_of_one_run { " in this one run" } else { "" };
     let is_factor = claim.ends_with("the throughput");
     capital(match one.verdict.verdict {
         Word::Better | Word::Worse if is_factor => {
@@ -130,7 +130,7 @@ fn thread_by_thread(parts: &[&Comparison]) -> String {
 /// How many came out how, of one arm under many workloads.
 fn counted(judged: &Judgement, all: &[&Comparison]) -> String {
     let Some(first) = all.first() else { return String::new() };
-    let of_one_run = all.iter().filter(|one| one.verdict.is_of_one_run()).count();
+    let of_one_run = all.iter().filter(|one| one.verdict.is_of_one_run).count();
     let remark = match of_one_run {
         0 => String::new(),
         count => format!(" ({count} by one run only)"),

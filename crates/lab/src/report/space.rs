@@ -133,8 +133,9 @@ fn of_worn(groups: &[Group<'_>], arm: usize, workload: usize, kind: &Metric<'_>)
     Figure::of(its.filter_map(|cell| kind.of(cell)).collect())
 }
 
-/// Bytes that a transaction must write to a drive at least for its data to be judged by them: a sector.
-const WRITTEN_LEAST: f64 = 512.0;
+/// Bytes that a transaction must write at least for anything to be judged by them: less than a sector is a page of the file system now
+/// and then, and nothing that the transaction wrote.
+pub(super) const WRITTEN_LEAST_BYTES: f64 = 512.0;
 
 /// Bytes that the host wrote in the window for each byte that the drive stored of them, before its own headers, collection and
 /// checkpoints. Zeroes are left out: they take no room on any drive. It is of the database's data alone, whatever else the drive holds.
@@ -144,7 +145,7 @@ pub(super) fn stored_ratio(cell: &Cell) -> Option<f64> {
     let zeroes = figure("drive_write_bytes_zero_per_s").unwrap_or(0.0);
     let written = figure("drive_write_bytes_host_per_s")? - zeroes;
     let stored = figure("drive_write_bytes_payload_per_s").filter(|bytes| *bytes > 0.0)?;
-    (written >= WRITTEN_LEAST * figure("tps")?).then_some(written / stored)
+    (written >= WRITTEN_LEAST_BYTES * figure("tps")?).then_some(written / stored)
 }
 
 fn stored_figure(groups: &[Group<'_>], arm: usize, workload: usize) -> Option<Figure> {

@@ -41,9 +41,16 @@ pub(crate) fn scale_differences(a: (&Study, &Arm), b: (&Study, &Arm)) -> Vec<Str
 }
 
 /// Whether the arm has cells of the workload; of a study without cells all have all.
-fn is_run((study, arm): (&Study, &Arm), workload: &Workload) -> bool {
-    let is_its = |cell: &Cell| cell.key.arm == arm.name && cell.key.workload == workload.name;
-    study.cells.is_empty() || study.cells.iter().any(is_its)
+fn is_run(side: (&Study, &Arm), workload: &Workload) -> bool {
+    side.0.cells.is_empty() || cells(side, workload).next().is_some()
+}
+
+fn cells<'a>(
+    (study, arm): (&'a Study, &'a Arm),
+    workload: &'a Workload,
+) -> impl Iterator<Item = &'a Cell> {
+    let is_its = |cell: &&Cell| cell.key.arm == arm.name && cell.key.workload == workload.name;
+    study.cells.iter().filter(is_its)
 }
 
 /// Names whose values differ, those that one side alone has included, with both values.
@@ -63,8 +70,7 @@ pub(super) fn differing(
 /// spaced in neither: then it differs from nothing.
 fn load((study, arm): (&Study, &Arm), workload: &Workload) -> Workload {
     let mut load = workload.clone();
-    let is_its = |cell: &&Cell| cell.key.arm == arm.name && cell.key.workload == workload.name;
-    let mut its = study.cells.iter().filter(is_its);
+    let mut its = cells((study, arm), workload);
     if let Some(rate) = its.find_map(|cell| cell.results.get("target_rate")) {
         load.options.entry("rate".into()).or_insert_with(|| rate.to_string());
     }

@@ -9,6 +9,7 @@ use crate::judge::cell::metric::Metric;
 use crate::judge::difference::compare::{Stratum, between_studies, within_study};
 use crate::judge::difference::noise::{NoiseSpread, Twins};
 use crate::judge::judgement::{Comparison, SEED, Teller, baseline};
+use crate::print;
 use crate::store::{Arm, Store, Study, Workload};
 
 /// One side.
@@ -71,11 +72,8 @@ fn only_in(
         let Some(theirs) = other.get(workload) else {
             return Some(format!("the workload `{workload}`"));
         };
-        let counts: Vec<String> = counts.difference(theirs).map(u32::to_string).collect();
-        let (last, before) = counts.split_last()?;
-        let and = if before.is_empty() { "" } else { " and " };
-        let noun = if counts.len() == 1 && last == "1" { "thread" } else { "threads" };
-        Some(format!("`{workload}` at {}{and}{last} {noun}", before.join(", ")))
+        let counts: Vec<u32> = counts.difference(theirs).copied().collect();
+        (!counts.is_empty()).then(|| format!("`{workload}` at {}", print::threads(&counts)))
     };
     one.iter().filter_map(of_workload).collect()
 }

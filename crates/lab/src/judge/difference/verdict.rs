@@ -60,6 +60,9 @@ pub(crate) struct Verdict {
     /// How many more repeats would tell, if any number would.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) repeats_more: Option<u32>,
+    /// Whether it is said of the one run there is, and of no other.
+    #[serde(skip)]
+    pub(crate) is_of_one_run: bool,
 }
 
 impl Verdict {
@@ -70,6 +73,7 @@ impl Verdict {
             text: "cannot tell".into(),
             because: Some(because),
             repeats_more: None,
+            is_of_one_run: false,
         }
     }
 
@@ -83,12 +87,6 @@ impl Verdict {
         self
     }
 
-    /// Whether it is said of the one run there is, and of no other.
-    pub(crate) fn is_of_one_run(&self) -> bool {
-        let because = self.because.as_ref();
-        because.is_some_and(|why| why.starts_with(ONE_RUN) || why.starts_with(ONE_RUN_AND_FLOOR))
-    }
-
     /// The verdict over all thread counts in the light of those at each: what is gained at one does not make up for what is lost at
     /// another, so where they point both ways there is none over all.
     pub(in crate::judge) fn beside(mut self, each: &[(u32, Word)]) -> Verdict {
@@ -100,6 +98,7 @@ impl Verdict {
             self.text = format!("no verdict over all: {seen}");
             self.because = Some(format!("it depends on the threads: {}", directions(each)));
             self.repeats_more = None;
+            self.is_of_one_run = false;
         } else if self.verdict == Word::Equivalent && (there(Word::Better) || there(Word::Worse)) {
             self.text += &format!("; but {}", directions(each));
         }
@@ -148,6 +147,7 @@ pub(crate) fn verdict(
         text: of_one_run.map_or(text.clone(), |_| format!("in this one run {text}")),
         because: of_one_run.map(str::to_owned),
         repeats_more: None,
+        is_of_one_run: of_one_run.is_some(),
     };
     let is_within_margin = low >= 1.0 / (1.0 + margin) && high <= 1.0 + margin;
     if is_within_margin && !difference.rests_on_seconds_alone() {
@@ -171,11 +171,13 @@ pub(crate) fn verdict(
     };
     let more = repeats_more(difference, margin, noise);
     let is_least = difference.rests_on_seconds_alone();
+    let is_of_one_run = because == ONE_RUN;
     Verdict {
         verdict: Word::CannotTell,
         text: format!("cannot tell: {size}"),
         because: Some(format!("{because}; {}", words::more(more, is_least))),
         repeats_more: more,
+        is_of_one_run,
     }
 }
 
@@ -199,6 +201,7 @@ fn of_separate_runs(size: &str) -> Verdict {
                 .to_owned(),
         ),
         repeats_more: None,
+        is_of_one_run: false,
     }
 }
 

@@ -199,7 +199,7 @@ fn one_repeat_and_a_floor_speak_of_one_run_and_say_what_they_take_for_granted() 
         all[1] = loud.cell(&mut noise, key("other", 8, 1), 1000.0);
         let found = judged(&all, &twins).remove(0).verdict;
         alarms += u32::from(matches!(found.verdict, Word::Better | Word::Worse));
-        assert!(found.verdict == Word::CannotTell || found.is_of_one_run(), "{found:?}");
+        assert!(found.verdict == Word::CannotTell || found.is_of_one_run, "{found:?}");
     }
     assert!(alarms > 20, "{alarms} of 100");
 }
