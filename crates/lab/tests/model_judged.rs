@@ -17,6 +17,8 @@ mod common;
 #[path = "common/drives.rs"]
 mod drives;
 
+use std::sync::{Mutex, PoisonError};
+
 use common::has_server;
 use drives::{Drives, has_drives};
 use serde_json::Value;
@@ -32,6 +34,9 @@ const SECONDS: f64 = 30.0;
 
 /// Whether one of a few runs of the plan has results that say so.
 fn shows(drives: &Drives, plan: &str, say_so: fn(&Value) -> bool) -> bool {
+    // One test's load is the other's noise.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     drives.write("plan.toml", plan);
     (0..TRIES).any(|number| {
         let study = format!("study{number}");
