@@ -174,14 +174,14 @@ fn lost_connections_end_the_run_at_once() {
     let Some(f) = Fixture::open("lost") else { return };
     let schema = Schema { table_size: 100, ..Schema::default() };
     f.prepare(&schema, 1);
-    let schedule = Schedule { threads: 8, seconds: 60.0, ..Schedule::default() };
+    let schedule = Schedule { threads: 8, seconds: 600.0, ..Schedule::default() };
     let began = Instant::now();
     let workload = Workload { recipe: Recipe::OltpReadOnly, ..Workload::default() };
     let stop = AtomicBool::new(false);
     let killer = Killer(f.endpoint.clone());
     let error = run(&f.endpoint, &schema, &workload, &schedule, None, &killer, &stop).unwrap_err();
     assert!(matches!(error, Error::Lost(_)), "{error}");
-    assert!(began.elapsed() < Duration::from_secs(20));
+    assert!(began.elapsed() < Duration::from_secs(300), "it waited for the end of its schedule");
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn events_in_flight_are_cut_after_their_grace() {
     let began = Instant::now();
     let outcome = f.go(&schema, &workload, &schedule).unwrap();
     assert_eq!(outcome.events, 0);
-    assert!(began.elapsed() < Duration::from_secs(10));
+    assert!(began.elapsed() < Duration::from_secs(60));
     f.control.query_drop("UNLOCK TABLES").unwrap();
 }
 
@@ -292,6 +292,16 @@ fn users_log_in_by_password_over_socket_tcp_and_tls() {
     f.control.query_drop("DROP USER assay_login@'%', assay_login@localhost").unwrap();
 }
 
+/// Returns when the server has told somebody that a lock was waited for too long.
+fn wait_for_lock_timeout(control: &mut mysql::Conn) {
+    let raised = "SELECT sum_error_raised FROM performance_schema.events_errors_summary_global_by_error WHERE error_number=1205";
+    let deadline = Instant::now() + Duration::from_secs(300);
+    while control.query_first::<u64, _>(raised).unwrap() == Some(0) {
+        assert!(Instant::now() < deadline, "no lock wait has timed out");
+        thread::yield_now();
+    }
+}
+
 #[test]
 fn a_lock_wait_timeout_is_rolled_back_in_fixed_mode() {
     let Some(mut f) = Fixture::open("rollback") else { return };
@@ -307,19 +317,16 @@ fn a_lock_wait_timeout_is_rolled_back_in_fixed_mode() {
         let load = scope.spawn(|| {
             run(&f.endpoint, &schema, &workload, &schedule, None, &(), &AtomicBool::new(false))
         });
-        thread::sleep(Duration::from_millis(1500));
+        wait_for_lock_timeout(&mut f.control);
         f.control.query_drop("COMMIT").unwrap();
         load.join().unwrap().unwrap()
     });
     f.control.query_drop(format!("SET GLOBAL innodb_lock_wait_timeout={timeout}")).unwrap();
-    assert_eq!(
-        (outcome.events, outcome.errors.get(&1205).copied()),
-        (1, Some(1)),
-        "{:?}",
-        outcome.errors
-    );
+    // Until this machine commits, a second wait may end as the first did.
+    let timeouts = outcome.errors.get(&1205).copied().unwrap_or(0);
+    assert!(outcome.events == 1 && timeouts >= 1, "{:?}", outcome.errors);
     let transaction = outcome.latency_of("transaction").unwrap();
-    assert!(
-        transaction.response.latency_ms_max > 900.0 && transaction.service.latency_ms_max < 900.0
-    );
+    let of_attempts_before =
+        transaction.response.latency_ms_max - transaction.service.latency_ms_max;
+    assert!(of_attempts_before > 900.0, "{of_attempts_before}");
 }

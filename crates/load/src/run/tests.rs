@@ -126,7 +126,7 @@ fn a_lost_server_ends_all_threads() {
     let error = run_quietly(&server, &workload(Recipe::OltpReadOnly, Mode::Fixed), &events(8, 0))
         .unwrap_err();
     assert!(matches!(error, Error::Lost(_)), "{error}");
-    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(began.elapsed() < Duration::from_secs(60));
 }
 
 #[test]
