@@ -170,7 +170,8 @@ impl Drive {
         let first_seq = log.next_seq;
         let words = body.encode();
         for part in words.chunks(part_words(&self.identity)) {
-            log.make_root_room(part.len(), &self.chunks, &self.counters).map_err(|_| self.no_room())?;
+            log.make_root_room(part.len(), &self.chunks, &self.counters)
+                .map_err(|_| self.no_room())?;
             root.push(log.append_root(part, &self.counters));
         }
         // The end may take as much as the map's stream did, and a footer of its own.
