@@ -58,6 +58,8 @@ impl Drive {
         maintenance.checkpoint_seq = snapshot.seq;
         maintenance.checkpoint_log_bytes = log_bytes;
         maintenance.waiting.clear();
+        let unstored_leaves = self.map()?.unstored_leaves();
+        log.space.reserve_for_checkpoint(unstored_leaves);
         Ok(())
     }
 
@@ -142,7 +144,7 @@ impl Drive {
             let mut log = self.log()?;
             let (payload, words) = (group.payload_bytes(), group.words_at_most());
             log.make_room(Stream::Map, payload, words, &self.chunks, &self.counters)
-                .map_err(|_| no_room())?;
+                .map_err(|_| self.no_room())?;
             log.place(Stream::Map, group, |_| true, places);
             places.iter().for_each(|place| log.space.add(*place));
         }
@@ -168,18 +170,24 @@ impl Drive {
         let first_seq = log.next_seq;
         let words = body.encode();
         for part in words.chunks(part_words(&self.identity)) {
-            log.make_root_room(part.len(), &self.chunks, &self.counters).map_err(|_| no_room())?;
+            log.make_root_room(part.len(), &self.chunks, &self.counters)
+                .map_err(|_| self.no_room())?;
             root.push(log.append_root(part, &self.counters));
         }
         // The end may take as much as the map's stream did, and a footer of its own.
         let most = 64 + log.map_words_at_most();
-        log.make_root_room(most, &self.chunks, &self.counters).map_err(|_| no_room())?;
+        log.make_root_room(most, &self.chunks, &self.counters).map_err(|_| self.no_room())?;
         let end = self.root_end(&log, superseded);
         root.push(log.append_root(&end.encode(), &self.counters));
         if root.len() > MAX_ROOT_PARTS {
-            return Err(no_room());
+            return Err(self.no_room());
         }
         Ok((WrittenRoot { parts: root, seqs: (first_seq, log.next_seq - 1) }, log.log_bytes))
+    }
+
+    /// Leaves that count as stored are not: the drive must not go on.
+    fn no_room(&self) -> DiskError {
+        self.stop("no segment was left for a checkpoint".into())
     }
 
     /// What the root's end says, its own chunk included.
@@ -385,8 +393,4 @@ fn subtract(row: &mut SegmentRow, place: Location) {
 /// Words of one chunk of a root: with its footer it fits the smallest segment.
 fn part_words(identity: &Identity) -> usize {
     (identity.segment_bytes / 32).min(96 << 10) as usize
-}
-
-fn no_room() -> DiskError {
-    DiskError::Stopped { reason: "no segment was left for a checkpoint".into() }
 }

@@ -116,6 +116,9 @@ impl Drive {
     }
 
     /// Moves the next run of records; keeps what is left for the next time.
+    ///
+    /// # Errors
+    /// [`DiskError::Full`], with nothing lost, when there is no segment to move them to; those of the media.
     pub(crate) fn go_on_collecting(
         &self,
         mut collecting: Collecting,
@@ -124,7 +127,13 @@ impl Drive {
         let victim = collecting.victim;
         let rest = &collecting.live[collecting.next..];
         let run = &rest[..together(rest.iter().map(|record| record.place), REACH)];
-        collecting.is_damaged |= self.workers.with(|worker| self.move_run(run, worker))?;
+        match self.workers.with(|worker| self.move_run(run, worker)) {
+            Err(DiskError::Full) => {
+                maintenance.collecting = Some(collecting);
+                return Err(DiskError::Full);
+            }
+            moved => collecting.is_damaged |= moved?,
+        }
         collecting.next += run.len();
         if collecting.next < collecting.live.len() {
             maintenance.collecting = Some(collecting);
@@ -299,6 +308,7 @@ impl Drive {
         let (mut payload, mut words) = (0, 0);
         {
             let map = self.map()?;
+            log.space.reserve_for_checkpoint(map.unstored_leaves());
             for index in range.clone() {
                 let record = &group.records[index];
                 match is_wanted(&map, record.key, from_of(record), record.op.is_unit()) {

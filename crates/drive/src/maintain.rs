@@ -151,6 +151,32 @@ impl Drive {
 
     /// One step towards a free segment; false when there is none to take.
     fn gain_segment(&self, maintenance: &mut Maintenance) -> Result<bool> {
+        match self.try_gain_segment(maintenance) {
+            Err(DiskError::Full) => self.make_room_to_move(maintenance),
+            gained => gained,
+        }
+    }
+
+    /// Collection has no segment to move to, which is no reason to refuse what the host writes: what was emptied is given
+    /// back, whoever reads it is waited for, and a checkpoint lets go of what is kept for it. False if there is none of that.
+    fn make_room_to_move(&self, maintenance: &mut Maintenance) -> Result<bool> {
+        maintenance.steps += 1;
+        let emptied = self.emptied(maintenance)?;
+        if !emptied.is_empty() {
+            self.release(&emptied)?;
+            return Ok(true);
+        }
+        if self.wait_for_readers()? {
+            return Ok(true);
+        }
+        let has_grown = self.log()?.log_bytes > maintenance.checkpoint_log_bytes;
+        if has_grown {
+            self.checkpoint(maintenance, false)?;
+        }
+        Ok(has_grown)
+    }
+
+    fn try_gain_segment(&self, maintenance: &mut Maintenance) -> Result<bool> {
         if let Some(collecting) = maintenance.collecting.take() {
             self.go_on_collecting(collecting, maintenance)?;
             return Ok(true);

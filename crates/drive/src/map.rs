@@ -30,6 +30,8 @@ pub(crate) struct Map {
     directories: Vec<DirectorySlot>,
     /// Leaves that changed since the last checkpoint began; each once.
     dirty_leaves: Vec<u64>,
+    /// Leaves that the checkpoint in progress has taken and not yet stored.
+    leaves_to_store: usize,
     loaded_leaves: usize,
     existing_leaves: u64,
     existing_directories: u64,
@@ -207,6 +209,7 @@ impl Map {
                 dirty.push((number, Arc::clone(leaf)));
             }
         }
+        self.leaves_to_store = dirty.len();
         dirty
     }
 
@@ -223,6 +226,7 @@ impl Map {
                 let slot =
                     &mut self.directory_mut(directory_number)[(number % NODE_ENTRIES) as usize];
                 let former = std::mem::replace(&mut slot.stored, location);
+                self.leaves_to_store = self.leaves_to_store.saturating_sub(1);
                 self.directories[directory_number as usize].dirty = true;
                 former
             }
@@ -331,6 +335,12 @@ impl Map {
     /// Leaves that changed since the last checkpoint began.
     pub(crate) fn dirty_leaf_count(&self) -> usize {
         self.dirty_leaves.len()
+    }
+
+    /// Leaves that are not on media as they are: those that changed, and those that the checkpoint in progress has still to
+    /// store.
+    pub(crate) fn unstored_leaves(&self) -> usize {
+        self.dirty_leaves.len() + self.leaves_to_store
     }
 
     /// What the map may take on media, as far as its directories were loaded, in bytes: each node that exists once as it

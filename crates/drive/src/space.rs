@@ -126,9 +126,10 @@ impl Space {
         self.free.len()
     }
 
-    /// Keeps room for a checkpoint of so many leaves: neither the host nor collection may take it.
-    pub(crate) fn reserve_for_checkpoint(&mut self, dirty_leaves: usize) {
-        let bytes = dirty_leaves as u64 * NODE_BYTES_AT_MOST;
+    /// Keeps room for a checkpoint of so many leaves, and of what names them: neither the host nor collection may take it.
+    /// It is never nothing: the next write changes a leaf, and until it has come the host must not take what is kept for it.
+    pub(crate) fn reserve_for_checkpoint(&mut self, unstored_leaves: usize) {
+        let bytes = (unstored_leaves as u64 + 1) * NODE_BYTES_AT_MOST;
         self.checkpoint_segments = bytes.div_ceil(u64::from(self.segment_bytes)) as usize;
     }
 

@@ -158,7 +158,7 @@ impl Drive {
                 return Ok(Outcome::Missing);
             }
             let map_bytes = map.media_bytes();
-            log.space.reserve_for_checkpoint(map.dirty_leaf_count());
+            log.space.reserve_for_checkpoint(map.unstored_leaves());
             log.space.forget_refusals_with_room(map_bytes);
             // What dies is counted only where it decides.
             let grown = grown_by(group);

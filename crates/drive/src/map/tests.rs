@@ -69,6 +69,19 @@ fn a_checkpoint_keeps_what_it_took_while_the_map_goes_on() {
 }
 
 #[test]
+fn what_a_checkpoint_took_counts_as_unstored_until_it_is_stored() {
+    let mut map = Map::new(2 * NODE_ENTRIES, &[], 0);
+    map.set(1, place(1)).unwrap();
+    map.set(NODE_ENTRIES, place(1)).unwrap();
+    assert_eq!((map.take_dirty().len(), map.unstored_leaves()), (2, 2));
+    map.set(1, place(2)).unwrap();
+    assert_eq!(map.unstored_leaves(), 3, "changed since, so it is stored twice");
+    map.set_stored(NodeId::Leaf(0), place(9));
+    map.set_stored(NodeId::Leaf(1), place(9));
+    assert_eq!(map.unstored_leaves(), 1);
+}
+
+#[test]
 fn only_clean_stored_leaves_are_evicted() {
     let mut map = Map::new(4 * NODE_ENTRIES, &[], 0);
     for leaf in 0..4 {

@@ -166,3 +166,34 @@ fn a_write_during_close_is_as_durable_as_any() {
     assert_eq!(drive.status().problems, [""; 0]);
     bench.model.check_prefix(&drive).unwrap();
 }
+
+/// A checkpoint keeps its room until it is written: a host that comes to the end of its segment just then must wait, or it
+/// takes what collection needs afterwards.
+#[test]
+fn a_host_in_the_midst_of_a_checkpoint_leaves_it_its_room() {
+    let mut bench = Bench::new(DriveOptions::default());
+    // Each group fills a segment; the last one that the host may have is in use, and full, in the end.
+    while bench.drive.status().segments_free >= FREE_BEFORE_COLLECTION {
+        bench.write(0, 64);
+    }
+    let data = bench.model.write(0, 64);
+    let held = bench.media.hold(Kind::Write, EVERYWHERE);
+    std::thread::scope(|scope| {
+        let drive = &bench.drive;
+        let stalls = || drive.status().counts.collection_stalls;
+        let before = stalls();
+        let checkpoint = scope.spawn(|| drive.resize(LOGICAL_BYTES).unwrap());
+        held.wait();
+        let host = scope.spawn(|| drive.write(0, &data, false));
+        // It is done, or waits until the checkpoint is.
+        while !host.is_finished() && stalls() == before {
+            std::thread::yield_now();
+        }
+        let waits = stalls() > before;
+        drop(held);
+        checkpoint.join().unwrap();
+        host.join().unwrap().unwrap();
+        assert!(waits, "the host took what is kept for the checkpoint");
+    });
+    bench.check(0..64);
+}
