@@ -21,7 +21,8 @@ use crate::server_command::ServerArgs;
 #[command(after_help = "\
 Examples:
   assay demo                              a first report, in a few minutes
-  assay run plans/demo.toml --out study   runs what is missing of a plan
+  assay run disk --location /mnt/new-disk a disk of yours, in five minutes
+  assay run plan.toml --out study         runs what is missing of a plan
   assay report study                      writes report.html again
   assay estimate /var/lib/mysql           how far its tables would shrink
   assay load oltp_read_write --mysql-socket=/run/mysqld/mysqld.sock run
@@ -36,7 +37,7 @@ pub struct Arguments {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a small study of this machine's disk and write its report
+    /// Compare a drive that compresses with a plain one, both as models, in minutes
     Demo(DemoArgs),
     /// Run what is missing of a plan
     Run(RunArgs),

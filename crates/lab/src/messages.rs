@@ -62,7 +62,12 @@ pub fn exit_code(work: impl FnOnce() -> Result<ExitCode> + UnwindSafe) -> ExitCo
 /// Errors of libraries and servers may have several lines; a user's line stays one.
 #[must_use]
 pub fn one_line(text: &str) -> String {
-    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.fold(String::new(), |joined, line| match joined.chars().last() {
+        None => line.to_owned(),
+        Some(':') => joined + " " + line,
+        Some(_) => joined + "; " + line,
+    })
 }
 
 #[cfg(test)]
@@ -72,5 +77,6 @@ mod tests {
     #[test]
     fn several_lines_become_one() {
         assert_eq!(one_line("a\n  b\n\nc"), "a; b; c");
+        assert_eq!(one_line("its log ends:\n  b\nc"), "its log ends: b; c");
     }
 }

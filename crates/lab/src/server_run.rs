@@ -44,7 +44,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "PATH")]
     server: Option<PathBuf>,
     /// TCP port on loopback besides the socket
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
     /// The command and its words
     #[arg(last = true, required = true)]

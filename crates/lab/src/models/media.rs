@@ -10,6 +10,7 @@ use super::nand::Nand;
 use crate::drive::{NewDrive, look_at};
 use crate::plan::{Size, Unit};
 use crate::print::size;
+use crate::rig::free_bytes;
 
 /// Makes the media of `device` in the file `path`, sparse, unless they are there already. `logical` is what the host sees
 /// of a device that compresses.
@@ -17,6 +18,29 @@ use crate::print::size;
 /// # Errors
 /// One line, and nothing has changed: sizes that cannot be, or the file holds something else.
 pub fn provide(device: &Device, path: &Path, logical: Option<Size>) -> Result<()> {
+    let is_new = !path.exists();
+    make_or_check(device, path, logical)?;
+    if is_new {
+        warn_of_little_room(device, path);
+    }
+    Ok(())
+}
+
+/// A device of terabytes on a small disk serves well until what was written to it no longer fits.
+fn warn_of_little_room(device: &Device, path: &Path) {
+    let bytes = device.nand().map_or(device.user_bytes(), |nand| nand.raw_bytes);
+    let Ok(free) = free_bytes(path) else { return };
+    if bytes > free {
+        log::warn!(
+            "{} may grow to {}, and {} are free there: writes fail when they are used up; --capacity-scale makes it smaller",
+            path.display(),
+            size(bytes as f64),
+            size(free as f64)
+        );
+    }
+}
+
+fn make_or_check(device: &Device, path: &Path, logical: Option<Size>) -> Result<()> {
     match device.nand() {
         Some(nand) if path.exists() => check_flash(nand, path, logical),
         Some(nand) => make_flash(nand, path, logical),

@@ -103,10 +103,21 @@ fn single(judged: &Judgement, one: &Comparison, names_workload: bool) -> String 
             format!("{under}{arm} is {claim} than {base}{in_one_run} ({interval}).")
         }
         Word::Equivalent => format!("{under}{arm} and {base} are equally fast ({interval})."),
-        Word::CannotTell => format!(
-            "{under}it cannot be told which of {arm} and {base} is faster: {claim} was seen ({interval})."
-        ),
+        Word::CannotTell => {
+            let was = if is_factor { "gave" } else { "was" };
+            let but = although(one).map_or(String::new(), |because| format!(", but {because}"));
+            format!(
+                "{under}it cannot be told which of {arm} and {base} is faster: {arm} {was} {claim} here ({interval}){but}."
+            )
+        }
     })
+}
+
+/// Why nothing is told though the interval lies on one side.
+fn although(one: &Comparison) -> Option<&str> {
+    let (low, high) = one.difference.as_ref()?.ratio_interval;
+    let because = one.verdict.because.as_deref()?;
+    (low > 1.0 || high < 1.0).then(|| because.split("; ").next().unwrap_or(because))
 }
 
 /// `faster at 1 and 4 threads, slower at 16 threads and undecided at 64 threads`: those that are neither stand last.

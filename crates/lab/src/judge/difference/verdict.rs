@@ -127,6 +127,12 @@ pub(in crate::judge) fn p_of(difference: &Difference, family: usize) -> f64 {
     permuted.filter(has_a_say).map_or(difference.p_t, |one| one.p.max(difference.p_t))
 }
 
+/// Which of the two tests was surprised less, where it is not the one that the interval is of.
+fn whose_p(difference: &Difference) -> &'static str {
+    let is_permuted = p_of(difference, 1) > difference.p_t;
+    if is_permuted { "the permutation test's p is" } else { "p is" }
+}
+
 /// The verdict on a difference. `margin` is a share (0.03), `p` corrected.
 pub(crate) fn verdict(
     metric: Metric,
@@ -163,9 +169,13 @@ pub(crate) fn verdict(
     let because = match (noise, floor) {
         (Some(noise), Some(floor)) if has_direction && is_noise => within_floor(noise, floor),
         _ if has_direction && p > p_of(difference, 1) => {
-            format!("p is {} after correction for the thread counts", words::p(p))
+            format!(
+                "{} {} after correction for the thread counts",
+                whose_p(difference),
+                words::p(p)
+            )
         }
-        _ if has_direction => format!("p is {}", words::p(p)),
+        _ if has_direction => format!("{} {}", whose_p(difference), words::p(p)),
         _ if difference.rests_on_seconds_alone() => ONE_RUN.to_owned(),
         _ => "the interval reaches from one side to the other".to_owned(),
     };

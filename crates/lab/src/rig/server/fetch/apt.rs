@@ -92,7 +92,7 @@ impl Apt {
             let reason = first_complaint(&stderr).unwrap_or("no sources are configured");
             bail!(
                 "no package list could be read ({reason}); check the network and the package sources, \
-                 or name a server by path"
+                 name a server by path, or try `assay server fetch mariadb`"
             );
         }
         Ok(())
