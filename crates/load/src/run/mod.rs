@@ -8,6 +8,7 @@
 
 mod cpu;
 mod steady;
+mod unfinished;
 mod watch;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -81,6 +82,7 @@ pub(crate) fn run_on<C: Connect>(
         stop: AtomicBool::new(false),
         begun: AtomicU64::new(0),
         interrupters: (0..schedule.threads).map(|_| Mutex::new(None)).collect(),
+        unfinished: (0..schedule.threads).map(|_| AtomicU64::new(u64::MAX)).collect(),
         in_flight: AtomicU32::new(0),
         events_max: schedule.events,
     };
@@ -309,3 +311,6 @@ mod tests;
 
 #[cfg(test)]
 mod old_tests;
+
+#[cfg(test)]
+mod stall_tests;

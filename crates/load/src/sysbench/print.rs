@@ -255,6 +255,16 @@ fn additions(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
     if outcome.events_late > 0 {
         writeln!(out, "    {:37}{}", "events ending after the window:", outcome.events_late)?;
     }
+    if let Some(unfinished) = outcome.hidden_wait() {
+        writeln!(
+            out,
+            "    {:37}{} ({:.1} %), the oldest for {:.0} ms: percentiles are too low",
+            "waiting when the window ended:",
+            unfinished.events,
+            outcome.unfinished_percent(),
+            unfinished.wait_ms_max
+        )?;
+    }
     if let Some(target) = outcome.rate_target {
         writeln!(
             out,
