@@ -31,11 +31,11 @@ pub(crate) fn run(args: &[OsString]) -> Result<ExitCode> {
     check_json(line.reporting.json.as_deref())?;
     match carry_out(&line) {
         Err(error) if is_closed_pipe(&error) => Ok(ExitCode::SUCCESS),
-        done => done.map(|()| ExitCode::SUCCESS),
+        done => done,
     }
 }
 
-fn carry_out(line: &CommandLine) -> Result<()> {
+fn carry_out(line: &CommandLine) -> Result<ExitCode> {
     match line.command {
         Command::Help => write!(stdout(), "{}", help())?,
         Command::Version => {
@@ -44,9 +44,9 @@ fn carry_out(line: &CommandLine) -> Result<()> {
         Command::Prepare => fill(line)?,
         Command::Prewarm => prewarm(&line.endpoint, &line.schema)?,
         Command::Cleanup => cleanup(&line.endpoint, &line.schema)?,
-        Command::Run => load(line)?,
+        Command::Run => return load(line),
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A flag that Ctrl-C or `SIGTERM` sets; when it is set already, they end the process.
@@ -100,7 +100,8 @@ struct Report<'a> {
     seconds: &'a [Second],
 }
 
-fn load(line: &CommandLine) -> Result<()> {
+/// Ends as sysbench does: with 2 if events in hand were cut off.
+fn load(line: &CommandLine) -> Result<ExitCode> {
     if line.preflight {
         preflight(&line.endpoint, &line.schema, &line.workload, &line.schedule)?;
     }
@@ -127,7 +128,8 @@ fn load(line: &CommandLine) -> Result<()> {
         outcome: &outcome,
         seconds: &seconds,
     };
-    line.reporting.json.as_deref().map_or(Ok(()), |path| write_json(path, &report))
+    line.reporting.json.as_deref().map_or(Ok(()), |path| write_json(path, &report))?;
+    Ok(if outcome.is_forced() { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 
 /// Prints seconds as they end and keeps them for the JSON.

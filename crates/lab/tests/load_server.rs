@@ -199,7 +199,8 @@ fn events_in_flight_are_cut_after_their_grace() {
     };
     let began = Instant::now();
     let outcome = f.go(&schema, &workload, &schedule).unwrap();
-    assert_eq!(outcome.events, 0);
+    assert_eq!((outcome.events, outcome.events_cut, outcome.unfinished.events), (0, 1, 1));
+    assert!(outcome.is_forced());
     assert!(began.elapsed() < Duration::from_secs(60));
     f.control.query_drop("UNLOCK TABLES").unwrap();
 }

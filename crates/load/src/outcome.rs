@@ -114,6 +114,9 @@ pub struct Outcome {
     pub events_warmup: u64,
     /// Events that began in the window and ended after it.
     pub events_late: u64,
+    /// Events in hand that were cut off because their time to end was over too.
+    #[serde(default)]
+    pub events_cut: u64,
     /// What was waiting when the window ended.
     #[serde(default)]
     pub unfinished: Unfinished,
@@ -148,6 +151,12 @@ impl Outcome {
     #[must_use]
     pub fn latency_of(&self, kind: &str) -> Option<&KindLatency> {
         self.latency.iter().find(|latency| latency.kind == kind)
+    }
+
+    /// Whether events were cut off as `forced_shutdown` asks, which sysbench ends with exit code 2.
+    #[must_use]
+    pub fn is_forced(&self) -> bool {
+        self.events_cut > 0 && !self.interrupted && self.schedule.forced_shutdown.is_some()
     }
 
     /// What was waiting at the window's end, if it had waited longer than any event that was measured (and 100 ms): a

@@ -195,6 +195,7 @@ impl<'a, C: Connect> Watch<'a, C> {
             qps: per_second(totals.queries.total()),
             events_warmup: collector.warmup_events,
             events_late: collector.late_events,
+            events_cut: 0,
             unfinished: unfinished::at(self.over, self.start, job.shared),
             errors: totals.ignored.clone(),
             reconnects: totals.reconnects,
