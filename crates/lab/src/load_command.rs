@@ -19,6 +19,7 @@ use assay_load::{
 };
 use serde::Serialize;
 
+use crate::print;
 use crate::sync::lock;
 
 /// Runs `assay load` with the words after `load`.
@@ -28,6 +29,9 @@ use crate::sync::lock;
 pub(crate) fn run(args: &[OsString]) -> Result<ExitCode> {
     let words: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let line = parse(&words)?;
+    if let Some(warning) = line.warning {
+        print::note(format_args!("{warning}"));
+    }
     check_json(line.reporting.json.as_deref())?;
     match carry_out(&line) {
         Err(error) if is_closed_pipe(&error) => Ok(ExitCode::SUCCESS),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::given::{Given, dashed};
-use super::parse::{Command, CommandLine, Reporting};
+use super::parse::{Command, CommandLine, Reporting, TEST_IS_OLD};
 use crate::endpoint::{Address, Endpoint, Tls};
 use crate::error::{Error, Result};
 use crate::generator::Generator;
@@ -43,6 +43,7 @@ pub(super) fn assemble(
             seed_given: seed != 0,
         },
         preflight: given.switch("preflight")?,
+        warning: given.is_given("test").then_some(TEST_IS_OLD),
     };
     if line.reporting.percentile > 100 {
         return refuse("`--percentile` is above 100; give 1 to 100, or 0 for none".into());

@@ -79,6 +79,8 @@ fn every_option_of_the_table_is_read() {
         let value = match option.default {
             _ if option.name == "rand_type" => "pareto",
             _ if option.name == "generator" => "sysbench-1.0",
+            // It would be a second workload.
+            _ if option.name == "test" => continue,
             "" if option.takes == Takes::Value("N") => "1",
             default => default,
         };
@@ -125,6 +127,23 @@ fn errors_to_ignore_are_listed() {
         parsed("oltp_insert run --mysql-ignore-errors=1213,2013").workload.mysql_ignore_errors;
     assert!(listed.covers(2013) && listed.covers(1213) && !listed.covers(1205));
     assert!(complaint("oltp_insert run --mysql-ignore-errors=x").contains("`x`"));
+}
+
+#[test]
+fn the_old_option_names_the_workload_and_is_warned_of() {
+    for line in [
+        "--test=oltp_read_only --threads=2 run",
+        "run --threads=2 --test=/usr/share/sysbench/oltp_read_only.lua",
+        "--test oltp_read_only run --threads=2",
+    ] {
+        let line = parsed(line);
+        assert_eq!((line.command, line.workload.recipe), (Command::Run, Recipe::OltpReadOnly));
+        assert_eq!((line.schedule.threads, line.warning), (2, Some(TEST_IS_OLD)));
+    }
+    assert_eq!(parsed("oltp_read_only run").warning, None);
+    assert!(complaint("--test=oltp_read_only oltp_insert run").contains("`oltp_insert`"));
+    assert!(complaint("--test=oltp_raed_only run").contains("`oltp_read_only`"));
+    assert!(complaint("--test=oltp_read_only").contains("no command is given"));
 }
 
 #[test]
