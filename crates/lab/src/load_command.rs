@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufWriter, Stdout, Write, stdout};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -20,6 +20,7 @@ use assay_load::{
 use serde::Serialize;
 
 use crate::print;
+use crate::report::files;
 use crate::sync::lock;
 
 /// Runs `assay load` with the words after `load`.
@@ -156,15 +157,27 @@ impl Observer for Screen {
     }
 }
 
-/// A run of an hour must not end with a file that cannot be written.
+/// A run of an hour must not end with a file that cannot be written. What is there stays as it is.
 fn check_json(path: Option<&Path>) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
-    File::options()
-        .create(true)
-        .append(true)
-        .open(path)
-        .map(drop)
-        .with_context(|| cannot_write(path))
+    let context = || cannot_write(path);
+    if path.exists() {
+        File::options().append(true).open(path).with_context(context)?;
+    }
+    if !is_written_in_place(path) {
+        files::check(&target(path)).with_context(context)?;
+    }
+    Ok(())
+}
+
+/// A device or a pipe cannot be replaced by a file.
+fn is_written_in_place(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| !metadata.is_file())
+}
+
+/// What a symbolic link points to: the link itself stays.
+fn target(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 fn cannot_write(path: &Path) -> String {
@@ -179,7 +192,11 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     let context = || cannot_write(path);
-    let mut out = BufWriter::new(File::create(path).with_context(context)?);
-    serde_json::to_writer_pretty(&mut out, value).with_context(context)?;
-    out.flush().with_context(context)
+    if is_written_in_place(path) {
+        let mut out = BufWriter::new(File::create(path).with_context(context)?);
+        serde_json::to_writer_pretty(&mut out, value).with_context(context)?;
+        return out.flush().with_context(context);
+    }
+    let fill = |out: &mut dyn Write| Ok(serde_json::to_writer_pretty(out, value)?);
+    files::replace(&target(path), fill)
 }

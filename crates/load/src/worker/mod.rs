@@ -261,8 +261,8 @@ impl<'a, C: Connect> Worker<'a, C> {
             }
             Setback::Reconnect { code } => {
                 self.note(Event::Ignored, Time::Both, u64::from(code));
-                let (session, slots) = connect(self.shared, self.thread)
-                    .map_err(|error| Error::Lost(format!("and could not connect anew: {error}")))?;
+                let (session, slots) =
+                    connect(self.shared, self.thread).map_err(|error| not_anew(code, error))?;
                 self.session = session;
                 self.slots = slots;
                 self.note(Event::Reconnect, Time::Both, 0);
@@ -310,6 +310,17 @@ impl<'a, C: Connect> Worker<'a, C> {
         let phase = self.shared.window.phase(self.now);
         self.ledger.note(Sample::new(event, time, phase, clock::second_of(self.now), number));
     }
+}
+
+/// That a connection broke with the error `code` and that the next one failed too.
+fn not_anew(code: u16, error: Error) -> Error {
+    let reason = match error {
+        Error::Connect { reason, .. } => reason,
+        other => other.to_string(),
+    };
+    Error::Lost(format!(
+        "a connection broke with error {code}, and connecting anew failed ({reason})"
+    ))
 }
 
 fn connect<C: Connect>(shared: &Shared<'_, C>, thread: u32) -> Result<(C::Session, Slots)> {
