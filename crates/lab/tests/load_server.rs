@@ -337,11 +337,19 @@ fn users_log_in_by_password_over_socket_tcp_and_tls() {
     }
     let other = Path::new(&datadir).join("client-cert.pem");
     if other.exists() {
-        let stranger = Endpoint { tls: Tls::Verified { ca: other }, ..tcp };
-        assert!(
-            matches!(log_in(&stranger), Err(Error::Connect { .. })),
-            "a stranger's certificate is refused"
-        );
+        let no_ca = Path::new(&datadir).join("auto.cnf");
+        for (ca, says) in [
+            (other, "the server's certificate does not pass against "),
+            (no_ca, "is not to be had as a CA ("),
+            ("/nonexistent/ca.pem".into(), "/nonexistent/ca.pem is not to be had as a CA ("),
+        ] {
+            let path = ca.display().to_string();
+            let told = log_in(&Endpoint { tls: Tls::Verified { ca }, ..tcp.clone() }).unwrap_err();
+            assert!(matches!(told, Error::Encryption { .. }), "{told}");
+            let told = told.to_string();
+            assert!(told.contains(says) && told.contains(&path), "{told}");
+            assert!(told.contains("--mysql-ssl-ca") && !told.contains("listens there"), "{told}");
+        }
     }
     f.control.query_drop("DROP USER assay_login@'%', assay_login@localhost").unwrap();
 }

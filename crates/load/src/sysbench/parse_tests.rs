@@ -94,7 +94,7 @@ fn our_own_options_are_read() {
     let line = parsed(
         "oltp_read_write run --mode=fixed --warmup-time=steady:30 --rate=500 --arrivals=even --cpus=0-2,5 \
          --schema=text --text=/book --rand-type=zipf --rand-zipfian-exp=0.99 --rand-scatter --json=/o.json \
-         --mysql-ignore-errors=all --forced-shutdown=3 --rand-seed=7 --db-ps-mode=disable --mysql-ssl=on \
+         --mysql-ignore-errors=all --forced-shutdown=3 --rand-seed=7 --db-ps-mode=disable --mysql-ssl=on --mysql-port=3306 \
          --create-table-options=COMPRESSION='zlib' --preflight=off --histogram --percentile=99",
     );
     assert_eq!(line.workload.mode, Mode::Fixed);
@@ -144,6 +144,19 @@ fn the_old_option_names_the_workload_and_is_warned_of() {
     assert!(complaint("--test=oltp_read_only oltp_insert run").contains("`oltp_insert`"));
     assert!(complaint("--test=oltp_raed_only run").contains("`oltp_read_only`"));
     assert!(complaint("--test=oltp_read_only").contains("no command is given"));
+}
+
+#[test]
+fn encryption_is_of_tcp_and_off_is_off() {
+    let tls = |words: &str| parsed(&format!("oltp_insert run --mysql-port=1 {words}")).endpoint.tls;
+    assert_eq!(tls("--mysql-ssl-ca=/ca"), Tls::Verified { ca: "/ca".into() });
+    assert_eq!(tls("--mysql-ssl --mysql-ssl-ca=/ca"), Tls::Verified { ca: "/ca".into() });
+    assert_eq!(tls("--mysql-ssl=off --mysql-ssl-ca=/ca"), Tls::Off);
+    for words in ["--mysql-ssl", "--mysql-ssl-ca=/ca"] {
+        let told = complaint(&format!("oltp_insert run --mysql-socket=/s {words}"));
+        assert!(told.contains("/s is a Unix socket"), "{told}");
+    }
+    assert_eq!(parsed("oltp_insert run --mysql-socket=/s --mysql-ssl=off").endpoint.tls, Tls::Off);
 }
 
 #[test]
