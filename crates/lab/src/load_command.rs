@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufWriter, Stdout, Write, stdout};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -19,6 +19,8 @@ use assay_load::{
 };
 use serde::Serialize;
 
+use crate::print;
+use crate::report::files;
 use crate::sync::lock;
 
 /// Runs `assay load` with the words after `load`.
@@ -28,14 +30,17 @@ use crate::sync::lock;
 pub(crate) fn run(args: &[OsString]) -> Result<ExitCode> {
     let words: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let line = parse(&words)?;
+    if let Some(warning) = line.warning {
+        print::note(format_args!("{warning}"));
+    }
     check_json(line.reporting.json.as_deref())?;
     match carry_out(&line) {
         Err(error) if is_closed_pipe(&error) => Ok(ExitCode::SUCCESS),
-        done => done.map(|()| ExitCode::SUCCESS),
+        done => done,
     }
 }
 
-fn carry_out(line: &CommandLine) -> Result<()> {
+fn carry_out(line: &CommandLine) -> Result<ExitCode> {
     match line.command {
         Command::Help => write!(stdout(), "{}", help())?,
         Command::Version => {
@@ -44,9 +49,9 @@ fn carry_out(line: &CommandLine) -> Result<()> {
         Command::Prepare => fill(line)?,
         Command::Prewarm => prewarm(&line.endpoint, &line.schema)?,
         Command::Cleanup => cleanup(&line.endpoint, &line.schema)?,
-        Command::Run => load(line)?,
+        Command::Run => return load(line),
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A flag that Ctrl-C or `SIGTERM` sets; when it is set already, they end the process.
@@ -100,7 +105,8 @@ struct Report<'a> {
     seconds: &'a [Second],
 }
 
-fn load(line: &CommandLine) -> Result<()> {
+/// Ends as sysbench does: with 2 if events in hand were cut off.
+fn load(line: &CommandLine) -> Result<ExitCode> {
     if line.preflight {
         preflight(&line.endpoint, &line.schema, &line.workload, &line.schedule)?;
     }
@@ -127,7 +133,8 @@ fn load(line: &CommandLine) -> Result<()> {
         outcome: &outcome,
         seconds: &seconds,
     };
-    line.reporting.json.as_deref().map_or(Ok(()), |path| write_json(path, &report))
+    line.reporting.json.as_deref().map_or(Ok(()), |path| write_json(path, &report))?;
+    Ok(if outcome.is_forced() { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 
 /// Prints seconds as they end and keeps them for the JSON.
@@ -150,15 +157,27 @@ impl Observer for Screen {
     }
 }
 
-/// A run of an hour must not end with a file that cannot be written.
+/// A run of an hour must not end with a file that cannot be written. What is there stays as it is.
 fn check_json(path: Option<&Path>) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
-    File::options()
-        .create(true)
-        .append(true)
-        .open(path)
-        .map(drop)
-        .with_context(|| cannot_write(path))
+    let context = || cannot_write(path);
+    if path.exists() {
+        File::options().append(true).open(path).with_context(context)?;
+    }
+    if !is_written_in_place(path) {
+        files::check(&target(path)).with_context(context)?;
+    }
+    Ok(())
+}
+
+/// A device or a pipe cannot be replaced by a file.
+fn is_written_in_place(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| !metadata.is_file())
+}
+
+/// What a symbolic link points to: the link itself stays.
+fn target(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 fn cannot_write(path: &Path) -> String {
@@ -173,7 +192,11 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     let context = || cannot_write(path);
-    let mut out = BufWriter::new(File::create(path).with_context(context)?);
-    serde_json::to_writer_pretty(&mut out, value).with_context(context)?;
-    out.flush().with_context(context)
+    if is_written_in_place(path) {
+        let mut out = BufWriter::new(File::create(path).with_context(context)?);
+        serde_json::to_writer_pretty(&mut out, value).with_context(context)?;
+        return out.flush().with_context(context);
+    }
+    let fill = |out: &mut dyn Write| Ok(serde_json::to_writer_pretty(out, value)?);
+    files::replace(&target(path), fill)
 }

@@ -33,6 +33,27 @@ fn an_unknown_key() {
 }
 
 #[test]
+fn a_load_that_fails_leaves_the_file_of_its_results_as_it_was() {
+    let world = World::new();
+    let old = world.write("old.json", "what was measured before");
+    for file in ["old.json", "new.json"] {
+        let json = format!("--json={file}");
+        let words = ["load", "oltp_read_only", "--mysql-socket=/nonexistent/sock", &json, "run"];
+        let line = world.refused(&words);
+        assert!(line.contains("cannot connect to"), "{line}");
+    }
+    assert_eq!(std::fs::read_to_string(old).unwrap(), "what was measured before");
+    assert_eq!(world.listing(), ["old.json"]);
+    // Said before anybody is connected to.
+    for nowhere in ["missing/new.json", "."] {
+        let json = format!("--json={nowhere}");
+        let words = ["load", "oltp_read_only", "--mysql-socket=/nonexistent/sock", &json, "run"];
+        let line = world.refused(&words);
+        assert!(line.contains(&format!("cannot write {nowhere}; give another file")), "{line}");
+    }
+}
+
+#[test]
 fn a_misspelt_workload() {
     let plan = small_plan(FOLDER).replace("oltp_write_only", "oltp_wirte_only");
     refused(&plan, &["oltp_wirte_only", "oltp_write_only"]);

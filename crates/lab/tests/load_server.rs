@@ -199,7 +199,8 @@ fn events_in_flight_are_cut_after_their_grace() {
     };
     let began = Instant::now();
     let outcome = f.go(&schema, &workload, &schedule).unwrap();
-    assert_eq!(outcome.events, 0);
+    assert_eq!((outcome.events, outcome.events_cut, outcome.unfinished.events), (0, 1, 1));
+    assert!(outcome.is_forced());
     assert!(began.elapsed() < Duration::from_secs(60));
     f.control.query_drop("UNLOCK TABLES").unwrap();
 }
@@ -208,7 +209,7 @@ fn events_in_flight_are_cut_after_their_grace() {
 fn limits_are_named_before_the_run() {
     let Some(mut f) = Fixture::open("limits") else { return };
     let schema = Schema { tables: 100, table_size: 10, ..Schema::default() };
-    f.prepare(&Schema { tables: 1, ..schema.clone() }, 1);
+    f.prepare(&schema, 4);
     let limit = f.number("SELECT @@GLOBAL.max_prepared_stmt_count");
     let threads = (limit / 902 + 1) as u32;
     let schedule = |threads| Schedule { threads, ..Schedule::default() };
@@ -225,10 +226,63 @@ fn limits_are_named_before_the_run() {
         let error = preflight(&f.endpoint, &one, &point, &schedule(limit + 1)).unwrap_err();
         assert!(error.to_string().contains("SET GLOBAL max_connections="), "{error}");
     }
-    cleanup(&f.endpoint, &one).unwrap();
+    cleanup(&f.endpoint, &Schema { tables: 100, ..one.clone() }).unwrap();
     let huge = Schema { tables: 100_000, table_size: 2_000_000_000, ..one };
     let error = preflight(&f.endpoint, &huge, &point, &schedule(1)).unwrap_err();
     assert!(error.to_string().contains("space under"), "{error}");
+}
+
+#[test]
+fn tables_that_are_not_whole_are_refused_by_name() {
+    let Some(mut f) = Fixture::open("whole") else { return };
+    let schema = Schema { tables: 3, table_size: 300, ..Schema::default() };
+    let database = f.endpoint.database.clone();
+    let check = |schema: &Schema, recipe| {
+        let workload = Workload { recipe, ..Workload::default() };
+        preflight(&f.endpoint, schema, &workload, &Schedule::default())
+            .map_err(|error| error.to_string())
+    };
+    // Stopped before its first commit is done: tables and perhaps rows, no index.
+    let options = PrepareOptions { threads: 3, ..PrepareOptions::default() };
+    prepare(&f.endpoint, &schema, &options, &|_| {}, &AtomicBool::new(true)).unwrap_err();
+    let refused = check(&schema, Recipe::OltpInsert).unwrap_err();
+    assert_eq!(
+        refused,
+        "the number of tables loaded to their end is short: 3 needed, 0 there; sbtest1 was not: run `cleanup`, then `prepare`"
+    );
+    cleanup(&f.endpoint, &schema).unwrap();
+
+    f.prepare(&schema, 3);
+    for recipe in [Recipe::OltpReadWrite, Recipe::OltpInsert, Recipe::SelectRandomPoints] {
+        check(&schema, recipe).unwrap();
+    }
+    let mut shown = |table: &str| -> String {
+        let sql = format!("SHOW CREATE TABLE {database}.{table}");
+        f.control.query_first::<(String, String), _>(sql).unwrap().unwrap().1
+    };
+    assert!(!shown("sbtest2").contains("COMMENT"), "{}", shown("sbtest2"));
+
+    // As an interrupted sysbench leaves them, which bear no sign.
+    f.control.query_drop(format!("DROP INDEX k_3 ON {database}.sbtest3")).unwrap();
+    let refused = check(&schema, Recipe::OltpReadWrite).unwrap_err();
+    assert!(
+        refused.contains("an index on k is short: 3 needed, 2 there; sbtest3 has none"),
+        "{refused}"
+    );
+    check(&schema, Recipe::OltpReadOnly).unwrap();
+    let without = Schema { create_secondary: false, ..schema.clone() };
+    check(&without, Recipe::OltpReadWrite).unwrap();
+    f.control.query_drop(format!("DELETE FROM {database}.sbtest2 WHERE id > 200")).unwrap();
+    let refused = check(&schema, Recipe::OltpReadOnly).unwrap_err();
+    assert!(
+        refused.contains("the largest id in sbtest2 is short: 300 needed, 200 there"),
+        "{refused}"
+    );
+    f.control.query_drop(format!("DROP TABLE {database}.sbtest1")).unwrap();
+    let refused = check(&schema, Recipe::OltpReadOnly).unwrap_err();
+    assert!(refused.contains("3 needed, 2 there; sbtest1 is missing: run `prepare`"), "{refused}");
+    cleanup(&f.endpoint, &schema).unwrap();
+    check(&schema, Recipe::OltpReadOnly).unwrap();
 }
 
 #[test]
@@ -283,11 +337,19 @@ fn users_log_in_by_password_over_socket_tcp_and_tls() {
     }
     let other = Path::new(&datadir).join("client-cert.pem");
     if other.exists() {
-        let stranger = Endpoint { tls: Tls::Verified { ca: other }, ..tcp };
-        assert!(
-            matches!(log_in(&stranger), Err(Error::Connect { .. })),
-            "a stranger's certificate is refused"
-        );
+        let no_ca = Path::new(&datadir).join("auto.cnf");
+        for (ca, says) in [
+            (other, "the server's certificate does not pass against "),
+            (no_ca, "is not to be had as a CA ("),
+            ("/nonexistent/ca.pem".into(), "/nonexistent/ca.pem is not to be had as a CA ("),
+        ] {
+            let path = ca.display().to_string();
+            let told = log_in(&Endpoint { tls: Tls::Verified { ca }, ..tcp.clone() }).unwrap_err();
+            assert!(matches!(told, Error::Encryption { .. }), "{told}");
+            let told = told.to_string();
+            assert!(told.contains(says) && told.contains(&path), "{told}");
+            assert!(told.contains("--mysql-ssl-ca") && !told.contains("listens there"), "{told}");
+        }
     }
     f.control.query_drop("DROP USER assay_login@'%', assay_login@localhost").unwrap();
 }

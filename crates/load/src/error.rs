@@ -15,6 +15,14 @@ pub enum Error {
         /// What the system or the server said.
         reason: String,
     },
+    /// The server was reached, or was not tried, and no encrypted connection that may be trusted came to be.
+    #[error("the connection to {address} cannot be encrypted: {reason}")]
+    Encryption {
+        /// Where.
+        address: String,
+        /// Which certificate or file is to blame, and what to do.
+        reason: String,
+    },
     /// The server turned the user away (errors 1044, 1045, 1698 and the like).
     #[error("{user} may not log in: {message}; check user, password and grants")]
     Denied {

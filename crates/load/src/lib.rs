@@ -35,7 +35,7 @@ pub use endpoint::{Address, Endpoint, Tls};
 pub use error::{Error, Result};
 pub use generator::Generator;
 pub use oltp::Recipe;
-pub use outcome::{KindLatency, Observer, Outcome, Second, SecondPhase, ThreadOutcome};
+pub use outcome::{KindLatency, Observer, Outcome, Second, SecondPhase, ThreadOutcome, Unfinished};
 pub use preflight::preflight;
 pub use prepare::{
     PrepareOptions, PrepareProgress, PrepareReport, PrepareStage, cleanup, prepare, prewarm,

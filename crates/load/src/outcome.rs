@@ -81,8 +81,20 @@ pub struct ThreadOutcome {
     pub busy_s: f64,
 }
 
+/// Events that were planned before the measuring window's end and had not ended by then. No percentile holds them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Unfinished {
+    /// How many: those in hand and, in open loop, those that no thread had begun.
+    pub events: u64,
+    /// How long the oldest of them had waited since its planned start, in ms.
+    pub wait_ms_max: f64,
+}
+
+/// A wait below this, in ms, is not worth a word: what a busy machine takes to give a thread its processor.
+const TOLD_WAIT_MS_MIN: f64 = 100.0;
+
 /// What a run found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Start of the measuring window, in seconds of the run's clock.
     pub measure_start_s: f64,
@@ -102,6 +114,12 @@ pub struct Outcome {
     pub events_warmup: u64,
     /// Events that began in the window and ended after it.
     pub events_late: u64,
+    /// Events in hand that were cut off because their time to end was over too.
+    #[serde(default)]
+    pub events_cut: u64,
+    /// What was waiting when the window ended.
+    #[serde(default)]
+    pub unfinished: Unfinished,
     /// Ignored errors by number.
     pub errors: BTreeMap<u16, u64>,
     /// Connections made anew.
@@ -133,5 +151,28 @@ impl Outcome {
     #[must_use]
     pub fn latency_of(&self, kind: &str) -> Option<&KindLatency> {
         self.latency.iter().find(|latency| latency.kind == kind)
+    }
+
+    /// Whether events were cut off as `forced_shutdown` asks, which sysbench ends with exit code 2.
+    #[must_use]
+    pub fn is_forced(&self) -> bool {
+        self.events_cut > 0 && !self.interrupted && self.schedule.forced_shutdown.is_some()
+    }
+
+    /// What was waiting at the window's end, if it had waited longer than any event that was measured (and 100 ms): a
+    /// stall that the percentiles do not show, for events are timed when they end.
+    #[must_use]
+    pub fn hidden_wait(&self) -> Option<Unfinished> {
+        let longest_ms =
+            self.latency_of("transaction").map_or(0.0, |times| times.response.latency_ms_max);
+        let waited_ms = self.unfinished.wait_ms_max;
+        (waited_ms > longest_ms.max(TOLD_WAIT_MS_MIN)).then_some(self.unfinished)
+    }
+
+    /// Events unfinished at the window's end, per cent of these and of those that ended in the window.
+    #[must_use]
+    pub fn unfinished_percent(&self) -> f64 {
+        let unfinished = self.unfinished.events as f64;
+        100.0 * unfinished / (unfinished + self.events as f64).max(1.0)
     }
 }

@@ -91,6 +91,14 @@ impl Pacer {
         let due = lock(&self.due).advance(ns);
         due.saturating_sub(lock(&self.stream).taken)
     }
+
+    /// Planned starts before `ns` that no thread has taken, and the first of them, in ns from the start of the load.
+    pub(crate) fn left_before(&self, ns: u64) -> Option<(u64, u64)> {
+        let mut left = lock(&self.stream).clone();
+        let (first, taken) = (left.next_ns as u64, left.taken);
+        let count = left.advance(ns.checked_sub(1)?) - taken;
+        (count > 0).then_some((count, first))
+    }
 }
 
 #[cfg(test)]
@@ -135,5 +143,20 @@ mod tests {
         (0..7).for_each(|_| assert!(pacer.take() < 100_000_000));
         assert_eq!(pacer.queue_length(9_999_999), 0, "threads ahead of time make no queue");
         assert!(Pacer::new(Pace::Closed, 1).is_none());
+    }
+
+    #[test]
+    fn what_is_left_before_an_instant_begins_with_the_first_not_taken() {
+        let pace = Pace::Rate { per_second: 1000.0, arrivals: Arrivals::Even };
+        let pacer = Pacer::new(pace, 1).unwrap();
+        assert_eq!(
+            pacer.left_before(10_000_000),
+            Some((10, 0)),
+            "the start at 10 ms is not before it"
+        );
+        (0..7).for_each(|_| assert!(pacer.take() < 7_000_000));
+        assert_eq!(pacer.left_before(10_000_000), Some((3, 7_000_000)));
+        assert_eq!(pacer.queue_length(10_000_000), 4, "which is due then");
+        assert_eq!((pacer.left_before(7_000_000), pacer.left_before(0)), (None, None));
     }
 }

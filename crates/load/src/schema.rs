@@ -18,6 +18,9 @@ pub const PAD_BYTES: usize = 59;
 /// Longest line of text in `data1` or `data2`, in bytes.
 pub const TEXT_BYTES_MAX: usize = 160;
 
+/// The comment a table bears from its making until `prepare` has loaded it to its end.
+pub(crate) const LOADING: &str = "not loaded to its end: run cleanup, then prepare";
+
 /// Which columns a table has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -126,8 +129,29 @@ impl Schema {
         }
     }
 
-    /// `CREATE TABLE` for the table numbered `table`, from 1.
+    /// `CREATE TABLE` for the table numbered `table`, from 1, as it is once it is loaded.
+    #[cfg(test)]
     pub(crate) fn create_table(&self, table: u32) -> String {
+        self.create_table_with(table, "")
+    }
+
+    /// `CREATE TABLE` of a table that is to be loaded: with the sign that it is not yet.
+    pub(crate) fn create_table_to_load(&self, table: u32) -> String {
+        let sign = format!(" COMMENT='{LOADING}'");
+        self.create_table_with(table, if self.bears_sign() { &sign } else { "" })
+    }
+
+    /// Takes the sign away; nothing where there is none. Changes the catalogue alone.
+    pub(crate) fn loaded(&self, table: u32) -> Option<String> {
+        self.bears_sign().then(|| format!("ALTER TABLE {} COMMENT=''", self.table(table)))
+    }
+
+    /// Options that may bring a comment of their own keep it.
+    fn bears_sign(&self) -> bool {
+        !self.create_table_options.to_ascii_lowercase().contains("comment")
+    }
+
+    fn create_table_with(&self, table: u32, sign: &str) -> String {
         let name = self.table(table);
         let integer = match self.generator {
             Generator::V04 | Generator::V05 => "INTEGER UNSIGNED",
@@ -143,7 +167,7 @@ impl Schema {
         };
         format!(
             "CREATE TABLE {name} (id {integer} {id}, k {integer} NOT NULL DEFAULT 0, \
-             c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '',{text} {key}) ENGINE={} {}",
+             c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '',{text} {key}) ENGINE={}{sign} {}",
             self.mysql_storage_engine, self.create_table_options
         )
         .trim_end()
@@ -190,6 +214,18 @@ mod tests {
         assert!(newer.create_table(3).starts_with("CREATE TABLE sbtest3 (id INTEGER UNSIGNED NOT"));
         assert!(new.create_table(3).starts_with("CREATE TABLE sbtest3 (id INTEGER NOT NULL"));
         assert_eq!(new.create_index(3), "CREATE INDEX k_3 ON sbtest3 (k)");
+    }
+
+    #[test]
+    fn a_table_to_load_bears_a_sign_before_options_that_must_come_last() {
+        let schema =
+            |options: &str| Schema { create_table_options: options.into(), ..Schema::default() };
+        let partitioned = schema("PARTITION BY KEY (id)");
+        let told = "ENGINE=innodb COMMENT='not loaded to its end: run cleanup, then prepare' PARTITION BY KEY (id)";
+        assert!(partitioned.create_table_to_load(2).ends_with(told));
+        assert_eq!(partitioned.loaded(2).unwrap(), "ALTER TABLE sbtest2 COMMENT=''");
+        let own = schema("comment 'mine'");
+        assert_eq!((own.create_table_to_load(1), own.loaded(1)), (own.create_table(1), None));
     }
 
     #[test]

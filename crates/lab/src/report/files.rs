@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
@@ -10,14 +10,12 @@ use anyhow::{Context, Result};
 ///
 /// # Errors
 /// A folder or file that cannot be written, or an error of `fill`.
-pub(super) fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+pub(crate) fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let what = || format!("cannot write {}", path.display());
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).with_context(what)?;
     }
-    let mut unfinished = path.as_os_str().to_owned();
-    unfinished.push(format!(".{}.part", std::process::id()));
-    let unfinished = Path::new(&unfinished);
+    let unfinished = &unfinished(path);
     let written = write_whole(unfinished, fill)
         .and_then(|()| fs::rename(unfinished, path).map_err(Into::into));
     if written.is_err() {
@@ -25,6 +23,23 @@ pub(super) fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<(
         let _ = fs::remove_file(unfinished);
     }
     written.with_context(what)
+}
+
+/// Whether [`replace`] could write `path`; leaves nothing behind.
+///
+/// # Errors
+/// What making a file beside it answered.
+pub(crate) fn check(path: &Path) -> Result<()> {
+    let unfinished = unfinished(path);
+    File::create(&unfinished)?;
+    Ok(fs::remove_file(unfinished)?)
+}
+
+/// The name under which `path` is written.
+fn unfinished(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    name.into()
 }
 
 fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {

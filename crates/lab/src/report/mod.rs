@@ -14,7 +14,7 @@ mod claimed;
 mod compared;
 mod differences;
 mod drive;
-mod files;
+pub(crate) mod files;
 mod flow;
 mod forest;
 mod format;

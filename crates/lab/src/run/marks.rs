@@ -25,6 +25,7 @@ pub fn marks(ran: &Ran, results: &Results) -> Vec<String> {
         model_mark(results),
         load_mark(results, schedule),
         steady_mark(ran),
+        unfinished_mark(ran),
         ending::mark(ran),
         ran.workload.distortion(&ran.schema).map(|distortion| distortion.to_string()),
     ]
@@ -109,8 +110,21 @@ fn steady_mark(ran: &Ran) -> Option<String> {
         .then(|| "throughput had not settled when measuring began".to_owned())
 }
 
+/// A stall that reaches past the window's end: events are timed when they end, and these had not.
+fn unfinished_mark(ran: &Ran) -> Option<String> {
+    let unfinished = ran.hidden_wait()?;
+    let (events, percent) = (unfinished.events, ran.unfinished_percent());
+    Some(format!(
+        "percentiles are too low: {events} transactions ({percent:.1} %) planned before the window's end had not ended by then, \
+         the oldest had waited {:.0} ms",
+        unfinished.wait_ms_max
+    ))
+}
+
 #[cfg(test)]
 mod tests {
+    use assay_load::{KindLatency, Latency};
+
     use super::super::results::derived;
     use super::*;
 
@@ -162,6 +176,27 @@ mod tests {
             );
         }
         assert!(mark(&[gap(4.0, 5.0), gap(6.0, 7.0)]).unwrap().contains("at least 24.0 s"));
+    }
+
+    #[test]
+    fn what_was_still_waiting_is_marked_where_no_percentile_shows_it() {
+        let ran = |wait_ms_max: f64| -> Ran {
+            let unfinished = assay_load::Unfinished { events: 18, wait_ms_max };
+            let times = |latency_ms_max| Latency { latency_ms_max, ..Latency::default() };
+            let kind = "transaction".into();
+            Ran {
+                events: 982,
+                latency: vec![KindLatency { kind, service: times(30.0), response: times(140.0) }],
+                unfinished,
+                ..Ran::default()
+            }
+        };
+        assert_eq!(
+            unfinished_mark(&ran(351.4)).unwrap(),
+            "percentiles are too low: 18 transactions (1.8 %) planned before the window's end had not ended by then, the oldest \
+             had waited 351 ms"
+        );
+        assert_eq!(unfinished_mark(&ran(139.0)), None, "others had waited longer");
     }
 
     #[test]

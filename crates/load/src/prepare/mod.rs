@@ -4,6 +4,8 @@
 //! one thread inserts from low to high, so that threads append to different pages. The contents of a row depend on
 //! the seed, the table and the id alone, and not on the number of threads.
 //!
+//! A table bears a comment from its making until it is whole, so that one whose loading was cut short is known for it.
+//!
 //! The one table of sysbench 0.4 is filled as that fills it: index first, then equal rows over one connection.
 
 mod equal;
@@ -153,6 +155,9 @@ fn fill_drawn(
     let began = Instant::now();
     if schema.create_secondary {
         build_indexes(filling, threads, progress)?;
+    } else {
+        let tables = (1..=schema.tables).collect();
+        in_parallel(threads, tables, |table| finish(filling, table), |_| {})?;
     }
     let index_s = began.elapsed().as_secs_f64();
     Ok(PrepareReport { tables: schema.tables, rows, rows_s, index_s })
@@ -169,6 +174,7 @@ fn fill_equal(filling: &Filling<'_>, progress: &dyn Fn(&PrepareProgress)) -> Res
     let (rows, began) = (schema.table_size, Instant::now());
     let fill = |()| equal::fill(filling);
     in_parallel(1, vec![()], fill, |since| filling.show(rows, since, progress))?;
+    finish(filling, 1)?;
     Ok(PrepareReport { tables: 1, rows, rows_s: began.elapsed().as_secs_f64(), index_s })
 }
 
@@ -185,6 +191,7 @@ fn build_indexes(
             return Err(stopped());
         }
         build_index(filling, table, threads.div_ceil(builders))?;
+        finish(filling, table)?;
         indexed.fetch_add(1, Ordering::Relaxed);
         Ok(())
     };
@@ -247,7 +254,7 @@ fn create_tables(endpoint: &Endpoint, schema: &Schema) -> Result<()> {
         other => other?,
     };
     (1..=schema.tables)
-        .try_for_each(|table| run(&mut session, endpoint, &schema.create_table(table)))
+        .try_for_each(|table| run(&mut session, endpoint, &schema.create_table_to_load(table)))
 }
 
 fn create_database(endpoint: &Endpoint) -> Result<()> {
@@ -267,6 +274,12 @@ fn build_index(filling: &Filling<'_>, table: u32, threads: u32) -> Result<()> {
         let _ = session.query(setting.as_bytes());
     }
     run(&mut session, filling.endpoint, &filling.schema.create_index(table))
+}
+
+/// Takes the sign of an unfinished table away.
+fn finish(filling: &Filling<'_>, table: u32) -> Result<()> {
+    let Some(sql) = filling.schema.loaded(table) else { return Ok(()) };
+    run(&mut open(filling.endpoint)?, filling.endpoint, &sql)
 }
 
 /// Cuts all tables into equal pieces, in order, their number a multiple of `threads`.

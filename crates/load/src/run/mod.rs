@@ -8,6 +8,7 @@
 
 mod cpu;
 mod steady;
+mod unfinished;
 mod watch;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -81,6 +82,7 @@ pub(crate) fn run_on<C: Connect>(
         stop: AtomicBool::new(false),
         begun: AtomicU64::new(0),
         interrupters: (0..schedule.threads).map(|_| Mutex::new(None)).collect(),
+        unfinished: (0..schedule.threads).map(|_| AtomicU64::new(u64::MAX)).collect(),
         in_flight: AtomicU32::new(0),
         events_max: schedule.events,
     };
@@ -191,13 +193,13 @@ impl<C: Connect> Job<'_, C> {
         }
         gate.open(Some((clock, start)));
         let interrupted = watch.attend(&mut crew, &mut collector);
-        self.end(&mut crew, interrupted);
+        let events_cut = self.end(&mut crew, interrupted);
         if let Some(error) = crew.failure {
             return Err(error);
         }
         collector.collect();
         let cpu_s = crew.cpu_s + cpu::own_seconds();
-        Ok(watch.outcome(&collector, interrupted, cpu_s))
+        Ok(Outcome { events_cut, ..watch.outcome(&collector, interrupted, cpu_s) })
     }
 
     /// Starts all workers and waits until each is connected and has its statements prepared.
@@ -256,8 +258,8 @@ impl<C: Connect> Job<'_, C> {
     }
 
     /// Ends all workers and waits for them: as long as it takes when time was up, else a grace, after which their
-    /// connections are cut.
-    fn end(&self, crew: &mut Crew, interrupted: bool) {
+    /// connections are cut. Says how many were.
+    fn end(&self, crew: &mut Crew, interrupted: bool) -> u64 {
         self.shared.stop.store(true, Ordering::Relaxed);
         crew.threads.iter().for_each(Thread::unpark);
         let grace = match self.schedule.forced_shutdown {
@@ -266,7 +268,8 @@ impl<C: Connect> Job<'_, C> {
             None => interrupted.then_some(INTERRUPTED_GRACE),
         };
         let Some(deadline) = grace.map(|grace| Instant::now() + grace) else {
-            return crew.await_all();
+            crew.await_all();
+            return 0;
         };
         while crew.working > 0 {
             match crew.messages.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
@@ -274,12 +277,13 @@ impl<C: Connect> Job<'_, C> {
                 Err(_) => break,
             }
         }
-        let lost_by_us = crew.failure.is_none();
+        let (lost_by_us, cut) = (crew.failure.is_none(), crew.working as u64);
         self.shared.interrupters.iter().filter_map(|i| lock(i).take()).for_each(|i| i.cut());
         crew.await_all();
         if lost_by_us && matches!(crew.failure, Some(Error::Lost(_))) {
             crew.failure = None;
         }
+        cut
     }
 }
 
@@ -309,3 +313,6 @@ mod tests;
 
 #[cfg(test)]
 mod old_tests;
+
+#[cfg(test)]
+mod stall_tests;

@@ -141,6 +141,21 @@ fn a_lost_connection_is_made_anew_if_listed() {
 }
 
 #[test]
+fn a_connection_that_cannot_be_made_anew_is_told_in_one_sentence() {
+    let lost = || SessionError::Lost { code: LOST_IN_QUERY, message: "gone".into() };
+    let server =
+        FakeServer::failing(move |number, _| (number >= 7).then(lost)).that_turns_away_after(1);
+    let mysql_ignore_errors = IgnoreErrors::Listed(vec![LOST_IN_QUERY]);
+    let workload = Workload { mysql_ignore_errors, ..workload(Recipe::OltpReadOnly, Mode::Compat) };
+    let error = run_quietly(&server, &workload, &events(1, 4)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "lost the server: a connection broke with error 2013, and connecting anew failed (nobody listens); see the server's \
+         own log for the reason"
+    );
+}
+
+#[test]
 fn overload_shows_in_response_and_queue_and_not_in_service() {
     let server = FakeServer::new(Duration::from_millis(4));
     let pace = Pace::Rate { per_second: 1000.0, arrivals: Arrivals::Even };

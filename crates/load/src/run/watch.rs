@@ -5,7 +5,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use super::steady::Steady;
-use super::{Crew, Job, cpu};
+use super::{Crew, Job, cpu, unfinished};
 use crate::outcome::{KindLatency, Outcome, Second, SecondPhase, ThreadOutcome};
 use crate::record::Collector;
 use crate::schedule::{Pace, Warmup};
@@ -23,6 +23,8 @@ pub(super) struct Watch<'a, C> {
     pub(super) cpu_at_start: Option<f64>,
     /// Up to where seconds were reported.
     reported: u64,
+    /// When the run was over: no event was to begin from then on.
+    over: u64,
 }
 
 impl<'a, C: Connect> Watch<'a, C> {
@@ -39,6 +41,7 @@ impl<'a, C: Connect> Watch<'a, C> {
             steady,
             cpu_at_start: None,
             reported: start,
+            over: start,
         }
     }
 
@@ -89,6 +92,7 @@ impl<'a, C: Connect> Watch<'a, C> {
             }
             // Asked anew: the window may just have been decided.
             if until >= self.job.shared.window.stop() || cause != Cause::Time {
+                self.over = now;
                 return cause == Cause::Stopped;
             }
         }
@@ -191,6 +195,8 @@ impl<'a, C: Connect> Watch<'a, C> {
             qps: per_second(totals.queries.total()),
             events_warmup: collector.warmup_events,
             events_late: collector.late_events,
+            events_cut: 0,
+            unfinished: unfinished::at(self.over, self.start, job.shared),
             errors: totals.ignored.clone(),
             reconnects: totals.reconnects,
             latency: latencies

@@ -15,12 +15,18 @@ pub(crate) struct FakeServer {
     service: Duration,
     log: Arc<Mutex<Vec<String>>>,
     failure: Arc<Failure>,
+    connections_max: usize,
 }
 
 impl FakeServer {
     /// A server that takes `service` for each statement and never fails.
     pub(crate) fn new(service: Duration) -> FakeServer {
-        FakeServer { service, log: Arc::default(), failure: Arc::new(|_, _| None) }
+        FakeServer {
+            service,
+            log: Arc::default(),
+            failure: Arc::new(|_, _| None),
+            connections_max: usize::MAX,
+        }
     }
 
     /// One that asks `failure` for the answer to the statement of that number and text, preparing not counted.
@@ -28,6 +34,11 @@ impl FakeServer {
         failure: impl Fn(usize, &str) -> Option<SessionError> + Send + Sync + 'static,
     ) -> FakeServer {
         FakeServer { failure: Arc::new(failure), ..FakeServer::new(Duration::ZERO) }
+    }
+
+    /// The same server, at which nobody listens after so many connections.
+    pub(crate) fn that_turns_away_after(self, connections_max: usize) -> FakeServer {
+        FakeServer { connections_max, ..self }
     }
 
     /// All statements so far, `connect` and `prepare …` among them.
@@ -51,6 +62,9 @@ impl Connect for FakeServer {
 
     fn connect(&self) -> Result<FakeSession, SessionError> {
         self.note("connect".into());
+        if self.log().iter().filter(|text| *text == "connect").count() > self.connections_max {
+            return Err(SessionError::Connect("nobody listens".into()));
+        }
         Ok(FakeSession { server: self.clone(), statements: Vec::new() })
     }
 }

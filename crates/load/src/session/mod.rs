@@ -42,6 +42,8 @@ pub(crate) enum SessionError {
     Lost { code: u16, message: String },
     /// No connection came to be.
     Connect(String),
+    /// No encrypted connection came to be.
+    Encryption(String),
 }
 
 /// The client error number of a connection that broke while waiting for an answer.
@@ -88,7 +90,7 @@ impl SessionError {
     pub(crate) fn code(&self) -> Option<u16> {
         match self {
             SessionError::Server { code, .. } | SessionError::Lost { code, .. } => Some(*code),
-            SessionError::Connect(_) => None,
+            SessionError::Connect(_) | SessionError::Encryption(_) => None,
         }
     }
 
@@ -104,6 +106,9 @@ impl SessionError {
             SessionError::Server { code, state, message } => {
                 let statement = statement.chars().take(120).collect();
                 Error::Server { code, state, message, statement }
+            }
+            SessionError::Encryption(reason) => {
+                Error::Encryption { address: endpoint.into(), reason }
             }
             SessionError::Connect(reason) => Error::Connect { address: endpoint.into(), reason },
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::given::{Given, dashed};
-use super::parse::{Command, CommandLine, Reporting};
+use super::parse::{Command, CommandLine, Reporting, TEST_IS_OLD};
 use crate::endpoint::{Address, Endpoint, Tls};
 use crate::error::{Error, Result};
 use crate::generator::Generator;
@@ -43,6 +43,7 @@ pub(super) fn assemble(
             seed_given: seed != 0,
         },
         preflight: given.switch("preflight")?,
+        warning: given.is_given("test").then_some(TEST_IS_OLD),
     };
     if line.reporting.percentile > 100 {
         return refuse("`--percentile` is above 100; give 1 to 100, or 0 for none".into());
@@ -103,11 +104,20 @@ fn endpoint(given: &Given) -> Result<Endpoint> {
         Some(path) => Address::Socket(path),
         None => Address::Tcp { host: host.into(), port: given.number("mysql_port")? },
     };
+    let is_off = given.is_given("mysql_ssl") && !given.switch("mysql_ssl")?;
     let tls = match (given.path("mysql_ssl_ca"), given.switch("mysql_ssl")?) {
+        _ if is_off => Tls::Off,
         (Some(ca), _) => Tls::Verified { ca },
         (None, true) => Tls::Unverified,
         (None, false) => Tls::Off,
     };
+    if let (Address::Socket(path), true) = (&address, tls != Tls::Off) {
+        return refuse(format!(
+            "`--mysql-ssl` and `--mysql-ssl-ca` encrypt TCP connections, and {} is a Unix socket; give --mysql-host and \
+             --mysql-port, or leave them out",
+            path.display()
+        ));
+    }
     let password = match given.is_given("mysql_password") {
         true => given.text("mysql_password").into(),
         false => std::env::var("MYSQL_PWD").unwrap_or_default(),

@@ -117,6 +117,7 @@ pub(super) const OPTIONS: &[Opt] = &[
     ),
     opt(RUN, Own, "cpus", Takes::Value("LIST"), "", "processors to run on, such as 0-3,8"),
     opt(RUN, Own, "preflight", S, "on", "check the server's limits before a run"),
+    opt(RUN, Sysbench, "test", Takes::Value("WORKLOAD"), "", "old way to name the workload"),
     opt(RUN, Sysbench, "tx_rate", N, "0", "old name of rate"),
     opt(RUN, Sysbench, "max_requests", N, "0", "old name of events"),
     opt(RUN, Sysbench, "max_time", N, "0", "old name of time"),

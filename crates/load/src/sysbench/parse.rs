@@ -72,7 +72,13 @@ pub struct CommandLine {
     pub reporting: Reporting,
     /// Whether to check limits before a run.
     pub preflight: bool,
+    /// What to say on standard error before anything is done.
+    pub warning: Option<&'static str>,
 }
+
+/// sysbench 1.0.20's words where `--test` is given.
+pub(super) const TEST_IS_OLD: &str = "WARNING: the --test option is deprecated. You can pass a script name or path on \
+                                      the command line without any options.";
 
 /// Reads the words after the program's name: options as `--name=value` or `--name value`, with dashes or underscores,
 /// and a workload and a command in either order.
@@ -88,7 +94,9 @@ pub fn parse(words: &[String]) -> Result<CommandLine> {
     if given.switch("version")? {
         return assemble(Command::Version, None, &given);
     }
-    let (mut command, mut recipe) = (None, None);
+    // The old option stands for the first word.
+    let named = Some(given.text("test")).filter(|name| !name.is_empty());
+    let (mut command, mut recipe) = (None, named.map(Recipe::from_name).transpose()?);
     for word in &positional {
         let known = COMMANDS.iter().find(|(name, _)| name == word).map(|(_, command)| *command);
         match (known, command, recipe) {

@@ -79,6 +79,8 @@ fn every_option_of_the_table_is_read() {
         let value = match option.default {
             _ if option.name == "rand_type" => "pareto",
             _ if option.name == "generator" => "sysbench-1.0",
+            // It would be a second workload.
+            _ if option.name == "test" => continue,
             "" if option.takes == Takes::Value("N") => "1",
             default => default,
         };
@@ -92,7 +94,7 @@ fn our_own_options_are_read() {
     let line = parsed(
         "oltp_read_write run --mode=fixed --warmup-time=steady:30 --rate=500 --arrivals=even --cpus=0-2,5 \
          --schema=text --text=/book --rand-type=zipf --rand-zipfian-exp=0.99 --rand-scatter --json=/o.json \
-         --mysql-ignore-errors=all --forced-shutdown=3 --rand-seed=7 --db-ps-mode=disable --mysql-ssl=on \
+         --mysql-ignore-errors=all --forced-shutdown=3 --rand-seed=7 --db-ps-mode=disable --mysql-ssl=on --mysql-port=3306 \
          --create-table-options=COMPRESSION='zlib' --preflight=off --histogram --percentile=99",
     );
     assert_eq!(line.workload.mode, Mode::Fixed);
@@ -125,6 +127,36 @@ fn errors_to_ignore_are_listed() {
         parsed("oltp_insert run --mysql-ignore-errors=1213,2013").workload.mysql_ignore_errors;
     assert!(listed.covers(2013) && listed.covers(1213) && !listed.covers(1205));
     assert!(complaint("oltp_insert run --mysql-ignore-errors=x").contains("`x`"));
+}
+
+#[test]
+fn the_old_option_names_the_workload_and_is_warned_of() {
+    for line in [
+        "--test=oltp_read_only --threads=2 run",
+        "run --threads=2 --test=/usr/share/sysbench/oltp_read_only.lua",
+        "--test oltp_read_only run --threads=2",
+    ] {
+        let line = parsed(line);
+        assert_eq!((line.command, line.workload.recipe), (Command::Run, Recipe::OltpReadOnly));
+        assert_eq!((line.schedule.threads, line.warning), (2, Some(TEST_IS_OLD)));
+    }
+    assert_eq!(parsed("oltp_read_only run").warning, None);
+    assert!(complaint("--test=oltp_read_only oltp_insert run").contains("`oltp_insert`"));
+    assert!(complaint("--test=oltp_raed_only run").contains("`oltp_read_only`"));
+    assert!(complaint("--test=oltp_read_only").contains("no command is given"));
+}
+
+#[test]
+fn encryption_is_of_tcp_and_off_is_off() {
+    let tls = |words: &str| parsed(&format!("oltp_insert run --mysql-port=1 {words}")).endpoint.tls;
+    assert_eq!(tls("--mysql-ssl-ca=/ca"), Tls::Verified { ca: "/ca".into() });
+    assert_eq!(tls("--mysql-ssl --mysql-ssl-ca=/ca"), Tls::Verified { ca: "/ca".into() });
+    assert_eq!(tls("--mysql-ssl=off --mysql-ssl-ca=/ca"), Tls::Off);
+    for words in ["--mysql-ssl", "--mysql-ssl-ca=/ca"] {
+        let told = complaint(&format!("oltp_insert run --mysql-socket=/s {words}"));
+        assert!(told.contains("/s is a Unix socket"), "{told}");
+    }
+    assert_eq!(parsed("oltp_insert run --mysql-socket=/s --mysql-ssl=off").endpoint.tls, Tls::Off);
 }
 
 #[test]

@@ -87,7 +87,14 @@ impl<W: Write> Printer<W> {
             )?,
             false => writeln!(out, "Initializing random number generator from current time")?,
         }
-        writeln!(out, "\n\nInitializing worker threads...\n\nThreads started!\n")?;
+        match line.schedule.forced_shutdown {
+            Some(grace_s) if line.schedule.seconds > 0.0 => {
+                let seconds = line.schedule.seconds + grace_s;
+                writeln!(out, "\nForcing shutdown in {seconds} seconds")?;
+            }
+            _ => writeln!(out)?,
+        }
+        writeln!(out, "\nInitializing worker threads...\n\nThreads started!\n")?;
         out.flush()
     }
 
@@ -139,6 +146,10 @@ impl<W: Write> Printer<W> {
     /// # Errors
     /// What writing answered.
     pub fn outcome(&mut self, outcome: &Outcome) -> io::Result<()> {
+        if outcome.is_forced() {
+            let fatal = "FATAL: The --max-time limit has expired, forcing shutdown...";
+            writeln!(self.out, "{fatal}")?;
+        }
         if self.is_silent() {
             return Ok(());
         }
@@ -186,6 +197,10 @@ fn statistics(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
         ("reconnects:", outcome.reconnects),
     ] {
         writeln!(out, "    {label:37}{count:<6} ({:.2} per sec.)", rate(count))?;
+    }
+    if outcome.is_forced() {
+        let unfinished = "Number of unfinished transactions on forced shutdown";
+        writeln!(out, "\n{unfinished}: {}", outcome.events_cut)?;
     }
     writeln!(out, "\nGeneral statistics:")?;
     writeln!(out, "    {:37}{:.4}s", "total time:", outcome.elapsed_s)?;
@@ -254,6 +269,16 @@ fn additions(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
     }
     if outcome.events_late > 0 {
         writeln!(out, "    {:37}{}", "events ending after the window:", outcome.events_late)?;
+    }
+    if let Some(unfinished) = outcome.hidden_wait() {
+        writeln!(
+            out,
+            "    {:37}{} ({:.1} %), the oldest for {:.0} ms: percentiles are too low",
+            "waiting when the window ended:",
+            unfinished.events,
+            outcome.unfinished_percent(),
+            unfinished.wait_ms_max
+        )?;
     }
     if let Some(target) = outcome.rate_target {
         writeln!(

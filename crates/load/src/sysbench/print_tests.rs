@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use super::super::parse::parse;
 use super::*;
-use crate::outcome::{KindLatency, SecondPhase, ThreadOutcome};
+use crate::outcome::{KindLatency, SecondPhase, ThreadOutcome, Unfinished};
 
 fn line(words: &str) -> CommandLine {
     parse(&words.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).unwrap()
@@ -57,6 +57,8 @@ fn outcome(line: &CommandLine) -> Outcome {
         qps: 1000.0,
         events_warmup: 0,
         events_late: 0,
+        events_cut: 0,
+        unfinished: Unfinished { events: 2, wait_ms_max: 10.5 },
         errors: BTreeMap::from([(1213, 4)]),
         reconnects: 0,
         latency: vec![transaction],
@@ -135,6 +137,49 @@ fn the_final_block_is_sysbenchs_then_ours() {
     for label in ["compat, special, seed", "ignored error 1213:", "us per query", "transaction"] {
         assert!(ours.contains(label), "{label} in {ours}");
     }
+}
+
+#[test]
+fn a_forced_shutdown_is_told_in_sysbenchs_words() {
+    let printed = |words: &str, events_cut, interrupted| {
+        printed(words, |printer, line| {
+            printer.header(line).unwrap();
+            printer.outcome(&Outcome { events_cut, interrupted, ..outcome(line) }).unwrap();
+        })
+    };
+    let told = printed("oltp_read_write run --time=3 --forced-shutdown=1", 4, false);
+    for words in [
+        "from current time\n\nForcing shutdown in 4 seconds\n\nInitializing worker threads...\n",
+        "\nFATAL: The --max-time limit has expired, forcing shutdown...\nSQL statistics:\n",
+        "(0.00 per sec.)\n\nNumber of unfinished transactions on forced shutdown: 4\n\nGeneral statistics:\n",
+    ] {
+        assert!(told.contains(words), "{words} in {told}");
+    }
+    for (words, cut, interrupted) in [
+        ("oltp_read_write run --time=3 --forced-shutdown=1", 0, false),
+        ("oltp_read_write run --time=3 --forced-shutdown=1", 4, true),
+        ("oltp_read_write run --time=3", 4, true),
+    ] {
+        let told = printed(words, cut, interrupted);
+        assert!(!told.contains("FATAL") && !told.contains("unfinished transactions"), "{told}");
+    }
+}
+
+#[test]
+fn what_waited_longer_than_all_that_was_measured_is_told() {
+    let with = |wait_ms_max| {
+        printed("oltp_read_write run", |printer, line| {
+            let unfinished = Unfinished { events: 25, wait_ms_max };
+            printer.outcome(&Outcome { unfinished, ..outcome(line) }).unwrap();
+        })
+    };
+    let told = "    waiting when the window ended:       25 (20.0 %), the oldest for 350 ms: percentiles are too low\n";
+    assert!(with(350.4).contains(told), "{}", with(350.4));
+    assert!(
+        !with(99.0).contains("waiting when"),
+        "longer than the longest, and short all the same"
+    );
+    assert!(!with(9.9).contains("waiting when"));
 }
 
 #[test]

@@ -23,7 +23,7 @@ use crate::oltp::{Kind, Tables};
 use crate::pace::Pacer;
 use crate::program::Program;
 use crate::random::Rng;
-use crate::record::{Event, Ledger, Outcome, Sample, Time};
+use crate::record::{Event, Ledger, Outcome, Phase, Sample, Time};
 use crate::session::{Connect, Interrupter, Session, SessionError};
 use crate::sync::lock;
 use crate::workload::Mode;
@@ -45,6 +45,8 @@ pub(crate) struct Shared<'a, C> {
     pub(crate) events_max: u64,
     /// What cuts each thread's connection.
     pub(crate) interrupters: Vec<Mutex<Option<Interrupter>>>,
+    /// The planned start of the first event that each thread had not ended when the window did; `u64::MAX` if none.
+    pub(crate) unfinished: Vec<AtomicU64>,
     /// In open loop, events that have begun and not ended.
     pub(crate) in_flight: AtomicU32,
 }
@@ -113,6 +115,7 @@ impl<'a, C: Connect> Worker<'a, C> {
                     let stop = self.shared.window.stop();
                     self.clock.wait_until(planned.min(stop), || self.stopped());
                     if planned >= stop || self.stopped() {
+                        self.leave_unfinished(planned);
                         break;
                     }
                     self.now = self.clock.now();
@@ -142,6 +145,15 @@ impl<'a, C: Connect> Worker<'a, C> {
     fn event(&mut self, planned: u64) -> Result<()> {
         self.lateness = self.now.saturating_sub(planned);
         let planned = planned.min(self.now);
+        let result = self.end_event(planned);
+        if result.is_err() || self.shared.window.phase(self.now) == Phase::Late {
+            self.leave_unfinished(planned);
+        }
+        result
+    }
+
+    /// Attempts the event until it succeeds, the run is over, or an error is not to be ignored.
+    fn end_event(&mut self, planned: u64) -> Result<()> {
         let mut attempt = 0;
         let drawn_from = self.rng.clone();
         self.buffers.again = false;
@@ -161,9 +173,15 @@ impl<'a, C: Connect> Worker<'a, C> {
                 self.rng = drawn_from.clone();
             }
             if self.stopped() || self.now >= self.shared.window.stop() {
+                self.leave_unfinished(planned);
                 return Ok(());
             }
         }
+    }
+
+    /// Leaves word of an event that did not end inside the window.
+    fn leave_unfinished(&self, planned: u64) {
+        self.shared.unfinished[self.thread as usize].fetch_min(planned, Ordering::Relaxed);
     }
 
     fn attempt(&mut self) -> Result<(), Setback> {
@@ -243,8 +261,8 @@ impl<'a, C: Connect> Worker<'a, C> {
             }
             Setback::Reconnect { code } => {
                 self.note(Event::Ignored, Time::Both, u64::from(code));
-                let (session, slots) = connect(self.shared, self.thread)
-                    .map_err(|error| Error::Lost(format!("and could not connect anew: {error}")))?;
+                let (session, slots) =
+                    connect(self.shared, self.thread).map_err(|error| not_anew(code, error))?;
                 self.session = session;
                 self.slots = slots;
                 self.note(Event::Reconnect, Time::Both, 0);
@@ -292,6 +310,17 @@ impl<'a, C: Connect> Worker<'a, C> {
         let phase = self.shared.window.phase(self.now);
         self.ledger.note(Sample::new(event, time, phase, clock::second_of(self.now), number));
     }
+}
+
+/// That a connection broke with the error `code` and that the next one failed too.
+fn not_anew(code: u16, error: Error) -> Error {
+    let reason = match error {
+        Error::Connect { reason, .. } => reason,
+        other => other.to_string(),
+    };
+    Error::Lost(format!(
+        "a connection broke with error {code}, and connecting anew failed ({reason})"
+    ))
 }
 
 fn connect<C: Connect>(shared: &Shared<'_, C>, thread: u32) -> Result<(C::Session, Slots)> {

@@ -75,20 +75,23 @@ pub(super) fn log_in(
     }
     if let Some(tls) = tls {
         if greeting.capabilities & SSL == 0 {
-            return Err(unspoken("it does not offer encryption"));
+            let reason = "the server does not offer it; leave --mysql-ssl out";
+            return Err(SessionError::Encryption(reason.into()));
         }
         flags |= SSL;
         begin_response(&mut wire, flags);
         wire.send()?;
         wire = wire.over(|stream| {
-            let encrypted = tls.wrap(stream.socket().clone()).map_err(SessionError::Connect)?;
+            let encrypted = tls.wrap(stream.socket().clone()).map_err(SessionError::Encryption)?;
             Ok(Stream::Tls(Box::new(encrypted)))
         })?;
     }
     wire.definitions_end_marked = flags & DEPRECATE_EOF == 0;
     let plugin = if greeting.plugin == CACHING_SHA2 { CACHING_SHA2 } else { NATIVE };
-    respond(&mut wire, flags, endpoint, plugin, &greeting.nonce).map_err(in_handshake)?;
-    prove(&mut wire, endpoint, plugin.to_vec(), greeting.nonce).map_err(in_handshake)?;
+    respond(&mut wire, flags, endpoint, plugin, &greeting.nonce)
+        .map_err(|error| in_handshake(error, endpoint))?;
+    prove(&mut wire, endpoint, plugin.to_vec(), greeting.nonce)
+        .map_err(|error| in_handshake(error, endpoint))?;
     wire.be_patient().map_err(|error| SessionError::Connect(error.to_string()))?;
     Ok(wire)
 }
@@ -98,8 +101,11 @@ fn unspoken(what: &str) -> SessionError {
 }
 
 /// A connection that breaks before the login is done never came to be.
-fn in_handshake(error: SessionError) -> SessionError {
+fn in_handshake(error: SessionError, endpoint: &Endpoint) -> SessionError {
     match error {
+        SessionError::Encryption(reason) => {
+            SessionError::Encryption(tls::with_remedy(&endpoint.tls, &reason))
+        }
         SessionError::Lost { message, .. } => SessionError::Connect(message),
         other => other,
     }

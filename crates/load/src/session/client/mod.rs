@@ -34,7 +34,7 @@ pub(crate) struct ClientConnect {
 
 impl ClientConnect {
     pub(crate) fn new(endpoint: &Endpoint) -> Result<ClientConnect, SessionError> {
-        let tls = tls::Config::new(endpoint).map_err(SessionError::Connect)?;
+        let tls = tls::Config::new(endpoint).map_err(SessionError::Encryption)?;
         Ok(ClientConnect { endpoint: endpoint.clone(), tls })
     }
 }

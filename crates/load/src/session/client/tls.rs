@@ -3,6 +3,7 @@
 //! With a CA file the server's certificate must chain to it; as with MySQL's `VERIFY_CA` its name is not compared,
 //! because the certificates that MySQL makes for itself bear none. Without, any certificate is taken.
 
+use std::io;
 use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
@@ -55,11 +56,37 @@ impl Config {
     }
 }
 
+/// What the encryption itself has to say about an error of its stream.
+pub(super) fn trouble(error: &io::Error) -> Option<String> {
+    error.get_ref()?.downcast_ref::<Error>().map(ToString::to_string)
+}
+
+/// A failed handshake with the file that the server's certificate was held against, and what to do.
+pub(super) fn with_remedy(tls: &Tls, reason: &str) -> String {
+    match tls {
+        Tls::Verified { ca } => format!(
+            "the server's certificate does not pass against {} ({reason}); give the server's own CA with --mysql-ssl-ca (MySQL \
+             keeps it as ca.pem in its data folder), or --mysql-ssl alone to take any certificate",
+            ca.display()
+        ),
+        Tls::Off | Tls::Unverified => {
+            format!(
+                "{reason}; see the server's tls_version and its own log, or leave --mysql-ssl out"
+            )
+        }
+    }
+}
+
 fn chain_verifier(
     ca: &std::path::Path,
     provider: &Arc<CryptoProvider>,
 ) -> Result<Arc<WebPkiServerVerifier>, String> {
-    let about = |error: String| format!("certificates of {}: {error}", ca.display());
+    let about = |error: String| {
+        let path = ca.display();
+        format!(
+            "{path} is not to be had as a CA ({error}); give a PEM file with the server's CA by --mysql-ssl-ca"
+        )
+    };
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_file_iter(ca).map_err(|e| about(e.to_string()))? {
         let certificate = certificate.map_err(|e| about(e.to_string()))?;

@@ -5,6 +5,7 @@
 use std::io::{ErrorKind, Read, Write};
 
 use super::socket::Stream;
+use super::tls;
 use crate::session::{Interrupter, LOST_IN_QUERY, SessionError};
 
 const HEADER: usize = 4;
@@ -152,6 +153,10 @@ impl Wire {
 
     fn lose(&mut self, error: &std::io::Error) -> SessionError {
         self.lost = true;
+        // Later on it is a connection lost like any other.
+        if let Some(reason) = tls::trouble(error).filter(|_| !self.logged_in) {
+            return SessionError::Encryption(reason);
+        }
         match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => {
                 lost("the server did not answer in time")

@@ -1,17 +1,19 @@
 //! What would stop a run, found before it starts, each with the setting to change.
 
+mod tables;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::endpoint::{Address, Endpoint};
 use crate::error::{Error, Result};
-use crate::oltp::Recipe;
 use crate::program::Program;
 use crate::schedule::Schedule;
 use crate::schema::Schema;
 use crate::session::{Session, open};
 use crate::workload::Workload;
+use tables::Found;
 
 /// A limit that a run would hit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,13 +40,11 @@ impl fmt::Display for Problem {
 
 /// Descriptors this process uses besides its connections.
 const FILES_BESIDES: u64 = 64;
-/// Runs may have left the last rows deleted, but not many.
-const ROWS_SHARE_MIN: f64 = 0.95;
 /// Share of the tables' size that loading takes beside them: redo, undo, the sort of the index.
 const SPACE_MARGIN: f64 = 1.2;
 
-/// Checks that `schedule` fits the server's limits and our own: prepared statements, connections, open files, and
-/// space if the tables are still to be made and the server's files are on this machine.
+/// Checks that `schedule` fits the server's limits and our own: prepared statements, connections, open files; that the
+/// tables are whole if any is there, and that there is space for them if none is and the server's files are on this machine.
 ///
 /// Raises this process's soft limit of open files if that is all it takes.
 ///
@@ -64,8 +64,11 @@ pub fn preflight(
     problems.extend(statements(&mut server, program.prepared_per_connection() * threads)?);
     problems.extend(connections(&mut server, threads)?);
     problems.extend(open_files(threads + FILES_BESIDES));
-    problems.extend(space(&mut server, schema)?);
-    problems.extend(rows(&mut server, schema, workload)?);
+    let found = Found::new(&mut server, schema)?;
+    if !found.any() {
+        problems.extend(space(&mut server, schema)?);
+    }
+    problems.extend(tables::problems(&mut server, &found, schema, &program)?);
     if problems.is_empty() { Ok(()) } else { Err(Error::Preflight(problems)) }
 }
 
@@ -76,25 +79,18 @@ struct Server<'a> {
 }
 
 impl Server<'_> {
+    fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>> {
+        self.session.rows(sql).map_err(|e| e.at(&self.endpoint.to_string(), sql))
+    }
+
     /// The last column of the first row, if there is a row.
     fn text(&mut self, sql: &str) -> Result<Option<String>> {
-        let rows = self.session.rows(sql).map_err(|e| e.at(&self.endpoint.to_string(), sql))?;
-        Ok(rows.into_iter().next().and_then(|mut row| row.pop().flatten()))
+        Ok(self.rows(sql)?.into_iter().next().and_then(|mut row| row.pop().flatten()))
     }
 
     fn number(&mut self, sql: &str) -> Result<u64> {
         Ok(self.text(sql)?.and_then(|text| text.parse().ok()).unwrap_or(0))
     }
-}
-
-/// Whether the first of the tables is there.
-fn is_prepared(server: &mut Server<'_>, schema: &Schema) -> Result<bool> {
-    let table = schema.table(1);
-    let sql = format!(
-        "SELECT COUNT(*) FROM information_schema.tables \
-         WHERE table_schema = DATABASE() AND table_name = '{table}'"
-    );
-    Ok(server.number(&sql)? > 0)
 }
 
 fn statements(server: &mut Server<'_>, wanted: u64) -> Result<Option<Problem>> {
@@ -141,38 +137,11 @@ fn open_files(needed: u64) -> Option<Problem> {
     })
 }
 
-/// Keys beyond the last row hit nothing, which is quick and measures nothing.
-fn rows(server: &mut Server<'_>, schema: &Schema, workload: &Workload) -> Result<Option<Problem>> {
-    let changes_their_number = matches!(
-        workload.recipe,
-        Recipe::OltpInsert
-            | Recipe::OltpDelete
-            | Recipe::OltpNontrxInsert
-            | Recipe::OltpNontrxDelete
-    );
-    if changes_their_number || !is_prepared(server, schema)? {
-        return Ok(None);
-    }
-    let table = schema.table(1);
-    let available = server.number(&format!("SELECT COALESCE(MAX(id), 0) FROM {table}"))?;
-    let least = (schema.table_size as f64 * ROWS_SHARE_MIN) as u64;
-    Ok((available < least).then(|| Problem {
-        what: format!("the largest id in {table}"),
-        needed: schema.table_size,
-        available,
-        remedy: "give the table size that the tables were prepared with, or prepare them anew"
-            .into(),
-    }))
-}
-
 fn space(server: &mut Server<'_>, schema: &Schema) -> Result<Option<Problem>> {
     if !is_local(&server.endpoint.address) {
         return Ok(None);
     }
     let Some(datadir) = server.text("SELECT @@GLOBAL.datadir")? else { return Ok(None) };
-    if is_prepared(server, schema)? {
-        return Ok(None);
-    }
     let Ok(file_system) = rustix::fs::statvfs(&datadir) else { return Ok(None) };
     let available = file_system.f_bavail * file_system.f_frsize;
     let rows = u64::from(schema.tables) * schema.table_size;

@@ -1,0 +1,168 @@
+//! Whether the tables are there, were loaded to their end, have rows enough and the index that the workload rests on.
+//!
+//! Asks the server's catalogue once, and each table for its largest `id`, 64 to a statement.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Problem, Server};
+use crate::error::Result;
+use crate::oltp::{Kind, Recipe};
+use crate::program::Program;
+use crate::schema::{LOADING, Schema};
+
+/// Runs may have left the last rows deleted, but not many.
+const ROWS_SHARE_MIN: f64 = 0.95;
+/// Tables asked for in one statement.
+const TABLES_PER_STATEMENT: usize = 64;
+
+/// The tables of a schema as the server has them.
+pub(super) struct Found {
+    wanted: Vec<String>,
+    /// Comments of those that are there.
+    comments: BTreeMap<String, String>,
+}
+
+impl Found {
+    pub(super) fn new(server: &mut Server<'_>, schema: &Schema) -> Result<Found> {
+        let sql = "SELECT table_name, table_comment FROM information_schema.tables \
+                   WHERE table_schema = DATABASE() AND table_name LIKE 'sbtest%'";
+        let rows = server.rows(sql)?.into_iter().filter_map(|row| match row.as_slice() {
+            [Some(name), comment] => Some((name.clone(), comment.clone().unwrap_or_default())),
+            _ => None,
+        });
+        let wanted = (1..=schema.tables).map(|table| schema.table(table)).collect();
+        Ok(Found { wanted, comments: rows.collect() })
+    }
+
+    /// Whether any of them is there; else they are still to be made.
+    pub(super) fn any(&self) -> bool {
+        self.wanted.iter().any(|table| self.comments.contains_key(table))
+    }
+}
+
+/// What is wrong with tables that are there; nothing where none is.
+pub(super) fn problems(
+    server: &mut Server<'_>,
+    found: &Found,
+    schema: &Schema,
+    program: &Program,
+) -> Result<Option<Problem>> {
+    if !found.any() {
+        return Ok(None);
+    }
+    if let Some(problem) = incomplete(found) {
+        return Ok(Some(problem));
+    }
+    match rows(server, found, schema, program)? {
+        None => index(server, found, schema, program),
+        some => Ok(some),
+    }
+}
+
+/// Tables that are missing, and those that still bear the sign of `prepare`.
+fn incomplete(found: &Found) -> Option<Problem> {
+    let is_loading = |comment: &String| comment.as_str() == LOADING;
+    let comment = |table: &String| found.comments.get(table);
+    lacking(
+        found,
+        "the number of tables",
+        |table| comment(table).is_some(),
+        |table| format!("{table} is missing: run `prepare` with the same options, after `cleanup`"),
+    )
+    .or_else(|| {
+        lacking(
+            found,
+            "the number of tables loaded to their end",
+            |table| !comment(table).is_some_and(is_loading),
+            |table| format!("{table} was not: run `cleanup`, then `prepare`"),
+        )
+    })
+}
+
+/// That some tables are not as they should be, the first of them in the remedy.
+fn lacking(
+    found: &Found,
+    what: &str,
+    is_well: impl Fn(&String) -> bool,
+    remedy: impl Fn(&String) -> String,
+) -> Option<Problem> {
+    let first = found.wanted.iter().find(|table| !is_well(table))?;
+    Some(Problem {
+        what: what.into(),
+        needed: found.wanted.len() as u64,
+        available: found.wanted.iter().filter(|table| is_well(table)).count() as u64,
+        remedy: remedy(first),
+    })
+}
+
+/// Keys beyond the last row hit nothing, which is quick and measures nothing.
+fn rows(
+    server: &mut Server<'_>,
+    found: &Found,
+    schema: &Schema,
+    program: &Program,
+) -> Result<Option<Problem>> {
+    let changes_their_number = matches!(
+        program.workload.recipe,
+        Recipe::OltpInsert
+            | Recipe::OltpDelete
+            | Recipe::OltpNontrxInsert
+            | Recipe::OltpNontrxDelete
+    );
+    if changes_their_number {
+        return Ok(None);
+    }
+    let least = (schema.table_size as f64 * ROWS_SHARE_MIN) as u64;
+    for tables in found.wanted.chunks(TABLES_PER_STATEMENT) {
+        let largest =
+            |table: &String| format!("SELECT '{table}', COALESCE(MAX(id), 0) FROM {table}");
+        let sql = tables.iter().map(largest).collect::<Vec<_>>().join(" UNION ALL ");
+        for row in server.rows(&sql)? {
+            let [Some(table), Some(largest)] = row.as_slice() else { continue };
+            let available = largest.parse().unwrap_or(0);
+            if available < least {
+                return Ok(Some(too_few(table, schema.table_size, available)));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn too_few(table: &str, needed: u64, available: u64) -> Problem {
+    Problem {
+        what: format!("the largest id in {table}"),
+        needed,
+        available,
+        remedy: "give the table size that the tables were prepared with, or prepare them anew"
+            .into(),
+    }
+}
+
+/// Without its index, what finds rows by `k` reads whole tables, and what changes `k` writes less.
+fn index(
+    server: &mut Server<'_>,
+    found: &Found,
+    schema: &Schema,
+    program: &Program,
+) -> Result<Option<Problem>> {
+    let rests_on_it =
+        |kind: Kind| matches!(kind, Kind::RandomPoints | Kind::RandomRanges | Kind::IndexUpdate);
+    let steps = program.groups.iter().filter(|group| group.repeat > 0).flat_map(|g| g.steps);
+    if !schema.create_secondary || !steps.copied().any(rests_on_it) {
+        return Ok(None);
+    }
+    let sql = "SELECT table_name FROM information_schema.statistics WHERE table_schema = DATABASE() \
+               AND table_name LIKE 'sbtest%' AND column_name = 'k' AND seq_in_index = 1";
+    let indexed: BTreeSet<String> =
+        server.rows(sql)?.into_iter().filter_map(|mut row| row.pop().flatten()).collect();
+    Ok(lacking(
+        found,
+        "the number of tables with an index on k",
+        |table| indexed.contains(table),
+        |table| {
+            format!(
+                "{table} has none: run `cleanup`, then `prepare`, or set `create_secondary` to off if that is meant"
+            )
+        },
+    ))
+}

@@ -1,0 +1,32 @@
+//! What was waiting when the window ended: events in hand, and those that were due and that nobody had begun.
+//!
+//! Events are counted by when they end, so a stall that reaches past the window's end leaves no trace in the percentiles.
+//! This is its trace. It is put together when all threads have ended.
+
+use std::sync::atomic::Ordering;
+
+use crate::outcome::Unfinished;
+use crate::worker::Shared;
+
+/// What had been planned before `over` and had not ended then; both in ns of the clock, as is the load's `start`.
+pub(super) fn at<C>(over: u64, start: u64, shared: &Shared<'_, C>) -> Unfinished {
+    let in_hand = shared.unfinished.iter().map(|planned| planned.load(Ordering::Relaxed));
+    let in_hand: Vec<u64> = in_hand.filter(|planned| *planned < over).collect();
+    let (not_begun, next) = not_begun(over, start, shared).unzip();
+    let oldest = in_hand.iter().copied().chain(next).min();
+    Unfinished {
+        events: in_hand.len() as u64 + not_begun.unwrap_or(0),
+        wait_ms_max: oldest.map_or(0.0, |oldest| (over - oldest) as f64 / 1e6),
+    }
+}
+
+/// How many planned events no thread had begun, and the planned start of the first; of these a run that ends by its
+/// number of events wants no more than it lacks.
+fn not_begun<C>(over: u64, start: u64, shared: &Shared<'_, C>) -> Option<(u64, u64)> {
+    let (count, first) = shared.pacer.as_ref()?.left_before(over.saturating_sub(start))?;
+    let lacking = match shared.events_max {
+        0 => count,
+        most => most.saturating_sub(shared.begun.load(Ordering::Relaxed)),
+    };
+    (lacking > 0).then(|| (count.min(lacking), start + first))
+}
