@@ -207,6 +207,8 @@ pub fn shown() -> Result<Vec<Shown>, LoopError> {
 
 /// Of `/dev/loop0 1234 253:1` the last two, if the first is `device` (`losetup(8)`: device, inode, file system).
 fn id_in(line: &str, device: &Path) -> Option<FileId> {
+    // Some versions pad the numbers, and write blanks within a column so.
+    let line = line.replace("\\x20", "");
     let mut words = line.split_whitespace();
     let mut word = || words.next();
     let (name, inode, number) = (word()?, word()?, word()?);
@@ -283,4 +285,19 @@ pub fn detach(device: &Path) -> Result<(), LoopError> {
         std::thread::sleep(Duration::from_millis(5));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_known_by_what_losetup_tells_padded_or_not() {
+        let id = FileId::on(rustix::fs::makedev(254, 3), 77);
+        let of = |line: &str| id_in(line, Path::new("/dev/loop1"));
+        assert_eq!(of("/dev/loop1 77 254:3"), Some(id));
+        assert_eq!(of(r"/dev/loop1 77 \x20\x20\x20\x20254:3\x20\x20"), Some(id));
+        assert_eq!(of("/dev/loop10 77 254:3"), None);
+        assert_eq!(of("/dev/loop1"), None, "where one may not ask");
+    }
 }
