@@ -81,10 +81,11 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
 fn bring_up(args: &RunArgs, port: Option<TcpPort>, ledger: &Arc<Ledger>) -> Result<(Made, Server)> {
     let wanted = args.server.as_ref().map_or(Wanted::Any, |path| Wanted::Path(path.clone()));
     let say = |text: &str| crate::print::note(text);
-    let binary = server::find_or_fetch(&wanted, &say)?;
     let location = args.location.canonicalize().with_context(|| {
         format!("the location {} is not a folder; make it or name another", args.location.display())
     })?;
+    server::check_places(&location)?;
+    let binary = server::find_or_fetch(&wanted, &say)?;
     let folder = location.join(format!("assay-server-{}", std::process::id()));
     let thing = Thing::Folder { path: folder.clone() };
     let (made, data_dir) = ledger.make(thing, || {

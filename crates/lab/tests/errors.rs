@@ -273,6 +273,63 @@ fn a_dry_run_says_what_would_be_run_and_what_this_machine_lacks() {
 }
 
 #[test]
+fn a_dry_run_refuses_a_server_that_is_none() {
+    let world = World::new();
+    for server in ["/nonexist", "/bin/ls"] {
+        world.write("plan.toml", &format!("server = \"{server}\"\n{}", small_plan(FOLDER)));
+        for words in [&["--dry-run"][..], &[]] {
+            let line = world.refused(&[&["run", "plan.toml", "--out", "study"], words].concat());
+            assert!(line.contains("arm `on`: ") && line.contains(server), "{line}");
+            assert_eq!(world.listing(), ["plan.toml"], "nothing is made");
+        }
+    }
+}
+
+#[test]
+fn a_place_that_a_server_cannot_take() {
+    let world = World::new();
+    world.write("plan.toml", &small_plan(FOLDER));
+    for name in ["x:y", "x;y"] {
+        let out = format!("{name}/study");
+        for words in [
+            &["server", "run", "--location", name, "--", "true"][..],
+            &["run", "plan.toml", "--out", "study", "--location", name],
+            &["run", "plan.toml", "--out", "study", "--location", name, "--dry-run"],
+            &["run", "plan.toml", "--out", &out],
+            &["run", "plan.toml", "--out", &out, "--dry-run"],
+        ] {
+            std::fs::create_dir_all(world.path(name)).unwrap();
+            let line = world.refused(words);
+            assert!(line.contains(name) && line.contains("take another folder"), "{line}");
+            assert!(world.path(name).read_dir().unwrap().next().is_none(), "nothing is made");
+            std::fs::remove_dir(world.path(name)).unwrap();
+            assert_eq!(world.listing(), ["plan.toml"]);
+        }
+    }
+    let mut cached = world.command(&["run", "plan.toml", "--out", "study", "--dry-run"]);
+    let output = cached.env("ASSAY_CACHE", world.path("a:b")).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("a:b") && said.contains("set ASSAY_CACHE"), "{said}");
+    // The negative control: of a folder that is not handed to it, a server need not know.
+    let dry = ["run", "plan.toml", "--out", "x:y", "--location", ".", "--dry-run"];
+    assert!(world.run(&dry).status.success());
+}
+
+#[test]
+fn a_cache_that_is_no_folder() {
+    let world = World::new();
+    world.write("plain", "");
+    let mut list = world.command(&["server", "list"]);
+    let output = list.env("ASSAY_CACHE", world.path("plain")).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("plain is not a folder; set ASSAY_CACHE to one"), "{said}");
+    let mut list = world.command(&["server", "list"]);
+    let output = list.env("ASSAY_CACHE", world.path("none")).output().unwrap();
+    assert_eq!(output.stderr, b"", "one that is not there yet is empty");
+}
+
+#[test]
 fn a_folder_called_like_a_shipped_plan_hides_none_but_a_file_does() {
     let world = World::new();
     for folder in ["demo", "disk"] {
