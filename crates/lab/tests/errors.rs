@@ -315,6 +315,44 @@ fn a_place_that_a_server_cannot_take() {
     assert!(world.run(&dry).status.success());
 }
 
+/// `server run` beside a command that ends with code 3 when its input does, once the server is up.
+fn server_beside_a_command(world: &World) -> (std::process::Child, u32) {
+    let mut command = world.command(&["server", "run", "--", "sh", "-c", "echo up; cat; exit 3"]);
+    let (input, output) = (std::process::Stdio::piped(), std::process::Stdio::piped());
+    let run = command.stdin(input).stdout(output).stderr(std::process::Stdio::piped());
+    let mut run = run.spawn().unwrap();
+    let mut line = String::new();
+    let mut said = std::io::BufReader::new(run.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut said, &mut line).unwrap();
+    assert_eq!(line, "up\n");
+    (run, world.servers()[0].0)
+}
+
+#[test]
+fn a_server_that_ends_beside_its_command() {
+    if !has_server("a_server_that_ends_beside_its_command") {
+        return;
+    }
+    let world = World::new();
+    let (run, pid) = server_beside_a_command(&world);
+    let server = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+    rustix::process::kill_process(server, rustix::process::Signal::KILL).unwrap();
+    // Nobody takes its end before the command's.
+    let state = || std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    while !state().contains("State:\tZ") {
+        std::thread::yield_now();
+    }
+    let output = run.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let last = said.lines().last().unwrap_or_default();
+    assert!(last.contains("the server ended with signal 9"), "{said}");
+    assert!(last.contains("while the command ran; its log ends: "), "{said}");
+    // The negative control: otherwise the command's code is ours.
+    let (run, _) = server_beside_a_command(&world);
+    assert_eq!(run.wait_with_output().unwrap().status.code(), Some(3));
+}
+
 #[test]
 fn a_cache_that_is_no_folder() {
     let world = World::new();
