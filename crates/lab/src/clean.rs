@@ -1,6 +1,7 @@
 //! `assay clean`: finds and removes what interrupted runs have left on the machine, and with `--cache` what is kept for later.
 
 mod cache;
+mod unfinished;
 
 use std::process::ExitCode;
 
@@ -11,7 +12,7 @@ use serde_json::json;
 use crate::print;
 use crate::rig::ledger::{self, Found, Unreadable};
 
-/// Remove what interrupted runs left behind: servers, mounts, loop devices, folders
+/// Remove what interrupted runs left behind: servers, mounts, loop devices, folders, unfinished downloads
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -61,6 +62,7 @@ pub fn run(args: &CleanArgs) -> Result<ExitCode> {
     if !args.dry_run {
         all.unfinished.iter().try_for_each(|path| ledger::delete(path))?;
     }
+    unfinished::clean(args.dry_run, &mut tally);
     tally.print(args);
     if !args.json {
         cache::mention();

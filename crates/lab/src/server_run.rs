@@ -54,13 +54,13 @@ pub struct RunArgs {
 /// Runs the command beside the server. The exit code is the command's.
 ///
 /// # Errors
-/// A server that does not start, a command that does not.
+/// A server that does not start or ends before the command, a command that does not start.
 pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let (program, words) = args.command.split_first().context("no command was given")?;
     let interrupt = crate::interrupt::Interrupt::listen()?;
     let ledger = Ledger::open()?;
     let port = args.port.map(tcp_port).transpose()?;
-    let (_folder, server) = bring_up(args, port.clone(), &ledger)?;
+    let (_folder, mut server) = bring_up(args, port.clone(), &ledger)?;
     server.execute("CREATE DATABASE test")?;
     interrupt.check()?;
     let mut command = Command::new(program);
@@ -71,6 +71,10 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
     }
     let status =
         command.status().with_context(|| format!("cannot run {}", program.to_string_lossy()))?;
+    // What the command found without its server is not what it was run for, whatever it makes of that.
+    if let Some(how) = server.ended_while("the command ran")? {
+        bail!("the server ended with {how}");
+    }
     server.kill()?;
     match status.code().map(u8::try_from) {
         Some(Ok(code)) => Ok(ExitCode::from(code)),
@@ -81,10 +85,11 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
 fn bring_up(args: &RunArgs, port: Option<TcpPort>, ledger: &Arc<Ledger>) -> Result<(Made, Server)> {
     let wanted = args.server.as_ref().map_or(Wanted::Any, |path| Wanted::Path(path.clone()));
     let say = |text: &str| crate::print::note(text);
-    let binary = server::find_or_fetch(&wanted, &say)?;
     let location = args.location.canonicalize().with_context(|| {
         format!("the location {} is not a folder; make it or name another", args.location.display())
     })?;
+    server::check_places(&location)?;
+    let binary = server::find_or_fetch(&wanted, &say)?;
     let folder = location.join(format!("assay-server-{}", std::process::id()));
     let thing = Thing::Folder { path: folder.clone() };
     let (made, data_dir) = ledger.make(thing, || {

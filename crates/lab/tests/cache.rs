@@ -56,3 +56,34 @@ fn the_cache_is_told_listed_and_emptied_but_for_what_is_in_use() {
     assert_eq!(json["kinds"][0]["removed"][0]["name"], "gp3-1");
     assert!(!there("worn/gp3-1"));
 }
+
+#[test]
+fn half_a_download_goes_when_its_process_is_gone_and_not_before() {
+    let world = World::new();
+    let cache = world.path("cache");
+    let half = cache.join("servers/.staging-4194305");
+    std::fs::create_dir_all(half.join("apt")).unwrap();
+    std::fs::write(half.join("apt/package.deb"), "half").unwrap();
+    let entry = cache.join("servers/mysql-9.9.9");
+    std::fs::create_dir(&entry).unwrap();
+    let clean = |words: &[&str]| {
+        let words = [&["clean"], words].concat();
+        let output = world.command(&words).env("ASSAY_CACHE", &cache).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let told = format!("unfinished downloaded servers in {}", half.display());
+    // What a fetch holds for as long as it lives.
+    let lock = std::fs::File::create(cache.join("servers/.lock")).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    for words in [&["--dry-run"][..], &[]] {
+        assert_eq!(clean(words), format!("still in use: {told}\nnothing to clean\n"));
+        assert!(half.join("apt/package.deb").exists());
+    }
+    drop(lock);
+    assert_eq!(clean(&["--dry-run"]), format!("would remove {told}\n"));
+    assert!(half.join("apt/package.deb").exists());
+    assert_eq!(clean(&[]), format!("removed {told}\n"));
+    assert!(!half.exists() && entry.exists());
+    assert_eq!(clean(&[]), "nothing to clean\n");
+}

@@ -294,6 +294,101 @@ fn a_dry_run_says_what_would_be_run_and_what_this_machine_lacks() {
 }
 
 #[test]
+fn a_dry_run_refuses_a_server_that_is_none() {
+    let world = World::new();
+    for server in ["/nonexist", "/bin/ls"] {
+        world.write("plan.toml", &format!("server = \"{server}\"\n{}", small_plan(FOLDER)));
+        for words in [&["--dry-run"][..], &[]] {
+            let line = world.refused(&[&["run", "plan.toml", "--out", "study"], words].concat());
+            assert!(line.contains("arm `on`: ") && line.contains(server), "{line}");
+            assert_eq!(world.listing(), ["plan.toml"], "nothing is made");
+        }
+    }
+}
+
+#[test]
+fn a_place_that_a_server_cannot_take() {
+    let world = World::new();
+    world.write("plan.toml", &small_plan(FOLDER));
+    for name in ["x:y", "x;y"] {
+        let out = format!("{name}/study");
+        for words in [
+            &["server", "run", "--location", name, "--", "true"][..],
+            &["run", "plan.toml", "--out", "study", "--location", name],
+            &["run", "plan.toml", "--out", "study", "--location", name, "--dry-run"],
+            &["run", "plan.toml", "--out", &out],
+            &["run", "plan.toml", "--out", &out, "--dry-run"],
+        ] {
+            std::fs::create_dir_all(world.path(name)).unwrap();
+            let line = world.refused(words);
+            assert!(line.contains(name) && line.contains("take another folder"), "{line}");
+            assert!(world.path(name).read_dir().unwrap().next().is_none(), "nothing is made");
+            std::fs::remove_dir(world.path(name)).unwrap();
+            assert_eq!(world.listing(), ["plan.toml"]);
+        }
+    }
+    let mut cached = world.command(&["run", "plan.toml", "--out", "study", "--dry-run"]);
+    let output = cached.env("ASSAY_CACHE", world.path("a:b")).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("a:b") && said.contains("set ASSAY_CACHE"), "{said}");
+    // The negative control: of a folder that is not handed to it, a server need not know.
+    let dry = ["run", "plan.toml", "--out", "x:y", "--location", ".", "--dry-run"];
+    assert!(world.run(&dry).status.success());
+}
+
+/// `server run` beside a command that ends with code 3 when its input does, once the server is up.
+fn server_beside_a_command(world: &World) -> (std::process::Child, u32) {
+    let mut command = world.command(&["server", "run", "--", "sh", "-c", "echo up; cat; exit 3"]);
+    let (input, output) = (std::process::Stdio::piped(), std::process::Stdio::piped());
+    let run = command.stdin(input).stdout(output).stderr(std::process::Stdio::piped());
+    let mut run = run.spawn().unwrap();
+    let mut line = String::new();
+    let mut said = std::io::BufReader::new(run.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut said, &mut line).unwrap();
+    assert_eq!(line, "up\n");
+    (run, world.servers()[0].0)
+}
+
+#[test]
+fn a_server_that_ends_beside_its_command() {
+    if !has_server("a_server_that_ends_beside_its_command") {
+        return;
+    }
+    let world = World::new();
+    let (run, pid) = server_beside_a_command(&world);
+    let server = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+    rustix::process::kill_process(server, rustix::process::Signal::KILL).unwrap();
+    // Nobody takes its end before the command's.
+    let state = || std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    while !state().contains("State:\tZ") {
+        std::thread::yield_now();
+    }
+    let output = run.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let last = said.lines().last().unwrap_or_default();
+    assert!(last.contains("the server ended with signal 9"), "{said}");
+    assert!(last.contains("while the command ran; its log ends: "), "{said}");
+    // The negative control: otherwise the command's code is ours.
+    let (run, _) = server_beside_a_command(&world);
+    assert_eq!(run.wait_with_output().unwrap().status.code(), Some(3));
+}
+
+#[test]
+fn a_cache_that_is_no_folder() {
+    let world = World::new();
+    world.write("plain", "");
+    let mut list = world.command(&["server", "list"]);
+    let output = list.env("ASSAY_CACHE", world.path("plain")).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("plain is not a folder; set ASSAY_CACHE to one"), "{said}");
+    let mut list = world.command(&["server", "list"]);
+    let output = list.env("ASSAY_CACHE", world.path("none")).output().unwrap();
+    assert_eq!(output.stderr, b"", "one that is not there yet is empty");
+}
+
+#[test]
 fn a_folder_called_like_a_shipped_plan_hides_none_but_a_file_does() {
     let world = World::new();
     for folder in ["demo", "disk"] {

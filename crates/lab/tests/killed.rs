@@ -11,6 +11,7 @@ mod common;
 #[path = "common/runs.rs"]
 mod runs;
 
+use std::io::Read;
 use std::process::{Child, ChildStderr};
 
 use common::{FOLDER, IMAGE, World, cells, has_loop_devices, has_server, small_plan};
@@ -61,6 +62,52 @@ fn a_killed_run_is_cleaned_up_and_goes_on() {
     assert!(results.contains("\"server_cpus\": \"all\""), "placement is stored with the cells");
     assert!(world.path("study/report.html").is_file());
     assert_eq!(world.leftovers(), Vec::<String>::new());
+}
+
+/// A run on image rigs in whose second cell the study's folder was deleted; nothing, said aloud, where the machine cannot do that.
+fn run_without_its_study(test: &str) -> Option<(World, Child, ChildStderr)> {
+    if !has_server(test) || !has_loop_devices(test) {
+        return None;
+    }
+    let world = World::new();
+    world.write("plan.toml", &small_plan(IMAGE).replace("seconds = 2", "seconds = 4"));
+    let (run, said) = run_past_the_first_cell(&world);
+    server_under_load(&world, 2);
+    // It fails at the folder that is mounted on, as it does for a user, and deletes all else.
+    let _ = std::process::Command::new("rm").arg("-rf").arg(world.path("study")).output();
+    // The negative control: there is something to find, and its name leads nowhere.
+    assert!(!world.path("study/study.sqlite").exists());
+    let left = world.leftovers();
+    assert!(left.iter().any(|line| line.contains("disk.img (deleted)")), "{left:?}");
+    Some((world, run, said))
+}
+
+#[test]
+fn a_run_whose_study_is_deleted_says_so_and_leaves_nothing() {
+    let name = "a_run_whose_study_is_deleted_says_so_and_leaves_nothing";
+    let Some((world, mut run, mut said)) = run_without_its_study(name) else { return };
+    let mut lines = String::new();
+    said.read_to_string(&mut lines).unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(2), "{lines}");
+    let last = lines.lines().last().unwrap_or_default();
+    assert!(last.contains("study.sqlite was deleted or replaced while the run was on"), "{lines}");
+    assert_eq!(world.leftovers(), Vec::<String>::new(), "{lines}");
+    assert_eq!(String::from_utf8_lossy(&world.run(&["clean"]).stdout), "nothing to clean\n");
+}
+
+#[test]
+fn a_killed_run_whose_study_is_deleted_is_cleaned_up() {
+    let name = "a_killed_run_whose_study_is_deleted_is_cleaned_up";
+    let Some((world, mut run, _said)) = run_without_its_study(name) else { return };
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let clean = world.run(&["clean"]);
+    assert!(clean.status.success(), "{clean:?}");
+    assert!(
+        String::from_utf8_lossy(&clean.stdout).contains("removed loop device over"),
+        "{clean:?}"
+    );
+    assert_eq!(world.leftovers(), Vec::<String>::new(), "{clean:?}");
 }
 
 #[test]

@@ -28,6 +28,12 @@ impl FileId {
         }
     }
 
+    /// The file with number `inode` on the file system `device` (`st_ino` and `st_dev` of `stat(2)`).
+    #[must_use]
+    pub fn on(device: u64, inode: u64) -> FileId {
+        FileId { device, number: inode }
+    }
+
     /// Of what `path` leads to.
     ///
     /// # Errors

@@ -43,6 +43,9 @@ pub enum LoopError {
         /// What the system answered.
         reason: io::Error,
     },
+    /// The kernel does not tell what there is.
+    #[error("cannot read the loop devices in /sys/block: {0}")]
+    Unread(io::Error),
     /// The device was told to go, and will when whoever uses it has ended.
     #[error("{device} is still in use; unmount or close what uses it")]
     InUse {
@@ -176,14 +179,43 @@ pub fn update_size(device: &Path) -> Result<(), LoopError> {
     Ok(run("losetup", ["--set-capacity".as_ref(), device.as_os_str()]).map(drop)?)
 }
 
-/// The loop devices that show `backing`.
+/// A loop device that shows something, as the kernel tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// The device, e.g. `/dev/loop0`.
+    pub device: PathBuf,
+    /// The name that the kernel keeps of the file: it follows a renaming and ends with [`DELETED`] when nothing leads there any more.
+    pub backing: PathBuf,
+    /// The file itself, which the device keeps from being given up; nothing where one may not ask.
+    pub id: Option<FileId>,
+}
+
+/// How the kernel's name of a file ends that was deleted (`d_path()`, `Documentation/filesystems/path-lookup.rst`).
+pub const DELETED: &str = " (deleted)";
+
+/// Every loop device that shows something. No file is touched.
 ///
 /// # Errors
-/// What `losetup` said.
-pub fn attached_to(backing: &Path) -> Result<Vec<PathBuf>, LoopError> {
-    let arguments = ["--noheadings", "--output", "NAME", "--associated"].map(OsStr::new);
-    let devices = run("losetup", arguments.into_iter().chain([backing.as_os_str()]))?;
-    Ok(devices.lines().map(str::trim).filter(|line| !line.is_empty()).map(PathBuf::from).collect())
+/// What `losetup` said; `/sys` cannot be read.
+pub fn shown() -> Result<Vec<Shown>, LoopError> {
+    let options = ["--list", "--raw", "--noheadings", "--output", "NAME,BACK-INO,BACK-MAJ:MIN"];
+    let listed = run("losetup", options)?;
+    let id = |device: &Path| listed.lines().find_map(|line| id_in(line, device));
+    let all = all().map_err(LoopError::Unread)?.into_iter();
+    Ok(all.map(|(device, backing)| Shown { id: id(&device), device, backing }).collect())
+}
+
+/// Of `/dev/loop0 1234 253:1` the last two, if the first is `device` (`losetup(8)`: device, inode, file system).
+fn id_in(line: &str, device: &Path) -> Option<FileId> {
+    // Some versions pad the numbers, and write blanks within a column so.
+    let line = line.replace("\\x20", "");
+    let mut words = line.split_whitespace();
+    let mut word = || words.next();
+    let (name, inode, number) = (word()?, word()?, word()?);
+    let (major, minor) = number.split_once(':')?;
+    let file_system = rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?);
+    let inode = inode.parse().ok()?;
+    (Path::new(name) == device).then(|| FileId::on(file_system, inode))
 }
 
 /// The loop devices whose files lie in `folder`, an absolute path without links, by the names that the kernel
@@ -253,4 +285,19 @@ pub fn detach(device: &Path) -> Result<(), LoopError> {
         std::thread::sleep(Duration::from_millis(5));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_known_by_what_losetup_tells_padded_or_not() {
+        let id = FileId::on(rustix::fs::makedev(254, 3), 77);
+        let of = |line: &str| id_in(line, Path::new("/dev/loop1"));
+        assert_eq!(of("/dev/loop1 77 254:3"), Some(id));
+        assert_eq!(of(r"/dev/loop1 77 \x20\x20\x20\x20254:3\x20\x20"), Some(id));
+        assert_eq!(of("/dev/loop10 77 254:3"), None);
+        assert_eq!(of("/dev/loop1"), None, "where one may not ask");
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Load, Plan, data_set, noise, paper};
+use super::{Load, Plan, data_set, noise, paper, settings};
 
 /// Checks everything that the plan alone can tell.
 ///
@@ -15,6 +15,7 @@ pub fn check(plan: &Plan) -> Result<()> {
     check_names(plan)?;
     check_times(plan)?;
     for (name, arm) in &plan.arms {
+        settings::checked(&plan.settings_of(arm)).with_context(|| format!("arm `{name}`"))?;
         if arm.compression.is_some() && arm.key_block_size.is_some() {
             bail!(
                 "arm `{name}` has both compression and key_block_size; InnoDB takes one of them, drop the other"

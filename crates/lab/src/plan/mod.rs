@@ -11,6 +11,7 @@ mod noise;
 mod paper;
 mod quick;
 mod rig;
+pub(crate) mod settings;
 mod shipped;
 mod toml_error;
 mod toml_file;

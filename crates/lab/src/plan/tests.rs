@@ -255,3 +255,21 @@ fn sizes_read_and_print_alike() {
         assert!(Size::parse(bad).is_err(), "{bad}");
     }
 }
+
+#[test]
+fn settings_that_are_the_rigs_are_refused_by_the_plan_alone() {
+    let with = |setting: &str| PLAN.replace("innodb_doublewrite = false", setting);
+    for (setting, says) in [
+        ("datadir = \"/x\"", "arm `off`: server setting `datadir` is decided by the rig"),
+        ("port = 3306", "arm `off`: server setting `port` is decided by the rig"),
+        ("\"innodb_doublewrite=1 --datadir\" = \"/etc\"", "is not the name of a server setting"),
+        ("general_log_file = \"/x\"", "would put files outside the data folder"),
+        ("INNODB_DOUBLEWRITE = false", "is given twice"),
+    ] {
+        let message = error(&with(setting));
+        assert!(message.contains(says), "{setting}: {message}");
+    }
+    let message = error(&PLAN.replace("innodb_buffer_pool_size = \"64M\"", "socket = \"/x\""));
+    assert!(message.contains("server setting `socket` is decided by the rig"), "{message}");
+    Plan::parse(&with("innodb_doublewrite_pages = 8")).unwrap();
+}

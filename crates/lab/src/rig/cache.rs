@@ -8,6 +8,7 @@
 use std::env;
 use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -47,18 +48,26 @@ impl Shelf {
         Shelf::open_at(folder, waiting)
     }
 
-    /// Opens the shelf `kind` if no maker has it.
+    /// Opens the shelf `kind`, which is there, if no maker has it. Whoever was interrupted has it no longer.
     pub(crate) fn try_open(kind: &str) -> Result<Option<Shelf>> {
-        let folder = root()?.join(kind);
+        let Some(shelf) = Shelf::lock_free(root()?.join(kind))? else { return Ok(None) };
+        shelf.sweep()?;
+        Ok(Some(shelf))
+    }
+
+    /// Whether no maker has the shelf `kind`, which is there; what was left on it stays.
+    pub(crate) fn is_free(kind: &str) -> Result<bool> {
+        Ok(Shelf::lock_free(root()?.join(kind))?.is_some())
+    }
+
+    fn lock_free(folder: PathBuf) -> Result<Option<Shelf>> {
         let cannot = || format!("cannot use the cache folder {}", folder.display());
         let lock = File::create(folder.join(".lock")).with_context(cannot)?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => return Ok(None),
             other => other.with_context(cannot)?,
         }
-        let shelf = Shelf { folder, _lock: lock };
-        shelf.sweep()?;
-        Ok(Some(shelf))
+        Ok(Some(Shelf { folder, _lock: lock }))
     }
 
     pub(super) fn open_at(folder: PathBuf, waiting: impl FnOnce()) -> Result<Shelf> {
@@ -100,13 +109,9 @@ impl Shelf {
 
     /// Removes what interrupted makers left: under the lock every staging folder is one of those.
     fn sweep(&self) -> Result<()> {
-        for entry in fs::read_dir(&self.folder)? {
-            let entry = entry?;
-            if entry.file_name().as_encoded_bytes().starts_with(STAGING_PREFIX.as_bytes()) {
-                fs::remove_dir_all(entry.path())?;
-            }
-        }
-        Ok(())
+        unfinished_in(&self.folder)?.iter().try_for_each(|path| {
+            fs::remove_dir_all(path).with_context(|| format!("cannot remove {}", path.display()))
+        })
     }
 }
 
@@ -137,12 +142,38 @@ impl Drop for Staging {
 /// The folders of a kind that are whole, by name.
 pub(crate) fn entries(kind: &str) -> Result<Vec<PathBuf>> {
     let folder = root()?.join(kind);
-    let Ok(listing) = fs::read_dir(&folder) else { return Ok(Vec::new()) };
-    let hidden = |path: &PathBuf| {
-        path.file_name().is_none_or(|name: &OsStr| name.as_encoded_bytes().starts_with(b"."))
+    listing(&folder, |name| !name.starts_with(b"."))
+}
+
+/// The folders of a kind that somebody is making, or was when interrupted: [`Shelf::try_open`] tells which.
+pub(crate) fn unfinished(kind: &str) -> Result<Vec<PathBuf>> {
+    unfinished_in(&root()?.join(kind))
+}
+
+fn unfinished_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    listing(folder, |name| name.starts_with(STAGING_PREFIX.as_bytes()))
+}
+
+/// What lies in a kind's folder under such names; nothing where no such folder is.
+fn listing(folder: &Path, wanted: impl Fn(&[u8]) -> bool) -> Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            let file = folder.ancestors().find(|part| part.is_file()).unwrap_or(folder);
+            bail!("the cache {} is not a folder; set ASSAY_CACHE to one", file.display());
+        }
+        Err(error) => {
+            return Err(error).with_context(|| {
+                format!("cannot read the cache folder {}; set ASSAY_CACHE", folder.display())
+            });
+        }
+    };
+    let is_wanted = |path: &PathBuf| {
+        path.file_name().is_some_and(|name: &OsStr| wanted(name.as_encoded_bytes()))
     };
     let mut paths: Vec<_> =
-        listing.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| !hidden(path)).collect();
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_wanted).collect();
     paths.sort();
     Ok(paths)
 }

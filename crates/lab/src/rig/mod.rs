@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
+use assay_ports::file_id::FileId;
 use assay_ports::{blockdev, filesystem, loopdev, program};
 
 use crate::drive::{Attached, Health, Sizes};
@@ -210,7 +211,8 @@ impl Rig {
         self.describe_ground(&self.folder.clone())?;
         let image = self.folder.join("disk.img");
         allocate(&image, size)?;
-        let thing = Thing::Loop { backing: image.clone() };
+        let backing_id = Some(FileId::named(&image)?);
+        let thing = Thing::Loop { backing: image.clone(), backing_id };
         let attached = self.add(ledger, thing, || Ok(loopdev::attach(&image)?))?;
         let direct = if attached.is_direct { "direct I/O" } else { "through the page cache" };
         self.describe("disk", format!("image of {size} on a loop device, {direct}"));

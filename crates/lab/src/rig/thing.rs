@@ -33,6 +33,10 @@ pub enum Thing {
     Loop {
         /// Absolute path of the file.
         backing: PathBuf,
+        /// The same by what tells it from others, as long as the machine runs: files are moved and deleted under their
+        /// devices.
+        #[serde(default)]
+        backing_id: Option<FileId>,
     },
     /// A mounted file system.
     Mount {
@@ -68,9 +72,7 @@ impl Thing {
     pub fn exists(&self) -> Result<bool> {
         Ok(match self {
             Thing::Folder { path } => path.symlink_metadata().is_ok(),
-            Thing::Loop { backing } => {
-                backing.exists() && !loopdev::attached_to(backing)?.is_empty()
-            }
+            Thing::Loop { backing, backing_id } => !loops_over(backing, *backing_id)?.is_empty(),
             Thing::Mount { target } => is_mounted(target)?,
             Thing::Drive { mount_point, folder, .. } => {
                 folder.symlink_metadata().is_ok()
@@ -94,7 +96,7 @@ impl Thing {
     fn places(&self) -> Vec<&Path> {
         match self {
             Thing::Folder { path } => vec![path],
-            Thing::Loop { backing } => vec![backing],
+            Thing::Loop { backing, .. } => vec![backing],
             Thing::Mount { target } => vec![target],
             // What a drive lies on stays as it is.
             Thing::Drive { mount_point, folder, .. } => vec![mount_point, folder],
@@ -112,7 +114,7 @@ impl Thing {
         }
         match self {
             Thing::Folder { path } => remove_folder(path),
-            Thing::Loop { backing } => loopdev::attached_to(backing)?
+            Thing::Loop { backing, backing_id } => loops_over(backing, *backing_id)?
                 .iter()
                 .try_for_each(|device| Ok(loopdev::detach(device)?)),
             Thing::Mount { target } => unmount(target),
@@ -135,6 +137,26 @@ fn unmount(target: &Path) -> Result<()> {
             done => return Ok(done?),
         }
     }
+}
+
+/// The devices that show our file, by what the kernel says of them: it holds the file after its name is gone. Without its number it
+/// is known by that name alone; with it also under another name, so long as that bears our mark, for a number is given to another
+/// file once ours is given up.
+fn loops_over(backing: &Path, id: Option<FileId>) -> Result<Vec<PathBuf>> {
+    let mut deleted = backing.as_os_str().to_owned();
+    deleted.push(loopdev::DELETED);
+    let is_named =
+        |shown: &loopdev::Shown| shown.backing == backing || shown.backing.as_os_str() == deleted;
+    let is_ours = |shown: &loopdev::Shown| match (id, shown.id) {
+        (Some(ours), Some(id)) => ours == id && (is_named(shown) || bears_our_mark(&shown.backing)),
+        _ => is_named(shown),
+    };
+    Ok(loopdev::shown()?.into_iter().filter(is_ours).map(|shown| shown.device).collect())
+}
+
+/// Whether it lies in a folder of ours.
+fn bears_our_mark(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"assay-"))
 }
 
 /// Its server has ended, or hangs: nothing here waits for it. What is still in use stays whole.
@@ -165,10 +187,8 @@ pub fn ensure_unused(path: &Path) -> Result<()> {
 /// Never reaches through a mount: what is mounted below belongs to somebody, and deleting it cannot be undone.
 fn remove_folder(path: &Path) -> Result<()> {
     // Whatever a ledger may say by then, only what bears our mark is ours to delete.
-    let is_ours =
-        |part: std::path::Component<'_>| part.as_os_str().as_encoded_bytes().starts_with(b"assay-");
     ensure!(
-        path.is_absolute() && path.components().any(is_ours),
+        path.is_absolute() && bears_our_mark(path),
         "{} is not a folder of ours",
         path.display()
     );
@@ -208,12 +228,86 @@ impl fmt::Display for Thing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Thing::Folder { path } => write!(f, "folder {}", path.display()),
-            Thing::Loop { backing } => write!(f, "loop device over {}", backing.display()),
+            Thing::Loop { backing, .. } => write!(f, "loop device over {}", backing.display()),
             Thing::Mount { target } => write!(f, "mount on {}", target.display()),
             Thing::Drive { media, mount_point, .. } => {
                 write!(f, "drive {} served in {}", media.display(), mount_point.display())
             }
             Thing::Process { pid, .. } => write!(f, "server with process number {pid}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file that can be attached, in a folder that bears our mark; nothing, said aloud, where nothing can.
+    fn image(test: &str) -> Option<(tempfile::TempDir, PathBuf)> {
+        if !rustix::process::geteuid().is_root() || !Path::new("/dev/loop-control").exists() {
+            crate::testing::skip(test, "root and loop devices");
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let ours = folder.path().canonicalize().unwrap().join("assay-1");
+        std::fs::create_dir(&ours).unwrap();
+        Some((folder, new_image(&ours)))
+    }
+
+    fn new_image(folder: &Path) -> PathBuf {
+        let image = folder.join("disk.img");
+        std::fs::File::create_new(&image).unwrap().set_len(1 << 20).unwrap();
+        image
+    }
+
+    fn loop_over(backing: &Path) -> Thing {
+        Thing::Loop {
+            backing: backing.to_owned(),
+            backing_id: Some(FileId::named(backing).unwrap()),
+        }
+    }
+
+    #[test]
+    fn a_loop_device_is_there_after_its_file_was_moved_or_deleted() {
+        let name = "a_loop_device_is_there_after_its_file_was_moved_or_deleted";
+        let Some((_folder, image)) = image(name) else { return };
+        let moved = image.with_file_name("moved");
+        for (with_id, change) in [
+            (true, (|image, moved| std::fs::rename(image, moved)) as fn(&Path, &Path) -> _),
+            (true, |image, _| std::fs::remove_file(image)),
+            // As ledgers of earlier versions have it.
+            (false, |image, _| std::fs::remove_file(image)),
+        ] {
+            let thing = match with_id {
+                true => loop_over(&image),
+                false => Thing::Loop { backing: image.clone(), backing_id: None },
+            };
+            assert!(!thing.exists().unwrap(), "nothing is attached");
+            let device = loopdev::attach(&image).unwrap().device;
+            assert!(thing.exists().unwrap());
+            change(&image, &moved).unwrap();
+            assert!(thing.exists().unwrap(), "{} is still attached", device.display());
+            thing.remove().unwrap();
+            assert!(!thing.exists().unwrap());
+            assert!(loopdev::shown().unwrap().iter().all(|shown| shown.device != device));
+            let _ = std::fs::remove_file(&moved);
+            new_image(image.parent().unwrap());
+        }
+    }
+
+    #[test]
+    fn a_loop_device_over_another_file_of_that_name_is_somebody_elses() {
+        let name = "a_loop_device_over_another_file_of_that_name_is_somebody_elses";
+        let Some((_folder, image)) = image(name) else { return };
+        let thing = loop_over(&image);
+        // Kept, so that its number is not given to the next file.
+        std::fs::rename(&image, image.with_file_name("aside")).unwrap();
+        let theirs = new_image(image.parent().unwrap());
+        let device = loopdev::attach(&theirs).unwrap().device;
+        std::fs::remove_file(&theirs).unwrap();
+        assert!(!thing.exists().unwrap());
+        thing.remove().unwrap();
+        assert!(loopdev::shown().unwrap().iter().any(|shown| shown.device == device));
+        loopdev::detach(&device).unwrap();
     }
 }

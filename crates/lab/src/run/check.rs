@@ -16,13 +16,15 @@ use crate::rig::{self, server};
 /// tables, measured 190 MB freshly made by MySQL 9.7, and room for undo and redo under load.
 const BESIDE_TABLES_BYTES: u64 = 320 << 20;
 
-/// Checks processors, rights, devices, memory and space.
+/// Checks places, processors, servers, rights, devices, memory and space.
 ///
 /// # Errors
 /// One line: what is missing and what to change.
 pub fn check(plan: &Plan, location: &Path, erase: &[PathBuf]) -> Result<()> {
+    server::check_places(location)?;
     check_processors(plan)?;
     check_load(plan)?;
+    check_servers(plan)?;
     for footing in plan.footings() {
         check_footing(plan, &footing, erase).with_context(|| footing.key.to_string())?;
     }
@@ -80,6 +82,20 @@ fn check_tables(plan: &Plan, schema: &Schema) -> Result<()> {
             workload.recipe != Recipe::OltpInsert || schema.auto_inc,
             "workload `{name}` inserts its own ids, which would meet those that are there; set auto_inc = true"
         );
+    }
+    Ok(())
+}
+
+/// Servers that are named are there; whether one is found or brought where none is, only a run finds out.
+fn check_servers(plan: &Plan) -> Result<()> {
+    let mut asked: Vec<&PathBuf> = Vec::new();
+    for (name, arm) in &plan.arms {
+        let Some(path) = arm.server.as_ref().or(plan.server.as_ref()) else { continue };
+        if !asked.contains(&path) {
+            let wanted = server::Wanted::Path(path.clone());
+            server::find(&wanted).with_context(|| format!("arm `{name}`"))?;
+            asked.push(path);
+        }
     }
     Ok(())
 }

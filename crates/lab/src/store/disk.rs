@@ -80,15 +80,16 @@ impl Store {
     /// # Errors
     /// A store that cannot be written.
     pub fn write_disks(&mut self, disks: &BTreeMap<String, Disk>) -> Result<()> {
-        let transaction = self.db.transaction()?;
-        for (arm, disk) in disks {
-            let json = serde_json::to_string(disk).context("cannot write JSON")?;
-            transaction.execute(
-                "INSERT OR REPLACE INTO study (key, value) VALUES (?1, ?2)",
-                params![format!("{PREFIX}{arm}"), json],
-            )?;
-        }
-        transaction.commit().context("cannot write the study's disks")
+        self.change(|transaction| {
+            for (arm, disk) in disks {
+                let json = serde_json::to_string(disk).context("cannot write JSON")?;
+                transaction.execute(
+                    "INSERT OR REPLACE INTO study (key, value) VALUES (?1, ?2)",
+                    params![format!("{PREFIX}{arm}"), json],
+                )?;
+            }
+            Ok(())
+        })
     }
 
     /// The disks of arms, by the arms' names; nothing of arms that were run before disks were kept.

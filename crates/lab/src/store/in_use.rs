@@ -1,4 +1,5 @@
-//! A study that somebody else holds: told as that, with who it is where the kernel says so, and not as a damaged one.
+//! A study that somebody else holds, or whose file is gone: told as that, with who it is where the kernel says so, and not as a
+//! damaged one.
 //!
 //! SQLite holds a file by record locks (`fcntl(2)`), which `/proc/locks` lists with process, device and inode (`proc(5)`).
 
@@ -6,24 +7,28 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rusqlite::ErrorCode;
+use rusqlite::ffi::SQLITE_READONLY_DBMOVED;
 
-/// An error of SQLite on the study at `path`: that another process holds it, or `what` with SQLite's own words.
+/// An error of SQLite on the study at `path`: that another process holds it, that it is no longer there, or `what` with SQLite's own
+/// words.
 pub(super) fn explain(
     error: rusqlite::Error,
     path: &Path,
     what: impl FnOnce() -> String,
 ) -> anyhow::Error {
-    let is_held = matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
-    );
-    match is_held {
-        false => anyhow::Error::new(error).context(what()),
-        true => anyhow::anyhow!(
+    // SQLite looks before each write whether the name still leads to the file that it has open (sqlite.org/rescode.html).
+    let is_gone = error.sqlite_error().map(|it| it.extended_code) == Some(SQLITE_READONLY_DBMOVED);
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => anyhow::anyhow!(
             "the study {} is in use by {}; wait until that has ended, or end it",
             path.display(),
             holder(path).unwrap_or_else(|| "another process".into())
         ),
+        _ if is_gone => anyhow::anyhow!(
+            "the study {} was deleted or replaced while the run was on; leave it there and run the plan again",
+            path.display()
+        ),
+        _ => anyhow::Error::new(error).context(what()),
     }
 }
 

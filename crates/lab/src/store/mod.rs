@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, Transaction};
 
 pub use disk::{Atomic, Disk, Worth};
 pub use judging::{Judging, MARGIN_PERCENT};
@@ -143,6 +143,24 @@ impl Store {
         in_use::explain(error, &self.path, || {
             format!("cannot {do_it} the study {}", self.path.display())
         })
+    }
+
+    /// Makes a change of several steps: all of it or nothing.
+    fn change<T>(&mut self, change: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        let changed = self.db.transaction().map_err(anyhow::Error::new).and_then(|transaction| {
+            let value = change(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        });
+        changed.map_err(|error| match error.downcast::<rusqlite::Error>() {
+            Ok(error) => self.cannot("write", error),
+            Err(error) => error,
+        })
+    }
+
+    /// Carries out one statement that writes. Returns how many rows it changed.
+    fn execute(&self, sql: &str, parameters: impl rusqlite::Params) -> Result<usize> {
+        self.db.execute(sql, parameters).map_err(|error| self.cannot("write", error))
     }
 
     fn create_tables(&self) -> Result<()> {

@@ -213,3 +213,29 @@ fn a_window_that_no_plan_can_have_is_refused_with_its_cell() {
         }
     }
 }
+
+#[test]
+fn a_study_that_is_deleted_or_replaced_under_the_run_is_told_as_that() {
+    for replace in [false, true] {
+        let (folder, mut store) = study();
+        store.begin_cell(&key("on", 8)).unwrap();
+        let path = folder.path().join(FILE_NAME);
+        std::fs::rename(&path, folder.path().join("aside")).unwrap();
+        if replace {
+            std::fs::copy(folder.path().join("aside"), &path).unwrap();
+        }
+        let told = [
+            store.end_cell(&key("on", 8), &outcome()).unwrap_err(),
+            store.begin_cell(&key("on", 1)).unwrap_err(),
+            store.reset_interrupted().map(drop).unwrap_err(),
+            store.note("a note").unwrap_err(),
+        ];
+        for told in told.map(|error| format!("{error:#}")) {
+            let says = format!("the study {} was deleted or replaced while", path.display());
+            assert!(told.contains(&says) && !told.contains("1032"), "{told}");
+        }
+        // The negative control: back in its place it is written to.
+        std::fs::rename(folder.path().join("aside"), &path).unwrap();
+        store.end_cell(&key("on", 8), &outcome()).unwrap();
+    }
+}

@@ -66,7 +66,6 @@ impl Store {
     /// A store that cannot be written.
     pub fn write_head(&mut self, head: &StudyHead<'_>) -> Result<()> {
         let paper = head.paper.map(json).transpose()?;
-        let transaction = self.db.transaction()?;
         let mut texts: Vec<(String, &str)> =
             vec![("title".into(), head.title), ("plan_toml".into(), head.plan_toml)];
         texts.extend(paper.as_ref().map(|paper| ("paper".into(), paper.as_str())));
@@ -77,25 +76,27 @@ impl Store {
         texts.extend(head.workloads.iter().filter_map(|workload| {
             Some((format!("data_set.{}", workload.name), workload.data_set.as_deref()?))
         }));
-        for (key, value) in texts {
-            transaction.execute(
-                "INSERT OR REPLACE INTO study (key, value) VALUES (?1, ?2)",
-                params![key, value],
-            )?;
-        }
-        for (position, arm) in head.arms.iter().enumerate() {
-            transaction.execute(
-                "INSERT OR REPLACE INTO arms (name, position, rig_json, settings_json) VALUES (?1, ?2, ?3, ?4)",
-                params![arm.name, position as i64, json(&arm.rig)?, json(&arm.settings)?],
-            )?;
-        }
-        for (position, workload) in head.workloads.iter().enumerate() {
-            transaction.execute(
-                "INSERT OR REPLACE INTO workloads (name, position, recipe, options_json) VALUES (?1, ?2, ?3, ?4)",
-                params![workload.name, position as i64, workload.recipe, json(&workload.options)?],
-            )?;
-        }
-        transaction.commit().context("cannot write the study's head")
+        self.change(|transaction| {
+            for (key, value) in texts {
+                transaction.execute(
+                    "INSERT OR REPLACE INTO study (key, value) VALUES (?1, ?2)",
+                    params![key, value],
+                )?;
+            }
+            for (position, arm) in head.arms.iter().enumerate() {
+                transaction.execute(
+                    "INSERT OR REPLACE INTO arms (name, position, rig_json, settings_json) VALUES (?1, ?2, ?3, ?4)",
+                    params![arm.name, position as i64, json(&arm.rig)?, json(&arm.settings)?],
+                )?;
+            }
+            for (position, workload) in head.workloads.iter().enumerate() {
+                transaction.execute(
+                    "INSERT OR REPLACE INTO workloads (name, position, recipe, options_json) VALUES (?1, ?2, ?3, ?4)",
+                    params![workload.name, position as i64, workload.recipe, json(&workload.options)?],
+                )?;
+            }
+            Ok(())
+        })
     }
 
     /// Keeps what the plan says of judging, or brings it up to date.
@@ -103,7 +104,7 @@ impl Store {
     /// # Errors
     /// A store that cannot be written.
     pub fn write_judging(&self, judging: &Judging) -> Result<()> {
-        self.db.execute(
+        self.execute(
             "INSERT OR REPLACE INTO study (key, value) VALUES (?1, ?2)",
             params![judging::KEY, json(judging)?],
         )?;
@@ -115,7 +116,7 @@ impl Store {
     /// # Errors
     /// A cell of the same coordinates that was run under other conditions.
     pub fn plan_cell(&self, key: &CellKey, position: u32, fingerprint: &str) -> Result<()> {
-        self.db.execute(
+        self.execute(
             "INSERT INTO cells (arm, workload, threads, repeat, position, fingerprint, state)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'pending') ON CONFLICT DO NOTHING",
             params![key.arm, key.workload, key.threads, key.repeat, position, fingerprint],
@@ -128,17 +129,20 @@ impl Store {
     /// # Errors
     /// A store that cannot be written.
     pub fn begin_cell(&mut self, key: &CellKey) -> Result<()> {
-        let transaction = self.db.transaction()?;
-        let id = cell_id(&transaction, key)?;
-        for table in ["marks", "results", "errors", "series", "histograms", "second_latencies"] {
-            transaction.execute(&format!("DELETE FROM {table} WHERE cell_id = ?1"), [id])?;
-        }
-        transaction.execute(
-            "UPDATE cells SET state = 'running', reason = NULL, started_at = ?2, ended_at = NULL,
-             window_from_s = NULL, window_to_s = NULL WHERE id = ?1",
-            params![id, now()],
-        )?;
-        transaction.commit().with_context(|| format!("cannot begin cell {key}"))
+        self.change(|transaction| {
+            let id = cell_id(transaction, key)?;
+            for table in ["marks", "results", "errors", "series", "histograms", "second_latencies"]
+            {
+                transaction.execute(&format!("DELETE FROM {table} WHERE cell_id = ?1"), [id])?;
+            }
+            transaction.execute(
+                "UPDATE cells SET state = 'running', reason = NULL, started_at = ?2, ended_at = NULL,
+                 window_from_s = NULL, window_to_s = NULL WHERE id = ?1",
+                params![id, now()],
+            )?;
+            Ok(())
+        })
+        .with_context(|| format!("cannot begin cell {key}"))
     }
 
     /// Writes all that a cell left behind, in one transaction.
@@ -146,18 +150,19 @@ impl Store {
     /// # Errors
     /// A store that cannot be written.
     pub fn end_cell(&mut self, key: &CellKey, outcome: &Outcome) -> Result<()> {
-        let transaction = self.db.transaction()?;
-        let id = cell_id(&transaction, key)?;
-        write_cell(&transaction, id, outcome)?;
-        write_counts(&transaction, id, outcome)?;
-        for series in &outcome.series {
-            write_series(&transaction, id, series)?;
-        }
-        for histogram in &outcome.histograms {
-            write_histogram(&transaction, id, histogram)?;
-        }
-        write_seconds(&transaction, id, &outcome.second_latencies)?;
-        transaction.commit().with_context(|| format!("cannot store the results of cell {key}"))
+        self.change(|transaction| {
+            let id = cell_id(transaction, key)?;
+            write_cell(transaction, id, outcome)?;
+            write_counts(transaction, id, outcome)?;
+            for series in &outcome.series {
+                write_series(transaction, id, series)?;
+            }
+            for histogram in &outcome.histograms {
+                write_histogram(transaction, id, histogram)?;
+            }
+            write_seconds(transaction, id, &outcome.second_latencies)
+        })
+        .with_context(|| format!("cannot store the results of cell {key}"))
     }
 
     /// Puts cells that an interruption left running back to pending. Returns how many.
@@ -165,7 +170,7 @@ impl Store {
     /// # Errors
     /// A store that cannot be written.
     pub fn reset_interrupted(&self) -> Result<usize> {
-        Ok(self.db.execute("UPDATE cells SET state = 'pending' WHERE state = 'running'", [])?)
+        self.execute("UPDATE cells SET state = 'pending' WHERE state = 'running'", [])
     }
 
     /// Puts failed cells back to pending, to be tried again. Returns how many.
@@ -173,7 +178,7 @@ impl Store {
     /// # Errors
     /// A store that cannot be written.
     pub fn reset_failed(&self) -> Result<usize> {
-        Ok(self.db.execute("UPDATE cells SET state = 'pending' WHERE state = 'failed'", [])?)
+        self.execute("UPDATE cells SET state = 'pending' WHERE state = 'failed'", [])
     }
 
     /// Keeps something that should be known of the whole study; the same note twice is one note.
@@ -181,7 +186,7 @@ impl Store {
     /// # Errors
     /// A store that cannot be written.
     pub fn note(&self, text: &str) -> Result<()> {
-        self.db.execute("INSERT OR IGNORE INTO notes (text) VALUES (?1)", [text])?;
+        self.execute("INSERT OR IGNORE INTO notes (text) VALUES (?1)", [text])?;
         Ok(())
     }
 }

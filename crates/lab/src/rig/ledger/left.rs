@@ -208,8 +208,8 @@ impl Found {
     pub fn left(&self) -> Result<Vec<Thing>> {
         let mut left = Vec::new();
         for thing in self.pages.things.iter().rev() {
-            let is_gone_with_boot =
-                matches!(thing, Thing::Process { .. }) && !self.is_of_this_boot();
+            let is_gone_with_boot = matches!(thing, Thing::Process { .. } | Thing::Loop { .. })
+                && !self.is_of_this_boot();
             if !is_gone_with_boot && thing.exists()? {
                 left.push(thing.clone());
             }

@@ -24,6 +24,9 @@ use super::{error_log, template};
 /// socket is knocked at, and a death is noticed at once in between.
 const KNOCK_EVERY: Duration = Duration::from_millis(20);
 
+/// How long a server that no longer answers may take to end.
+const END_PATIENCE: Duration = Duration::from_secs(10);
+
 /// Lines of the log that go into an error.
 const TAIL_LINES: usize = 12;
 
@@ -282,6 +285,21 @@ impl Server {
     pub(crate) fn ended(&mut self) -> Result<Option<String>> {
         let Some(status) = self.child.ended()? else { return Ok(None) };
         Ok(Some(format!("{}; its log ends:{}", describe(status), self.indented_tail())))
+    }
+
+    /// As [`Server::ended`], with what went on meanwhile and the last line of its log alone. One that no longer answers is
+    /// given a while to have ended: the last of its threads may still be about to.
+    ///
+    /// # Errors
+    /// What `waitpid` answered.
+    pub(crate) fn ended_while(&mut self, what: &str) -> Result<Option<String>> {
+        let patience = match self.knock() {
+            Ok(()) | Err(mysql::Error::MySqlError(_)) => Duration::ZERO,
+            Err(_) => END_PATIENCE,
+        };
+        let Some(status) = self.child.wait(patience)? else { return Ok(None) };
+        let line = self.log_tail(1).pop().unwrap_or_else(|| "with nothing in it".into());
+        Ok(Some(format!("{} while {what}; its log ends: {line}", describe(status))))
     }
 
     /// Asks it to shut down, waits up to `grace`, then kills. A status that is no success is a server that did not

@@ -15,7 +15,6 @@ mod find;
 mod instance;
 mod memory;
 mod places;
-mod settings;
 mod template;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -23,7 +22,12 @@ pub(crate) mod testing;
 mod tests;
 mod tool;
 
-use anyhow::{Result, bail};
+use std::path::Path;
+
+use anyhow::{Result, anyhow, bail};
+
+use super::cache;
+use crate::plan::settings;
 
 pub(crate) use binary::{Binary, Flavour, Origin};
 pub(crate) use fetch::fetch;
@@ -32,6 +36,20 @@ pub(crate) use instance::{Server, Start, TcpPort, start};
 pub(crate) use memory::memory_needed_bytes;
 pub(crate) use settings::Settings;
 pub(crate) use template::{layout_settings, make_datadir};
+
+/// Checks that servers can be told of what will lie in `location`, and of what the cache keeps.
+///
+/// # Errors
+/// One line that says which folder to name otherwise.
+pub(crate) fn check_places(location: &Path) -> Result<()> {
+    places::check_path(location).map_err(|error| anyhow!("{error}; take another folder"))?;
+    check_cache()
+}
+
+fn check_cache() -> Result<()> {
+    places::check_path(&cache::root()?)
+        .map_err(|error| anyhow!("{error}; set ASSAY_CACHE to another folder"))
+}
 
 /// The server that `wanted` asks for; when none is there and none was named by path, one is fetched into the cache.
 /// `progress` gets a plain line for each step that takes time.

@@ -18,6 +18,30 @@ pub(super) const TEMPORARY: &str = ".tmp";
 /// Longest path of a socket in bytes: `sun_path` has 108 with the final zero (`unix(7)`).
 const SOCKET_PATH_MAX: usize = 107;
 
+/// Checks that a server can be told of what will lie in `folder`, which need not be there yet: a server takes `:` in a path for the end
+/// of the first of several (MySQL reference manual, `tmpdir`), and `;` so too (`innodb_directories`).
+///
+/// # Errors
+/// One line that names the folder; the caller says what to name instead.
+pub(crate) fn check_path(folder: &Path) -> Result<()> {
+    let folder = resolved(folder)?;
+    let Some(text) = folder.to_str() else {
+        bail!("{} is not UTF-8, which a server cannot be told of", folder.display());
+    };
+    if let Some(mark) = text.chars().find(|mark| [':', ';'].contains(mark)) {
+        bail!("a server cannot take the path {text}, for it ends at `{mark}`");
+    }
+    Ok(())
+}
+
+/// Absolute and without links as far as it exists.
+fn resolved(path: &Path) -> Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    let there = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
+    let Some((part, resolved)) = there else { return Ok(path) };
+    Ok(resolved.join(path.strip_prefix(part)?))
+}
+
 /// Makes `folder` with mode 0700, or checks that nobody else has access: whoever reaches the socket is root in
 /// the server.
 pub(super) fn make_private(folder: &Path) -> Result<()> {
@@ -128,6 +152,26 @@ impl Drop for SocketPlace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_that_a_server_would_cut_are_refused_by_where_they_lead() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("a:b")).unwrap();
+        std::os::unix::fs::symlink(at("a:b"), at("link")).unwrap();
+        for name in ["a:b", "link", "link/not/there", "c;d"] {
+            let error = check_path(&at(name)).unwrap_err().to_string();
+            assert!(error.starts_with("a server cannot take the path "), "{name}: {error}");
+        }
+        fs::create_dir(at("plain, with \"others\"")).unwrap();
+        fs::remove_dir(at("a:b")).unwrap();
+        std::os::unix::fs::symlink(at("plain, with \"others\""), at("a:b")).unwrap();
+        check_path(&at("a:b")).unwrap();
+        check_path(&at("not there")).unwrap();
+        use std::os::unix::ffi::OsStrExt;
+        let latin = std::ffi::OsStr::from_bytes(b"caf\xe9");
+        assert!(check_path(&folder.path().join(latin)).unwrap_err().to_string().contains("UTF-8"));
+    }
 
     #[test]
     fn a_folder_open_to_others_is_refused_and_a_new_one_is_private() {

@@ -20,18 +20,48 @@ use anyhow::{Context, Result, bail};
 use self::apt::{Apt, Sources};
 use super::binary::{Binary, Flavour, Origin};
 use super::{find, tool};
-use crate::rig::cache::{Shelf, Staging};
+use crate::rig::cache::{self, Shelf, Staging};
+
+/// The kind of cache entries that servers are.
+const SHELF: &str = "servers";
 
 /// Free space needed for each byte to download: the packages, and what is in them (measured: 5.5 times as much).
 const SPACE_PER_DOWNLOAD_BYTE: u64 = 8;
 
 /// Brings the newest packaged server of that make and returns it; one of the same version that is there already is
-/// kept. `progress` gets a plain line for each step.
+/// kept. Where another fetch of it is under way, that one's is taken when it has ended well. `progress` gets a plain line
+/// for each step.
 ///
 /// # Errors
 /// No apt here, no such package, no network, no space; the message says which and what to do.
 pub(crate) fn fetch(flavour: Flavour, progress: &dyn Fn(&str)) -> Result<Binary> {
-    fetch_onto(&open_shelf(progress)?, flavour, progress)
+    super::check_cache()?;
+    let folder = cache::root()?.join(SHELF);
+    let bring = |shelf: &Shelf| fetch_onto(shelf, flavour, progress);
+    fetch_once(&folder, flavour, || open_shelf(progress), bring)
+}
+
+/// Has `bring` called once `open` has the shelf in `folder`, unless another process has brought that server meanwhile.
+fn fetch_once(
+    folder: &Path,
+    flavour: Flavour,
+    open: impl FnOnce() -> Result<Shelf>,
+    bring: impl FnOnce(&Shelf) -> Result<Binary>,
+) -> Result<Binary> {
+    let note = folder.join(format!(".fetched-{}", flavour.word()));
+    let written = || note.metadata().and_then(|note| note.modified()).ok();
+    let before = written();
+    let shelf = open()?;
+    if written() != before
+        && let Ok(program) = fs::read_to_string(&note)
+        && let Ok(binary) = Binary::inspect(Path::new(&program), Origin::Cache)
+    {
+        return Ok(binary);
+    }
+    let binary = bring(&shelf)?;
+    fs::write(&note, binary.program.as_os_str().as_encoded_bytes())
+        .with_context(|| format!("cannot write {}", note.display()))?;
+    Ok(binary)
 }
 
 /// As [`fetch`], unless `find` finds a server once nobody else is fetching.
@@ -48,7 +78,7 @@ pub(super) fn fetch_unless(
 }
 
 fn open_shelf(progress: &dyn Fn(&str)) -> Result<Shelf> {
-    Shelf::open("servers", || progress("waiting for another fetch to end"))
+    Shelf::open(SHELF, || progress("waiting for another fetch to end"))
 }
 
 fn fetch_onto(shelf: &Shelf, flavour: Flavour, progress: &dyn Fn(&str)) -> Result<Binary> {
@@ -148,4 +178,71 @@ fn publish(shelf: &Shelf, staging: Staging, tree: &Path) -> Result<Binary> {
     }
     staging.publish("tree", &target)?;
     Binary::inspect(&in_place, Origin::Cache)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    fn program(folder: &Path) -> std::path::PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let program = folder.join("mysqld");
+        fs::write(&program, "#!/bin/sh\necho 'mysqld  Ver 9.7.4 for Linux on x86_64'\n").unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        program
+    }
+
+    #[test]
+    fn a_second_fetch_takes_what_the_first_brings_and_a_later_one_brings_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let (at, program) = (folder.path(), program(folder.path()));
+        let open = |waiting: &dyn Fn()| Shelf::open_at(at.to_path_buf(), waiting);
+        let inspect = || Binary::inspect(&program, Origin::Cache);
+        let (begun, has_begun) = channel();
+        let (waits, does_wait) = channel();
+        let bring = move |_: &Shelf| {
+            begun.send(()).unwrap();
+            does_wait.recv().unwrap();
+            inspect()
+        };
+        std::thread::scope(|scope| {
+            let first = scope.spawn(|| fetch_once(at, Flavour::Mysql, || open(&|| {}), bring));
+            has_begun.recv().unwrap();
+            let second = fetch_once(
+                at,
+                Flavour::Mysql,
+                || open(&|| waits.send(()).unwrap()),
+                |_| panic!("the second fetch brought it again"),
+            );
+            assert_eq!(second.unwrap(), first.join().unwrap().unwrap());
+        });
+        // The negative control: who did not wait wants to see whether there is a newer one.
+        let brought = Cell::new(0);
+        for flavour in [Flavour::Mysql, Flavour::Mariadb] {
+            let bring = |_: &Shelf| {
+                brought.set(brought.get() + 1);
+                inspect()
+            };
+            fetch_once(at, flavour, || open(&|| {}), bring).unwrap();
+        }
+        assert_eq!(brought.get(), 2);
+    }
+
+    #[test]
+    fn a_fetch_that_fails_leaves_the_next_to_bring_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (at, program) = (folder.path(), program(folder.path()));
+        let open = || Shelf::open_at(at.to_path_buf(), || {});
+        fetch_once(at, Flavour::Mysql, open, |_| bail!("no network")).unwrap_err();
+        let brought = Cell::new(false);
+        let bring = |_: &Shelf| {
+            brought.set(true);
+            Binary::inspect(&program, Origin::Cache)
+        };
+        fetch_once(at, Flavour::Mysql, open, bring).unwrap();
+        assert!(brought.get());
+    }
 }

@@ -1,4 +1,4 @@
-//! Server settings as a plan gives them: names checked, then turned into arguments.
+//! Server settings as a plan or a command line gives them: names checked, then turned into arguments.
 //!
 //! Names are written with underscores or hyphens and in any case, as the server takes them.
 
@@ -43,7 +43,7 @@ const READ_ONLY_PLACES: [&str; 2] = ["init_file", "ssl_"];
 const MODIFIERS: [&str; 4] = ["skip_", "disable_", "enable_", "maximum_"];
 
 /// The name as `SHOW VARIABLES` prints it.
-pub(super) fn canonical(name: &str) -> String {
+pub(crate) fn canonical(name: &str) -> String {
     name.to_ascii_lowercase().replace('-', "_")
 }
 
@@ -51,7 +51,7 @@ pub(super) fn canonical(name: &str) -> String {
 ///
 /// # Errors
 /// A name that is none, is given twice, or belongs to the rig.
-pub(super) fn checked(settings: &Settings) -> Result<Settings> {
+pub(crate) fn checked(settings: &Settings) -> Result<Settings> {
     let mut checked = Settings::new();
     for (name, value) in settings {
         let name = canonical(name);
@@ -95,7 +95,7 @@ fn is_place_elsewhere(name: &str, value: &str) -> bool {
 }
 
 /// `--name=value` for each.
-pub(super) fn arguments(settings: &Settings) -> impl Iterator<Item = String> {
+pub(crate) fn arguments(settings: &Settings) -> impl Iterator<Item = String> {
     settings.iter().map(|(name, value)| format!("--{name}={value}"))
 }
 

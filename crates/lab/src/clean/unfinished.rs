@@ -1,0 +1,34 @@
+//! `assay clean`: what interrupted makers have left in the cache, such as half a download. That of a living one stays.
+
+use anyhow::Result;
+
+use super::Tally;
+use crate::rig::cache::{self, Shelf};
+use crate::rig::kept::KINDS;
+
+/// Removes it, or with `dry_run` says what that would be.
+pub(super) fn clean(dry_run: bool, tally: &mut Tally) {
+    // Without a home there is no cache.
+    if cache::root().is_err() {
+        return;
+    }
+    for (kind, words) in KINDS {
+        if let Err(error) = clean_kind(kind, words, dry_run, tally) {
+            tally.failed.push(format!("{error:#}"));
+        }
+    }
+}
+
+fn clean_kind(kind: &str, words: &str, dry_run: bool, tally: &mut Tally) -> Result<()> {
+    let left = cache::unfinished(kind)?;
+    if left.is_empty() {
+        return Ok(());
+    }
+    let is_free = if dry_run { Shelf::is_free(kind)? } else { Shelf::try_open(kind)?.is_some() };
+    let told = left.iter().map(|path| format!("unfinished {words} in {}", path.display()));
+    match is_free {
+        true => tally.removed.extend(told),
+        false => tally.in_use.extend(told),
+    }
+    Ok(())
+}
