@@ -14,6 +14,7 @@ mod live;
 mod machine;
 mod marks;
 mod missing;
+mod others;
 mod place;
 mod progress;
 mod promise;
