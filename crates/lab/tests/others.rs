@@ -1,4 +1,4 @@
-//! What else runs on the machine beside a run is told: programs that take its processors, and other runs.
+//! What else goes on beside a run is told: programs that take its processors and what fills its disk.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,10 +8,15 @@
 )]
 
 mod common;
+#[path = "common/runs.rs"]
+mod runs;
 
-use std::process::{Child, Command};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
-use common::{FOLDER, World, has_server, small_plan};
+use common::{FOLDER, World, cells, has_loop_devices, has_server, small_plan};
+use runs::server_under_load_below;
 
 /// One cell of two seconds.
 fn one_cell() -> String {
@@ -72,4 +77,75 @@ fn a_cell_beside_a_busy_program_names_it_and_may_not_be_compared() {
     drop(busy);
     let marks = run("alone");
     assert!(marks.iter().all(|mark| !mark.contains("busy-")), "{marks:?}");
+}
+
+/// A small file system in memory, unmounted when dropped.
+struct Small(PathBuf);
+
+impl Small {
+    fn mount(world: &World) -> Small {
+        let folder = world.path("small");
+        std::fs::create_dir(&folder).unwrap();
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", "size=1200M", "tmpfs"]).arg(&folder);
+        assert!(command.status().unwrap().success());
+        Small(folder)
+    }
+
+    /// Takes all the room that is left, as somebody else would.
+    fn fill(&self) -> PathBuf {
+        let path = self.0.join("somebody-elses");
+        let mut file = std::fs::File::create(&path).unwrap();
+        let block = vec![0xA5; 1 << 16];
+        while let Ok(written) = file.write(&block) {
+            assert!(written > 0);
+        }
+        path
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+/// Waits until the work folder of a run holds no rig of that cell.
+fn wait_for_the_end_of(cell: u32, location: &Path) {
+    let rig = format!("rig-{cell}");
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);
+    let stands = || {
+        let works = std::fs::read_dir(location).unwrap().flatten();
+        works.into_iter().any(|work| work.path().join(&rig).exists())
+    };
+    while stands() {
+        assert!(std::time::Instant::now() < deadline, "cell {cell} does not end");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_cell_whose_location_is_filled_by_somebody_else_fails_and_the_next_one_does_not() {
+    let name = "a_cell_whose_location_is_filled_by_somebody_else_fails_and_the_next_one_does_not";
+    if !has_server(name) || !has_loop_devices(name) {
+        return;
+    }
+    let world = World::new();
+    let small = Small::mount(&world);
+    // Without a binary log, which a server would wait to write for longer than the cell is.
+    let plan = one_cell().replace("seconds = 2", "seconds = 5\nrepeats = 2");
+    world.write("plan.toml", &plan);
+    let location = small.0.to_str().unwrap();
+    let mut run = world.command(&["run", "plan.toml", "--out", "study", "--location", location]);
+    let mut run = run.stderr(Stdio::inherit()).stdout(Stdio::null()).spawn().unwrap();
+    server_under_load_below(&small.0, 1);
+    let filler = small.fill();
+    wait_for_the_end_of(1, &small.0);
+    std::fs::remove_file(filler).unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(2));
+    let cells = cells(&world.path("study"));
+    let states: Vec<&str> = cells.iter().map(|cell| cell.1.as_str()).collect();
+    assert_eq!(states, ["failed", "done"], "{cells:?}");
+    let reason = cells[0].2.as_deref().unwrap();
+    assert!(reason.contains(&format!("the file system {location} was full ")), "{reason}");
 }

@@ -11,7 +11,7 @@ use assay_ports::child::identity;
 use super::progress::Progress;
 use super::series::{Seconds, of_watch};
 use super::setup::{ArmSetup, Setup};
-use super::{fill, marks, others, results, trace};
+use super::{fill, full, marks, others, results, trace};
 use crate::drive::Attached;
 use crate::judge::CLOCK_BEGAN;
 use crate::messages::one_line;
@@ -164,6 +164,9 @@ fn measure(
     results::fill(outcome, &ran);
     fill::verify(outcome, &arm.rig);
     let window_s = (ran.measure_start_s, ran.measure_end_s);
+    if let Some(lack) = full::lack(&outcome.series, window_s, &rig.data_dir()) {
+        bail!(lack);
+    }
     let gap = marks::gap_mark(&watched.gaps, window_s);
     if ran.events == 0 {
         let why = gap.unwrap_or_else(|| "make seconds longer".into());

@@ -10,6 +10,7 @@ mod count;
 mod describe;
 mod ending;
 mod fill;
+mod full;
 mod live;
 mod machine;
 mod marks;

@@ -151,7 +151,7 @@ mod tests {
         let told: Vec<_> =
             takers.iter().map(|one| (one.name.as_str(), one.pid, one.processes)).collect();
         assert_eq!(told, [("new", 14, 1), ("cc) 1", 11, 2)]);
-        assert_eq!(takers[1].user_s, 0.5);
+        assert!((takers[1].user_s - 0.5).abs() < 1e-9, "{takers:?}");
     }
 
     #[test]

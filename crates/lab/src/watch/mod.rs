@@ -41,6 +41,7 @@ pub(crate) use census::{Census, Taker};
 pub(crate) use glimpse::Glimpse;
 pub(crate) use model::STOOD_STILL_MS;
 pub(crate) use series::{Gap, Watched};
+pub(crate) use space::ROOM;
 
 use clock::Meter;
 use probe::{Notes, Probe};
