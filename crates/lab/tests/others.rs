@@ -1,4 +1,4 @@
-//! What else goes on beside a run is told: programs that take its processors and what fills its disk.
+//! What else goes on beside a run is told: programs that take its processors, what fills its disk, and other runs.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use common::{FOLDER, World, cells, has_loop_devices, has_server, small_plan};
-use runs::server_under_load_below;
+use runs::{server_under_load_below, start_run};
 
 /// One cell of two seconds.
 fn one_cell() -> String {
@@ -148,4 +148,48 @@ fn a_cell_whose_location_is_filled_by_somebody_else_fails_and_the_next_one_does_
     assert_eq!(states, ["failed", "done"], "{cells:?}");
     let reason = cells[0].2.as_deref().unwrap();
     assert!(reason.contains(&format!("the file system {location} was full ")), "{reason}");
+}
+
+/// Waits until a run has written its ledger.
+fn wait_for_a_ledger(world: &World) {
+    let folder = world.path("state/ledgers");
+    let is_ledger = |path: PathBuf| path.extension().is_some_and(|extension| extension == "json");
+    let has_one = || {
+        let files = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        files.into_iter().any(|file| is_ledger(file.path()))
+    };
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !has_one() {
+        assert!(std::time::Instant::now() < deadline, "the run has no ledger");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_run_beside_another_says_so_and_one_after_it_does_not() {
+    if !has_server("a_run_beside_another_says_so_and_one_after_it_does_not") {
+        return;
+    }
+    let world = World::new();
+    world.write("plan.toml", &small_plan(FOLDER));
+    world.write("one.toml", &one_cell());
+    let said = |study: &str| {
+        let output = world.run(&["run", "one.toml", "--out", study]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        said
+    };
+    let mut first = start_run(&world);
+    wait_for_a_ledger(&world);
+    let study = world.path("study").canonicalize().unwrap();
+    let line = format!("(process {}, {}): the two disturb each other", first.id(), study.display());
+    let beside = said("beside");
+    assert!(beside.contains("another run is measuring on this machine"), "{beside}");
+    assert!(beside.contains(&line), "{beside}");
+    // Killed outright, so that its ledger stays.
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let after = said("after");
+    assert!(!after.contains("another run"), "{after}");
+    assert!(world.run(&["clean"]).status.success());
 }
