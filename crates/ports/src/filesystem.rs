@@ -1,6 +1,7 @@
 //! Making, mounting and unmounting file systems, and what is mounted where.
 
 use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::program::{ProgramError, run};
@@ -28,6 +29,18 @@ impl Mount {
         let number = std::fs::read_to_string(number.join("dev"));
         number.is_ok_and(|number| number.trim_end() == self.device_number)
     }
+}
+
+/// Bytes that a process of ours can still write on the file system that holds `path`: root alone may fill what is reserved
+/// (`statvfs(3)`, `f_bfree` and `f_bavail`). Nothing for a file system that does not tell its size.
+///
+/// # Errors
+/// What `statvfs` answered.
+pub fn room_bytes(path: &Path) -> io::Result<Option<u64>> {
+    let status = rustix::fs::statvfs(path)?;
+    let is_root = rustix::process::geteuid().is_root();
+    let blocks = if is_root { status.f_bfree } else { status.f_bavail };
+    Ok((status.f_blocks > 0).then(|| blocks.saturating_mul(status.f_frsize)))
 }
 
 /// Makes a file system of `kind` (`ext4`, `xfs`, …) on `device`, overwriting what is there; on its first `bytes` or on all of
@@ -205,6 +218,13 @@ mod tests {
             (mounts[1].file_system.as_str(), mounts[1].device_number.as_str()),
             ("xfs", "7:0")
         );
+    }
+
+    #[test]
+    fn room_is_told_where_there_is_a_size() {
+        assert!(room_bytes(&std::env::temp_dir()).unwrap().unwrap() > 0);
+        assert_eq!(room_bytes(Path::new("/proc")).unwrap(), None, "it holds no data");
+        assert!(room_bytes(Path::new("/nonexistent")).is_err());
     }
 
     #[test]

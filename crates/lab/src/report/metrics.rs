@@ -153,7 +153,7 @@ pub(super) const MACHINE: [Metric<'static>; 6] = [
 ];
 
 /// Second row of figures: shown on request.
-const MORE: [Metric<'static>; 17] = [
+const MORE: [Metric<'static>; 18] = [
     metric("latency_ms_mean", "mean", "ms", 1.0, "mean response time of a transaction"),
     metric("latency_ms_max", "max", "ms", 1.0, "longest response time of a transaction"),
     metric("queries_per_transaction", "queries", "/trx", 1.0, "queries for each transaction"),
@@ -227,6 +227,13 @@ const MORE: [Metric<'static>; 17] = [
         "µs/query",
         1.0,
         "processor time of the load generator for each query",
+    ),
+    metric(
+        "others_cpu_percent",
+        "other programs",
+        "% of a CPU",
+        1.0,
+        "user time of programs that had no part in it; 100 is one processor",
     ),
     metric(
         "errors_ignored",

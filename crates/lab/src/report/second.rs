@@ -88,11 +88,12 @@ const CHARTS: [Chart; 11] = [
             "cpu-by-process",
             "CPU by process",
             "%",
-            "User and system time of the processes that take part; 100 is one processor. What the kernel does on its own account is not in it.",
+            "User and system time of the processes that take part, and user time of others; 100 is one processor. What the kernel does on its own account is not in it.",
             &[
                 ("server_cpu_percent", "server"),
                 ("serving_cpu_percent", "software drive or model"),
                 ("load_cpu_percent", "load generator"),
+                ("others_cpu_percent", "other programs"),
             ],
         )
     },

@@ -38,6 +38,9 @@ pub struct Pages {
     pid: u32,
     start_ticks: u64,
     boot_id: String,
+    /// The study that is measured, if it is the ledger of a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    study: Option<PathBuf>,
     things: Vec<Thing>,
 }
 
@@ -55,10 +58,18 @@ impl Ledger {
     /// # Errors
     /// The folder cannot be made or `/proc` not read.
     pub fn open() -> Result<Arc<Ledger>> {
-        Ledger::open_in(&state_folder().join(LEDGERS))
+        Ledger::open_in(&state_folder().join(LEDGERS), None)
     }
 
-    fn open_in(folder: &Path) -> Result<Arc<Ledger>> {
+    /// As [`Ledger::open`], of a run into `study`: others that look for runs find it.
+    ///
+    /// # Errors
+    /// As [`Ledger::open`].
+    pub fn of_run(study: &Path) -> Result<Arc<Ledger>> {
+        Ledger::open_in(&state_folder().join(LEDGERS), Some(study.to_owned()))
+    }
+
+    fn open_in(folder: &Path, study: Option<PathBuf>) -> Result<Arc<Ledger>> {
         std::fs::create_dir_all(folder).with_context(|| {
             format!("cannot make the state folder {}; set ASSAY_STATE to another", folder.display())
         })?;
@@ -68,6 +79,7 @@ impl Ledger {
             pid: me.pid,
             start_ticks: me.start_ticks,
             boot_id: boot_id(),
+            study,
             things: Vec::new(),
         };
         Ok(Arc::new(Ledger { path, pages: Mutex::new(pages) }))
@@ -173,7 +185,8 @@ mod tests {
 
     fn ledger() -> (tempfile::TempDir, Arc<Ledger>) {
         let folder = tempfile::tempdir().unwrap();
-        let ledger = Ledger::open_in(&folder.path().join("ledgers")).unwrap();
+        let study = Some(folder.path().join("study"));
+        let ledger = Ledger::open_in(&folder.path().join("ledgers"), study).unwrap();
         (folder, ledger)
     }
 
@@ -219,6 +232,7 @@ mod tests {
         let found = ledgers_in(&folder).unwrap().found;
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].owner(), found[0].left().unwrap()), (None, vec![thing]));
+        assert_eq!(found[0].run(), None, "a dead process measures nothing");
         drop((kept, made));
     }
 }

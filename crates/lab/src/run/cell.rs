@@ -11,7 +11,7 @@ use assay_ports::child::identity;
 use super::progress::Progress;
 use super::series::{Seconds, of_watch};
 use super::setup::{ArmSetup, Setup};
-use super::{fill, marks, results, trace};
+use super::{fill, full, marks, others, results, trace};
 use crate::drive::Attached;
 use crate::judge::CLOCK_BEGAN;
 use crate::messages::one_line;
@@ -22,7 +22,7 @@ use crate::rig::dataset::{Request, endpoint};
 use crate::rig::server::{self, Server};
 use crate::rig::thing::Thing;
 use crate::store::Outcome;
-use crate::watch::{DriveTarget, Targets, Watch};
+use crate::watch::{Census, DriveTarget, Targets, Watch};
 
 /// Runs a cell to its end. Whatever goes wrong is in the outcome, beside what was seen until then.
 pub fn run(setup: &mut Setup<'_>, cell: &PlannedCell, progress: &Progress) -> Outcome {
@@ -139,6 +139,7 @@ fn measure(
         drive: rig.drive().map(drive_target),
         cpus: plan.placement.load_cpus.0.clone(),
     };
+    let own = targets.own_pids();
     let watch = Watch::start(targets, origin)?;
     progress.watching(&watch);
     let seconds = Seconds::new(&cell.key, progress);
@@ -151,6 +152,7 @@ fn measure(
         &seconds,
         setup.interrupt.flag(),
     );
+    let takers = Census::take().takers_since(&seconds.began(), &own);
     let watched = watch.finish();
     outcome.series = seconds.series();
     outcome.second_latencies = seconds.latencies();
@@ -162,12 +164,16 @@ fn measure(
     results::fill(outcome, &ran);
     fill::verify(outcome, &arm.rig);
     let window_s = (ran.measure_start_s, ran.measure_end_s);
+    if let Some(lack) = full::lack(&outcome.series, window_s, &rig.data_dir()) {
+        bail!(lack);
+    }
     let gap = marks::gap_mark(&watched.gaps, window_s);
     if ran.events == 0 {
         let why = gap.unwrap_or_else(|| "make seconds longer".into());
         bail!("no transaction ended in the measuring window; {why}");
     }
     outcome.marks.extend(gap);
+    outcome.marks.extend(others::mark(&outcome.results, &takers));
     Ok(origin)
 }
 

@@ -2,12 +2,12 @@
 
 use std::sync::Mutex;
 
-use assay_load::{Observer, Second};
+use assay_load::{Observer, Second, SecondPhase};
 
 use super::progress::Progress;
 use crate::store::{CellKey, SecondLatencies, SecondLatency, Series};
 use crate::sync::lock;
-use crate::watch::Watched;
+use crate::watch::{Census, Watched};
 
 /// Keeps every second of the load and shows it.
 #[derive(Debug)]
@@ -15,6 +15,7 @@ pub struct Seconds<'a> {
     key: &'a CellKey,
     progress: &'a Progress,
     seen: Mutex<Seen>,
+    began: Mutex<Census>,
 }
 
 #[derive(Debug, Default)]
@@ -25,10 +26,16 @@ struct Seen {
 }
 
 impl<'a> Seconds<'a> {
-    /// Of one cell.
+    /// Of one cell that is about to be loaded.
     #[must_use]
     pub fn new(key: &'a CellKey, progress: &'a Progress) -> Seconds<'a> {
-        Seconds { key, progress, seen: Mutex::default() }
+        Seconds { key, progress, seen: Mutex::default(), began: Mutex::new(Census::take()) }
+    }
+
+    /// What every process had used when measuring had begun, to the second.
+    #[must_use]
+    pub fn began(&self) -> Census {
+        lock(&self.began).clone()
     }
 
     /// The load's series so far.
@@ -70,7 +77,13 @@ impl Observer for Seconds<'_> {
         if second.length_s > 0.5 {
             seen.latencies.push(&latency);
         }
+        let before = seen.seconds.last().map(|second| second.phase);
+        let has_begun = (before, second.phase) == (Some(SecondPhase::Warmup), SecondPhase::Measure);
         seen.seconds.push(second);
+        drop(seen);
+        if has_begun {
+            *lock(&self.began) = Census::take();
+        }
     }
 }
 

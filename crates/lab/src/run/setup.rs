@@ -13,7 +13,7 @@ use crate::interrupt::Interrupt;
 use crate::plan::{Footing, FootingKey, PageCompression, Plan, PlannedCell, RigSpec};
 use crate::rig::Rig;
 use crate::rig::dataset::Datasets;
-use crate::rig::ledger::{Ledger, Made};
+use crate::rig::ledger::{self, Ledger, Made};
 use crate::rig::server::{self, Binary, Flavour, Wanted};
 use crate::rig::thing::Thing;
 use crate::store::{Arm, Disk, Judging, Store, StudyHead};
@@ -72,13 +72,15 @@ impl<'a> Setup<'a> {
         folders.make(&location)?;
         let location = location.canonicalize()?;
         let lock = Lock::take(study)?;
-        let ledger = Ledger::open()?;
+        let ledger = Ledger::of_run(&study.canonicalize()?)?;
         let work_folder = location.join(format!("assay-{}", std::process::id()));
         let thing = Thing::Folder { path: work_folder.clone() };
         let (work, ()) = ledger.make(thing, || {
             std::fs::create_dir(&work_folder)
                 .with_context(|| format!("cannot make {}", work_folder.display()))
         })?;
+        // Of two that begin at once the later one sees the other: its own ledger is written by now.
+        warn_of_others()?;
         let datasets = Datasets::new(work_folder.clone(), Arc::clone(&ledger));
         let setup = Setup {
             plan,
@@ -231,6 +233,17 @@ pub fn retell(store: &mut Store, plan: &Plan, told: &Told) -> Result<()> {
         workloads: &describe::workloads(plan),
     })?;
     store.write_judging(&judging(plan))
+}
+
+/// Says which other runs measure on this machine.
+fn warn_of_others() -> Result<()> {
+    for (process, study) in ledger::found()?.iter().filter_map(ledger::Found::run) {
+        log::warn!(
+            "another run is measuring on this machine (process {process}, {}): the two disturb each other",
+            study.display()
+        );
+    }
+    Ok(())
 }
 
 fn judging(plan: &Plan) -> Judging {

@@ -7,6 +7,7 @@
 
 use anyhow::Context;
 
+use super::others::Others;
 use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
 use super::series::Layer;
@@ -27,6 +28,7 @@ pub(super) struct CpuProbe {
     sheet: Sheet,
     stat: ProcFile,
     fields: CpuFields,
+    others: Option<Others>,
     pressures: Vec<(ProcFile, Field, Field)>,
 }
 
@@ -45,19 +47,25 @@ struct Core {
 }
 
 impl CpuProbe {
-    /// Opens `/proc/stat` and what there is of `/proc/pressure`.
+    /// Opens `/proc/stat` and what there is of `/proc/pressure`; the processes `own` are told from other programs.
     ///
     /// # Errors
     /// When `/proc/stat` cannot be read.
-    pub(super) fn open() -> anyhow::Result<CpuProbe> {
+    pub(super) fn open(own: &[u32], notes: &mut Notes) -> anyhow::Result<CpuProbe> {
         let unreadable = "cannot read /proc/stat; mount proc at /proc";
         let mut stat = ProcFile::open("/proc/stat").context(unreadable)?;
         let cores = core_numbers(&stat.read().context(unreadable)?);
         let mut sheet = Sheet::new(Layer::Cpu);
         let fields = CpuFields::declare(&mut sheet, &cores);
+        let others = assay_ports::cpu::available()
+            .and_then(|processors| Others::declare(&mut sheet, own, processors))
+            .inspect_err(|error| {
+                notes.once(format!("processor time of other programs is not watched: {error}"));
+            })
+            .ok();
         let pressures =
             PRESSURES.iter().filter_map(|name| open_pressure(&mut sheet, name)).collect();
-        Ok(CpuProbe { sheet, stat, fields, pressures })
+        Ok(CpuProbe { sheet, stat, fields, others, pressures })
     }
 }
 
@@ -68,7 +76,12 @@ impl Probe for CpuProbe {
 
     fn read(&mut self, reading: &mut [f64], notes: &mut Notes) {
         match self.stat.read() {
-            Ok(text) => self.fields.fill(&text, reading),
+            Ok(text) => {
+                self.fields.fill(&text, reading);
+                if let Some(others) = &mut self.others {
+                    others.fill(&text, reading);
+                }
+            }
             Err(error) => notes.once(format!("cannot read /proc/stat: {error}")),
         }
         for (file, some, full) in &mut self.pressures {

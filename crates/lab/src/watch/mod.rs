@@ -8,6 +8,7 @@
 //! Relies on `/proc`, `/sys` and, if there is a server, one connection to it. Layers that are not there are noted
 //! and left out.
 
+mod census;
 mod clock;
 mod cost;
 mod cpu;
@@ -17,6 +18,7 @@ mod drive;
 mod glimpse;
 mod innodb;
 mod model;
+mod others;
 mod probe;
 mod process;
 mod procfile;
@@ -35,9 +37,11 @@ use std::time::Instant;
 
 use anyhow::Context;
 
+pub(crate) use census::{Census, Taker};
 pub(crate) use glimpse::Glimpse;
 pub(crate) use model::STOOD_STILL_MS;
 pub(crate) use series::{Gap, Watched};
+pub(crate) use space::ROOM;
 
 use clock::Meter;
 use probe::{Notes, Probe};
@@ -61,6 +65,14 @@ pub(crate) struct Targets {
     pub(crate) drive: Option<DriveTarget>,
     /// Where the watch may run; empty: anywhere.
     pub(crate) cpus: Vec<usize>,
+}
+
+impl Targets {
+    /// The processes that have a part in what is measured.
+    pub(crate) fn own_pids(&self) -> Vec<u32> {
+        let drive = self.drive.as_ref().map(|drive| drive.pid);
+        [self.server_pid, drive, Some(self.load_pid)].into_iter().flatten().collect()
+    }
 }
 
 /// A drive to watch.
@@ -170,7 +182,8 @@ impl Drop for Watch {
 
 /// Probes that never wait: reading them costs microseconds.
 fn kernel_probes(targets: &Targets, notes: &mut Notes) -> anyhow::Result<Vec<Box<dyn Probe>>> {
-    let mut probes: Vec<Box<dyn Probe>> = vec![Box::new(cpu::CpuProbe::open()?)];
+    let cpu = cpu::CpuProbe::open(&targets.own_pids(), notes)?;
+    let mut probes: Vec<Box<dyn Probe>> = vec![Box::new(cpu)];
     let media = targets.drive.as_ref().map(|drive| drive.media.as_path());
     for disk in disk::probes_under(&targets.data_dir, media, notes) {
         probes.push(Box::new(disk));

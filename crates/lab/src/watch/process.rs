@@ -128,7 +128,7 @@ fn declare(layer: Layer) -> (Sheet, Fields) {
 }
 
 /// User and system seconds of `/proc/PID/stat`, fields 14 and 15 (`proc_pid_stat(5)`).
-fn cpu_seconds(stat: &str) -> (f64, f64) {
+pub(super) fn cpu_seconds(stat: &str) -> (f64, f64) {
     // The command's name may hold spaces and parentheses: fields are counted from the last ')', state is field 3.
     let rest = stat.rfind(')').map_or("", |end| &stat[end + 1..]);
     let mut words = rest.split_ascii_whitespace().skip(11);

@@ -11,6 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use assay_ports::filesystem::room_bytes;
 use rustix::fs::statvfs;
 
 use super::probe::{Notes, Probe};
@@ -22,6 +23,9 @@ const WALK_LONG: Duration = Duration::from_millis(20);
 const PAUSE: Duration = Duration::from_secs(5);
 /// Data directories are two levels deep; partitions and links do not change that.
 const DEPTH_MAX: usize = 4;
+
+/// The series of what the file system has left for the server.
+pub(crate) const ROOM: &str = "space_filesystem_room_bytes";
 
 /// Folders that belong to the server, not to a schema of the user.
 const SERVER_FOLDERS: [&str; 4] = ["mysql", "sys", "performance_schema", "information_schema"];
@@ -65,6 +69,7 @@ struct Fields {
     all: (Field, Field),
     groups: Vec<(Field, Field)>,
     filesystem: (Field, Field),
+    room: Field,
 }
 
 impl SpaceProbe {
@@ -114,6 +119,9 @@ impl Probe for SpaceProbe {
             reading[used] = bytes(filesystem.f_blocks.saturating_sub(filesystem.f_bfree));
             reading[total] = bytes(filesystem.f_blocks);
         }
+        if let Ok(Some(bytes)) = room_bytes(&self.data_dir) {
+            reading[self.fields.room] = bytes as f64;
+        }
         if Instant::now() >= self.next_walk {
             self.walk(reading, notes);
         }
@@ -138,7 +146,8 @@ fn declare() -> (Sheet, Fields) {
         gauge("space_filesystem_used_bytes", "file system, used".into()),
         gauge("space_filesystem_total_bytes", "file system, total".into()),
     );
-    (sheet, Fields { all, groups, filesystem })
+    let room = gauge(ROOM, "file system, left for the server".into());
+    (sheet, Fields { all, groups, filesystem, room })
 }
 
 fn put(used: Used, (file, allocated): (Field, Field), reading: &mut [f64]) {

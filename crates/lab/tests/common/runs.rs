@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, ChildStderr, Stdio};
 
 use crate::common::World;
@@ -36,6 +37,11 @@ pub fn wait_for_leftovers(world: &World) {
 
 /// The server of a cell, once transactions of the load have committed there.
 pub fn server_under_load(world: &World, cell: u32) -> i32 {
+    server_under_load_below(&world.path("study"), cell)
+}
+
+/// As above, of a run whose rigs are built somewhere below `folder`.
+pub fn server_under_load_below(folder: &Path, cell: u32) -> i32 {
     let rig = format!("/rig-{cell}/");
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     loop {
@@ -47,8 +53,8 @@ pub fn server_under_load(world: &World, cell: u32) -> i32 {
                 .map(|w| String::from_utf8_lossy(w).into_owned())
                 .collect();
             let option = |name: &str| words.iter().find_map(|word| word.strip_prefix(name));
-            let is_cell = option("--datadir=").is_some_and(|folder| {
-                folder.starts_with(world.path("study").to_str().unwrap()) && folder.contains(&rig)
+            let is_cell = option("--datadir=").is_some_and(|data| {
+                data.starts_with(folder.to_str().unwrap()) && data.contains(&rig)
             });
             let socket = option("--socket=").filter(|_| is_cell);
             if socket.and_then(commits).is_some_and(|commits| commits > 20) {

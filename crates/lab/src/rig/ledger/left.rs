@@ -189,6 +189,12 @@ impl Found {
         (self.is_of_this_boot() && lives(Identity { pid, start_ticks })).then_some(pid)
     }
 
+    /// The process that measures, and the study it measures into, if it is a run that goes on.
+    #[must_use]
+    pub fn run(&self) -> Option<(u32, &Path)> {
+        Some((self.owner()?, self.pages.study.as_deref()?))
+    }
+
     /// Whether it is of this boot: numbers of processes and files begin anew with each.
     #[must_use]
     pub fn is_of_this_boot(&self) -> bool {
@@ -229,6 +235,31 @@ impl Found {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_that_goes_on_is_found_and_other_living_ledgers_are_none() {
+        let folder = tempfile::tempdir().unwrap();
+        // The process that started this one lives as long as it does.
+        let parent = identity(std::os::unix::process::parent_id()).unwrap();
+        let write = |start_ticks: u64, study: &str| {
+            let text = format!(
+                "{{\"pid\": {}, \"start_ticks\": {start_ticks}, \"boot_id\": \"{}\", {study}\"things\": []}}",
+                parent.pid,
+                boot_id()
+            );
+            let name = format!("{}-{start_ticks}.json", parent.pid);
+            std::fs::write(folder.path().join(name), text).unwrap();
+        };
+        let runs = || {
+            let found = ledgers_in(folder.path()).unwrap().found;
+            found.iter().filter_map(|one| Some(one.run()?.1.to_owned())).collect::<Vec<_>>()
+        };
+        write(parent.start_ticks, "");
+        write(parent.start_ticks + 1, "\"study\": \"/of/another/process\", ");
+        assert_eq!(runs(), Vec::<PathBuf>::new());
+        write(parent.start_ticks, "\"study\": \"/some/study\", ");
+        assert_eq!(runs(), [PathBuf::from("/some/study")]);
+    }
 
     #[test]
     fn what_cannot_be_read_is_told_and_goes_when_it_names_nothing_and_its_process_is_dead() {

@@ -1,0 +1,182 @@
+//! Who took processor time: what every process has used, looked at twice.
+//!
+//! `/proc` is walked, about ten microseconds a process, so it is done at the ends of a window and not within. A process that was born and has
+//! died in between is in none of the looks; its time is found at the parent that waited for it, which goes on (`proc_pid_stat(5)`,
+//! `cutime`), less what it had used before, if it was there then.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::cpu::TICKS_PER_SECOND;
+use super::probe::number;
+
+/// A program by its name, and what its processes took together.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Taker {
+    /// As the kernel has it: 15 bytes of the file's name, or what the process calls itself.
+    pub(crate) name: String,
+    /// The process; of several, the one that took most.
+    pub(crate) pid: u32,
+    /// How many processes of that name took any.
+    pub(crate) processes: usize,
+    /// Their user time, in seconds, and that of children they waited for.
+    pub(crate) user_s: f64,
+}
+
+/// What every process had used at one moment.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Census {
+    processes: HashMap<u32, Process>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Process {
+    name: String,
+    parent: u32,
+    start_ticks: f64,
+    user_s: f64,
+    children_user_s: f64,
+}
+
+impl Census {
+    /// Of all processes that `/proc` shows.
+    pub(crate) fn take() -> Census {
+        let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let processes = entries.filter_map(|entry| {
+            let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
+            let stat = std::fs::read(entry.path().join("stat")).ok()?;
+            Some((pid, Process::of(&String::from_utf8_lossy(&stat))?))
+        });
+        Census { processes: processes.collect() }
+    }
+
+    /// Programs that took user time since `before`, the processes `own` left out; the one that took most comes first.
+    pub(crate) fn takers_since(&self, before: &Census, own: &[u32]) -> Vec<Taker> {
+        let ended = self.ended_since(before);
+        let mut takers: BTreeMap<&str, (Taker, f64)> = BTreeMap::new();
+        for (pid, process) in self.processes.iter().filter(|(pid, _)| !own.contains(pid)) {
+            let known = ended.get(pid).copied().unwrap_or(0.0);
+            let took_s = process.since(before.processes.get(pid), known);
+            if took_s <= 0.0 {
+                continue;
+            }
+            let none = Taker { name: process.name.clone(), pid: *pid, processes: 0, user_s: 0.0 };
+            let (taker, most_s) = takers.entry(&process.name).or_insert((none, 0.0));
+            if took_s > *most_s {
+                (taker.pid, *most_s) = (*pid, took_s);
+            }
+            taker.processes += 1;
+            taker.user_s += took_s;
+        }
+        let mut takers: Vec<Taker> = takers.into_values().map(|(taker, _)| taker).collect();
+        takers.sort_by(|a, b| b.user_s.total_cmp(&a.user_s));
+        takers
+    }
+
+    /// By parent, what children that have ended since had used before.
+    fn ended_since(&self, before: &Census) -> HashMap<u32, f64> {
+        let mut ended = HashMap::new();
+        for (pid, old) in &before.processes {
+            let lives = self.processes.get(pid).is_some_and(|now| now.is(old));
+            if !lives {
+                *ended.entry(old.parent).or_insert(0.0) += old.user_s + old.children_user_s;
+            }
+        }
+        ended
+    }
+}
+
+impl Process {
+    /// Of a text of `/proc/PID/stat`: fields 4, 14, 16 and 22.
+    fn of(stat: &str) -> Option<Process> {
+        let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
+        let words: Vec<&str> = rest.split_ascii_whitespace().collect();
+        let ticks = |place: usize| number(words.get(place).copied());
+        Some(Process {
+            name: name.to_owned(),
+            parent: words.get(1)?.parse().ok()?,
+            start_ticks: ticks(19),
+            user_s: ticks(11) / TICKS_PER_SECOND,
+            children_user_s: ticks(13) / TICKS_PER_SECOND,
+        })
+    }
+
+    /// Whether both are one process, whose number was not given away anew.
+    fn is(&self, other: &Process) -> bool {
+        self.start_ticks == other.start_ticks
+    }
+
+    /// What it and its ended children used since it was `before`; these had used `known_s` by then.
+    fn since(&self, before: Option<&Process>, known_s: f64) -> f64 {
+        let before = before.filter(|before| self.is(before));
+        let (user_s, children_s) = before.map_or((0.0, 0.0), |b| (b.user_s, b.children_user_s));
+        self.user_s - user_s + (self.children_user_s - children_s - known_s).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stat(pid: u32, name: &str, parent: u32, user: u32, children: u32, start: u32) -> String {
+        format!(
+            "{pid} ({name}) S {parent} 1 1 0 -1 0 0 0 0 0 {user} 7 {children} 0 20 0 1 0 {start} 0 0"
+        )
+    }
+
+    fn census(stats: &[String]) -> Census {
+        let process = |stat: &String| {
+            let pid = stat.split_once(' ').unwrap().0.parse().unwrap();
+            (pid, Process::of(stat).unwrap())
+        };
+        Census { processes: stats.iter().map(process).collect() }
+    }
+
+    #[test]
+    fn programs_are_told_by_name_with_what_their_processes_took() {
+        let before = census(&[
+            stat(10, "cc) 1", 1, 100, 0, 5),
+            stat(11, "cc) 1", 1, 900, 0, 5),
+            stat(12, "idle", 1, 50, 0, 5),
+            stat(13, "mysqld", 1, 0, 0, 5),
+        ]);
+        let after = census(&[
+            stat(10, "cc) 1", 1, 120, 0, 5),
+            // The number belongs to another process now.
+            stat(11, "cc) 1", 1, 30, 0, 6),
+            stat(12, "idle", 1, 50, 0, 5),
+            stat(13, "mysqld", 1, 700, 0, 5),
+            stat(14, "new", 1, 400, 0, 7),
+        ]);
+        let takers = after.takers_since(&before, &[13]);
+        let told: Vec<_> =
+            takers.iter().map(|one| (one.name.as_str(), one.pid, one.processes)).collect();
+        assert_eq!(told, [("new", 14, 1), ("cc) 1", 11, 2)]);
+        assert!((takers[1].user_s - 0.5).abs() < 1e-9, "{takers:?}");
+    }
+
+    #[test]
+    fn what_ended_is_found_at_its_parent_less_what_it_had_used_before() {
+        let before = census(&[stat(10, "make", 1, 10, 100, 5), stat(11, "cc1", 10, 5000, 0, 5)]);
+        // cc1 used 3 s more and ended; another took 2 s and was in neither look.
+        let after = census(&[stat(10, "make", 1, 10, 100 + 5300 + 200, 5)]);
+        let takers = after.takers_since(&before, &[]);
+        assert_eq!((takers.len(), takers[0].name.as_str()), (1, "make"));
+        assert!((takers[0].user_s - 5.0).abs() < 1e-9, "{takers:?}");
+    }
+
+    #[test]
+    fn this_process_is_in_a_census_and_left_out_as_one_of_ours() {
+        let me = std::process::id();
+        let start = std::time::Instant::now();
+        let mut spins = 0_u64;
+        while start.elapsed().as_millis() < 100 {
+            spins = std::hint::black_box(spins + 1);
+        }
+        let now = Census::take();
+        let has_me = |takers: &[Taker]| takers.iter().any(|one| one.pid == me);
+        let name = now.processes[&me].name.clone();
+        let alone = Census { processes: [(me, now.processes[&me].clone())].into() };
+        assert!(has_me(&alone.takers_since(&Census::default(), &[])), "{name}");
+        assert!(!has_me(&alone.takers_since(&Census::default(), &[me])));
+    }
+}

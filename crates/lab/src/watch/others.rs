@@ -1,0 +1,182 @@
+//! Processor time of programs that have no part in what is measured.
+//!
+//! It is what the processors that we may use spent in user mode, less what server, load and drive spent there. Time in the kernel is left
+//! out: much of it is work for us on nobody's account (interrupts, the block layer, writeback). The kernel's own threads have no user
+//! time, so what is left is others', and it is the least that they took.
+//!
+//! The kernel may sample the time of processors while it measures that of processes and splits it by samples (`cputime_adjust` in the
+//! kernel's `kernel/sched/cputime.c`), so their difference jitters. What is counted here is the largest difference so far: it never
+//! falls, and over a window it grows by what the difference does.
+
+use std::io;
+
+use super::process::cpu_seconds;
+use super::procfile::ProcFile;
+use super::{probe, sheet};
+
+/// The counter of others' time.
+pub(super) struct Others {
+    own: Vec<ProcFile>,
+    processors: Vec<usize>,
+    largest_s: f64,
+    field: sheet::Field,
+}
+
+impl Others {
+    /// Declares `others_cpu_percent`: what is not of the processes `own`, on these processors.
+    ///
+    /// # Errors
+    /// One of the processes is not there: what is left would be theirs too.
+    pub(super) fn declare(
+        sheet: &mut sheet::Sheet,
+        own: &[u32],
+        processors: Vec<usize>,
+    ) -> io::Result<Others> {
+        let open = |pid: &u32| ProcFile::open(format!("/proc/{pid}/stat"));
+        let own = own.iter().map(open).collect::<io::Result<_>>()?;
+        let label = "user time of other programs (100 = one CPU)".to_owned();
+        let field = sheet.seconds("others_cpu", label);
+        Ok(Others { own, processors, largest_s: f64::NEG_INFINITY, field })
+    }
+
+    /// Counts on; `stat` is the text of `/proc/stat`, read just now. A process that has ended leaves a gap.
+    pub(super) fn fill(&mut self, stat: &str, reading: &mut [f64]) {
+        let own = |file: &mut ProcFile| file.read().map_or(f64::NAN, |text| cpu_seconds(&text).0);
+        let own_s: f64 = self.own.iter_mut().map(own).sum();
+        reading[self.field] = self.count(user_seconds(stat, &self.processors), own_s);
+    }
+
+    fn count(&mut self, all_s: f64, own_s: f64) -> f64 {
+        let others_s = all_s - own_s;
+        if others_s.is_nan() {
+            return f64::NAN;
+        }
+        self.largest_s = self.largest_s.max(others_s);
+        self.largest_s
+    }
+}
+
+/// Seconds in user mode, niced or not, of these processors (`proc_stat(5)`, the first two columns of each).
+fn user_seconds(stat: &str, processors: &[usize]) -> f64 {
+    let is_ours = |word: &str| {
+        let number = word.strip_prefix("cpu").and_then(|number| number.parse().ok());
+        number.is_some_and(|number| processors.contains(&number))
+    };
+    let lines = stat.lines().filter_map(|line| line.split_once(' '));
+    let ticks = lines.filter(|(word, _)| is_ours(word)).map(|(_, rest)| {
+        let mut words = rest.split_ascii_whitespace();
+        probe::number(words.next()) + probe::number(words.next())
+    });
+    ticks.sum::<f64>() / super::cpu::TICKS_PER_SECOND
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::census::Census;
+    use super::*;
+
+    const STAT: &str = "cpu  1050 10 520 8100 225 5 15 20 340 0\n\
+        cpu0 550 5 270 4000 125 5 15 10 190 0\n\
+        cpu1 500 5 250 4100 100 0 0 10 150 0\n\
+        intr 350355 0 0\nctxt 537203\n";
+
+    #[test]
+    fn user_time_is_of_our_processors_and_niced_work_counts() {
+        assert_eq!(user_seconds(STAT, &[0, 1]), 10.6);
+        assert_eq!(user_seconds(STAT, &[1]), 5.05);
+        assert_eq!(user_seconds("nonsense", &[0]), 0.0);
+    }
+
+    /// A shell that does nothing but take time, under a name of its own; killed when dropped.
+    struct Busy {
+        process: std::process::Child,
+        _folder: tempfile::TempDir,
+    }
+
+    impl Busy {
+        const NAME: &str = "assay-busy";
+
+        fn start() -> Busy {
+            let folder = tempfile::tempdir().unwrap();
+            let program = folder.path().join(Busy::NAME);
+            std::os::unix::fs::symlink("/bin/sh", &program).unwrap();
+            let mut command = std::process::Command::new(program);
+            let process = command.args(["-c", "while :; do :; done"]).spawn().unwrap();
+            Busy { process, _folder: folder }
+        }
+
+        /// Waits until it has taken so much user time.
+        fn until(&self, user_s: f64) -> f64 {
+            let stat = format!("/proc/{}/stat", self.process.id());
+            let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+            loop {
+                let took_s = cpu_seconds(&std::fs::read_to_string(&stat).unwrap()).0;
+                if took_s >= user_s {
+                    return took_s;
+                }
+                assert!(std::time::Instant::now() < deadline, "{took_s} s of {user_s}");
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+        }
+    }
+
+    impl Drop for Busy {
+        fn drop(&mut self) {
+            let _ = self.process.kill();
+            let _ = self.process.wait();
+        }
+    }
+
+    /// One of ours is the negative control: what else this machine does is in both figures.
+    #[test]
+    fn a_busy_program_is_seen_and_one_of_ours_is_not() {
+        let busy = Busy::start();
+        let (me, child) = (std::process::id(), busy.process.id());
+        let mut sheet = sheet::Sheet::new(crate::watch::series::Layer::Cpu);
+        let mut declare = |own: &[u32]| {
+            Others::declare(&mut sheet, own, assay_ports::cpu::available().unwrap()).unwrap()
+        };
+        let (mut all, mut without) = (declare(&[me]), declare(&[me, child]));
+        let mut look = || {
+            let stat = std::fs::read_to_string("/proc/stat").unwrap();
+            let mut reading = [f64::NAN; 2];
+            all.fill(&stat, &mut reading);
+            without.fill(&stat, &mut reading);
+            (reading, Census::take())
+        };
+        let began_s = busy.until(0.1);
+        let (before, census) = look();
+        let took_s = busy.until(began_s + 1.0) - began_s;
+        let (after, census_after) = look();
+        let told_s = (after[0] - before[0]) - (after[1] - before[1]);
+        assert!(
+            (0.6 * took_s..1.5 * took_s).contains(&told_s),
+            "{told_s} s told, {took_s} s taken"
+        );
+        let is_named = |own: &[u32]| {
+            let takers = census_after.takers_since(&census, own);
+            takers.iter().any(|one| one.name == Busy::NAME && one.user_s > 0.5 * took_s)
+        };
+        assert!(is_named(&[me]) && !is_named(&[me, child]));
+    }
+
+    #[test]
+    fn what_others_took_adds_up_over_jitter_and_never_falls() {
+        let mut others = Others {
+            own: Vec::new(),
+            processors: Vec::new(),
+            largest_s: f64::NEG_INFINITY,
+            field: 0,
+        };
+        // The machine's counter jitters by two hundredths around 0.5 s a second, ours grows by 0.4.
+        let all = [10.0, 10.52, 10.98, 11.5, 12.02];
+        let own = [4.0, 4.4, 4.8, 5.2, 5.6];
+        let counted: Vec<f64> = all.iter().zip(own).map(|(a, o)| others.count(*a, o)).collect();
+        assert!(counted.windows(2).all(|pair| pair[0] <= pair[1]), "{counted:?}");
+        assert!((counted[4] - counted[0] - 0.42).abs() < 1e-9, "{counted:?}");
+        assert!(others.count(12.5, f64::NAN).is_nan(), "a process of ours has ended");
+        // All of the machine's time is ours: nothing grows.
+        let before = others.count(12.02, 5.6);
+        assert_eq!(others.count(13.02, 6.6), before);
+    }
+}

@@ -1,0 +1,195 @@
+//! What else goes on beside a run is told: programs that take its processors, what fills its disk, and other runs.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod common;
+#[path = "common/runs.rs"]
+mod runs;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use common::{FOLDER, World, cells, has_loop_devices, has_server, small_plan};
+use runs::{server_under_load_below, start_run};
+
+/// One cell of two seconds.
+fn one_cell() -> String {
+    small_plan(FOLDER)
+        .replace("threads = [1, 2]", "threads = [1]")
+        .replace("[arms.off.settings]\ninnodb_doublewrite = false\n", "")
+}
+
+/// A program of that name that does nothing but take time, killed when dropped.
+struct Busy(Child);
+
+impl Busy {
+    fn start(world: &World, name: &str) -> Busy {
+        let program = world.path(name);
+        std::os::unix::fs::symlink("/bin/sh", &program).unwrap();
+        Busy(Command::new(program).args(["-c", "while :; do :; done"]).spawn().unwrap())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Marks of the study's cells that speak of other programs.
+fn marks_of_others(world: &World, study: &str) -> Vec<String> {
+    let db = rusqlite::Connection::open(world.path(study).join("study.sqlite")).unwrap();
+    let sql = "SELECT text FROM marks WHERE text LIKE '%other programs took%'";
+    let mut statement = db.prepare(sql).unwrap();
+    statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
+fn a_cell_beside_a_busy_program_names_it_and_may_not_be_compared() {
+    if !has_server("a_cell_beside_a_busy_program_names_it_and_may_not_be_compared") {
+        return;
+    }
+    let world = World::new();
+    world.write("plan.toml", &one_cell());
+    let run = |study: &str| {
+        let output = world.run(&["run", "plan.toml", "--out", study]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        marks_of_others(&world, study)
+    };
+    // One for each processor: however many there are, it is more than a tenth of them.
+    let processors = std::thread::available_parallelism().unwrap().get();
+    let busy: Vec<Busy> =
+        (0..processors).map(|n| Busy::start(&world, &format!("busy-{n}"))).collect();
+    let marks = run("beside");
+    assert!(
+        marks.len() == 1
+            && marks[0].starts_with("not comparable: other programs took ")
+            && marks[0].contains("busy-"),
+        "{marks:?}"
+    );
+    drop(busy);
+    let marks = run("alone");
+    assert!(marks.iter().all(|mark| !mark.contains("busy-")), "{marks:?}");
+}
+
+/// A small file system in memory, unmounted when dropped.
+struct Small(PathBuf);
+
+impl Small {
+    fn mount(world: &World) -> Small {
+        let folder = world.path("small");
+        std::fs::create_dir(&folder).unwrap();
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", "size=1200M", "tmpfs"]).arg(&folder);
+        assert!(command.status().unwrap().success());
+        Small(folder)
+    }
+
+    /// Takes all the room that is left, as somebody else would.
+    fn fill(&self) -> PathBuf {
+        let path = self.0.join("somebody-elses");
+        let mut file = std::fs::File::create(&path).unwrap();
+        let block = vec![0xA5; 1 << 16];
+        while let Ok(written) = file.write(&block) {
+            assert!(written > 0);
+        }
+        path
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+/// Waits until the work folder of a run holds no rig of that cell.
+fn wait_for_the_end_of(cell: u32, location: &Path) {
+    let rig = format!("rig-{cell}");
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);
+    let stands = || {
+        let works = std::fs::read_dir(location).unwrap().flatten();
+        works.into_iter().any(|work| work.path().join(&rig).exists())
+    };
+    while stands() {
+        assert!(std::time::Instant::now() < deadline, "cell {cell} does not end");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_cell_whose_location_is_filled_by_somebody_else_fails_and_the_next_one_does_not() {
+    let name = "a_cell_whose_location_is_filled_by_somebody_else_fails_and_the_next_one_does_not";
+    if !has_server(name) || !has_loop_devices(name) {
+        return;
+    }
+    let world = World::new();
+    let small = Small::mount(&world);
+    // Without a binary log, which a server would wait to write for longer than the cell is.
+    let plan = one_cell().replace("seconds = 2", "seconds = 5\nrepeats = 2");
+    world.write("plan.toml", &plan);
+    let location = small.0.to_str().unwrap();
+    let mut run = world.command(&["run", "plan.toml", "--out", "study", "--location", location]);
+    let mut run = run.stderr(Stdio::inherit()).stdout(Stdio::null()).spawn().unwrap();
+    server_under_load_below(&small.0, 1);
+    let filler = small.fill();
+    wait_for_the_end_of(1, &small.0);
+    std::fs::remove_file(filler).unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(2));
+    let cells = cells(&world.path("study"));
+    let states: Vec<&str> = cells.iter().map(|cell| cell.1.as_str()).collect();
+    assert_eq!(states, ["failed", "done"], "{cells:?}");
+    let reason = cells[0].2.as_deref().unwrap();
+    assert!(reason.contains(&format!("the file system {location} was full ")), "{reason}");
+}
+
+/// Waits until a run has written its ledger.
+fn wait_for_a_ledger(world: &World) {
+    let folder = world.path("state/ledgers");
+    let is_ledger = |path: PathBuf| path.extension().is_some_and(|extension| extension == "json");
+    let has_one = || {
+        let files = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        files.into_iter().any(|file| is_ledger(file.path()))
+    };
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !has_one() {
+        assert!(std::time::Instant::now() < deadline, "the run has no ledger");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_run_beside_another_says_so_and_one_after_it_does_not() {
+    if !has_server("a_run_beside_another_says_so_and_one_after_it_does_not") {
+        return;
+    }
+    let world = World::new();
+    world.write("plan.toml", &small_plan(FOLDER));
+    world.write("one.toml", &one_cell());
+    let said = |study: &str| {
+        let output = world.run(&["run", "one.toml", "--out", study]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        said
+    };
+    let mut first = start_run(&world);
+    wait_for_a_ledger(&world);
+    let study = world.path("study").canonicalize().unwrap();
+    let line = format!("(process {}, {}): the two disturb each other", first.id(), study.display());
+    let beside = said("beside");
+    assert!(beside.contains("another run is measuring on this machine"), "{beside}");
+    assert!(beside.contains(&line), "{beside}");
+    // Killed outright, so that its ledger stays.
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let after = said("after");
+    assert!(!after.contains("another run"), "{after}");
+    assert!(world.run(&["clean"]).status.success());
+}
