@@ -87,12 +87,17 @@ impl OnTerminal {
 
     /// Waits until `text` was shown.
     pub fn until(&self, text: &str) {
+        self.until_one_of(&[text]);
+    }
+
+    /// Waits until one of the texts was shown.
+    pub fn until_one_of(&self, texts: &[&str]) {
         let (shown, more) = &*self.shown;
         let deadline = Instant::now() + PATIENCE;
         let mut shown = shown.lock().unwrap();
-        while !shown.contains(text) {
+        while !texts.iter().any(|text| shown.contains(text)) {
             let left = deadline.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "{text} was not shown: {shown}");
+            assert!(!left.is_zero(), "{texts:?} was not shown: {shown}");
             shown = more.wait_timeout(shown, left).unwrap().0;
         }
     }
