@@ -16,8 +16,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use assay_drive::Disk;
-use assay_drive::model::volume::{Volume, VolumeLimits};
-use assay_drive::model::{Modelled, Rate, Time};
+use assay_models::volume::{Volume, VolumeLimits};
+use assay_models::{Modelled, Rate, Time};
 use assay_ports::clock::PacedClock;
 use assay_ports::fuse::{DEFAULT_THREADS, FuseMount, FuseOptions};
 use assay_ports::loopdev;

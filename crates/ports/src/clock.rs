@@ -8,7 +8,7 @@ use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use assay_drive::model::{Clock, Time};
+use assay_models::{Clock, Time};
 use rustix::io::Errno;
 use rustix::thread::{ClockId, clock_nanosleep_absolute, set_current_timer_slack};
 use rustix::time::{Timespec, clock_gettime};
@@ -138,9 +138,9 @@ mod tests {
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
-    use assay_drive::model::volume::{Volume, VolumeLimits};
-    use assay_drive::model::{Modelled, Rate};
-    use assay_drive::{Disk, MemoryDisk};
+    use assay_models::volume::{Volume, VolumeLimits};
+    use assay_models::{Modelled, Rate};
+    use assay_disk::{Disk, MemoryDisk};
 
     use super::*;
 

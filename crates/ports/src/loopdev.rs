@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use assay_drive::BLOCK_BYTES;
+use assay_disk::BLOCK_BYTES;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use thiserror::Error;

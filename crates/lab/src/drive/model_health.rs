@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use assay_drive::model::{KINDS, Kind, Resource, Tally};
+use assay_models::{KINDS, Kind, Resource, Tally};
 use serde::{Deserialize, Serialize};
 
 use super::job::ModelJob;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use assay_drive::model::Time;
+use assay_models::Time;
 use assay_drive::{BLOCK_BYTES, BlockBuffer};
 use rustix::fs::{Mode, OFlags};
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use anyhow::{Context, Result, anyhow};
-use assay_drive::model::{Command, Due, Observer, Recorder, Time};
+use assay_models::{Command, Due, Observer, Recorder, Time};
 
 use crate::replay::TraceHead;
 use crate::sync::lock;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use assay_drive::model::{Clock, Tally, Time};
+use assay_models::{Clock, Tally, Time};
 use assay_drive::{Disk, State};
 use assay_ports::fuse::{DISK_FILE, TextFile};
 use assay_ports::loopdev;

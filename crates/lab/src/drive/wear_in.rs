@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use assay_drive::model::{self, Preconditioned, Preconditioning, Progress};
+use assay_models::{self, Preconditioned, Preconditioning, Progress};
 use assay_drive::{Disk, Drive, DriveOptions};
 use assay_ports::media::{Access, FileMedia};
 

@@ -1,11 +1,11 @@
 //! What follows from a device's numbers in closed form, before anything is measured.
 
 use anyhow::Result;
-use assay_drive::model::nand::figures;
-use assay_drive::model::network::NetworkLink;
-use assay_drive::model::rotating::{self, ArrayGeometry, SpindleGeometry};
-use assay_drive::model::volume::VolumeLimits;
-use assay_drive::model::{Kind, Time};
+use assay_models::nand::figures;
+use assay_models::network::NetworkLink;
+use assay_models::rotating::{self, ArrayGeometry, SpindleGeometry};
+use assay_models::volume::VolumeLimits;
+use assay_models::{Kind, Time};
 use assay_drive::{BLOCK_BYTES, RECORD_OVERHEAD_BYTES};
 use serde::Serialize;
 

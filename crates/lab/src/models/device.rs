@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use assay_drive::Cache;
-use assay_drive::model::{Preconditioned, Preconditioning, Progress};
+use assay_models::{Preconditioned, Preconditioning, Progress};
 
 use super::closed::{self, Closed, Conditions};
 use super::document::Kind;

@@ -83,7 +83,7 @@ pub struct Capacity {
     pub raw_per_user: Option<Figure<f64>>,
 }
 
-/// See [`assay_drive::model::nand::FlashGeometry`].
+/// See [`assay_models::nand::FlashGeometry`].
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "they are the same")]
@@ -102,7 +102,7 @@ pub struct Flash {
     pub buffer_bytes: Figure<u64>,
 }
 
-/// See [`assay_drive::model::nand::HostLimits`].
+/// See [`assay_models::nand::HostLimits`].
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "they are the same")]
@@ -150,7 +150,7 @@ impl CacheName {
     }
 }
 
-/// See [`assay_drive::model::nand::Engine`].
+/// See [`assay_models::nand::Engine`].
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "they are the same")]
@@ -160,7 +160,7 @@ pub struct Engine {
     pub bytes_per_s: Figure<f64>,
 }
 
-/// See [`assay_drive::model::rotating::SpindleGeometry`].
+/// See [`assay_models::rotating::SpindleGeometry`].
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "they are the same")]
@@ -174,7 +174,7 @@ pub struct Spindle {
     pub read_ahead_bytes: Figure<u64>,
 }
 
-/// See [`assay_drive::model::rotating::ArrayGeometry`].
+/// See [`assay_models::rotating::ArrayGeometry`].
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "they are the same")]
@@ -189,7 +189,7 @@ pub struct Array {
     pub cache_bytes: Figure<u64>,
 }
 
-/// See [`assay_drive::model::volume::VolumeLimits`]; latencies are lognormal.
+/// See [`assay_models::volume::VolumeLimits`]; latencies are lognormal.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "they are the same")]
@@ -209,7 +209,7 @@ pub struct Volume {
     pub flush_us: Figure<f64>,
 }
 
-/// A network and what lies behind it, see [`assay_drive::model::network`].
+/// A network and what lies behind it, see [`assay_models::network`].
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {

@@ -4,8 +4,8 @@
 use std::fmt;
 
 use anyhow::{Result, bail, ensure};
-use assay_drive::model::synthetic::{Slower, Stalling};
-use assay_drive::model::{Time, Timing};
+use assay_models::synthetic::{Slower, Stalling};
+use assay_models::{Time, Timing};
 
 use super::closed::Closed;
 use super::document::{self, Document, Kind};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_drive::model::{Command, Kind, PackedDisk, Time, VirtualClock};
+use assay_models::{Command, Kind, PackedDisk, Time, VirtualClock};
 use assay_drive::{BLOCK_BYTES, Disk, Drive, DriveOptions};
 
 use super::closed::Conditions;

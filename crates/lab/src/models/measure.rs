@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result, bail};
 use assay_drive::BLOCK_BYTES;
-use assay_drive::model::Preconditioning;
+use assay_models::Preconditioning;
 use serde::Serialize;
 
 use super::closed::{Conditions, DEPTH, DEPTH_OF_WRITES, SEQUENTIAL_BYTES};

@@ -1,8 +1,8 @@
 //! A flash device at a scale: what the model is built from.
 
 use anyhow::{Context, Result, bail};
-use assay_drive::model::nand::{Engine, FlashGeometry, HostLimits};
-use assay_drive::model::{Rate, Time};
+use assay_models::nand::{Engine, FlashGeometry, HostLimits};
+use assay_models::{Rate, Time};
 use assay_drive::{BLOCK_BYTES, Cache, Codec, Format};
 
 use super::document::CacheName;

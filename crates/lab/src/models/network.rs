@@ -1,8 +1,8 @@
 //! Another device behind a network, at a scale.
 
 use anyhow::{Context, Result, ensure};
-use assay_drive::model::network::{FanOut, Latency, NetworkLink, Redundancy};
-use assay_drive::model::{Immediate, Rate, Time};
+use assay_models::network::{FanOut, Latency, NetworkLink, Redundancy};
+use assay_models::{Immediate, Rate, Time};
 
 use super::device::Device;
 use super::document::{self, Kind};

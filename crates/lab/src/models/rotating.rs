@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result, ensure};
 use assay_drive::BLOCK_BYTES;
-use assay_drive::model::rotating::{ArrayGeometry, Order, Rotating, SeekTimes, SpindleGeometry};
-use assay_drive::model::{Rate, Time};
+use assay_models::rotating::{ArrayGeometry, Order, Rotating, SeekTimes, SpindleGeometry};
+use assay_models::{Rate, Time};
 
 use super::document::Spindle;
 use super::preset::Preset;

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use assay_drive::model::nand::{Flash, Host};
-use assay_drive::model::rotating::Rotating;
-use assay_drive::model::volume::Volume;
-use assay_drive::model::{Clock, Modelled, Observer, Timing};
+use assay_models::nand::{Flash, Host};
+use assay_models::rotating::Rotating;
+use assay_models::volume::Volume;
+use assay_models::{Clock, Modelled, Observer, Timing};
 use assay_drive::{Cache, Disk, Drive, DriveError, DriveOptions, Policy, Promise};
 
 use super::device::Device;

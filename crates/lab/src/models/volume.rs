@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result, ensure};
 use assay_drive::BLOCK_BYTES;
-use assay_drive::model::volume::{Allowance, Latency, VolumeLimits};
-use assay_drive::model::{Rate, Time};
+use assay_models::volume::{Allowance, Latency, VolumeLimits};
+use assay_models::{Rate, Time};
 
 use super::figure::Figure;
 use super::preset::Preset;

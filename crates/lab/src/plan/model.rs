@@ -1,7 +1,7 @@
 //! A device's model in a plan: which device, how much smaller, how worn.
 
 use anyhow::{Context, Result, ensure};
-use assay_drive::model::PAGE_BYTES;
+use assay_models::PAGE_BYTES;
 use assay_drive::{BLOCK_BYTES, RECORD_OVERHEAD_BYTES};
 use serde::{Deserialize, Serialize};
 

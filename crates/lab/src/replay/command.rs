@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use assay_drive::model::{Arrivals, Time, Trace, replay};
+use assay_models::{Arrivals, Time, Trace, replay};
 use clap::Args;
 
 use super::device::VirtualDevice;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use assay_drive::model::{
+use assay_models::{
     self, PackedDisk, Preconditioning, Progress, Timing, VirtualClock, VirtualDisk,
 };
 use assay_drive::{Codec, Disk, Drive, DriveOptions};

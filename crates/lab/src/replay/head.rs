@@ -1,7 +1,7 @@
 //! What a trace says of itself, in its text: which device was asked, how it was then, and when.
 
 use anyhow::{Context, Result, ensure};
-use assay_drive::model::Time;
+use assay_models::Time;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 

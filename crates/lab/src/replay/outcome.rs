@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use assay_drive::model::{Answer, KINDS, Time};
+use assay_models::{Answer, KINDS, Time};
 use assay_drive::{Counts, Drive};
 use serde::Serialize;
 

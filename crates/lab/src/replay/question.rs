@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use assay_drive::BLOCK_BYTES;
-use assay_drive::model::{Event, Kind, Time, Trace};
+use assay_models::{Event, Kind, Time, Trace};
 
 use super::TraceHead;
 use crate::models::{Device, Preset, Scale};

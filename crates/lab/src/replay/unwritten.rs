@@ -2,7 +2,7 @@
 //! device may have held data there from before its recording.
 
 use assay_drive::BLOCK_BYTES;
-use assay_drive::model::{Event, Kind};
+use assay_models::{Event, Kind};
 
 use super::question::Question;
 
@@ -69,7 +69,7 @@ impl Written {
 
 #[cfg(test)]
 mod tests {
-    use assay_drive::model::{Command, Time};
+    use assay_models::{Command, Time};
 
     use super::*;
 

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use assay_drive::BLOCK_BYTES;
-use assay_drive::model::fill_block;
+use assay_models::fill_block;
 use assay_load::random::Rng;
 
 use crate::plan::ModelSpec;

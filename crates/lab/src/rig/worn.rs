@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
-use assay_drive::model::{Preconditioned, Preconditioning};
+use assay_models::{Preconditioned, Preconditioning};
 use assay_ports::program;
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use assay_drive::model::PAGE_BYTES;
+use assay_models::PAGE_BYTES;
 use assay_load::{Schema, SchemaKind};
 
 use super::promise::{self, keeps_pages_together};

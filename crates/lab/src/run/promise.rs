@@ -5,7 +5,7 @@ use std::path::Path;
 use assay_ports::filesystem;
 
 use super::machine;
-use assay_drive::model::PAGE_BYTES;
+use assay_models::PAGE_BYTES;
 
 use crate::models::{CacheName, Preset};
 use crate::plan::{FileSystem, ModelSpec, RigKind, RigSpec, Size};

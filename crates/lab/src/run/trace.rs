@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use assay_drive::model::{Trace, window_record};
+use assay_models::{Trace, window_record};
 
 use crate::plan::{PlannedCell, RigSpec};
 use crate::replay::{TraceHead, monotonic_s};

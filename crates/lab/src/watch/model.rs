@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use assay_drive::model::Resource;
+use assay_models::Resource;
 
 use super::probe::{Notes, Probe};
 use super::series::Layer;

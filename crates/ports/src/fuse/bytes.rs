@@ -7,7 +7,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use assay_drive::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Result};
+use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Result};
 
 pub(super) struct Bytes {
     disk: Arc<dyn Disk>,
@@ -111,7 +111,7 @@ fn guarded(command: impl FnOnce() -> Result<()>) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use assay_drive::MemoryDisk;
+    use assay_disk::MemoryDisk;
 
     use super::*;
 
@@ -199,8 +199,8 @@ mod tests {
             fn size(&self) -> u64 {
                 SIZE
             }
-            fn promise(&self) -> assay_drive::Promise {
-                assay_drive::Promise { atomic_write_bytes: 0, volatile_cache: true }
+            fn promise(&self) -> assay_disk::Promise {
+                assay_disk::Promise { atomic_write_bytes: 0, volatile_cache: true }
             }
             fn read(&self, _: u64, _: &mut [u8]) -> Result<()> {
                 panic!("broken")

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::error::Error;
 use std::sync::{Mutex, PoisonError};
 
-use assay_drive::DiskError;
+use assay_disk::DiskError;
 use fuser::Errno;
 
 /// The most failures that are told apart: words that hold offsets may differ each time.

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use assay_drive::Disk;
+use assay_disk::Disk;
 use fuser::{Config, Session, SessionACL};
 use thiserror::Error;
 
@@ -60,7 +60,7 @@ pub struct TextFile {
 }
 
 /// Makes the disk another number of bytes long, when its file is truncated or extended.
-pub type Resize = Box<dyn Fn(u64) -> assay_drive::Result<()> + Send + Sync>;
+pub type Resize = Box<dyn Fn(u64) -> assay_disk::Result<()> + Send + Sync>;
 
 /// Why a disk is not served; one variant for each different reaction.
 #[derive(Debug, Error)]

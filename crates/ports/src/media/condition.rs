@@ -4,7 +4,7 @@ use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use assay_drive::Bytes;
+use assay_disk::Bytes;
 use rustix::fs::SeekFrom;
 
 use super::hold::Held;
@@ -111,7 +111,7 @@ impl fmt::Display for Loss {
 mod tests {
     use std::fs::OpenOptions;
 
-    use assay_drive::Disk;
+    use assay_disk::Disk;
 
     use super::super::{Allocation, FileMedia};
     use super::*;

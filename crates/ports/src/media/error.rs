@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use assay_drive::Bytes;
+use assay_disk::Bytes;
 use thiserror::Error;
 
 /// Why media could not be made or opened; one variant for each different reaction.

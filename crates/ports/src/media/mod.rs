@@ -20,7 +20,7 @@ pub use self::condition::{Condition, Loss};
 pub use self::error::MediaError;
 pub use self::new_file::NewFile;
 
-use assay_drive::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Promise, Result, check_range};
+use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Promise, Result, check_range};
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use assay_drive::{BLOCK_BYTES, BlockBuffer};
+use assay_disk::{BLOCK_BYTES, BlockBuffer};
 use rustix::fs::{FallocateFlags, FlockOperation, OFlags};
 use rustix::io::Errno;
 

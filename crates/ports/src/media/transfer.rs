@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, IoSlice};
 
-use assay_drive::{BLOCK_BYTES, BlockBuffer};
+use assay_disk::{BLOCK_BYTES, BlockBuffer};
 use rustix::io::{Errno, ReadWriteFlags};
 
 /// The most that goes through the buffer at once, in bytes.

@@ -1,0 +1,14 @@
+//! Disks: whatever reads and writes blocks of 4 KiB.
+//!
+//! Media, models, fault injection and the software drive each are a [`Disk`], most of them over another one, so that they
+//! stack in any order. What is here knows none of them.
+
+mod buffer;
+mod bytes;
+mod door;
+mod memory;
+
+pub use buffer::BlockBuffer;
+pub use bytes::Bytes;
+pub use door::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
+pub use memory::MemoryDisk;

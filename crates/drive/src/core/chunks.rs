@@ -1,0 +1,145 @@
+//! Chunks in memory: being filled, or sealed and not yet written. Readers find records here before they ask media.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use zerocopy::IntoBytes;
+
+use assay_disk::BlockBuffer;
+use crate::format::{CHUNK_BYTES_MAX, CHUNK_HEADER_BYTES, ChunkHeader, Location};
+
+/// Buffers that are kept for the next chunks.
+const SPARE_BUFFERS: usize = 4;
+
+/// The bytes of one chunk or footer.
+#[derive(Debug)]
+pub(crate) struct ChunkBuffer {
+    pub(crate) segment: u32,
+    pub(crate) offset: u32,
+    /// Where it ends in the segment; as long as it is open, where it must end.
+    end: AtomicU32,
+    bytes: RwLock<BlockBuffer>,
+}
+
+impl ChunkBuffer {
+    pub(crate) fn new(segment: u32, offset: u32, bytes: BlockBuffer) -> ChunkBuffer {
+        let end = AtomicU32::new(offset + bytes.len() as u32);
+        ChunkBuffer { segment, offset, end, bytes: RwLock::new(bytes) }
+    }
+
+    /// A writer copies and does not panic in between, so that bytes behind a poisoned lock are whole.
+    pub(crate) fn bytes_mut(&self) -> RwLockWriteGuard<'_, BlockBuffer> {
+        self.bytes.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn bytes(&self) -> RwLockReadGuard<'_, BlockBuffer> {
+        self.bytes.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts table and header in place; gives the bytes of the whole chunk.
+    pub(crate) fn finish(&self, header: &ChunkHeader, words: &[u64]) -> usize {
+        let length = header.chunk_bytes() as usize;
+        let mut buffer = self.bytes_mut();
+        let bytes = &mut buffer.first(length)[..length];
+        let table_at = CHUNK_HEADER_BYTES + header.payload_bytes as usize;
+        let table_end = table_at + 8 * words.len();
+        put_words(words, &mut bytes[table_at..table_end]);
+        bytes[table_end..].fill(0);
+        let (head, rest) = bytes.split_at_mut(CHUNK_HEADER_BYTES);
+        let table = &rest[table_at - CHUNK_HEADER_BYTES..table_end - CHUNK_HEADER_BYTES];
+        header.encode(table, head);
+        self.end.store(self.offset + length as u32, Ordering::Release);
+        length
+    }
+
+    /// The same for a footer, whose header comes last.
+    pub(crate) fn finish_footer(&self, header: &ChunkHeader, words: &[u64]) {
+        let mut buffer = self.bytes_mut();
+        let bytes = buffer.as_mut();
+        put_words(words, &mut bytes[..8 * words.len()]);
+        let header_at = bytes.len() - CHUNK_HEADER_BYTES;
+        let (table, head) = bytes.split_at_mut(header_at);
+        header.encode(&table[..8 * words.len()], head);
+    }
+
+    fn holds(&self, place: Location) -> bool {
+        self.segment == place.segment()
+            && place.offset() >= self.offset
+            && place.offset() < self.end.load(Ordering::Acquire)
+    }
+}
+
+fn put_words(words: &[u64], out: &mut [u8]) {
+    for (word, bytes) in words.iter().zip(out.chunks_exact_mut(8)) {
+        bytes.copy_from_slice(word.to_le_bytes().as_bytes());
+    }
+}
+
+/// Every chunk in memory, and by which sequence number each segment was opened.
+#[derive(Debug)]
+pub(crate) struct Chunks {
+    live: RwLock<Vec<Arc<ChunkBuffer>>>,
+    spare: Mutex<Vec<BlockBuffer>>,
+    opened: Box<[AtomicU64]>,
+    segment_bytes: u32,
+}
+
+impl Chunks {
+    pub(crate) fn new(opened: impl Iterator<Item = u64>, segment_bytes: u32) -> Chunks {
+        Chunks {
+            live: RwLock::default(),
+            spare: Mutex::default(),
+            opened: opened.map(AtomicU64::new).collect(),
+            segment_bytes,
+        }
+    }
+
+    /// Notes that a segment was opened anew.
+    pub(crate) fn opened(&self, segment: u32, opened_seq: u64) {
+        self.opened[segment as usize].store(opened_seq, Ordering::Release);
+    }
+
+    /// By which sequence number a segment was opened.
+    pub(crate) fn opened_seq(&self, segment: u32) -> u64 {
+        self.opened[segment as usize].load(Ordering::Acquire)
+    }
+
+    /// A new chunk to fill at this place.
+    pub(crate) fn open(&self, segment: u32, offset: u32) -> Arc<ChunkBuffer> {
+        let room = (self.segment_bytes - offset).min(CHUNK_BYTES_MAX) as usize;
+        let mut bytes = self.spares().pop().unwrap_or_default();
+        if bytes.len() < room {
+            bytes.resize(room);
+        }
+        let chunk = ChunkBuffer::new(segment, offset, bytes);
+        chunk.end.store(offset + room as u32, Ordering::Release);
+        let chunk = Arc::new(chunk);
+        self.live.write().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&chunk));
+        chunk
+    }
+
+    /// The chunk that holds a record, if it is still in memory.
+    pub(crate) fn find(&self, place: Location) -> Option<Arc<ChunkBuffer>> {
+        let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
+        live.iter().find(|chunk| chunk.holds(place)).cloned()
+    }
+
+    /// Lets a written chunk go.
+    pub(crate) fn close(&self, chunk: Arc<ChunkBuffer>) {
+        {
+            let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
+            live.retain(|other| !Arc::ptr_eq(other, &chunk));
+        }
+        if let Some(chunk) = Arc::into_inner(chunk) {
+            let bytes = chunk.bytes.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let mut spares = self.spares();
+            if spares.len() < SPARE_BUFFERS && bytes.len() == CHUNK_BYTES_MAX as usize {
+                spares.push(bytes);
+            }
+        }
+    }
+
+    fn spares(&self) -> std::sync::MutexGuard<'_, Vec<BlockBuffer>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,307 @@
+//! The log: where records get their place, in one order for all.
+//!
+//! Each stream fills chunks in its own open segment. A chunk gets its sequence number when it is sealed; from then
+//! on it does not change and is written by whoever sealed it, outside the lock. Sequence numbers have no gaps, so that
+//! after a crash the longest run without one is the log. A segment ends with a footer that repeats its tables and names
+//! the segment where the stream goes on.
+//!
+//! Everything here happens under the log's lock and takes memory copies, no input or output.
+
+mod root;
+mod tail;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use self::root::MapTrail;
+pub(crate) use self::tail::{Limits, Tail, footer_bytes};
+use assay_disk::BlockBuffer;
+use crate::core::chunks::{ChunkBuffer, Chunks};
+use crate::core::group::Group;
+use crate::format::{
+    CHUNK_BYTES_MAX, ChunkHeader, ChunkKind, Cursor, FooterChunk, Identity, Location, STREAMS,
+    Stream,
+};
+use crate::core::space::Space;
+use crate::inspect::status::Counters;
+
+/// No free segment for this stream now: collection must make room first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NoSegment;
+
+/// Something sealed that must be written.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) seq: u64,
+    pub(crate) chunk: Arc<ChunkBuffer>,
+    pub(crate) bytes: usize,
+}
+
+/// The log's state.
+#[derive(Debug)]
+pub(crate) struct Log {
+    pub(crate) identity: Identity,
+    pub(crate) limits: Limits,
+    pub(crate) space: Space,
+    pub(crate) next_seq: u64,
+    /// Everything up to here is on stable media.
+    pub(crate) durable_seq: u64,
+    /// The highest `durable_seq` that any chunk tells.
+    pub(crate) told_durable_seq: u64,
+    pub(crate) last_host_seq: u64,
+    /// Bytes that the log wrote in the drive's life: the clock of ages.
+    pub(crate) log_bytes: u64,
+    tails: [Tail; STREAMS],
+    jobs: VecDeque<Job>,
+    unwritten: BTreeSet<u64>,
+    map_trail: MapTrail,
+}
+
+impl Log {
+    /// A log that goes on at `cursors`, whose segments `space` already counts as open.
+    pub(crate) fn new(
+        identity: Identity,
+        space: Space,
+        cursors: [Cursor; STREAMS],
+        next_seq: u64,
+    ) -> Log {
+        let tails = cursors.map(|cursor| {
+            let opened_seq = space.get(cursor.segment).opened_seq;
+            Tail::new(cursor, opened_seq)
+        });
+        let limits = Limits { segment_bytes: identity.segment_bytes, chunk_bytes: CHUNK_BYTES_MAX };
+        Log {
+            identity,
+            limits,
+            space,
+            next_seq,
+            durable_seq: next_seq - 1,
+            told_durable_seq: next_seq - 1,
+            last_host_seq: next_seq - 1,
+            log_bytes: 0,
+            tails,
+            jobs: VecDeque::new(),
+            unwritten: BTreeSet::new(),
+            map_trail: MapTrail::default(),
+        }
+    }
+
+    /// Goes on with sequence numbers from `first`; nothing may be open.
+    pub(crate) fn resume(&mut self, first: u64) {
+        self.next_seq = first;
+        (self.durable_seq, self.told_durable_seq) = (first - 1, first - 1);
+        self.last_host_seq = first - 1;
+    }
+
+    /// Puts the end of a stream where replay found it.
+    pub(crate) fn set_cursor(&mut self, stream: Stream, cursor: Cursor) {
+        let opened_seq = self.space.get(cursor.segment).opened_seq;
+        let tail = &mut self.tails[stream as usize];
+        (tail.segment, tail.offset) = (cursor.segment, cursor.offset);
+        (tail.opened_seq, tail.words) = (opened_seq, cursor.words);
+    }
+
+    pub(crate) fn tail(&self, stream: Stream) -> &Tail {
+        &self.tails[stream as usize]
+    }
+
+    /// Where a stream's open chunk begins, or its next one will.
+    pub(crate) fn open_place(&self, stream: Stream) -> (u32, u32) {
+        let tail = self.tail(stream);
+        (tail.segment, tail.offset)
+    }
+
+    /// Where each stream's next chunk goes, when nothing is open.
+    pub(crate) fn cursor(&self, stream: Stream) -> Cursor {
+        let tail = self.tail(stream);
+        Cursor { segment: tail.segment, offset: tail.offset, words: tail.words.clone() }
+    }
+
+    /// Makes room in an open chunk of `stream`; seals chunks and segments on the way.
+    ///
+    /// # Errors
+    /// [`NoSegment`], with nothing lost, when the stream may not have another segment.
+    pub(crate) fn make_room(
+        &mut self,
+        stream: Stream,
+        payload: usize,
+        words: usize,
+        chunks: &Chunks,
+        counters: &Counters,
+    ) -> Result<(), NoSegment> {
+        loop {
+            let tail = &mut self.tails[stream as usize];
+            if tail.has_room(payload, words, self.limits) {
+                if tail.chunk.is_none() {
+                    tail.open_chunk(chunks);
+                }
+                return Ok(());
+            }
+            if tail.chunk.is_some() {
+                // Also an empty one, which was opened for less or for what the host has overtaken: it has its room, and is in the way.
+                self.seal_even_if_empty(stream, counters);
+            } else {
+                self.close_segment(stream, chunks, counters)?;
+            }
+        }
+    }
+
+    /// Gives the wanted ones of the group's records their places, in an open chunk that has room for them.
+    pub(crate) fn place(
+        &mut self,
+        stream: Stream,
+        group: &Group,
+        wanted: impl Fn(usize) -> bool,
+        places: &mut Vec<Location>,
+    ) {
+        places.clear();
+        self.tails[stream as usize].place(self.identity.drive_id, group, wanted, places);
+    }
+
+    /// Whether a group fits what is left of a stream's segment.
+    pub(crate) fn fits_segment(&self, stream: Stream, payload: usize, words: usize) -> bool {
+        let tail = self.tail(stream);
+        tail.has_room(payload, words, self.limits)
+            || (tail.chunk.is_some() && tail.has_room_in_next_chunk(payload, words, self.limits))
+    }
+
+    /// Whether a stream has records that are not sealed.
+    pub(crate) fn has_open(&self, stream: Stream) -> bool {
+        self.tail(stream).chunk.as_ref().is_some_and(|open| !open.words.is_empty())
+    }
+
+    /// Closes the open chunk of a stream, if it holds anything, and queues it for writing.
+    pub(crate) fn seal(&mut self, stream: Stream, counters: &Counters) {
+        if self.has_open(stream) {
+            self.seal_even_if_empty(stream, counters);
+        }
+    }
+
+    fn seal_even_if_empty(&mut self, stream: Stream, counters: &Counters) {
+        let seq = self.next_seq;
+        let tail = &mut self.tails[stream as usize];
+        let Some(open) = tail.chunk.take() else { return };
+        let header = ChunkHeader {
+            drive_id: self.identity.drive_id,
+            durable_seq: self.durable_seq,
+            payload_bytes: open.payload as u32,
+            table_words: open.words.len() as u32,
+            ..tail.header(ChunkKind::Log, stream, seq)
+        };
+        let bytes = open.chunk.finish(&header, &open.words);
+        FooterChunk { seq, offset: tail.offset, table_words: open.words.len() as u32 }
+            .push(&mut tail.words);
+        tail.words.extend(&open.words);
+        tail.offset += bytes as u32;
+        counters.log_written(stream, open.payload, bytes);
+        self.queue(Job { seq, chunk: open.chunk, bytes }, stream);
+    }
+
+    /// Queues a chunk without records, which only tells what is durable.
+    pub(crate) fn mark(&mut self, chunks: &Chunks, counters: &Counters) -> Result<(), NoSegment> {
+        self.make_room(Stream::Host, 0, 0, chunks, counters)?;
+        self.seal_even_if_empty(Stream::Host, counters);
+        Ok(())
+    }
+
+    /// Ends a stream's segment with a footer and opens its next.
+    fn close_segment(
+        &mut self,
+        stream: Stream,
+        chunks: &Chunks,
+        counters: &Counters,
+    ) -> Result<(), NoSegment> {
+        let seq = self.next_seq;
+        let next_segment = self.space.open(stream, seq).ok_or(NoSegment)?;
+        chunks.opened(next_segment, seq);
+        if stream == Stream::Map {
+            self.map_trail.add_segment(next_segment);
+        }
+        let tail = &mut self.tails[stream as usize];
+        let length = footer_bytes(tail.words.len());
+        let offset = self.identity.segment_bytes - length;
+        let header = ChunkHeader {
+            drive_id: self.identity.drive_id,
+            offset,
+            durable_seq: self.durable_seq,
+            table_words: tail.words.len() as u32,
+            next_segment,
+            ..tail.header(ChunkKind::Footer, stream, seq)
+        };
+        let chunk =
+            Arc::new(ChunkBuffer::new(tail.segment, offset, BlockBuffer::zeroed(length as usize)));
+        chunk.finish_footer(&header, &tail.words);
+        let sealed = tail.segment;
+        tail.segment = next_segment;
+        tail.opened_seq = seq;
+        tail.offset = 0;
+        tail.words.clear();
+        counters.log_written(stream, 0, length as usize);
+        self.queue(Job { seq, chunk, bytes: length as usize }, stream);
+        self.space.seal(sealed, seq, self.log_bytes);
+        Ok(())
+    }
+
+    fn queue(&mut self, job: Job, stream: Stream) {
+        self.told_durable_seq = self.durable_seq;
+        match stream {
+            Stream::Host => self.last_host_seq = job.seq,
+            Stream::Cold | Stream::Frozen => {}
+            Stream::Map => self.map_trail.add_seq(job.seq),
+        }
+        self.log_bytes += job.bytes as u64;
+        self.next_seq = job.seq + 1;
+        self.unwritten.insert(job.seq);
+        self.jobs.push_back(job);
+    }
+
+    /// The next chunk that waits to be written.
+    pub(crate) fn take_job(&mut self) -> Option<Job> {
+        self.jobs.pop_front()
+    }
+
+    /// A chunk was written.
+    pub(crate) fn written(&mut self, seq: u64) {
+        self.unwritten.remove(&seq);
+    }
+
+    /// Everything up to here was written, though it may not be on stable media.
+    pub(crate) fn written_seq(&self) -> u64 {
+        self.unwritten.first().map_or(self.next_seq, |first| *first) - 1
+    }
+
+    /// Chunks that are sealed and not written yet.
+    pub(crate) fn unwritten_chunks(&self) -> usize {
+        self.unwritten.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BLOCK_BYTES, Codec, Drive, DriveOptions, Format, MemoryDisk};
+
+    /// Collection opens a chunk for moves that the host may then overtake; what comes next must not wait for it to be filled.
+    #[test]
+    fn an_empty_chunk_at_the_end_of_a_segment_makes_way() {
+        let media = Arc::new(MemoryDisk::new(64 << 20).unwrap());
+        let format = Format {
+            drive_id: 7,
+            logical_bytes: 16 << 20,
+            codec: Codec::None,
+            units: false,
+            dictionary: false,
+            segment_bytes: Some(512 << 10),
+        };
+        Drive::format(media.clone(), &format).unwrap();
+        let drive = Drive::open(media, DriveOptions::default()).unwrap();
+        let mut log = drive.log().unwrap();
+        let segment = log.tail(Stream::Cold).segment;
+        log.tails[Stream::Cold as usize].offset = (512 << 10) - 3 * BLOCK_BYTES as u32;
+        log.make_room(Stream::Cold, 0, 0, &drive.chunks, &drive.counters).unwrap();
+        assert!(log.tail(Stream::Cold).chunk.is_some() && !log.has_open(Stream::Cold));
+        log.make_room(Stream::Cold, 64 << 10, 16, &drive.chunks, &drive.counters).unwrap();
+        assert_ne!(log.tail(Stream::Cold).segment, segment);
+        assert!(log.tail(Stream::Cold).has_room(64 << 10, 16, log.limits));
+    }
+}

@@ -1,0 +1,142 @@
+//! The end of one stream: the segment it fills, the chunk it fills there, and what the footer will hold.
+
+use std::sync::Arc;
+
+use crate::core::chunks::{ChunkBuffer, Chunks};
+use crate::core::group::Group;
+use crate::format::{
+    CHUNK_BYTES_MAX, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Cursor, FooterChunk, Location,
+    RECORD_HEADER_BYTES, RecordContext, Stream, whole_blocks,
+};
+
+/// The end of one stream.
+#[derive(Debug)]
+pub(crate) struct Tail {
+    pub(crate) segment: u32,
+    pub(crate) opened_seq: u64,
+    /// Where the next chunk goes.
+    pub(crate) offset: u32,
+    /// The footer so far.
+    pub(crate) words: Vec<u64>,
+    pub(super) chunk: Option<OpenChunk>,
+}
+
+/// How far a stream may fill what it fills, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) segment_bytes: u32,
+    /// A chunk with more is sealed; the first group always fits.
+    pub(crate) chunk_bytes: u32,
+}
+
+/// A chunk that is being filled.
+#[derive(Debug)]
+pub(super) struct OpenChunk {
+    pub(super) chunk: Arc<ChunkBuffer>,
+    pub(super) payload: usize,
+    pub(super) words: Vec<u64>,
+}
+
+impl Tail {
+    /// An end at `cursor`, in a segment that was opened as number `opened_seq`.
+    pub(super) fn new(cursor: Cursor, opened_seq: u64) -> Tail {
+        let Cursor { segment, offset, words } = cursor;
+        Tail { segment, opened_seq, offset, words, chunk: None }
+    }
+
+    /// The header of a chunk here; whose, how much is in it and where it goes on is left to fill in.
+    pub(super) fn header(&self, kind: ChunkKind, stream: Stream, seq: u64) -> ChunkHeader {
+        ChunkHeader {
+            kind,
+            stream,
+            drive_id: 0,
+            segment: self.segment,
+            offset: self.offset,
+            opened_seq: self.opened_seq,
+            seq,
+            durable_seq: 0,
+            payload_bytes: 0,
+            table_words: 0,
+            next_segment: ChunkHeader::NO_SEGMENT,
+        }
+    }
+
+    /// Puts the wanted ones of the group's records into the open chunk; of the others the place is nowhere.
+    pub(super) fn place(
+        &mut self,
+        drive_id: u64,
+        group: &Group,
+        wanted: impl Fn(usize) -> bool,
+        places: &mut Vec<Location>,
+    ) {
+        let last = (0..group.records.len()).rev().find(|&index| wanted(index));
+        let Some(open) = &mut self.chunk else { return };
+        let mut bytes = open.chunk.bytes_mut();
+        for (index, record) in group.records.iter().enumerate() {
+            if !wanted(index) {
+                places.push(Location::NONE);
+                continue;
+            }
+            record.entry(Some(index) == last).push(&mut open.words);
+            if !record.has_payload() {
+                places.push(Location::NONE);
+                continue;
+            }
+            let at = CHUNK_HEADER_BYTES + open.payload;
+            let offset = self.offset + at as u32;
+            let location = Location::new(self.segment, offset, record.length, record.op.is_unit());
+            let context = RecordContext {
+                drive_id,
+                segment_opened_seq: self.opened_seq,
+                location,
+                key: record.op.context_key(record.key),
+            };
+            let out = &mut bytes.as_mut()[at..at + record.length as usize];
+            out[0] = record.codec_id;
+            out[1..RECORD_HEADER_BYTES].copy_from_slice(&context.bind(record.plain).to_le_bytes());
+            out[RECORD_HEADER_BYTES..].copy_from_slice(record.payload(group));
+            open.payload += record.length as usize;
+            places.push(location);
+        }
+    }
+
+    /// Whether a group fits the open chunk, or a new one, with the segment's footer still behind it.
+    pub(super) fn has_room(&self, payload: usize, words: usize, limits: Limits) -> bool {
+        let (open_payload, open_words) =
+            self.chunk.as_ref().map_or((0, 0), |open| (open.payload, open.words.len()));
+        let chunk_max = if open_words == 0 { CHUNK_BYTES_MAX } else { limits.chunk_bytes };
+        let words = open_words + words;
+        let chunk = whole_blocks((CHUNK_HEADER_BYTES + open_payload + payload + 8 * words) as u64);
+        let footer = footer_bytes(self.words.len() + FooterChunk::WORDS + words);
+        chunk <= u64::from(chunk_max)
+            && u64::from(self.offset) + chunk + u64::from(footer) <= u64::from(limits.segment_bytes)
+    }
+
+    /// Whether a group fits a new chunk behind the open one.
+    pub(super) fn has_room_in_next_chunk(
+        &self,
+        payload: usize,
+        words: usize,
+        limits: Limits,
+    ) -> bool {
+        let Some(open) = &self.chunk else { return false };
+        let header = CHUNK_HEADER_BYTES;
+        let chunk = whole_blocks((header + open.payload + 8 * open.words.len()) as u64);
+        let next = whole_blocks((header + payload + 8 * words) as u64);
+        let footer =
+            footer_bytes(self.words.len() + 2 * FooterChunk::WORDS + open.words.len() + words);
+        next <= u64::from(CHUNK_BYTES_MAX)
+            && u64::from(self.offset) + chunk + next + u64::from(footer)
+                <= u64::from(limits.segment_bytes)
+    }
+
+    pub(super) fn open_chunk(&mut self, chunks: &Chunks) {
+        let chunk = chunks.open(self.segment, self.offset);
+        self.chunk = Some(OpenChunk { chunk, payload: 0, words: Vec::new() });
+    }
+}
+
+/// Bytes of a footer with so many words.
+pub(crate) fn footer_bytes(words: usize) -> u32 {
+    whole_blocks((CHUNK_HEADER_BYTES + 8 * words) as u64) as u32
+}

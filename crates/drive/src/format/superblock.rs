@@ -1,0 +1,265 @@
+//! The superblock: which drive this is, and where its newest checkpoint lies.
+//!
+//! Two copies, in the first and in the last block of the media, written one after the other with a flush between:
+//! whatever a power cut does to one, the other holds. The one with the higher generation counts.
+
+use thiserror::Error;
+
+use super::{
+    LOGICAL_BYTES_MAX, LOGICAL_PER_CAPACITY, Location, Reader, SEGMENT_BYTES_MAX,
+    SEGMENT_BYTES_MIN, SEGMENTS_MAX, SEGMENTS_START,
+};
+use crate::codec::Codec;
+use assay_disk::BLOCK_BYTES;
+
+const MAGIC: [u8; 8] = *b"ASSAYDRV";
+const FORMAT: u32 = 1;
+const BYTES: usize = BLOCK_BYTES as usize;
+const CHECKSUM_AT: usize = BYTES - 4;
+
+/// Most chunks that a root may take.
+pub(crate) const MAX_ROOT_PARTS: usize = 240;
+
+/// Most cuts that are remembered; the oldest goes first.
+const MAX_CUTS: usize = 96;
+
+/// Why a block is no superblock.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(crate) enum SuperblockError {
+    #[error("no superblock")]
+    Absent,
+    #[error("damaged superblock")]
+    Damaged,
+    #[error("format {0}")]
+    Newer(u32),
+}
+
+/// What never changes in a drive's life, except its logical size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) drive_id: u64,
+    pub(crate) media_bytes: u64,
+    pub(crate) segment_bytes: u32,
+    pub(crate) segments: u32,
+    pub(crate) codec: Codec,
+    /// Whether aligned 16 KiB are compressed as one.
+    pub(crate) units: bool,
+    /// Whether dictionaries are trained.
+    pub(crate) dictionary: bool,
+    pub(crate) logical_bytes: u64,
+}
+
+/// A superblock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Superblock {
+    pub(crate) identity: Identity,
+    /// Counts superblocks.
+    pub(crate) generation: u64,
+    /// The checkpoint holds everything up to this sequence number; the log goes on with the next.
+    pub(crate) checkpoint_seq: u64,
+    /// The log behind the checkpoint ends before this number. Chunks with higher ones are what recoveries began that
+    /// never came to their own checkpoint.
+    pub(crate) log_end_seq: u64,
+    /// No sequence number from here on was ever used.
+    pub(crate) unused_seq: u64,
+    /// Whether the drive was closed after the checkpoint.
+    pub(crate) clean: bool,
+    /// Sequence numbers, from the first of each pair to before the second, that crashes have cut off: chunks that may
+    /// lie somewhere and never were part of the log.
+    pub(crate) cuts: Vec<(u64, u64)>,
+    /// First and last sequence number of the root's chunks and of what the map's stream wrote between them.
+    pub(crate) root_seqs: (u64, u64),
+    /// Chunks of the root, in order; none before the first checkpoint.
+    pub(crate) root: Vec<Location>,
+}
+
+impl Superblock {
+    pub(crate) fn encode(&self, out: &mut [u8]) {
+        let identity = &self.identity;
+        let mut bytes = Vec::with_capacity(BYTES);
+        bytes.extend(MAGIC);
+        bytes.extend(FORMAT.to_le_bytes());
+        bytes.extend(identity.drive_id.to_le_bytes());
+        bytes.extend(identity.media_bytes.to_le_bytes());
+        bytes.extend(identity.segment_bytes.to_le_bytes());
+        bytes.extend(identity.segments.to_le_bytes());
+        bytes.extend([identity.codec as u8, u8::from(identity.units)]);
+        bytes.extend([u8::from(identity.dictionary), u8::from(self.clean)]);
+        bytes.extend(identity.logical_bytes.to_le_bytes());
+        let (first, last) = self.root_seqs;
+        let seqs = [self.checkpoint_seq, self.log_end_seq, self.unused_seq, first, last];
+        for number in std::iter::once(self.generation).chain(seqs) {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes.extend((self.root.len() as u64).to_le_bytes());
+        self.root.iter().for_each(|part| bytes.extend(part.word().to_le_bytes()));
+        bytes.extend((self.cuts.len() as u64).to_le_bytes());
+        for (first, next) in &self.cuts {
+            bytes.extend(first.to_le_bytes());
+            bytes.extend(next.to_le_bytes());
+        }
+        bytes.resize(CHECKSUM_AT, 0);
+        bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
+        out[..BYTES].copy_from_slice(&bytes);
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Superblock, SuperblockError> {
+        let mut reader = Reader(bytes);
+        if bytes.len() < BYTES || !bytes.starts_with(&MAGIC) {
+            return Err(SuperblockError::Absent);
+        }
+        let stored = u32::from_le_bytes(
+            bytes[CHECKSUM_AT..BYTES].try_into().map_err(|_| SuperblockError::Absent)?,
+        );
+        if crc32c::crc32c(&bytes[..CHECKSUM_AT]) != stored {
+            return Err(SuperblockError::Damaged);
+        }
+        reader.u64();
+        match reader.u32() {
+            Some(FORMAT) => Superblock::body(&mut reader).ok_or(SuperblockError::Damaged),
+            other => Err(SuperblockError::Newer(other.unwrap_or(0))),
+        }
+    }
+
+    /// Remembers that what came from `first` to before `next` was cut off.
+    pub(crate) fn cut(&mut self, first: u64, next: u64) {
+        if self.cuts.len() == MAX_CUTS {
+            self.cuts.remove(0);
+        }
+        self.cuts.push((first, next));
+    }
+
+    /// Whether a chunk with this number was cut off.
+    pub(crate) fn is_cut(&self, seq: u64) -> bool {
+        self.cuts.iter().any(|(first, next)| (*first..*next).contains(&seq))
+    }
+
+    fn body(reader: &mut Reader<'_>) -> Option<Superblock> {
+        let (drive_id, media_bytes) = (reader.u64()?, reader.u64()?);
+        let (segment_bytes, segments) = (reader.u32()?, reader.u32()?);
+        let codec = Codec::from_id(reader.u8()?)?;
+        let [units, dictionary, clean] = [reader.u8()? == 1, reader.u8()? == 1, reader.u8()? == 1];
+        let logical_bytes = reader.u64()?;
+        let identity = Identity {
+            drive_id,
+            media_bytes,
+            segment_bytes,
+            segments,
+            codec,
+            units,
+            dictionary,
+            logical_bytes,
+        };
+        let (generation, checkpoint_seq) = (reader.u64()?, reader.u64()?);
+        let (log_end_seq, unused_seq) = (reader.u64()?, reader.u64()?);
+        let root_seqs = (reader.u64()?, reader.u64()?);
+        let parts = reader.count(8)?;
+        let root: Option<Vec<_>> =
+            (0..parts).map(|_| reader.u64().map(Location::from_word)).collect();
+        let count = reader.count(16)?;
+        let cuts: Option<Vec<_>> =
+            (0..count).map(|_| Some((reader.u64()?, reader.u64()?))).collect();
+        let superblock = Superblock {
+            identity,
+            generation,
+            checkpoint_seq,
+            log_end_seq,
+            unused_seq,
+            clean,
+            cuts: cuts?,
+            root_seqs,
+            root: root?,
+        };
+        (identity.is_possible() && parts <= MAX_ROOT_PARTS).then_some(superblock)
+    }
+}
+
+impl Identity {
+    /// Whether the numbers fit each other and the format.
+    pub(crate) fn is_possible(&self) -> bool {
+        let data = u64::from(self.segments) * u64::from(self.segment_bytes);
+        let end = SEGMENTS_START + data + BLOCK_BYTES;
+        (SEGMENT_BYTES_MIN..=SEGMENT_BYTES_MAX).contains(&self.segment_bytes)
+            && u64::from(self.segment_bytes).is_multiple_of(BLOCK_BYTES)
+            && (1..=SEGMENTS_MAX).contains(&self.segments)
+            && end <= self.media_bytes
+            && self.logical_bytes.is_multiple_of(BLOCK_BYTES)
+            && self.logical_bytes <= LOGICAL_BYTES_MAX
+            && self.media_bytes.is_multiple_of(BLOCK_BYTES)
+    }
+
+    /// Most logical bytes that a drive of this capacity is made for: a root of a checkpoint has a word for each GiB, and
+    /// with this bound two of them take a thousandth of the media.
+    pub(crate) fn logical_bytes_most(&self) -> u64 {
+        self.media_bytes.saturating_mul(LOGICAL_PER_CAPACITY).min(LOGICAL_BYTES_MAX)
+    }
+
+    /// First byte of a segment on media.
+    pub(crate) fn segment_start(&self, segment: u32) -> u64 {
+        SEGMENTS_START + u64::from(segment) * u64::from(self.segment_bytes)
+    }
+
+    /// Where the two superblocks lie.
+    pub(crate) fn superblock_places(media_bytes: u64) -> [u64; 2] {
+        [0, (media_bytes / BLOCK_BYTES * BLOCK_BYTES).saturating_sub(BLOCK_BYTES)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn superblock() -> Superblock {
+        let identity = Identity {
+            drive_id: 1,
+            media_bytes: 64 << 20,
+            segment_bytes: 1 << 20,
+            segments: 62,
+            codec: Codec::Zstd,
+            units: true,
+            dictionary: false,
+            logical_bytes: 1 << 30,
+        };
+        Superblock {
+            identity,
+            generation: 5,
+            checkpoint_seq: 6,
+            log_end_seq: 7,
+            unused_seq: 8,
+            clean: true,
+            cuts: vec![(5, 6); MAX_CUTS],
+            root_seqs: (9, 10),
+            root: vec![Location::new(3, 4096, 0, false); MAX_ROOT_PARTS],
+        }
+    }
+
+    #[test]
+    fn a_superblock_comes_back() {
+        let mut block = [0; BYTES];
+        superblock().encode(&mut block);
+        assert_eq!(Superblock::decode(&block), Ok(superblock()));
+    }
+
+    #[test]
+    fn other_drives_other_formats_and_damage_are_told_apart() {
+        let mut block = [0; BYTES];
+        assert_eq!(Superblock::decode(&block), Err(SuperblockError::Absent));
+        superblock().encode(&mut block);
+        block[100] ^= 1;
+        assert_eq!(Superblock::decode(&block), Err(SuperblockError::Damaged));
+        superblock().encode(&mut block);
+        block[8] = 9;
+        let checksum = crc32c::crc32c(&block[..CHECKSUM_AT]);
+        block[CHECKSUM_AT..].copy_from_slice(&checksum.to_le_bytes());
+        assert_eq!(Superblock::decode(&block), Err(SuperblockError::Newer(9)));
+    }
+
+    #[test]
+    fn numbers_that_cannot_be_are_damage() {
+        let mut impossible = superblock();
+        impossible.identity.segments = 64;
+        let mut block = [0; BYTES];
+        impossible.encode(&mut block);
+        assert_eq!(Superblock::decode(&block), Err(SuperblockError::Damaged));
+    }
+}

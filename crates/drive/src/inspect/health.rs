@@ -1,0 +1,85 @@
+//! The health log: how the drive is, in one look.
+
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use assay_disk::{BLOCK_BYTES, Disk};
+use crate::shell::drive::{Drive, OPENED_READ_ONLY};
+use crate::format::UNIT_BLOCKS;
+use crate::core::space::State as SegmentState;
+use crate::inspect::status::{State, Status};
+
+/// One part in so many of what can be used is little, once no more is free.
+const LOW_SPACE_SHARE: u64 = 10;
+
+impl Drive {
+    /// How the drive is. Also tells of a drive that has stopped.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let mut recovery = self.recovery.clone();
+        let mut problems = recovery.problems.clone();
+        if !self.superblocks_written.load(Ordering::Acquire) {
+            let unmended = recovery.mended.drain(..);
+            problems.extend(unmended.map(|problem| problem + "; the next write mends it"));
+        }
+        problems.extend(self.problems.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        let has_problems = !problems.is_empty();
+        problems.extend(self.stopped.get().cloned());
+        // The log before the map, as everywhere.
+        let log = self.log_at_any_time();
+        let space = &log.space;
+        let (mapped_blocks, map_bytes, kept_bytes, least_bytes) = {
+            let map = self.map_at_any_time();
+            let (kept, least) = (map.media_bytes(), map.least_media_bytes());
+            (map.mapped_blocks(), map.memory_bytes(), kept, least)
+        };
+        let unit_blocks = if self.identity.units { UNIT_BLOCKS } else { 1 };
+        let usable_bytes = space.free_bytes(least_bytes, unit_blocks);
+        let free_bytes = space.free_bytes(space.taken_bytes(kept_bytes), unit_blocks);
+        let count = |state| space.iter().filter(|(_, segment)| segment.state == state).count();
+        let damaged = count(SegmentState::Damaged) as u64;
+        let is_low = free_bytes * LOW_SPACE_SHARE < usable_bytes;
+        let counts = self.counters.counts();
+        Status {
+            state: self.state(is_low, space.is_full(kept_bytes), has_problems || damaged > 0),
+            problems,
+            capacity_bytes: self.identity.media_bytes,
+            usable_bytes,
+            free_bytes,
+            logical_bytes: self.size(),
+            logical_bytes_used: mapped_blocks * BLOCK_BYTES,
+            media_bytes_used: space.used_bytes(),
+            codec: self.identity.codec.name(),
+            unit_blocks,
+            dictionary_versions: self.dictionary_places().len() as u64,
+            segment_bytes: u64::from(self.identity.segment_bytes),
+            segments: u64::from(self.identity.segments),
+            segments_free: space.free_segments() as u64,
+            segments_damaged: damaged,
+            map_bytes,
+            recovery,
+            counts,
+        }
+    }
+
+    fn state(&self, is_low: bool, is_full: bool, has_damage: bool) -> State {
+        if self.stopped.get().is_some() {
+            State::Stopped
+        } else if self.must_not_write() {
+            State::ReadOnly
+        } else if has_damage || self.counters.damaged_records.load(Ordering::Relaxed) > 0 {
+            State::Damaged
+        } else if is_full {
+            State::Full
+        } else if is_low {
+            State::LowSpace
+        } else {
+            State::Healthy
+        }
+    }
+
+    /// Whether it takes no writes because of what was found, not because it was asked not to.
+    fn must_not_write(&self) -> bool {
+        self.read_only.as_ref().is_some_and(|reason| reason != OPENED_READ_ONLY)
+    }
+}

@@ -1,0 +1,130 @@
+//! Verifying segment by segment: everything that lives in one is read in large pieces, in the order in which it lies.
+//!
+//! What is found whole is remembered, a bit for each block. What is not, for whatever reason, is left to the check, which
+//! asks for it block by block and says what is wrong.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::upkeep::collect::REACH;
+use assay_disk::{BLOCK_BYTES, DiskError, Result};
+use crate::shell::drive::Drive;
+use crate::format::{Op, UNIT_BLOCKS};
+use crate::core::map::{NODE_ENTRIES, leaf_of};
+use crate::shell::span::{part_of, span, together};
+use crate::shell::tables::{SegmentRecord, records_of};
+use crate::core::space::State;
+use crate::shell::worker::Worker;
+
+/// Blocks that were read and are whole.
+#[derive(Debug, Default)]
+pub(crate) struct Verified {
+    /// A bit for each, by leaf of the map.
+    leaves: HashMap<u64, [u64; (NODE_ENTRIES / 64) as usize]>,
+    /// Leaves that cannot be read: asked for once, not for each of their blocks.
+    unreadable: HashSet<u64>,
+}
+
+impl Verified {
+    fn add(&mut self, block: u64) {
+        let bit = block % NODE_ENTRIES;
+        self.leaves.entry(leaf_of(block)).or_default()[(bit / 64) as usize] |= 1 << (bit % 64);
+    }
+
+    pub(crate) fn has(&self, block: u64) -> bool {
+        let bit = block % NODE_ENTRIES;
+        self.leaves
+            .get(&leaf_of(block))
+            .is_some_and(|leaf| leaf[(bit / 64) as usize] >> (bit % 64) & 1 == 1)
+    }
+}
+
+impl Drive {
+    /// Reads what lives in each segment; `progress` is told how many of how many segments are done.
+    ///
+    /// # Errors
+    /// Those of the media; damage only leaves blocks out.
+    pub(crate) fn verify_segments(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Verified> {
+        let mut verified = Verified::default();
+        let used: Vec<_> = {
+            let log = self.log()?;
+            let used = log
+                .space
+                .iter()
+                .filter(|(_, segment)| segment.state != State::Free && segment.live_records > 0);
+            used.map(|(number, segment)| (number, segment.opened_seq)).collect()
+        };
+        let all = used.len() as u64;
+        for (done, (segment, opened_seq)) in (0..).zip(used) {
+            progress(done, all);
+            self.verify_segment(segment, opened_seq, &mut verified)?;
+        }
+        progress(all, all);
+        Ok(verified)
+    }
+
+    fn verify_segment(&self, segment: u32, opened_seq: u64, verified: &mut Verified) -> Result<()> {
+        let chunks = match self.read_footer(segment, opened_seq)? {
+            Some(footer) => footer.chunks(),
+            None => self.walk_chunks(segment, opened_seq, 0, 0..u64::MAX)?.all(),
+        };
+        let mut live = Vec::new();
+        for record in chunks.iter().flat_map(|chunk| records_of(segment, chunk)) {
+            if self.is_live(&record, verified)? {
+                live.push(record);
+            }
+        }
+        live.sort_by_key(|record| record.place.offset());
+        let mut rest = &live[..];
+        while !rest.is_empty() {
+            let (run, behind) =
+                rest.split_at(together(rest.iter().map(|record| record.place), REACH));
+            self.workers.with(|worker| self.verify_run(run, worker, verified))?;
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    /// Whether any block is in the record; not where its part of the map cannot be read.
+    fn is_live(&self, record: &SegmentRecord, verified: &mut Verified) -> Result<bool> {
+        let leaf = leaf_of(record.entry.key);
+        let is_data = !matches!(record.entry.op, Op::Zero | Op::Node { .. } | Op::Dictionary);
+        let is_possible = !record.place.is_none() && self.is_possible(record.place);
+        if !is_data || !is_possible || verified.unreadable.contains(&leaf) {
+            return Ok(false);
+        }
+        match self.lives(record) {
+            Err(DiskError::Corrupt { .. }) => {
+                verified.unreadable.insert(leaf);
+                Ok(false)
+            }
+            lives => lives,
+        }
+    }
+
+    /// Reads records that lie together in one go and decodes them.
+    fn verify_run(
+        &self,
+        run: &[SegmentRecord],
+        worker: &mut Worker,
+        verified: &mut Verified,
+    ) -> Result<()> {
+        let (Some(front), Some(back)) = (run.first(), run.last()) else { return Ok(()) };
+        let Worker { media, coder, unit, .. } = worker;
+        let span = span(front.place, back.place);
+        let bytes = self.read_span(front.place.segment(), &span, media)?;
+        for record in run {
+            let (place, first) = (record.place, record.entry.key);
+            let blocks = if place.is_unit() { UNIT_BLOCKS } else { 1 };
+            unit.resize((blocks * BLOCK_BYTES) as usize, 0);
+            let stored = part_of(bytes, span.start, place);
+            let key = record.entry.op.context_key(first);
+            if self.decode_record(stored, place, key, unit, coder).is_err() {
+                continue;
+            }
+            let map = self.map()?;
+            let is_in_it = |index: &u64| map.get(first + index) == Ok(place.at_index(*index));
+            (0..blocks).filter(is_in_it).for_each(|index| verified.add(first + index));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,200 @@
+//! Making a drive on media: an empty log and a first checkpoint.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use thiserror::Error;
+
+use assay_disk::Bytes;
+use crate::codec::Codec;
+use assay_disk::{BLOCK_BYTES, Disk, DiskError};
+use crate::shell::drive::{Drive, DriveOptions, Parts};
+use crate::format::{
+    Cursor, Identity, LOGICAL_PER_CAPACITY, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX,
+    SEGMENTS_START, STREAMS, Stream, Superblock,
+};
+use crate::core::map::Map;
+use crate::core::space::{Space, incompressible_blocks, most_live_bytes};
+use crate::inspect::status::{Counters, Recovery};
+
+/// Fewest segments with which collection always finds room to work.
+const SEGMENTS_MIN: u64 = 24;
+
+/// Segments that a drive gets where its size allows: many enough that those kept free do not count.
+const SEGMENTS_WANTED: u64 = 512;
+
+/// Segment size of a large drive, in bytes.
+const SEGMENT_BYTES_DEFAULT: u64 = 32 << 20;
+
+/// Sequence numbers below this open the first segments.
+const FIRST_SEQ: u64 = 16;
+
+/// What a new drive is to be.
+#[derive(Debug, Clone)]
+pub struct Format {
+    /// Tells this drive from any other that ever lay on the media: draw it at random.
+    pub drive_id: u64,
+    /// Size that the host sees, in bytes, a multiple of 4 096; may be more than the media holds.
+    pub logical_bytes: u64,
+    /// What host writes are compressed with.
+    pub codec: Codec,
+    /// Compresses aligned 16 KiB as one.
+    pub units: bool,
+    /// Trains dictionaries from what is written; for zstd only.
+    pub dictionary: bool,
+    /// Bytes of a segment, a power of two; none: by the size of the media.
+    pub segment_bytes: Option<u32>,
+}
+
+/// Why there is no drive.
+#[derive(Debug, Error)]
+pub enum DriveError {
+    /// The media holds something else, or nothing.
+    #[error("this is not an Assay drive")]
+    NotADrive,
+    /// A newer version made it.
+    #[error("the drive has format {0}, which this version cannot read; use a newer Assay")]
+    NewerFormat(u32),
+    /// Both superblocks are damaged.
+    #[error("both superblocks of the drive are damaged; it cannot be opened")]
+    Damaged,
+    /// The media is smaller than the drive.
+    #[error("the media has {}, but the drive needs {}", Bytes(*.media_bytes), Bytes(*.drive_bytes))]
+    Shrunk {
+        /// Bytes that there are.
+        media_bytes: u64,
+        /// Bytes that the drive takes.
+        drive_bytes: u64,
+    },
+    /// The media is too small for a drive.
+    #[error("a drive needs a capacity of at least {}", Bytes(*.least_bytes))]
+    TooSmall {
+        /// Bytes that would do.
+        least_bytes: u64,
+    },
+    /// Something else about the format cannot be.
+    #[error("{0}")]
+    Impossible(String),
+    /// The media failed.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+}
+
+impl Format {
+    /// Bytes of media of `media_bytes` that records may take, as [`crate::Status::usable_bytes`].
+    ///
+    /// # Errors
+    /// [`DriveError::TooSmall`] and [`DriveError::Impossible`].
+    pub fn usable_bytes(&self, media_bytes: u64) -> Result<u64, DriveError> {
+        Ok(most_live_bytes(&identity(media_bytes, self)?))
+    }
+
+    /// Bytes of data that do not compress which such a drive takes on media of `media_bytes`.
+    ///
+    /// # Errors
+    /// [`DriveError::TooSmall`] and [`DriveError::Impossible`].
+    pub fn incompressible_bytes(&self, media_bytes: u64) -> Result<u64, DriveError> {
+        Ok(incompressible_blocks(&identity(media_bytes, self)?) * BLOCK_BYTES)
+    }
+
+    /// Whether there can be such a drive on media of so many bytes.
+    ///
+    /// # Errors
+    /// [`DriveError::TooSmall`] and [`DriveError::Impossible`].
+    pub fn check(&self, media_bytes: u64) -> Result<(), DriveError> {
+        identity(media_bytes, self).map(drop)
+    }
+}
+
+impl Drive {
+    /// Makes an empty drive on the whole of `media`. What lay there is lost, though not erased.
+    ///
+    /// # Errors
+    /// [`DriveError::TooSmall`] and [`DriveError::Impossible`], with nothing written; those of the media.
+    pub fn format(media: Arc<dyn Disk>, format: &Format) -> Result<(), DriveError> {
+        let identity = identity(media.size(), format)?;
+        let mut space = Space::fresh(&identity);
+        let mut cursors = <[Cursor; STREAMS]>::default();
+        for (number, stream) in (0..).zip(Stream::ALL) {
+            space.open_this(number, stream, u64::from(number) + 1);
+            cursors[stream as usize].segment = number;
+        }
+        let superblock = Superblock {
+            identity,
+            generation: 0,
+            checkpoint_seq: FIRST_SEQ - 1,
+            log_end_seq: FIRST_SEQ,
+            unused_seq: FIRST_SEQ,
+            clean: false,
+            cuts: Vec::new(),
+            root_seqs: (0, 0),
+            root: Vec::new(),
+        };
+        let parts = Parts {
+            superblock,
+            map: Map::new(identity.logical_bytes / BLOCK_BYTES, &[], 0),
+            space,
+            cursors,
+            next_seq: FIRST_SEQ,
+            counters: Counters::default(),
+            dictionaries: Vec::new(),
+            recovery: Recovery { clean: true, ..Recovery::default() },
+            read_only: None,
+        };
+        let drive = Drive::assemble(media, DriveOptions::default(), parts);
+        drive.is_begun.store(true, Ordering::Release);
+        Ok(drive.close()?)
+    }
+}
+
+fn identity(media_bytes: u64, format: &Format) -> Result<Identity, DriveError> {
+    let segment_bytes = match format.segment_bytes {
+        Some(bytes) => u64::from(bytes),
+        None => (media_bytes / SEGMENTS_WANTED)
+            .next_power_of_two()
+            .clamp(1 << 20, SEGMENT_BYTES_DEFAULT),
+    };
+    let range = u64::from(SEGMENT_BYTES_MIN)..=u64::from(SEGMENT_BYTES_MAX);
+    if !range.contains(&segment_bytes) || !segment_bytes.is_power_of_two() {
+        let (least, most) = (Bytes(*range.start()), Bytes(*range.end()));
+        let text = format!("a segment is a power of two from {least} to {most}");
+        return Err(DriveError::Impossible(text));
+    }
+    let overhead = SEGMENTS_START + BLOCK_BYTES;
+    let segments = media_bytes.saturating_sub(overhead) / segment_bytes;
+    if segments < SEGMENTS_MIN {
+        return Err(DriveError::TooSmall { least_bytes: overhead + SEGMENTS_MIN * segment_bytes });
+    }
+    if segments > u64::from(SEGMENTS_MAX) {
+        let most = Bytes(overhead + u64::from(SEGMENTS_MAX) * segment_bytes);
+        let text =
+            format!("the capacity may be {most} at most, in segments of {}", Bytes(segment_bytes));
+        return Err(DriveError::Impossible(text));
+    }
+    if format.logical_bytes == 0 || !format.logical_bytes.is_multiple_of(BLOCK_BYTES) {
+        let text = "the logical size must be a multiple of 4096 bytes and not zero";
+        return Err(DriveError::Impossible(text.into()));
+    }
+    if format.dictionary && format.codec != Codec::Zstd {
+        return Err(DriveError::Impossible("dictionaries need the codec zstd".into()));
+    }
+    let identity = Identity {
+        drive_id: format.drive_id,
+        media_bytes: media_bytes / BLOCK_BYTES * BLOCK_BYTES,
+        segment_bytes: segment_bytes as u32,
+        segments: segments as u32,
+        codec: format.codec,
+        units: format.units,
+        dictionary: format.dictionary,
+        logical_bytes: format.logical_bytes,
+    };
+    let most = identity.logical_bytes_most();
+    if format.logical_bytes > most {
+        let text = format!(
+            "the logical size may be {} at most, {LOGICAL_PER_CAPACITY} times the capacity",
+            Bytes(most)
+        );
+        return Err(DriveError::Impossible(text));
+    }
+    Ok(identity)
+}

@@ -1,0 +1,193 @@
+//! Following the streams behind a checkpoint, from footer to footer, and handing out what they hold in order.
+//!
+//! A footer holds nothing that its segment's chunks and the next segment do not tell as well. Where one cannot be read
+//! the stream is found again by the number that its next segment was opened with; without that, everything behind a
+//! single damaged footer would pass for a torn tail. It takes a look at the first block of every segment.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use assay_disk::BlockBuffer;
+use assay_disk::{BLOCK_BYTES, Result};
+use crate::shell::drive::Drive;
+use crate::format::{CHUNK_HEADER_BYTES, ChunkHeader, Cursor, Stream};
+use crate::shell::tables::SegmentChunk;
+
+/// What a stream holds behind the checkpoint, segment by segment.
+pub(crate) struct Path {
+    stream: Stream,
+    /// Not yet taken, the next one last.
+    segments: Vec<PathSegment>,
+    queue: VecDeque<Step>,
+    /// Highest claim of durability that was seen.
+    pub(crate) durable_seq: u64,
+    /// Chunks that were seen behind a gap, by sequence number.
+    behind: Vec<u64>,
+}
+
+/// One segment of a path.
+struct PathSegment {
+    segment: u32,
+    opened_seq: u64,
+    offset: u32,
+    /// What it holds where there is no footer to tell it.
+    walked: Option<Vec<SegmentChunk>>,
+    next: Option<Next>,
+}
+
+/// Where a stream goes on.
+#[derive(Clone, Copy)]
+struct Next {
+    /// Of the footer, by which the next segment was opened.
+    seq: u64,
+    segment: u32,
+    /// Whether the footer could not be read.
+    is_lost: bool,
+}
+
+/// What is applied at once.
+pub(crate) enum Step {
+    Chunk { stream: Stream, segment: u32, chunk: SegmentChunk },
+    Footer { stream: Stream, segment: u32, seq: u64, next_segment: u32, is_lost: bool },
+}
+
+impl Step {
+    fn seq(&self) -> u64 {
+        match self {
+            Step::Chunk { chunk, .. } => chunk.seq,
+            Step::Footer { seq, .. } => *seq,
+        }
+    }
+}
+
+/// Segments that were opened since the checkpoint, as their first chunks tell.
+pub(crate) struct Openings {
+    seqs: Range<u64>,
+    /// Stream, by which number it was opened, segment.
+    all: Vec<(Stream, u64, u32)>,
+    /// Highest claim of durability among these first chunks.
+    pub(crate) durable_seq: u64,
+}
+
+impl Openings {
+    /// The first segment that a stream opened after `seq`.
+    fn first_after(&self, stream: Stream, seq: u64) -> Option<Next> {
+        let later = self.all.iter().filter(|(of, opened, _)| *of == stream && *opened > seq);
+        let first = later.min_by_key(|(_, opened_seq, _)| *opened_seq);
+        first.map(|&(_, seq, segment)| Next { seq, segment, is_lost: true })
+    }
+}
+
+impl Drive {
+    /// Everything that a stream may hold behind `cursor`.
+    pub(crate) fn follow(
+        &self,
+        stream: Stream,
+        cursor: &Cursor,
+        openings: &Openings,
+    ) -> Result<Path> {
+        let mut path = Path {
+            stream,
+            segments: Vec::new(),
+            queue: VecDeque::new(),
+            durable_seq: 0,
+            behind: Vec::new(),
+        };
+        let (mut segment, mut offset) = (cursor.segment, cursor.offset);
+        let mut opened_seq = self.log()?.space.get(segment).opened_seq;
+        loop {
+            let start = PathSegment { segment, opened_seq, offset, walked: None, next: None };
+            let part = self.follow_segment(start, &mut path, openings)?;
+            let next = part.next;
+            path.segments.push(part);
+            let Some(next) = next else { break };
+            (opened_seq, segment, offset) = (next.seq, next.segment, 0);
+        }
+        path.segments.reverse();
+        Ok(path)
+    }
+
+    /// What a segment holds, by its footer or by its chunks, and where the stream goes on.
+    fn follow_segment(
+        &self,
+        part: PathSegment,
+        path: &mut Path,
+        openings: &Openings,
+    ) -> Result<PathSegment> {
+        let PathSegment { segment, opened_seq, offset, .. } = part;
+        let footer = self.read_footer(segment, opened_seq)?.map(|footer| footer.header);
+        let footer = footer.filter(|footer| {
+            openings.seqs.contains(&footer.seq) && footer.next_segment < self.identity.segments
+        });
+        if let Some(footer) = footer {
+            path.durable_seq = path.durable_seq.max(footer.durable_seq);
+            let next = Next { seq: footer.seq, segment: footer.next_segment, is_lost: false };
+            return Ok(PathSegment { next: Some(next), ..part });
+        }
+        let walked = self.walk_chunks(segment, opened_seq, offset, openings.seqs.clone())?;
+        path.durable_seq = path.durable_seq.max(walked.durable_seq);
+        path.behind.extend(walked.behind.iter().map(|chunk| chunk.seq));
+        let last = walked.behind.last().or(walked.chunks.last());
+        let last_seq = last.map_or(opened_seq, |chunk| chunk.seq);
+        let next = openings.first_after(path.stream, last_seq);
+        Ok(PathSegment { walked: Some(walked.chunks), next, ..part })
+    }
+
+    /// Segments that were opened with one of `seqs`.
+    pub(crate) fn openings(&self, seqs: Range<u64>) -> Result<Openings> {
+        let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
+        let mut openings = Openings { seqs, all: Vec::new(), durable_seq: 0 };
+        for segment in 0..self.identity.segments {
+            self.read_media(self.identity.segment_start(segment), block.as_mut())?;
+            let head = ChunkHeader::decode(&block.as_ref()[..CHUNK_HEADER_BYTES]);
+            let opened_seq = head.map(|(header, _)| header.opened_seq);
+            let opened_seq = opened_seq.filter(|seq| openings.seqs.contains(seq));
+            let Some(opened_seq) = opened_seq else { continue };
+            if let Some(header) = self.front_chunk(segment, opened_seq)? {
+                openings.all.push((header.stream, opened_seq, segment));
+                openings.durable_seq = openings.durable_seq.max(header.durable_seq);
+            }
+        }
+        Ok(openings)
+    }
+}
+
+impl Path {
+    /// The chunk or footer with this sequence number, if the stream has come to it.
+    pub(crate) fn take(&mut self, drive: &Drive, seq: u64) -> Result<Option<Step>> {
+        self.fill(drive)?;
+        let is_next = self.queue.front().is_some_and(|step| step.seq() == seq);
+        Ok(if is_next { self.queue.pop_front() } else { None })
+    }
+
+    /// Reads the next segment's tables when the queue is empty.
+    fn fill(&mut self, drive: &Drive) -> Result<()> {
+        while self.queue.is_empty() {
+            let Some(part) = self.segments.pop() else { return Ok(()) };
+            let (stream, segment) = (self.stream, part.segment);
+            let chunks = match part.walked {
+                Some(chunks) => chunks,
+                None => {
+                    drive.read_footer(segment, part.opened_seq)?.map_or_else(Vec::new, |footer| {
+                        let chunks = footer.chunks().into_iter();
+                        chunks.filter(|chunk| chunk.offset >= part.offset).collect()
+                    })
+                }
+            };
+            let step = |chunk| Step::Chunk { stream, segment, chunk };
+            self.queue.extend(chunks.into_iter().map(step));
+            if let Some(Next { seq, segment: next_segment, is_lost }) = part.next {
+                self.queue.push_back(Step::Footer { stream, segment, seq, next_segment, is_lost });
+            }
+        }
+        Ok(())
+    }
+
+    /// Chunks that were seen from `seq` on.
+    pub(crate) fn count_from(&self, seq: u64) -> u64 {
+        let walked = self.segments.iter().filter_map(|part| part.walked.as_ref()).flatten();
+        let queued = self.queue.iter().map(Step::seq);
+        let all = self.behind.iter().copied().chain(walked.map(|chunk| chunk.seq)).chain(queued);
+        all.filter(|behind| *behind >= seq).count() as u64
+    }
+}

@@ -1,0 +1,235 @@
+//! Rebuilding the map from the segments alone, when no checkpoint can be read, or a node of one that replay needs.
+//!
+//! Every segment's tables say which blocks its records hold and when they were first written: the newest wins. What was
+//! discarded is told by entries of the log and by the nodes of the map that still lie in its stream. Everything that was
+//! on stable media is there again; what the media lost of it is told, as in replay. Counters of the drive's life are
+//! lost, data are not.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use assay_disk::{BLOCK_BYTES, Result};
+use crate::shell::drive::{Drive, OPENED_READ_ONLY, Parts};
+use crate::opening::create::DriveError;
+use crate::format::{
+    Cursor, Identity, Location, NodeId, Op, Root, STREAMS, SegmentRow, Stream, UNIT_BLOCKS, Words,
+};
+use crate::core::map::Map;
+use crate::opening::reconcile::{Nodes, Rebuilt, Versions, newest, tell_blind};
+use crate::opening::recover::lost_chunk;
+use crate::opening::scan::{Found, LogEnd};
+use crate::shell::tables::{SegmentChunk, records_of};
+use crate::core::space::Space;
+use crate::inspect::status::{Counters, Recovery};
+
+/// Newest place of each dictionary, by version.
+type Dictionaries = HashMap<u64, (u64, Location)>;
+
+/// Ranges of damage that are told one by one.
+const RANGES_TOLD: usize = 50;
+
+/// Why a drive is read-only when neither chunks nor nodes tell of some of its records.
+const LOST_RECORDS: &str = "the log is damaged: chunks from before the checkpoint cannot be read, nor can the map that knew what they held";
+
+impl Drive {
+    /// The drive as its segments tell it; `why` goes to the health log. `root` is the checkpoint's, if it could be read.
+    pub(crate) fn rebuild(self, why: &str, root: Option<&Root>) -> Result<Drive, DriveError> {
+        let found = self.scan(root)?;
+        self.note_openings(&found, root);
+        let end = self.log_end(&found, root)?;
+        let (mut rebuilt, nodes, dictionaries) = self.enter_tables(&found, end.seq);
+        let blind = self.reconcile(nodes, root, &mut rebuilt)?;
+        let mut recovery = self.recovery.clone();
+        recovery.rebuilt = true;
+        recovery.chunks = found.iter().map(|segment| segment.chunks.len() as u64).sum();
+        recovery.torn_chunks = end.behind;
+        recovery.problems.push(format!("{why}; the map was rebuilt from the segments"));
+        let mut damage = end.is_damage.then(|| lost_chunk(end.seq, end.behind));
+        let lost = self.tell_lost_nodes(&found, root.is_some(), &end, blind);
+        let counters = Counters::default();
+        Counters::add(&counters.damaged_records, lost.len() as u64);
+        recovery.problems.extend(lost.iter().take(RANGES_TOLD).cloned());
+        // Nothing tells any more what those held.
+        if !lost.is_empty() && self.has_lost_records(&found) {
+            damage = damage.or_else(|| Some(LOST_RECORDS.into()));
+        }
+        recovery.problems.extend(damage.clone());
+        self.log_stop_seq.store(end.seq, Ordering::Release);
+        let Rebuilt { map, mut space, .. } = rebuilt;
+        release_empty(&found, &mut space);
+        self.reopen_rebuilt(map, space, recovery, counters, dictionaries, damage)
+    }
+
+    /// Whether chunks up to the checkpoint are missing that the map's nodes knew of.
+    fn has_lost_records(&self, found: &[Found]) -> bool {
+        let checkpoint_seq = self.superblock().checkpoint_seq;
+        found.iter().any(|segment| segment.has_lost_records(checkpoint_seq))
+    }
+
+    /// What is told of nodes that are lost: of these blocks, or of all, where nobody knows which. With a root each is known.
+    fn tell_lost_nodes(
+        &self,
+        found: &[Found],
+        has_root: bool,
+        end: &LogEnd,
+        mut blind: Vec<Range<u64>>,
+    ) -> Vec<String> {
+        let (root_seq, root) = {
+            let superblock = self.superblock();
+            (superblock.root_seqs.0, superblock.root.first().copied().unwrap_or_default())
+        };
+        let is_any_lost = end.lost_map_chunks > 0
+            || found.iter().any(|segment| segment.has_lost_nodes(root_seq, root));
+        let blocks = self.identity.logical_bytes / BLOCK_BYTES;
+        if is_any_lost && !has_root {
+            blind.push(0..blocks);
+        }
+        let was = if self.has_lost_records(found) { "written or discarded" } else { "discarded" };
+        tell_blind(blind, was)
+    }
+
+    /// Notes by which number each segment was opened: records have it in their checksums.
+    fn note_openings(&self, found: &[Found], root: Option<&Root>) {
+        let rows = root.map_or(&[][..], |root| &root.body.segments);
+        for (number, row) in (0..).zip(rows) {
+            self.chunks.opened(number, row.opened_seq);
+        }
+        for segment in found {
+            self.chunks.opened(segment.number, segment.opened_seq);
+        }
+    }
+
+    /// What the segments' tables say, up to the log's end.
+    fn enter_tables(&self, found: &[Found], end_seq: u64) -> (Rebuilt, Nodes, Dictionaries) {
+        let identity = self.identity;
+        let checkpoint_seq = self.superblock().checkpoint_seq;
+        let blocks = identity.logical_bytes / BLOCK_BYTES;
+        let mut rebuilt = Rebuilt {
+            blocks,
+            map: Map::new(blocks, &[], 0),
+            space: Space::from_rows(&identity, &rows_of(found, &identity)),
+            versions: Versions::default(),
+        };
+        let (mut nodes, mut dictionaries) = (Nodes::new(), Dictionaries::new());
+        for (segment, chunk) in chunks_below(found, end_seq) {
+            for record in records_of(segment, chunk) {
+                let (key, place) = (record.entry.key, record.place);
+                let is_aligned = !place.is_unit() || key.is_multiple_of(UNIT_BLOCKS);
+                if !self.is_possible(place) || !is_aligned {
+                    continue;
+                }
+                match record.entry.op {
+                    // Later ones are of a checkpoint that was never finished: the log tells the same.
+                    Op::Node { complete_seq } if complete_seq <= checkpoint_seq => {
+                        newest(&mut nodes, NodeId::from_word(key), complete_seq, place);
+                    }
+                    Op::Node { .. } => {}
+                    Op::Dictionary => newest(&mut dictionaries, key, chunk.seq, place),
+                    _ => rebuilt.enter(&record.entry, place, (record.origin_seq, chunk.seq)),
+                }
+            }
+        }
+        (rebuilt, nodes, dictionaries)
+    }
+
+    /// Puts the drive together anew, with fresh segments to write to.
+    fn reopen_rebuilt(
+        self,
+        map: Map,
+        mut space: Space,
+        mut recovery: Recovery,
+        counters: Counters,
+        dictionaries: Dictionaries,
+        damage: Option<String>,
+    ) -> Result<Drive, DriveError> {
+        let opened = || self.options.read_only.then(|| OPENED_READ_ONLY.into());
+        let mut read_only = damage.or_else(opened);
+        let superblock = self.superblock().clone();
+        let first_seq = superblock.unused_seq;
+        let mut cursors = <[Cursor; STREAMS]>::default();
+        for (opened_seq, stream) in (first_seq..).zip(Stream::ALL) {
+            match space.open(Stream::Map, opened_seq) {
+                Some(number) => {
+                    space.open_this(number, stream, opened_seq);
+                    cursors[stream as usize].segment = number;
+                }
+                None if read_only.is_none() => {
+                    read_only = Some("no segment is free to write the rebuilt map to".into());
+                }
+                None => {}
+            }
+        }
+        recovery.clean = false;
+        let mut places: Vec<_> = dictionaries.into_iter().collect();
+        places.sort_unstable_by_key(|(version, _)| *version);
+        for (_, (_, place)) in &places {
+            space.add(*place);
+        }
+        let parts = Parts {
+            superblock,
+            map,
+            space,
+            cursors,
+            next_seq: first_seq + STREAMS as u64,
+            counters,
+            dictionaries: Vec::new(),
+            recovery,
+            read_only: read_only.clone(),
+        };
+        let drive = Drive::assemble(Arc::clone(&self.media), self.options.clone(), parts);
+        let stop_seq = self.log_stop_seq.load(Ordering::Acquire);
+        drive.log_stop_seq.store(stop_seq, Ordering::Release);
+        for (version, (_, place)) in places {
+            drive.load_dictionary(version as u8, place)?;
+        }
+        if read_only.is_none() {
+            drive.superblock().root.clear();
+            drive.reserve_seqs(false)?;
+            drive.is_begun.store(true, Ordering::Release);
+            drive.checkpoint(&mut drive.maintenance(), false)?;
+        }
+        Ok(drive)
+    }
+}
+
+fn chunks_below(found: &[Found], end_seq: u64) -> impl Iterator<Item = (u32, &SegmentChunk)> {
+    let chunks = found
+        .iter()
+        .flat_map(|segment| segment.chunks.iter().map(move |chunk| (segment.number, chunk)));
+    chunks.filter(move |(_, chunk)| chunk.seq < end_seq)
+}
+
+/// Frees what holds nothing: first the segments that tell nothing either, and those that tell of discards or
+/// hold nodes only where room for the rebuilt map is short, for a second rebuild would miss them.
+fn release_empty(found: &[Found], space: &mut Space) {
+    let tells = |segment: &Found| {
+        segment
+            .chunks
+            .iter()
+            .flat_map(|chunk| Words::new(&chunk.words))
+            .any(|entry| matches!(entry.op, Op::Zero | Op::Node { .. }))
+    };
+    let empty = found.iter().filter(|segment| space.get(segment.number).live_records == 0);
+    let (telling, silent): (Vec<_>, Vec<_>) = empty.partition(|segment| tells(segment));
+    silent.iter().for_each(|segment| space.release(segment.number));
+    for segment in telling {
+        if space.free_segments() < 2 * STREAMS {
+            space.release(segment.number);
+        }
+    }
+}
+
+fn rows_of(found: &[Found], identity: &Identity) -> Vec<SegmentRow> {
+    let mut rows = vec![SegmentRow::default(); identity.segments as usize];
+    for segment in found {
+        rows[segment.number as usize] = SegmentRow {
+            opened_seq: segment.opened_seq,
+            sealed_seq: segment.sealed_seq,
+            stream: Some(segment.stream),
+            ..SegmentRow::default()
+        };
+    }
+    rows
+}

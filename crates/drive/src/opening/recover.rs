@@ -1,0 +1,373 @@
+//! Opening: the newest checkpoint, then the log behind it.
+//!
+//! Chunks are replayed in the order of their sequence numbers as long as none is missing. A chunk that nothing proves
+//! to have been on stable media counts only if every record in it has its checksum. Where the log ends, either it was
+//! torn by a power cut, which is its ordinary end, or the media has lost what it had promised to keep. The second is
+//! certain when any later chunk, or the checkpoint, says that the missing one was durable; then the drive opens
+//! read-only and says so.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::core::apply::{apply, blocks_of};
+use assay_disk::BlockBuffer;
+use assay_disk::{BLOCK_BYTES, Disk, DiskError, Result};
+use crate::shell::drive::{Drive, DriveOptions, OPENED_READ_ONLY, Parts};
+use crate::opening::follow::{Path, Step};
+use crate::opening::create::DriveError;
+use crate::format::{
+    CHUNK_HEADER_BYTES, ChunkKind, Cursor, FooterChunk, Location, Op, Root, RootBody, STREAMS,
+    Stream, Superblock, UNIT_BLOCKS,
+};
+use crate::core::map::{Map, NODE_ENTRIES};
+use crate::shell::tables::{SegmentChunk, SegmentRecord, records_of};
+use crate::core::space::Space;
+use crate::inspect::status::{Counters, Recovery};
+use crate::opening::superblocks::read_superblocks;
+
+impl Drive {
+    /// Opens the drive that `media` holds, after whatever happened to it.
+    ///
+    /// # Errors
+    /// [`DriveError`]; nothing is written to what cannot be opened.
+    pub fn open(media: Arc<dyn Disk>, options: DriveOptions) -> Result<Drive, DriveError> {
+        let mut recovery = Recovery::default();
+        let superblock = read_superblocks(&*media, &mut recovery)?;
+        recovery.clean = superblock.clean;
+        let blank = || {
+            let (media, options) = (Arc::clone(&media), options.clone());
+            Drive::blank(media, options, superblock.clone(), recovery.clone())
+        };
+        let (drive, loaded) = blank().at_checkpoint()?;
+        let Some(loaded) = loaded else {
+            return drive.rebuild("no checkpoint could be read", None);
+        };
+        match drive.replay(&loaded) {
+            // The log cannot be applied to a map that has lost a node, but the segments tell everything.
+            Err(DriveError::Disk(DiskError::Corrupt { what, .. })) => {
+                blank().rebuild(&what, Some(&loaded.root))
+            }
+            replayed => replayed,
+        }
+    }
+
+    /// The drive as its checkpoint says, and the root; an empty one if the root cannot be read.
+    fn at_checkpoint(self) -> Result<(Drive, Option<Loaded>), DriveError> {
+        let Some(loaded) = self.load_root()? else { return Ok((self, None)) };
+        let identity = self.identity;
+        let superblock = self.superblock().clone();
+        let body = &loaded.root.body;
+        let blocks = identity.logical_bytes / BLOCK_BYTES;
+        let mut space = Space::from_rows(&identity, &body.segments);
+        for part in &superblock.root {
+            space.add(crate::upkeep::checkpoint::root_weight(*part));
+        }
+        // Directories that are left over, without leaves, from when the drive was larger.
+        let slots = blocks.div_ceil(NODE_ENTRIES * NODE_ENTRIES) as usize;
+        let left_over = body.directories.iter().skip(slots).filter(|place| !place.is_none());
+        left_over.for_each(|place| space.remove(*place));
+        let parts = Parts {
+            map: Map::new(blocks, &body.directories, body.mapped_blocks),
+            space,
+            cursors: cursors_of(&loaded.root),
+            next_seq: superblock.checkpoint_seq + 1,
+            counters: Counters::from_words(&body.counters),
+            dictionaries: Vec::new(),
+            recovery: self.recovery.clone(),
+            read_only: None,
+            superblock,
+        };
+        let drive = Drive::assemble(self.media, self.options, parts);
+        for (version, place) in &body.dictionaries {
+            drive.load_dictionary(*version, *place)?;
+        }
+        Ok((drive, Some(loaded)))
+    }
+
+    /// A drive that knows nothing but its superblock.
+    fn blank(
+        media: Arc<dyn Disk>,
+        options: DriveOptions,
+        superblock: Superblock,
+        recovery: Recovery,
+    ) -> Drive {
+        let identity = superblock.identity;
+        let parts = Parts {
+            map: Map::new(identity.logical_bytes / BLOCK_BYTES, &[], 0),
+            space: Space::fresh(&identity),
+            cursors: <[Cursor; STREAMS]>::default(),
+            next_seq: superblock.checkpoint_seq + 1,
+            counters: Counters::default(),
+            dictionaries: Vec::new(),
+            recovery,
+            read_only: None,
+            superblock,
+        };
+        Drive::assemble(media, options, parts)
+    }
+
+    /// The root that the superblock names, if all of it can be read and makes sense.
+    fn load_root(&self) -> Result<Option<Loaded>> {
+        let parts = self.superblock().root.clone();
+        let mut words = Vec::new();
+        let mut last_seq = 0;
+        for part in parts {
+            let Some((header, part)) = self.root_chunk(part)? else { return Ok(None) };
+            words.extend(part);
+            last_seq = header.seq;
+        }
+        let Some(mut root) = Root::decode(&words) else { return Ok(None) };
+        for (number, row) in &root.end.segments {
+            let Some(slot) = root.body.segments.get_mut(*number as usize) else { return Ok(None) };
+            *slot = *row;
+        }
+        Ok(self.is_plausible(&root.body, &root.end.map).then_some(Loaded { root, last_seq }))
+    }
+
+    fn is_plausible(&self, body: &RootBody, map: &Cursor) -> bool {
+        let identity = &self.identity;
+        let [host, cold, frozen] = &body.cursors;
+        let cursors = [host, cold, frozen, map];
+        let on_drive = |cursor: &&Cursor| {
+            cursor.segment < identity.segments
+                && cursor.offset <= identity.segment_bytes
+                && u64::from(cursor.offset).is_multiple_of(BLOCK_BYTES)
+        };
+        let streams_fit = Stream::ALL.into_iter().zip(cursors).all(|(stream, cursor)| {
+            let row = body.segments.get(cursor.segment as usize);
+            row.is_some_and(|row| row.open && row.stream == Some(stream))
+        });
+        body.segments.len() == identity.segments as usize
+            && cursors.iter().all(on_drive)
+            && streams_fit
+            && body.directories.iter().all(|place| self.is_possible(*place))
+    }
+
+    pub(crate) fn load_dictionary(&self, version: u8, place: Location) -> Result<()> {
+        let read = self.workers.with(|worker| self.read_dictionary(version, place, worker))?;
+        let Some(dictionary) = read else {
+            self.report(format!("dictionary {version} is damaged; records that need it are lost"));
+            return Ok(());
+        };
+        let mut dictionaries =
+            self.dictionaries.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        dictionaries.retain(|(number, _, _)| *number != version);
+        dictionaries.push((version, place, Arc::new(dictionary)));
+        dictionaries.sort_by_key(|(number, _, _)| *number);
+        Ok(())
+    }
+
+    /// Applies the log behind the checkpoint and makes the drive ready.
+    fn replay(mut self, loaded: &Loaded) -> Result<Drive, DriveError> {
+        // The first chunk after a proper close waits until both superblocks have taken the mark back.
+        if self.recovery.clean {
+            return self.ready(false);
+        }
+        let checkpoint_seq = self.superblock().checkpoint_seq;
+        let seqs = checkpoint_seq.saturating_add(1)..self.superblock().log_end_seq;
+        let openings = self.openings(seqs)?;
+        let end = &loaded.root.end;
+        let mut ends = cursors_of(&loaded.root);
+        let mut paths = Vec::new();
+        for (stream, cursor) in Stream::ALL.into_iter().zip(&ends) {
+            paths.push(self.follow(stream, cursor, &openings)?);
+        }
+        let told = paths.iter().map(|path| path.durable_seq).fold(openings.durable_seq, u64::max);
+        let durable_seq = told.max(loaded.last_seq);
+        let mut seq = checkpoint_seq + 1;
+        loop {
+            if let Some((_, last)) =
+                end.own_seqs.iter().find(|(first, last)| (*first..=*last).contains(&seq))
+            {
+                seq = last + 1;
+                continue;
+            }
+            let Some(step) = self.next_step(&mut paths, seq)? else { break };
+            if !self.replay_step(&step, durable_seq, &mut ends)? {
+                break;
+            }
+            seq += 1;
+        }
+        self.log_stop_seq.store(seq, Ordering::Release);
+        let behind = paths.iter().map(|path| path.count_from(seq)).sum::<u64>();
+        self.recovery.torn_chunks = behind;
+        for (stream, cursor) in Stream::ALL.into_iter().zip(ends) {
+            self.log()?.set_cursor(stream, cursor);
+        }
+        if durable_seq >= seq {
+            let problem = lost_chunk(seq, behind);
+            self.recovery.problems.push(problem.clone());
+            self.read_only = Some(problem);
+            return Ok(self);
+        }
+        self.ready(seq > checkpoint_seq + 1)
+    }
+
+    /// Takes new sequence numbers if the log was replayed, with a checkpoint that makes its end final.
+    fn ready(mut self, replayed: bool) -> Result<Drive, DriveError> {
+        if self.options.read_only {
+            self.read_only = Some(OPENED_READ_ONLY.into());
+        } else if replayed && self.recovery.chunks > 0 {
+            let first = self.reserve_seqs(false)?;
+            self.log()?.resume(first);
+            self.is_begun.store(true, Ordering::Release);
+            self.checkpoint(&mut self.maintenance(), false)?;
+        }
+        Ok(self)
+    }
+
+    /// The chunk or footer with this sequence number, if a stream has come to it.
+    fn next_step(&self, paths: &mut [Path], seq: u64) -> Result<Option<Step>> {
+        for path in paths {
+            let step = path.take(self, seq)?;
+            if step.is_some() {
+                return Ok(step);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Applies a chunk or footer; false if it is torn.
+    fn replay_step(
+        &mut self,
+        step: &Step,
+        durable_seq: u64,
+        ends: &mut [Cursor; STREAMS],
+    ) -> Result<bool> {
+        match step {
+            Step::Chunk { stream, segment, chunk } => {
+                if chunk.seq > durable_seq && !self.is_whole(*segment, chunk)? {
+                    return Ok(false);
+                }
+                self.replay_chunk(*segment, chunk)?;
+                let end = &mut ends[*stream as usize];
+                FooterChunk {
+                    seq: chunk.seq,
+                    offset: chunk.offset,
+                    table_words: chunk.words.len() as u32,
+                }
+                .push(&mut end.words);
+                end.words.extend(&chunk.words);
+                end.offset = chunk.offset + self.chunk_length(*segment, chunk)?;
+            }
+            // The next segment says that this footer was written, not that it was on stable media.
+            Step::Footer { is_lost: true, seq, .. } if *seq > durable_seq => return Ok(false),
+            Step::Footer { stream, segment, seq, next_segment, is_lost } => {
+                if *is_lost {
+                    let problem =
+                        format!("the footer of segment {segment} is damaged; its chunks serve");
+                    self.recovery.problems.push(problem);
+                }
+                let (seq, next) = (*seq, *next_segment);
+                let mut log = self.log()?;
+                let log_bytes = log.log_bytes;
+                log.space.seal(*segment, seq, log_bytes);
+                log.space.open_this(next, *stream, seq);
+                self.chunks.opened(next, seq);
+                ends[*stream as usize] = Cursor { segment: next, offset: 0, words: Vec::new() };
+            }
+        }
+        self.recovery.chunks += 1;
+        Ok(true)
+    }
+
+    fn replay_chunk(&mut self, segment: u32, chunk: &SegmentChunk) -> Result<()> {
+        let records = records_of(segment, chunk);
+        self.recovery.entries += records.len() as u64;
+        let mut next = 0;
+        while next < records.len() {
+            next += self.replay_records(&records[next..])?;
+            let Some(record) = records.get(next) else { return Ok(()) };
+            match record.entry.op {
+                Op::Dictionary => {
+                    self.replay_dictionary(record.entry.key as u8, record.place)?;
+                    next += 1;
+                }
+                _ => self.load_nodes(blocks_of(&record.entry))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies records until one needs a node that is not loaded, or is a dictionary; gives how many are done.
+    fn replay_records(&self, records: &[SegmentRecord]) -> Result<usize> {
+        let blocks = self.size() / BLOCK_BYTES;
+        let mut log = self.log()?;
+        let mut map = self.map_mut()?;
+        let is_done = |record: &&SegmentRecord| match record.entry.op {
+            Op::Node { .. } => true,
+            Op::Dictionary => !self.is_possible(record.place),
+            // What is larger than the drive, or lies outside it, was never written by one.
+            _ if !self.is_possible(record.place) || blocks_of(&record.entry).end > blocks => true,
+            _ if record.place.is_unit() && !record.entry.key.is_multiple_of(UNIT_BLOCKS) => true,
+            _ => apply(&mut map, &mut log.space, &record.entry, record.place).is_ok(),
+        };
+        Ok(records.iter().take_while(is_done).count())
+    }
+
+    fn replay_dictionary(&self, version: u8, place: Location) -> Result<()> {
+        let former = self.dictionary_places().into_iter().find(|(number, _)| *number == version);
+        {
+            let mut log = self.log()?;
+            log.space.add(place);
+            if let Some((_, former)) = former {
+                log.space.remove(former);
+            }
+        }
+        self.load_dictionary(version, place)
+    }
+
+    /// Whether every record of a chunk has its checksum.
+    pub(crate) fn is_whole(&self, segment: u32, chunk: &SegmentChunk) -> Result<bool> {
+        let length = self.chunk_length(segment, chunk)?;
+        let mut buffer = BlockBuffer::default();
+        let bytes = buffer.first(length as usize);
+        self.read_media(self.identity.segment_start(segment) + u64::from(chunk.offset), bytes)?;
+        Ok(records_of(segment, chunk).iter().filter(|record| !record.place.is_none()).all(
+            |record| {
+                let start = (record.place.offset() - chunk.offset) as usize;
+                let stored = bytes.get(start..start + record.place.length() as usize);
+                let key = record.entry.op.context_key(record.entry.key);
+                stored.is_some_and(|stored| self.check_record(stored, record.place, key).is_ok())
+            },
+        ))
+    }
+
+    /// Bytes of a chunk: as its table adds up, or as its header says where it has none.
+    fn chunk_length(&self, segment: u32, chunk: &SegmentChunk) -> Result<u32> {
+        if chunk.kind == ChunkKind::Root || chunk.words.is_empty() {
+            let mut bytes = BlockBuffer::zeroed(BLOCK_BYTES as usize);
+            let start = self.identity.segment_start(segment) + u64::from(chunk.offset);
+            self.read_media(start, bytes.as_mut())?;
+            let header = crate::format::ChunkHeader::decode(&bytes.as_ref()[..CHUNK_HEADER_BYTES]);
+            let room = self.identity.segment_bytes - chunk.offset;
+            let length = header.map_or(BLOCK_BYTES, |(header, _)| header.chunk_bytes());
+            return Ok(length.min(u64::from(room)) as u32);
+        }
+        let payload: u64 = crate::format::Words::new(&chunk.words)
+            .map(|entry| u64::from(entry.payload_bytes()))
+            .sum();
+        let bytes = CHUNK_HEADER_BYTES as u64 + payload + 8 * chunk.words.len() as u64;
+        let room = self.identity.segment_bytes - chunk.offset;
+        Ok(crate::format::whole_blocks(bytes).min(u64::from(room)) as u32)
+    }
+}
+
+/// A checkpoint's root and the sequence number of its last chunk.
+struct Loaded {
+    root: Root,
+    last_seq: u64,
+}
+
+/// What is told of a chunk that was on stable media and is not there, with those that were found behind it.
+pub(crate) fn lost_chunk(seq: u64, behind: u64) -> String {
+    format!(
+        "the log is damaged: chunk {seq} was on stable media and cannot be read; \
+         {behind} later chunks are not applied"
+    )
+}
+
+fn cursors_of(root: &Root) -> [Cursor; STREAMS] {
+    let [host, cold, frozen] = root.body.cursors.clone();
+    [host, cold, frozen, root.end.map.clone()]
+}

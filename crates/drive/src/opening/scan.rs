@@ -1,0 +1,216 @@
+//! What the segments tell by themselves, when no map can be trusted: which chunks they hold, and where the log ends.
+//!
+//! Where the log ends is decided as in replay. What a later chunk, the checkpoint or the superblock proves to have been
+//! on stable media is part of it, whatever became of its bytes; behind that it ends at the first chunk that is not whole.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use assay_disk::Result;
+use crate::shell::drive::Drive;
+use crate::format::{Location, MAX_ROOT_PARTS, Root, STREAMS, Stream};
+use crate::shell::tables::{Hole, SegmentChunk, chunks_of};
+
+/// One segment as its own bytes tell it.
+pub(crate) struct Found {
+    pub(crate) number: u32,
+    pub(crate) stream: Stream,
+    pub(crate) opened_seq: u64,
+    /// Of its footer, or else of its last chunk.
+    pub(crate) sealed_seq: u64,
+    pub(crate) chunks: Vec<SegmentChunk>,
+    /// Its footer's number and claim of durability.
+    footer: Option<(u64, u64)>,
+    /// Gaps between its chunks.
+    holes: Vec<Hole>,
+}
+
+/// Where the log ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LogEnd {
+    /// The first number that is not part of it.
+    pub(crate) seq: u64,
+    /// Whether that was on stable media, so that the media has lost it and with it all that came later.
+    pub(crate) is_damage: bool,
+    /// Chunks of the map's stream behind the checkpoint that cannot be read; a rebuild does without them.
+    pub(crate) lost_map_chunks: u64,
+    /// Chunks that were found behind the end.
+    pub(crate) behind: u64,
+}
+
+/// What a sequence number is known as.
+enum Known<'a> {
+    Chunk(u32, &'a SegmentChunk),
+    Footer,
+    /// The footer cannot be read, but the segment that it opened is there.
+    LostFooter,
+    /// A part of the root that the superblock names.
+    Root,
+}
+
+impl Drive {
+    /// Every segment that holds anything, without what crashes cut off. A root repeats the tables of those that were open.
+    pub(crate) fn scan(&self, root: Option<&Root>) -> Result<Vec<Found>> {
+        let superblock = self.superblock().clone();
+        let mut found = Vec::new();
+        for number in 0..self.identity.segments {
+            found.extend(self.scan_segment(number)?);
+        }
+        for segment in &mut found {
+            segment.chunks.retain(|chunk| !superblock.is_cut(chunk.seq));
+            segment.holes.retain(|hole| !superblock.is_cut(hole.after));
+        }
+        if let Some(root) = root {
+            complete(&mut found, root);
+        }
+        Ok(found)
+    }
+
+    fn scan_segment(&self, number: u32) -> Result<Option<Found>> {
+        let head = self.first_header(number)?;
+        let footer = self.any_footer(number)?;
+        // A footer of an earlier filling, or one that a crash cut off, may still lie behind what the segment was
+        // filled with since.
+        let footer = footer.filter(|footer| {
+            head.is_none_or(|(_, opened_seq)| footer.header.opened_seq == opened_seq)
+                && !self.superblock().is_cut(footer.header.seq)
+        });
+        if let Some(footer) = footer {
+            return Ok(Some(Found {
+                number,
+                stream: footer.header.stream,
+                opened_seq: footer.header.opened_seq,
+                sealed_seq: footer.header.seq,
+                chunks: footer.chunks(),
+                footer: Some((footer.header.seq, footer.header.durable_seq)),
+                holes: Vec::new(),
+            }));
+        }
+        let Some((stream, opened_seq)) = head else { return Ok(None) };
+        let walked = self.walk_chunks(number, opened_seq, 0, 0..u64::MAX)?;
+        let holes = walked.holes.clone();
+        let chunks = walked.all();
+        let sealed_seq = chunks.last().map_or(opened_seq, |chunk| chunk.seq);
+        Ok(Some(Found { number, stream, opened_seq, sealed_seq, chunks, footer: None, holes }))
+    }
+
+    /// Where the log behind the checkpoint ends; `root` is the checkpoint's, if it could be read.
+    pub(crate) fn log_end(&self, found: &[Found], root: Option<&Root>) -> Result<LogEnd> {
+        let superblock = self.superblock().clone();
+        let log = superblock.checkpoint_seq.saturating_add(1)..superblock.log_end_seq;
+        let mut known = known(found, &log);
+        let (root_first, root_last) = superblock.root_seqs;
+        let root_seqs = (root_first..=root_last).take(MAX_ROOT_PARTS + STREAMS);
+        known.extend(root_seqs.map(|seq| (seq, Known::Root)));
+        // The superblock names its root only when that, and all before it, is on stable media.
+        let proven = superblock.checkpoint_seq.max(superblock.root_seqs.1);
+        let durable_seq =
+            found.iter().map(|segment| segment.durable_seq(&log)).fold(proven, u64::max);
+        let own_seqs = root.map_or(&[][..], |root| &root.end.own_seqs);
+        let is_of_checkpoint = |seq: u64| {
+            let run = own_seqs.iter().find(|(first, last)| (*first..=*last).contains(&seq));
+            run.map(|(_, last)| *last)
+        };
+        let (mut seq, mut lost_map_chunks) = (log.start, 0);
+        while log.contains(&seq) {
+            if let Some(last) = is_of_checkpoint(seq) {
+                seq = last.saturating_add(1);
+                continue;
+            }
+            let is_durable = seq <= durable_seq;
+            let is_there = match known.get(&seq) {
+                Some(Known::Footer | Known::Root) => true,
+                Some(Known::LostFooter) => is_durable,
+                Some(Known::Chunk(segment, chunk)) => {
+                    is_durable || self.is_whole(*segment, chunk)?
+                }
+                None => {
+                    let is_needless = is_durable && is_lost_map_chunk(found, &known, seq);
+                    lost_map_chunks += u64::from(is_needless);
+                    is_needless
+                }
+            };
+            if !is_there {
+                break;
+            }
+            seq += 1;
+        }
+        let behind = known.range(seq..).filter(|(_, what)| matches!(what, Known::Chunk(..)));
+        let behind = behind.count() as u64;
+        Ok(LogEnd { seq, is_damage: seq <= durable_seq, lost_map_chunks, behind })
+    }
+}
+
+impl Found {
+    /// Highest claim of durability that it makes as a part of the log.
+    fn durable_seq(&self, log: &Range<u64>) -> u64 {
+        let chunks = self.chunks.iter().map(|chunk| (chunk.seq, chunk.durable_seq));
+        let all = chunks.chain(self.footer);
+        all.filter(|(seq, _)| log.contains(seq)).map(|(_, durable)| durable).max().unwrap_or(0)
+    }
+
+    /// Whether a chunk is missing that was written up to `end_seq` and is not of the map's stream.
+    pub(crate) fn has_lost_records(&self, end_seq: u64) -> bool {
+        self.stream != Stream::Map && self.holes.iter().any(|hole| hole.before < end_seq)
+    }
+
+    /// Whether a chunk of the map's stream is missing that was written before the root which begins with this number and
+    /// at this place.
+    pub(crate) fn has_lost_nodes(&self, root_seq: u64, root: Location) -> bool {
+        let is_root = |hole: &Hole| self.number == root.segment() && hole.offset >= root.offset();
+        let is_before = |hole: &Hole| hole.before < root_seq && !is_root(hole);
+        self.stream == Stream::Map && self.holes.iter().any(is_before)
+    }
+}
+
+/// Adds what the root tells of segments that were open at its checkpoint.
+fn complete(found: &mut Vec<Found>, root: &Root) {
+    let cursors = root.body.cursors.iter().chain([&root.end.map]);
+    for (stream, cursor) in Stream::ALL.into_iter().zip(cursors) {
+        let chunks = chunks_of(&cursor.words, cursor.offset);
+        let Some(last) = chunks.last() else { continue };
+        let last_seq = last.seq;
+        let opened_seq = root.body.segments[cursor.segment as usize].opened_seq;
+        let index = found.iter().position(|segment| segment.number == cursor.segment);
+        let index = index.unwrap_or_else(|| {
+            let (number, sealed_seq) = (cursor.segment, opened_seq);
+            let (chunks, holes, footer) = (Vec::new(), Vec::new(), None);
+            found.push(Found { number, stream, opened_seq, sealed_seq, chunks, footer, holes });
+            found.len() - 1
+        });
+        let segment = &mut found[index];
+        // Else it was filled again, or the footer tells all of it.
+        if segment.opened_seq == opened_seq && segment.footer.is_none() {
+            segment.chunks.retain(|chunk| chunk.seq > last_seq);
+            segment.chunks.splice(0..0, chunks);
+            segment.sealed_seq = segment.sealed_seq.max(last_seq);
+            segment.holes.retain(|hole| hole.before >= last_seq);
+        }
+    }
+}
+
+/// Everything in the log that the segments tell of.
+fn known<'a>(found: &'a [Found], log: &Range<u64>) -> BTreeMap<u64, Known<'a>> {
+    let mut known = BTreeMap::new();
+    for segment in found {
+        known.insert(segment.opened_seq, Known::LostFooter);
+    }
+    for segment in found {
+        known.extend(segment.footer.map(|(seq, _)| (seq, Known::Footer)));
+        let chunks = segment.chunks.iter();
+        known.extend(chunks.map(|chunk| (chunk.seq, Known::Chunk(segment.number, chunk))));
+    }
+    known.retain(|seq, _| log.contains(seq));
+    known
+}
+
+/// Whether the missing number is that of a chunk of the map's stream: it is, if bytes in the midst of that stream are
+/// no chunk, and only this number is missing between those on both sides.
+fn is_lost_map_chunk(found: &[Found], known: &BTreeMap<u64, Known<'_>>, seq: u64) -> bool {
+    let map_holes = found.iter().filter(|segment| segment.stream == Stream::Map);
+    map_holes.flat_map(|segment| &segment.holes).any(|hole| {
+        let numbers = hole.before.saturating_add(1)..hole.after;
+        numbers.contains(&seq)
+            && known.range(numbers.clone()).count() as u64 + 1 == numbers.end - numbers.start
+    })
+}

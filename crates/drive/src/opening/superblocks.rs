@@ -1,0 +1,74 @@
+//! Choosing between the two superblocks: the newer one counts, and what is wrong with the other is told. It is wrong
+//! until both are written again, which the first write to the drive does.
+
+use assay_disk::BlockBuffer;
+use assay_disk::{BLOCK_BYTES, Disk};
+use crate::opening::create::DriveError;
+use crate::format::{Identity, Superblock, SuperblockError};
+use crate::inspect::status::Recovery;
+
+/// Whether a drive may lie on media that begin with `block`, as far as its first 4 KiB tell.
+#[must_use]
+pub fn begins_drive(block: &[u8]) -> bool {
+    Superblock::decode(block) != Err(SuperblockError::Absent)
+}
+
+/// The newer of the two superblocks.
+pub(crate) fn read_superblocks(
+    media: &dyn Disk,
+    recovery: &mut Recovery,
+) -> Result<Superblock, DriveError> {
+    let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
+    let mut read = |place| -> Result<_, DriveError> {
+        media.read(place, block.as_mut())?;
+        Ok(Superblock::decode(block.as_ref()))
+    };
+    if media.size() < 2 * BLOCK_BYTES {
+        return Err(DriveError::NotADrive);
+    }
+    let first = read(0)?;
+    let place = match &first {
+        Ok(superblock) => superblock.identity.media_bytes,
+        Err(_) => media.size(),
+    };
+    if place > media.size() {
+        return Err(DriveError::Shrunk { media_bytes: media.size(), drive_bytes: place });
+    }
+    let second = read(Identity::superblock_places(place)[1])?;
+    let superblock = match (first, second) {
+        (Ok(first), Ok(second)) => {
+            if first.generation >= second.generation {
+                first
+            } else {
+                // It is written first, so no power cut leaves it behind the other.
+                recovery.mended.push(
+                    "the media lost a write of the first superblock; the second was used".into(),
+                );
+                second
+            }
+        }
+        (Ok(good), Err(_)) => {
+            recovery
+                .mended
+                .push("the second superblock is torn or damaged; the first was used".into());
+            good
+        }
+        (Err(SuperblockError::Newer(format)), _) => return Err(DriveError::NewerFormat(format)),
+        (Err(_), Ok(good)) => {
+            recovery
+                .mended
+                .push("the first superblock is torn or damaged; the second was used".into());
+            good
+        }
+        (_, Err(SuperblockError::Newer(format))) => return Err(DriveError::NewerFormat(format)),
+        (Err(SuperblockError::Absent), Err(SuperblockError::Absent)) => {
+            return Err(DriveError::NotADrive);
+        }
+        _ => return Err(DriveError::Damaged),
+    };
+    let drive_bytes = superblock.identity.media_bytes;
+    if drive_bytes > media.size() {
+        return Err(DriveError::Shrunk { media_bytes: media.size(), drive_bytes });
+    }
+    Ok(superblock)
+}

@@ -1,0 +1,4 @@
+//! Host reads.
+
+mod read;
+pub(crate) mod readahead;

@@ -1,0 +1,350 @@
+//! Host reads: ask the map once for the whole range, then fetch what lies together together.
+
+use std::ops::Range;
+
+use assay_disk::BlockBuffer;
+use crate::codec::Coder;
+use assay_disk::{BLOCK_BYTES, DiskError, Result};
+use crate::shell::drive::Drive;
+use crate::format::{
+    Location, NodeId, Op, RECORD_HEADER_BYTES, RecordContext, UNIT_BLOCKS, plain_checksum,
+};
+use crate::core::map::{Missing, NODE_ENTRIES, Node};
+use crate::shell::span::{Reach, part_of, span, together};
+use crate::inspect::status::Counters;
+use crate::shell::worker::Worker;
+
+/// How far one read of media for the host goes.
+const REACH: Reach = Reach { gap_bytes: 8 << 10, bytes_max: 512 << 10 };
+
+/// What is wrong with a record.
+const WRONG_CHECKSUM: &str = "its checksum does not fit";
+
+impl Drive {
+    /// Reads up to 64 blocks as they were at one moment.
+    pub(crate) fn read_blocks(&self, first: u64, data: &mut [u8]) -> Result<()> {
+        let blocks = first..first + data.len() as u64 / BLOCK_BYTES;
+        self.workers.with(|worker| {
+            self.locate(blocks, worker)?;
+            let result = self.fetch_all(first, data, worker);
+            worker
+                .places
+                .iter()
+                .filter(|place| !place.is_none())
+                .for_each(|place| self.unpin(*place));
+            result
+        })
+    }
+
+    /// Where each block lies, at one moment; the segments are pinned.
+    fn locate(&self, blocks: Range<u64>, worker: &mut Worker) -> Result<()> {
+        loop {
+            let missing = {
+                let map = self.map()?;
+                worker.places.clear();
+                let mut missing = map.missing(blocks.clone());
+                if missing.is_none() {
+                    for block in blocks.clone() {
+                        match map.get(block) {
+                            Ok(place) => worker.places.push(place),
+                            Err(node) => missing = Some(node),
+                        }
+                    }
+                }
+                if missing.is_none() {
+                    let places = worker.places.iter().filter(|place| !place.is_none());
+                    places.for_each(|place| self.pin(*place));
+                    return Ok(());
+                }
+                missing
+            };
+            if let Some(Missing(node)) = missing {
+                self.load_node(node)?;
+            }
+        }
+    }
+
+    fn fetch_all(&self, first: u64, data: &mut [u8], worker: &mut Worker) -> Result<()> {
+        let block_bytes = BLOCK_BYTES as usize;
+        worker.fetch.clear();
+        for index in 0..worker.places.len() {
+            let place = worker.places[index];
+            let out = &mut data[index * block_bytes..][..block_bytes];
+            let block = first + index as u64;
+            if place.is_none() {
+                out.fill(0);
+            } else if !self.copy_from_memory(place, block, out, worker)? {
+                worker.fetch.push((place, block));
+            }
+        }
+        worker
+            .fetch
+            .sort_unstable_by_key(|(place, block)| (place.segment(), place.offset(), *block));
+        let mut next = 0;
+        while next < worker.fetch.len() {
+            let end = next + together(worker.fetch[next..].iter().map(|(place, _)| *place), REACH);
+            self.fetch_run(next..end, first, data, worker)?;
+            next = end;
+        }
+        Ok(())
+    }
+
+    /// Decodes a block from a chunk that is still in memory; false if it is not.
+    fn copy_from_memory(
+        &self,
+        place: Location,
+        block: u64,
+        out: &mut [u8],
+        worker: &mut Worker,
+    ) -> Result<bool> {
+        let Some(chunk) = self.chunks.find(place) else { return Ok(false) };
+        let bytes = chunk.bytes();
+        let record = part_of(bytes.as_ref(), chunk.offset, place);
+        self.decode_block(record, place, block, out, &mut worker.coder, &mut worker.unit)
+            .map_err(|what| self.damaged(block * BLOCK_BYTES, &what))?;
+        Ok(true)
+    }
+
+    /// Reads records that lie together in one go and decodes them.
+    fn fetch_run(
+        &self,
+        run: Range<usize>,
+        first: u64,
+        data: &mut [u8],
+        worker: &mut Worker,
+    ) -> Result<()> {
+        let Worker { fetch, media, coder, unit, .. } = worker;
+        let fetch = &fetch[run];
+        let (Some((front, _)), Some((back, _))) = (fetch.first(), fetch.last()) else {
+            return Ok(());
+        };
+        let segment = front.segment();
+        let place = span(*front, *back);
+        let start = place.start;
+        let mut decode =
+            |bytes: &[u8]| self.decode_run(bytes, start, fetch, first, data, coder, unit);
+        if let Some(window) = self.read_ahead.find(segment, &place)
+            && decode(window.bytes(&place)).is_ok()
+        {
+            return Ok(());
+        }
+        let decoded = match self.read_ahead.end(&place, self.identity.segment_bytes) {
+            Some(end) => {
+                let longer = start..end;
+                let read =
+                    |buffer: &mut BlockBuffer| self.read_span(segment, &longer, buffer).map(drop);
+                decode(self.read_ahead.fill(segment, &longer, read)?.bytes(&place))
+            }
+            None => decode(self.read_span(segment, &place, media)?),
+        };
+        decoded.map_err(|(block, what)| self.damaged(block * BLOCK_BYTES, &what))
+    }
+
+    /// Decodes records that lie in `bytes`, which begin at the offset `start` of their segment; else says which block
+    /// is damaged, and how.
+    #[expect(clippy::too_many_arguments, reason = "one worker's parts, borrowed apart")]
+    fn decode_run(
+        &self,
+        bytes: &[u8],
+        start: u32,
+        fetch: &[(Location, u64)],
+        first: u64,
+        data: &mut [u8],
+        coder: &mut Coder,
+        unit: &mut Vec<u8>,
+    ) -> std::result::Result<(), (u64, String)> {
+        let mut in_unit = Location::NONE;
+        for (place, block) in fetch {
+            let record = part_of(bytes, start, *place);
+            let out = &mut data[((block - first) * BLOCK_BYTES) as usize..][..BLOCK_BYTES as usize];
+            if place.is_unit() && place.record() == in_unit {
+                copy_of_unit(unit, *place, out);
+                continue;
+            }
+            self.decode_block(record, *place, *block, out, coder, unit)
+                .map_err(|what| (*block, what))?;
+            in_unit = place.record();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn read_media(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        Counters::add(&self.counters.reads_media, 1);
+        Counters::add(&self.counters.read_bytes_media, bytes.len() as u64);
+        self.media.read(offset, bytes)
+    }
+
+    /// Decodes the block of a record that lies at `place`; a unit is left whole in `unit`.
+    fn decode_block(
+        &self,
+        record: &[u8],
+        place: Location,
+        block: u64,
+        out: &mut [u8],
+        coder: &mut Coder,
+        unit: &mut Vec<u8>,
+    ) -> std::result::Result<(), String> {
+        if place.is_unit() {
+            unit.resize((UNIT_BLOCKS * BLOCK_BYTES) as usize, 0);
+            let first = block - place.index().min(block);
+            self.decode_record(record, place, Op::Unit.context_key(first), unit, coder)
+                .map(|()| copy_of_unit(unit, place, out))
+        } else {
+            self.decode_record(record, place, Op::Data.context_key(block), out, coder)
+        }
+    }
+
+    fn damaged(&self, offset: u64, what: &str) -> DiskError {
+        Counters::add(&self.counters.damaged_records, 1);
+        self.report(format!("the data at byte {offset} is damaged: {what}"));
+        DiskError::Corrupt { offset, what: what.into() }
+    }
+
+    /// Checks a record against its place and its key, and decodes it.
+    pub(crate) fn decode_record(
+        &self,
+        record: &[u8],
+        place: Location,
+        key: u64,
+        out: &mut [u8],
+        coder: &mut Coder,
+    ) -> std::result::Result<(), String> {
+        let (codec_id, payload) = self.check_record(record, place, key)?;
+        coder
+            .decode(codec_id, payload, &|version| self.dictionary(version), out)
+            .map_err(|error| error.to_string())
+    }
+
+    /// Checks a record against its place and its key; gives codec id and payload.
+    pub(crate) fn check_record<'a>(
+        &self,
+        record: &'a [u8],
+        place: Location,
+        key: u64,
+    ) -> std::result::Result<(u8, &'a [u8]), String> {
+        let (Some(header), Some(payload)) =
+            (record.first_chunk::<RECORD_HEADER_BYTES>(), record.get(RECORD_HEADER_BYTES..))
+        else {
+            return Err("it is too short for a record".into());
+        };
+        let [codec_id, checksum @ ..] = *header;
+        let context = RecordContext {
+            drive_id: self.identity.drive_id,
+            segment_opened_seq: self.chunks.opened_seq(place.segment()),
+            location: place,
+            key,
+        };
+        let expected = context.bind(plain_checksum(codec_id, payload));
+        if u32::from_le_bytes(checksum) == expected {
+            Ok((codec_id, payload))
+        } else {
+            Err(WRONG_CHECKSUM.into())
+        }
+    }
+
+    /// Loads what is missing of the map for `blocks`.
+    pub(crate) fn load_nodes(&self, blocks: Range<u64>) -> Result<()> {
+        loop {
+            let missing = self.map()?.missing(blocks.clone());
+            match missing {
+                Some(Missing(node)) => self.load_node(node)?,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Reads a node of the map that was stored, and the directory above it if need be.
+    pub(crate) fn load_node(&self, node: NodeId) -> Result<()> {
+        let stored = {
+            let map = self.map()?;
+            let stored = map.stored(node);
+            if let Ok(place) = stored
+                && !place.is_none()
+            {
+                self.pin(place);
+            }
+            stored
+        };
+        let place = match stored {
+            Ok(place) if place.is_none() => return Ok(()),
+            Ok(place) => place,
+            Err(Missing(directory)) => return self.load_node(directory),
+        };
+        let words = self.workers.with(|worker| self.read_node(node, place, worker));
+        self.unpin(place);
+        let words = words?;
+        self.map_mut()?.load(node, place, words);
+        Ok(())
+    }
+
+    pub(crate) fn read_node(
+        &self,
+        node: NodeId,
+        place: Location,
+        worker: &mut Worker,
+    ) -> Result<Box<Node>> {
+        let mut bytes = vec![0; BLOCK_BYTES as usize];
+        let key = Op::Node { complete_seq: 0 }.context_key(node.word());
+        self.read_record(place, key, &mut bytes, worker).map_err(|error| match error {
+            DiskError::Corrupt { what, .. } => self.damaged_node(node, &what),
+            other => other,
+        })?;
+        let mut words = Box::new([0; NODE_ENTRIES as usize]);
+        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        let is_leaf = matches!(node, NodeId::Leaf(_));
+        let fits = |(index, word): (u64, &u64)| {
+            let place = Location::from_word(*word);
+            let in_its_unit = !place.is_unit() || (is_leaf && place.index() == index % UNIT_BLOCKS);
+            self.is_possible(place) && in_its_unit
+        };
+        if (0..).zip(words.iter()).all(fits) {
+            Ok(words)
+        } else {
+            Err(self.damaged_node(node, "it points outside the drive"))
+        }
+    }
+
+    fn damaged_node(&self, node: NodeId, what: &str) -> DiskError {
+        let block = match node {
+            NodeId::Leaf(number) => number * NODE_ENTRIES,
+            NodeId::Directory(number) => number * NODE_ENTRIES * NODE_ENTRIES,
+        };
+        self.damaged(block * BLOCK_BYTES, &format!("the map's node for it: {what}"))
+    }
+
+    /// Reads and decodes one record, from memory or media; the error's offset is where it lies on media.
+    pub(crate) fn read_record(
+        &self,
+        place: Location,
+        key: u64,
+        out: &mut [u8],
+        worker: &mut Worker,
+    ) -> Result<()> {
+        let start = self.identity.segment_start(place.segment()) + u64::from(place.offset());
+        let corrupt = |what| DiskError::Corrupt { offset: start, what };
+        if let Some(chunk) = self.chunks.find(place) {
+            let bytes = chunk.bytes();
+            let record = part_of(bytes.as_ref(), chunk.offset, place);
+            return self.decode_record(record, place, key, out, &mut worker.coder).map_err(corrupt);
+        }
+        let span = span(place, place);
+        let bytes = self.read_span(place.segment(), &span, &mut worker.media)?;
+        let record = part_of(bytes, span.start, place);
+        self.decode_record(record, place, key, out, &mut worker.coder).map_err(corrupt)
+    }
+
+    /// Whether a record could lie there.
+    pub(crate) fn is_possible(&self, place: Location) -> bool {
+        place.is_none()
+            || (place.segment() < self.identity.segments
+                && place.offset() + place.length() <= self.identity.segment_bytes
+                && place.length() as usize > RECORD_HEADER_BYTES)
+    }
+}
+
+fn copy_of_unit(unit: &[u8], place: Location, out: &mut [u8]) {
+    let start = (place.index() * BLOCK_BYTES) as usize;
+    out.copy_from_slice(&unit[start..start + BLOCK_BYTES as usize]);
+}

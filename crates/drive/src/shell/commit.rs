@@ -1,0 +1,165 @@
+//! Writing sealed chunks, and making them durable: one sync for all who wait.
+//!
+//! Whoever seals a chunk helps to write what is sealed. A flush seals what the host wrote, waits until everything before
+//! it is written, and syncs the media once; flushes that come meanwhile share the next one.
+
+use std::sync::{MutexGuard, PoisonError};
+
+use assay_disk::{DiskError, Result};
+use crate::shell::drive::Drive;
+use crate::format::Stream;
+use crate::core::log::Job;
+use crate::inspect::status::Counters;
+
+/// Sealed chunks that may wait before a host write helps to write them first.
+const UNWRITTEN_CHUNKS_MAX: usize = 4;
+
+/// Commits that were asked for and those that are done.
+#[derive(Debug, Default)]
+pub(crate) struct Commit {
+    asked: u64,
+    done: u64,
+    /// Whether any of those asked for wants all streams.
+    wants_all: bool,
+    has_leader: bool,
+}
+
+impl Drive {
+    /// Makes every completed host write durable; with `all`, also what collection and checkpoints wrote.
+    pub(crate) fn make_durable(&self, all: bool) -> Result<()> {
+        if self.is_durable(all)? {
+            return Ok(());
+        }
+        let mut commit = self.commits();
+        commit.asked += 1;
+        commit.wants_all |= all;
+        let mine = commit.asked;
+        loop {
+            self.running()?;
+            if commit.done >= mine {
+                return Ok(());
+            }
+            if commit.has_leader {
+                commit = self.progress.wait(commit).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            commit.has_leader = true;
+            let covered = commit.asked;
+            let all = std::mem::take(&mut commit.wants_all);
+            drop(commit);
+            let result = self.seal_write_and_sync(all);
+            commit = self.commits();
+            commit.has_leader = false;
+            if result.is_ok() {
+                commit.done = covered;
+            }
+            self.progress.notify_all();
+            result?;
+        }
+    }
+
+    fn is_durable(&self, all: bool) -> Result<bool> {
+        let log = self.log()?;
+        let open = |stream| log.has_open(stream);
+        Ok(if all {
+            !Stream::ALL.into_iter().any(open) && log.durable_seq + 1 == log.next_seq
+        } else {
+            !open(Stream::Host) && log.last_host_seq <= log.durable_seq
+        })
+    }
+
+    fn seal_write_and_sync(&self, all: bool) -> Result<()> {
+        let target = {
+            let mut log = self.log()?;
+            log.seal(Stream::Host, &self.counters);
+            if all {
+                Stream::ALL.into_iter().for_each(|stream| log.seal(stream, &self.counters));
+            }
+            log.next_seq - 1
+        };
+        let written = self.write_until(target)?;
+        self.sync_media()?;
+        let mut log = self.log()?;
+        log.durable_seq = log.durable_seq.max(written);
+        Ok(())
+    }
+
+    /// Syncs the media; a failure stops the drive, for what it lost is not known.
+    pub(crate) fn sync_media(&self) -> Result<()> {
+        Counters::add(&self.counters.flushes_media, 1);
+        self.media
+            .flush()
+            .map_err(|error| self.stop(format!("a flush of the media failed: {}", chain(&error))))
+    }
+
+    /// Waits until every chunk up to `target` is written, and writes what nobody has begun; gives how far it is.
+    fn write_until(&self, target: u64) -> Result<u64> {
+        loop {
+            self.write_sealed()?;
+            let commit = self.commits();
+            let written = self.log()?.written_seq();
+            if written >= target {
+                return Ok(written);
+            }
+            // Whoever writes the rest takes the commits' lock before it tells, so the news is not missed.
+            drop(self.progress.wait(commit).unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// Writes sealed chunks until none waits.
+    pub(crate) fn write_sealed(&self) -> Result<()> {
+        loop {
+            let job = self.log()?.take_job();
+            let Some(job) = job else { return Ok(()) };
+            self.write_job(job)?;
+        }
+    }
+
+    fn write_job(&self, job: Job) -> Result<()> {
+        let start = self.identity.segment_start(job.chunk.segment) + u64::from(job.chunk.offset);
+        let written = self.media.write(start, &job.chunk.bytes().as_ref()[..job.bytes], false);
+        let written = written.map_err(|error| {
+            let reason = match error {
+                // Its own words are for whoever writes to this drive.
+                DiskError::Full => "it is full; free space where it lies".into(),
+                other => chain(&other),
+            };
+            self.stop(format!("a write to the media failed: {reason}"))
+        });
+        let told = written.and_then(|()| self.log()).map(|mut log| log.written(job.seq));
+        if told.is_ok() {
+            self.chunks.close(job.chunk);
+        }
+        // Also of failure: who waits for this chunk has looked whether the drive runs with the commits' lock held.
+        drop(self.commits());
+        self.progress.notify_all();
+        told
+    }
+
+    /// Holds a host write back while too much is sealed and not written: memory stays bounded.
+    pub(crate) fn keep_pace(&self) -> Result<()> {
+        loop {
+            self.write_sealed()?;
+            let commit = self.commits();
+            if self.log()?.unwritten_chunks() <= UNWRITTEN_CHUNKS_MAX {
+                return Ok(());
+            }
+            drop(self.progress.wait(commit).unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    fn commits(&self) -> MutexGuard<'_, Commit> {
+        self.commit.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An error with its causes, on one line.
+pub(crate) fn chain(error: &DiskError) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,7 @@
+//! What stands between the state and the media: the locks, the writing of sealed chunks, the reading of tables.
+
+pub(crate) mod commit;
+pub(crate) mod drive;
+pub(crate) mod span;
+pub(crate) mod tables;
+pub(crate) mod worker;

@@ -1,0 +1,344 @@
+//! What lies in a sealed segment, as its footer tells, or its chunks where the footer is damaged.
+
+use assay_disk::{BLOCK_BYTES, DiskError, Result};
+use crate::shell::drive::Drive;
+use crate::format::{
+    CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Entry, FooterChunk, Location, Op,
+    SEGMENT_BYTES_MAX, Stream, Words, whole_blocks,
+};
+
+/// One record of a segment, or one run of zeroes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SegmentRecord {
+    pub(crate) entry: Entry,
+    /// Where it lies; none for zeroes.
+    pub(crate) place: Location,
+    /// Sequence number of the chunk that first held it.
+    pub(crate) origin_seq: u64,
+}
+
+/// One chunk as its table tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SegmentChunk {
+    pub(crate) kind: ChunkKind,
+    pub(crate) seq: u64,
+    pub(crate) offset: u32,
+    /// What its header says to be on stable media; zero where a footer tells of it.
+    pub(crate) durable_seq: u64,
+    pub(crate) words: Vec<u64>,
+}
+
+/// A segment's footer.
+#[derive(Debug, Clone)]
+pub(crate) struct Footer {
+    pub(crate) header: ChunkHeader,
+    pub(crate) words: Vec<u64>,
+}
+
+impl Footer {
+    /// The chunks that it repeats, as far as they can lie where it says.
+    pub(crate) fn chunks(&self) -> Vec<SegmentChunk> {
+        chunks_of(&self.words, self.header.offset)
+    }
+}
+
+/// The chunks that a footer's words repeat, as far as they can lie before `end`.
+pub(crate) fn chunks_of(words: &[u64], end: u32) -> Vec<SegmentChunk> {
+    let is_possible = |chunk: &FooterChunk| {
+        chunk.offset < end && u64::from(chunk.offset).is_multiple_of(BLOCK_BYTES)
+    };
+    let chunks = FooterChunk::split(words).into_iter();
+    chunks
+        .filter(|(chunk, _)| is_possible(chunk))
+        .map(|(chunk, words)| SegmentChunk {
+            kind: ChunkKind::Log,
+            seq: chunk.seq,
+            offset: chunk.offset,
+            durable_seq: 0,
+            words: words.to_vec(),
+        })
+        .collect()
+}
+
+/// The records of a chunk's table with their places.
+pub(crate) fn records_of(segment: u32, chunk: &SegmentChunk) -> Vec<SegmentRecord> {
+    let mut offset = chunk.offset.saturating_add(CHUNK_HEADER_BYTES as u32);
+    let mut records = Vec::new();
+    for entry in Words::new(&chunk.words) {
+        let bytes = entry.payload_bytes();
+        let end = offset.saturating_add(bytes);
+        if end > SEGMENT_BYTES_MAX {
+            // No drive wrote such a table.
+            break;
+        }
+        let place = match bytes {
+            0 => Location::NONE,
+            _ => Location::new(segment, offset, bytes, entry.op.is_unit()),
+        };
+        offset = end;
+        let origin_seq = match entry.op {
+            Op::Move { origin_seq, .. } | Op::MoveUnit { origin_seq, .. } => origin_seq,
+            _ => chunk.seq,
+        };
+        records.push(SegmentRecord { entry, place, origin_seq });
+    }
+    records
+}
+
+impl Drive {
+    /// Everything in a sealed segment, in order.
+    ///
+    /// # Errors
+    /// [`DiskError::Corrupt`] when neither footer nor chunks can be read.
+    pub(crate) fn segment_records(
+        &self,
+        segment: u32,
+        opened_seq: u64,
+    ) -> Result<Vec<SegmentRecord>> {
+        let chunks = match self.read_footer(segment, opened_seq)? {
+            Some(footer) => footer.chunks(),
+            None => {
+                self.report(format!(
+                    "the footer of segment {segment} is damaged; its chunks serve"
+                ));
+                self.walk_chunks(segment, opened_seq, 0, 0..u64::MAX)?.all()
+            }
+        };
+        if chunks.is_empty() {
+            let offset = self.identity.segment_start(segment);
+            return Err(DiskError::Corrupt { offset, what: "no table can be read".into() });
+        }
+        Ok(chunks.iter().flat_map(|chunk| records_of(segment, chunk)).collect())
+    }
+
+    /// A segment's footer, if there is one for this filling of it. It may still be in memory.
+    pub(crate) fn read_footer(&self, segment: u32, opened_seq: u64) -> Result<Option<Footer>> {
+        Ok(self.any_footer(segment)?.filter(|footer| footer.header.opened_seq == opened_seq))
+    }
+
+    /// A segment's footer, of whichever filling.
+    pub(crate) fn any_footer(&self, segment: u32) -> Result<Option<Footer>> {
+        let segment_bytes = u64::from(self.identity.segment_bytes);
+        let start = self.identity.segment_start(segment);
+        let mut bytes = assay_disk::BlockBuffer::zeroed(BLOCK_BYTES as usize);
+        self.read_media(start + segment_bytes - BLOCK_BYTES, bytes.as_mut())?;
+        let tail = &bytes.as_ref()[BLOCK_BYTES as usize - CHUNK_HEADER_BYTES..];
+        let Some((header, checksum)) = ChunkHeader::decode(tail) else { return Ok(None) };
+        let length = whole_blocks(CHUNK_HEADER_BYTES as u64 + 8 * u64::from(header.table_words));
+        let belongs = header.kind == ChunkKind::Footer
+            && self.is_of(&header, segment, header.opened_seq)
+            && u64::from(header.offset) + length == segment_bytes;
+        if !belongs {
+            return Ok(None);
+        }
+        let bytes = bytes.first(length as usize);
+        self.read_media(start + segment_bytes - length, bytes)?;
+        let (table, rest) = bytes.split_at(8 * header.table_words as usize);
+        let tail = &rest[rest.len() - CHUNK_HEADER_BYTES..];
+        Ok(ChunkHeader::fits(tail, table, checksum)
+            .then(|| Footer { header, words: words_of(table) }))
+    }
+
+    /// The stream of the first chunk of a segment that can be read, and by which number the segment was opened.
+    /// A segment that begins with zeroes was never used.
+    pub(crate) fn first_header(&self, segment: u32) -> Result<Option<(Stream, u64)>> {
+        let mut window = Window::new(self, segment);
+        if crate::codec::is_zero(window.bytes(0, BLOCK_BYTES as usize)?) {
+            return Ok(None);
+        }
+        for at in (0..self.identity.segment_bytes).step_by(BLOCK_BYTES as usize) {
+            let head = ChunkHeader::decode(window.bytes(at, CHUNK_HEADER_BYTES)?);
+            let Some((header, _)) = head else { continue };
+            let opened_seq = header.opened_seq;
+            if let Some((header, _)) = self.chunk_at(&mut window, segment, opened_seq, at)? {
+                return Ok(Some((header.stream, opened_seq)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_of(&self, header: &ChunkHeader, segment: u32, opened_seq: u64) -> bool {
+        header.drive_id == self.identity.drive_id
+            && header.segment == segment
+            && header.opened_seq == opened_seq
+            && header.seq > opened_seq
+    }
+
+    /// Follows the chunks of a segment from `offset` whose numbers are among `seqs`.
+    pub(crate) fn walk_chunks(
+        &self,
+        segment: u32,
+        opened_seq: u64,
+        offset: u32,
+        seqs: std::ops::Range<u64>,
+    ) -> Result<Walked> {
+        let mut walked = Walked::default();
+        let mut window = Window::new(self, segment);
+        let mut at = offset;
+        let mut is_broken = false;
+        // Where the next chunk should begin, and what lies before that.
+        let (mut expected, mut before) = (offset, opened_seq);
+        while at < self.identity.segment_bytes {
+            let Some((header, words)) = self.chunk_at(&mut window, segment, opened_seq, at)? else {
+                is_broken = true;
+                at += BLOCK_BYTES as u32;
+                continue;
+            };
+            let length = header.chunk_bytes() as u32;
+            let last = walked.behind.last().or(walked.chunks.last());
+            let least = last.map_or(seqs.start, |chunk| chunk.seq + 1);
+            if !(least..seqs.end).contains(&header.seq) {
+                is_broken = true;
+                at += BLOCK_BYTES as u32;
+                continue;
+            }
+            walked.durable_seq = walked.durable_seq.max(header.durable_seq);
+            let ChunkHeader { kind, seq, durable_seq, .. } = header;
+            let chunk = SegmentChunk { kind, seq, offset: at, durable_seq, words };
+            if at > expected {
+                walked.holes.push(Hole { offset: expected, before, after: seq });
+            }
+            (expected, before) = (at + length, seq);
+            if is_broken {
+                walked.behind.push(chunk)
+            } else {
+                walked.chunks.push(chunk)
+            }
+            at += length;
+        }
+        Ok(walked)
+    }
+
+    /// The header of a segment's first chunk, if it belongs to this filling and is whole.
+    pub(crate) fn front_chunk(&self, segment: u32, opened_seq: u64) -> Result<Option<ChunkHeader>> {
+        let chunk = self.chunk_at(&mut Window::new(self, segment), segment, opened_seq, 0)?;
+        Ok(chunk.map(|(header, _)| header))
+    }
+
+    fn chunk_at(
+        &self,
+        window: &mut Window<'_>,
+        segment: u32,
+        opened_seq: u64,
+        at: u32,
+    ) -> Result<Option<(ChunkHeader, Vec<u64>)>> {
+        let Some((header, checksum)) = ChunkHeader::decode(window.bytes(at, CHUNK_HEADER_BYTES)?)
+        else {
+            return Ok(None);
+        };
+        let length = header.chunk_bytes();
+        let belongs = header.kind != ChunkKind::Footer
+            && self.is_of(&header, segment, opened_seq)
+            && header.offset == at
+            && u64::from(at) + length <= u64::from(self.identity.segment_bytes)
+            && length <= u64::from(crate::format::CHUNK_BYTES_MAX);
+        if !belongs {
+            return Ok(None);
+        }
+        let bytes = window.bytes(at, length as usize)?;
+        let table_at = CHUNK_HEADER_BYTES + header.payload_bytes as usize;
+        let table = &bytes[table_at..table_at + 8 * header.table_words as usize];
+        let fits = ChunkHeader::fits(bytes, table, checksum);
+        // A root's table is no table of records.
+        let words = if header.kind == ChunkKind::Root { Vec::new() } else { words_of(table) };
+        Ok(fits.then_some((header, words)))
+    }
+
+    /// The words of a root's chunk, and its header.
+    pub(crate) fn root_chunk(&self, place: Location) -> Result<Option<(ChunkHeader, Vec<u64>)>> {
+        let (segment, at) = (place.segment(), place.offset());
+        if segment >= self.identity.segments || at >= self.identity.segment_bytes {
+            return Ok(None);
+        }
+        let mut window = Window::new(self, segment);
+        let Some((header, checksum)) = ChunkHeader::decode(window.bytes(at, CHUNK_HEADER_BYTES)?)
+        else {
+            return Ok(None);
+        };
+        let length = header.chunk_bytes();
+        let belongs = header.kind == ChunkKind::Root
+            && header.drive_id == self.identity.drive_id
+            && (header.segment, header.offset) == (segment, at)
+            && header.payload_bytes == 0
+            && u64::from(at) + length <= u64::from(self.identity.segment_bytes);
+        if !belongs {
+            return Ok(None);
+        }
+        let bytes = window.bytes(at, length as usize)?;
+        let table = &bytes[CHUNK_HEADER_BYTES..][..8 * header.table_words as usize];
+        Ok(ChunkHeader::fits(bytes, table, checksum).then(|| (header, words_of(table))))
+    }
+}
+
+/// Bytes that are no chunk, with a chunk behind them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hole {
+    /// Where they begin in the segment.
+    pub(crate) offset: u32,
+    /// Sequence numbers of the chunks on both sides; before the first, that by which the segment was opened.
+    pub(crate) before: u64,
+    pub(crate) after: u64,
+}
+
+/// What following a segment's chunks found.
+#[derive(Debug, Default)]
+pub(crate) struct Walked {
+    /// Chunks without a gap between them.
+    pub(crate) chunks: Vec<SegmentChunk>,
+    /// Highest claim of durability of any chunk, also of those behind a gap.
+    pub(crate) durable_seq: u64,
+    /// Valid chunks behind a gap.
+    pub(crate) behind: Vec<SegmentChunk>,
+    /// Gaps that have a chunk behind them.
+    pub(crate) holes: Vec<Hole>,
+}
+
+impl Walked {
+    /// Every valid chunk, whatever gaps there are.
+    pub(crate) fn all(mut self) -> Vec<SegmentChunk> {
+        self.chunks.append(&mut self.behind);
+        self.chunks
+    }
+}
+
+/// A part of a segment in memory, read ahead as it is walked through.
+struct Window<'a> {
+    drive: &'a Drive,
+    segment: u32,
+    start: u32,
+    length: u32,
+    buffer: assay_disk::BlockBuffer,
+}
+
+impl<'a> Window<'a> {
+    const BYTES: u32 = 2 << 20;
+
+    fn new(drive: &'a Drive, segment: u32) -> Window<'a> {
+        Window {
+            drive,
+            segment,
+            start: 0,
+            length: 0,
+            buffer: assay_disk::BlockBuffer::default(),
+        }
+    }
+
+    /// `length` bytes from `at`, both inside the segment; `at` on a block.
+    fn bytes(&mut self, at: u32, length: usize) -> Result<&[u8]> {
+        let inside = at >= self.start && at + length as u32 <= self.start + self.length;
+        if !inside {
+            let segment_bytes = self.drive.identity.segment_bytes;
+            self.length =
+                Window::BYTES.max(whole_blocks(length as u64) as u32).min(segment_bytes - at);
+            self.start = at;
+            let media = self.drive.identity.segment_start(self.segment) + u64::from(at);
+            self.drive.read_media(media, self.buffer.first(self.length as usize))?;
+        }
+        let from = (at - self.start) as usize;
+        Ok(&self.buffer.as_ref()[from..from + length])
+    }
+}
+
+fn words_of(bytes: &[u8]) -> Vec<u64> {
+    bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect()
+}

@@ -1,0 +1,53 @@
+//! What one host command needs to work with, used again by the next: codec contexts and scratch memory.
+
+use std::sync::{Mutex, PoisonError};
+
+use assay_disk::BlockBuffer;
+use crate::codec::{Codec, Coder};
+use crate::core::group::Group;
+use crate::format::Location;
+
+/// Contexts and scratch memory of one command.
+pub(crate) struct Worker {
+    pub(crate) coder: Coder,
+    pub(crate) group: Group,
+    pub(crate) places: Vec<Location>,
+    /// Records to fetch from media: location and block.
+    pub(crate) fetch: Vec<(Location, u64)>,
+    pub(crate) media: BlockBuffer,
+    pub(crate) unit: Vec<u8>,
+}
+
+/// Workers that are at rest.
+pub(crate) struct Workers {
+    codec: Codec,
+    resting: Mutex<Vec<Worker>>,
+}
+
+impl Workers {
+    pub(crate) fn new(codec: Codec) -> Workers {
+        Workers { codec, resting: Mutex::default() }
+    }
+
+    /// Lends a worker for the time of `work`.
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Worker) -> T) -> T {
+        let rested = self.resting.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut worker = rested.unwrap_or_else(|| Worker::new(self.codec));
+        let result = work(&mut worker);
+        self.resting.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+        result
+    }
+}
+
+impl Worker {
+    fn new(codec: Codec) -> Worker {
+        Worker {
+            coder: Coder::new(codec),
+            group: Group::default(),
+            places: Vec::new(),
+            fetch: Vec::new(),
+            media: BlockBuffer::default(),
+            unit: Vec::new(),
+        }
+    }
+}

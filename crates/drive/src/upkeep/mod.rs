@@ -1,0 +1,6 @@
+//! What is done in the background, one piece at a time.
+
+pub(crate) mod checkpoint;
+pub(crate) mod collect;
+pub(crate) mod maintain;
+pub(crate) mod trainer;

@@ -1,0 +1,3 @@
+//! Host writes and discards.
+
+mod write;

@@ -1,0 +1,208 @@
+//! A disk that answers when a model says so.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::clock::Clock;
+use super::in_hand::{self, Parts};
+use super::tally::{Counters, Passed, Tally};
+use super::time::Time;
+use super::timing::{Command, Due, Kind, Timing};
+use super::trace::Observer;
+use assay_disk::{Disk, Promise, Result};
+
+/// A disk over a disk, with the timing of a device.
+///
+/// Under another model it does not wait: what it computes goes to the one above, see [`in_hand`].
+pub struct Modelled<T> {
+    disk: Arc<dyn Disk>,
+    clock: Arc<dyn Clock>,
+    timing: Mutex<T>,
+    promise: Promise,
+    port_ns: AtomicU64,
+    counters: Counters,
+    observer: Option<Box<dyn Observer>>,
+}
+
+impl<T: Timing> Modelled<T> {
+    /// Gives `disk` the timing of a device that promises `promise`.
+    pub fn new(
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+        timing: T,
+        promise: Promise,
+    ) -> Modelled<T> {
+        Modelled {
+            disk,
+            clock,
+            timing: Mutex::new(timing),
+            promise,
+            port_ns: AtomicU64::new(0),
+            counters: Counters::default(),
+            observer: None,
+        }
+    }
+
+    /// The same, with `observer` told of each command that is waited for here.
+    #[must_use]
+    pub fn observed_by(self, observer: Box<dyn Observer>) -> Modelled<T> {
+        Modelled { observer: Some(observer), ..self }
+    }
+
+    /// From now on `round_trip`, which the port takes by itself, is taken off what commands wait.
+    pub fn take_off(&self, round_trip: Time) {
+        self.port_ns.store(round_trip.as_ns(), Ordering::Relaxed);
+    }
+
+    /// What has been counted so far.
+    pub fn tally(&self) -> Tally {
+        self.counters.tally()
+    }
+
+    /// Carries out `command`, which comes when it says, and waits for nothing: for whoever keeps the time. `data` are what is
+    /// read or written, of the command's length, and nothing otherwise. Gives when it will be answered as far as is known;
+    /// [`Modelled::settle`] tells whether it is once that time has come.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn submit(&self, command: &Command, data: &mut [u8]) -> Result<Due> {
+        let (due, _) = self.pass(command, || {
+            let Command { kind, offset, length, force_unit_access, .. } = *command;
+            match kind {
+                Kind::Read => self.disk.read(offset, data),
+                Kind::Write => self.disk.write(offset, data, force_unit_access),
+                Kind::Flush => self.disk.flush(),
+                Kind::Discard => self.disk.discard(offset, length),
+            }
+        })?;
+        Ok(due)
+    }
+
+    /// The time of `due` has come, for which `command` was submitted, and nothing comes before it any more: whether it is
+    /// answered now. If not, others were put before it, and `due` is later. Not to be asked again about what is answered.
+    pub fn settle(&self, command: &Command, due: &mut Due) -> bool {
+        let is_answered = !self.is_put_off(due);
+        if is_answered {
+            self.count(command, *due, due.when(), [Time::ZERO; 2]);
+        }
+        is_answered
+    }
+
+    fn run(
+        &self,
+        (kind, offset, length, force_unit_access): (Kind, u64, u64, bool),
+        work: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let under = in_hand::next_start();
+        let arrival = under.unwrap_or_else(|| self.clock.now());
+        let command = Command { kind, offset, length, force_unit_access, arrival };
+        let worked = self.clock.worked();
+        let (mut due, stored) = self.pass(&command, work)?;
+        let worked = self.clock.worked() - worked;
+        if under.is_some() {
+            while self.is_put_off(&mut due) {}
+            self.count(&command, due, due.when(), [Time::ZERO, worked]);
+            in_hand::part_done(due);
+        } else {
+            let answered = self.wait(&command, &mut due, worked);
+            if let Some(observer) = &self.observer {
+                observer.answered(&command, due, answered, &stored);
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the disk below do `work` and the timing tell when that is done; with the stored sizes of what is written.
+    fn pass(
+        &self,
+        command: &Command,
+        work: impl FnOnce() -> Result<()>,
+    ) -> Result<(Due, Vec<u16>)> {
+        let mut due = Due::at(command.arrival);
+        self.timing(|timing| timing.begin(command, &mut due));
+        let start = due.when();
+        let ((result, below), stored) =
+            self.with_stored_sizes(command, || in_hand::with(start, Parts::Together, work));
+        result?;
+        due.join(below);
+        self.timing(|timing| timing.end(command, &mut due));
+        Ok((due, stored))
+    }
+
+    fn count(&self, command: &Command, due: Due, answered: Time, [port, worked]: [Time; 2]) {
+        self.counters.add(&Passed {
+            kind: command.kind,
+            modelled: due.when() - command.arrival,
+            resource: due.resource(),
+            shown: answered - command.arrival + port,
+            port,
+            worked,
+        });
+    }
+
+    /// Does `work`; gives the stored sizes of what a command writes, if anybody wants to know.
+    fn with_stored_sizes<R>(&self, command: &Command, work: impl FnOnce() -> R) -> (R, Vec<u16>) {
+        let mut sizes = Vec::new();
+        let is_wanted = self.observer.is_some() && command.kind == Kind::Write;
+        match is_wanted {
+            true => (in_hand::with_stored_sizes(&mut sizes, work), sizes),
+            false => (work(), sizes),
+        }
+    }
+
+    /// Waits until the command is due; gives when it is answered, the port's way back included.
+    fn wait(&self, command: &Command, due: &mut Due, worked: Time) -> Time {
+        let port = Time::from_ns(self.port_ns.load(Ordering::Relaxed));
+        let answer_at = loop {
+            let answer_at = command.arrival + (due.when() - command.arrival - port);
+            self.clock.wait_until(answer_at);
+            if !self.is_put_off(due) {
+                break answer_at;
+            }
+        };
+        let answered = self.clock.now().max(answer_at);
+        self.count(command, *due, answered, [port, worked]);
+        answered + port
+    }
+
+    /// The time of `due` has come: whether others were put before it since, so that it is later now.
+    fn is_put_off(&self, due: &mut Due) -> bool {
+        let told = due.when();
+        if due.ticket().is_some() {
+            self.timing(|timing| timing.settle(due));
+        }
+        due.when() > told
+    }
+
+    fn timing(&self, ask: impl FnOnce(&mut T)) {
+        ask(&mut self.timing.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl<T: Timing> Disk for Modelled<T> {
+    fn size(&self) -> u64 {
+        self.disk.size()
+    }
+
+    fn promise(&self) -> Promise {
+        self.promise
+    }
+
+    fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {
+        let command = (Kind::Read, offset, data.len() as u64, false);
+        self.run(command, || self.disk.read(offset, data))
+    }
+
+    fn write(&self, offset: u64, data: &[u8], force_unit_access: bool) -> Result<()> {
+        let command = (Kind::Write, offset, data.len() as u64, force_unit_access);
+        self.run(command, || self.disk.write(offset, data, force_unit_access))
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.run((Kind::Flush, 0, 0, false), || self.disk.flush())
+    }
+
+    fn discard(&self, offset: u64, length: u64) -> Result<()> {
+        self.run((Kind::Discard, offset, length, false), || self.disk.discard(offset, length))
+    }
+}

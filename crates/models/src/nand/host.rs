@@ -1,0 +1,110 @@
+//! What a command meets before it comes to the flash: link, controller, firmware, compression engine.
+
+use super::super::calendar::Calendar;
+use super::super::time::{Rate, Time};
+use super::super::timing::{Command, Due, Kind, Resource, Timing};
+use assay_disk::BLOCK_BYTES;
+
+/// The engine that compresses on the way to flash and, beside that, decompresses on the way back: one pipeline each, as
+/// nothing is published that says that they share one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Engine {
+    /// What it adds to a command.
+    pub latency: Time,
+    /// How fast one command's data pass it, in bytes of the host.
+    pub bytes_per_s: Rate,
+    /// How much all commands together may pass: less than the above in a scale model.
+    pub cap_bytes_per_s: Rate,
+}
+
+/// What a drive can take from its host.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HostLimits {
+    /// What the firmware adds to a read.
+    pub read_firmware_time: Time,
+    /// What the firmware adds to a write, a flush or a discard.
+    pub write_firmware_time: Time,
+    /// Commands a second, if the controller has such a limit.
+    pub operations_per_s: Option<Rate>,
+    /// How fast one command's data pass the link, each way.
+    pub link_bytes_per_s: Rate,
+    /// How much all commands together may pass, each way: less than the above in a scale model, whose single command is as
+    /// fast as the real one's.
+    pub link_cap_bytes_per_s: Rate,
+    /// The compression engine, if there is one.
+    pub engine: Option<Engine>,
+}
+
+/// The state of the host's side: what is taken until when.
+#[derive(Debug)]
+pub struct Host {
+    limits: HostLimits,
+    controller: Calendar,
+    link_in: Calendar,
+    link_out: Calendar,
+    compressing: Calendar,
+    decompressing: Calendar,
+}
+
+impl Host {
+    /// A host's side at rest.
+    #[must_use]
+    pub fn new(limits: HostLimits) -> Host {
+        let [controller, link_in, link_out, compressing, decompressing] =
+            std::array::from_fn(|_| Calendar::default());
+        Host { limits, controller, link_in, link_out, compressing, decompressing }
+    }
+
+    fn take_operation(&mut self, now: Time, due: &mut Due) {
+        if let Some(rate) = self.limits.operations_per_s {
+            let start = self.controller.take(now, due.when(), rate.time_for(1));
+            due.wait(start, Resource::Controller);
+        }
+    }
+}
+
+/// Sends `bytes` through one direction of the engine, if there is one.
+fn pass_engine(engine: &mut Calendar, limits: &HostLimits, now: Time, bytes: u64, due: &mut Due) {
+    let Some(numbers) = limits.engine else { return };
+    let start = engine.take(now, due.when(), numbers.cap_bytes_per_s.time_for(bytes));
+    due.wait(start, Resource::Engine);
+    // Its pipeline works block by block: a command is through when its last block is.
+    let behind = numbers.bytes_per_s.time_for(bytes.saturating_sub(BLOCK_BYTES));
+    due.spend(numbers.latency + behind, Resource::Engine);
+}
+
+/// Carries `bytes` over one direction of a link.
+fn carry(link: &mut Calendar, limits: &HostLimits, now: Time, bytes: u64, due: &mut Due) {
+    let start = link.take(now, due.when(), limits.link_cap_bytes_per_s.time_for(bytes));
+    due.wait(start, Resource::Link);
+    due.spend(limits.link_bytes_per_s.time_for(bytes), Resource::Link);
+}
+
+impl Timing for Host {
+    fn begin(&mut self, command: &Command, due: &mut Due) {
+        let (limits, now) = (self.limits, command.arrival);
+        match command.kind {
+            Kind::Read => {
+                self.take_operation(now, due);
+                due.spend(limits.read_firmware_time, Resource::Firmware);
+            }
+            Kind::Write => {
+                self.take_operation(now, due);
+                carry(&mut self.link_in, &limits, now, command.length, due);
+                pass_engine(&mut self.compressing, &limits, now, command.length, due);
+                due.spend(limits.write_firmware_time, Resource::Firmware);
+            }
+            Kind::Flush | Kind::Discard => {
+                due.spend(limits.write_firmware_time, Resource::Firmware);
+            }
+        }
+    }
+
+    fn end(&mut self, command: &Command, due: &mut Due) {
+        if command.kind == Kind::Read {
+            let (limits, now) = (self.limits, command.arrival);
+            pass_engine(&mut self.decompressing, &limits, now, command.length, due);
+            carry(&mut self.link_out, &limits, now, command.length, due);
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Replay: the commands of a trace on another disk in virtual time, as fast as they can be computed.
+//!
+//! The load answers back: whoever waited for one command sent the next. So, unless they are asked for as recorded, each
+//! command comes as long after the answer it waited for as it did when it was recorded; it is taken to have waited for the
+//! last answer before it (as in Weiss et al., "ROOT: Replaying multithreaded traces with resource-oriented ordering", SOSP
+//! 2013, is done where nothing more is known). That time is counted from when the answer was due: what it came late is the
+//! recording machine's, which takes it again, and a device that does as it did is asked exactly as it was.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::ops::ControlFlow;
+
+use super::time::Time;
+use super::timing::{Due, Kind, Resource};
+use super::trace::Event;
+use assay_disk::Result;
+
+/// When commands come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrivals {
+    /// After the answer that they waited for, which nobody sees sooner than the port's round trip after its command.
+    AfterAnswers {
+        /// What that takes.
+        port: Time,
+    },
+    /// When they came as recorded, whatever was answered.
+    AsRecorded,
+}
+
+/// A disk in virtual time.
+pub trait Replayed {
+    /// A command comes at `at`, never before an earlier one; gives when it is answered as far as is known.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    fn command(&mut self, at: Time, event: &Event) -> Result<Due>;
+
+    /// The time of `due` has come for the command of `event`, which came at `at`: whether it is answered. If not, `due` is
+    /// later, for others were put before it.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    fn settle(&mut self, _at: Time, _event: &Event, _due: &mut Due) -> Result<bool> {
+        Ok(true)
+    }
+}
+
+/// How one command went in the replay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// What it was.
+    pub kind: Kind,
+    /// When it came.
+    pub arrival: Time,
+    /// When it came in the trace.
+    pub recorded_arrival: Time,
+    /// How long it took.
+    pub latency: Time,
+    /// What it waited for longest in one go.
+    pub resource: Resource,
+    /// How long it should have taken in the trace.
+    pub recorded_modelled: Time,
+    /// How long it took in the trace.
+    pub recorded_shown: Time,
+}
+
+impl Answer {
+    fn new(event: &Event, arrival: Time, due: Due) -> Answer {
+        Answer {
+            kind: event.command.kind,
+            arrival,
+            recorded_arrival: event.command.arrival,
+            latency: due.when() - arrival,
+            resource: due.resource(),
+            recorded_modelled: event.modelled,
+            recorded_shown: event.shown,
+        }
+    }
+}
+
+/// Replays `events`, which are in the order of their arrival, and tells of each answer, until there are no more or whoever is
+/// told breaks off.
+///
+/// # Errors
+/// The disk's first.
+pub fn replay(
+    events: &[Event],
+    disk: &mut dyn Replayed,
+    arrivals: Arrivals,
+    mut tell: impl FnMut(&Answer) -> ControlFlow<()>,
+) -> Result<()> {
+    let waiting = Waiting::new(events, arrivals);
+    let arrive = |(at, index)| Reverse(Happening { at, is_arrival: true, index });
+    let mut to_come: BinaryHeap<_> = waiting.first.iter().copied().map(arrive).collect();
+    // Commands whose answer may still be put off: when each came, and when it is due.
+    let mut in_queue: HashMap<usize, (Time, Due)> = HashMap::new();
+    while let Some(Reverse(Happening { at, is_arrival, index })) = to_come.pop() {
+        let event = &events[index];
+        let (arrival, mut due) = match in_queue.remove(&index) {
+            Some(known) => known,
+            None => (at, disk.command(at, event)?),
+        };
+        let is_to_be_seen = is_arrival && due.ticket().is_some();
+        if is_to_be_seen || !disk.settle(arrival, event, &mut due)? {
+            to_come.push(Reverse(Happening { at: due.when(), is_arrival: false, index }));
+            in_queue.insert(index, (arrival, due));
+            continue;
+        }
+        if tell(&Answer::new(event, arrival, due)).is_break() {
+            break;
+        }
+        let seen = waiting.seen(arrival, due.when() - arrival);
+        to_come.extend(waiting.after(index).map(|(gap, next)| arrive((seen + gap, next))));
+    }
+    Ok(())
+}
+
+/// A command comes, or the time of its answer does. What is answered at a time is answered before what comes then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Happening {
+    at: Time,
+    is_arrival: bool,
+    index: usize,
+}
+
+/// Which command waits for which.
+struct Waiting {
+    /// Those that wait for none, and when they come.
+    first: Vec<(Time, usize)>,
+    /// The others: for whom each waits, how long it comes after the answer, which it is. By whom they wait for.
+    others: Vec<(usize, Time, usize)>,
+    /// What every answer takes at least to be seen.
+    port: Time,
+}
+
+impl Waiting {
+    fn new(events: &[Event], arrivals: Arrivals) -> Waiting {
+        let port = match arrivals {
+            Arrivals::AfterAnswers { port } => port,
+            Arrivals::AsRecorded => Time::ZERO,
+        };
+        let mut waiting = Waiting { first: Vec::new(), others: Vec::new(), port };
+        let mut open: BinaryHeap<Reverse<(Time, usize)>> = BinaryHeap::new();
+        let mut last: Option<(Time, usize)> = None;
+        for (index, event) in events.iter().enumerate() {
+            let arrival = event.command.arrival;
+            while let Some(Reverse(answer)) = open.peek().copied()
+                && answer.0 <= arrival
+            {
+                open.pop();
+                last = Some(answer);
+            }
+            match last {
+                Some((_, former)) if arrivals != Arrivals::AsRecorded => {
+                    let waited_for = &events[former];
+                    let seen = waiting.seen(waited_for.command.arrival, waited_for.modelled);
+                    waiting.others.push((former, arrival - seen, index));
+                }
+                _ => waiting.first.push((arrival, index)),
+            }
+            open.push(Reverse((arrival + event.shown, index)));
+        }
+        waiting.others.sort_unstable();
+        waiting
+    }
+
+    /// When who asked at `arrival` sees the answer to what took `latency`.
+    fn seen(&self, arrival: Time, latency: Time) -> Time {
+        arrival + latency.max(self.port)
+    }
+
+    fn after(&self, index: usize) -> impl Iterator<Item = (Time, usize)> + '_ {
+        let from = self.others.partition_point(|other| other.0 < index);
+        let those = self.others[from..].iter().take_while(move |other| other.0 == index);
+        those.map(|(_, gap, next)| (*gap, *next))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::timing::Command;
+    use super::*;
+
+    fn event(arrival_us: f64, shown_us: f64) -> Event {
+        let arrival = Time::from_us(arrival_us);
+        let kind = Kind::Read;
+        Event {
+            command: Command { kind, offset: 0, length: 4096, force_unit_access: false, arrival },
+            modelled: Time::from_us(shown_us),
+            shown: Time::from_us(shown_us),
+            stored_bytes: Vec::new(),
+        }
+    }
+
+    /// Answers every command after the same time.
+    struct Constant(f64, Time);
+
+    impl Replayed for Constant {
+        fn command(&mut self, at: Time, _event: &Event) -> Result<Due> {
+            assert!(at >= self.1, "time goes on");
+            self.1 = at;
+            Ok(Due::at(at + Time::from_us(self.0)))
+        }
+    }
+
+    fn after_answers(port_us: f64) -> Arrivals {
+        Arrivals::AfterAnswers { port: Time::from_us(port_us) }
+    }
+
+    fn arrivals_us(events: &[Event], latency_us: f64, arrivals: Arrivals) -> Vec<f64> {
+        let mut told = Vec::new();
+        let mut disk = Constant(latency_us, Time::ZERO);
+        replay(events, &mut disk, arrivals, |answer| {
+            told.push(answer.arrival.as_us());
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        told
+    }
+
+    #[test]
+    fn a_faster_disk_is_asked_sooner_by_those_who_waited() {
+        // One after another with 5 µs of thought, and a second that comes by itself at the beginning.
+        let events =
+            [event(0.0, 100.0), event(0.0, 250.0), event(105.0, 100.0), event(210.0, 100.0)];
+        assert_eq!(arrivals_us(&events, 10.0, after_answers(0.0)), [0.0, 0.0, 15.0, 30.0]);
+        assert_eq!(arrivals_us(&events, 10.0, after_answers(40.0)), [0.0, 0.0, 45.0, 90.0]);
+        assert_eq!(arrivals_us(&events, 10.0, Arrivals::AsRecorded), [0.0, 0.0, 105.0, 210.0]);
+    }
+
+    #[test]
+    fn on_the_same_disk_everything_comes_when_it_came_however_late_it_was() {
+        for late_us in [0.0, 23.0] {
+            let late = |number: u32| {
+                let event = event(f64::from(number) * 37.0, 100.0);
+                Event { shown: event.modelled + Time::from_us(late_us), ..event }
+            };
+            let events: Vec<Event> = (0..50).map(late).collect();
+            let recorded: Vec<f64> =
+                events.iter().map(|event| event.command.arrival.as_us()).collect();
+            assert_eq!(arrivals_us(&events, 100.0, after_answers(0.0)), recorded);
+            assert_eq!(arrivals_us(&events, 100.0, after_answers(110.0)), recorded);
+        }
+    }
+}
