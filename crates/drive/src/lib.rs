@@ -10,6 +10,8 @@ mod inspect;
 mod opening;
 mod reading;
 mod shell;
+mod status;
+mod sync;
 mod upkeep;
 mod writing;
 
@@ -23,7 +25,7 @@ pub use codec::{
 };
 pub use format::LOGICAL_PER_CAPACITY;
 pub use inspect::check::{Check, Damage};
-pub use inspect::status::{Counts, Recovery, State, Status};
+pub use status::{Counts, Recovery, State, Status};
 pub use opening::create::{DriveError, Format};
 pub use opening::superblocks::begins_drive;
 pub use shell::drive::{Cache, Drive, DriveOptions, Emulation, StoredSizes};

@@ -18,6 +18,8 @@ pub const DICTIONARY_BYTES: usize = 16 * 1024;
 pub struct Dictionary {
     version: u8,
     bytes: Arc<[u8]>,
+    /// CRC-32C of these.
+    checksum: u32,
     decoder: DDict<'static>,
 }
 
@@ -63,7 +65,7 @@ impl Dictionary {
         let decoder = is_dictionary(bytes).then(|| DDict::try_create(bytes)).flatten();
         match decoder {
             Some(decoder) if version > 0 => {
-                Ok(Dictionary { version, bytes: bytes.into(), decoder })
+                Ok(Dictionary { version, bytes: bytes.into(), checksum: crc32c::crc32c(bytes), decoder })
             }
             _ => Err(CodecError::BadDictionary(version)),
         }
@@ -79,6 +81,12 @@ impl Dictionary {
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// What tells it from any other: records that need it have this in their checksums.
+    #[must_use]
+    pub fn checksum(&self) -> u32 {
+        self.checksum
     }
 
     pub(super) fn shared_bytes(&self) -> &Arc<[u8]> {

@@ -146,7 +146,7 @@ mod tests {
         for number in 0..3 {
             space.open_this(number, Stream::Host, 1);
         }
-        (Map::new(1 << 18, &[], 0), space)
+        (Map::new(1 << 18), space)
     }
 
     fn entry(op: Op, key: u64, length: u32) -> Entry {

@@ -1,12 +1,16 @@
 //! Chunks in memory: being filled, or sealed and not yet written. Readers find records here before they ask media.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError};
 
 use zerocopy::IntoBytes;
 
 use assay_disk::BlockBuffer;
-use crate::format::{CHUNK_BYTES_MAX, CHUNK_HEADER_BYTES, ChunkHeader, Location};
+use crate::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use crate::format::{
+    CHUNK_BYTES_MAX, CHUNK_HEADER_BYTES, ChunkHeader, Location, Stream, parity_of,
+};
+use assay_disk::BLOCK_BYTES;
 
 /// Buffers that are kept for the next chunks.
 const SPARE_BUFFERS: usize = 4;
@@ -36,18 +40,24 @@ impl ChunkBuffer {
         self.bytes.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts table and header in place; gives the bytes of the whole chunk.
-    pub(crate) fn finish(&self, header: &ChunkHeader, words: &[u64]) -> usize {
+    /// Puts tables, header and parity in place; gives the bytes of the whole chunk.
+    pub(crate) fn finish(&self, header: &ChunkHeader, words: &[u64], repeat: &[u64]) -> usize {
         let length = header.chunk_bytes() as usize;
         let mut buffer = self.bytes_mut();
         let bytes = &mut buffer.first(length)[..length];
         let table_at = CHUNK_HEADER_BYTES + header.payload_bytes as usize;
-        let table_end = table_at + 8 * words.len();
-        put_words(words, &mut bytes[table_at..table_end]);
+        let repeat_at = table_at + 8 * words.len();
+        let table_end = repeat_at + 8 * repeat.len();
+        put_words(words, &mut bytes[table_at..repeat_at]);
+        put_words(repeat, &mut bytes[repeat_at..table_end]);
         bytes[table_end..].fill(0);
         let (head, rest) = bytes.split_at_mut(CHUNK_HEADER_BYTES);
         let table = &rest[table_at - CHUNK_HEADER_BYTES..table_end - CHUNK_HEADER_BYTES];
         header.encode(table, head);
+        if header.stream == Stream::Map {
+            let (blocks, parity) = bytes.split_at_mut(length - BLOCK_BYTES as usize);
+            parity_of(blocks, parity);
+        }
         self.end.store(self.offset + length as u32, Ordering::Release);
         length
     }
@@ -139,7 +149,7 @@ impl Chunks {
         }
     }
 
-    fn spares(&self) -> std::sync::MutexGuard<'_, Vec<BlockBuffer>> {
+    fn spares(&self) -> MutexGuard<'_, Vec<BlockBuffer>> {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

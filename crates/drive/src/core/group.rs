@@ -2,7 +2,8 @@
 //!
 //! Compressing is the dear part and needs no lock; what depends on the place is filled in when there is one.
 
-use crate::format::{Entry, MAX_WORDS_PER_ENTRY, Op, RECORD_HEADER_BYTES, plain_checksum};
+use crate::codec::{Dictionary, Encoding};
+use crate::format::{Entry, Op, RECORD_HEADER_BYTES, plain_checksum};
 
 /// One record of a group, or one run of zeroes.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +28,15 @@ impl Record {
 
     pub(crate) fn entry(&self, last: bool) -> Entry {
         Entry { op: self.op, key: self.key, length: self.length, last }
+    }
+
+    /// Words of its entry.
+    pub(crate) fn words(&self) -> usize {
+        match self.op {
+            Op::Move { .. } | Op::MoveUnit { .. } => 3,
+            Op::Node { .. } => 2,
+            Op::Data | Op::Unit | Op::Zero | Op::Dictionary => 1,
+        }
     }
 
     pub(crate) fn has_payload(&self) -> bool {
@@ -58,11 +68,23 @@ impl Group {
 
     /// Adds the record whose payload `encode` appends, giving its codec id.
     pub(crate) fn push(&mut self, op: Op, key: u64, encode: impl FnOnce(&mut Vec<u8>) -> u8) {
+        self.push_with(None, op, key, encode);
+    }
+
+    /// The same of a record that may need a dictionary.
+    pub(crate) fn push_with(
+        &mut self,
+        dictionary: Option<&Dictionary>,
+        op: Op,
+        key: u64,
+        encode: impl FnOnce(&mut Vec<u8>) -> u8,
+    ) {
         let start = self.bytes.len();
         let codec_id = encode(&mut self.bytes);
         let payload = &self.bytes[start..];
         let length = (payload.len() + RECORD_HEADER_BYTES) as u32;
-        let plain = plain_checksum(codec_id, payload);
+        let needed = dictionary.filter(|_| codec_id == Encoding::ZstdDictionary.id());
+        let plain = plain_checksum(codec_id, payload, needed.map(Dictionary::checksum));
         self.records.push(Record { op, key, length, start, codec_id, plain });
     }
 
@@ -87,9 +109,9 @@ impl Group {
         stored.map(|record| record.length as usize).sum()
     }
 
-    /// Table words, at most.
-    pub(crate) fn words_at_most(&self) -> usize {
-        self.records.len() * MAX_WORDS_PER_ENTRY
+    /// Table words.
+    pub(crate) fn words(&self) -> usize {
+        self.records.iter().map(Record::words).sum()
     }
 }
 

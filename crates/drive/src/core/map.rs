@@ -5,13 +5,15 @@
 //! 8.1 B a block. Nodes that were stored by a checkpoint are loaded when they are first asked for, and clean ones
 //! can be evicted again.
 //!
+//! A node that cannot be read any more is lost: its blocks are, each by itself, until they are overwritten or discarded.
+//!
 //! The map does no input or output: where a node is needed that is not in memory, it says which, and its owner
 //! loads it. Leaves are shared with the checkpoint that is being written; a change copies such a leaf first.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay_disk::BLOCK_BYTES;
+use crate::core::budget::Nodes;
 use crate::format::{Location, NodeId};
 
 /// Entries of a node.
@@ -19,6 +21,10 @@ pub(crate) const NODE_ENTRIES: u64 = 512;
 
 /// Words of a leaf (locations of blocks) or of a directory (locations of leaves).
 pub(crate) type Node = [u64; NODE_ENTRIES as usize];
+
+/// Bytes of memory of a loaded leaf, and of a loaded directory.
+const LEAF_MEMORY_BYTES: u64 = size_of::<Node>() as u64 + 16;
+const DIRECTORY_MEMORY_BYTES: u64 = NODE_ENTRIES * size_of::<LeafSlot>() as u64;
 
 /// A node that must be loaded before the question can be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,9 +39,14 @@ pub(crate) struct Map {
     /// Leaves that the checkpoint in progress has taken and not yet stored.
     leaves_to_store: usize,
     loaded_leaves: usize,
+    loaded_directories: usize,
     existing_leaves: u64,
+    /// Leaves that hold nothing any more: they count as existing until a checkpoint without them is complete.
+    leaves_dropped: u64,
     existing_directories: u64,
     mapped_blocks: u64,
+    /// Where nodes lie that were given up: dead with the next checkpoint.
+    lost_places: Vec<Location>,
     /// Where eviction looks next.
     hand: u64,
 }
@@ -66,10 +77,29 @@ pub(crate) const fn directory_of(leaf: u64) -> u64 {
     leaf / NODE_ENTRIES
 }
 
+/// Blocks that a node speaks for.
+pub(crate) const fn blocks_of(node: NodeId) -> std::ops::Range<u64> {
+    let (number, each) = match node {
+        NodeId::Leaf(number) => (number, NODE_ENTRIES),
+        NodeId::Directory(number) => (number, NODE_ENTRIES * NODE_ENTRIES),
+    };
+    number * each..(number + 1) * each
+}
+
 impl Map {
-    /// A map for `blocks` blocks whose directories lie at `directories`; the rest is unmapped.
-    pub(crate) fn new(blocks: u64, directories: &[Location], mapped_blocks: u64) -> Map {
-        let mut map = Map { mapped_blocks, ..Map::default() };
+    /// An empty map for `blocks` blocks.
+    pub(crate) fn new(blocks: u64) -> Map {
+        Map::stored_at(blocks, &[], 0, 0)
+    }
+
+    /// A map for `blocks` blocks whose directories lie at `directories`, with so many leaves; the rest is unmapped.
+    pub(crate) fn stored_at(
+        blocks: u64,
+        directories: &[Location],
+        leaves: u64,
+        mapped_blocks: u64,
+    ) -> Map {
+        let mut map = Map { mapped_blocks, existing_leaves: leaves, ..Map::default() };
         map.resize(blocks);
         for (slot, stored) in map.directories.iter_mut().zip(directories) {
             slot.stored = *stored;
@@ -88,7 +118,8 @@ impl Map {
     pub(crate) fn get(&self, block: u64) -> Result<Location, Missing> {
         Ok(match self.slot(leaf_of(block))? {
             None => Location::NONE,
-            Some(LeafSlot { stored: Location::NONE, leaf: None, .. }) => Location::NONE,
+            // Nothing, or lost.
+            Some(LeafSlot { stored, leaf: None, .. }) if !stored.is_record() => *stored,
             Some(slot) => {
                 let leaf = slot.leaf.as_ref().ok_or(Missing(NodeId::Leaf(leaf_of(block))))?;
                 slot.used.store(true, Ordering::Relaxed);
@@ -102,7 +133,7 @@ impl Map {
         let leaves = leaf_of(blocks.start)..=leaf_of(blocks.end.saturating_sub(1));
         leaves.into_iter().find_map(|leaf| match self.slot(leaf) {
             Err(missing) => Some(missing),
-            Ok(Some(slot)) if slot.leaf.is_none() && !slot.stored.is_none() => {
+            Ok(Some(slot)) if slot.leaf.is_none() && slot.stored.is_record() => {
                 Some(Missing(NodeId::Leaf(leaf)))
             }
             Ok(_) => None,
@@ -115,6 +146,7 @@ impl Map {
         let directory_number = directory_of(number);
         let directory = &mut self.directories[directory_number as usize];
         if directory.loaded.is_none() {
+            self.loaded_directories += usize::from(directory.stored.is_none() && !location.is_none());
             match (directory.stored.is_none(), location.is_none()) {
                 (false, _) => return Err(Missing(NodeId::Directory(directory_number))),
                 (true, true) => return Ok(Location::NONE),
@@ -123,12 +155,14 @@ impl Map {
         }
         let slot = &mut directory.leaves()[(number % NODE_ENTRIES) as usize];
         if slot.leaf.is_none() {
-            match (slot.stored.is_none(), location.is_none()) {
-                (false, _) => return Err(Missing(NodeId::Leaf(number))),
-                (true, true) => return Ok(Location::NONE),
-                (true, false) => {}
+            match (slot.stored, location) {
+                (stored, _) if stored.is_record() => {
+                    return Err(Missing(NodeId::Leaf(number)));
+                }
+                (Location::NONE, Location::NONE) => return Ok(Location::NONE),
+                _ => {}
             }
-            slot.leaf = Some(Arc::new([0; NODE_ENTRIES as usize]));
+            slot.leaf = Some(Arc::new([slot.stored.word(); NODE_ENTRIES as usize]));
             self.loaded_leaves += 1;
             self.existing_leaves += 1;
         }
@@ -144,7 +178,8 @@ impl Map {
             self.dirty_leaves.push(number);
         }
         self.mapped_blocks += u64::from(former.is_none());
-        self.mapped_blocks -= u64::from(location.is_none());
+        // Of lost blocks nobody knows which were counted.
+        self.mapped_blocks = self.mapped_blocks.saturating_sub(u64::from(location.is_none()));
         Ok(former)
     }
 
@@ -155,6 +190,11 @@ impl Map {
             Err(_) => false,
             Ok(slot) => slot.is_none_or(|slot| slot.leaf.is_none() && slot.stored.is_none()),
         })
+    }
+
+    /// Whether any of these blocks holds something; what is not loaded counts as if it did.
+    pub(crate) fn holds_any(&self, blocks: std::ops::Range<u64>) -> bool {
+        blocks.into_iter().any(|block| self.get(block) != Ok(Location::NONE))
     }
 
     /// Where a node was last stored, if it was; for a leaf its directory must be loaded.
@@ -193,7 +233,37 @@ impl Map {
         }
         let leaf = |&word| LeafSlot { stored: Location::from_word(word), ..LeafSlot::default() };
         slot.loaded = Some(words.iter().map(leaf).collect());
-        self.existing_leaves += words.iter().filter(|&&word| word != 0).count() as u64;
+        self.loaded_directories += 1;
+    }
+
+    /// Gives up a node that cannot be read at `place`: everything in it is lost from now on.
+    pub(crate) fn lose(&mut self, node: NodeId, place: Location) {
+        if self.stored(node) != Ok(place) {
+            return;
+        }
+        let number = match node {
+            NodeId::Directory(number) => {
+                self.load_directory(number, &[Location::LOST.word(); NODE_ENTRIES as usize]);
+                number
+            }
+            NodeId::Leaf(number) => {
+                let directory = self.directory_mut(directory_of(number));
+                let slot = &mut directory[(number % NODE_ENTRIES) as usize];
+                if slot.leaf.is_some() {
+                    return;
+                }
+                slot.stored = Location::LOST;
+                self.leaves_dropped += 1;
+                self.lost_places.push(place);
+                directory_of(number)
+            }
+        };
+        self.directories[number as usize].dirty = true;
+    }
+
+    /// Where nodes lie that were given up since this was last asked.
+    pub(crate) fn take_lost_places(&mut self) -> Vec<Location> {
+        std::mem::take(&mut self.lost_places)
     }
 
     /// The leaves that changed since this was last asked, in order, with their content; they count as clean from now.
@@ -233,6 +303,29 @@ impl Map {
         }
     }
 
+    /// Notes that a node was copied as it is; gives its former place.
+    pub(crate) fn move_stored(&mut self, node: NodeId, location: Location) -> Location {
+        match node {
+            NodeId::Directory(number) => {
+                // Also a changed one: it is as due for the checkpoint as before.
+                std::mem::replace(&mut self.directories[number as usize].stored, location)
+            }
+            NodeId::Leaf(number) => {
+                let directory_number = directory_of(number);
+                let directory = self.directory_mut(directory_number);
+                let slot = &mut directory[(number % NODE_ENTRIES) as usize];
+                let former = std::mem::replace(&mut slot.stored, location);
+                self.directories[directory_number as usize].dirty = true;
+                former
+            }
+        }
+    }
+
+    /// Directories that are not on media as they are.
+    pub(crate) fn dirty_directory_count(&self) -> usize {
+        self.directories.iter().filter(|slot| slot.dirty).count()
+    }
+
     /// Drops a leaf that holds nothing and is not stored.
     pub(crate) fn drop_if_empty(&mut self, number: u64) {
         let directory = self.directory_mut(directory_of(number));
@@ -241,8 +334,19 @@ impl Map {
         if is_empty && !slot.dirty && slot.stored.is_none() {
             slot.leaf = None;
             self.loaded_leaves -= 1;
-            self.existing_leaves -= 1;
+            self.leaves_dropped += 1;
         }
+    }
+
+    /// A checkpoint is complete: what was dropped before it began needs no room any more.
+    pub(crate) fn forget_dropped(&mut self, dropped: u64) {
+        self.leaves_dropped -= dropped;
+        self.existing_leaves = self.existing_leaves.saturating_sub(dropped);
+    }
+
+    /// Leaves that were dropped and still count.
+    pub(crate) fn dropped_leaves(&self) -> u64 {
+        self.leaves_dropped
     }
 
     /// Directories whose leaves moved, with their content for media.
@@ -264,47 +368,46 @@ impl Map {
         self.directories.iter().map(|slot| slot.stored).collect()
     }
 
-    /// Makes a stored node due for the next checkpoint, so that its present place is given up; it must be loaded.
-    pub(crate) fn touch(&mut self, node: NodeId) -> Result<(), Missing> {
-        match node {
-            NodeId::Directory(number) => {
-                let slot = &mut self.directories[number as usize];
-                if slot.loaded.is_none() && !slot.stored.is_none() {
-                    return Err(Missing(node));
-                }
-                slot.dirty = true;
-            }
-            NodeId::Leaf(number) => {
-                if let Some(missing) =
-                    self.missing(number * NODE_ENTRIES..number * NODE_ENTRIES + 1)
-                {
-                    return Err(missing);
-                }
-                let directory = self.directory_mut(directory_of(number));
-                let slot = &mut directory[(number % NODE_ENTRIES) as usize];
-                if slot.leaf.is_some() && !std::mem::replace(&mut slot.dirty, true) {
-                    self.dirty_leaves.push(number);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Drops clean leaves, those not asked for lately first, until at most `leaves` are loaded or one round is done.
-    /// Gives how many are loaded still.
-    pub(crate) fn evict(&mut self, leaves: usize) -> usize {
+    /// Drops clean nodes, leaves not asked for lately first, until at most `bytes` are taken or one round is done.
+    /// Gives what is taken still.
+    pub(crate) fn evict(&mut self, bytes: u64) -> u64 {
         let end = self.directories.len() as u64 * NODE_ENTRIES;
         for _ in 0..2 * end {
-            if self.loaded_leaves <= leaves {
+            if self.node_bytes() <= bytes {
                 break;
             }
             self.hand = if self.hand + 1 >= end { 0 } else { self.hand + 1 };
             if self.hand.is_multiple_of(NODE_ENTRIES) {
+                if self.hand > 0 {
+                    self.evict_directory(directory_of(self.hand - 1));
+                }
                 self.skip_unloaded_directories(end);
             }
             self.evict_at_hand();
         }
-        self.loaded_leaves
+        self.node_bytes()
+    }
+
+    /// Drops a directory none of whose leaves is in memory and that is on media as it is.
+    fn evict_directory(&mut self, number: u64) {
+        let slot = &mut self.directories[number as usize];
+        let Some(leaves) = &slot.loaded else { return };
+        let is_at_rest = |leaf: &LeafSlot| leaf.leaf.is_none() && !leaf.dirty;
+        if !slot.dirty && slot.stored.is_record() && leaves.iter().all(is_at_rest) {
+            slot.loaded = None;
+            self.loaded_directories -= 1;
+        }
+    }
+
+    /// Bytes of memory that loaded nodes take.
+    pub(crate) fn node_bytes(&self) -> u64 {
+        self.loaded_leaves as u64 * LEAF_MEMORY_BYTES
+            + self.loaded_directories as u64 * DIRECTORY_MEMORY_BYTES
+    }
+
+    /// Bytes of them that cannot be dropped before a checkpoint.
+    pub(crate) fn dirty_bytes(&self) -> u64 {
+        self.unstored_leaves() as u64 * LEAF_MEMORY_BYTES
     }
 
     fn skip_unloaded_directories(&mut self, end: u64) {
@@ -320,16 +423,11 @@ impl Map {
         let (directory, index) = (directory_of(self.hand), self.hand % NODE_ENTRIES);
         let Some(leaves) = &mut self.directories[directory as usize].loaded else { return };
         let slot = &mut leaves[index as usize];
-        let is_clean = !slot.dirty && !slot.stored.is_none() && slot.leaf.is_some();
+        let is_clean = !slot.dirty && slot.stored.is_record() && slot.leaf.is_some();
         if is_clean && !std::mem::replace(slot.used.get_mut(), false) {
             slot.leaf = None;
             self.loaded_leaves -= 1;
         }
-    }
-
-    /// Leaves in memory.
-    pub(crate) fn loaded_leaves(&self) -> usize {
-        self.loaded_leaves
     }
 
     /// Leaves that changed since the last checkpoint began.
@@ -343,32 +441,38 @@ impl Map {
         self.dirty_leaves.len() + self.leaves_to_store
     }
 
-    /// What the map may take on media, as far as its directories were loaded, in bytes: each node that exists once as it
-    /// is and once as it will be, and likewise the root's word for each directory that there may be.
-    pub(crate) fn media_bytes(&self) -> u64 {
-        let nodes = self.existing_leaves + self.existing_directories;
-        2 * (BLOCK_BYTES * nodes + 8 * self.directories.len() as u64)
+    /// How many nodes there are.
+    pub(crate) fn nodes(&self) -> Nodes {
+        Nodes {
+            leaves: self.existing_leaves,
+            directories: self.existing_directories,
+            slots: self.directories.len() as u64,
+        }
     }
 
-    /// The same of a map without a block.
-    pub(crate) fn least_media_bytes(&self) -> u64 {
-        16 * self.directories.len() as u64
-    }
-
-    /// The same with directories for so many blocks.
-    pub(crate) fn media_bytes_with(&self, blocks: u64) -> u64 {
-        let directories = blocks.div_ceil(NODE_ENTRIES * NODE_ENTRIES);
-        self.media_bytes() + 16 * directories.saturating_sub(self.directories.len() as u64)
-    }
-
-    /// What would come to that if all of `blocks` were written.
-    pub(crate) fn media_bytes_more(&self, blocks: std::ops::Range<u64>) -> u64 {
+    /// How many there would be if all of `blocks` were written.
+    pub(crate) fn nodes_with(&self, blocks: std::ops::Range<u64>) -> Nodes {
         let (first, last) = (leaf_of(blocks.start), leaf_of(blocks.end.saturating_sub(1)));
-        let is_new = |leaf: &u64| self.is_hole(leaf * NODE_ENTRIES..(leaf + 1) * NODE_ENTRIES);
+        let is_new = |leaf: &u64| match self.slot(*leaf) {
+            Ok(slot) => slot.is_none_or(|slot| slot.leaf.is_none() && !slot.stored.is_record()),
+            Err(_) => false,
+        };
         let leaves = (first..=last).filter(is_new).count() as u64;
         let directories = (directory_of(first)..=directory_of(last))
             .filter(|&number| !self.has_directory(number));
-        2 * BLOCK_BYTES * (leaves + directories.count() as u64)
+        let directories = directories.count() as u64;
+        let nodes = self.nodes();
+        Nodes {
+            leaves: nodes.leaves + leaves,
+            directories: nodes.directories + directories,
+            ..nodes
+        }
+    }
+
+    /// How many there are, with directories for so many blocks.
+    pub(crate) fn nodes_for(&self, blocks: u64) -> Nodes {
+        let slots = blocks.div_ceil(NODE_ENTRIES * NODE_ENTRIES);
+        Nodes { slots: slots.max(self.directories.len() as u64), ..self.nodes() }
     }
 
     /// Whether a directory exists; where it does not, nothing in it is mapped.
@@ -384,10 +488,8 @@ impl Map {
 
     /// Bytes of memory that the nodes take.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let directories = self.directories.iter().filter(|slot| slot.loaded.is_some()).count();
-        let slots = directories * NODE_ENTRIES as usize * size_of::<LeafSlot>()
-            + self.directories.len() * size_of::<DirectorySlot>();
-        (slots + self.loaded_leaves * (size_of::<Node>() + 16) + self.dirty_leaves.len() * 8) as u64
+        let lists = self.directories.len() * size_of::<DirectorySlot>() + self.dirty_leaves.len() * 8;
+        self.node_bytes() + lists as u64
     }
 
     fn slot(&self, leaf: u64) -> Result<Option<&LeafSlot>, Missing> {
@@ -403,6 +505,8 @@ impl Map {
     /// A directory's leaves; made if it does not exist. Only called where it is loaded or empty.
     fn directory_mut(&mut self, number: u64) -> &mut [LeafSlot] {
         self.existing_directories += u64::from(!self.has_directory(number));
+        self.loaded_directories +=
+            usize::from(self.directories[number as usize].loaded.is_none());
         self.directories[number as usize].leaves()
     }
 }

@@ -7,26 +7,21 @@
 use std::collections::BTreeSet;
 
 use assay_disk::BLOCK_BYTES;
+
+use crate::core::budget::{Budget, Nodes};
 use crate::format::{
-    CHUNK_HEADER_BYTES, Identity, Location, MAX_WORDS_PER_ENTRY, RECORD_HEADER_BYTES, SegmentRow,
-    Stream, whole_blocks,
+    Identity, Location, MAX_WORDS_PER_ENTRY, RECORD_HEADER_BYTES, SegmentRow, Stream,
 };
 use crate::core::map::NODE_ENTRIES;
 
-/// Table words that every record has, in its chunk and again in the footer, in bytes.
-pub(crate) const RECORD_TABLE_BYTES: u64 = 16;
+/// Table words of every record: in its chunk, repeated in the next, and in the footer, in bytes.
+pub(crate) const RECORD_TABLE_BYTES: u64 = 3 * 8;
 
 /// The same for a record that collection moved: what a record may come to cost.
-const MOVED_RECORD_TABLE_BYTES: u64 = 2 * 8 * MAX_WORDS_PER_ENTRY as u64;
+const MOVED_RECORD_TABLE_BYTES: u64 = RECORD_TABLE_BYTES * MAX_WORDS_PER_ENTRY as u64;
 
 /// What admission counts for a record beside its payload.
 const RECORD_BYTES_BESIDE: u64 = RECORD_HEADER_BYTES as u64 + MOVED_RECORD_TABLE_BYTES;
-
-/// What admission counts for a leaf of the map: what [`crate::core::map::Map::media_bytes`] keeps, and a record.
-const MAP_BYTES_OF_LEAF: u64 = 3 * BLOCK_BYTES + RECORD_BYTES_BESIDE;
-
-/// A leaf with its share of its directory and of tables, stored raw.
-const NODE_BYTES_AT_MOST: u64 = 4096 + 128;
 
 /// One part in so many of what may be live is for overwriting alone: data that compress about as well as what they
 /// replace are now and then some bytes longer, and a full drive must go on taking them.
@@ -40,11 +35,30 @@ const RESCUE_PART_MOST: u64 = 24;
 /// One part in so many of it stays for overwriting when the rest is opened.
 const RESCUE_KEPT_PART: u64 = 8;
 
-/// Segments that only collection and checkpoints may take.
-const SEGMENTS_FOR_COLLECTION: usize = 3;
+/// Free segments, beside those for checkpoints, that the host leaves to collection: what is moved out of one victim may
+/// need two, for there are two streams of it.
+const FREE_FOR_MOVES: u64 = 2;
 
-/// Segments that only checkpoints may take.
-const SEGMENTS_FOR_CHECKPOINT: usize = 1;
+/// Free segments that host writes leave to discards, which are how a full drive gets room again.
+const FREE_FOR_DISCARDS: u64 = 2;
+
+/// Segments that the host, what is moved and what is moved again fill.
+const OPEN_SEGMENTS: u64 = 3;
+
+/// One part in so many of all segments, and this many at least, holds no live data, so that collection always finds
+/// something to gain.
+const GARBAGE_PART: u64 = 80;
+const GARBAGE_LEAST: u64 = 2;
+
+/// How much a stream needs a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Urgency {
+    /// As everything.
+    #[default]
+    Ordinary,
+    /// It makes room, as a discard does.
+    MakesRoom,
+}
 
 /// What a segment is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,15 +90,20 @@ pub(crate) struct Space {
     free: BTreeSet<u32>,
     live_bytes: u64,
     live_records: u64,
-    /// Live bytes and tables that may be accepted.
-    limit_bytes: u64,
+    geometry: Geometry,
     /// Bytes in use above which the least of the writes that were refused would be refused again; none: none was.
     refused_above: Option<u64>,
     /// Whether fresh data may have most of what is kept for overwriting.
     is_rescue: bool,
-    segment_bytes: u32,
-    /// Segments that the next checkpoint may need.
-    checkpoint_segments: usize,
+    /// Sealed segments without a live record.
+    empty: BTreeSet<u32>,
+    /// Segments that the map's stream has.
+    map_segments: u64,
+    damaged_segments: u64,
+    budget: Budget,
+    /// What the map has come to.
+    nodes: Nodes,
+    is_in_checkpoint: bool,
 }
 
 impl Space {
@@ -101,11 +120,15 @@ impl Space {
             free: free.map(|(number, _)| number).collect(),
             live_bytes: segments.iter().map(|segment| u64::from(segment.live_bytes)).sum(),
             live_records: segments.iter().map(|segment| u64::from(segment.live_records)).sum(),
-            limit_bytes: limit_bytes(identity),
+            geometry: Geometry::new(identity),
             refused_above: None,
             is_rescue: false,
-            segment_bytes: identity.segment_bytes,
-            checkpoint_segments: 0,
+            empty: (0..).zip(&segments).filter(|(_, each)| each.is_empty()).map(|(number, _)| number).collect(),
+            map_segments: segments.iter().filter(|segment| segment.is_of_map()).count() as u64,
+            damaged_segments: count(&segments, State::Damaged),
+            budget: Budget::new(identity),
+            nodes: Nodes::default(),
+            is_in_checkpoint: false,
             segments,
         }
     }
@@ -126,31 +149,95 @@ impl Space {
         self.free.len()
     }
 
-    /// Keeps room for a checkpoint of so many leaves, and of what names them: neither the host nor collection may take it.
-    /// It is never nothing: the next write changes a leaf, and until it has come the host must not take what is kept for it.
-    pub(crate) fn reserve_for_checkpoint(&mut self, unstored_leaves: usize) {
-        let bytes = (unstored_leaves as u64 + 1) * NODE_BYTES_AT_MOST;
-        self.checkpoint_segments = bytes.div_ceil(u64::from(self.segment_bytes)) as usize;
+    /// Segments without a live record that are sealed.
+    pub(crate) fn empty_segments(&self) -> impl Iterator<Item = u32> {
+        self.empty.iter().copied()
+    }
+
+    /// Segments that the map's stream has.
+    pub(crate) fn map_segments(&self) -> u64 {
+        self.map_segments
+    }
+
+    /// Sealed segments of the map's stream, with the number of live records in each.
+    pub(crate) fn sealed_of_map(&self) -> impl Iterator<Item = (u32, u64)> {
+        let is_sealed = |segment: &Segment| segment.is_of_map() && segment.state == State::Sealed;
+        let sealed = self.iter().filter(move |(_, segment)| is_sealed(segment));
+        sealed.map(|(number, segment)| (number, u64::from(segment.live_records)))
+    }
+
+    /// Segments that so many nodes fill at most.
+    pub(crate) fn node_segments(&self, nodes: u64) -> u64 {
+        self.budget.node_segments(nodes)
+    }
+
+    /// Segments that so many directories and a root still take.
+    pub(crate) fn segments_for(&self, directories: u64) -> u64 {
+        let nodes = Nodes { directories, slots: self.nodes.slots, leaves: 0 };
+        self.budget.checkpoint_segments(nodes)
+    }
+
+    /// Notes what the map has come to: checkpoints need room for it.
+    pub(crate) fn note_nodes(&mut self, nodes: Nodes) {
+        self.nodes = nodes;
+    }
+
+    /// Segments that a checkpoint takes at most.
+    pub(crate) fn checkpoint_segments(&self) -> u64 {
+        self.budget.checkpoint_segments(self.nodes)
+    }
+
+    fn kept_for_map(&self) -> u64 {
+        self.budget.kept_free(self.nodes, self.map_segments)
+    }
+
+    /// Whether what was promised fits: a checkpoint, and one after it, whatever changes until then.
+    pub(crate) fn fits(&self) -> bool {
+        let (free, whole) = (self.free.len() as u64, self.checkpoint_segments());
+        free + self.map_segments >= 2 * whole && (self.is_in_checkpoint || free >= whole)
+    }
+
+    /// A checkpoint begins, or is complete: in between it takes what was kept for it.
+    pub(crate) fn note_checkpoint(&mut self, is_in_checkpoint: bool) {
+        self.is_in_checkpoint = is_in_checkpoint;
+    }
+
+    /// Segments that are kept free for checkpoints.
+    pub(crate) fn kept_free(&self) -> u64 {
+        self.kept_for_map()
+    }
+
+    /// Whether the host may take a segment, and the map may come to so many nodes.
+    pub(crate) fn is_ready_for(&self, nodes: Nodes, urgency: Urgency) -> bool {
+        self.free.len() as u64 > self.mark(urgency) && self.fits_nodes(nodes)
+    }
+
+    /// Whether there is room for a map of so many nodes.
+    pub(crate) fn fits_nodes(&self, nodes: Nodes) -> bool {
+        let kept = self.budget.kept_free(nodes, self.map_segments);
+        nodes == self.nodes || self.free.len() as u64 >= kept + FREE_FOR_MOVES
     }
 
     /// Free segments below which collection should begin.
-    pub(crate) fn low_mark(&self) -> usize {
-        SEGMENTS_FOR_COLLECTION + self.checkpoint_segments + 2
+    pub(crate) fn low_mark(&self) -> u64 {
+        self.mark(Urgency::Ordinary) + 2
     }
 
-    /// Free segments that a host write needs to find more than.
-    pub(crate) fn host_mark(&self) -> usize {
-        SEGMENTS_FOR_COLLECTION + self.checkpoint_segments
+    /// Free segments that the host needs to find more than.
+    pub(crate) fn mark(&self, urgency: Urgency) -> u64 {
+        let for_discards = if urgency == Urgency::MakesRoom { 0 } else { FREE_FOR_DISCARDS };
+        self.kept_for_map() + FREE_FOR_MOVES + for_discards
     }
 
     /// Takes a free segment for a stream, if the stream may have one.
-    pub(crate) fn open(&mut self, stream: Stream, opened_seq: u64) -> Option<u32> {
+    pub(crate) fn open(&mut self, stream: Stream, opened_seq: u64, urgency: Urgency) -> Option<u32> {
         let kept = match stream {
-            Stream::Host => self.host_mark(),
-            Stream::Cold | Stream::Frozen => SEGMENTS_FOR_CHECKPOINT + self.checkpoint_segments,
+            Stream::Host => self.mark(urgency),
+            Stream::Cold | Stream::Frozen => self.kept_for_map(),
             Stream::Map => 0,
         };
-        let number = (self.free.len() > kept).then(|| self.free.first().copied()).flatten()?;
+        let is_enough = self.free.len() as u64 > kept;
+        let number = is_enough.then(|| self.free.first().copied()).flatten()?;
         self.open_this(number, stream, opened_seq);
         Some(number)
     }
@@ -159,6 +246,7 @@ impl Space {
     pub(crate) fn open_this(&mut self, number: u32, stream: Stream, opened_seq: u64) {
         self.forget(number);
         self.free.remove(&number);
+        self.map_segments += u64::from(stream == Stream::Map);
         let segment = &mut self.segments[number as usize];
         *segment =
             Segment { opened_seq, state: State::Open, stream: Some(stream), ..Segment::FREE };
@@ -169,22 +257,47 @@ impl Space {
         segment.state = State::Sealed;
         segment.sealed_seq = sealed_seq;
         segment.sealed_at_bytes = log_bytes;
+        if segment.live_records == 0 {
+            self.empty.insert(number);
+        }
     }
 
     /// Gives a segment back.
     pub(crate) fn release(&mut self, number: u32) {
         self.forget(number);
-        self.segments[number as usize].state = State::Free;
+        let segment = &mut self.segments[number as usize];
+        (segment.state, segment.stream) = (State::Free, None);
         self.free.insert(number);
     }
 
-    /// Keeps a segment with unreadable records from being used again.
+    /// Keeps a segment with a place that cannot be read from being used again.
     pub(crate) fn quarantine(&mut self, number: u32) {
-        self.segments[number as usize].state = State::Damaged;
+        let segment = &mut self.segments[number as usize];
+        if segment.state != State::Damaged {
+            self.map_segments -= u64::from(segment.is_of_map());
+            segment.state = State::Damaged;
+            self.damaged_segments += 1;
+            self.free.remove(&number);
+            self.empty.remove(&number);
+        }
+    }
+
+    /// Counts nothing as live in a segment any more: the map knows of nothing there.
+    pub(crate) fn settle(&mut self, number: u32) {
+        let segment = &mut self.segments[number as usize];
+        self.live_bytes -= u64::from(segment.live_bytes);
+        self.live_records -= u64::from(segment.live_records);
+        (segment.live_bytes, segment.live_records) = (0, 0);
+        if segment.state == State::Sealed {
+            self.empty.insert(number);
+        }
     }
 
     fn forget(&mut self, number: u32) {
+        self.empty.remove(&number);
         let segment = &mut self.segments[number as usize];
+        self.map_segments -= u64::from(segment.is_of_map());
+        self.damaged_segments -= u64::from(segment.state == State::Damaged);
         self.live_bytes -= u64::from(segment.live_bytes);
         self.live_records -= u64::from(segment.live_records);
         (segment.live_bytes, segment.live_records) = (0, 0);
@@ -192,7 +305,11 @@ impl Space {
 
     /// A record became live.
     pub(crate) fn add(&mut self, location: Location) {
-        let segment = &mut self.segments[location.segment() as usize];
+        let number = location.segment();
+        let segment = &mut self.segments[number as usize];
+        if segment.live_records == 0 {
+            self.empty.remove(&number);
+        }
         segment.live_bytes += location.length();
         segment.live_records += 1;
         self.live_bytes += u64::from(location.length());
@@ -201,12 +318,16 @@ impl Space {
 
     /// A record died: no block is in it any more.
     pub(crate) fn remove(&mut self, location: Location) {
-        let segment = &mut self.segments[location.segment() as usize];
+        let number = location.segment();
+        let segment = &mut self.segments[number as usize];
         // Counts that do not fit are a damaged root's; the check command finds them, arithmetic must not fail.
         let bytes = location.length().min(segment.live_bytes);
         let records = segment.live_records.min(1);
         segment.live_bytes -= bytes;
         segment.live_records -= records;
+        if segment.is_empty() {
+            self.empty.insert(number);
+        }
         self.live_bytes -= u64::from(bytes);
         self.live_records -= u64::from(records);
     }
@@ -242,8 +363,18 @@ impl Space {
         }
     }
 
+    /// Live bytes and tables that may be accepted.
+    fn limit_bytes(&self) -> u64 {
+        self.geometry.limit_bytes(self.damaged_segments)
+    }
+
+    /// What the map's nodes take of it.
+    pub(crate) fn map_bytes(&self, nodes: Nodes) -> u64 {
+        self.budget.map_bytes(nodes, self.geometry.room)
+    }
+
     fn limit_of(&self, need: Need) -> u64 {
-        if need.fresh { self.fresh_limit_bytes() } else { self.limit_bytes }
+        if need.fresh { self.fresh_limit_bytes() } else { self.limit_bytes() }
     }
 
     /// Live records, counted as admission counts them, and the map's nodes.
@@ -254,8 +385,8 @@ impl Space {
 
     /// What may be live after a write of fresh data, in bytes.
     pub(crate) fn fresh_limit_bytes(&self) -> u64 {
-        let reserve = reserve_bytes(self.limit_bytes);
-        self.limit_bytes - if self.is_rescue { reserve / RESCUE_KEPT_PART } else { reserve }
+        let reserve = reserve_bytes(self.limit_bytes());
+        self.limit_bytes() - if self.is_rescue { reserve / RESCUE_KEPT_PART } else { reserve }
     }
 
     /// Lets fresh data have most of what is kept for overwriting.
@@ -263,9 +394,9 @@ impl Space {
         self.is_rescue = true;
     }
 
-    /// Whether there is room for a map of so many bytes.
-    pub(crate) fn admits_map(&self, map_bytes: u64) -> bool {
-        self.taken_bytes(map_bytes) <= self.limit_bytes
+    /// Whether there is room for a map of so many nodes.
+    pub(crate) fn admits_map(&self, nodes: Nodes) -> bool {
+        self.taken_bytes(self.map_bytes(nodes)) <= self.limit_bytes() && self.fits_nodes(nodes)
     }
 
     /// Live records with their tables, in bytes.
@@ -279,7 +410,7 @@ impl Space {
         let room = self.fresh_limit_bytes().saturating_sub(taken);
         let records = NODE_ENTRIES / unit_blocks;
         let record = unit_blocks * BLOCK_BYTES + RECORD_BYTES_BESIDE;
-        let leaf = records * record + MAP_BYTES_OF_LEAF;
+        let leaf = records * record + self.budget.bytes_per_node(self.geometry.room);
         let bytes = u128::from(room) * u128::from(NODE_ENTRIES * BLOCK_BYTES) / u128::from(leaf);
         bytes as u64 / BLOCK_BYTES * BLOCK_BYTES
     }
@@ -290,11 +421,13 @@ impl Space {
         room < BLOCK_BYTES + RECORD_BYTES_BESIDE || self.refuses(map_bytes)
     }
 
-    /// Share of a segment that is live.
+    /// Share of a segment that moving what lives in it would fill.
     pub(crate) fn live_share(&self, segment: &Segment) -> f64 {
-        let bytes =
-            u64::from(segment.live_bytes) + RECORD_TABLE_BYTES * u64::from(segment.live_records);
-        (bytes as f64 / f64::from(self.segment_bytes)).min(1.0)
+        let live = Weight {
+            bytes: u64::from(segment.live_bytes),
+            records: u64::from(segment.live_records),
+        };
+        (live.bytes_when_moved() as f64 / self.geometry.room as f64).min(1.0)
     }
 }
 
@@ -325,7 +458,7 @@ pub(crate) struct Weight {
 
 impl Weight {
     pub(crate) fn add(&mut self, location: Location) {
-        if !location.is_none() {
+        if location.is_record() {
             self.bytes += u64::from(location.length());
             self.records += 1;
         }
@@ -336,20 +469,36 @@ impl Weight {
     }
 }
 
-/// What may be live: everything but a reserve of 1.5 % (at least eleven segments: four open ones, those kept for
-/// collection and checkpoints, and some to work with), and in each segment the space that chunks lose to headers,
-/// padding and the last group that does not fit.
-fn limit_bytes(identity: &Identity) -> u64 {
-    let segments = u64::from(identity.segments);
-    let reserve = (segments * 3).div_ceil(200).max(11);
-    let segment = u64::from(identity.segment_bytes);
-    let lost = segment / 64 + whole_blocks(CHUNK_HEADER_BYTES as u64) + (20 << 10);
-    segments.saturating_sub(reserve) * (segment - lost)
+/// How much of a drive may be live.
+#[derive(Debug, Clone, Copy)]
+struct Geometry {
+    segments: u64,
+    /// Segments that hold no live data.
+    reserve: u64,
+    /// Bytes of live records with their tables that collection gets into a segment at least.
+    room: u64,
+}
+
+impl Geometry {
+    /// Of each segment goes what chunks lose to headers and padding, what the last record leaves unused, the footer's
+    /// header, and one chunk of each stream of moves that is closed before it is full, which happens once for each victim.
+    fn new(identity: &Identity) -> Geometry {
+        let (segments, segment) = (u64::from(identity.segments), u64::from(identity.segment_bytes));
+        let fixed = Budget::new(identity).fixed_segments();
+        let free = FREE_FOR_MOVES + FREE_FOR_DISCARDS + 1;
+        let garbage = (segments / GARBAGE_PART).max(GARBAGE_LEAST);
+        let reserve = (fixed + free + OPEN_SEGMENTS + garbage).min(segments);
+        Geometry { segments, reserve, room: segment - segment / 128 - (32 << 10) }
+    }
+
+    fn limit_bytes(&self, damaged_segments: u64) -> u64 {
+        self.segments.saturating_sub(self.reserve + damaged_segments) * self.room
+    }
 }
 
 /// What may be live on such a drive, in bytes.
 pub(crate) fn most_live_bytes(identity: &Identity) -> u64 {
-    limit_bytes(identity)
+    Geometry::new(identity).limit_bytes(0)
 }
 
 /// Part of what may be live that is kept for overwriting.
@@ -360,10 +509,15 @@ fn reserve_bytes(limit_bytes: u64) -> u64 {
 
 /// How many blocks that do not compress such a drive takes, with what the map takes for them.
 pub(crate) fn incompressible_blocks(identity: &Identity) -> u64 {
-    let limit = limit_bytes(identity);
-    let leaf = NODE_ENTRIES * (BLOCK_BYTES + RECORD_BYTES_BESIDE) + MAP_BYTES_OF_LEAF;
+    let limit = most_live_bytes(identity);
+    let node = Budget::new(identity).bytes_per_node(Geometry::new(identity).room);
+    let leaf = NODE_ENTRIES * (BLOCK_BYTES + RECORD_BYTES_BESIDE) + node;
     let blocks = u128::from(limit - reserve_bytes(limit)) * u128::from(NODE_ENTRIES);
     (blocks / u128::from(leaf)) as u64
+}
+
+fn count(segments: &[Segment], state: State) -> u64 {
+    segments.iter().filter(|segment| segment.state == state).count() as u64
 }
 
 impl Segment {
@@ -376,6 +530,20 @@ impl Segment {
         live_records: 0,
         sealed_at_bytes: 0,
     };
+
+    /// Whether it is sealed and holds nothing live.
+    fn is_empty(&self) -> bool {
+        self.state == State::Sealed && self.live_records == 0
+    }
+
+    /// Whether neither replay from a checkpoint with this number needs it, nor anything of the map's stream.
+    pub(crate) fn is_behind(&self, checkpoint_seq: u64) -> bool {
+        self.stream == Some(Stream::Map) || self.sealed_seq <= checkpoint_seq
+    }
+
+    fn is_of_map(&self) -> bool {
+        self.stream == Some(Stream::Map) && matches!(self.state, State::Open | State::Sealed)
+    }
 
     fn from_row(row: &SegmentRow) -> Segment {
         let state = match row {

@@ -1,20 +1,27 @@
 //! Chunks: what the log writes at once, and the footer that repeats a full segment's tables.
 //!
 //! ```text
-//! chunk:   header (64 B) | payload | table (8 B words) | zeroes up to a whole block
-//! footer:  tables of all chunks | zeroes | header, in the last 64 B of the segment
+//! chunk:   header (72 B) | payload | table | the table of the chunk before | zeroes up to a whole block | parity
+//! footer:  tables of all chunks | zeroes | header, in the last 72 B of the segment
 //! ```
 //!
-//! Every chunk and every footer has a sequence number from one count for the whole drive. A chunk stands or falls as a
-//! whole: its checksum covers header and table, the records carry their own.
+//! Chunks and footers of the log have numbers from one count without gaps, those of the map's stream from another. A
+//! chunk stands or falls as a whole: its checksum covers header and tables, the records carry their own.
+//!
+//! One bad block costs no table: of the log, the next chunk of the stream repeats what it held, or the footer does. In
+//! the map's stream a last block, the exclusive-or of the others, brings back any one of them.
 
 use super::{Reader, whole_blocks};
+use assay_disk::BLOCK_BYTES;
 
 /// Bytes of a chunk's header.
-pub(crate) const CHUNK_HEADER_BYTES: usize = 64;
+pub(crate) const CHUNK_HEADER_BYTES: usize = 72;
+
+/// Sequence numbers from here on count the map's stream, those below it the log.
+pub(crate) const MAP_SEQS: u64 = 1 << 63;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"aChk");
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Who appends: what is written together dies together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -74,6 +81,8 @@ pub(crate) struct ChunkHeader {
     pub(crate) durable_seq: u64,
     pub(crate) payload_bytes: u32,
     pub(crate) table_words: u32,
+    /// Words that repeat the chunk before: its number, its place, its table.
+    pub(crate) repeat_words: u32,
     /// Where the stream goes on; only a footer knows.
     pub(crate) next_segment: u32,
 }
@@ -84,8 +93,12 @@ impl ChunkHeader {
 
     /// Bytes of the whole chunk on media.
     pub(crate) fn chunk_bytes(&self) -> u64 {
-        let header = CHUNK_HEADER_BYTES as u64;
-        whole_blocks(header + u64::from(self.payload_bytes) + 8 * u64::from(self.table_words))
+        chunk_bytes(self.stream, self.payload_bytes as usize, self.all_words())
+    }
+
+    /// Words of its own table and of the repeated one.
+    pub(crate) fn all_words(&self) -> usize {
+        self.table_words as usize + self.repeat_words as usize
     }
 
     /// Writes header and checksum; `table` is the table's bytes.
@@ -102,6 +115,8 @@ impl ChunkHeader {
         bytes.extend(self.payload_bytes.to_le_bytes());
         bytes.extend(self.table_words.to_le_bytes());
         bytes.extend(self.next_segment.to_le_bytes());
+        bytes.extend(self.repeat_words.to_le_bytes());
+        bytes.extend([0; 4]);
         let checksum = crc32c::crc32c_append(crc32c::crc32c(&bytes), table);
         bytes.extend(checksum.to_le_bytes());
         out[..CHUNK_HEADER_BYTES].copy_from_slice(&bytes);
@@ -133,7 +148,9 @@ impl ChunkHeader {
             payload_bytes: reader.u32()?,
             table_words: reader.u32()?,
             next_segment: reader.u32()?,
+            repeat_words: reader.u32()?,
         };
+        reader.u32()?;
         Some((header, reader.u32()?))
     }
 
@@ -141,6 +158,20 @@ impl ChunkHeader {
     pub(crate) fn fits(bytes: &[u8], table: &[u8], checksum: u32) -> bool {
         let Some(header) = bytes.get(..CHUNK_HEADER_BYTES - 4) else { return false };
         crc32c::crc32c_append(crc32c::crc32c(header), table) == checksum
+    }
+}
+
+/// Bytes on media of a chunk with so much payload and so many words.
+pub(crate) fn chunk_bytes(stream: Stream, payload: usize, words: usize) -> u64 {
+    let parity = if stream == Stream::Map { BLOCK_BYTES } else { 0 };
+    whole_blocks((CHUNK_HEADER_BYTES + payload + 8 * words) as u64) + parity
+}
+
+/// The exclusive-or of whole blocks: what a chunk of the map's stream ends with.
+pub(crate) fn parity_of(blocks: &[u8], parity: &mut [u8]) {
+    parity.fill(0);
+    for block in blocks.chunks_exact(BLOCK_BYTES as usize) {
+        parity.iter_mut().zip(block).for_each(|(sum, byte)| *sum ^= byte);
     }
 }
 
@@ -176,6 +207,17 @@ impl FooterChunk {
     }
 }
 
+/// Where the last chunk that a footer's words tell of begins among them; none where they tell of none.
+pub(crate) fn last_chunk_at(words: &[u64]) -> Option<usize> {
+    let mut last = None;
+    let mut at = 0;
+    while let Some(place) = words.get(at + 1) {
+        last = Some(at);
+        at += FooterChunk::WORDS + (*place as u32) as usize;
+    }
+    last
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,6 +234,7 @@ mod tests {
             durable_seq: 6,
             payload_bytes: 7,
             table_words: 1,
+            repeat_words: 9,
             next_segment: 8,
         }
     }

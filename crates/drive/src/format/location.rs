@@ -1,6 +1,6 @@
 //! Where a record lies: one word, also what the map holds for each block.
 
-/// Place and length of a record, packed into 64 bits; zero means that there is none.
+/// Place and length of a record, packed into 64 bits; zero means that there is none, segment 2²⁰ − 1 that it is lost.
 ///
 /// | bits | field |
 /// |---|---|
@@ -15,6 +15,9 @@ pub(crate) struct Location(u64);
 impl Location {
     /// No record: the block reads as zeroes.
     pub(crate) const NONE: Location = Location(0);
+
+    /// The block was lost with its part of the map: nobody knows where its record lies. No drive has such a segment.
+    pub(crate) const LOST: Location = Location(0xF_FFFF);
 
     pub(crate) const fn new(segment: u32, offset: u32, length: u32, unit: bool) -> Location {
         let place = segment as u64 | (offset as u64) << 20 | (length as u64) << 46;
@@ -31,6 +34,11 @@ impl Location {
 
     pub(crate) const fn is_none(self) -> bool {
         self.0 == 0
+    }
+
+    /// Whether there is a record at all.
+    pub(crate) const fn is_record(self) -> bool {
+        self.0 != 0 && self.0 != Location::LOST.0
     }
 
     pub(crate) const fn segment(self) -> u32 {
@@ -69,6 +77,9 @@ impl std::fmt::Debug for Location {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.is_none() {
             return formatter.write_str("none");
+        }
+        if *self == Location::LOST {
+            return formatter.write_str("lost");
         }
         let (segment, offset, length) = (self.segment(), self.offset(), self.length());
         write!(formatter, "{segment}:{offset}+{length}")?;

@@ -37,9 +37,11 @@ const fn mix(word: u64) -> u64 {
     word ^ word >> 31
 }
 
-/// CRC-32C over a record's codec id and payload.
-pub(crate) fn plain_checksum(codec_id: u8, payload: &[u8]) -> u32 {
-    crc32c::crc32c_append(crc32c::crc32c(&[codec_id]), payload)
+/// CRC-32C over a record's codec id and payload, and over the checksum of the dictionary that it needs, if it needs one:
+/// with another it does not fit.
+pub(crate) fn plain_checksum(codec_id: u8, payload: &[u8], dictionary: Option<u32>) -> u32 {
+    let sum = crc32c::crc32c_append(crc32c::crc32c(&[codec_id]), payload);
+    dictionary.map_or(sum, |dictionary| crc32c::crc32c_append(sum, &dictionary.to_le_bytes()))
 }
 
 #[cfg(test)]

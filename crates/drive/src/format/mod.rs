@@ -12,12 +12,15 @@ mod superblock;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use chunk::{CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, FooterChunk, STREAMS, Stream};
+pub(crate) use chunk::{
+    CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, FooterChunk, MAP_SEQS, STREAMS, Stream, chunk_bytes,
+    last_chunk_at, parity_of,
+};
 pub(crate) use entry::{Entry, MAX_WORDS_PER_ENTRY, NodeId, Op, Words};
 pub(crate) use location::Location;
 pub(crate) use mix::{RecordContext, plain_checksum};
 pub(crate) use root::{Cursor, Root, RootBody, RootEnd, SegmentRow};
-pub(crate) use superblock::{Identity, MAX_ROOT_PARTS, Superblock, SuperblockError};
+pub(crate) use superblock::{FORMAT, Identity, MAX_ROOT_PARTS, Superblock, SuperblockError};
 
 use assay_disk::BLOCK_BYTES;
 

@@ -48,6 +48,10 @@ pub(crate) struct RootBody {
     pub(crate) checkpoint_seq: u64,
     /// Blocks that are mapped.
     pub(crate) mapped_blocks: u64,
+    /// Leaves of the map that exist.
+    pub(crate) leaves: u64,
+    /// Version that no dictionary ever had.
+    pub(crate) next_dictionary: u64,
     /// Of every stream but the map's, in their order.
     pub(crate) cursors: [Cursor; STREAMS - 1],
     pub(crate) segments: Vec<SegmentRow>,
@@ -62,8 +66,6 @@ pub(crate) struct RootBody {
 /// Where the map's stream stands behind the root, and what it took on the way.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct RootEnd {
-    /// Sequence numbers that the checkpoint's own chunks took, first and last of each run.
-    pub(crate) own_seqs: Vec<(u64, u64)>,
     pub(crate) map: Cursor,
     /// Segments that the map's stream filled or opened since the checkpoint began: these rows count.
     pub(crate) segments: Vec<(u32, SegmentRow)>,
@@ -71,7 +73,8 @@ pub(crate) struct RootEnd {
 
 impl RootBody {
     pub(crate) fn encode(&self) -> Vec<u64> {
-        let mut words = vec![self.checkpoint_seq, self.mapped_blocks];
+        let mut words =
+            vec![self.checkpoint_seq, self.mapped_blocks, self.leaves, self.next_dictionary];
         self.cursors.iter().for_each(|cursor| cursor.push(&mut words));
         push_all(&mut words, &self.segments, SegmentRow::words);
         push_all(&mut words, &self.directories, |place| [place.word()]);
@@ -86,7 +89,6 @@ impl RootBody {
 impl RootEnd {
     pub(crate) fn encode(&self) -> Vec<u64> {
         let mut words = Vec::new();
-        push_all(&mut words, &self.own_seqs, |&(first, last)| [first, last]);
         self.map.push(&mut words);
         push_all(&mut words, &self.segments, |(number, row)| {
             let [a, b, c, d, e] = row.words();
@@ -99,7 +101,7 @@ impl RootEnd {
 impl Root {
     pub(crate) fn decode(words: &[u64]) -> Option<Root> {
         let mut taker = Taker(words);
-        let [checkpoint_seq, mapped_blocks] = taker.take()?;
+        let [checkpoint_seq, mapped_blocks, leaves, next_dictionary] = taker.take()?;
         let mut cursors = <[Cursor; STREAMS - 1]>::default();
         for cursor in &mut cursors {
             *cursor = taker.cursor()?;
@@ -107,6 +109,8 @@ impl Root {
         let body = RootBody {
             checkpoint_seq,
             mapped_blocks,
+            leaves,
+            next_dictionary,
             cursors,
             segments: taker.all(SegmentRow::from_words)?,
             directories: taker.all(|[place]| Some(Location::from_word(place)))?,
@@ -116,7 +120,6 @@ impl Root {
             counters: taker.all(|[counter]| Some(counter))?,
         };
         let end = RootEnd {
-            own_seqs: taker.all(|[first, last]| Some((first, last)))?,
             map: taker.cursor()?,
             segments: taker.all(|[number, a, b, c, d, e]| {
                 let row = SegmentRow::from_words([a, b, c, d, e])?;
@@ -210,14 +213,15 @@ mod tests {
         let body = RootBody {
             checkpoint_seq: 12,
             mapped_blocks: 99,
+            leaves: 7,
+            next_dictionary: 3,
             cursors: [cursor.clone(), Cursor::default(), cursor.clone()],
             segments: vec![row, SegmentRow::default()],
             directories: vec![Location::NONE, Location::new(1, 64, 9, false)],
             dictionaries: vec![(1, Location::new(2, 64, 9, false))],
             counters: vec![4, 5],
         };
-        let own_seqs = vec![(13, 20), (22, 22)];
-        Root { body, end: RootEnd { own_seqs, map: cursor, segments: vec![(1, row)] } }
+        Root { body, end: RootEnd { map: cursor, segments: vec![(1, row)] } }
     }
 
     fn words() -> Vec<u64> {
@@ -235,6 +239,6 @@ mod tests {
 
     #[test]
     fn a_count_beyond_the_words_is_refused_before_any_memory_is_taken() {
-        assert_eq!(Root::decode(&[1, 2, u64::MAX]), None);
+        assert_eq!(Root::decode(&[1, 2, 3, 4, 5, u64::MAX]), None);
     }
 }

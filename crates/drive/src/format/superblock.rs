@@ -13,7 +13,8 @@ use crate::codec::Codec;
 use assay_disk::BLOCK_BYTES;
 
 const MAGIC: [u8; 8] = *b"ASSAYDRV";
-const FORMAT: u32 = 1;
+/// The format that this version reads and writes.
+pub(crate) const FORMAT: u32 = 2;
 const BYTES: usize = BLOCK_BYTES as usize;
 const CHECKSUM_AT: usize = BYTES - 4;
 
@@ -31,7 +32,7 @@ pub(crate) enum SuperblockError {
     #[error("damaged superblock")]
     Damaged,
     #[error("format {0}")]
-    Newer(u32),
+    Other(u32),
 }
 
 /// What never changes in a drive's life, except its logical size.
@@ -67,9 +68,9 @@ pub(crate) struct Superblock {
     /// Sequence numbers, from the first of each pair to before the second, that crashes have cut off: chunks that may
     /// lie somewhere and never were part of the log.
     pub(crate) cuts: Vec<(u64, u64)>,
-    /// First and last sequence number of the root's chunks and of what the map's stream wrote between them.
+    /// First and last number of the root's chunks, of the map's count.
     pub(crate) root_seqs: (u64, u64),
-    /// Chunks of the root, in order; none before the first checkpoint.
+    /// Chunks of the root, in order, their lengths in blocks; none before the first checkpoint.
     pub(crate) root: Vec<Location>,
 }
 
@@ -117,7 +118,7 @@ impl Superblock {
         reader.u64();
         match reader.u32() {
             Some(FORMAT) => Superblock::body(&mut reader).ok_or(SuperblockError::Damaged),
-            other => Err(SuperblockError::Newer(other.unwrap_or(0))),
+            other => Err(SuperblockError::Other(other.unwrap_or(0))),
         }
     }
 
@@ -251,7 +252,7 @@ mod tests {
         block[8] = 9;
         let checksum = crc32c::crc32c(&block[..CHECKSUM_AT]);
         block[CHECKSUM_AT..].copy_from_slice(&checksum.to_le_bytes());
-        assert_eq!(Superblock::decode(&block), Err(SuperblockError::Newer(9)));
+        assert_eq!(Superblock::decode(&block), Err(SuperblockError::Other(9)));
     }
 
     #[test]

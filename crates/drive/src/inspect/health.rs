@@ -6,8 +6,9 @@ use std::sync::atomic::Ordering;
 use assay_disk::{BLOCK_BYTES, Disk};
 use crate::shell::drive::{Drive, OPENED_READ_ONLY};
 use crate::format::UNIT_BLOCKS;
+use crate::core::budget::Nodes;
 use crate::core::space::State as SegmentState;
-use crate::inspect::status::{State, Status};
+use crate::status::{State, Status};
 
 /// One part in so many of what can be used is little, once no more is free.
 const LOW_SPACE_SHARE: u64 = 10;
@@ -30,7 +31,8 @@ impl Drive {
         let space = &log.space;
         let (mapped_blocks, map_bytes, kept_bytes, least_bytes) = {
             let map = self.map_at_any_time();
-            let (kept, least) = (map.media_bytes(), map.least_media_bytes());
+            let kept = space.map_bytes(map.nodes());
+            let least = space.map_bytes(Nodes { leaves: 0, directories: 0, ..map.nodes() });
             (map.mapped_blocks(), map.memory_bytes(), kept, least)
         };
         let unit_blocks = if self.identity.units { UNIT_BLOCKS } else { 1 };

@@ -2,5 +2,4 @@
 
 pub(crate) mod check;
 mod health;
-pub(crate) mod status;
 mod verify;

@@ -13,15 +13,16 @@ use crate::format::{
     Cursor, Identity, LOGICAL_PER_CAPACITY, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX,
     SEGMENTS_START, STREAMS, Stream, Superblock,
 };
-use crate::core::map::Map;
+use crate::core::budget::Budget;
+use crate::core::map::{Map, NODE_ENTRIES};
 use crate::core::space::{Space, incompressible_blocks, most_live_bytes};
-use crate::inspect::status::{Counters, Recovery};
+use crate::status::{Counters, Recovery};
 
 /// Fewest segments with which collection always finds room to work.
 const SEGMENTS_MIN: u64 = 24;
 
 /// Segments that a drive gets where its size allows: many enough that those kept free do not count.
-const SEGMENTS_WANTED: u64 = 512;
+const SEGMENTS_WANTED: u64 = 2048;
 
 /// Segment size of a large drive, in bytes.
 const SEGMENT_BYTES_DEFAULT: u64 = 32 << 20;
@@ -52,9 +53,9 @@ pub enum DriveError {
     /// The media holds something else, or nothing.
     #[error("this is not an Assay drive")]
     NotADrive,
-    /// A newer version made it.
-    #[error("the drive has format {0}, which this version cannot read; use a newer Assay")]
-    NewerFormat(u32),
+    /// Another version made it.
+    #[error("the drive has format {0}, which this version cannot read; use {which} Assay, and copy its files", which = which_version(*.0))]
+    OtherFormat(u32),
     /// Both superblocks are damaged.
     #[error("both superblocks of the drive are damaged; it cannot be opened")]
     Damaged,
@@ -78,6 +79,11 @@ pub enum DriveError {
     /// The media failed.
     #[error(transparent)]
     Disk(#[from] DiskError),
+}
+
+/// Which version reads such a format.
+fn which_version(format: u32) -> &'static str {
+    if format > crate::format::FORMAT { "a newer" } else { "the older" }
 }
 
 impl Format {
@@ -132,12 +138,13 @@ impl Drive {
         };
         let parts = Parts {
             superblock,
-            map: Map::new(identity.logical_bytes / BLOCK_BYTES, &[], 0),
+            map: Map::new(identity.logical_bytes / BLOCK_BYTES),
             space,
             cursors,
             next_seq: FIRST_SEQ,
             counters: Counters::default(),
             dictionaries: Vec::new(),
+            next_dictionary: 1,
             recovery: Recovery { clean: true, ..Recovery::default() },
             read_only: None,
         };
@@ -188,6 +195,11 @@ fn identity(media_bytes: u64, format: &Format) -> Result<Identity, DriveError> {
         dictionary: format.dictionary,
         logical_bytes: format.logical_bytes,
     };
+    let slots = format.logical_bytes.div_ceil(NODE_ENTRIES * NODE_ENTRIES * BLOCK_BYTES);
+    if !Budget::new(&identity).has_nameable_root(slots) {
+        let text = "segments are too small for so large a drive: choose larger ones";
+        return Err(DriveError::Impossible(text.into()));
+    }
     let most = identity.logical_bytes_most();
     if format.logical_bytes > most {
         let text = format!(

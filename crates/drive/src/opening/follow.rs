@@ -23,6 +23,8 @@ pub(crate) struct Path {
     pub(crate) durable_seq: u64,
     /// Chunks that were seen behind a gap, by sequence number.
     behind: Vec<u64>,
+    /// Chunks that only the next one tells of, by sequence number.
+    pub(crate) repeated: Vec<u64>,
 }
 
 /// One segment of a path.
@@ -92,6 +94,7 @@ impl Drive {
             queue: VecDeque::new(),
             durable_seq: 0,
             behind: Vec::new(),
+            repeated: Vec::new(),
         };
         let (mut segment, mut offset) = (cursor.segment, cursor.offset);
         let mut opened_seq = self.log()?.space.get(segment).opened_seq;
@@ -127,6 +130,7 @@ impl Drive {
         let walked = self.walk_chunks(segment, opened_seq, offset, openings.seqs.clone())?;
         path.durable_seq = path.durable_seq.max(walked.durable_seq);
         path.behind.extend(walked.behind.iter().map(|chunk| chunk.seq));
+        path.repeated.extend(&walked.repeated);
         let last = walked.behind.last().or(walked.chunks.last());
         let last_seq = last.map_or(opened_seq, |chunk| chunk.seq);
         let next = openings.first_after(path.stream, last_seq);
@@ -138,7 +142,7 @@ impl Drive {
         let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
         let mut openings = Openings { seqs, all: Vec::new(), durable_seq: 0 };
         for segment in 0..self.identity.segments {
-            self.read_media(self.identity.segment_start(segment), block.as_mut())?;
+            self.read_tolerant(self.identity.segment_start(segment), block.as_mut())?;
             let head = ChunkHeader::decode(&block.as_ref()[..CHUNK_HEADER_BYTES]);
             let opened_seq = head.map(|(header, _)| header.opened_seq);
             let opened_seq = opened_seq.filter(|seq| openings.seqs.contains(seq));

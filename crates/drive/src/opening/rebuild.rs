@@ -19,10 +19,11 @@ use crate::format::{
 use crate::core::map::Map;
 use crate::opening::reconcile::{Nodes, Rebuilt, Versions, newest, tell_blind};
 use crate::opening::recover::lost_chunk;
-use crate::opening::scan::{Found, LogEnd};
+use crate::opening::scan::Found;
 use crate::shell::tables::{SegmentChunk, records_of};
-use crate::core::space::Space;
-use crate::inspect::status::{Counters, Recovery};
+use crate::core::budget::Nodes as NodeCounts;
+use crate::core::space::{Space, Urgency};
+use crate::status::{Counters, Recovery};
 
 /// Newest place of each dictionary, by version.
 type Dictionaries = HashMap<u64, (u64, Location)>;
@@ -38,7 +39,7 @@ impl Drive {
     pub(crate) fn rebuild(self, why: &str, root: Option<&Root>) -> Result<Drive, DriveError> {
         let found = self.scan(root)?;
         self.note_openings(&found, root);
-        let end = self.log_end(&found, root)?;
+        let end = self.log_end(&found)?;
         let (mut rebuilt, nodes, dictionaries) = self.enter_tables(&found, end.seq);
         let blind = self.reconcile(nodes, root, &mut rebuilt)?;
         let mut recovery = self.recovery.clone();
@@ -47,7 +48,7 @@ impl Drive {
         recovery.torn_chunks = end.behind;
         recovery.problems.push(format!("{why}; the map was rebuilt from the segments"));
         let mut damage = end.is_damage.then(|| lost_chunk(end.seq, end.behind));
-        let lost = self.tell_lost_nodes(&found, root.is_some(), &end, blind);
+        let lost = self.tell_lost_nodes(&found, root.is_some(), blind);
         let counters = Counters::default();
         Counters::add(&counters.damaged_records, lost.len() as u64);
         recovery.problems.extend(lost.iter().take(RANGES_TOLD).cloned());
@@ -58,7 +59,7 @@ impl Drive {
         recovery.problems.extend(damage.clone());
         self.log_stop_seq.store(end.seq, Ordering::Release);
         let Rebuilt { map, mut space, .. } = rebuilt;
-        release_empty(&found, &mut space);
+        release_empty(&found, &mut space, map.nodes());
         self.reopen_rebuilt(map, space, recovery, counters, dictionaries, damage)
     }
 
@@ -73,15 +74,13 @@ impl Drive {
         &self,
         found: &[Found],
         has_root: bool,
-        end: &LogEnd,
         mut blind: Vec<Range<u64>>,
     ) -> Vec<String> {
         let (root_seq, root) = {
             let superblock = self.superblock();
             (superblock.root_seqs.0, superblock.root.first().copied().unwrap_or_default())
         };
-        let is_any_lost = end.lost_map_chunks > 0
-            || found.iter().any(|segment| segment.has_lost_nodes(root_seq, root));
+        let is_any_lost = found.iter().any(|segment| segment.has_lost_nodes(root_seq, root));
         let blocks = self.identity.logical_bytes / BLOCK_BYTES;
         if is_any_lost && !has_root {
             blind.push(0..blocks);
@@ -104,11 +103,12 @@ impl Drive {
     /// What the segments' tables say, up to the log's end.
     fn enter_tables(&self, found: &[Found], end_seq: u64) -> (Rebuilt, Nodes, Dictionaries) {
         let identity = self.identity;
-        let checkpoint_seq = self.superblock().checkpoint_seq;
+        let superblock = self.superblock().clone();
+        let checkpoint_seq = superblock.checkpoint_seq;
         let blocks = identity.logical_bytes / BLOCK_BYTES;
         let mut rebuilt = Rebuilt {
             blocks,
-            map: Map::new(blocks, &[], 0),
+            map: Map::new(blocks),
             space: Space::from_rows(&identity, &rows_of(found, &identity)),
             versions: Versions::default(),
         };
@@ -122,7 +122,9 @@ impl Drive {
                 }
                 match record.entry.op {
                     // Later ones are of a checkpoint that was never finished: the log tells the same.
-                    Op::Node { complete_seq } if complete_seq <= checkpoint_seq => {
+                    Op::Node { complete_seq }
+                        if complete_seq <= checkpoint_seq && !superblock.is_cut(complete_seq) =>
+                    {
                         newest(&mut nodes, NodeId::from_word(key), complete_seq, place);
                     }
                     Op::Node { .. } => {}
@@ -150,7 +152,7 @@ impl Drive {
         let first_seq = superblock.unused_seq;
         let mut cursors = <[Cursor; STREAMS]>::default();
         for (opened_seq, stream) in (first_seq..).zip(Stream::ALL) {
-            match space.open(Stream::Map, opened_seq) {
+            match space.open(Stream::Map, opened_seq, Urgency::MakesRoom) {
                 Some(number) => {
                     space.open_this(number, stream, opened_seq);
                     cursors[stream as usize].segment = number;
@@ -160,6 +162,10 @@ impl Drive {
                 }
                 None => {}
             }
+        }
+        space.note_nodes(map.nodes());
+        if read_only.is_none() && (space.free_segments() as u64) < space.checkpoint_segments() {
+            read_only = Some("too few segments are free to write the rebuilt map to".into());
         }
         recovery.clean = false;
         let mut places: Vec<_> = dictionaries.into_iter().collect();
@@ -175,6 +181,7 @@ impl Drive {
             next_seq: first_seq + STREAMS as u64,
             counters,
             dictionaries: Vec::new(),
+            next_dictionary: places.last().map_or(1, |(version, _)| version + 1),
             recovery,
             read_only: read_only.clone(),
         };
@@ -188,22 +195,25 @@ impl Drive {
             drive.superblock().root.clear();
             drive.reserve_seqs(false)?;
             drive.is_begun.store(true, Ordering::Release);
-            drive.checkpoint(&mut drive.maintenance(), false)?;
+            drive.checkpoint(&mut drive.maintenance())?;
         }
         Ok(drive)
     }
 }
 
 fn chunks_below(found: &[Found], end_seq: u64) -> impl Iterator<Item = (u32, &SegmentChunk)> {
-    let chunks = found
-        .iter()
-        .flat_map(|segment| segment.chunks.iter().map(move |chunk| (segment.number, chunk)));
-    chunks.filter(move |(_, chunk)| chunk.seq < end_seq)
+    let in_log = move |segment: &Found, chunk: &SegmentChunk| {
+        segment.stream == Stream::Map || chunk.seq < end_seq
+    };
+    found.iter().flat_map(move |segment| {
+        let chunks = segment.chunks.iter().filter(move |chunk| in_log(segment, chunk));
+        chunks.map(move |chunk| (segment.number, chunk))
+    })
 }
 
 /// Frees what holds nothing: first the segments that tell nothing either, and those that tell of discards or
 /// hold nodes only where room for the rebuilt map is short, for a second rebuild would miss them.
-fn release_empty(found: &[Found], space: &mut Space) {
+fn release_empty(found: &[Found], space: &mut Space, nodes: NodeCounts) {
     let tells = |segment: &Found| {
         segment
             .chunks
@@ -212,10 +222,13 @@ fn release_empty(found: &[Found], space: &mut Space) {
             .any(|entry| matches!(entry.op, Op::Zero | Op::Node { .. }))
     };
     let empty = found.iter().filter(|segment| space.get(segment.number).live_records == 0);
-    let (telling, silent): (Vec<_>, Vec<_>) = empty.partition(|segment| tells(segment));
+    let (mut telling, silent): (Vec<_>, Vec<_>) = empty.partition(|segment| tells(segment));
     silent.iter().for_each(|segment| space.release(segment.number));
+    // Nodes first: the rebuilt map replaces them.
+    telling.sort_by_key(|segment| segment.stream != Stream::Map);
+    space.note_nodes(nodes);
     for segment in telling {
-        if space.free_segments() < 2 * STREAMS {
+        if (space.free_segments() as u64) < 2 * space.checkpoint_segments() + 2 * STREAMS as u64 {
             space.release(segment.number);
         }
     }

@@ -6,24 +6,27 @@
 //! certain when any later chunk, or the checkpoint, says that the missing one was durable; then the drive opens
 //! read-only and says so.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::core::apply::{apply, blocks_of};
-use assay_disk::BlockBuffer;
-use assay_disk::{BLOCK_BYTES, Disk, DiskError, Result};
+use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Result};
 use crate::shell::drive::{Drive, DriveOptions, OPENED_READ_ONLY, Parts};
 use crate::opening::follow::{Path, Step};
 use crate::opening::create::DriveError;
 use crate::format::{
-    CHUNK_HEADER_BYTES, ChunkKind, Cursor, FooterChunk, Location, Op, Root, RootBody, STREAMS,
-    Stream, Superblock, UNIT_BLOCKS,
+    Cursor, FooterChunk, Identity, Location, Op, Root, RootBody, STREAMS, Stream, Superblock,
+    UNIT_BLOCKS,
 };
 use crate::core::map::{Map, NODE_ENTRIES};
 use crate::shell::tables::{SegmentChunk, SegmentRecord, records_of};
 use crate::core::space::Space;
-use crate::inspect::status::{Counters, Recovery};
+use crate::status::{Counters, Recovery};
 use crate::opening::superblocks::read_superblocks;
+
+/// Streams that replay follows.
+const LOG_STREAMS: [Stream; STREAMS - 1] = [Stream::Host, Stream::Cold, Stream::Frozen];
 
 impl Drive {
     /// Opens the drive that `media` holds, after whatever happened to it.
@@ -67,12 +70,13 @@ impl Drive {
         let left_over = body.directories.iter().skip(slots).filter(|place| !place.is_none());
         left_over.for_each(|place| space.remove(*place));
         let parts = Parts {
-            map: Map::new(blocks, &body.directories, body.mapped_blocks),
+            map: Map::stored_at(blocks, &body.directories, body.leaves, body.mapped_blocks),
             space,
             cursors: cursors_of(&loaded.root),
             next_seq: superblock.checkpoint_seq + 1,
             counters: Counters::from_words(&body.counters),
             dictionaries: Vec::new(),
+            next_dictionary: body.next_dictionary,
             recovery: self.recovery.clone(),
             read_only: None,
             superblock,
@@ -93,12 +97,13 @@ impl Drive {
     ) -> Drive {
         let identity = superblock.identity;
         let parts = Parts {
-            map: Map::new(identity.logical_bytes / BLOCK_BYTES, &[], 0),
+            map: Map::new(identity.logical_bytes / BLOCK_BYTES),
             space: Space::fresh(&identity),
             cursors: <[Cursor; STREAMS]>::default(),
             next_seq: superblock.checkpoint_seq + 1,
             counters: Counters::default(),
             dictionaries: Vec::new(),
+            next_dictionary: 1,
             recovery,
             read_only: None,
             superblock,
@@ -110,18 +115,16 @@ impl Drive {
     fn load_root(&self) -> Result<Option<Loaded>> {
         let parts = self.superblock().root.clone();
         let mut words = Vec::new();
-        let mut last_seq = 0;
         for part in parts {
-            let Some((header, part)) = self.root_chunk(part)? else { return Ok(None) };
+            let Some((_, part)) = self.root_chunk(part)? else { return Ok(None) };
             words.extend(part);
-            last_seq = header.seq;
         }
         let Some(mut root) = Root::decode(&words) else { return Ok(None) };
         for (number, row) in &root.end.segments {
             let Some(slot) = root.body.segments.get_mut(*number as usize) else { return Ok(None) };
             *slot = *row;
         }
-        Ok(self.is_plausible(&root.body, &root.end.map).then_some(Loaded { root, last_seq }))
+        Ok(self.is_plausible(&root.body, &root.end.map).then_some(Loaded { root }))
     }
 
     fn is_plausible(&self, body: &RootBody, map: &Cursor) -> bool {
@@ -166,25 +169,27 @@ impl Drive {
         let checkpoint_seq = self.superblock().checkpoint_seq;
         let seqs = checkpoint_seq.saturating_add(1)..self.superblock().log_end_seq;
         let openings = self.openings(seqs)?;
-        let end = &loaded.root.end;
         let mut ends = cursors_of(&loaded.root);
         let mut paths = Vec::new();
-        for (stream, cursor) in Stream::ALL.into_iter().zip(&ends) {
+        for (stream, cursor) in LOG_STREAMS.into_iter().zip(&ends) {
             paths.push(self.follow(stream, cursor, &openings)?);
         }
         let told = paths.iter().map(|path| path.durable_seq).fold(openings.durable_seq, u64::max);
-        let durable_seq = told.max(loaded.last_seq);
+        let durable_seq = told.max(checkpoint_seq);
+        let repeated: HashSet<u64> =
+            paths.iter().flat_map(|path| path.repeated.iter().copied()).collect();
         let mut seq = checkpoint_seq + 1;
-        loop {
-            if let Some((_, last)) =
-                end.own_seqs.iter().find(|(first, last)| (*first..=*last).contains(&seq))
-            {
-                seq = last + 1;
-                continue;
-            }
-            let Some(step) = self.next_step(&mut paths, seq)? else { break };
-            if !self.replay_step(&step, durable_seq, &mut ends)? {
+        while let Some(step) = self.next_step(&mut paths, seq)? {
+            // A chunk that was written and cannot be read now counts, for the next one tells what it held; where it ends
+            // the log, nothing tells whether it was ever whole.
+            let is_durable = seq <= durable_seq;
+            if !self.replay_step(&step, is_durable, &mut ends)? {
                 break;
+            }
+            if repeated.contains(&seq) {
+                self.recovery.problems.push(format!(
+                    "chunk {seq} of the log is damaged; the next one tells what it held"
+                ));
             }
             seq += 1;
         }
@@ -203,17 +208,58 @@ impl Drive {
         self.ready(seq > checkpoint_seq + 1)
     }
 
-    /// Takes new sequence numbers if the log was replayed, with a checkpoint that makes its end final.
+    /// Takes new sequence numbers if the log was replayed, with a checkpoint that makes its end final. Before that it
+    /// gives back what is empty, so that there is as much room as there was when power went.
     fn ready(mut self, replayed: bool) -> Result<Drive, DriveError> {
         if self.options.read_only {
             self.read_only = Some(OPENED_READ_ONLY.into());
-        } else if replayed && self.recovery.chunks > 0 {
+            return Ok(self);
+        }
+        self.check_media_lives()?;
+        {
+            let mut log = self.log()?;
+            let nodes = self.map()?.nodes();
+            log.space.note_nodes(nodes);
+        }
+        let is_new = replayed && self.recovery.chunks > 0;
+        if is_new {
+            // What emptied them must be on stable media before anything is put in their place.
+            self.sync_media()?;
+        }
+        self.free_empty()?;
+        if is_new {
             let first = self.reserve_seqs(false)?;
             self.log()?.resume(first);
             self.is_begun.store(true, Ordering::Release);
-            self.checkpoint(&mut self.maintenance(), false)?;
+            self.checkpoint(&mut self.maintenance())?;
         }
         Ok(self)
+    }
+
+    /// Counts as free what is sealed, holds nothing, and lies before the checkpoint. Nothing is written: all of it was
+    /// emptied by what is on stable media.
+    fn free_empty(&self) -> Result<()> {
+        let checkpoint_seq = self.superblock().checkpoint_seq;
+        let mut log = self.log()?;
+        let empty: Vec<_> = log.space.empty_segments().collect();
+        for number in empty {
+            if log.space.get(number).is_behind(checkpoint_seq) {
+                log.space.release(number);
+            }
+        }
+        Ok(())
+    }
+
+    /// What could not be read were bad places, unless the media is gone altogether: then nothing that was found out counts.
+    fn check_media_lives(&self) -> Result<(), DriveError> {
+        let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
+        let places = Identity::superblock_places(self.identity.media_bytes);
+        let first = self.media.read(places[0], block.as_mut());
+        let failed = first.is_err().then(|| self.media.read(places[1], block.as_mut()));
+        match failed {
+            Some(Err(error)) => Err(error.into()),
+            _ => Ok(()),
+        }
     }
 
     /// The chunk or footer with this sequence number, if a stream has come to it.
@@ -231,12 +277,12 @@ impl Drive {
     fn replay_step(
         &mut self,
         step: &Step,
-        durable_seq: u64,
+        is_durable: bool,
         ends: &mut [Cursor; STREAMS],
     ) -> Result<bool> {
         match step {
             Step::Chunk { stream, segment, chunk } => {
-                if chunk.seq > durable_seq && !self.is_whole(*segment, chunk)? {
+                if !is_durable && !self.is_whole(*segment, chunk)? {
                     return Ok(false);
                 }
                 self.replay_chunk(*segment, chunk)?;
@@ -248,10 +294,10 @@ impl Drive {
                 }
                 .push(&mut end.words);
                 end.words.extend(&chunk.words);
-                end.offset = chunk.offset + self.chunk_length(*segment, chunk)?;
+                end.offset = chunk.offset + chunk.bytes;
             }
             // The next segment says that this footer was written, not that it was on stable media.
-            Step::Footer { is_lost: true, seq, .. } if *seq > durable_seq => return Ok(false),
+            Step::Footer { is_lost: true, .. } if !is_durable => return Ok(false),
             Step::Footer { stream, segment, seq, next_segment, is_lost } => {
                 if *is_lost {
                     let problem =
@@ -278,25 +324,18 @@ impl Drive {
         while next < records.len() {
             next += self.replay_records(&records[next..])?;
             let Some(record) = records.get(next) else { return Ok(()) };
-            match record.entry.op {
-                Op::Dictionary => {
-                    self.replay_dictionary(record.entry.key as u8, record.place)?;
-                    next += 1;
-                }
-                _ => self.load_nodes(blocks_of(&record.entry))?,
-            }
+            self.load_nodes(blocks_of(&record.entry))?;
         }
         Ok(())
     }
 
-    /// Applies records until one needs a node that is not loaded, or is a dictionary; gives how many are done.
+    /// Applies records until one needs a node that is not loaded; gives how many are done.
     fn replay_records(&self, records: &[SegmentRecord]) -> Result<usize> {
         let blocks = self.size() / BLOCK_BYTES;
         let mut log = self.log()?;
         let mut map = self.map_mut()?;
         let is_done = |record: &&SegmentRecord| match record.entry.op {
-            Op::Node { .. } => true,
-            Op::Dictionary => !self.is_possible(record.place),
+            Op::Node { .. } | Op::Dictionary => true,
             // What is larger than the drive, or lies outside it, was never written by one.
             _ if !self.is_possible(record.place) || blocks_of(&record.entry).end > blocks => true,
             _ if record.place.is_unit() && !record.entry.key.is_multiple_of(UNIT_BLOCKS) => true,
@@ -305,24 +344,11 @@ impl Drive {
         Ok(records.iter().take_while(is_done).count())
     }
 
-    fn replay_dictionary(&self, version: u8, place: Location) -> Result<()> {
-        let former = self.dictionary_places().into_iter().find(|(number, _)| *number == version);
-        {
-            let mut log = self.log()?;
-            log.space.add(place);
-            if let Some((_, former)) = former {
-                log.space.remove(former);
-            }
-        }
-        self.load_dictionary(version, place)
-    }
-
     /// Whether every record of a chunk has its checksum.
     pub(crate) fn is_whole(&self, segment: u32, chunk: &SegmentChunk) -> Result<bool> {
-        let length = self.chunk_length(segment, chunk)?;
         let mut buffer = BlockBuffer::default();
-        let bytes = buffer.first(length as usize);
-        self.read_media(self.identity.segment_start(segment) + u64::from(chunk.offset), bytes)?;
+        let bytes = buffer.first(chunk.bytes as usize);
+        self.read_tolerant(self.identity.segment_start(segment) + u64::from(chunk.offset), bytes)?;
         Ok(records_of(segment, chunk).iter().filter(|record| !record.place.is_none()).all(
             |record| {
                 let start = (record.place.offset() - chunk.offset) as usize;
@@ -332,31 +358,11 @@ impl Drive {
             },
         ))
     }
-
-    /// Bytes of a chunk: as its table adds up, or as its header says where it has none.
-    fn chunk_length(&self, segment: u32, chunk: &SegmentChunk) -> Result<u32> {
-        if chunk.kind == ChunkKind::Root || chunk.words.is_empty() {
-            let mut bytes = BlockBuffer::zeroed(BLOCK_BYTES as usize);
-            let start = self.identity.segment_start(segment) + u64::from(chunk.offset);
-            self.read_media(start, bytes.as_mut())?;
-            let header = crate::format::ChunkHeader::decode(&bytes.as_ref()[..CHUNK_HEADER_BYTES]);
-            let room = self.identity.segment_bytes - chunk.offset;
-            let length = header.map_or(BLOCK_BYTES, |(header, _)| header.chunk_bytes());
-            return Ok(length.min(u64::from(room)) as u32);
-        }
-        let payload: u64 = crate::format::Words::new(&chunk.words)
-            .map(|entry| u64::from(entry.payload_bytes()))
-            .sum();
-        let bytes = CHUNK_HEADER_BYTES as u64 + payload + 8 * chunk.words.len() as u64;
-        let room = self.identity.segment_bytes - chunk.offset;
-        Ok(crate::format::whole_blocks(bytes).min(u64::from(room)) as u32)
-    }
 }
 
-/// A checkpoint's root and the sequence number of its last chunk.
+/// A checkpoint's root.
 struct Loaded {
     root: Root,
-    last_seq: u64,
 }
 
 /// What is told of a chunk that was on stable media and is not there, with those that were found behind it.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use assay_disk::Result;
 use crate::shell::drive::Drive;
-use crate::format::{Location, MAX_ROOT_PARTS, Root, STREAMS, Stream};
+use crate::format::{Location, Root, Stream};
 use crate::shell::tables::{Hole, SegmentChunk, chunks_of};
 
 /// One segment as its own bytes tell it.
@@ -32,8 +32,6 @@ pub(crate) struct LogEnd {
     pub(crate) seq: u64,
     /// Whether that was on stable media, so that the media has lost it and with it all that came later.
     pub(crate) is_damage: bool,
-    /// Chunks of the map's stream behind the checkpoint that cannot be read; a rebuild does without them.
-    pub(crate) lost_map_chunks: u64,
     /// Chunks that were found behind the end.
     pub(crate) behind: u64,
 }
@@ -44,8 +42,6 @@ enum Known<'a> {
     Footer,
     /// The footer cannot be read, but the segment that it opened is there.
     LostFooter,
-    /// A part of the root that the superblock names.
-    Root,
 }
 
 impl Drive {
@@ -94,41 +90,25 @@ impl Drive {
         Ok(Some(Found { number, stream, opened_seq, sealed_seq, chunks, footer: None, holes }))
     }
 
-    /// Where the log behind the checkpoint ends; `root` is the checkpoint's, if it could be read.
-    pub(crate) fn log_end(&self, found: &[Found], root: Option<&Root>) -> Result<LogEnd> {
+    /// Where the log behind the checkpoint ends.
+    pub(crate) fn log_end(&self, found: &[Found]) -> Result<LogEnd> {
         let superblock = self.superblock().clone();
         let log = superblock.checkpoint_seq.saturating_add(1)..superblock.log_end_seq;
-        let mut known = known(found, &log);
-        let (root_first, root_last) = superblock.root_seqs;
-        let root_seqs = (root_first..=root_last).take(MAX_ROOT_PARTS + STREAMS);
-        known.extend(root_seqs.map(|seq| (seq, Known::Root)));
-        // The superblock names its root only when that, and all before it, is on stable media.
-        let proven = superblock.checkpoint_seq.max(superblock.root_seqs.1);
+        let known = known(found, &log);
+        // The superblock names its root only when all before that is on stable media.
+        let proven = superblock.checkpoint_seq;
         let durable_seq =
             found.iter().map(|segment| segment.durable_seq(&log)).fold(proven, u64::max);
-        let own_seqs = root.map_or(&[][..], |root| &root.end.own_seqs);
-        let is_of_checkpoint = |seq: u64| {
-            let run = own_seqs.iter().find(|(first, last)| (*first..=*last).contains(&seq));
-            run.map(|(_, last)| *last)
-        };
-        let (mut seq, mut lost_map_chunks) = (log.start, 0);
+        let mut seq = log.start;
         while log.contains(&seq) {
-            if let Some(last) = is_of_checkpoint(seq) {
-                seq = last.saturating_add(1);
-                continue;
-            }
             let is_durable = seq <= durable_seq;
             let is_there = match known.get(&seq) {
-                Some(Known::Footer | Known::Root) => true,
+                Some(Known::Footer) => true,
                 Some(Known::LostFooter) => is_durable,
                 Some(Known::Chunk(segment, chunk)) => {
                     is_durable || self.is_whole(*segment, chunk)?
                 }
-                None => {
-                    let is_needless = is_durable && is_lost_map_chunk(found, &known, seq);
-                    lost_map_chunks += u64::from(is_needless);
-                    is_needless
-                }
+                None => false,
             };
             if !is_there {
                 break;
@@ -137,7 +117,7 @@ impl Drive {
         }
         let behind = known.range(seq..).filter(|(_, what)| matches!(what, Known::Chunk(..)));
         let behind = behind.count() as u64;
-        Ok(LogEnd { seq, is_damage: seq <= durable_seq, lost_map_chunks, behind })
+        Ok(LogEnd { seq, is_damage: seq <= durable_seq, behind })
     }
 }
 
@@ -167,7 +147,7 @@ impl Found {
 fn complete(found: &mut Vec<Found>, root: &Root) {
     let cursors = root.body.cursors.iter().chain([&root.end.map]);
     for (stream, cursor) in Stream::ALL.into_iter().zip(cursors) {
-        let chunks = chunks_of(&cursor.words, cursor.offset);
+        let chunks = chunks_of(stream, &cursor.words, cursor.offset);
         let Some(last) = chunks.last() else { continue };
         let last_seq = last.seq;
         let opened_seq = root.body.segments[cursor.segment as usize].opened_seq;
@@ -202,15 +182,4 @@ fn known<'a>(found: &'a [Found], log: &Range<u64>) -> BTreeMap<u64, Known<'a>> {
     }
     known.retain(|seq, _| log.contains(seq));
     known
-}
-
-/// Whether the missing number is that of a chunk of the map's stream: it is, if bytes in the midst of that stream are
-/// no chunk, and only this number is missing between those on both sides.
-fn is_lost_map_chunk(found: &[Found], known: &BTreeMap<u64, Known<'_>>, seq: u64) -> bool {
-    let map_holes = found.iter().filter(|segment| segment.stream == Stream::Map);
-    map_holes.flat_map(|segment| &segment.holes).any(|hole| {
-        let numbers = hole.before.saturating_add(1)..hole.after;
-        numbers.contains(&seq)
-            && known.range(numbers.clone()).count() as u64 + 1 == numbers.end - numbers.start
-    })
 }

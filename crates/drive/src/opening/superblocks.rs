@@ -2,10 +2,10 @@
 //! until both are written again, which the first write to the drive does.
 
 use assay_disk::BlockBuffer;
-use assay_disk::{BLOCK_BYTES, Disk};
+use assay_disk::{BLOCK_BYTES, Disk, DiskError};
 use crate::opening::create::DriveError;
 use crate::format::{Identity, Superblock, SuperblockError};
-use crate::inspect::status::Recovery;
+use crate::status::Recovery;
 
 /// Whether a drive may lie on media that begin with `block`, as far as its first 4 KiB tell.
 #[must_use]
@@ -18,10 +18,20 @@ pub(crate) fn read_superblocks(
     media: &dyn Disk,
     recovery: &mut Recovery,
 ) -> Result<Superblock, DriveError> {
+    let mut unreadable = None;
     let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
+    // One that cannot be read is as bad as a damaged one, and no worse.
     let mut read = |place| -> Result<_, DriveError> {
-        media.read(place, block.as_mut())?;
-        Ok(Superblock::decode(block.as_ref()))
+        let first = media.read(place, block.as_mut());
+        let read = if first.is_err() { media.read(place, block.as_mut()) } else { first };
+        match read {
+            Ok(()) => Ok(Superblock::decode(block.as_ref())),
+            Err(DiskError::Io(error)) => {
+                unreadable = Some(error);
+                Ok(Err(SuperblockError::Damaged))
+            }
+            Err(other) => Err(other.into()),
+        }
     };
     if media.size() < 2 * BLOCK_BYTES {
         return Err(DriveError::NotADrive);
@@ -53,18 +63,21 @@ pub(crate) fn read_superblocks(
                 .push("the second superblock is torn or damaged; the first was used".into());
             good
         }
-        (Err(SuperblockError::Newer(format)), _) => return Err(DriveError::NewerFormat(format)),
+        (Err(SuperblockError::Other(format)), _) => return Err(DriveError::OtherFormat(format)),
         (Err(_), Ok(good)) => {
             recovery
                 .mended
                 .push("the first superblock is torn or damaged; the second was used".into());
             good
         }
-        (_, Err(SuperblockError::Newer(format))) => return Err(DriveError::NewerFormat(format)),
+        (_, Err(SuperblockError::Other(format))) => return Err(DriveError::OtherFormat(format)),
         (Err(SuperblockError::Absent), Err(SuperblockError::Absent)) => {
             return Err(DriveError::NotADrive);
         }
-        _ => return Err(DriveError::Damaged),
+        _ => {
+            let failed = unreadable.map(|error| DriveError::Disk(DiskError::Io(error)));
+            return Err(failed.unwrap_or(DriveError::Damaged));
+        }
     };
     let drive_bytes = superblock.identity.media_bytes;
     if drive_bytes > media.size() {

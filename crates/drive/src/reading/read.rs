@@ -1,17 +1,18 @@
 //! Host reads: ask the map once for the whole range, then fetch what lies together together.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use assay_disk::BlockBuffer;
-use crate::codec::Coder;
+use crate::codec::{Coder, Dictionary, Encoding};
 use assay_disk::{BLOCK_BYTES, DiskError, Result};
 use crate::shell::drive::Drive;
 use crate::format::{
     Location, NodeId, Op, RECORD_HEADER_BYTES, RecordContext, UNIT_BLOCKS, plain_checksum,
 };
-use crate::core::map::{Missing, NODE_ENTRIES, Node};
+use crate::core::map::{Missing, NODE_ENTRIES, Node, blocks_of};
 use crate::shell::span::{Reach, part_of, span, together};
-use crate::inspect::status::Counters;
+use crate::status::Counters;
 use crate::shell::worker::Worker;
 
 /// How far one read of media for the host goes.
@@ -26,18 +27,17 @@ impl Drive {
         let blocks = first..first + data.len() as u64 / BLOCK_BYTES;
         self.workers.with(|worker| {
             self.locate(blocks, worker)?;
+            // A read that panics must not keep its segments for ever.
+            let pins = Pins { drive: self, places: std::mem::take(&mut worker.pinned) };
             let result = self.fetch_all(first, data, worker);
-            worker
-                .places
-                .iter()
-                .filter(|place| !place.is_none())
-                .for_each(|place| self.unpin(*place));
+            worker.pinned = pins.release();
             result
         })
     }
 
     /// Where each block lies, at one moment; the segments are pinned.
     fn locate(&self, blocks: Range<u64>, worker: &mut Worker) -> Result<()> {
+        let mut has_loaded = false;
         loop {
             let missing = {
                 let map = self.map()?;
@@ -52,14 +52,29 @@ impl Drive {
                     }
                 }
                 if missing.is_none() {
-                    let places = worker.places.iter().filter(|place| !place.is_none());
-                    places.for_each(|place| self.pin(*place));
+                    self.pin_all(worker);
                     return Ok(());
                 }
                 missing
             };
             if let Some(Missing(node)) = missing {
+                // Nodes of one command stay together; what others have asked for makes way for them.
+                if !has_loaded {
+                    self.keep_memory()?;
+                    has_loaded = true;
+                }
                 self.load_node(node)?;
+            }
+        }
+    }
+
+    /// Pins each segment that the worker's places lie in, once.
+    fn pin_all(&self, worker: &mut Worker) {
+        worker.pinned.clear();
+        for place in worker.places.iter().filter(|place| place.is_record()) {
+            if worker.pinned.last().is_none_or(|last| last.segment() != place.segment()) {
+                self.pin(*place);
+                worker.pinned.push(*place);
             }
         }
     }
@@ -73,6 +88,8 @@ impl Drive {
             let block = first + index as u64;
             if place.is_none() {
                 out.fill(0);
+            } else if place == Location::LOST {
+                return Err(self.damaged(block * BLOCK_BYTES, "its part of the map was lost"));
             } else if !self.copy_from_memory(place, block, out, worker)? {
                 worker.fetch.push((place, block));
             }
@@ -128,16 +145,44 @@ impl Drive {
         {
             return Ok(());
         }
-        let decoded = match self.read_ahead.end(&place, self.identity.segment_bytes) {
-            Some(end) => {
-                let longer = start..end;
-                let read =
-                    |buffer: &mut BlockBuffer| self.read_span(segment, &longer, buffer).map(drop);
-                decode(self.read_ahead.fill(segment, &longer, read)?.bytes(&place))
-            }
-            None => decode(self.read_span(segment, &place, media)?),
+        let ahead = self.read_ahead.end(&place, self.identity.segment_bytes).and_then(|end| {
+            let longer = start..end;
+            let read =
+                |buffer: &mut BlockBuffer| self.read_span(segment, &longer, buffer).map(drop);
+            // What lies behind may be unreadable, and nobody asked for it.
+            self.read_ahead.fill(segment, &longer, read).ok()
+        });
+        let decoded = match ahead {
+            Some(window) => decode(window.bytes(&place)),
+            None => match self.read_span(segment, &place, media) {
+                Ok(bytes) => decode(bytes),
+                Err(DiskError::Io(_)) if fetch.len() > 1 => {
+                    let fetch = fetch.to_vec();
+                    return self.fetch_apart(&fetch, first, data, worker);
+                }
+                Err(other) => return Err(other),
+            },
         };
         decoded.map_err(|(block, what)| self.damaged(block * BLOCK_BYTES, &what))
+    }
+
+    /// Reads records one by one, where one place among them cannot be read: perhaps none of them lies there.
+    fn fetch_apart(
+        &self,
+        fetch: &[(Location, u64)],
+        first: u64,
+        data: &mut [u8],
+        worker: &mut Worker,
+    ) -> Result<()> {
+        for one in fetch {
+            let place = span(one.0, one.0);
+            let Worker { media, coder, unit, .. } = worker;
+            let bytes = self.read_span(one.0.segment(), &place, media)?;
+            let one = std::slice::from_ref(one);
+            self.decode_run(bytes, place.start, one, first, data, coder, unit)
+                .map_err(|(block, what)| self.damaged(block * BLOCK_BYTES, &what))?;
+        }
+        Ok(())
     }
 
     /// Decodes records that lie in `bytes`, which begin at the offset `start` of their segment; else says which block
@@ -234,12 +279,23 @@ impl Drive {
             location: place,
             key,
         };
-        let expected = context.bind(plain_checksum(codec_id, payload));
+        let dictionary = self.dictionary_of(codec_id, payload);
+        if dictionary.is_none() && codec_id == Encoding::ZstdDictionary.id() {
+            return Err("the dictionary that it needs is lost".into());
+        }
+        let dictionary = dictionary.as_deref().map(Dictionary::checksum);
+        let expected = context.bind(plain_checksum(codec_id, payload, dictionary));
         if u32::from_le_bytes(checksum) == expected {
             Ok((codec_id, payload))
         } else {
             Err(WRONG_CHECKSUM.into())
         }
+    }
+
+    /// The dictionary that a record needs, if it needs one and that is there.
+    pub(crate) fn dictionary_of(&self, codec_id: u8, payload: &[u8]) -> Option<Arc<Dictionary>> {
+        let needs_one = codec_id == Encoding::ZstdDictionary.id();
+        payload.first().filter(|_| needs_one).and_then(|version| self.dictionary(*version))
     }
 
     /// Loads what is missing of the map for `blocks`.
@@ -271,10 +327,27 @@ impl Drive {
             Err(Missing(directory)) => return self.load_node(directory),
         };
         let words = self.workers.with(|worker| self.read_node(node, place, worker));
+        let words = match words {
+            Err(DiskError::Corrupt { what, .. }) => Err(what),
+            // One bad place, or all of the media? A flush tells, and stops the drive in the latter case.
+            Err(DiskError::Io(error)) if self.read_only.is_none() => {
+                self.sync_media().map(|()| Err(error.to_string()))?
+            }
+            Err(DiskError::Io(error)) => Err(error.to_string()),
+            Err(other) => {
+                self.unpin(place);
+                return Err(other);
+            }
+            Ok(words) => Ok(words),
+        };
         self.unpin(place);
-        let words = words?;
-        self.map_mut()?.load(node, place, words);
-        Ok(())
+        match words {
+            Ok(words) => {
+                self.map_mut()?.load(node, place, words);
+                Ok(())
+            }
+            Err(what) => self.lose_node(node, place, &what),
+        }
     }
 
     pub(crate) fn read_node(
@@ -285,10 +358,15 @@ impl Drive {
     ) -> Result<Box<Node>> {
         let mut bytes = vec![0; BLOCK_BYTES as usize];
         let key = Op::Node { complete_seq: 0 }.context_key(node.word());
-        self.read_record(place, key, &mut bytes, worker).map_err(|error| match error {
-            DiskError::Corrupt { what, .. } => self.damaged_node(node, &what),
-            other => other,
-        })?;
+        match self.read_record(place, key, &mut bytes, worker) {
+            Ok(()) => {}
+            Err(error @ (DiskError::Corrupt { .. } | DiskError::Io(_))) => {
+                let Some(record) = self.restored_record(place, key)? else { return Err(error) };
+                self.decode_record(&record, place, key, &mut bytes, &mut worker.coder)
+                    .map_err(|what| DiskError::Corrupt { offset: 0, what })?;
+            }
+            Err(other) => return Err(other),
+        }
         let mut words = Box::new([0; NODE_ENTRIES as usize]);
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
             *word = u64::from_le_bytes(*bytes);
@@ -296,22 +374,18 @@ impl Drive {
         let is_leaf = matches!(node, NodeId::Leaf(_));
         let fits = |(index, word): (u64, &u64)| {
             let place = Location::from_word(*word);
+            if place == Location::LOST {
+                return true;
+            }
             let in_its_unit = !place.is_unit() || (is_leaf && place.index() == index % UNIT_BLOCKS);
             self.is_possible(place) && in_its_unit
         };
         if (0..).zip(words.iter()).all(fits) {
             Ok(words)
         } else {
-            Err(self.damaged_node(node, "it points outside the drive"))
+            let offset = blocks_of(node).start * BLOCK_BYTES;
+            Err(DiskError::Corrupt { offset, what: "it points outside the drive".into() })
         }
-    }
-
-    fn damaged_node(&self, node: NodeId, what: &str) -> DiskError {
-        let block = match node {
-            NodeId::Leaf(number) => number * NODE_ENTRIES,
-            NodeId::Directory(number) => number * NODE_ENTRIES * NODE_ENTRIES,
-        };
-        self.damaged(block * BLOCK_BYTES, &format!("the map's node for it: {what}"))
     }
 
     /// Reads and decodes one record, from memory or media; the error's offset is where it lies on media.
@@ -341,6 +415,31 @@ impl Drive {
             || (place.segment() < self.identity.segments
                 && place.offset() + place.length() <= self.identity.segment_bytes
                 && place.length() as usize > RECORD_HEADER_BYTES)
+    }
+}
+
+/// The readers of segments, until they are let go.
+struct Pins<'a> {
+    drive: &'a Drive,
+    places: Vec<Location>,
+}
+
+impl Pins<'_> {
+    /// Lets go, and gives the memory back.
+    fn release(mut self) -> Vec<Location> {
+        self.let_go();
+        std::mem::take(&mut self.places)
+    }
+
+    fn let_go(&mut self) {
+        self.places.iter().for_each(|place| self.drive.unpin(*place));
+        self.places.clear();
+    }
+}
+
+impl Drop for Pins<'_> {
+    fn drop(&mut self) {
+        self.let_go();
     }
 }
 

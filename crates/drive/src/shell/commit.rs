@@ -1,15 +1,18 @@
 //! Writing sealed chunks, and making them durable: one sync for all who wait.
 //!
 //! Whoever seals a chunk helps to write what is sealed. A flush seals what the host wrote, waits until everything before
-//! it is written, and syncs the media once; flushes that come meanwhile share the next one.
+//! it is written, and syncs the media once; flushes that come meanwhile share the next one. Where a single chunk is all
+//! that is not durable yet, it is forced to media as it is written, in place of a write and a sync.
 
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 use assay_disk::{DiskError, Result};
-use crate::shell::drive::Drive;
+
+use crate::core::log::{Job, Reached};
 use crate::format::Stream;
-use crate::core::log::Job;
-use crate::inspect::status::Counters;
+use crate::shell::drive::Drive;
+use crate::status::Counters;
+use crate::sync::MutexGuard;
 
 /// Sealed chunks that may wait before a host write helps to write them first.
 const UNWRITTEN_CHUNKS_MAX: usize = 4;
@@ -62,25 +65,35 @@ impl Drive {
         let log = self.log()?;
         let open = |stream| log.has_open(stream);
         Ok(if all {
-            !Stream::ALL.into_iter().any(open) && log.durable_seq + 1 == log.next_seq
+            !Stream::ALL.into_iter().any(open) && log.durable_to() == log.sealed_to()
         } else {
             !open(Stream::Host) && log.last_host_seq <= log.durable_seq
         })
     }
 
     fn seal_write_and_sync(&self, all: bool) -> Result<()> {
-        let target = {
+        let (target, forced) = {
             let mut log = self.log()?;
             log.seal(Stream::Host, &self.counters);
             if all {
                 Stream::ALL.into_iter().for_each(|stream| log.seal(stream, &self.counters));
             }
-            log.next_seq - 1
+            (log.sealed_to(), log.take_only_job())
         };
+        if let Some(job) = forced {
+            return self.force(job, target);
+        }
         let written = self.write_until(target)?;
         self.sync_media()?;
-        let mut log = self.log()?;
-        log.durable_seq = log.durable_seq.max(written);
+        self.log()?.is_durable_to(written);
+        Ok(())
+    }
+
+    /// Writes the one chunk that is not durable yet so that it is when this returns.
+    fn force(&self, job: Job, target: Reached) -> Result<()> {
+        Counters::add(&self.counters.flushes_media, 1);
+        self.write_job(job, true)?;
+        self.log()?.is_durable_to(target);
         Ok(())
     }
 
@@ -93,12 +106,13 @@ impl Drive {
     }
 
     /// Waits until every chunk up to `target` is written, and writes what nobody has begun; gives how far it is.
-    fn write_until(&self, target: u64) -> Result<u64> {
+    fn write_until(&self, target: Reached) -> Result<Reached> {
         loop {
             self.write_sealed()?;
             let commit = self.commits();
-            let written = self.log()?.written_seq();
-            if written >= target {
+            self.running()?;
+            let written = self.log_at_any_time().written_to();
+            if written.log >= target.log && written.map >= target.map {
                 return Ok(written);
             }
             // Whoever writes the rest takes the commits' lock before it tells, so the news is not missed.
@@ -111,13 +125,13 @@ impl Drive {
         loop {
             let job = self.log()?.take_job();
             let Some(job) = job else { return Ok(()) };
-            self.write_job(job)?;
+            self.write_job(job, false)?;
         }
     }
 
-    fn write_job(&self, job: Job) -> Result<()> {
+    fn write_job(&self, job: Job, forced: bool) -> Result<()> {
         let start = self.identity.segment_start(job.chunk.segment) + u64::from(job.chunk.offset);
-        let written = self.media.write(start, &job.chunk.bytes().as_ref()[..job.bytes], false);
+        let written = self.media.write(start, &job.chunk.bytes().as_ref()[..job.bytes], forced);
         let written = written.map_err(|error| {
             let reason = match error {
                 // Its own words are for whoever writes to this drive.
@@ -136,19 +150,20 @@ impl Drive {
         told
     }
 
-    /// Holds a host write back while too much is sealed and not written: memory stays bounded.
+    /// Writes what is sealed, and holds a host write back while too much of it is not written: memory stays bounded.
     pub(crate) fn keep_pace(&self) -> Result<()> {
         loop {
             self.write_sealed()?;
             let commit = self.commits();
-            if self.log()?.unwritten_chunks() <= UNWRITTEN_CHUNKS_MAX {
+            self.running()?;
+            if self.log_at_any_time().unwritten_chunks() <= UNWRITTEN_CHUNKS_MAX {
                 return Ok(());
             }
             drop(self.progress.wait(commit).unwrap_or_else(PoisonError::into_inner));
         }
     }
 
-    fn commits(&self) -> MutexGuard<'_, Commit> {
+    pub(crate) fn commits(&self) -> MutexGuard<'_, Commit> {
         self.commit.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

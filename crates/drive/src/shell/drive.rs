@@ -7,11 +7,8 @@
 //! It spawns nothing: [`Drive::maintain`] is called from outside, as often as the caller likes. A host write that finds
 //! no free segment does the collecting itself.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{
-    Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard,
-    RwLockWriteGuard,
-};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use crate::core::chunks::Chunks;
 use crate::codec::{Codec, Dictionary};
@@ -24,7 +21,10 @@ use crate::core::log::Log;
 use crate::core::map::Map;
 use crate::reading::readahead::ReadAhead;
 use crate::core::space::Space;
-use crate::inspect::status::{Counters, Recovery};
+use crate::status::{Counters, Recovery};
+use crate::sync::{
+    AtomicBool, AtomicU32, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
+};
 use crate::shell::worker::Workers;
 
 /// When a completed write is on stable media.
@@ -116,6 +116,10 @@ pub struct Drive {
     pub(crate) read_ahead: ReadAhead,
     /// Readers of each segment.
     pub(crate) pins: Box<[AtomicU32]>,
+    /// Whether somebody waits until a segment has no readers.
+    pub(crate) readers_awaited: AtomicBool,
+    /// Version that the next dictionary gets; none was ever used twice.
+    pub(crate) next_dictionary: AtomicU64,
     pub(crate) workers: Workers,
     pub(crate) dictionaries: RwLock<Vec<(u8, Location, Arc<Dictionary>)>>,
     pub(crate) counters: Counters,
@@ -142,6 +146,7 @@ pub(crate) struct Parts {
     pub(crate) next_seq: u64,
     pub(crate) counters: Counters,
     pub(crate) dictionaries: Vec<(u8, Location, Arc<Dictionary>)>,
+    pub(crate) next_dictionary: u64,
     pub(crate) recovery: Recovery,
     pub(crate) read_only: Option<String>,
 }
@@ -156,6 +161,7 @@ impl Drive {
         if options.rescue {
             space.open_reserve();
         }
+        space.note_nodes(parts.map.nodes());
         let mut log = Log::new(identity, space, parts.cursors, parts.next_seq);
         log.limits.chunk_bytes = CHUNK_BYTES_MAX;
         log.log_bytes = parts.counters.log_bytes.load(Ordering::Relaxed);
@@ -174,6 +180,8 @@ impl Drive {
             map: RwLock::new(parts.map),
             chunks,
             pins,
+            readers_awaited: AtomicBool::new(false),
+            next_dictionary: AtomicU64::new(parts.next_dictionary),
             workers: Workers::new(identity.codec),
             dictionaries: RwLock::new(parts.dictionaries),
             counters: parts.counters,
@@ -239,6 +247,8 @@ impl Drive {
     /// Stops the drive for good; the first reason stays.
     pub(crate) fn stop(&self, reason: String) -> DiskError {
         let reason = self.stopped.get_or_init(|| reason).clone();
+        // Who waits has looked whether the drive runs with the commits' lock held.
+        drop(self.commits());
         self.progress.notify_all();
         DiskError::Stopped { reason }
     }
@@ -264,14 +274,23 @@ impl Drive {
         }
     }
 
-    /// Takes a reader off the segment of each location.
+    /// Takes a reader off a segment, and tells who waits for that.
     pub(crate) fn unpin(&self, location: Location) {
-        self.pins[location.segment() as usize].fetch_sub(1, Ordering::AcqRel);
+        let before = self.pins[location.segment() as usize].fetch_sub(1, Ordering::SeqCst);
+        if before == 1 && self.readers_awaited.load(Ordering::SeqCst) {
+            drop(self.commits());
+            self.progress.notify_all();
+        }
     }
 
     /// Keeps a segment from being used again while it is read; called with the map's lock held.
     pub(crate) fn pin(&self, location: Location) {
-        self.pins[location.segment() as usize].fetch_add(1, Ordering::AcqRel);
+        self.pins[location.segment() as usize].fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Whether anyone reads a segment.
+    pub(crate) fn is_read(&self, segment: u32) -> bool {
+        self.pins[segment as usize].load(Ordering::SeqCst) > 0
     }
 }
 

@@ -1,5 +1,6 @@
 //! What stands between the state and the media: the locks, the writing of sealed chunks, the reading of tables.
 
+mod bad_places;
 pub(crate) mod commit;
 pub(crate) mod drive;
 pub(crate) mod span;

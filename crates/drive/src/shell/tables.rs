@@ -1,10 +1,10 @@
 //! What lies in a sealed segment, as its footer tells, or its chunks where the footer is damaged.
 
-use assay_disk::{BLOCK_BYTES, DiskError, Result};
+use assay_disk::{BLOCK_BYTES, Result};
 use crate::shell::drive::Drive;
 use crate::format::{
     CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Entry, FooterChunk, Location, Op,
-    SEGMENT_BYTES_MAX, Stream, Words, whole_blocks,
+    SEGMENT_BYTES_MAX, Stream, Words, chunk_bytes, whole_blocks,
 };
 
 /// One record of a segment, or one run of zeroes.
@@ -23,9 +23,28 @@ pub(crate) struct SegmentChunk {
     pub(crate) kind: ChunkKind,
     pub(crate) seq: u64,
     pub(crate) offset: u32,
-    /// What its header says to be on stable media; zero where a footer tells of it.
+    /// Bytes that it takes.
+    pub(crate) bytes: u32,
+    /// What its header says to be on stable media; zero where a footer or the next chunk tells of it.
     pub(crate) durable_seq: u64,
     pub(crate) words: Vec<u64>,
+}
+
+/// Everything that is known of what lies in a segment.
+#[derive(Debug)]
+pub(crate) struct SegmentTables {
+    pub(crate) chunks: Vec<SegmentChunk>,
+    /// Whether there are no chunks that nothing tells of.
+    pub(crate) is_complete: bool,
+    /// Whether the media cannot be read somewhere that was looked at.
+    pub(crate) is_unreadable: bool,
+}
+
+impl SegmentTables {
+    /// Its records, in order.
+    pub(crate) fn records(&self, segment: u32) -> impl Iterator<Item = SegmentRecord> {
+        self.chunks.iter().flat_map(move |chunk| records_of(segment, chunk))
+    }
 }
 
 /// A segment's footer.
@@ -38,26 +57,40 @@ pub(crate) struct Footer {
 impl Footer {
     /// The chunks that it repeats, as far as they can lie where it says.
     pub(crate) fn chunks(&self) -> Vec<SegmentChunk> {
-        chunks_of(&self.words, self.header.offset)
+        chunks_of(self.header.stream, &self.words, self.header.offset)
     }
 }
 
 /// The chunks that a footer's words repeat, as far as they can lie before `end`.
-pub(crate) fn chunks_of(words: &[u64], end: u32) -> Vec<SegmentChunk> {
-    let is_possible = |chunk: &FooterChunk| {
-        chunk.offset < end && u64::from(chunk.offset).is_multiple_of(BLOCK_BYTES)
-    };
-    let chunks = FooterChunk::split(words).into_iter();
-    chunks
-        .filter(|(chunk, _)| is_possible(chunk))
-        .map(|(chunk, words)| SegmentChunk {
+pub(crate) fn chunks_of(stream: Stream, words: &[u64], end: u32) -> Vec<SegmentChunk> {
+    let mut chunks: Vec<SegmentChunk> = Vec::new();
+    for (chunk, words) in FooterChunk::split(words) {
+        if chunk.offset >= end || !u64::from(chunk.offset).is_multiple_of(BLOCK_BYTES) {
+            continue;
+        }
+        // They lie side by side: each ends where the next begins.
+        if let Some(before) = chunks.last_mut() {
+            before.bytes = chunk.offset.saturating_sub(before.offset);
+        }
+        let repeat = chunks.last().map_or(0, |before| FooterChunk::WORDS + before.words.len());
+        let payload = payload_bytes(words);
+        let repeat = if stream == Stream::Map { 0 } else { repeat };
+        let bytes = chunk_bytes(stream, payload, words.len() + repeat).min(u64::from(end - chunk.offset));
+        chunks.push(SegmentChunk {
             kind: ChunkKind::Log,
             seq: chunk.seq,
             offset: chunk.offset,
+            bytes: bytes as u32,
             durable_seq: 0,
             words: words.to_vec(),
-        })
-        .collect()
+        });
+    }
+    chunks
+}
+
+/// Bytes of payload that belong to a table.
+fn payload_bytes(words: &[u64]) -> usize {
+    Words::new(words).map(|entry| entry.payload_bytes() as usize).sum()
 }
 
 /// The records of a chunk's table with their places.
@@ -86,29 +119,20 @@ pub(crate) fn records_of(segment: u32, chunk: &SegmentChunk) -> Vec<SegmentRecor
 }
 
 impl Drive {
-    /// Everything in a sealed segment, in order.
+    /// Everything that a sealed segment's footer tells, or its chunks where the footer is damaged.
     ///
     /// # Errors
-    /// [`DiskError::Corrupt`] when neither footer nor chunks can be read.
-    pub(crate) fn segment_records(
-        &self,
-        segment: u32,
-        opened_seq: u64,
-    ) -> Result<Vec<SegmentRecord>> {
-        let chunks = match self.read_footer(segment, opened_seq)? {
-            Some(footer) => footer.chunks(),
-            None => {
-                self.report(format!(
-                    "the footer of segment {segment} is damaged; its chunks serve"
-                ));
-                self.walk_chunks(segment, opened_seq, 0, 0..u64::MAX)?.all()
-            }
-        };
-        if chunks.is_empty() {
-            let offset = self.identity.segment_start(segment);
-            return Err(DiskError::Corrupt { offset, what: "no table can be read".into() });
+    /// Those that stop the drive: what cannot be read is a result.
+    pub(crate) fn segment_tables(&self, segment: u32, opened_seq: u64) -> Result<SegmentTables> {
+        if let Some(footer) = self.read_footer(segment, opened_seq)? {
+            let chunks = footer.chunks();
+            return Ok(SegmentTables { chunks, is_complete: true, is_unreadable: false });
         }
-        Ok(chunks.iter().flat_map(|chunk| records_of(segment, chunk)).collect())
+        self.report(format!("the footer of segment {segment} is damaged; its chunks serve"));
+        let walked = self.walk_chunks(segment, opened_seq, 0, 0..u64::MAX)?;
+        let is_unreadable = walked.is_unreadable;
+        // Whether there was one more chunk, only the footer knew.
+        Ok(SegmentTables { chunks: walked.all(), is_complete: false, is_unreadable })
     }
 
     /// A segment's footer, if there is one for this filling of it. It may still be in memory.
@@ -121,7 +145,7 @@ impl Drive {
         let segment_bytes = u64::from(self.identity.segment_bytes);
         let start = self.identity.segment_start(segment);
         let mut bytes = assay_disk::BlockBuffer::zeroed(BLOCK_BYTES as usize);
-        self.read_media(start + segment_bytes - BLOCK_BYTES, bytes.as_mut())?;
+        self.read_tolerant(start + segment_bytes - BLOCK_BYTES, bytes.as_mut())?;
         let tail = &bytes.as_ref()[BLOCK_BYTES as usize - CHUNK_HEADER_BYTES..];
         let Some((header, checksum)) = ChunkHeader::decode(tail) else { return Ok(None) };
         let length = whole_blocks(CHUNK_HEADER_BYTES as u64 + 8 * u64::from(header.table_words));
@@ -132,7 +156,7 @@ impl Drive {
             return Ok(None);
         }
         let bytes = bytes.first(length as usize);
-        self.read_media(start + segment_bytes - length, bytes)?;
+        self.read_tolerant(start + segment_bytes - length, bytes)?;
         let (table, rest) = bytes.split_at(8 * header.table_words as usize);
         let tail = &rest[rest.len() - CHUNK_HEADER_BYTES..];
         Ok(ChunkHeader::fits(tail, table, checksum)
@@ -150,7 +174,7 @@ impl Drive {
             let head = ChunkHeader::decode(window.bytes(at, CHUNK_HEADER_BYTES)?);
             let Some((header, _)) = head else { continue };
             let opened_seq = header.opened_seq;
-            if let Some((header, _)) = self.chunk_at(&mut window, segment, opened_seq, at)? {
+            if let Some((header, _, _)) = self.chunk_at(&mut window, segment, opened_seq, at)? {
                 return Ok(Some((header.stream, opened_seq)));
             }
         }
@@ -164,7 +188,8 @@ impl Drive {
             && header.seq > opened_seq
     }
 
-    /// Follows the chunks of a segment from `offset` whose numbers are among `seqs`.
+    /// Follows the chunks of a segment from `offset` whose numbers are among `seqs`. Where one cannot be read, the next
+    /// tells what it held.
     pub(crate) fn walk_chunks(
         &self,
         segment: u32,
@@ -179,40 +204,46 @@ impl Drive {
         // Where the next chunk should begin, and what lies before that.
         let (mut expected, mut before) = (offset, opened_seq);
         while at < self.identity.segment_bytes {
-            let Some((header, words)) = self.chunk_at(&mut window, segment, opened_seq, at)? else {
+            let found = self.chunk_at(&mut window, segment, opened_seq, at)?;
+            let last = walked.behind.last().or(walked.chunks.last());
+            let least = last.map_or(seqs.start, |chunk| chunk.seq + 1);
+            let found = found.filter(|(header, _, _)| (least..seqs.end).contains(&header.seq));
+            let Some((header, words, repeat)) = found else {
                 is_broken = true;
                 at += BLOCK_BYTES as u32;
                 continue;
             };
             let length = header.chunk_bytes() as u32;
-            let last = walked.behind.last().or(walked.chunks.last());
-            let least = last.map_or(seqs.start, |chunk| chunk.seq + 1);
-            if !(least..seqs.end).contains(&header.seq) {
-                is_broken = true;
-                at += BLOCK_BYTES as u32;
-                continue;
-            }
             walked.durable_seq = walked.durable_seq.max(header.durable_seq);
             let ChunkHeader { kind, seq, durable_seq, .. } = header;
-            let chunk = SegmentChunk { kind, seq, offset: at, durable_seq, words };
             if at > expected {
-                walked.holes.push(Hole { offset: expected, before, after: seq });
+                let (gap, seqs) = (expected..at, before..seq);
+                let told = match header.stream {
+                    Stream::Map => self.restored_chunk(segment, opened_seq, gap, seqs)?,
+                    _ => repeated(&repeat, gap, seqs),
+                };
+                match told {
+                    Some(chunk) => {
+                        is_broken &= !walked.behind.is_empty();
+                        walked.repeated.push(chunk.seq);
+                        walked.push(chunk, is_broken);
+                    }
+                    None => walked.holes.push(Hole { offset: expected, before, after: seq }),
+                }
             }
             (expected, before) = (at + length, seq);
-            if is_broken {
-                walked.behind.push(chunk)
-            } else {
-                walked.chunks.push(chunk)
-            }
+            let chunk = SegmentChunk { kind, seq, offset: at, bytes: length, durable_seq, words };
+            walked.push(chunk, is_broken);
             at += length;
         }
+        walked.is_unreadable = window.is_unreadable;
         Ok(walked)
     }
 
     /// The header of a segment's first chunk, if it belongs to this filling and is whole.
     pub(crate) fn front_chunk(&self, segment: u32, opened_seq: u64) -> Result<Option<ChunkHeader>> {
         let chunk = self.chunk_at(&mut Window::new(self, segment), segment, opened_seq, 0)?;
-        Ok(chunk.map(|(header, _)| header))
+        Ok(chunk.map(|(header, _, _)| header))
     }
 
     fn chunk_at(
@@ -221,7 +252,7 @@ impl Drive {
         segment: u32,
         opened_seq: u64,
         at: u32,
-    ) -> Result<Option<(ChunkHeader, Vec<u64>)>> {
+    ) -> Result<Option<FoundChunk>> {
         let Some((header, checksum)) = ChunkHeader::decode(window.bytes(at, CHUNK_HEADER_BYTES)?)
         else {
             return Ok(None);
@@ -237,37 +268,106 @@ impl Drive {
         }
         let bytes = window.bytes(at, length as usize)?;
         let table_at = CHUNK_HEADER_BYTES + header.payload_bytes as usize;
-        let table = &bytes[table_at..table_at + 8 * header.table_words as usize];
-        let fits = ChunkHeader::fits(bytes, table, checksum);
-        // A root's table is no table of records.
-        let words = if header.kind == ChunkKind::Root { Vec::new() } else { words_of(table) };
-        Ok(fits.then_some((header, words)))
-    }
-
-    /// The words of a root's chunk, and its header.
-    pub(crate) fn root_chunk(&self, place: Location) -> Result<Option<(ChunkHeader, Vec<u64>)>> {
-        let (segment, at) = (place.segment(), place.offset());
-        if segment >= self.identity.segments || at >= self.identity.segment_bytes {
+        let table = &bytes[table_at..table_at + 8 * header.all_words()];
+        if !ChunkHeader::fits(bytes, table, checksum) {
             return Ok(None);
         }
-        let mut window = Window::new(self, segment);
-        let Some((header, checksum)) = ChunkHeader::decode(window.bytes(at, CHUNK_HEADER_BYTES)?)
-        else {
+        let (own, repeat) = table.split_at(8 * header.table_words as usize);
+        // A root's table is no table of records.
+        let words = if header.kind == ChunkKind::Root { Vec::new() } else { words_of(own) };
+        Ok(Some((header, words, words_of(repeat))))
+    }
+
+    /// The words of a root's chunk at `place`, whose length is in blocks, and its header.
+    pub(crate) fn root_chunk(&self, place: Location) -> Result<Option<(ChunkHeader, Vec<u64>)>> {
+        let (segment, at) = (place.segment(), place.offset());
+        let bytes = u64::from(place.length()) * BLOCK_BYTES;
+        let is_inside = segment < self.identity.segments
+            && (BLOCK_BYTES..=u64::from(crate::format::CHUNK_BYTES_MAX)).contains(&bytes)
+            && u64::from(at) + bytes <= u64::from(self.identity.segment_bytes);
+        if !is_inside {
             return Ok(None);
-        };
-        let length = header.chunk_bytes();
+        }
+        let mut chunk = self.read_chunk(segment, at..at + bytes as u32)?;
+        let decode = |bytes: &[u8]| self.decode_root(bytes, segment, at);
+        if let Some(found) = decode(&chunk.bytes) {
+            return Ok(Some(found));
+        }
+        let all = 0..chunk.blocks();
+        Ok(chunk.restore(all, |bytes| decode(bytes).is_some()).and_then(|bytes| decode(&bytes)))
+    }
+
+    fn decode_root(&self, bytes: &[u8], segment: u32, at: u32) -> Option<(ChunkHeader, Vec<u64>)> {
+        let (header, checksum) = ChunkHeader::decode(bytes)?;
         let belongs = header.kind == ChunkKind::Root
             && header.drive_id == self.identity.drive_id
             && (header.segment, header.offset) == (segment, at)
             && header.payload_bytes == 0
-            && u64::from(at) + length <= u64::from(self.identity.segment_bytes);
-        if !belongs {
+            && header.repeat_words == 0
+            && header.chunk_bytes() == bytes.len() as u64;
+        let table = bytes.get(CHUNK_HEADER_BYTES..)?;
+        let table = table.get(..8 * header.table_words as usize).filter(|_| belongs)?;
+        ChunkHeader::fits(bytes, table, checksum).then(|| (header, words_of(table)))
+    }
+}
+
+impl Drive {
+    /// The chunk of the map's stream that lay in this gap, if one bad block is all that hides it.
+    fn restored_chunk(
+        &self,
+        segment: u32,
+        opened_seq: u64,
+        gap: std::ops::Range<u32>,
+        seqs: std::ops::Range<u64>,
+    ) -> Result<Option<SegmentChunk>> {
+        if gap.end - gap.start > crate::format::CHUNK_BYTES_MAX {
             return Ok(None);
         }
-        let bytes = window.bytes(at, length as usize)?;
-        let table = &bytes[CHUNK_HEADER_BYTES..][..8 * header.table_words as usize];
-        Ok(ChunkHeader::fits(bytes, table, checksum).then(|| (header, words_of(table))))
+        let mut chunk = self.read_chunk(segment, gap.clone())?;
+        let decode = |bytes: &[u8]| {
+            let (header, checksum) = ChunkHeader::decode(bytes)?;
+            let belongs = header.kind != ChunkKind::Footer
+                && self.is_of(&header, segment, opened_seq)
+                && header.offset == gap.start
+                && header.seq > seqs.start
+                && header.seq < seqs.end
+                && header.chunk_bytes() == u64::from(gap.end - gap.start);
+            let table_at = CHUNK_HEADER_BYTES + header.payload_bytes as usize;
+            let table = bytes.get(table_at..table_at + 8 * header.all_words()).filter(|_| belongs)?;
+            ChunkHeader::fits(bytes, table, checksum).then(|| (header, words_of(table)))
+        };
+        let all = 0..chunk.blocks();
+        let restored = chunk.restore(all, |bytes| decode(bytes).is_some());
+        Ok(restored.and_then(|bytes| decode(&bytes)).map(|(header, words)| SegmentChunk {
+            kind: header.kind,
+            seq: header.seq,
+            offset: gap.start,
+            bytes: gap.end - gap.start,
+            durable_seq: header.durable_seq,
+            words: if header.kind == ChunkKind::Root { Vec::new() } else { words },
+        }))
     }
+}
+
+/// A chunk's header, its own table and what it repeats.
+type FoundChunk = (ChunkHeader, Vec<u64>, Vec<u64>);
+
+/// The chunk that another repeats, if it lies in this gap and has a number from there.
+fn repeated(
+    words: &[u64],
+    gap: std::ops::Range<u32>,
+    seqs: std::ops::Range<u64>,
+) -> Option<SegmentChunk> {
+    let (chunk, table) = FooterChunk::split(words).into_iter().next()?;
+    let fits = chunk.offset == gap.start && chunk.seq > seqs.start && chunk.seq < seqs.end;
+    fits.then(|| SegmentChunk {
+        kind: ChunkKind::Log,
+        seq: chunk.seq,
+        offset: chunk.offset,
+        bytes: gap.end - gap.start,
+        durable_seq: 0,
+        words: table.to_vec(),
+    })
 }
 
 /// Bytes that are no chunk, with a chunk behind them.
@@ -289,11 +389,23 @@ pub(crate) struct Walked {
     pub(crate) durable_seq: u64,
     /// Valid chunks behind a gap.
     pub(crate) behind: Vec<SegmentChunk>,
-    /// Gaps that have a chunk behind them.
+    /// Gaps that have a chunk behind them, of which that tells nothing.
     pub(crate) holes: Vec<Hole>,
+    /// Numbers of chunks that only the next one tells of.
+    pub(crate) repeated: Vec<u64>,
+    /// Whether the media cannot be read somewhere in the segment.
+    pub(crate) is_unreadable: bool,
 }
 
 impl Walked {
+    fn push(&mut self, chunk: SegmentChunk, is_behind: bool) {
+        if is_behind {
+            self.behind.push(chunk);
+        } else {
+            self.chunks.push(chunk);
+        }
+    }
+
     /// Every valid chunk, whatever gaps there are.
     pub(crate) fn all(mut self) -> Vec<SegmentChunk> {
         self.chunks.append(&mut self.behind);
@@ -307,6 +419,8 @@ struct Window<'a> {
     segment: u32,
     start: u32,
     length: u32,
+    /// Whether the media could not be read somewhere.
+    is_unreadable: bool,
     buffer: assay_disk::BlockBuffer,
 }
 
@@ -319,6 +433,7 @@ impl<'a> Window<'a> {
             segment,
             start: 0,
             length: 0,
+            is_unreadable: false,
             buffer: assay_disk::BlockBuffer::default(),
         }
     }
@@ -332,7 +447,8 @@ impl<'a> Window<'a> {
                 Window::BYTES.max(whole_blocks(length as u64) as u32).min(segment_bytes - at);
             self.start = at;
             let media = self.drive.identity.segment_start(self.segment) + u64::from(at);
-            self.drive.read_media(media, self.buffer.first(self.length as usize))?;
+            let buffer = self.buffer.first(self.length as usize);
+            self.is_unreadable |= self.drive.read_tolerant(media, buffer)?;
         }
         let from = (at - self.start) as usize;
         Ok(&self.buffer.as_ref()[from..from + length])

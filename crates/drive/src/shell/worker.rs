@@ -1,10 +1,11 @@
 //! What one host command needs to work with, used again by the next: codec contexts and scratch memory.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use assay_disk::BlockBuffer;
 use crate::codec::{Codec, Coder};
 use crate::core::group::Group;
+use crate::sync::Mutex;
 use crate::format::Location;
 
 /// Contexts and scratch memory of one command.
@@ -12,6 +13,8 @@ pub(crate) struct Worker {
     pub(crate) coder: Coder,
     pub(crate) group: Group,
     pub(crate) places: Vec<Location>,
+    /// One place in each segment that is kept from being used again meanwhile.
+    pub(crate) pinned: Vec<Location>,
     /// Records to fetch from media: location and block.
     pub(crate) fetch: Vec<(Location, u64)>,
     pub(crate) media: BlockBuffer,
@@ -45,6 +48,7 @@ impl Worker {
             coder: Coder::new(codec),
             group: Group::default(),
             places: Vec::new(),
+            pinned: Vec::new(),
             fetch: Vec::new(),
             media: BlockBuffer::default(),
             unit: Vec::new(),

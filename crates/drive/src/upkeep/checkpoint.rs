@@ -2,25 +2,33 @@
 //!
 //! Under the locks, for a moment: everything open is sealed, and the leaves that changed, the segments' rows and the
 //! streams' positions are taken as they are. The host goes on; a leaf that it changes meanwhile is copied first. Then
-//! the leaves are written to the map's stream, the directories that name them, and the root. When all that is on
-//! stable media, the superblock is made to name the root: first one copy, then the other. Only then is what the new
-//! nodes replace counted as dead.
+//! the leaves are written to the map's stream, what still lives in those of its segments that are given back (see
+//! `clean`), the directories that name them, and the root. When all that is on stable media, the superblock is made to
+//! name the root: first one copy, then the other. Only then is what the new nodes replace counted as dead.
+//!
+//! It always fits: [`crate::core::budget`] keeps as many segments free as it takes at most.
 
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 use assay_disk::{BLOCK_BYTES, Disk, DiskError, Result};
-use crate::shell::drive::Drive;
+
+use crate::core::budget::part_words;
 use crate::core::group::Group;
+use crate::core::log::Log;
+use crate::core::map::{NODE_ENTRIES, Node};
+use crate::core::space::Urgency;
 use crate::format::{
     Cursor, Identity, Location, MAX_ROOT_PARTS, NodeId, Op, RootBody, RootEnd, SegmentRow, Stream,
     Superblock,
 };
-use crate::core::log::Log;
+use crate::shell::drive::Drive;
+use crate::status::Counters;
+use crate::sync::MutexGuard;
 use crate::upkeep::maintain::Maintenance;
-use crate::core::map::{NODE_ENTRIES, Node};
-use crate::inspect::status::Counters;
 
-/// Nodes that are appended at once.
+/// Nodes that are encoded before any of them is appended.
 const NODES_PER_GROUP: usize = 32;
 
 /// Sequence numbers that one incarnation may use before a superblock must say so.
@@ -35,31 +43,59 @@ struct WrittenRoot {
 /// What the checkpoint found when it began.
 struct Snapshot {
     seq: u64,
-    leaves: Vec<(u64, std::sync::Arc<Node>)>,
+    leaves: Vec<(u64, Arc<Node>)>,
     body: RootBody,
+    /// Leaves that were dropped before it began.
+    dropped: u64,
 }
 
+/// Live bytes and records of places, by segment.
+type Weights = HashMap<u32, (u64, u64)>;
+
 impl Drive {
-    /// Makes the map durable; `clean` says that the drive is being closed.
-    pub(crate) fn checkpoint(&self, maintenance: &mut Maintenance, clean: bool) -> Result<()> {
+    /// Makes the map durable.
+    pub(crate) fn checkpoint(&self, maintenance: &mut Maintenance) -> Result<()> {
         Counters::add(&self.counters.checkpoints, 1);
-        let snapshot = self.snapshot()?;
+        let mut snapshot = self.snapshot()?;
         self.write_sealed()?;
         let mut superseded = self.write_leaves(&snapshot)?;
+        let given_back = self.clean_map(&mut superseded)?;
         superseded.extend(self.write_directories(snapshot.seq)?);
+        self.write_new_dictionary(maintenance)?;
+        snapshot.body.dictionaries = self.dictionary_places();
+        snapshot.body.dictionaries.extend(maintenance.trainer.stored());
         let (root, log_bytes) = self.write_root(snapshot.body, &superseded)?;
         self.make_durable(true)?;
         let parts = root.parts.clone();
-        let old_root = self.name_root(snapshot.seq, root, clean)?;
+        let old_root = self.name_root(snapshot.seq, root)?;
+        self.complete(snapshot.seq, snapshot.dropped, log_bytes, maintenance, |log| {
+            superseded.iter().for_each(|place| log.space.remove(*place));
+            old_root.iter().for_each(|part| log.space.remove(root_weight(*part)));
+            parts.iter().for_each(|part| log.space.add(root_weight(*part)));
+            // What was read of them is durable elsewhere, and nothing leads there any more.
+            given_back.iter().for_each(|number| log.space.settle(*number));
+        })?;
+        self.use_new_dictionary(maintenance);
+        self.release_empty(maintenance)
+    }
+
+    /// Enters a checkpoint that both superblocks name into the books.
+    fn complete(
+        &self,
+        seq: u64,
+        dropped: u64,
+        log_bytes: u64,
+        maintenance: &mut Maintenance,
+        book: impl FnOnce(&mut Log),
+    ) -> Result<()> {
         let mut log = self.log()?;
-        superseded.iter().for_each(|place| log.space.remove(*place));
-        old_root.iter().for_each(|part| log.space.remove(root_weight(*part)));
-        parts.iter().for_each(|part| log.space.add(root_weight(*part)));
-        maintenance.checkpoint_seq = snapshot.seq;
+        book(&mut log);
+        log.space.note_checkpoint(false);
+        maintenance.checkpoint_seq = seq;
         maintenance.checkpoint_log_bytes = log_bytes;
-        maintenance.waiting.clear();
-        let unstored_leaves = self.map()?.unstored_leaves();
-        log.space.reserve_for_checkpoint(unstored_leaves);
+        let mut map = self.map_mut()?;
+        map.forget_dropped(dropped);
+        log.space.note_nodes(map.nodes());
         Ok(())
     }
 
@@ -68,24 +104,28 @@ impl Drive {
         let mut map = self.map_mut()?;
         Stream::ALL.into_iter().for_each(|stream| log.seal(stream, &self.counters));
         log.begin_checkpoint();
-        let seq = log.next_seq - 1;
+        let (seq, dropped) = (log.next_seq - 1, map.dropped_leaves());
+        let leaves = map.take_dirty();
+        let empty = leaves.iter().filter(|(_, leaf)| is_empty(leaf)).count() as u64;
         let body = RootBody {
             checkpoint_seq: seq,
             mapped_blocks: map.mapped_blocks(),
+            leaves: map.nodes().leaves.saturating_sub(dropped + empty),
+            next_dictionary: self.next_dictionary.load(Ordering::Relaxed),
             cursors: [Stream::Host, Stream::Cold, Stream::Frozen].map(|stream| log.cursor(stream)),
             segments: log.space.rows(),
             directories: Vec::new(),
-            dictionaries: self.dictionary_places(),
+            dictionaries: Vec::new(),
             counters: self.counters.words(),
         };
-        Ok(Snapshot { seq, leaves: map.take_dirty(), body })
+        Ok(Snapshot { seq, leaves, body, dropped })
     }
 
     /// Writes the changed leaves; gives the places of those that they replace.
     fn write_leaves(&self, snapshot: &Snapshot) -> Result<Vec<Location>> {
         let mut superseded = Vec::new();
         for leaves in snapshot.leaves.chunks(NODES_PER_GROUP) {
-            let filled = leaves.iter().filter(|(_, leaf)| leaf.iter().any(|&word| word != 0));
+            let filled = leaves.iter().filter(|(_, leaf)| !is_empty(leaf));
             let nodes: Vec<_> =
                 filled.map(|(number, leaf)| (NodeId::Leaf(*number), &**leaf)).collect();
             let places = self.append_nodes(&nodes, snapshot.seq)?;
@@ -99,7 +139,8 @@ impl Drive {
                 map.drop_if_empty(*number);
             }
         }
-        superseded.retain(|place| !place.is_none());
+        superseded.extend(self.map_mut()?.take_lost_places());
+        superseded.retain(|place| place.is_record());
         Ok(superseded)
     }
 
@@ -117,7 +158,7 @@ impl Drive {
                 superseded.push(map.set_stored(*node, place));
             }
         }
-        superseded.retain(|place| !place.is_none());
+        superseded.retain(|place| place.is_record());
         Ok(superseded)
     }
 
@@ -133,20 +174,31 @@ impl Drive {
                 let op = Op::Node { complete_seq };
                 worker.group.push(op, node.word(), |out| coder.encode(&bytes, None, out));
             }
-            let places = &mut worker.places;
-            self.append_to_map_stream(&worker.group, places)?;
-            Ok(places.clone())
+            let mut places = Vec::with_capacity(nodes.len());
+            self.append_to_map_stream(&worker.group, &mut worker.places, &mut places)?;
+            Ok(places)
         })
     }
 
-    fn append_to_map_stream(&self, group: &Group, places: &mut Vec<Location>) -> Result<()> {
+    /// Appends each record of a group by itself, so that a chunk is filled as far as the next one allows.
+    pub(crate) fn append_to_map_stream(
+        &self,
+        group: &Group,
+        scratch: &mut Vec<Location>,
+        places: &mut Vec<Location>,
+    ) -> Result<()> {
         {
             let mut log = self.log()?;
-            let (payload, words) = (group.payload_bytes(), group.words_at_most());
-            log.make_room(Stream::Map, payload, words, &self.chunks, &self.counters)
-                .map_err(|_| self.no_room())?;
-            log.place(Stream::Map, group, |_| true, places);
-            places.iter().for_each(|place| log.space.add(*place));
+            for (index, record) in group.records.iter().enumerate() {
+                let (payload, words) = (record.length as usize, record.words());
+                let urgency = Urgency::Ordinary;
+                log.make_room(Stream::Map, payload, words, urgency, &self.chunks, &self.counters)
+                    .map_err(|_| self.no_room())?;
+                log.place(Stream::Map, group, |each| each == index, scratch);
+                let place = scratch.get(index).copied().unwrap_or_default();
+                log.space.add(place);
+                places.push(place);
+            }
         }
         self.keep_pace()
     }
@@ -157,19 +209,19 @@ impl Drive {
         mut body: RootBody,
         superseded: &[Location],
     ) -> Result<(WrittenRoot, u64)> {
-        let mut log = self.log()?;
         body.directories = self.map()?.stored_directories();
-        log.seal(Stream::Map, &self.counters);
-        for place in superseded {
-            subtract(&mut body.segments[place.segment() as usize], *place);
+        let weights = self.weights_replaced(superseded);
+        for (number, weight) in &weights {
+            if let Some(row) = body.segments.get_mut(*number as usize) {
+                subtract(row, *weight);
+            }
         }
-        for part in &self.superblock().root {
-            subtract(&mut body.segments[part.segment() as usize], root_weight(*part));
-        }
-        let mut root = Vec::new();
-        let first_seq = log.next_seq;
         let words = body.encode();
-        for part in words.chunks(part_words(&self.identity)) {
+        let mut log = self.log()?;
+        log.seal(Stream::Map, &self.counters);
+        let mut root = Vec::new();
+        let first_seq = log.next_map_seq();
+        for part in words.chunks(part_words(self.identity.segment_bytes)) {
             log.make_root_room(part.len(), &self.chunks, &self.counters)
                 .map_err(|_| self.no_room())?;
             root.push(log.append_root(part, &self.counters));
@@ -177,40 +229,35 @@ impl Drive {
         // The end may take as much as the map's stream did, and a footer of its own.
         let most = 64 + log.map_words_at_most();
         log.make_root_room(most, &self.chunks, &self.counters).map_err(|_| self.no_room())?;
-        let end = self.root_end(&log, superseded);
+        let end = root_end(&log, &weights);
         root.push(log.append_root(&end.encode(), &self.counters));
         if root.len() > MAX_ROOT_PARTS {
             return Err(self.no_room());
         }
-        Ok((WrittenRoot { parts: root, seqs: (first_seq, log.next_seq - 1) }, log.log_bytes))
+        let seqs = (first_seq, log.next_map_seq() - 1);
+        Ok((WrittenRoot { parts: root, seqs }, log.log_bytes))
     }
 
-    /// Leaves that count as stored are not: the drive must not go on.
+    /// What dies with this checkpoint, by segment: the nodes that were replaced and the former root.
+    fn weights_replaced(&self, superseded: &[Location]) -> Weights {
+        let old_root = self.superblock().root.clone();
+        let roots = old_root.iter().map(|part| root_weight(*part));
+        let mut weights = Weights::new();
+        for place in superseded.iter().copied().chain(roots) {
+            let (bytes, records) = weights.entry(place.segment()).or_default();
+            *bytes += u64::from(place.length());
+            *records += 1;
+        }
+        weights
+    }
+
+    /// Leaves that count as stored are not: the drive must not go on. The budget is there so that this never happens.
     fn no_room(&self) -> DiskError {
         self.stop("no segment was left for a checkpoint".into())
     }
 
-    /// What the root's end says, its own chunk included.
-    fn root_end(&self, log: &Log, superseded: &[Location]) -> RootEnd {
-        let mut segments = log.checkpoint_segments();
-        for (number, row) in &mut segments {
-            for place in superseded.iter().filter(|place| place.segment() == *number) {
-                subtract(row, *place);
-            }
-            let old_root = self.superblock().root.clone();
-            for part in old_root.iter().filter(|part| part.segment() == *number) {
-                subtract(row, root_weight(*part));
-            }
-        }
-        let mut end = RootEnd { own_seqs: log.checkpoint_seqs(), map: Cursor::default(), segments };
-        // The cursor's length does not depend on its values, so the chunk's length is known before its end is.
-        end.map = log.cursor_behind_root(0);
-        end.map = log.cursor_behind_root(end.encode().len());
-        end
-    }
-
     /// Makes both superblocks name the root; gives the former root.
-    fn name_root(&self, seq: u64, root: WrittenRoot, clean: bool) -> Result<Vec<Location>> {
+    fn name_root(&self, seq: u64, root: WrittenRoot) -> Result<Vec<Location>> {
         let next_seq = self.log()?.next_seq;
         let mut superblock = self.superblock();
         let mut new = superblock.clone();
@@ -218,7 +265,7 @@ impl Drive {
         new.checkpoint_seq = seq;
         new.unused_seq = new.unused_seq.max(next_seq + INCARNATION_SEQS);
         new.log_end_seq = new.unused_seq;
-        new.clean = clean;
+        new.clean = false;
         new.root_seqs = root.seqs;
         let old_root = std::mem::replace(&mut new.root, root.parts);
         self.write_superblocks(&mut new)?;
@@ -226,8 +273,8 @@ impl Drive {
         Ok(old_root)
     }
 
-    pub(crate) fn superblock(&self) -> std::sync::MutexGuard<'_, Superblock> {
-        self.superblock.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    pub(crate) fn superblock(&self) -> MutexGuard<'_, Superblock> {
+        self.superblock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes both copies, one after the other: a power cut leaves one of them whole.
@@ -299,16 +346,27 @@ impl Drive {
         if self.read_only.is_some() || !self.has_begun() {
             return Ok(());
         }
-        self.checkpoint(&mut maintenance, true)?;
+        self.checkpoint(&mut maintenance)?;
         {
             let log = self.log()?;
-            if log.ends_with_checkpoint(maintenance.checkpoint_seq) {
-                self.is_begun.store(false, Ordering::Release);
+            if !log.ends_with(maintenance.checkpoint_seq) {
+                // The host wrote meanwhile, behind the checkpoint: the log goes on, and the drive is not closed.
                 return Ok(());
             }
+            self.is_begun.store(false, Ordering::Release);
         }
-        // The host wrote meanwhile, behind the checkpoint: the log goes on, and the drive is not closed.
-        self.reserve_seqs(false).map(drop)
+        // From here on nothing is written before both superblocks have taken back what is said now.
+        self.name_clean()
+    }
+
+    /// Says in both superblocks that nothing lies behind the checkpoint.
+    fn name_clean(&self) -> Result<()> {
+        let mut superblock = self.superblock();
+        let mut new = superblock.clone();
+        new.clean = true;
+        self.write_superblocks(&mut new)?;
+        *superblock = new;
+        Ok(())
     }
 
     /// Changes the logical size.
@@ -328,16 +386,17 @@ impl Drive {
         }
         self.begin_incarnation()?;
         {
-            let log = self.log()?;
+            let mut log = self.log()?;
             let mut map = self.map_mut()?;
             let blocks = logical_bytes.max(former) / BLOCK_BYTES;
-            if grows && !log.space.admits_map(map.media_bytes_with(blocks)) {
+            if grows && !log.space.admits_map(map.nodes_for(blocks)) {
                 return Err(DiskError::Full);
             }
             map.resize(blocks);
+            log.space.note_nodes(map.nodes());
             self.logical_bytes.store(logical_bytes, Ordering::Release);
         }
-        self.checkpoint(&mut self.maintenance(), false)
+        self.checkpoint(&mut self.maintenance())
     }
 
     /// Whether nothing is written from `logical_bytes` on.
@@ -385,12 +444,24 @@ pub(crate) fn root_weight(part: Location) -> Location {
     Location::new(part.segment(), part.offset(), 1, false)
 }
 
-fn subtract(row: &mut SegmentRow, place: Location) {
-    row.live_bytes = row.live_bytes.saturating_sub(place.length());
-    row.live_records = row.live_records.saturating_sub(1);
+fn subtract(row: &mut SegmentRow, (bytes, records): (u64, u64)) {
+    row.live_bytes = row.live_bytes.saturating_sub(bytes as u32);
+    row.live_records = row.live_records.saturating_sub(records as u32);
 }
 
-/// Words of one chunk of a root: with its footer it fits the smallest segment.
-fn part_words(identity: &Identity) -> usize {
-    (identity.segment_bytes / 32).min(96 << 10) as usize
+fn is_empty(leaf: &Node) -> bool {
+    leaf.iter().all(|&word| word == 0)
+}
+
+/// What the root's end says, its own chunk included.
+fn root_end(log: &Log, weights: &Weights) -> RootEnd {
+    let mut segments = log.checkpoint_segments();
+    for (number, row) in &mut segments {
+        subtract(row, weights.get(number).copied().unwrap_or_default());
+    }
+    let mut end = RootEnd { map: Cursor::default(), segments };
+    // The cursor's length does not depend on its values, so the chunk's length is known before its end is.
+    end.map = log.cursor_behind_root(0);
+    end.map = log.cursor_behind_root(end.encode().len());
+    end
 }

@@ -5,8 +5,11 @@
 //! age the square root is taken: the plain age prefers old segments with little to gain, and under Zipf 0.99 at 80 %
 //! full moved 7 % more (`benches/drive-write-amplification`). Its
 //! footer says what lies in it; the map says what of it still lives. Records move as they are, without being decoded;
-//! only the live blocks of a 16 KiB unit are encoded anew, if that is smaller. Nodes of the map do not move: the next
-//! checkpoint writes them elsewhere.
+//! only the live blocks of a 16 KiB unit are encoded anew, if that is smaller. Segments of the map's stream are not
+//! collected: checkpoints clean them.
+//!
+//! What cannot be read stays where it is, and costs nothing else: the rest moves, and the segment is set aside until what
+//! stays is overwritten or discarded.
 
 use std::ops::Range;
 
@@ -14,13 +17,12 @@ use crate::core::apply::{apply, is_wanted};
 use assay_disk::{BLOCK_BYTES, DiskError, Result};
 use crate::shell::drive::Drive;
 use crate::core::group::{Group, Record};
-use crate::format::{Location, MAX_WORDS_PER_ENTRY, NodeId, Op, Stream, UNIT_BLOCKS};
+use crate::format::{Location, MAX_WORDS_PER_ENTRY, Op, Stream, UNIT_BLOCKS};
 use crate::upkeep::maintain::Maintenance;
-use crate::core::map::Missing;
 use crate::shell::span::{Reach, part_of, span, together};
 use crate::shell::tables::SegmentRecord;
-use crate::core::space::State;
-use crate::inspect::status::Counters;
+use crate::core::space::{Segment, State, Urgency};
+use crate::status::Counters;
 use crate::shell::worker::Worker;
 
 /// How collection chooses its next segment.
@@ -41,11 +43,17 @@ pub(crate) struct Collecting {
     live: Vec<SegmentRecord>,
     /// The first of these that has not moved.
     next: usize,
-    /// Whether nodes of the map lie in it, which leave with the next checkpoint.
-    waits: bool,
-    /// Whether a record of it was damaged and stays.
+    /// Whether everything in it is known.
+    is_complete: bool,
+    /// Whether a record of it is damaged and stays.
     is_damaged: bool,
+    /// Whether the media cannot be read somewhere in it.
+    is_unreadable: bool,
 }
+
+/// Segments that are remembered as the next to collect, where looking at all takes long.
+const CANDIDATES: usize = 32;
+const SEGMENTS_LOOKED_AT: u32 = 4096;
 
 /// Bytes that one group of moves may take.
 const MOVE_BYTES: usize = 256 << 10;
@@ -57,27 +65,46 @@ impl Drive {
     /// The segment to collect next, with its live share.
     pub(crate) fn choose_victim(
         &self,
-        maintenance: &Maintenance,
+        maintenance: &mut Maintenance,
         policy: Policy,
     ) -> Result<Option<(u32, f64)>> {
         let log = self.log()?;
-        let now = log.log_bytes;
-        let candidates = log.space.iter().filter(|(number, segment)| {
+        let is_victim = |number: u32, segment: &Segment| {
             segment.state == State::Sealed
+                && segment.stream != Some(Stream::Map)
                 && segment.live_records > 0
                 && segment.sealed_seq <= maintenance.checkpoint_seq
-                && !maintenance.waiting.contains(number)
-        });
-        let scored = candidates.map(|(number, segment)| {
-            let live = log.space.live_share(segment);
-            let age = now.saturating_sub(segment.sealed_at_bytes) as f64;
-            let score = match policy {
-                Policy::CostBenefit => age.sqrt() * (1.0 - live) / (1.0 + live),
-                Policy::Greedy => 1.0 - live,
-            };
-            (number, live, score)
-        });
-        Ok(scored.max_by(|a, b| a.2.total_cmp(&b.2)).map(|(number, live, _)| (number, live)))
+                && !maintenance.set_aside.contains(&number)
+        };
+        while let Some(number) = maintenance.candidates.pop() {
+            let segment = log.space.get(number);
+            if is_victim(number, segment) {
+                return Ok(Some((number, log.space.live_share(segment))));
+            }
+        }
+        let now = log.log_bytes;
+        let victims = log.space.iter().filter(|(number, segment)| is_victim(*number, segment));
+        let mut scored: Vec<_> = victims
+            .map(|(number, segment)| {
+                let live = log.space.live_share(segment);
+                let age = now.saturating_sub(segment.sealed_at_bytes) as f64;
+                let score = match policy {
+                    Policy::CostBenefit => age.sqrt() * (1.0 - live) / (1.0 + live),
+                    Policy::Greedy => 1.0 - live,
+                };
+                (score, number, live)
+            })
+            .collect();
+        let kept = if self.identity.segments < SEGMENTS_LOOKED_AT { 1 } else { CANDIDATES };
+        if scored.len() > kept {
+            let last = scored.len() - kept;
+            scored.select_nth_unstable_by(last, |a, b| a.0.total_cmp(&b.0));
+            scored.drain(..last);
+        }
+        scored.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let best = scored.pop().map(|(_, number, live)| (number, live));
+        maintenance.candidates = scored.into_iter().map(|(_, number, _)| number).collect();
+        Ok(best)
     }
 
     /// Begins to move everything that lives in a segment elsewhere.
@@ -88,26 +115,20 @@ impl Drive {
     ) -> Result<()> {
         Counters::add(&self.counters.collections, 1);
         let opened_seq = self.log()?.space.get(victim).opened_seq;
-        let records = match self.segment_records(victim, opened_seq) {
-            Ok(records) => records,
-            Err(DiskError::Corrupt { what, .. }) => {
-                self.report(format!("segment {victim} cannot be collected: {what}"));
-                self.log()?.space.quarantine(victim);
-                return Ok(());
-            }
-            Err(other) => return Err(other),
+        let tables = self.segment_tables(victim, opened_seq)?;
+        let mut collecting = Collecting {
+            victim,
+            live: Vec::new(),
+            next: 0,
+            is_complete: tables.is_complete,
+            is_damaged: false,
+            is_unreadable: tables.is_unreadable,
         };
-        let mut collecting =
-            Collecting { victim, live: Vec::new(), next: 0, waits: false, is_damaged: false };
-        for record in records {
-            match record.entry.op {
-                Op::Node { .. } => collecting.waits |= self.touch_node(&record)?,
-                Op::Dictionary => self.move_dictionary(&record)?,
-                Op::Zero => {}
-                _ if self.is_possible(record.place) && self.lives(&record)? => {
-                    collecting.live.push(record);
-                }
-                _ => {}
+        for record in tables.records(victim) {
+            let is_data =
+                !matches!(record.entry.op, Op::Node { .. } | Op::Dictionary | Op::Zero);
+            if is_data && self.is_possible(record.place) && self.lives(&record)? {
+                collecting.live.push(record);
             }
         }
         // As they were written, unless a footer lies.
@@ -127,21 +148,41 @@ impl Drive {
         let victim = collecting.victim;
         let rest = &collecting.live[collecting.next..];
         let run = &rest[..together(rest.iter().map(|record| record.place), REACH)];
-        match self.workers.with(|worker| self.move_run(run, worker)) {
+        let moved = match self.workers.with(|worker| self.move_run(run, worker)) {
             Err(DiskError::Full) => {
                 maintenance.collecting = Some(collecting);
                 return Err(DiskError::Full);
             }
-            moved => collecting.is_damaged |= moved?,
-        }
+            moved => moved?,
+        };
+        collecting.is_damaged |= moved.is_damaged;
+        collecting.is_unreadable |= moved.is_unreadable;
         collecting.next += run.len();
         if collecting.next < collecting.live.len() {
             maintenance.collecting = Some(collecting);
-        } else if collecting.is_damaged {
-            self.log()?.space.quarantine(victim);
-        } else if collecting.waits || self.log()?.space.get(victim).live_records > 0 {
-            // Nodes and roots leave with the next checkpoint.
-            maintenance.waiting.push(victim);
+            return Ok(());
+        }
+        self.end_collecting(victim, &collecting, maintenance)
+    }
+
+    /// What becomes of a segment out of which everything was moved that could be.
+    fn end_collecting(
+        &self,
+        victim: u32,
+        collecting: &Collecting,
+        maintenance: &mut Maintenance,
+    ) -> Result<()> {
+        let mut log = self.log()?;
+        if collecting.is_unreadable {
+            // What the media does not give back now, it would not give back of what is written there next either.
+            log.space.quarantine(victim);
+        } else if collecting.is_damaged || !collecting.is_complete {
+            if log.space.get(victim).live_records > 0 {
+                maintenance.set_aside.insert(victim);
+            }
+        } else {
+            // The map knows of nothing here: what is still counted was lost with a part of the map.
+            log.space.settle(victim);
         }
         Ok(())
     }
@@ -158,45 +199,50 @@ impl Drive {
         }
     }
 
-    /// Marks a node that lives here for the next checkpoint.
-    fn touch_node(&self, record: &SegmentRecord) -> Result<bool> {
-        let node = NodeId::from_word(record.entry.key);
-        loop {
-            let missing = {
-                let _log = self.log()?;
-                let mut map = self.map_mut()?;
-                match map.stored(node) {
-                    Ok(place) if place != record.place => return Ok(false),
-                    Ok(_) => map.touch(node).err(),
-                    Err(missing) => Some(missing),
-                }
-            };
-            match missing {
-                None => return Ok(true),
-                Some(Missing(node)) => self.load_node(node)?,
+    /// Reads records that lie together and appends them to the stream of what was moved; says what stays.
+    fn move_run(&self, run: &[SegmentRecord], worker: &mut Worker) -> Result<Moved> {
+        let (Some(front), Some(back)) = (run.first(), run.last()) else {
+            return Ok(Moved::default());
+        };
+        let place = span(front.place, back.place);
+        let mut media = std::mem::take(&mut worker.media);
+        let read = self.read_span(front.place.segment(), &place, &mut media);
+        let moved = match read {
+            Ok(bytes) => self.move_read(run, bytes, place.start, worker),
+            Err(DiskError::Io(_)) if run.len() > 1 => {
+                // One place may be bad: each record by itself.
+                run.iter().try_fold(Moved::default(), |moved, record| {
+                    Ok(moved.and(self.move_run(std::slice::from_ref(record), worker)?))
+                })
             }
-        }
+            Err(DiskError::Io(error)) => {
+                self.sync_media()?;
+                self.note_damage(front, &error.to_string());
+                Ok(Moved { is_damaged: true, is_unreadable: true })
+            }
+            Err(other) => Err(other),
+        };
+        worker.media = media;
+        moved
     }
 
-    /// Reads records that lie together and appends them to the stream of what was moved; true if one of them was damaged and
-    /// stays.
-    fn move_run(&self, run: &[SegmentRecord], worker: &mut Worker) -> Result<bool> {
-        let (Some(front), Some(back)) = (run.first(), run.last()) else { return Ok(false) };
-        let span = span(front.place, back.place);
-        let mut media = std::mem::take(&mut worker.media);
-        let bytes = self.read_span(front.place.segment(), &span, &mut media)?;
-        let mut damaged = false;
+    fn move_read(
+        &self,
+        run: &[SegmentRecord],
+        bytes: &[u8],
+        start: u32,
+        worker: &mut Worker,
+    ) -> Result<Moved> {
+        let mut moved = Moved::default();
         worker.group.clear();
         for record in run {
-            let stored = part_of(bytes, span.start, record.place);
+            let stored = part_of(bytes, start, record.place);
             let key = record.entry.op.context_key(record.entry.key);
             match self.check_record(stored, record.place, key) {
                 Ok((codec_id, payload)) => self.push_move(record, codec_id, payload, worker)?,
                 Err(what) => {
-                    let offset = record.entry.key * BLOCK_BYTES;
-                    self.report(format!("the data at byte {offset} is damaged: {what}"));
-                    Counters::add(&self.counters.damaged_records, 1);
-                    damaged = true;
+                    self.note_damage(record, &what);
+                    moved.is_damaged = true;
                 }
             }
             if worker.group.bytes.len() >= MOVE_BYTES {
@@ -205,8 +251,13 @@ impl Drive {
             }
         }
         self.append_moves(worker)?;
-        worker.media = media;
-        Ok(damaged)
+        Ok(moved)
+    }
+
+    fn note_damage(&self, record: &SegmentRecord, what: &str) {
+        let offset = record.entry.key * BLOCK_BYTES;
+        self.report(format!("the data at byte {offset} is damaged: {what}"));
+        Counters::add(&self.counters.damaged_records, 1);
     }
 
     fn push_move(
@@ -225,7 +276,8 @@ impl Drive {
         } else {
             Op::Move { from, origin_seq }
         };
-        worker.group.push(op, record.entry.key, |out| {
+        let dictionary = self.dictionary_of(codec_id, payload);
+        worker.group.push_with(dictionary.as_deref(), op, record.entry.key, |out| {
             out.extend_from_slice(payload);
             codec_id
         });
@@ -308,7 +360,7 @@ impl Drive {
         let (mut payload, mut words) = (0, 0);
         {
             let map = self.map()?;
-            log.space.reserve_for_checkpoint(map.unstored_leaves());
+            log.space.note_nodes(map.nodes());
             for index in range.clone() {
                 let record = &group.records[index];
                 match is_wanted(&map, record.key, from_of(record), record.op.is_unit()) {
@@ -328,7 +380,8 @@ impl Drive {
         if range.len() > 1 && !log.fits_segment(stream, payload, words) {
             return Ok(Outcome::Split);
         }
-        log.make_room(stream, payload, words, &self.chunks, &self.counters)
+        let urgency = Urgency::Ordinary;
+        log.make_room(stream, payload, words, urgency, &self.chunks, &self.counters)
             .map_err(|_| DiskError::Full)?;
         log.place(stream, group, |index| wanted[index], places);
         let mut map = self.map_mut()?;
@@ -338,6 +391,22 @@ impl Drive {
                 .map_err(|_| self.stop("the map lost a node while it was locked".into()))?;
         }
         Ok(Outcome::Done)
+    }
+}
+
+/// What stays of a run of records.
+#[derive(Debug, Clone, Copy, Default)]
+struct Moved {
+    is_damaged: bool,
+    is_unreadable: bool,
+}
+
+impl Moved {
+    fn and(self, other: Moved) -> Moved {
+        Moved {
+            is_damaged: self.is_damaged || other.is_damaged,
+            is_unreadable: self.is_unreadable || other.is_unreadable,
+        }
     }
 }
 

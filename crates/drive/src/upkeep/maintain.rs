@@ -3,14 +3,16 @@
 //! One at a time, under the maintenance lock. The caller gives it a thread and calls again as long as there is more;
 //! a host write that finds no free segment comes here too.
 
+use std::collections::HashSet;
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
-use std::sync::{MutexGuard, PoisonError};
 
 use crate::upkeep::collect::{Collecting, Policy};
 use assay_disk::{BLOCK_BYTES, DiskError, Result};
 use crate::shell::drive::Drive;
+use crate::sync::MutexGuard;
 use crate::format::Stream;
-use crate::core::space::State;
+use crate::core::space::{Space, State};
 
 /// Bytes of log for each byte that the next checkpoint would write: a checkpoint costs 4 % at most.
 const LOG_PER_CHECKPOINT_BYTE: u64 = 25;
@@ -44,8 +46,10 @@ pub(crate) struct Maintenance {
     /// Segments sealed after this are still part of the log that recovery would replay.
     pub(crate) checkpoint_seq: u64,
     pub(crate) checkpoint_log_bytes: u64,
-    /// Segments whose nodes wait for the next checkpoint to leave them.
-    pub(crate) waiting: Vec<u32>,
+    /// Segments with something in them that cannot be read or is not known: they are left until it is overwritten.
+    pub(crate) set_aside: HashSet<u32>,
+    /// Segments to collect next, the best last, as they were when all were last looked at.
+    pub(crate) candidates: Vec<u32>,
     /// The segment in hand.
     pub(crate) collecting: Option<Collecting>,
     /// Steps towards free segments since the host's last chunk.
@@ -62,7 +66,8 @@ impl Maintenance {
         Maintenance {
             checkpoint_seq,
             checkpoint_log_bytes: log_bytes,
-            waiting: Vec::new(),
+            set_aside: HashSet::new(),
+            candidates: Vec::new(),
             collecting: None,
             steps: 0,
             host_seq: 0,
@@ -92,7 +97,7 @@ impl Drive {
             return Ok(Rest::More);
         }
         if self.is_checkpoint_due(&maintenance)? {
-            self.checkpoint(&mut maintenance, false)?;
+            self.checkpoint(&mut maintenance)?;
             return Ok(Rest::More);
         }
         self.evict_map()?;
@@ -110,24 +115,20 @@ impl Drive {
         self.maintenance.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes room until a host write may take a segment; none if the drive was closed meanwhile.
+    /// Makes room until `is_met`, or the drive was closed meanwhile.
     ///
     /// # Errors
     /// [`DiskError::Full`] when nothing can be gained.
-    pub(crate) fn make_space(&self) -> Result<()> {
+    pub(crate) fn make_space(&self, is_met: &dyn Fn(&Space) -> bool) -> Result<()> {
         let mut maintenance = self.maintenance();
         loop {
-            let (free, mark) = {
-                let log = self.log()?;
-                (log.space.free_segments(), log.space.host_mark())
-            };
-            if free > mark || !self.has_begun() {
+            if !self.has_begun() || is_met(&self.log()?.space) {
                 return Ok(());
             }
             if self.may_gain(&mut maintenance)? && self.gain_segment(&mut maintenance)? {
                 continue;
             }
-            if !self.wait_for_readers()? {
+            if !self.wait_for_readers(&maintenance)? {
                 return Err(DiskError::Full);
             }
             maintenance.steps = 0;
@@ -144,9 +145,9 @@ impl Drive {
         Ok(maintenance.steps <= 2 * u64::from(self.identity.segments))
     }
 
-    fn free_and_low_mark(&self) -> Result<(usize, usize)> {
+    fn free_and_low_mark(&self) -> Result<(u64, u64)> {
         let log = self.log()?;
-        Ok((log.space.free_segments(), log.space.low_mark()))
+        Ok((log.space.free_segments() as u64, log.space.low_mark()))
     }
 
     /// One step towards a free segment; false when there is none to take.
@@ -166,12 +167,12 @@ impl Drive {
             self.release(&emptied)?;
             return Ok(true);
         }
-        if self.wait_for_readers()? {
+        if self.wait_for_readers(maintenance)? {
             return Ok(true);
         }
         let has_grown = self.log()?.log_bytes > maintenance.checkpoint_log_bytes;
         if has_grown {
-            self.checkpoint(maintenance, false)?;
+            self.checkpoint(maintenance)?;
         }
         Ok(has_grown)
     }
@@ -202,7 +203,7 @@ impl Drive {
             _ if self.log()?.log_bytes > maintenance.checkpoint_log_bytes
                 && self.would_checkpoint_help(maintenance)? =>
             {
-                self.checkpoint(maintenance, false)?;
+                self.checkpoint(maintenance)?;
             }
             Some((victim, live)) if live < 1.0 => self.begin_collecting(victim, maintenance)?,
             _ if !emptied.is_empty() => self.release(&emptied)?,
@@ -214,36 +215,43 @@ impl Drive {
     /// Sealed segments that hold nothing live and that neither replay nor a reader would need. No new reader comes
     /// to one: nothing leads there. The one in hand is left alone, for what is known of it would no longer be true.
     fn emptied(&self, maintenance: &Maintenance) -> Result<Vec<u32>> {
+        let mut emptied = self.empty_and_old(maintenance)?;
+        emptied.retain(|number| !self.is_read(*number));
+        Ok(emptied)
+    }
+
+    /// The same with those that are read.
+    fn empty_and_old(&self, maintenance: &Maintenance) -> Result<Vec<u32>> {
         let log = self.log()?;
-        let emptied = log.space.iter().filter(|(number, segment)| {
-            segment.state == State::Sealed
-                && segment.live_records == 0
-                && segment.sealed_seq <= maintenance.checkpoint_seq
-                && !self.is_read(*number)
-                && maintenance.collecting.as_ref().is_none_or(|one| one.victim != *number)
+        let is_in_hand =
+            |number: u32| maintenance.collecting.as_ref().is_some_and(|one| one.victim == number);
+        let empty = log.space.empty_segments().filter(|number| {
+            log.space.get(*number).is_behind(maintenance.checkpoint_seq) && !is_in_hand(*number)
         });
-        Ok(emptied.map(|(number, _)| number).collect())
+        Ok(empty.collect())
     }
 
     /// Waits until no reader holds an emptied segment: each does for one read of media. False if none did.
-    fn wait_for_readers(&self) -> Result<bool> {
-        let is_held = || -> Result<bool> {
-            let log = self.log()?;
-            let mut emptied = log
-                .space
-                .iter()
-                .filter(|(_, segment)| segment.state == State::Sealed && segment.live_records == 0);
-            Ok(emptied.any(|(number, _)| self.is_read(number)))
-        };
-        let waits = is_held()?;
-        while is_held()? {
-            std::thread::yield_now();
+    fn wait_for_readers(&self, maintenance: &Maintenance) -> Result<bool> {
+        let mut held = self.empty_and_old(maintenance)?;
+        held.retain(|number| self.is_read(*number));
+        if held.is_empty() {
+            return Ok(false);
         }
-        Ok(waits)
+        self.readers_awaited.store(true, Ordering::SeqCst);
+        let mut commits = self.commits();
+        while held.iter().any(|number| self.is_read(*number)) && self.running().is_ok() {
+            commits = self.progress.wait(commits).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(commits);
+        self.readers_awaited.store(false, Ordering::SeqCst);
+        self.running().map(|()| true)
     }
 
-    fn is_read(&self, segment: u32) -> bool {
-        self.pins[segment as usize].load(Ordering::Acquire) > 0
+    /// Gives back what is empty, after a checkpoint or when the drive is opened: nothing needs it any more.
+    pub(crate) fn release_empty(&self, maintenance: &Maintenance) -> Result<()> {
+        let emptied = self.emptied(maintenance)?;
+        if emptied.is_empty() { Ok(()) } else { self.release(&emptied) }
     }
 
     /// Gives emptied segments back, once everything that emptied them is on stable media.
@@ -262,18 +270,25 @@ impl Drive {
         Ok(())
     }
 
-    /// Whether segments wait for a checkpoint to become collectable or empty.
+    /// Whether a checkpoint lets segments be collected or given back: those that are newer than the last one, or those of
+    /// the map's stream.
     fn would_checkpoint_help(&self, maintenance: &Maintenance) -> Result<bool> {
         let log = self.log()?;
-        let newer = log.space.iter().any(|(_, segment)| {
-            segment.state == State::Sealed
-                && segment.sealed_seq > maintenance.checkpoint_seq
-                && log.space.live_share(segment) < 1.0 - WORTHWHILE_DEAD_SHARE
-        });
-        Ok(newer || !maintenance.waiting.is_empty())
+        let space = &log.space;
+        let newer = || {
+            space.iter().any(|(_, segment)| {
+                segment.state == State::Sealed
+                    && !segment.is_behind(maintenance.checkpoint_seq)
+                    && space.live_share(segment) < 1.0 - WORTHWHILE_DEAD_SHARE
+            })
+        };
+        Ok(space.map_segments() > space.checkpoint_segments() || newer())
     }
 
     fn is_checkpoint_due(&self, maintenance: &Maintenance) -> Result<bool> {
+        if self.is_short_of_memory()? {
+            return Ok(true);
+        }
         let log = self.log()?;
         let since = log.log_bytes - maintenance.checkpoint_log_bytes;
         if let Some(bytes) = self.options.checkpoint_bytes {
@@ -286,14 +301,37 @@ impl Drive {
         Ok(since >= wanted)
     }
 
-    /// Drops clean leaves beyond the memory that the map may take.
+    /// Whether changed leaves take so much of the map's memory that a checkpoint must make them clean.
+    fn is_short_of_memory(&self) -> Result<bool> {
+        let Some(bytes) = self.options.map_bytes else { return Ok(false) };
+        Ok(self.map()?.dirty_bytes() > bytes / 2)
+    }
+
+    /// Drops clean nodes beyond the memory that the map may take.
     pub(crate) fn evict_map(&self) -> Result<()> {
         let Some(bytes) = self.options.map_bytes else { return Ok(()) };
-        let leaves = (bytes / (BLOCK_BYTES + 64)) as usize;
-        // The log's lock keeps leaves in place while a host write uses them.
-        let _log = self.log()?;
-        if self.map()?.loaded_leaves() > leaves {
-            self.map_mut()?.evict(leaves);
+        if self.map()?.node_bytes() > bytes {
+            // The log's lock keeps leaves in place while a host write uses them.
+            let _log = self.log()?;
+            self.map_mut()?.evict(bytes);
+        }
+        Ok(())
+    }
+
+    /// Keeps a host command within the map's memory: what is clean is dropped, and what is not waits for a checkpoint.
+    pub(crate) fn keep_memory(&self) -> Result<()> {
+        let Some(bytes) = self.options.map_bytes else { return Ok(()) };
+        if self.map()?.node_bytes() <= bytes {
+            return Ok(());
+        }
+        self.evict_map()?;
+        if self.map()?.node_bytes() > bytes && self.is_short_of_memory()? && self.has_begun() {
+            let mut maintenance = self.maintenance();
+            if self.is_short_of_memory()? && self.has_begun() {
+                self.checkpoint(&mut maintenance)?;
+            }
+            drop(maintenance);
+            self.evict_map()?;
         }
         Ok(())
     }

@@ -1,15 +1,17 @@
-//! Dictionaries: learnt in the background from what the host writes, kept in the log, never taken back.
+//! Dictionaries: learnt in the background from what the host writes, kept in the map's stream, never taken back.
 //!
 //! A block of 4 KiB is little to learn its own language from; a dictionary of 16 KiB from other blocks helps. Records
 //! say which version they need, so that a new one changes nothing for the old.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use crate::codec::{Coder, DICTIONARY_BYTES, Dictionary};
 use assay_disk::{BLOCK_BYTES, DiskError, Result};
 use crate::shell::drive::Drive;
+use crate::core::budget::DICTIONARIES_MAX;
 use crate::core::group::Group;
-use crate::format::{Location, Op, Stream};
+use crate::format::{Location, Op};
 use crate::upkeep::maintain::Maintenance;
 use crate::shell::tables::SegmentRecord;
 use crate::shell::worker::Worker;
@@ -27,11 +29,22 @@ const WORTHWHILE: f64 = 0.01;
 #[derive(Debug)]
 pub(crate) struct Trainer {
     after_bytes: u64,
+    /// Trained, and on its way to media with the next checkpoint; nothing uses it before that is complete.
+    next: Option<Dictionary>,
+    /// The same once it has its place.
+    stored: Option<(Location, Dictionary)>,
 }
 
 impl Default for Trainer {
     fn default() -> Trainer {
-        Trainer { after_bytes: FIRST_AFTER_BYTES }
+        Trainer { after_bytes: FIRST_AFTER_BYTES, next: None, stored: None }
+    }
+}
+
+impl Trainer {
+    /// Version and place of the dictionary that the checkpoint in hand has stored.
+    pub(crate) fn stored(&self) -> Option<(u8, Location)> {
+        self.stored.as_ref().map(|(place, dictionary)| (dictionary.version(), *place))
     }
 }
 
@@ -62,10 +75,14 @@ impl Drive {
         }
         maintenance.trainer.after_bytes = written.saturating_mul(4);
         let samples = self.sample_blocks()?;
-        let version = self.dictionaries.read().unwrap_or_else(PoisonError::into_inner).len() + 1;
+        let version = self.next_dictionary.load(Ordering::Relaxed);
+        let known = self.dictionaries.read().unwrap_or_else(PoisonError::into_inner).len() as u64;
         let (Ok(version), true) = (u8::try_from(version), samples.len() >= SAMPLES) else {
             return Ok(false);
         };
+        if known >= DICTIONARIES_MAX {
+            return Ok(false);
+        }
         let (learn, judge) = samples.split_at(samples.len() / 2);
         let trained = Dictionary::train(version, learn, DICTIONARY_BYTES);
         let Ok(Some(dictionary)) = trained else { return Ok(true) };
@@ -73,7 +90,7 @@ impl Drive {
         let before = stored_bytes(&self.identity, judge, present.as_deref());
         let after = stored_bytes(&self.identity, judge, Some(&dictionary));
         if after as f64 <= before as f64 * (1.0 - WORTHWHILE) {
-            self.keep_dictionary(dictionary)?;
+            self.keep_dictionary(dictionary, maintenance)?;
         }
         Ok(true)
     }
@@ -105,49 +122,56 @@ impl Drive {
         Ok(samples)
     }
 
-    /// Puts a dictionary into the log, on stable media, and then to use.
-    fn keep_dictionary(&self, dictionary: Dictionary) -> Result<()> {
+    /// Stores a dictionary with a checkpoint, and then uses it. Its version is used up whatever becomes of it.
+    fn keep_dictionary(
+        &self,
+        dictionary: Dictionary,
+        maintenance: &mut Maintenance,
+    ) -> Result<()> {
+        self.next_dictionary.store(u64::from(dictionary.version()) + 1, Ordering::Relaxed);
+        maintenance.trainer.next = Some(dictionary);
+        self.checkpoint(maintenance)
+    }
+
+    /// Appends the dictionary that was trained to the map's stream.
+    pub(crate) fn write_new_dictionary(&self, maintenance: &mut Maintenance) -> Result<()> {
+        let Some(dictionary) = maintenance.trainer.next.take() else { return Ok(()) };
+        let place = self.append_dictionary(&dictionary)?;
+        maintenance.trainer.stored = Some((place, dictionary));
+        Ok(())
+    }
+
+    /// From here on new records use what was stored.
+    pub(crate) fn use_new_dictionary(&self, maintenance: &mut Maintenance) {
+        if let Some((place, dictionary)) = maintenance.trainer.stored.take() {
+            let mut all = self.dictionaries.write().unwrap_or_else(PoisonError::into_inner);
+            all.push((dictionary.version(), place, Arc::new(dictionary)));
+        }
+    }
+
+    fn append_dictionary(&self, dictionary: &Dictionary) -> Result<Location> {
         let mut group = Group::default();
         group.push(Op::Dictionary, u64::from(dictionary.version()), |out| {
             out.extend_from_slice(dictionary.bytes());
             0
         });
-        let place = self.append_dictionary(&group)?;
-        self.make_durable(true)?;
-        let mut dictionaries = self.dictionaries.write().unwrap_or_else(PoisonError::into_inner);
-        dictionaries.push((dictionary.version(), place, Arc::new(dictionary)));
-        Ok(())
-    }
-
-    fn append_dictionary(&self, group: &Group) -> Result<Location> {
         let mut places = Vec::new();
-        let mut log = self.log()?;
-        let (payload, words) = (group.payload_bytes(), group.words_at_most());
-        log.make_room(Stream::Cold, payload, words, &self.chunks, &self.counters)
-            .map_err(|_| DiskError::Full)?;
-        log.place(Stream::Cold, group, |_| true, &mut places);
-        let place = places.first().copied().unwrap_or_default();
-        log.space.add(place);
-        Ok(place)
+        self.append_to_map_stream(&group, &mut Vec::new(), &mut places)?;
+        Ok(places.first().copied().unwrap_or_default())
     }
 
-    /// Takes a dictionary out of a segment that is collected.
-    pub(crate) fn move_dictionary(&self, record: &SegmentRecord) -> Result<()> {
+    /// Takes a dictionary out of a segment of the map's stream that is given back; gives its former place if it lay there.
+    pub(crate) fn move_dictionary(&self, record: &SegmentRecord) -> Result<Option<Location>> {
         let version = record.entry.key as u8;
         let lives = self.dictionary_places().contains(&(version, record.place));
-        let Some(dictionary) = self.dictionary(version).filter(|_| lives) else { return Ok(()) };
-        let mut group = Group::default();
-        group.push(Op::Dictionary, u64::from(version), |out| {
-            out.extend_from_slice(dictionary.bytes());
-            0
-        });
-        let place = self.append_dictionary(&group)?;
-        self.log()?.space.remove(record.place);
+        let dictionary = self.dictionary(version).filter(|_| lives);
+        let Some(dictionary) = dictionary else { return Ok(None) };
+        let place = self.append_dictionary(&dictionary)?;
         let mut dictionaries = self.dictionaries.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(slot) = dictionaries.iter_mut().find(|(number, _, _)| *number == version) {
             slot.1 = place;
         }
-        Ok(())
+        Ok(Some(record.place))
     }
 
     /// Reads a dictionary's record; none if it is damaged.
@@ -165,7 +189,13 @@ impl Drive {
         let key = Op::Dictionary.context_key(u64::from(version));
         match self.read_record(place, key, &mut data, worker) {
             Ok(()) => Ok(Dictionary::from_bytes(version, &data).ok()),
-            Err(DiskError::Corrupt { .. }) => Ok(None),
+            Err(DiskError::Corrupt { .. } | DiskError::Io(_)) => {
+                let restored = self.restored_record(place, key)?;
+                let payload = restored.as_deref().and_then(|record| {
+                    self.check_record(record, place, key).ok().map(|(_, payload)| payload)
+                });
+                Ok(payload.and_then(|payload| Dictionary::from_bytes(version, payload).ok()))
+            }
             Err(other) => Err(other),
         }
     }

@@ -6,12 +6,13 @@ use crate::core::apply::apply;
 use crate::codec::is_zero;
 use assay_disk::{BLOCK_BYTES, DiskError, Result};
 use crate::shell::drive::Drive;
+use crate::core::budget::Nodes;
 use crate::core::group::{Group, Record, ZERO_BLOCKS_MAX};
 use crate::format::{Location, Op, Stream, UNIT_BLOCKS};
 use crate::core::log::Log;
 use crate::core::map::{Map, Missing};
-use crate::core::space::{Need, Space, Weight};
-use crate::inspect::status::Counters;
+use crate::core::space::{Need, Space, Urgency, Weight};
+use crate::status::Counters;
 use crate::shell::worker::Worker;
 
 impl Drive {
@@ -19,7 +20,10 @@ impl Drive {
     pub(crate) fn write_blocks(&self, first: u64, data: &[u8]) -> Result<()> {
         self.workers.with(|worker| {
             self.encode(first, data, worker);
-            self.append_host(worker)
+            // Zeroes alone are as good as a discard.
+            let stores = worker.group.payload_bytes() > 0;
+            let urgency = if stores { Urgency::Ordinary } else { Urgency::MakesRoom };
+            self.append_host(worker, urgency)
         })
     }
 
@@ -31,10 +35,14 @@ impl Drive {
             if self.map()?.is_hole(start..end) {
                 continue;
             }
+            self.load_nodes(start..end)?;
+            if !self.map()?.holds_any(start..end) {
+                continue;
+            }
             self.workers.with(|worker| {
                 worker.group.clear();
                 worker.group.push_zeroes(start, (end - start) as u32);
-                self.append_host(worker)
+                self.append_host(worker, Urgency::MakesRoom)
             })?;
         }
         Ok(())
@@ -61,7 +69,7 @@ impl Drive {
                 group.push_zeroes(block, 1);
                 Counters::add(&self.counters.write_bytes_zero, length as u64);
             } else {
-                group.push(op, block, |out| coder.encode(bytes, dictionary, out));
+                group.push_with(dictionary, op, block, |out| coder.encode(bytes, dictionary, out));
             }
             rest = behind;
             block += length as u64 / BLOCK_BYTES;
@@ -84,22 +92,28 @@ impl Drive {
     }
 
     /// Puts the worker's group into the log and into the map, as one.
-    fn append_host(&self, worker: &mut Worker) -> Result<()> {
+    fn append_host(&self, worker: &mut Worker, urgency: Urgency) -> Result<()> {
         let Worker { group, places, .. } = worker;
         let (Some(front), Some(back)) = (group.records.first(), group.records.last()) else {
             return Ok(());
         };
         let blocks = front.key..back.key + back.blocks();
+        self.keep_memory()?;
         loop {
             self.begin_incarnation()?;
-            self.load_nodes(blocks.clone())?;
-            self.keep_pace()?;
-            match self.try_append_host(group, blocks.clone(), places)? {
-                Outcome::Done => return self.write_sealed(),
-                Outcome::Missing | Outcome::Closed => {}
-                Outcome::NoSegment => {
+            match self.try_append_host(group, blocks.clone(), places, urgency)? {
+                Outcome::Done { is_sealed: false } => return Ok(()),
+                Outcome::Done { is_sealed: true } => return self.keep_pace(),
+                Outcome::Missing => {
+                    // Before, so that what is loaded now is still there when it is asked for.
+                    self.keep_memory()?;
+                    self.load_nodes(blocks.clone())?;
+                }
+                Outcome::Closed => {}
+                Outcome::NoRoom(nodes) => {
                     Counters::add(&self.counters.collection_stalls, 1);
-                    let made = self.make_space().inspect_err(|error| self.note_refusal(error));
+                    let is_met = |space: &Space| space.is_ready_for(nodes, urgency);
+                    let made = self.make_space(&is_met).inspect_err(|error| self.note_refusal(error));
                     made.or_else(|error| self.tell_whether_media_failed(error))?;
                 }
             }
@@ -120,7 +134,7 @@ impl Drive {
         if matches!(error, DiskError::Full) {
             Counters::add(&self.counters.refused_writes, 1);
             let mut log = self.log_at_any_time();
-            let map_bytes = self.map_at_any_time().media_bytes();
+            let map_bytes = log.space.map_bytes(self.map_at_any_time().nodes());
             log.space.refuse_as_it_is(map_bytes);
         }
     }
@@ -130,46 +144,74 @@ impl Drive {
         group: &Group,
         blocks: Range<u64>,
         places: &mut Vec<Location>,
+        urgency: Urgency,
     ) -> Result<Outcome> {
         let mut log = self.log()?;
         if !self.has_begun() {
             return Ok(Outcome::Closed);
         }
-        {
+        let nodes = {
             let map = self.map()?;
             if map.missing(blocks.clone()).is_some() {
                 return Ok(Outcome::Missing);
             }
-            let map_bytes = map.media_bytes();
-            log.space.reserve_for_checkpoint(map.unstored_leaves());
-            log.space.forget_refusals_with_room(map_bytes);
-            // What dies is counted only where it decides.
+            log.space.note_nodes(map.nodes());
             let grown = grown_by(group);
-            let map_bytes_more =
-                if grown.records > 0 { map.media_bytes_more(blocks.clone()) } else { 0 };
-            let most = Need { grown, map_bytes_more, shrunk: Weight::default(), fresh: true };
-            if !log.space.admits(most, map_bytes) {
-                let need = need_of(most, &map, blocks).unwrap_or(most);
-                if !log.space.admits(need, map_bytes) {
-                    Counters::add(&self.counters.refused_writes, 1);
-                    log.space.refuse(need);
-                    return Err(DiskError::Full);
-                }
+            let nodes = if grown.records > 0 { map.nodes_with(blocks.clone()) } else { map.nodes() };
+            if !admits(&mut log.space, &map, grown, nodes, blocks.clone()) {
+                Counters::add(&self.counters.refused_writes, 1);
+                return Err(DiskError::Full);
             }
+            nodes
+        };
+        if !log.space.fits_nodes(nodes) || (urgency == Urgency::Ordinary && !log.space.fits()) {
+            return Ok(Outcome::NoRoom(nodes));
         }
         if self.identity.units && self.overwrites_open_chunk(&log, group)? {
             log.seal(Stream::Host, &self.counters);
         }
-        let (payload, words) = (group.payload_bytes(), group.words_at_most());
-        if log.make_room(Stream::Host, payload, words, &self.chunks, &self.counters).is_err() {
-            return Ok(Outcome::NoSegment);
+        let (payload, words) = (group.payload_bytes(), group.words());
+        let (chunks, counters) = (&self.chunks, &self.counters);
+        if log.make_room(Stream::Host, payload, words, urgency, chunks, counters).is_err() {
+            return Ok(Outcome::NoRoom(nodes));
         }
         log.place(Stream::Host, group, |_| true, places);
         let mut map = self.map_mut()?;
         apply_all(&mut map, &mut log.space, group, places)
             .map_err(|_| self.stop("the map lost a node while it was locked".into()))?;
-        Ok(Outcome::Done)
+        log.space.note_nodes(map.nodes());
+        self.check_room(&log.space);
+        Ok(Outcome::Done { is_sealed: log.has_jobs() })
     }
+
+    /// What must always hold: there is room for a checkpoint. Where it does not, that is told long before one is due.
+    fn check_room(&self, space: &Space) {
+        if !space.fits() {
+            let (free, needed) = (space.free_segments(), space.kept_free());
+            debug_assert!(false, "{free} segments are free, {needed} are needed");
+            self.report(format!(
+                "only {free} of {needed} segments are free that checkpoints need: new data waits until there are more"
+            ));
+        }
+    }
+}
+
+/// Whether there is room for a group that stores so much; remembers a refusal.
+fn admits(space: &mut Space, map: &Map, grown: Weight, nodes: Nodes, blocks: Range<u64>) -> bool {
+    let map_bytes = space.map_bytes(map.nodes());
+    space.forget_refusals_with_room(map_bytes);
+    // What dies is counted only where it decides.
+    let map_bytes_more = space.map_bytes(nodes) - map_bytes;
+    let most = Need { grown, map_bytes_more, shrunk: Weight::default(), fresh: true };
+    if space.admits(most, map_bytes) {
+        return true;
+    }
+    let need = need_of(most, map, blocks).unwrap_or(most);
+    let is_admitted = space.admits(need, map_bytes);
+    if !is_admitted {
+        space.refuse(need);
+    }
+    is_admitted
 }
 
 impl Drive {
@@ -189,12 +231,14 @@ impl Drive {
 }
 
 enum Outcome {
-    Done,
+    /// With whether chunks wait to be written.
+    Done { is_sealed: bool },
     /// A node must be loaded first.
     Missing,
     /// The drive was closed meanwhile: the log must begin again first.
     Closed,
-    NoSegment,
+    /// Room must be made first, for a map of so many nodes.
+    NoRoom(Nodes),
 }
 
 /// Applies a group's records, which lie at `places`.

@@ -6,7 +6,9 @@ use std::ops::Range;
 
 const BLOCK: usize = 4096;
 const SEGMENTS_START: u64 = 1 << 20;
-const HEADER: usize = 64;
+const HEADER: usize = 72;
+/// Where its checksum lies.
+const SUM: usize = 68;
 
 /// Who wrote a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,6 +30,8 @@ pub enum Part {
     Dictionary,
     Table(Stream),
     Padding(Stream),
+    /// The last block of a chunk of the map's stream.
+    Parity,
     /// With its header.
     Root,
     /// With its header, at the segment's end.
@@ -111,6 +115,8 @@ struct Header {
     seq: u64,
     payload: usize,
     words: usize,
+    /// Words that repeat the chunk before.
+    repeat: usize,
 }
 
 fn header_at(image: &[u8], geometry: &Geometry, segment: u64, at: usize) -> Option<Header> {
@@ -126,6 +132,7 @@ fn header_at(image: &[u8], geometry: &Geometry, segment: u64, at: usize) -> Opti
         seq: u64_at(bytes, 32),
         payload: u32_at(bytes, 48) as usize,
         words: u32_at(bytes, 52) as usize,
+        repeat: u32_at(bytes, 60) as usize,
     })
 }
 
@@ -138,9 +145,10 @@ fn segment_pieces(image: &[u8], geometry: &Geometry, segment: u64, pieces: &mut 
         let header = header_at(image, geometry, segment, at);
         let header = header.filter(|header| {
             let table = at + HEADER + header.payload;
-            let is_whole = image[..end].get(table..table + 8 * header.words).is_some_and(|table| {
-                let sum = crc32c::crc32c_append(crc32c::crc32c(&image[at..at + 60]), table);
-                sum == u32_at(image, at + 60)
+            let words = header.words + header.repeat;
+            let is_whole = image[..end].get(table..table + 8 * words).is_some_and(|table| {
+                let sum = crc32c::crc32c_append(crc32c::crc32c(&image[at..at + SUM]), table);
+                sum == u32_at(image, at + SUM)
             });
             header.kind != 1 && header.opened_seq == first.opened_seq && is_whole
         });
@@ -176,22 +184,29 @@ fn chunk_pieces(
 ) -> usize {
     let owner = at as u64;
     let table = at + HEADER + header.payload;
-    let table_end = table + 8 * header.words;
-    let end = at + (table_end - at).next_multiple_of(BLOCK);
+    let own_end = table + 8 * header.words;
+    let table_end = own_end + 8 * header.repeat;
+    let parity = if header.stream == Stream::Map { BLOCK } else { 0 };
+    let padding_end = at + (table_end - at).next_multiple_of(BLOCK);
+    let end = padding_end + parity;
     let range = |start: usize, end: usize| start as u64..end as u64;
     if header.kind == 2 {
         pieces.push(whole(Part::Root, range(at, table_end), owner, header));
         return end;
     }
     pieces.push(whole(Part::Header(header.stream), range(at, at + HEADER), owner, header));
-    if header.words > 0 {
+    if parity > 0 {
+        pieces.push(whole(Part::Parity, range(padding_end, end), owner, header));
+    }
+    if header.words + header.repeat > 0 {
         pieces.push(whole(Part::Table(header.stream), range(table, table_end), owner, header));
     }
-    if table_end < end {
-        pieces.push(whole(Part::Padding(header.stream), range(table_end, end), owner, header));
+    if table_end < padding_end {
+        let range = range(table_end, padding_end);
+        pieces.push(whole(Part::Padding(header.stream), range, owner, header));
     }
     let mut record = at + HEADER;
-    for entry in entries(&image[table..table_end]) {
+    for entry in entries(&image[table..own_end]) {
         if entry.op == 2 {
             continue;
         }
@@ -264,20 +279,20 @@ pub fn reseal(image: &mut [u8], piece: &Piece, drive_id: u64) {
 
 fn reseal_chunk(bytes: &mut [u8]) {
     let table = HEADER.saturating_add(u32_at(bytes, 48) as usize);
-    let words = 8 * u32_at(bytes, 52) as usize;
-    let header = crc32c::crc32c(&bytes[..60]);
+    let words = 8 * (u32_at(bytes, 52) as usize).saturating_add(u32_at(bytes, 60) as usize);
+    let header = crc32c::crc32c(&bytes[..SUM]);
     // A length that points anywhere cannot be made to fit, and need not.
     let Some(table) = bytes.get(table..table.saturating_add(words)) else { return };
     let sum = crc32c::crc32c_append(header, table);
-    bytes[60..64].copy_from_slice(&sum.to_le_bytes());
+    bytes[SUM..HEADER].copy_from_slice(&sum.to_le_bytes());
 }
 
 fn reseal_footer(bytes: &mut [u8]) {
     let header = bytes.len() - HEADER;
     let words = 8 * u32_at(bytes, header + 52) as usize;
     let Some(table) = bytes.get(..words) else { return };
-    let sum = crc32c::crc32c_append(crc32c::crc32c(&bytes[header..header + 60]), table);
-    bytes[header + 60..].copy_from_slice(&sum.to_le_bytes());
+    let sum = crc32c::crc32c_append(crc32c::crc32c(&bytes[header..header + SUM]), table);
+    bytes[header + SUM..].copy_from_slice(&sum.to_le_bytes());
 }
 
 /// What a record's checksum has of its place and key.

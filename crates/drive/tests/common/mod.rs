@@ -10,3 +10,4 @@ pub mod model;
 pub mod random;
 pub mod roots;
 pub mod seeds;
+pub mod torn;

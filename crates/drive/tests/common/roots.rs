@@ -18,6 +18,9 @@ pub fn destroy_roots(media: &SimulatedMedia) {
     for part in 0..u64_at(&image, superblock + 96) as usize {
         let place = u64_at(&image, superblock + 104 + 8 * part);
         let start = geometry(&image[superblock..]).segment_start(place & 0xF_FFFF);
-        media.wipe((start + (place >> 20 & 0x3FF_FFFF)) / BLOCK_BYTES);
+        // Parity brings back one block: it takes two.
+        let first = (start + (place >> 20 & 0x3FF_FFFF)) / BLOCK_BYTES;
+        media.wipe(first);
+        media.wipe(first + 1);
     }
 }

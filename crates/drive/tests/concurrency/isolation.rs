@@ -38,6 +38,7 @@ struct Bench {
     is_over: AtomicBool,
     problem: Mutex<Option<String>>,
     reads: AtomicU64,
+    tear: bool,
 }
 
 impl Bench {
@@ -56,13 +57,12 @@ impl Bench {
             map_bytes: Some(8 * 4200),
             checkpoint_bytes: Some(1 << 20),
             discard_media: true,
-            tear,
             ..DriveOptions::default()
         };
         let drive = Drive::open(media.clone(), options.clone()).unwrap();
         let history = History::new(ranges, commands);
         let (is_over, problem) = (AtomicBool::new(false), Mutex::new(None));
-        Bench { media, drive, options, history, is_over, problem, reads: AtomicU64::new(0) }
+        Bench { media, drive, options, history, is_over, problem, reads: AtomicU64::new(0), tear }
     }
 
     /// Runs all threads until the commands are used up, or something was found.
@@ -106,7 +106,11 @@ impl Bench {
             .flat_map(|block| bytes_of(block, command, Flavour::of(block, command)))
             .collect();
         let force = random.chance(5);
-        let written = self.drive.write(first * BLOCK_BYTES, &data, force);
+        let written = if self.tear {
+            crate::common::torn::write_torn(&self.drive, first, &data, force)
+        } else {
+            self.drive.write(first * BLOCK_BYTES, &data, force)
+        };
         written.map_err(|error| format!("a write failed: {error}"))?;
         self.history.end(command);
         Ok(true)

@@ -70,12 +70,14 @@ impl Seen {
 pub struct Bench {
     fresh: SimulatedMedia,
     options: DriveOptions,
+    tear: bool,
 }
 
 struct Run {
     media: Arc<SimulatedMedia>,
     drive: Drive,
     model: Model,
+    tear: bool,
 }
 
 impl Bench {
@@ -92,15 +94,15 @@ impl Bench {
         Drive::format(fresh.clone(), &format).unwrap();
         // Checkpoints come only when a command asks for one.
         let checkpoint_bytes = Some(u64::MAX);
-        let options = DriveOptions { checkpoint_bytes, tear, ..DriveOptions::default() };
-        Bench { fresh: fresh.copy(), options }
+        let options = DriveOptions { checkpoint_bytes, ..DriveOptions::default() };
+        Bench { fresh: fresh.copy(), options, tear }
     }
 
     /// Runs a sequence and every crash in its last command.
     pub fn run(&self, commands: &[Command]) -> Result<Seen, String> {
         let media = Arc::new(self.fresh.copy());
         let drive = open(&media, &self.options)?;
-        let mut run = Run { media, drive, model: Model::new() };
+        let mut run = Run { media, drive, model: Model::new(), tear: self.tear };
         let Some((last, before)) = commands.split_last() else { return Ok(Seen::default()) };
         for command in before {
             run.execute(*command, &self.options)?;
@@ -163,7 +165,7 @@ impl Bench {
         if !goes_on {
             return Ok(recovered);
         }
-        let mut run = Run { media, drive, model };
+        let mut run = Run { media, drive, model, tear: self.tear };
         run.execute(Command::ForcedWrite(511, 1), &self.options)?;
         run.execute(Command::Write(510, 4), &self.options)?;
         let media = Arc::new(run.media.after_power_cut(|_| Fate::Lost));
@@ -221,6 +223,9 @@ impl Run {
 
     fn write(&mut self, first: u64, blocks: u64, force: bool) -> assay_drive::Result<()> {
         let data = self.model.write(first, blocks);
+        if self.tear {
+            return crate::common::torn::write_torn(&self.drive, first, &data, force);
+        }
         self.drive.write(first * BLOCK_BYTES, &data, force)
     }
 }

@@ -37,7 +37,8 @@ fn expected(part: Part, ending: Ending) -> (&'static [Outcome], &'static [Outcom
         Part::Node if is_closed => (&[Corrupt, Unnoticed], &[]),
         // The log cannot be applied: the map is rebuilt without the node. Where nothing was written there since, it can.
         Part::Node => (&[Told, Unnoticed], &[Corrupt]),
-        Part::Padding(_) => (&[Unnoticed], &[]),
+        // It is there for when something else is damaged.
+        Part::Padding(_) | Part::Parity => (&[Unnoticed], &[]),
     }
 }
 

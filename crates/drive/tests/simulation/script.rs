@@ -104,9 +104,7 @@ pub fn run(seed: u64, sabotage: Sabotage) -> Result<Coverage, String> {
         map_bytes: random.chance(30).then_some(3 * 4200),
         cache: if random.chance(10) { Cache::Writethrough } else { Cache::Volatile },
         discard_media: random.chance(20),
-        chunk_bytes: *random.pick(&[None, None, Some(16 << 10), Some(128 << 10)]),
         read_ahead_bytes: *random.pick(&[0, 0, 24 << 10, 256 << 10]),
-        tear: sabotage.tear,
         ..DriveOptions::default()
     };
     let drive = open(&media, &options, sabotage)?;
@@ -224,7 +222,11 @@ impl Run {
     fn write(&mut self, first: u64, blocks: u64) -> assay_drive::Result<()> {
         let force = self.random.chance(15);
         let data = self.model.write(first, blocks);
-        let result = self.drive.write(first * BLOCK_BYTES, &data, force);
+        let result = if self.sabotage.tear {
+            crate::common::torn::write_torn(&self.drive, first, &data, force)
+        } else {
+            self.drive.write(first * BLOCK_BYTES, &data, force)
+        };
         match &result {
             Ok(()) if force || self.options.cache == Cache::Writethrough => self.model.flushed(),
             Err(DiskError::Full) => self.model.take_back(),

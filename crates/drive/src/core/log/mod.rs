@@ -5,25 +5,28 @@
 //! after a crash the longest run without one is the log. A segment ends with a footer that repeats its tables and names
 //! the segment where the stream goes on.
 //!
+//! The map's stream counts by itself: replay asks nothing of it, and what a checkpoint wrote that never came to its end
+//! is as free after a crash as it was before.
+//!
 //! Everything here happens under the log's lock and takes memory copies, no input or output.
 
 mod root;
 mod tail;
 
 use std::collections::{BTreeSet, VecDeque};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use self::root::MapTrail;
-pub(crate) use self::tail::{Limits, Tail, footer_bytes};
+pub(crate) use self::tail::{FOOTER_PART, Limits, Tail, footer_bytes};
 use assay_disk::BlockBuffer;
 use crate::core::chunks::{ChunkBuffer, Chunks};
 use crate::core::group::Group;
 use crate::format::{
-    CHUNK_BYTES_MAX, ChunkHeader, ChunkKind, Cursor, FooterChunk, Identity, Location, STREAMS,
-    Stream,
+    CHUNK_BYTES_MAX, ChunkHeader, ChunkKind, Cursor, Identity, Location, MAP_SEQS, STREAMS, Stream,
 };
-use crate::core::space::Space;
-use crate::inspect::status::Counters;
+use crate::core::space::{Space, Urgency};
+use crate::status::Counters;
 
 /// No free segment for this stream now: collection must make room first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +40,13 @@ pub(crate) struct Job {
     pub(crate) bytes: usize,
 }
 
+/// How far both counts have come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reached {
+    pub(crate) log: u64,
+    pub(crate) map: u64,
+}
+
 /// The log's state.
 #[derive(Debug)]
 pub(crate) struct Log {
@@ -44,8 +54,11 @@ pub(crate) struct Log {
     pub(crate) limits: Limits,
     pub(crate) space: Space,
     pub(crate) next_seq: u64,
-    /// Everything up to here is on stable media.
+    /// The same of the map's stream.
+    next_map_seq: u64,
+    /// Everything of the log up to here is on stable media.
     pub(crate) durable_seq: u64,
+    durable_map_seq: u64,
     /// The highest `durable_seq` that any chunk tells.
     pub(crate) told_durable_seq: u64,
     pub(crate) last_host_seq: u64,
@@ -65,9 +78,10 @@ impl Log {
         cursors: [Cursor; STREAMS],
         next_seq: u64,
     ) -> Log {
+        let mut streams = Stream::ALL.into_iter();
         let tails = cursors.map(|cursor| {
             let opened_seq = space.get(cursor.segment).opened_seq;
-            Tail::new(cursor, opened_seq)
+            Tail::new(streams.next().unwrap_or_default(), cursor, opened_seq)
         });
         let limits = Limits { segment_bytes: identity.segment_bytes, chunk_bytes: CHUNK_BYTES_MAX };
         Log {
@@ -75,7 +89,9 @@ impl Log {
             limits,
             space,
             next_seq,
+            next_map_seq: MAP_SEQS | next_seq,
             durable_seq: next_seq - 1,
+            durable_map_seq: (MAP_SEQS | next_seq) - 1,
             told_durable_seq: next_seq - 1,
             last_host_seq: next_seq - 1,
             log_bytes: 0,
@@ -88,17 +104,16 @@ impl Log {
 
     /// Goes on with sequence numbers from `first`; nothing may be open.
     pub(crate) fn resume(&mut self, first: u64) {
-        self.next_seq = first;
+        (self.next_seq, self.next_map_seq) = (first, MAP_SEQS | first);
         (self.durable_seq, self.told_durable_seq) = (first - 1, first - 1);
+        self.durable_map_seq = self.next_map_seq - 1;
         self.last_host_seq = first - 1;
     }
 
     /// Puts the end of a stream where replay found it.
     pub(crate) fn set_cursor(&mut self, stream: Stream, cursor: Cursor) {
         let opened_seq = self.space.get(cursor.segment).opened_seq;
-        let tail = &mut self.tails[stream as usize];
-        (tail.segment, tail.offset) = (cursor.segment, cursor.offset);
-        (tail.opened_seq, tail.words) = (opened_seq, cursor.words);
+        self.tails[stream as usize] = Tail::new(stream, cursor, opened_seq);
     }
 
     pub(crate) fn tail(&self, stream: Stream) -> &Tail {
@@ -126,12 +141,26 @@ impl Log {
         stream: Stream,
         payload: usize,
         words: usize,
+        urgency: Urgency,
+        chunks: &Chunks,
+        counters: &Counters,
+    ) -> Result<(), NoSegment> {
+        let has_room = |tail: &Tail, limits| tail.has_room(payload, words, limits);
+        self.make_room_until(stream, has_room, urgency, chunks, counters)
+    }
+
+    /// Seals chunks and segments of a stream until there is room in an open chunk.
+    fn make_room_until(
+        &mut self,
+        stream: Stream,
+        has_room: impl Fn(&Tail, Limits) -> bool,
+        urgency: Urgency,
         chunks: &Chunks,
         counters: &Counters,
     ) -> Result<(), NoSegment> {
         loop {
             let tail = &mut self.tails[stream as usize];
-            if tail.has_room(payload, words, self.limits) {
+            if has_room(tail, self.limits) {
                 if tail.chunk.is_none() {
                     tail.open_chunk(chunks);
                 }
@@ -141,7 +170,7 @@ impl Log {
                 // Also an empty one, which was opened for less or for what the host has overtaken: it has its room, and is in the way.
                 self.seal_even_if_empty(stream, counters);
             } else {
-                self.close_segment(stream, chunks, counters)?;
+                self.close_segment(stream, urgency, chunks, counters)?;
             }
         }
     }
@@ -178,7 +207,7 @@ impl Log {
     }
 
     fn seal_even_if_empty(&mut self, stream: Stream, counters: &Counters) {
-        let seq = self.next_seq;
+        let seq = self.seq_of(stream);
         let tail = &mut self.tails[stream as usize];
         let Some(open) = tail.chunk.take() else { return };
         let header = ChunkHeader {
@@ -186,20 +215,23 @@ impl Log {
             durable_seq: self.durable_seq,
             payload_bytes: open.payload as u32,
             table_words: open.words.len() as u32,
+            repeat_words: tail.repeat().len() as u32,
             ..tail.header(ChunkKind::Log, stream, seq)
         };
-        let bytes = open.chunk.finish(&header, &open.words);
-        FooterChunk { seq, offset: tail.offset, table_words: open.words.len() as u32 }
-            .push(&mut tail.words);
-        tail.words.extend(&open.words);
-        tail.offset += bytes as u32;
+        let bytes = open.chunk.finish(&header, &open.words, tail.repeat());
+        tail.add_chunk(seq, &open.words, bytes);
         counters.log_written(stream, open.payload, bytes);
         self.queue(Job { seq, chunk: open.chunk, bytes }, stream);
     }
 
+    /// The number that the stream's next chunk gets.
+    fn seq_of(&self, stream: Stream) -> u64 {
+        if stream == Stream::Map { self.next_map_seq } else { self.next_seq }
+    }
+
     /// Queues a chunk without records, which only tells what is durable.
     pub(crate) fn mark(&mut self, chunks: &Chunks, counters: &Counters) -> Result<(), NoSegment> {
-        self.make_room(Stream::Host, 0, 0, chunks, counters)?;
+        self.make_room(Stream::Host, 0, 0, Urgency::Ordinary, chunks, counters)?;
         self.seal_even_if_empty(Stream::Host, counters);
         Ok(())
     }
@@ -208,11 +240,12 @@ impl Log {
     fn close_segment(
         &mut self,
         stream: Stream,
+        urgency: Urgency,
         chunks: &Chunks,
         counters: &Counters,
     ) -> Result<(), NoSegment> {
-        let seq = self.next_seq;
-        let next_segment = self.space.open(stream, seq).ok_or(NoSegment)?;
+        let seq = self.seq_of(stream);
+        let next_segment = self.space.open(stream, seq, urgency).ok_or(NoSegment)?;
         chunks.opened(next_segment, seq);
         if stream == Stream::Map {
             self.map_trail.add_segment(next_segment);
@@ -232,10 +265,7 @@ impl Log {
             Arc::new(ChunkBuffer::new(tail.segment, offset, BlockBuffer::zeroed(length as usize)));
         chunk.finish_footer(&header, &tail.words);
         let sealed = tail.segment;
-        tail.segment = next_segment;
-        tail.opened_seq = seq;
-        tail.offset = 0;
-        tail.words.clear();
+        tail.go_on_in(next_segment, seq);
         counters.log_written(stream, 0, length as usize);
         self.queue(Job { seq, chunk, bytes: length as usize }, stream);
         self.space.seal(sealed, seq, self.log_bytes);
@@ -246,11 +276,13 @@ impl Log {
         self.told_durable_seq = self.durable_seq;
         match stream {
             Stream::Host => self.last_host_seq = job.seq,
-            Stream::Cold | Stream::Frozen => {}
-            Stream::Map => self.map_trail.add_seq(job.seq),
+            Stream::Cold | Stream::Frozen | Stream::Map => {}
+        }
+        match stream {
+            Stream::Map => self.next_map_seq = job.seq + 1,
+            _ => self.next_seq = job.seq + 1,
         }
         self.log_bytes += job.bytes as u64;
-        self.next_seq = job.seq + 1;
         self.unwritten.insert(job.seq);
         self.jobs.push_back(job);
     }
@@ -260,14 +292,46 @@ impl Log {
         self.jobs.pop_front()
     }
 
+    /// The one chunk that is not on stable media, if nothing else waits to be written or made durable.
+    pub(crate) fn take_only_job(&mut self) -> Option<Job> {
+        let durable = self.durable_to();
+        let is_alone = self.jobs.len() == 1
+            && self.sealed_to() == Reached { log: durable.log + 1, ..durable };
+        if is_alone { self.jobs.pop_front() } else { None }
+    }
+
+    /// Whether anything waits to be written.
+    pub(crate) fn has_jobs(&self) -> bool {
+        !self.jobs.is_empty()
+    }
+
     /// A chunk was written.
     pub(crate) fn written(&mut self, seq: u64) {
         self.unwritten.remove(&seq);
     }
 
-    /// Everything up to here was written, though it may not be on stable media.
-    pub(crate) fn written_seq(&self) -> u64 {
-        self.unwritten.first().map_or(self.next_seq, |first| *first) - 1
+    /// How far everything was written, though it may not be on stable media.
+    pub(crate) fn written_to(&self) -> Reached {
+        let first = |range: (Bound<u64>, Bound<u64>)| self.unwritten.range(range).next().copied();
+        let log = first((Bound::Unbounded, Bound::Excluded(MAP_SEQS))).unwrap_or(self.next_seq);
+        let map = first((Bound::Included(MAP_SEQS), Bound::Unbounded));
+        Reached { log: log - 1, map: map.unwrap_or(self.next_map_seq) - 1 }
+    }
+
+    /// The last chunks that were sealed.
+    pub(crate) fn sealed_to(&self) -> Reached {
+        Reached { log: self.next_seq - 1, map: self.next_map_seq - 1 }
+    }
+
+    /// Everything up to here is on stable media.
+    pub(crate) fn is_durable_to(&mut self, reached: Reached) {
+        self.durable_seq = self.durable_seq.max(reached.log);
+        self.durable_map_seq = self.durable_map_seq.max(reached.map);
+    }
+
+    /// How far everything is on stable media.
+    pub(crate) fn durable_to(&self) -> Reached {
+        Reached { log: self.durable_seq, map: self.durable_map_seq }
     }
 
     /// Chunks that are sealed and not written yet.
@@ -298,9 +362,9 @@ mod tests {
         let mut log = drive.log().unwrap();
         let segment = log.tail(Stream::Cold).segment;
         log.tails[Stream::Cold as usize].offset = (512 << 10) - 3 * BLOCK_BYTES as u32;
-        log.make_room(Stream::Cold, 0, 0, &drive.chunks, &drive.counters).unwrap();
+        log.make_room(Stream::Cold, 0, 0, Urgency::Ordinary, &drive.chunks, &drive.counters).unwrap();
         assert!(log.tail(Stream::Cold).chunk.is_some() && !log.has_open(Stream::Cold));
-        log.make_room(Stream::Cold, 64 << 10, 16, &drive.chunks, &drive.counters).unwrap();
+        log.make_room(Stream::Cold, 64 << 10, 16, Urgency::Ordinary, &drive.chunks, &drive.counters).unwrap();
         assert_ne!(log.tail(Stream::Cold).segment, segment);
         assert!(log.tail(Stream::Cold).has_room(64 << 10, 16, log.limits));
     }

@@ -1,30 +1,22 @@
 //! Roots in the log, and what the map's stream takes while a checkpoint is made: a root tells all of it but itself.
 
-use super::{Job, Log, NoSegment};
+use assay_disk::BLOCK_BYTES;
+
+use super::{Job, Log, NoSegment, Tail};
 use crate::core::chunks::Chunks;
+use crate::core::space::Urgency;
 use crate::format::{
-    CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Cursor, FooterChunk, Location, SegmentRow, Stream,
-    whole_blocks,
+    ChunkHeader, ChunkKind, Cursor, FooterChunk, Location, SegmentRow, Stream, chunk_bytes,
 };
-use crate::inspect::status::Counters;
+use crate::status::Counters;
 
 /// What the map's stream took since a checkpoint began.
 #[derive(Debug, Default)]
 pub(super) struct MapTrail {
-    /// Runs of sequence numbers: first and last.
-    seqs: Vec<(u64, u64)>,
     segments: Vec<u32>,
 }
 
 impl MapTrail {
-    fn begin(segment: u32) -> MapTrail {
-        MapTrail { seqs: Vec::new(), segments: vec![segment] }
-    }
-
-    pub(super) fn add_seq(&mut self, seq: u64) {
-        push_seq(&mut self.seqs, seq);
-    }
-
     pub(super) fn add_segment(&mut self, segment: u32) {
         self.segments.push(segment);
     }
@@ -38,25 +30,26 @@ impl Log {
         chunks: &Chunks,
         counters: &Counters,
     ) -> Result<(), NoSegment> {
-        self.make_room(Stream::Map, 0, words, chunks, counters)
+        let has_room = |tail: &Tail, limits| tail.has_root_room(words, limits);
+        self.make_room_until(Stream::Map, has_room, Urgency::Ordinary, chunks, counters)
     }
 
-    /// Queues a part of a root, for which there is room, and gives its place.
+    /// Queues a part of a root, for which there is room, and gives its place, with its length in blocks.
     pub(crate) fn append_root(&mut self, words: &[u64], counters: &Counters) -> Location {
-        let seq = self.next_seq;
         let stream = Stream::Map;
+        let seq = self.seq_of(stream);
         let tail = &mut self.tails[stream as usize];
-        let place = Location::new(tail.segment, tail.offset, 0, false);
-        let Some(open) = tail.chunk.take() else { return place };
+        let Some(open) = tail.chunk.take() else { return Location::NONE };
         let header = ChunkHeader {
             drive_id: self.identity.drive_id,
             durable_seq: self.durable_seq,
             table_words: words.len() as u32,
             ..tail.header(ChunkKind::Root, stream, seq)
         };
-        let bytes = open.chunk.finish(&header, words);
-        FooterChunk { seq, offset: tail.offset, table_words: 0 }.push(&mut tail.words);
-        tail.offset += bytes as u32;
+        let bytes = open.chunk.finish(&header, words, &[]);
+        let blocks = (bytes as u64 / BLOCK_BYTES) as u32;
+        let place = Location::new(tail.segment, tail.offset, blocks, false);
+        tail.add_chunk(seq, &[], bytes);
         counters.log_written(stream, 0, bytes);
         self.queue(Job { seq, chunk: open.chunk, bytes }, stream);
         place
@@ -65,28 +58,27 @@ impl Log {
     /// Where the map's stream goes on behind a last part of a root with so many words.
     pub(crate) fn cursor_behind_root(&self, words: usize) -> Cursor {
         let mut cursor = self.cursor(Stream::Map);
-        let chunk = FooterChunk { seq: self.next_seq, offset: cursor.offset, table_words: 0 };
-        chunk.push(&mut cursor.words);
-        cursor.offset += whole_blocks((CHUNK_HEADER_BYTES + 8 * words) as u64) as u32;
+        let seq = self.seq_of(Stream::Map);
+        FooterChunk { seq, offset: cursor.offset, table_words: 0 }.push(&mut cursor.words);
+        cursor.offset += chunk_bytes(Stream::Map, 0, words) as u32;
         cursor
     }
 
     /// From here on notes what the map's stream takes.
     pub(crate) fn begin_checkpoint(&mut self) {
-        self.map_trail = MapTrail::begin(self.tail(Stream::Map).segment);
+        self.space.note_checkpoint(true);
+        self.map_trail = MapTrail { segments: vec![self.tail(Stream::Map).segment] };
     }
 
-    /// Sequence numbers that the map's stream took since the checkpoint began, in runs; with the next one.
-    pub(crate) fn checkpoint_seqs(&self) -> Vec<(u64, u64)> {
-        let mut seqs = self.map_trail.seqs.clone();
-        push_seq(&mut seqs, self.next_seq);
-        seqs
-    }
-
-    /// Whether nothing came since a checkpoint began after `seq` but the checkpoint itself.
-    pub(crate) fn ends_with_checkpoint(&self, seq: u64) -> bool {
+    /// Whether the log ends with `seq`, and nothing waits to be put behind it.
+    pub(crate) fn ends_with(&self, seq: u64) -> bool {
         let is_open = Stream::ALL.into_iter().any(|stream| self.has_open(stream));
-        !is_open && self.checkpoint_seqs() == [(seq + 1, self.next_seq)]
+        !is_open && self.next_seq == seq + 1
+    }
+
+    /// The number that the map's stream gives next.
+    pub(crate) fn next_map_seq(&self) -> u64 {
+        self.seq_of(Stream::Map)
     }
 
     /// Segments that the map's stream took since the checkpoint began, as they are now.
@@ -97,16 +89,6 @@ impl Log {
 
     /// Words that the root's end may come to.
     pub(crate) fn map_words_at_most(&self) -> usize {
-        2 * self.map_trail.seqs.len()
-            + 6 * (self.map_trail.segments.len() + 1)
-            + self.tail(Stream::Map).words.len()
-    }
-}
-
-/// Adds a number to runs of numbers.
-fn push_seq(runs: &mut Vec<(u64, u64)>, seq: u64) {
-    match runs.last_mut() {
-        Some((_, last)) if *last + 1 == seq => *last = seq,
-        _ => runs.push((seq, seq)),
+        6 * (self.map_trail.segments.len() + 1) + self.tail(Stream::Map).words.len()
     }
 }

@@ -6,18 +6,24 @@ use crate::core::chunks::{ChunkBuffer, Chunks};
 use crate::core::group::Group;
 use crate::format::{
     CHUNK_BYTES_MAX, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Cursor, FooterChunk, Location,
-    RECORD_HEADER_BYTES, RecordContext, Stream, whole_blocks,
+    RECORD_HEADER_BYTES, RecordContext, Stream, chunk_bytes, last_chunk_at, whole_blocks,
 };
+
+/// A segment's footer takes one part in so many of it at most, so that a root can tell of those that are open.
+pub(crate) const FOOTER_PART: u32 = 8;
 
 /// The end of one stream.
 #[derive(Debug)]
 pub(crate) struct Tail {
+    pub(super) stream: Stream,
     pub(crate) segment: u32,
     pub(crate) opened_seq: u64,
     /// Where the next chunk goes.
     pub(crate) offset: u32,
     /// The footer so far.
     pub(crate) words: Vec<u64>,
+    /// Where the last chunk begins in these.
+    last_at: Option<usize>,
     pub(super) chunk: Option<OpenChunk>,
 }
 
@@ -39,9 +45,34 @@ pub(super) struct OpenChunk {
 
 impl Tail {
     /// An end at `cursor`, in a segment that was opened as number `opened_seq`.
-    pub(super) fn new(cursor: Cursor, opened_seq: u64) -> Tail {
+    pub(super) fn new(stream: Stream, cursor: Cursor, opened_seq: u64) -> Tail {
         let Cursor { segment, offset, words } = cursor;
-        Tail { segment, opened_seq, offset, words, chunk: None }
+        let last_at = last_chunk_at(&words);
+        Tail { stream, segment, opened_seq, offset, words, last_at, chunk: None }
+    }
+
+    /// What the next chunk repeats of the one before it in its segment. The map's stream has parity instead.
+    pub(super) fn repeat(&self) -> &[u64] {
+        match self.last_at {
+            Some(at) if self.stream != Stream::Map => &self.words[at..],
+            _ => &[],
+        }
+    }
+
+    /// Notes a chunk of so many bytes with this table behind the others.
+    pub(super) fn add_chunk(&mut self, seq: u64, table: &[u64], bytes: usize) {
+        self.last_at = Some(self.words.len());
+        FooterChunk { seq, offset: self.offset, table_words: table.len() as u32 }
+            .push(&mut self.words);
+        self.words.extend(table);
+        self.offset += bytes as u32;
+    }
+
+    /// Goes on at the beginning of another segment.
+    pub(super) fn go_on_in(&mut self, segment: u32, opened_seq: u64) {
+        (self.segment, self.opened_seq, self.offset) = (segment, opened_seq, 0);
+        self.words.clear();
+        self.last_at = None;
     }
 
     /// The header of a chunk here; whose, how much is in it and where it goes on is left to fill in.
@@ -57,6 +88,7 @@ impl Tail {
             durable_seq: 0,
             payload_bytes: 0,
             table_words: 0,
+            repeat_words: 0,
             next_segment: ChunkHeader::NO_SEGMENT,
         }
     }
@@ -106,10 +138,15 @@ impl Tail {
             self.chunk.as_ref().map_or((0, 0), |open| (open.payload, open.words.len()));
         let chunk_max = if open_words == 0 { CHUNK_BYTES_MAX } else { limits.chunk_bytes };
         let words = open_words + words;
-        let chunk = whole_blocks((CHUNK_HEADER_BYTES + open_payload + payload + 8 * words) as u64);
-        let footer = footer_bytes(self.words.len() + FooterChunk::WORDS + words);
+        let chunk = chunk_bytes(self.stream, open_payload + payload, words + self.repeat().len());
         chunk <= u64::from(chunk_max)
-            && u64::from(self.offset) + chunk + u64::from(footer) <= u64::from(limits.segment_bytes)
+            && self.fits_behind(0, chunk, FooterChunk::WORDS + words, limits)
+    }
+
+    /// Whether a part of a root fits a chunk of its own; the footer tells nothing of its words.
+    pub(super) fn has_root_room(&self, words: usize, limits: Limits) -> bool {
+        let is_clear = self.chunk.as_ref().is_none_or(|open| open.words.is_empty());
+        is_clear && self.fits_behind(0, chunk_bytes(self.stream, 0, words), FooterChunk::WORDS, limits)
     }
 
     /// Whether a group fits a new chunk behind the open one.
@@ -120,14 +157,21 @@ impl Tail {
         limits: Limits,
     ) -> bool {
         let Some(open) = &self.chunk else { return false };
-        let header = CHUNK_HEADER_BYTES;
-        let chunk = whole_blocks((header + open.payload + 8 * open.words.len()) as u64);
-        let next = whole_blocks((header + payload + 8 * words) as u64);
-        let footer =
-            footer_bytes(self.words.len() + 2 * FooterChunk::WORDS + open.words.len() + words);
+        let chunk =
+            chunk_bytes(self.stream, open.payload, open.words.len() + self.repeat().len());
+        let open_words = FooterChunk::WORDS + open.words.len();
+        let repeat = if self.stream == Stream::Map { 0 } else { open_words };
+        let next = chunk_bytes(self.stream, payload, words + repeat);
         next <= u64::from(CHUNK_BYTES_MAX)
-            && u64::from(self.offset) + chunk + next + u64::from(footer)
-                <= u64::from(limits.segment_bytes)
+            && self.fits_behind(chunk, next, open_words + FooterChunk::WORDS + words, limits)
+    }
+
+    /// Whether a chunk fits `behind` bytes further on, where the footer then has so many words more.
+    fn fits_behind(&self, behind: u64, chunk: u64, words: usize, limits: Limits) -> bool {
+        let footer = footer_bytes(self.words.len() + words);
+        u64::from(self.offset) + behind + chunk + u64::from(footer)
+            <= u64::from(limits.segment_bytes)
+            && (footer <= limits.segment_bytes / FOOTER_PART || self.words.is_empty())
     }
 
     pub(super) fn open_chunk(&mut self, chunks: &Chunks) {

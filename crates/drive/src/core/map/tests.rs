@@ -12,19 +12,19 @@ fn place(offset: u32) -> Location {
 
 #[test]
 fn what_was_set_is_found_and_memory_follows_what_is_written() {
-    let mut map = Map::new(10 * NODE_ENTRIES * NODE_ENTRIES, &[], 0);
+    let mut map = Map::new(10 * NODE_ENTRIES * NODE_ENTRIES);
     assert_eq!(map.get(5), Ok(Location::NONE));
     let nothing = map.memory_bytes();
     assert_eq!(map.set(5, place(64)), Ok(Location::NONE));
     assert_eq!(map.set(5, place(999)), Ok(place(64)));
     assert_eq!((map.get(5), map.get(6)), (Ok(place(999)), Ok(Location::NONE)));
-    assert_eq!((map.mapped_blocks(), map.loaded_leaves()), (1, 1));
+    assert_eq!((map.mapped_blocks(), map.loaded_leaves), (1, 1));
     assert!(map.memory_bytes() - nothing < 20_000);
 }
 
 #[test]
 fn a_stored_map_is_loaded_node_by_node() {
-    let mut map = Map::new(NODE_ENTRIES * NODE_ENTRIES, &[place(1)], 1);
+    let mut map = Map::stored_at(NODE_ENTRIES * NODE_ENTRIES, &[place(1)], 1, 1);
     let directory = NodeId::Directory(0);
     assert_eq!(map.get(700), Err(Missing(directory)));
     let mut words = [0; 512];
@@ -43,7 +43,7 @@ fn a_stored_map_is_loaded_node_by_node() {
 
 #[test]
 fn what_was_read_from_a_former_place_is_not_taken_in() {
-    let mut map = Map::new(NODE_ENTRIES, &[], 0);
+    let mut map = Map::new(NODE_ENTRIES);
     map.set(1, place(1)).unwrap();
     let old = Box::new(*map.take_dirty()[0].1);
     map.set_stored(NodeId::Leaf(0), place(2));
@@ -57,7 +57,7 @@ fn what_was_read_from_a_former_place_is_not_taken_in() {
 
 #[test]
 fn a_checkpoint_keeps_what_it_took_while_the_map_goes_on() {
-    let mut map = Map::new(NODE_ENTRIES, &[], 0);
+    let mut map = Map::new(NODE_ENTRIES);
     map.set(1, place(1)).unwrap();
     let taken = map.take_dirty();
     map.set(1, place(2)).unwrap();
@@ -70,7 +70,7 @@ fn a_checkpoint_keeps_what_it_took_while_the_map_goes_on() {
 
 #[test]
 fn what_a_checkpoint_took_counts_as_unstored_until_it_is_stored() {
-    let mut map = Map::new(2 * NODE_ENTRIES, &[], 0);
+    let mut map = Map::new(2 * NODE_ENTRIES);
     map.set(1, place(1)).unwrap();
     map.set(NODE_ENTRIES, place(1)).unwrap();
     assert_eq!((map.take_dirty().len(), map.unstored_leaves()), (2, 2));
@@ -83,32 +83,56 @@ fn what_a_checkpoint_took_counts_as_unstored_until_it_is_stored() {
 
 #[test]
 fn only_clean_stored_leaves_are_evicted() {
-    let mut map = Map::new(4 * NODE_ENTRIES, &[], 0);
+    let mut map = Map::new(4 * NODE_ENTRIES);
     for leaf in 0..4 {
         map.set(leaf * NODE_ENTRIES, place(1)).unwrap();
     }
-    assert_eq!(map.evict(0), 4);
+    map.evict(0);
+    assert_eq!(map.loaded_leaves, 4);
     map.take_dirty();
     for leaf in 0..3 {
         map.set_stored(NodeId::Leaf(leaf), place(7));
     }
     map.set(0, place(2)).unwrap();
-    assert_eq!(map.evict(0), 2);
+    map.evict(0);
+    assert_eq!(map.loaded_leaves, 2);
     assert_eq!(map.get(0), Ok(place(2)));
     assert_eq!(map.get(NODE_ENTRIES), Err(Missing(NodeId::Leaf(1))));
 }
 
 #[test]
 fn an_emptied_leaf_gives_its_memory_back() {
-    let mut map = Map::new(NODE_ENTRIES, &[], 0);
+    let mut map = Map::new(NODE_ENTRIES);
     map.set(1, place(1)).unwrap();
     map.set(1, Location::NONE).unwrap();
     map.drop_if_empty(0);
-    assert_eq!(map.loaded_leaves(), 1, "still due");
+    assert_eq!(map.loaded_leaves, 1, "still due");
     map.take_dirty();
     map.drop_if_empty(0);
-    assert_eq!((map.loaded_leaves(), map.mapped_blocks()), (0, 0));
+    assert_eq!((map.loaded_leaves, map.mapped_blocks()), (0, 0));
     assert!(map.is_hole(0..512));
+}
+
+#[test]
+fn what_is_lost_is_lost_until_it_is_written_or_discarded() {
+    let mut map = Map::stored_at(NODE_ENTRIES * NODE_ENTRIES, &[place(1)], 2, 600);
+    let mut words = [0; 512];
+    (words[0], words[1]) = (place(2).word(), place(3).word());
+    map.load(NodeId::Directory(0), place(1), Box::new(words));
+    map.lose(NodeId::Leaf(1), place(9));
+    assert_eq!(map.get(600), Err(Missing(NodeId::Leaf(1))), "it lies elsewhere by now");
+    map.lose(NodeId::Leaf(1), place(3));
+    assert_eq!((map.get(600), map.missing(512..1024)), (Ok(Location::LOST), None));
+    assert_eq!(map.take_lost_places(), [place(3)]);
+    assert_eq!(map.set(600, place(4)), Ok(Location::LOST));
+    assert_eq!(map.set(601, Location::NONE), Ok(Location::LOST));
+    let read = [600, 601, 602].map(|block| map.get(block));
+    assert_eq!(read, [Ok(place(4)), Ok(Location::NONE), Ok(Location::LOST)]);
+    // The directory, too: all but what was changed since.
+    let mut map = Map::stored_at(NODE_ENTRIES * NODE_ENTRIES, &[place(1)], 2, 600);
+    map.lose(NodeId::Directory(0), place(1));
+    assert_eq!(map.set(5, place(6)), Ok(Location::LOST));
+    assert_eq!((map.get(5), map.get(4), map.get(90_000)), (Ok(place(6)), Ok(Location::LOST), Ok(Location::LOST)));
 }
 
 /// What may happen to a map.
@@ -116,7 +140,7 @@ fn an_emptied_leaf_gives_its_memory_back() {
 enum Step {
     Set(u64, Location),
     Checkpoint,
-    Evict(usize),
+    Evict(u64),
 }
 
 /// Blocks of the maps below: two directories and a bit.
@@ -131,7 +155,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         12 => (near, location).prop_map(|(block, place)| Step::Set(block, place)),
         1 => Just(Step::Checkpoint),
-        1 => (0..4_usize).prop_map(Step::Evict),
+        1 => (0..40_000_u64).prop_map(Step::Evict),
     ]
 }
 
@@ -190,7 +214,7 @@ impl Stored {
     /// What is left of it after a crash: the directories, and their nodes on media.
     fn reopened(self) -> Stored {
         let directories = self.map.stored_directories();
-        let map = Map::new(BLOCKS, &directories, self.map.mapped_blocks());
+        let map = Map::stored_at(BLOCKS, &directories, self.map.nodes().leaves, self.map.mapped_blocks());
         Stored { map, ..self }
     }
 }
@@ -200,7 +224,7 @@ proptest! {
     fn a_map_is_an_ordered_map_whatever_is_stored_and_evicted(
         steps in prop::collection::vec(step(), 1..120),
     ) {
-        let mut stored = Stored { map: Map::new(BLOCKS, &[], 0), nodes: HashMap::new(), next: 0 };
+        let mut stored = Stored { map: Map::new(BLOCKS), nodes: HashMap::new(), next: 0 };
         let mut model = BTreeMap::new();
         for step in steps {
             match step {

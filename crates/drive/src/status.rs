@@ -98,6 +98,8 @@ counters! {
     damaged_records,
     /// What the log wrote, in bytes: the clock of the segments' ages.
     log_bytes,
+    /// Parts of the map that were damaged and made whole from their parity.
+    restored_records,
 }
 
 impl Counters {

@@ -1,0 +1,165 @@
+//! Media that cannot be read in places: what can be is, and a chunk of the map's stream brings one lost block back.
+//!
+//! A read that fails is asked for again, for a disk may fail once; then block by block. What cannot be read even so is
+//! zeroes, which no structure of the drive passes for.
+
+use std::ops::Range;
+
+use assay_disk::{BLOCK_BYTES, DiskError, Result};
+
+use crate::format::{Location, NodeId, Stream, parity_of};
+use crate::shell::drive::Drive;
+use crate::shell::tables::{SegmentChunk, chunks_of};
+use crate::status::Counters;
+
+const BLOCK: usize = BLOCK_BYTES as usize;
+
+/// A chunk's bytes, and which of its blocks could not be read.
+pub(crate) struct ReadChunk {
+    pub(crate) bytes: Vec<u8>,
+    unreadable: Vec<usize>,
+}
+
+impl ReadChunk {
+    pub(crate) fn blocks(&self) -> usize {
+        self.bytes.len() / BLOCK
+    }
+
+    /// The chunk with that one of `candidates` made anew from the others for which it `fits`; none if there is no such.
+    pub(crate) fn restore(
+        &mut self,
+        candidates: Range<usize>,
+        fits: impl Fn(&[u8]) -> bool,
+    ) -> Option<Vec<u8>> {
+        let candidates: Vec<usize> = match self.unreadable[..] {
+            [] => candidates.collect(),
+            [one] => vec![one],
+            _ => return None,
+        };
+        candidates.into_iter().find_map(|block| {
+            let mut bytes = self.bytes.clone();
+            let place = block * BLOCK..(block + 1) * BLOCK;
+            bytes.get_mut(place.clone())?.fill(0);
+            let mut restored = [0; BLOCK];
+            parity_of(&bytes, &mut restored);
+            bytes[place].copy_from_slice(&restored);
+            fits(&bytes).then_some(bytes)
+        })
+    }
+}
+
+impl Drive {
+    /// Reads what can be read; the rest is zeroes. True if there is such a rest.
+    ///
+    /// # Errors
+    /// Any but of input and output.
+    pub(crate) fn read_tolerant(&self, offset: u64, bytes: &mut [u8]) -> Result<bool> {
+        if self.try_read(offset, bytes)? || self.try_read(offset, bytes)? {
+            return Ok(false);
+        }
+        let mut is_unreadable = false;
+        for (at, block) in (offset..).step_by(BLOCK).zip(bytes.chunks_mut(BLOCK)) {
+            if !self.try_read(at, block)? && !self.try_read(at, block)? {
+                block.fill(0);
+                is_unreadable = true;
+                self.report(format!("the media cannot be read at its byte {at}"));
+            }
+        }
+        Ok(is_unreadable)
+    }
+
+    /// Whether it could be read.
+    fn try_read(&self, offset: u64, bytes: &mut [u8]) -> Result<bool> {
+        match self.read_media(offset, bytes) {
+            Ok(()) => Ok(true),
+            Err(DiskError::Io(_)) => Ok(false),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Reads a chunk block by block where it cannot be read at once.
+    pub(crate) fn read_chunk(&self, segment: u32, place: Range<u32>) -> Result<ReadChunk> {
+        let start = self.identity.segment_start(segment) + u64::from(place.start);
+        let mut buffer = assay_disk::BlockBuffer::default();
+        let length = (place.end - place.start) as usize;
+        let mut unreadable = Vec::new();
+        let whole = buffer.first(length);
+        if !self.try_read(start, whole)? {
+            for (number, block) in whole.chunks_mut(BLOCK).enumerate() {
+                let at = start + (number * BLOCK) as u64;
+                if !self.try_read(at, block)? && !self.try_read(at, block)? {
+                    block.fill(0);
+                    unreadable.push(number);
+                }
+            }
+        }
+        Ok(ReadChunk { bytes: whole.to_vec(), unreadable })
+    }
+
+    /// A record of the map's stream, made whole from the rest of its chunk; none if more than one block of that is bad.
+    pub(crate) fn restored_record(&self, place: Location, key: u64) -> Result<Option<Vec<u8>>> {
+        let Some(around) = self.chunk_around(place)? else { return Ok(None) };
+        let mut chunk = self.read_chunk(place.segment(), around.clone())?;
+        let first = (place.offset() - around.start) as usize;
+        let record = first..first + place.length() as usize;
+        let fits = |bytes: &[u8]| {
+            bytes.get(record.clone()).is_some_and(|stored| self.check_record(stored, place, key).is_ok())
+        };
+        let blocks = record.start / BLOCK..record.end.div_ceil(BLOCK);
+        let restored = chunk.restore(blocks, fits);
+        if restored.is_some() {
+            Counters::add(&self.counters.restored_records, 1);
+            let at = self.identity.segment_start(place.segment()) + u64::from(place.offset());
+            self.report(format!(
+                "a part of the map at byte {at} of the media was damaged and made whole from its parity"
+            ));
+        }
+        Ok(restored.map(|bytes| bytes[record].to_vec()))
+    }
+
+    /// The chunk of the map's stream in which a record lies.
+    fn chunk_around(&self, place: Location) -> Result<Option<Range<u32>>> {
+        let (segment, offset) = (place.segment(), place.offset());
+        let (opened_seq, open) = {
+            let log = self.log()?;
+            let cursor = log.cursor(Stream::Map);
+            let is_open = cursor.segment == segment;
+            (log.space.get(segment).opened_seq, is_open.then_some(cursor))
+        };
+        let chunks: Vec<SegmentChunk> = match open {
+            Some(cursor) => chunks_of(Stream::Map, &cursor.words, cursor.offset)
+                .into_iter()
+                .map(|chunk| SegmentChunk { bytes: chunk.bytes, ..chunk })
+                .collect(),
+            None => match self.read_footer(segment, opened_seq)? {
+                Some(footer) => footer.chunks(),
+                None => self.walk_chunks(segment, opened_seq, 0, 0..u64::MAX)?.all(),
+            },
+        };
+        // Without a footer the bad block may be a chunk's first: then it is what lies between its neighbours.
+        let mut start = 0;
+        for chunk in chunks {
+            if offset < chunk.offset {
+                return Ok(Some(start..chunk.offset));
+            }
+            if offset < chunk.offset + chunk.bytes {
+                return Ok(Some(chunk.offset..chunk.offset + chunk.bytes));
+            }
+            start = chunk.offset + chunk.bytes;
+        }
+        Ok(None)
+    }
+
+    /// Gives up a node that cannot be read: its blocks are lost until they are overwritten or discarded.
+    pub(crate) fn lose_node(&self, node: NodeId, place: Location, what: &str) -> Result<()> {
+        Counters::add(&self.counters.damaged_records, 1);
+        let blocks = crate::core::map::blocks_of(node);
+        let (first, end) = (blocks.start * BLOCK_BYTES, blocks.end * BLOCK_BYTES);
+        self.report(format!(
+            "the map is damaged: what was written from byte {first} to {end} is lost until it is written anew ({what})"
+        ));
+        let _log = self.log()?;
+        self.map_mut()?.lose(node, place);
+        Ok(())
+    }
+}

@@ -1,0 +1,13 @@
+//! Locks, condition variables and counters that threads share: the standard library's, or those of a scheduler that
+//! decides at each of them who goes on, so that one seed repeats every interleaving.
+
+#[cfg(interleaved)]
+pub(crate) use shuttle::sync::{
+    Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
+    atomic::{AtomicBool, AtomicU32},
+};
+#[cfg(not(interleaved))]
+pub(crate) use std::sync::{
+    Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
+    atomic::{AtomicBool, AtomicU32},
+};

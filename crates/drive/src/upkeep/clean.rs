@@ -1,0 +1,187 @@
+//! Giving segments of the map's stream back: what still lives in them is copied as it is, as a part of a checkpoint.
+//!
+//! Nodes that a checkpoint replaces die one by one, all over the segments of the map's stream. A checkpoint leaves enough
+//! segments free for the next one, so it copies what is left in those with least, until that holds: at worst everything,
+//! and then the map lies in as few segments as it can. It never writes a node twice, so it takes no more than the budget
+//! has for it.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use assay_disk::{DiskError, Result};
+
+use crate::core::map::Missing;
+use crate::format::{Location, NodeId, Op};
+use crate::shell::drive::Drive;
+use crate::shell::span::{Reach, part_of, span, together};
+use crate::shell::tables::SegmentRecord;
+use crate::shell::worker::Worker;
+
+/// How far one read of nodes goes.
+const REACH: Reach = Reach { gap_bytes: 64 << 10, bytes_max: 1 << 20 };
+
+/// Free segments that a checkpoint leaves beyond those that the next one needs, where it can: room for the host and for
+/// collection to go on.
+const FREE_WANTED: u64 = 8;
+
+impl Drive {
+    /// Copies what lives in the segments that are to be given back. Adds what was copied to `superseded`; gives the
+    /// segments in which nothing is left.
+    pub(crate) fn clean_map(&self, superseded: &mut Vec<Location>) -> Result<Vec<u32>> {
+        let mut given_back = Vec::new();
+        for number in self.segments_to_clean(superseded)? {
+            if self.copy_nodes(number, superseded)? {
+                given_back.push(number);
+            }
+        }
+        Ok(given_back)
+    }
+
+    /// Segments of the map's stream with least in them, as many as it takes to leave enough segments free.
+    fn segments_to_clean(&self, superseded: &[Location]) -> Result<Vec<u32>> {
+        let dying = by_segment(superseded);
+        let mut log = self.log()?;
+        let (nodes, dirty) = {
+            let map = self.map()?;
+            (map.nodes(), map.dirty_directory_count())
+        };
+        log.space.note_nodes(nodes);
+        let current = log.checkpoint_segments();
+        let is_older = |number: u32| current.iter().all(|(each, _)| *each != number);
+        let mut live: Vec<_> = log
+            .space
+            .sealed_of_map()
+            .filter(|(number, _)| is_older(*number))
+            .map(|(number, live)| {
+                (live.saturating_sub(dying.get(&number).copied().unwrap_or(0)), number)
+            })
+            .collect();
+        live.sort_unstable();
+        let space = &log.space;
+        let whole = space.checkpoint_segments();
+        let all = space.free_segments() as u64 + space.map_segments();
+        let target = whole.max(all.saturating_sub(whole + FREE_WANTED));
+        let mut expected = space.map_segments() + space.segments_for(dirty as u64);
+        let (mut copied, mut chosen) = (0, Vec::new());
+        for (live, number) in live {
+            if expected + space.node_segments(copied) <= target && live > 0 {
+                break;
+            }
+            expected = expected.saturating_sub(1);
+            copied += live;
+            if live > 0 {
+                chosen.push(number);
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// Copies what lives in a segment; false if some of it may not be known.
+    fn copy_nodes(&self, number: u32, superseded: &mut Vec<Location>) -> Result<bool> {
+        let opened_seq = self.log()?.space.get(number).opened_seq;
+        let tables = self.segment_tables(number, opened_seq)?;
+        let mut live = Vec::new();
+        for record in tables.records(number) {
+            match record.entry.op {
+                Op::Node { .. } if self.is_stored_at(&record)? => live.push(record),
+                Op::Dictionary => superseded.extend(self.move_dictionary(&record)?),
+                _ => {}
+            }
+        }
+        live.sort_by_key(|record| record.place.offset());
+        let mut rest = 0..live.len();
+        while !rest.is_empty() {
+            let places = live[rest.clone()].iter().map(|record| record.place);
+            let run = rest.start..rest.start + together(places, REACH);
+            rest.start = run.end;
+            self.workers.with(|worker| self.copy_run(&live[run], worker, superseded))?;
+        }
+        Ok(tables.is_complete)
+    }
+
+    /// Whether the map's newest version of a node is this record.
+    fn is_stored_at(&self, record: &SegmentRecord) -> Result<bool> {
+        let node = NodeId::from_word(record.entry.key);
+        loop {
+            let stored = self.map()?.stored(node);
+            match stored {
+                Ok(place) => return Ok(place == record.place),
+                Err(Missing(directory)) => self.load_node(directory)?,
+            }
+        }
+    }
+
+    fn copy_run(
+        &self,
+        run: &[SegmentRecord],
+        worker: &mut Worker,
+        superseded: &mut Vec<Location>,
+    ) -> Result<()> {
+        let (Some(front), Some(back)) = (run.first(), run.last()) else { return Ok(()) };
+        let place: Range<u32> = span(front.place, back.place);
+        let mut media = std::mem::take(&mut worker.media);
+        let bytes = match self.read_span(front.place.segment(), &place, &mut media) {
+            Ok(bytes) => bytes,
+            Err(DiskError::Io(_)) => &[],
+            Err(other) => return Err(other),
+        };
+        worker.group.clear();
+        let mut copied = Vec::with_capacity(run.len());
+        for record in run {
+            let key = record.entry.op.context_key(record.entry.key);
+            let stored = part_of(bytes, place.start, record.place);
+            let restored;
+            let checked = match self.check_record(stored, record.place, key) {
+                Ok(checked) => Ok(checked),
+                Err(what) => {
+                    restored = self.restored_record(record.place, key)?;
+                    match &restored {
+                        Some(stored) => self.check_record(stored, record.place, key),
+                        None => Err(what),
+                    }
+                }
+            };
+            match checked {
+                Ok((codec_id, payload)) => {
+                    worker.group.push(record.entry.op, record.entry.key, |out| {
+                        out.extend_from_slice(payload);
+                        codec_id
+                    });
+                    copied.push(record);
+                }
+                Err(what) => self.lose_node(NodeId::from_word(record.entry.key), record.place, &what)?,
+            }
+        }
+        worker.media = media;
+        let mut places = Vec::with_capacity(copied.len());
+        self.append_to_map_stream(&worker.group, &mut worker.places, &mut places)?;
+        self.enter_copies(&copied, &places, superseded)
+    }
+
+    /// Makes the copies the nodes' newest versions, but of those that were given up meanwhile.
+    fn enter_copies(
+        &self,
+        copied: &[&SegmentRecord],
+        places: &[Location],
+        superseded: &mut Vec<Location>,
+    ) -> Result<()> {
+        let mut log = self.log()?;
+        let mut map = self.map_mut()?;
+        for (record, place) in copied.iter().zip(places) {
+            let node = NodeId::from_word(record.entry.key);
+            if map.stored(node) == Ok(record.place) {
+                superseded.push(map.move_stored(node, *place));
+            } else {
+                log.space.remove(*place);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many of these places lie in each segment.
+fn by_segment(places: &[Location]) -> HashMap<u32, u64> {
+    let mut counts = HashMap::new();
+    places.iter().for_each(|place| *counts.entry(place.segment()).or_default() += 1);
+    counts
+}
