@@ -25,9 +25,9 @@ pub use codec::{
 };
 pub use format::LOGICAL_PER_CAPACITY;
 pub use inspect::check::{Check, Damage};
-pub use status::{Counts, Recovery, State, Status};
 pub use opening::create::{DriveError, Format};
 pub use opening::superblocks::begins_drive;
 pub use shell::drive::{Cache, Drive, DriveOptions, Emulation, StoredSizes};
+pub use status::{Counts, Recovery, State, Status};
 pub use upkeep::collect::Policy;
 pub use upkeep::maintain::Rest;

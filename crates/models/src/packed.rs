@@ -130,9 +130,9 @@ impl Disk for PackedDisk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_drive::stand_in;
-    use assay_disk::MemoryDisk;
     use crate::random::Random;
+    use assay_disk::MemoryDisk;
+    use assay_drive::stand_in;
 
     #[test]
     fn it_is_the_disk_in_memory_whatever_is_done_to_it() {

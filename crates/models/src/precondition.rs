@@ -3,10 +3,10 @@
 //! "steady state").
 
 use super::random::Random;
-use assay_drive::{Codec, stand_in};
 use assay_disk::{BLOCK_BYTES, Disk, Result};
 use assay_drive::Drive;
 use assay_drive::Rest;
+use assay_drive::{Codec, stand_in};
 
 /// What a drive is to look like.
 #[derive(Debug, Clone, Copy, PartialEq)]

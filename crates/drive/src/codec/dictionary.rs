@@ -64,9 +64,12 @@ impl Dictionary {
     pub fn from_bytes(version: u8, bytes: &[u8]) -> Result<Dictionary, CodecError> {
         let decoder = is_dictionary(bytes).then(|| DDict::try_create(bytes)).flatten();
         match decoder {
-            Some(decoder) if version > 0 => {
-                Ok(Dictionary { version, bytes: bytes.into(), checksum: crc32c::crc32c(bytes), decoder })
-            }
+            Some(decoder) if version > 0 => Ok(Dictionary {
+                version,
+                bytes: bytes.into(),
+                checksum: crc32c::crc32c(bytes),
+                decoder,
+            }),
             _ => Err(CodecError::BadDictionary(version)),
         }
     }

@@ -1,8 +1,8 @@
 //! What an entry does to the map and to space: the one place for it, in work and in replay.
 
-use crate::format::{Entry, Location, Op, UNIT_BLOCKS};
 use crate::core::map::{Map, Missing};
 use crate::core::space::Space;
+use crate::format::{Entry, Location, Op, UNIT_BLOCKS};
 
 /// Blocks that an entry speaks for; none for nodes and dictionaries.
 pub(crate) fn blocks_of(entry: &Entry) -> std::ops::Range<u64> {
@@ -105,7 +105,7 @@ pub(crate) fn put(
     location: Location,
 ) -> Result<(), Missing> {
     let former = map.set(block, location)?;
-    if !former.is_none() && former != location && is_last_of_its_record(map, block, former)? {
+    if former.is_record() && former != location && is_last_of_its_record(map, block, former)? {
         space.remove(former);
     }
     Ok(())

@@ -107,7 +107,8 @@ impl Budget {
 
     /// Segments that are never for data: twice what a checkpoint takes beside the nodes themselves.
     pub(crate) fn fixed_segments(&self) -> u64 {
-        let dictionaries = (self.dictionaries * NODES_PER_DICTIONARY).div_ceil(self.nodes_per_segment);
+        let dictionaries =
+            (self.dictionaries * NODES_PER_DICTIONARY).div_ceil(self.nodes_per_segment);
         2 * (self.root_segments(0) + 2 + dictionaries)
     }
 
@@ -200,7 +201,8 @@ mod tests {
                 0
             });
             let (payload, words) = (group.payload_bytes(), group.words());
-            log.make_room(Stream::Map, payload, words, Urgency::Ordinary, &chunks, &counters).unwrap();
+            log.make_room(Stream::Map, payload, words, Urgency::Ordinary, &chunks, &counters)
+                .unwrap();
             log.place(Stream::Map, &group, |_| true, &mut places);
             while let Some(job) = log.take_job() {
                 chunks.close(job.chunk);
@@ -227,17 +229,26 @@ mod tests {
             let identity = identity(segment_bytes, 60);
             let budget = Budget::new(&identity);
             let per_segment = budget.nodes_per_segment;
-            for leaves in [0, 1, per_segment - 1, per_segment, per_segment + 1, 5 * per_segment + 7] {
+            for leaves in [0, 1, per_segment - 1, per_segment, per_segment + 1, 5 * per_segment + 7]
+            {
                 let nodes = Nodes { leaves, directories: 0, slots: 0 };
                 let most = budget.checkpoint_segments(nodes);
                 for offset in [0, segment_bytes / 2, segment_bytes - 16384] {
-                    for sizes in [&[4096][..], &[100], &[4096, 10], &[2000, 4096, 30, 4000], &[3000]] {
+                    for sizes in
+                        [&[4096][..], &[100], &[4096, 10], &[2000, 4096, 30, 4000], &[3000]]
+                    {
                         let took = opened(&identity, offset, leaves, sizes);
-                        assert!(took <= most, "{segment_bytes}, {leaves}, {offset}, {sizes:?}: {took} of {most}");
+                        assert!(
+                            took <= most,
+                            "{segment_bytes}, {leaves}, {offset}, {sizes:?}: {took} of {most}"
+                        );
                     }
                 }
                 let took = opened(&identity, segment_bytes - 16384, leaves, &[4096]);
-                assert!(took + 2 + took / 8 >= most, "{segment_bytes}, {leaves}: {took} of {most} is far too little");
+                assert!(
+                    took + 2 + took / 8 >= most,
+                    "{segment_bytes}, {leaves}: {took} of {most} is far too little"
+                );
             }
         }
     }

@@ -5,12 +5,12 @@ use std::sync::{Arc, PoisonError};
 
 use zerocopy::IntoBytes;
 
-use assay_disk::BlockBuffer;
-use crate::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::format::{
     CHUNK_BYTES_MAX, CHUNK_HEADER_BYTES, ChunkHeader, Location, Stream, parity_of,
 };
+use crate::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use assay_disk::BLOCK_BYTES;
+use assay_disk::BlockBuffer;
 
 /// Buffers that are kept for the next chunks.
 const SPARE_BUFFERS: usize = 4;

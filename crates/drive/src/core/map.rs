@@ -63,6 +63,8 @@ struct LeafSlot {
     stored: Location,
     leaf: Option<Arc<Node>>,
     dirty: bool,
+    /// Taken by the checkpoint in progress and not yet stored: what lies at `stored` is older.
+    storing: bool,
     /// Asked for since eviction last passed.
     used: AtomicBool,
 }
@@ -146,7 +148,8 @@ impl Map {
         let directory_number = directory_of(number);
         let directory = &mut self.directories[directory_number as usize];
         if directory.loaded.is_none() {
-            self.loaded_directories += usize::from(directory.stored.is_none() && !location.is_none());
+            self.loaded_directories +=
+                usize::from(directory.stored.is_none() && !location.is_none());
             match (directory.stored.is_none(), location.is_none()) {
                 (false, _) => return Err(Missing(NodeId::Directory(directory_number))),
                 (true, true) => return Ok(Location::NONE),
@@ -274,7 +277,7 @@ impl Map {
         for number in numbers {
             let directory = self.directory_mut(directory_of(number));
             let slot = &mut directory[(number % NODE_ENTRIES) as usize];
-            slot.dirty = false;
+            (slot.dirty, slot.storing) = (false, true);
             if let Some(leaf) = &slot.leaf {
                 dirty.push((number, Arc::clone(leaf)));
             }
@@ -295,6 +298,7 @@ impl Map {
                 let directory_number = directory_of(number);
                 let slot =
                     &mut self.directory_mut(directory_number)[(number % NODE_ENTRIES) as usize];
+                slot.storing = false;
                 let former = std::mem::replace(&mut slot.stored, location);
                 self.leaves_to_store = self.leaves_to_store.saturating_sub(1);
                 self.directories[directory_number as usize].dirty = true;
@@ -423,7 +427,8 @@ impl Map {
         let (directory, index) = (directory_of(self.hand), self.hand % NODE_ENTRIES);
         let Some(leaves) = &mut self.directories[directory as usize].loaded else { return };
         let slot = &mut leaves[index as usize];
-        let is_clean = !slot.dirty && slot.stored.is_record() && slot.leaf.is_some();
+        let is_clean =
+            !slot.dirty && !slot.storing && slot.stored.is_record() && slot.leaf.is_some();
         if is_clean && !std::mem::replace(slot.used.get_mut(), false) {
             slot.leaf = None;
             self.loaded_leaves -= 1;
@@ -488,7 +493,8 @@ impl Map {
 
     /// Bytes of memory that the nodes take.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let lists = self.directories.len() * size_of::<DirectorySlot>() + self.dirty_leaves.len() * 8;
+        let lists =
+            self.directories.len() * size_of::<DirectorySlot>() + self.dirty_leaves.len() * 8;
         self.node_bytes() + lists as u64
     }
 
@@ -505,8 +511,7 @@ impl Map {
     /// A directory's leaves; made if it does not exist. Only called where it is loaded or empty.
     fn directory_mut(&mut self, number: u64) -> &mut [LeafSlot] {
         self.existing_directories += u64::from(!self.has_directory(number));
-        self.loaded_directories +=
-            usize::from(self.directories[number as usize].loaded.is_none());
+        self.loaded_directories += usize::from(self.directories[number as usize].loaded.is_none());
         self.directories[number as usize].leaves()
     }
 }

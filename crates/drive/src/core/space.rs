@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use assay_disk::BLOCK_BYTES;
 
 use crate::core::budget::{Budget, Nodes};
+use crate::core::map::NODE_ENTRIES;
 use crate::format::{
     Identity, Location, MAX_WORDS_PER_ENTRY, RECORD_HEADER_BYTES, SegmentRow, Stream,
 };
-use crate::core::map::NODE_ENTRIES;
 
 /// Table words of every record: in its chunk, repeated in the next, and in the footer, in bytes.
 pub(crate) const RECORD_TABLE_BYTES: u64 = 3 * 8;
@@ -123,7 +123,11 @@ impl Space {
             geometry: Geometry::new(identity),
             refused_above: None,
             is_rescue: false,
-            empty: (0..).zip(&segments).filter(|(_, each)| each.is_empty()).map(|(number, _)| number).collect(),
+            empty: (0..)
+                .zip(&segments)
+                .filter(|(_, each)| each.is_empty())
+                .map(|(number, _)| number)
+                .collect(),
             map_segments: segments.iter().filter(|segment| segment.is_of_map()).count() as u64,
             damaged_segments: count(&segments, State::Damaged),
             budget: Budget::new(identity),
@@ -230,7 +234,12 @@ impl Space {
     }
 
     /// Takes a free segment for a stream, if the stream may have one.
-    pub(crate) fn open(&mut self, stream: Stream, opened_seq: u64, urgency: Urgency) -> Option<u32> {
+    pub(crate) fn open(
+        &mut self,
+        stream: Stream,
+        opened_seq: u64,
+        urgency: Urgency,
+    ) -> Option<u32> {
         let kept = match stream {
             Stream::Host => self.mark(urgency),
             Stream::Cold | Stream::Frozen => self.kept_for_map(),

@@ -7,12 +7,12 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use assay_disk::{BLOCK_BYTES, Disk, DiskError, Result};
-use crate::shell::drive::Drive;
-use crate::format::{GROUP_BLOCKS, Location, NodeId, UNIT_BLOCKS};
 use crate::core::map::{NODE_ENTRIES, directory_of};
 use crate::core::space::State;
+use crate::format::{GROUP_BLOCKS, Location, NodeId, UNIT_BLOCKS};
 use crate::inspect::verify::Verified;
+use crate::shell::drive::Drive;
+use assay_disk::{BLOCK_BYTES, Disk, DiskError, Result};
 
 /// Something that is damaged.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,10 +95,10 @@ impl Drive {
         let blocks = number * NODE_ENTRIES..end;
         match self.load_nodes(blocks.clone()) {
             Ok(()) => {}
-            Err(DiskError::Corrupt { offset, what }) => {
+            Err(error @ (DiskError::Corrupt { .. } | DiskError::Io(_))) => {
                 let next = self.next_readable_leaf(number)?;
                 let end = (self.size() / BLOCK_BYTES).min(next * NODE_ENTRIES);
-                check.lost(offset / BLOCK_BYTES..end, what);
+                check.lost(blocks.start..end, error.to_string());
                 return Ok(next);
             }
             Err(other) => return Err(other),
@@ -140,6 +140,7 @@ impl Drive {
             match self.read_blocks(*block, &mut [0; BLOCK_BYTES as usize]) {
                 Ok(()) => check.blocks += 1,
                 Err(DiskError::Corrupt { what, .. }) => check.lost(*block..block + 1, what),
+                Err(DiskError::Io(error)) => check.lost(*block..block + 1, error.to_string()),
                 Err(other) => return Err(other),
             }
         }
@@ -151,7 +152,7 @@ impl Drive {
         let mut data = vec![0; ((blocks.end - blocks.start) * BLOCK_BYTES) as usize];
         match self.read_blocks(blocks.start, &mut data) {
             Ok(()) => Ok(true),
-            Err(DiskError::Corrupt { .. }) => Ok(false),
+            Err(DiskError::Corrupt { .. } | DiskError::Io(_)) => Ok(false),
             Err(other) => Err(other),
         }
     }
@@ -171,7 +172,7 @@ impl Drive {
                 && (place.index() + 1..UNIT_BLOCKS).any(|index| {
                     map.get(block + index - place.index()) == Ok(place.at_index(index))
                 });
-            if !place.is_none() && !is_entered {
+            if place.is_record() && !is_entered {
                 enter(books, place);
             }
         }
@@ -182,7 +183,7 @@ impl Drive {
     fn enter_nodes(&self, books: &mut Books) -> Result<()> {
         let directories = self.map()?.stored_directories();
         for (number, place) in (0..).zip(directories) {
-            if place.is_none() {
+            if !place.is_record() {
                 continue;
             }
             enter(books, place);
@@ -190,7 +191,7 @@ impl Drive {
             let map = self.map()?;
             for leaf in number * NODE_ENTRIES..(number + 1) * NODE_ENTRIES {
                 if let Ok(place) = map.stored(NodeId::Leaf(leaf))
-                    && !place.is_none()
+                    && place.is_record()
                 {
                     enter(books, place);
                 }

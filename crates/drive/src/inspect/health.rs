@@ -3,12 +3,12 @@
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use assay_disk::{BLOCK_BYTES, Disk};
-use crate::shell::drive::{Drive, OPENED_READ_ONLY};
-use crate::format::UNIT_BLOCKS;
 use crate::core::budget::Nodes;
 use crate::core::space::State as SegmentState;
+use crate::format::UNIT_BLOCKS;
+use crate::shell::drive::{Drive, OPENED_READ_ONLY};
 use crate::status::{State, Status};
+use assay_disk::{BLOCK_BYTES, Disk};
 
 /// One part in so many of what can be used is little, once no more is free.
 const LOW_SPACE_SHARE: u64 = 10;

@@ -5,15 +5,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::upkeep::collect::REACH;
-use assay_disk::{BLOCK_BYTES, DiskError, Result};
-use crate::shell::drive::Drive;
-use crate::format::{Op, UNIT_BLOCKS};
+use crate::core::apply::is_wanted;
 use crate::core::map::{NODE_ENTRIES, leaf_of};
+use crate::core::space::State;
+use crate::format::{Op, UNIT_BLOCKS};
+use crate::shell::drive::Drive;
 use crate::shell::span::{part_of, span, together};
 use crate::shell::tables::{SegmentRecord, records_of};
-use crate::core::space::State;
 use crate::shell::worker::Worker;
+use crate::upkeep::collect::REACH;
+use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
 /// Blocks that were read and are whole.
 #[derive(Debug, Default)]
@@ -92,12 +93,24 @@ impl Drive {
         if !is_data || !is_possible || verified.unreadable.contains(&leaf) {
             return Ok(false);
         }
-        match self.lives(record) {
-            Err(DiskError::Corrupt { .. }) => {
+        match self.is_mapped(record) {
+            Err(DiskError::Corrupt { .. } | DiskError::Io(_)) => {
                 verified.unreadable.insert(leaf);
                 Ok(false)
             }
             lives => lives,
+        }
+    }
+
+    /// Whether any block is in the record.
+    fn is_mapped(&self, record: &SegmentRecord) -> Result<bool> {
+        let unit = record.entry.op.is_unit();
+        let blocks = if unit { UNIT_BLOCKS } else { 1 };
+        loop {
+            self.load_nodes(record.entry.key..record.entry.key + blocks)?;
+            if let Ok(lives) = is_wanted(&*self.map()?, record.entry.key, record.place, unit) {
+                return Ok(lives);
+            }
         }
     }
 
@@ -111,7 +124,12 @@ impl Drive {
         let (Some(front), Some(back)) = (run.first(), run.last()) else { return Ok(()) };
         let Worker { media, coder, unit, .. } = worker;
         let span = span(front.place, back.place);
-        let bytes = self.read_span(front.place.segment(), &span, media)?;
+        let bytes = match self.read_span(front.place.segment(), &span, media) {
+            Ok(bytes) => bytes,
+            // Each of them is asked for by itself later.
+            Err(DiskError::Io(_)) => return Ok(()),
+            Err(other) => return Err(other),
+        };
         for record in run {
             let (place, first) = (record.place, record.entry.key);
             let blocks = if place.is_unit() { UNIT_BLOCKS } else { 1 };

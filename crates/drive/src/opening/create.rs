@@ -5,18 +5,18 @@ use std::sync::atomic::Ordering;
 
 use thiserror::Error;
 
-use assay_disk::Bytes;
 use crate::codec::Codec;
-use assay_disk::{BLOCK_BYTES, Disk, DiskError};
-use crate::shell::drive::{Drive, DriveOptions, Parts};
+use crate::core::budget::Budget;
+use crate::core::map::{Map, NODE_ENTRIES};
+use crate::core::space::{Space, incompressible_blocks, most_live_bytes};
 use crate::format::{
     Cursor, Identity, LOGICAL_PER_CAPACITY, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX,
     SEGMENTS_START, STREAMS, Stream, Superblock,
 };
-use crate::core::budget::Budget;
-use crate::core::map::{Map, NODE_ENTRIES};
-use crate::core::space::{Space, incompressible_blocks, most_live_bytes};
+use crate::shell::drive::{Drive, DriveOptions, Parts};
 use crate::status::{Counters, Recovery};
+use assay_disk::Bytes;
+use assay_disk::{BLOCK_BYTES, Disk, DiskError};
 
 /// Fewest segments with which collection always finds room to work.
 const SEGMENTS_MIN: u64 = 24;

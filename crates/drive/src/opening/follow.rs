@@ -7,11 +7,11 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use crate::format::{CHUNK_HEADER_BYTES, ChunkHeader, Cursor, Stream};
+use crate::shell::drive::Drive;
+use crate::shell::tables::SegmentChunk;
 use assay_disk::BlockBuffer;
 use assay_disk::{BLOCK_BYTES, Result};
-use crate::shell::drive::Drive;
-use crate::format::{CHUNK_HEADER_BYTES, ChunkHeader, Cursor, Stream};
-use crate::shell::tables::SegmentChunk;
 
 /// What a stream holds behind the checkpoint, segment by segment.
 pub(crate) struct Path {

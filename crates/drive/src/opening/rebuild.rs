@@ -10,20 +10,20 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use assay_disk::{BLOCK_BYTES, Result};
-use crate::shell::drive::{Drive, OPENED_READ_ONLY, Parts};
-use crate::opening::create::DriveError;
+use crate::core::budget::Nodes as NodeCounts;
+use crate::core::map::Map;
+use crate::core::space::{Space, Urgency};
 use crate::format::{
     Cursor, Identity, Location, NodeId, Op, Root, STREAMS, SegmentRow, Stream, UNIT_BLOCKS, Words,
 };
-use crate::core::map::Map;
+use crate::opening::create::DriveError;
 use crate::opening::reconcile::{Nodes, Rebuilt, Versions, newest, tell_blind};
-use crate::opening::recover::lost_chunk;
+use crate::opening::recover::{drive_lives, lost_chunk};
 use crate::opening::scan::Found;
+use crate::shell::drive::{Drive, OPENED_READ_ONLY, Parts};
 use crate::shell::tables::{SegmentChunk, records_of};
-use crate::core::budget::Nodes as NodeCounts;
-use crate::core::space::{Space, Urgency};
 use crate::status::{Counters, Recovery};
+use assay_disk::{BLOCK_BYTES, Result};
 
 /// Newest place of each dictionary, by version.
 type Dictionaries = HashMap<u64, (u64, Location)>;
@@ -192,6 +192,7 @@ impl Drive {
             drive.load_dictionary(version as u8, place)?;
         }
         if read_only.is_none() {
+            drive_lives(&*drive.media, &drive.superblock())?;
             drive.superblock().root.clear();
             drive.reserve_seqs(false)?;
             drive.is_begun.store(true, Ordering::Release);

@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::core::apply::apply;
-use assay_disk::{BLOCK_BYTES, DiskError, Result};
-use crate::shell::drive::Drive;
-use crate::format::{Entry, Location, NodeId, Op, Root, UNIT_BLOCKS};
 use crate::core::map::{Map, NODE_ENTRIES, Node};
 use crate::core::space::{Space, State};
+use crate::format::{Entry, Location, NodeId, Op, Root, UNIT_BLOCKS};
+use crate::shell::drive::Drive;
+use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
 /// When a block got what it holds: the chunk that first held it, and the chunk that holds it now.
 pub(crate) type Version = (u64, u64);
@@ -192,7 +192,7 @@ impl Drive {
     fn try_node(&self, id: NodeId, place: Location) -> Result<Option<Box<Node>>> {
         match self.workers.with(|worker| self.read_node(id, place, worker)) {
             Ok(words) => Ok(Some(words)),
-            Err(DiskError::Corrupt { .. }) => Ok(None),
+            Err(DiskError::Corrupt { .. } | DiskError::Io(_)) => Ok(None),
             Err(other) => Err(other),
         }
     }

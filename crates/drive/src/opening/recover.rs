@@ -11,19 +11,19 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::core::apply::{apply, blocks_of};
-use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Result};
-use crate::shell::drive::{Drive, DriveOptions, OPENED_READ_ONLY, Parts};
-use crate::opening::follow::{Path, Step};
-use crate::opening::create::DriveError;
+use crate::core::map::{Map, NODE_ENTRIES};
+use crate::core::space::Space;
 use crate::format::{
     Cursor, FooterChunk, Identity, Location, Op, Root, RootBody, STREAMS, Stream, Superblock,
     UNIT_BLOCKS,
 };
-use crate::core::map::{Map, NODE_ENTRIES};
-use crate::shell::tables::{SegmentChunk, SegmentRecord, records_of};
-use crate::core::space::Space;
-use crate::status::{Counters, Recovery};
+use crate::opening::create::DriveError;
+use crate::opening::follow::{Path, Step};
 use crate::opening::superblocks::read_superblocks;
+use crate::shell::drive::{Drive, DriveOptions, OPENED_READ_ONLY, Parts};
+use crate::shell::tables::{SegmentChunk, SegmentRecord, records_of};
+use crate::status::{Counters, Recovery};
+use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Result};
 
 /// Streams that replay follows.
 const LOG_STREAMS: [Stream; STREAMS - 1] = [Stream::Host, Stream::Cold, Stream::Frozen];
@@ -34,6 +34,12 @@ impl Drive {
     /// # Errors
     /// [`DriveError`]; nothing is written to what cannot be opened.
     pub fn open(media: Arc<dyn Disk>, options: DriveOptions) -> Result<Drive, DriveError> {
+        let drive = Drive::recover(Arc::clone(&media), options)?;
+        drive_lives(&*media, &drive.superblock())?;
+        Ok(drive)
+    }
+
+    fn recover(media: Arc<dyn Disk>, options: DriveOptions) -> Result<Drive, DriveError> {
         let mut recovery = Recovery::default();
         let superblock = read_superblocks(&*media, &mut recovery)?;
         recovery.clean = superblock.clean;
@@ -47,8 +53,9 @@ impl Drive {
         };
         match drive.replay(&loaded) {
             // The log cannot be applied to a map that has lost a node, but the segments tell everything.
-            Err(DriveError::Disk(DiskError::Corrupt { what, .. })) => {
-                blank().rebuild(&what, Some(&loaded.root))
+            Err(DriveError::Disk(error @ (DiskError::Corrupt { .. } | DiskError::Io(_)))) => {
+                drive_lives(&*media, &superblock)?;
+                blank().rebuild(&error.to_string(), Some(&loaded.root))
             }
             replayed => replayed,
         }
@@ -178,15 +185,16 @@ impl Drive {
         let durable_seq = told.max(checkpoint_seq);
         let repeated: HashSet<u64> =
             paths.iter().flat_map(|path| path.repeated.iter().copied()).collect();
-        let mut seq = checkpoint_seq + 1;
+        let (mut seq, mut is_torn) = (checkpoint_seq + 1, false);
         while let Some(step) = self.next_step(&mut paths, seq)? {
             // A chunk that was written and cannot be read now counts, for the next one tells what it held; where it ends
             // the log, nothing tells whether it was ever whole.
             let is_durable = seq <= durable_seq;
             if !self.replay_step(&step, is_durable, &mut ends)? {
+                is_torn = true;
                 break;
             }
-            if repeated.contains(&seq) {
+            if is_durable && repeated.contains(&seq) {
                 self.recovery.problems.push(format!(
                     "chunk {seq} of the log is damaged; the next one tells what it held"
                 ));
@@ -194,7 +202,8 @@ impl Drive {
             seq += 1;
         }
         self.log_stop_seq.store(seq, Ordering::Release);
-        let behind = paths.iter().map(|path| path.count_from(seq)).sum::<u64>();
+        let behind =
+            paths.iter().map(|path| path.count_from(seq)).sum::<u64>() + u64::from(is_torn);
         self.recovery.torn_chunks = behind;
         for (stream, cursor) in Stream::ALL.into_iter().zip(ends) {
             self.log()?.set_cursor(stream, cursor);
@@ -215,7 +224,7 @@ impl Drive {
             self.read_only = Some(OPENED_READ_ONLY.into());
             return Ok(self);
         }
-        self.check_media_lives()?;
+        drive_lives(&*self.media, &self.superblock())?;
         {
             let mut log = self.log()?;
             let nodes = self.map()?.nodes();
@@ -248,18 +257,6 @@ impl Drive {
             }
         }
         Ok(())
-    }
-
-    /// What could not be read were bad places, unless the media is gone altogether: then nothing that was found out counts.
-    fn check_media_lives(&self) -> Result<(), DriveError> {
-        let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
-        let places = Identity::superblock_places(self.identity.media_bytes);
-        let first = self.media.read(places[0], block.as_mut());
-        let failed = first.is_err().then(|| self.media.read(places[1], block.as_mut()));
-        match failed {
-            Some(Err(error)) => Err(error.into()),
-            _ => Ok(()),
-        }
     }
 
     /// The chunk or footer with this sequence number, if a stream has come to it.
@@ -358,6 +355,13 @@ impl Drive {
             },
         ))
     }
+}
+
+/// What could not be read were bad places, unless the media is gone altogether: then nothing that was found out counts.
+pub(crate) fn drive_lives(media: &dyn Disk, superblock: &Superblock) -> Result<()> {
+    let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
+    let [first, second] = Identity::superblock_places(superblock.identity.media_bytes);
+    media.read(first, block.as_mut()).or_else(|_| media.read(second, block.as_mut()))
 }
 
 /// A checkpoint's root.

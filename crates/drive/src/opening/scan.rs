@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use assay_disk::Result;
-use crate::shell::drive::Drive;
 use crate::format::{Location, Root, Stream};
+use crate::shell::drive::Drive;
 use crate::shell::tables::{Hole, SegmentChunk, chunks_of};
+use assay_disk::Result;
 
 /// One segment as its own bytes tell it.
 pub(crate) struct Found {

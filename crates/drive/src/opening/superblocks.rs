@@ -1,11 +1,11 @@
 //! Choosing between the two superblocks: the newer one counts, and what is wrong with the other is told. It is wrong
 //! until both are written again, which the first write to the drive does.
 
+use crate::format::{Identity, Superblock, SuperblockError};
+use crate::opening::create::DriveError;
+use crate::status::Recovery;
 use assay_disk::BlockBuffer;
 use assay_disk::{BLOCK_BYTES, Disk, DiskError};
-use crate::opening::create::DriveError;
-use crate::format::{Identity, Superblock, SuperblockError};
-use crate::status::Recovery;
 
 /// Whether a drive may lie on media that begin with `block`, as far as its first 4 KiB tell.
 #[must_use]

@@ -3,17 +3,17 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use assay_disk::BlockBuffer;
 use crate::codec::{Coder, Dictionary, Encoding};
-use assay_disk::{BLOCK_BYTES, DiskError, Result};
-use crate::shell::drive::Drive;
+use crate::core::map::{Missing, NODE_ENTRIES, Node, blocks_of};
 use crate::format::{
     Location, NodeId, Op, RECORD_HEADER_BYTES, RecordContext, UNIT_BLOCKS, plain_checksum,
 };
-use crate::core::map::{Missing, NODE_ENTRIES, Node, blocks_of};
+use crate::shell::drive::Drive;
 use crate::shell::span::{Reach, part_of, span, together};
-use crate::status::Counters;
 use crate::shell::worker::Worker;
+use crate::status::Counters;
+use assay_disk::BlockBuffer;
+use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
 /// How far one read of media for the host goes.
 const REACH: Reach = Reach { gap_bytes: 8 << 10, bytes_max: 512 << 10 };
@@ -299,6 +299,9 @@ impl Drive {
     }
 
     /// Loads what is missing of the map for `blocks`.
+    ///
+    /// # Errors
+    /// [`DiskError::Corrupt`] where a node cannot be read, which changes nothing.
     pub(crate) fn load_nodes(&self, blocks: Range<u64>) -> Result<()> {
         loop {
             let missing = self.map()?.missing(blocks.clone());
@@ -309,44 +312,64 @@ impl Drive {
         }
     }
 
+    /// The same for what is about to change: a node that cannot be read is given up, so that its blocks can be written.
+    pub(crate) fn load_nodes_to_change(&self, blocks: Range<u64>) -> Result<()> {
+        loop {
+            let missing = self.map()?.missing(blocks.clone());
+            match missing {
+                Some(Missing(node)) => self.load_or_lose(node)?,
+                None => return Ok(()),
+            }
+        }
+    }
+
     /// Reads a node of the map that was stored, and the directory above it if need be.
     pub(crate) fn load_node(&self, node: NodeId) -> Result<()> {
+        self.try_load_node(node).map_err(|failure| failure.error)
+    }
+
+    /// The same, but gives up what cannot be read.
+    pub(crate) fn load_or_lose(&self, node: NodeId) -> Result<()> {
+        match self.try_load_node(node) {
+            Err(Failure { at: Some((node, place)), error }) => {
+                if matches!(error, DiskError::Io(_)) {
+                    // One bad place, or all of the media? A flush tells, and stops the drive in the latter case.
+                    self.sync_media()?;
+                }
+                self.lose_node(node, place, &error.to_string())
+            }
+            Err(Failure { error, .. }) => Err(error),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn try_load_node(&self, node: NodeId) -> Result<(), Failure> {
         let stored = {
             let map = self.map()?;
             let stored = map.stored(node);
             if let Ok(place) = stored
-                && !place.is_none()
+                && place.is_record()
             {
                 self.pin(place);
             }
             stored
         };
         let place = match stored {
-            Ok(place) if place.is_none() => return Ok(()),
+            Ok(place) if !place.is_record() => return Ok(()),
             Ok(place) => place,
-            Err(Missing(directory)) => return self.load_node(directory),
+            Err(Missing(directory)) => return self.try_load_node(directory),
         };
         let words = self.workers.with(|worker| self.read_node(node, place, worker));
-        let words = match words {
-            Err(DiskError::Corrupt { what, .. }) => Err(what),
-            // One bad place, or all of the media? A flush tells, and stops the drive in the latter case.
-            Err(DiskError::Io(error)) if self.read_only.is_none() => {
-                self.sync_media().map(|()| Err(error.to_string()))?
-            }
-            Err(DiskError::Io(error)) => Err(error.to_string()),
-            Err(other) => {
-                self.unpin(place);
-                return Err(other);
-            }
-            Ok(words) => Ok(words),
-        };
         self.unpin(place);
         match words {
             Ok(words) => {
                 self.map_mut()?.load(node, place, words);
                 Ok(())
             }
-            Err(what) => self.lose_node(node, place, &what),
+            Err(error @ (DiskError::Corrupt { .. } | DiskError::Io(_))) => {
+                Err(Failure { at: Some((node, place)), error })
+            }
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -360,8 +383,11 @@ impl Drive {
         let key = Op::Node { complete_seq: 0 }.context_key(node.word());
         match self.read_record(place, key, &mut bytes, worker) {
             Ok(()) => {}
+            Err(DiskError::Io(_)) if self.read_record(place, key, &mut bytes, worker).is_ok() => {}
             Err(error @ (DiskError::Corrupt { .. } | DiskError::Io(_))) => {
-                let Some(record) = self.restored_record(place, key)? else { return Err(error) };
+                let Some(record) = self.restored_record(place, key)? else {
+                    return Err(self.unreadable_node(node, error));
+                };
                 self.decode_record(&record, place, key, &mut bytes, &mut worker.coder)
                     .map_err(|what| DiskError::Corrupt { offset: 0, what })?;
             }
@@ -383,9 +409,16 @@ impl Drive {
         if (0..).zip(words.iter()).all(fits) {
             Ok(words)
         } else {
-            let offset = blocks_of(node).start * BLOCK_BYTES;
-            Err(DiskError::Corrupt { offset, what: "it points outside the drive".into() })
+            let what = "it points outside the drive".into();
+            Err(self.unreadable_node(node, DiskError::Corrupt { offset: 0, what }))
         }
+    }
+
+    /// What is said of a node that cannot be read, by the first byte that it is for.
+    fn unreadable_node(&self, node: NodeId, error: DiskError) -> DiskError {
+        let DiskError::Corrupt { what, .. } = error else { return error };
+        let offset = blocks_of(node).start * BLOCK_BYTES;
+        self.damaged(offset, &format!("the map's node for it: {what}"))
     }
 
     /// Reads and decodes one record, from memory or media; the error's offset is where it lies on media.
@@ -415,6 +448,18 @@ impl Drive {
             || (place.segment() < self.identity.segments
                 && place.offset() + place.length() <= self.identity.segment_bytes
                 && place.length() as usize > RECORD_HEADER_BYTES)
+    }
+}
+
+/// Why a node is not loaded: where it lies, if it is that which cannot be read.
+struct Failure {
+    at: Option<(NodeId, Location)>,
+    error: DiskError,
+}
+
+impl From<DiskError> for Failure {
+    fn from(error: DiskError) -> Failure {
+        Failure { at: None, error }
     }
 }
 

@@ -103,8 +103,14 @@ impl Drive {
         let first = (place.offset() - around.start) as usize;
         let record = first..first + place.length() as usize;
         let fits = |bytes: &[u8]| {
-            bytes.get(record.clone()).is_some_and(|stored| self.check_record(stored, place, key).is_ok())
+            bytes
+                .get(record.clone())
+                .is_some_and(|stored| self.check_record(stored, place, key).is_ok())
         };
+        if fits(&chunk.bytes) {
+            // It was in memory that it was wrong, or on its way here.
+            return Ok(Some(chunk.bytes[record].to_vec()));
+        }
         let blocks = record.start / BLOCK..record.end.div_ceil(BLOCK);
         let restored = chunk.restore(blocks, fits);
         if restored.is_some() {

@@ -10,22 +10,22 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError};
 
-use crate::core::chunks::Chunks;
 use crate::codec::{Codec, Dictionary};
-use crate::upkeep::collect::Policy;
-use assay_disk::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
+use crate::core::chunks::Chunks;
+use crate::core::log::Log;
+use crate::core::map::Map;
+use crate::core::space::Space;
 use crate::format::{
     CHUNK_BYTES_MAX, Cursor, GROUP_BLOCKS, Identity, Location, STREAMS, Superblock,
 };
-use crate::core::log::Log;
-use crate::core::map::Map;
 use crate::reading::readahead::ReadAhead;
-use crate::core::space::Space;
+use crate::shell::worker::Workers;
 use crate::status::{Counters, Recovery};
 use crate::sync::{
     AtomicBool, AtomicU32, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
-use crate::shell::worker::Workers;
+use crate::upkeep::collect::Policy;
+use assay_disk::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
 
 /// When a completed write is on stable media.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -165,8 +165,10 @@ impl Drive {
         let mut log = Log::new(identity, space, parts.cursors, parts.next_seq);
         log.limits.chunk_bytes = CHUNK_BYTES_MAX;
         log.log_bytes = parts.counters.log_bytes.load(Ordering::Relaxed);
-        let maintenance =
-            crate::upkeep::maintain::Maintenance::new(parts.superblock.checkpoint_seq, log.log_bytes);
+        let maintenance = crate::upkeep::maintain::Maintenance::new(
+            parts.superblock.checkpoint_seq,
+            log.log_bytes,
+        );
         Drive {
             media,
             read_ahead: ReadAhead::new(options.read_ahead_bytes),

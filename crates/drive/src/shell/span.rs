@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
+use crate::format::Location;
+use crate::shell::drive::Drive;
 use assay_disk::BlockBuffer;
 use assay_disk::{BLOCK_BYTES, Result};
-use crate::shell::drive::Drive;
-use crate::format::Location;
 
 /// How far one read of media goes.
 #[derive(Debug, Clone, Copy)]

@@ -1,11 +1,11 @@
 //! What lies in a sealed segment, as its footer tells, or its chunks where the footer is damaged.
 
-use assay_disk::{BLOCK_BYTES, Result};
-use crate::shell::drive::Drive;
 use crate::format::{
     CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Entry, FooterChunk, Location, Op,
     SEGMENT_BYTES_MAX, Stream, Words, chunk_bytes, whole_blocks,
 };
+use crate::shell::drive::Drive;
+use assay_disk::{BLOCK_BYTES, Result};
 
 /// One record of a segment, or one run of zeroes.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +75,8 @@ pub(crate) fn chunks_of(stream: Stream, words: &[u64], end: u32) -> Vec<SegmentC
         let repeat = chunks.last().map_or(0, |before| FooterChunk::WORDS + before.words.len());
         let payload = payload_bytes(words);
         let repeat = if stream == Stream::Map { 0 } else { repeat };
-        let bytes = chunk_bytes(stream, payload, words.len() + repeat).min(u64::from(end - chunk.offset));
+        let bytes =
+            chunk_bytes(stream, payload, words.len() + repeat).min(u64::from(end - chunk.offset));
         chunks.push(SegmentChunk {
             kind: ChunkKind::Log,
             seq: chunk.seq,
@@ -333,7 +334,8 @@ impl Drive {
                 && header.seq < seqs.end
                 && header.chunk_bytes() == u64::from(gap.end - gap.start);
             let table_at = CHUNK_HEADER_BYTES + header.payload_bytes as usize;
-            let table = bytes.get(table_at..table_at + 8 * header.all_words()).filter(|_| belongs)?;
+            let table =
+                bytes.get(table_at..table_at + 8 * header.all_words()).filter(|_| belongs)?;
             ChunkHeader::fits(bytes, table, checksum).then(|| (header, words_of(table)))
         };
         let all = 0..chunk.blocks();

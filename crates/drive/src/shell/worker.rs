@@ -2,11 +2,11 @@
 
 use std::sync::PoisonError;
 
-use assay_disk::BlockBuffer;
 use crate::codec::{Codec, Coder};
 use crate::core::group::Group;
-use crate::sync::Mutex;
 use crate::format::Location;
+use crate::sync::Mutex;
+use assay_disk::BlockBuffer;
 
 /// Contexts and scratch memory of one command.
 pub(crate) struct Worker {

@@ -106,7 +106,7 @@ impl Drive {
             let stored = self.map()?.stored(node);
             match stored {
                 Ok(place) => return Ok(place == record.place),
-                Err(Missing(directory)) => self.load_node(directory)?,
+                Err(Missing(directory)) => self.load_or_lose(directory)?,
             }
         }
     }
@@ -149,7 +149,9 @@ impl Drive {
                     });
                     copied.push(record);
                 }
-                Err(what) => self.lose_node(NodeId::from_word(record.entry.key), record.place, &what)?,
+                Err(what) => {
+                    self.lose_node(NodeId::from_word(record.entry.key), record.place, &what)?
+                }
             }
         }
         worker.media = media;
@@ -165,17 +167,35 @@ impl Drive {
         places: &[Location],
         superseded: &mut Vec<Location>,
     ) -> Result<()> {
+        let mut next = 0;
+        loop {
+            next += self.try_enter_copies(&copied[next..], &places[next..], superseded)?;
+            let Some(record) = copied.get(next) else { return Ok(()) };
+            // Its directory was dropped from memory meanwhile.
+            self.is_stored_at(record)?;
+        }
+    }
+
+    /// The same until one needs a directory that is not loaded; gives how many are done.
+    fn try_enter_copies(
+        &self,
+        copied: &[&SegmentRecord],
+        places: &[Location],
+        superseded: &mut Vec<Location>,
+    ) -> Result<usize> {
         let mut log = self.log()?;
         let mut map = self.map_mut()?;
-        for (record, place) in copied.iter().zip(places) {
+        for (done, (record, place)) in copied.iter().zip(places).enumerate() {
             let node = NodeId::from_word(record.entry.key);
-            if map.stored(node) == Ok(record.place) {
-                superseded.push(map.move_stored(node, *place));
-            } else {
-                log.space.remove(*place);
+            match map.stored(node) {
+                Ok(stored) if stored == record.place => {
+                    superseded.push(map.move_stored(node, *place));
+                }
+                Ok(_) => log.space.remove(*place),
+                Err(_) => return Ok(done),
             }
         }
-        Ok(())
+        Ok(copied.len())
     }
 }
 

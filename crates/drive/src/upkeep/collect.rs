@@ -14,16 +14,16 @@
 use std::ops::Range;
 
 use crate::core::apply::{apply, is_wanted};
-use assay_disk::{BLOCK_BYTES, DiskError, Result};
-use crate::shell::drive::Drive;
 use crate::core::group::{Group, Record};
+use crate::core::space::{Segment, State, Urgency};
 use crate::format::{Location, MAX_WORDS_PER_ENTRY, Op, Stream, UNIT_BLOCKS};
-use crate::upkeep::maintain::Maintenance;
+use crate::shell::drive::Drive;
 use crate::shell::span::{Reach, part_of, span, together};
 use crate::shell::tables::SegmentRecord;
-use crate::core::space::{Segment, State, Urgency};
-use crate::status::Counters;
 use crate::shell::worker::Worker;
+use crate::status::Counters;
+use crate::upkeep::maintain::Maintenance;
+use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
 /// How collection chooses its next segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -125,8 +125,7 @@ impl Drive {
             is_unreadable: tables.is_unreadable,
         };
         for record in tables.records(victim) {
-            let is_data =
-                !matches!(record.entry.op, Op::Node { .. } | Op::Dictionary | Op::Zero);
+            let is_data = !matches!(record.entry.op, Op::Node { .. } | Op::Dictionary | Op::Zero);
             if is_data && self.is_possible(record.place) && self.lives(&record)? {
                 collecting.live.push(record);
             }
@@ -187,12 +186,12 @@ impl Drive {
         Ok(())
     }
 
-    /// Whether any block is still in the record.
-    pub(crate) fn lives(&self, record: &SegmentRecord) -> Result<bool> {
+    /// Whether any block is still in the record; gives up a part of the map that cannot be read.
+    fn lives(&self, record: &SegmentRecord) -> Result<bool> {
         let unit = record.entry.op.is_unit();
         let blocks = if unit { UNIT_BLOCKS } else { 1 };
         loop {
-            self.load_nodes(record.entry.key..record.entry.key + blocks)?;
+            self.load_nodes_to_change(record.entry.key..record.entry.key + blocks)?;
             if let Ok(lives) = is_wanted(&*self.map()?, record.entry.key, record.place, unit) {
                 return Ok(lives);
             }
@@ -215,15 +214,31 @@ impl Drive {
                     Ok(moved.and(self.move_run(std::slice::from_ref(record), worker)?))
                 })
             }
-            Err(DiskError::Io(error)) => {
-                self.sync_media()?;
-                self.note_damage(front, &error.to_string());
-                Ok(Moved { is_damaged: true, is_unreadable: true })
-            }
+            Err(DiskError::Io(_)) => self.move_unreadable(front, &place, worker),
             Err(other) => Err(other),
         };
         worker.media = media;
         moved
+    }
+
+    /// Asks once more for a record that could not be read; then it stays.
+    fn move_unreadable(
+        &self,
+        record: &SegmentRecord,
+        place: &Range<u32>,
+        worker: &mut Worker,
+    ) -> Result<Moved> {
+        // One bad place, or all of the media? A flush tells, and stops the drive in the latter case.
+        self.sync_media()?;
+        let mut media = assay_disk::BlockBuffer::default();
+        match self.read_span(record.place.segment(), place, &mut media) {
+            Ok(bytes) => self.move_read(std::slice::from_ref(record), bytes, place.start, worker),
+            Err(DiskError::Io(error)) => {
+                self.note_damage(record, &error.to_string());
+                Ok(Moved { is_damaged: true, is_unreadable: true })
+            }
+            Err(other) => Err(other),
+        }
     }
 
     fn move_read(
@@ -284,6 +299,22 @@ impl Drive {
         Ok(())
     }
 
+    /// Which blocks of a unit are still in this record.
+    fn living_blocks(&self, record: &SegmentRecord) -> Result<[bool; UNIT_BLOCKS as usize]> {
+        let blocks = record.entry.key..record.entry.key + UNIT_BLOCKS;
+        loop {
+            self.load_nodes_to_change(blocks.clone())?;
+            let map = self.map()?;
+            // It may have been dropped from memory meanwhile, and then nothing is known of it.
+            if map.missing(blocks.clone()).is_none() {
+                return Ok(std::array::from_fn(|index| {
+                    let index = index as u64;
+                    map.get(blocks.start + index) == Ok(record.place.at_index(index))
+                }));
+            }
+        }
+    }
+
     /// Encodes the live blocks of a unit one by one; false, and nothing done, if the whole unit is as small.
     fn push_split_unit(
         &self,
@@ -293,12 +324,7 @@ impl Drive {
         worker: &mut Worker,
     ) -> Result<bool> {
         let first = record.entry.key;
-        let lives: [bool; UNIT_BLOCKS as usize] = {
-            let map = self.map()?;
-            std::array::from_fn(|index| {
-                map.get(first + index as u64) == Ok(record.place.at_index(index as u64))
-            })
-        };
+        let lives = self.living_blocks(record)?;
         if lives == [true; UNIT_BLOCKS as usize] {
             return Ok(false);
         }
@@ -336,7 +362,7 @@ impl Drive {
                     Outcome::Split => end = next + (end - next) / 2,
                     Outcome::Missing => {
                         for record in &group.records[next..end] {
-                            self.load_nodes(record.key..record.key + record.blocks())?;
+                            self.load_nodes_to_change(record.key..record.key + record.blocks())?;
                         }
                     }
                 }

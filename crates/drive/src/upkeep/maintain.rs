@@ -7,12 +7,12 @@ use std::collections::HashSet;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use crate::upkeep::collect::{Collecting, Policy};
-use assay_disk::{BLOCK_BYTES, DiskError, Result};
+use crate::core::space::{Space, State};
+use crate::format::Stream;
 use crate::shell::drive::Drive;
 use crate::sync::MutexGuard;
-use crate::format::Stream;
-use crate::core::space::{Space, State};
+use crate::upkeep::collect::{Collecting, Policy};
+use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
 /// Bytes of log for each byte that the next checkpoint would write: a checkpoint costs 4 % at most.
 const LOG_PER_CHECKPOINT_BYTE: u64 = 25;

@@ -7,14 +7,14 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use crate::codec::{Coder, DICTIONARY_BYTES, Dictionary};
-use assay_disk::{BLOCK_BYTES, DiskError, Result};
-use crate::shell::drive::Drive;
 use crate::core::budget::DICTIONARIES_MAX;
 use crate::core::group::Group;
 use crate::format::{Location, Op};
-use crate::upkeep::maintain::Maintenance;
+use crate::shell::drive::Drive;
 use crate::shell::tables::SegmentRecord;
 use crate::shell::worker::Worker;
+use crate::upkeep::maintain::Maintenance;
+use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
 /// Blocks to learn from, and as many more to judge by.
 const SAMPLES: usize = 1024;
@@ -114,7 +114,7 @@ impl Drive {
                     Ok(()) if !crate::codec::is_zero(&data) => samples.push(data),
                     Ok(()) => {}
                     // Perhaps all of the leaf is lost; there is enough to learn from elsewhere.
-                    Err(DiskError::Corrupt { .. }) => break,
+                    Err(DiskError::Corrupt { .. } | DiskError::Io(_)) => break,
                     Err(other) => return Err(other),
                 }
             }
@@ -123,11 +123,7 @@ impl Drive {
     }
 
     /// Stores a dictionary with a checkpoint, and then uses it. Its version is used up whatever becomes of it.
-    fn keep_dictionary(
-        &self,
-        dictionary: Dictionary,
-        maintenance: &mut Maintenance,
-    ) -> Result<()> {
+    fn keep_dictionary(&self, dictionary: Dictionary, maintenance: &mut Maintenance) -> Result<()> {
         self.next_dictionary.store(u64::from(dictionary.version()) + 1, Ordering::Relaxed);
         maintenance.trainer.next = Some(dictionary);
         self.checkpoint(maintenance)

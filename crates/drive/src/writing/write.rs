@@ -2,18 +2,18 @@
 
 use std::ops::Range;
 
-use crate::core::apply::apply;
 use crate::codec::is_zero;
-use assay_disk::{BLOCK_BYTES, DiskError, Result};
-use crate::shell::drive::Drive;
+use crate::core::apply::apply;
 use crate::core::budget::Nodes;
 use crate::core::group::{Group, Record, ZERO_BLOCKS_MAX};
-use crate::format::{Location, Op, Stream, UNIT_BLOCKS};
 use crate::core::log::Log;
 use crate::core::map::{Map, Missing};
 use crate::core::space::{Need, Space, Urgency, Weight};
-use crate::status::Counters;
+use crate::format::{Location, Op, Stream, UNIT_BLOCKS};
+use crate::shell::drive::Drive;
 use crate::shell::worker::Worker;
+use crate::status::Counters;
+use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
 impl Drive {
     /// Writes up to 64 blocks as one group.
@@ -35,7 +35,8 @@ impl Drive {
             if self.map()?.is_hole(start..end) {
                 continue;
             }
-            self.load_nodes(start..end)?;
+            self.keep_memory()?;
+            self.load_nodes_to_change(start..end)?;
             if !self.map()?.holds_any(start..end) {
                 continue;
             }
@@ -107,13 +108,14 @@ impl Drive {
                 Outcome::Missing => {
                     // Before, so that what is loaded now is still there when it is asked for.
                     self.keep_memory()?;
-                    self.load_nodes(blocks.clone())?;
+                    self.load_nodes_to_change(blocks.clone())?;
                 }
                 Outcome::Closed => {}
                 Outcome::NoRoom(nodes) => {
                     Counters::add(&self.counters.collection_stalls, 1);
                     let is_met = |space: &Space| space.is_ready_for(nodes, urgency);
-                    let made = self.make_space(&is_met).inspect_err(|error| self.note_refusal(error));
+                    let made =
+                        self.make_space(&is_met).inspect_err(|error| self.note_refusal(error));
                     made.or_else(|error| self.tell_whether_media_failed(error))?;
                 }
             }
@@ -157,7 +159,8 @@ impl Drive {
             }
             log.space.note_nodes(map.nodes());
             let grown = grown_by(group);
-            let nodes = if grown.records > 0 { map.nodes_with(blocks.clone()) } else { map.nodes() };
+            let nodes =
+                if grown.records > 0 { map.nodes_with(blocks.clone()) } else { map.nodes() };
             if !admits(&mut log.space, &map, grown, nodes, blocks.clone()) {
                 Counters::add(&self.counters.refused_writes, 1);
                 return Err(DiskError::Full);

@@ -227,6 +227,22 @@ impl State {
         Ok(())
     }
 
+    /// Makes one write durable, and no other. What was written there before must not come back with a later flush.
+    fn force(&mut self, offset: u64, data: &[u8]) {
+        self.unflushed.pop();
+        self.durable.write(offset, data);
+        let end = offset + data.len() as u64;
+        for (at, older) in &mut self.unflushed {
+            let (from, to) = ((*at).max(offset), (*at + older.len() as u64).min(end));
+            if from < to {
+                let mut bytes = older.to_vec();
+                bytes[(from - *at) as usize..(to - *at) as usize]
+                    .copy_from_slice(&data[(from - offset) as usize..(to - offset) as usize]);
+                *older = bytes.into();
+            }
+        }
+    }
+
     fn powered(&self) -> Result<()> {
         if self.is_off { Err(failed("the power is off")) } else { Ok(()) }
     }
@@ -272,8 +288,11 @@ impl Disk for SimulatedMedia {
         state.command()?;
         // A write in flight when power goes may leave anything behind, and its answer never comes.
         state.powered()?;
-        drop(state);
-        if force_unit_access { self.flush() } else { Ok(()) }
+        if force_unit_access && !state.has(Fault::LyingFlush) {
+            state.force(offset, data);
+            state.keep_moment(self.size);
+        }
+        Ok(())
     }
 
     fn flush(&self) -> Result<()> {

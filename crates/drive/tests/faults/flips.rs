@@ -11,7 +11,7 @@ use crate::common::random::Random;
 use crate::specimen::{Ending, Life, Specimen, options};
 use crate::verdict::{Outcome, judge, read_all};
 
-use Outcome::{Corrupt, ReadOnly, Shorter, Told, Unnoticed};
+use Outcome::{Corrupt, Shorter, Told, Unnoticed};
 
 /// Flips in pieces of the same kind, at most, for one specimen.
 const FLIPS_OF_A_KIND: usize = 20;
@@ -21,23 +21,19 @@ fn expected(part: Part, ending: Ending) -> (&'static [Outcome], &'static [Outcom
     let is_closed = ending == Ending::Closed;
     match part {
         Part::Superblock(_) => (&[Told], &[]),
-        Part::Root => (&[Told], &[Unnoticed]),
-        // Behind the checkpoint it is the log, before it serves nobody as long as the footer is whole.
-        Part::Header(Stream::Host) | Part::Table(Stream::Host) if !is_closed => {
-            (&[ReadOnly, Unnoticed], &[Shorter, Told])
-        }
+        // Parity makes them whole, and that is told where they are needed.
+        Part::Root | Part::Node => (&[Unnoticed], &[Told]),
+        // Behind the checkpoint it is the log, and the next chunk tells what it held: of the last one nothing tells that it
+        // was ever whole. Before the checkpoint it serves nobody as long as the footer is whole.
+        Part::Header(_) | Part::Table(_) if !is_closed => (&[Unnoticed], &[Told, Corrupt, Shorter]),
         // Its chunks and the next segment tell the same.
         Part::Footer(Stream::Host) if !is_closed => (&[Told, Unnoticed], &[]),
-        Part::Header(_) | Part::Table(_) if !is_closed => (&[Unnoticed], &[ReadOnly, Shorter]),
         Part::Footer(_) if !is_closed => (&[], &[Unnoticed, Told]),
         Part::Header(_) | Part::Table(_) => (&[Unnoticed], &[]),
         Part::Footer(_) => (&[], &[Told, Unnoticed]),
         Part::Record(Stream::Map) | Part::Dictionary => (&[], &[]),
         Part::Record(_) => (&[Corrupt, Unnoticed], &[Shorter]),
-        Part::Node if is_closed => (&[Corrupt, Unnoticed], &[]),
-        // The log cannot be applied: the map is rebuilt without the node. Where nothing was written there since, it can.
-        Part::Node => (&[Told, Unnoticed], &[Corrupt]),
-        // It is there for when something else is damaged.
+        // They are there for when something else is damaged.
         Part::Padding(_) | Part::Parity => (&[Unnoticed], &[]),
     }
 }

@@ -108,6 +108,9 @@ fn a_damaged_node_does_not_end_the_log() {
         for (node, at) in leaves.flat_map(|node| [0, 4, 5, 300].map(|at| (node, at))) {
             let media = specimen.media.copy();
             media.flip(8 * (node.range.start + at));
+            // Or parity would make it whole.
+            let parity = |piece: &&Piece| piece.part == Part::Parity && piece.owner == node.owner;
+            media.wipe(pieces.iter().find(parity).unwrap().range.start / 4096);
             let drive = Drive::open(Arc::new(media), options()).unwrap();
             if !drive.status().recovery.rebuilt {
                 continue;

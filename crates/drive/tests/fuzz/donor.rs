@@ -10,7 +10,7 @@ use crate::common::model::{Flavour, Model};
 use crate::common::random::Random;
 
 const SEGMENT_BYTES: u32 = 512 << 10;
-const SEGMENTS: u64 = 26;
+const SEGMENTS: u64 = 44;
 
 /// Where most hosts write: first block and number of blocks.
 const RANGES: [(u64, u64); 2] = [(0, 800), (262_100, 90)];

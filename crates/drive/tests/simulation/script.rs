@@ -8,7 +8,7 @@ use assay_drive::{
     State,
 };
 
-use crate::common::anatomy::{Part, pieces};
+use crate::common::anatomy::{Part, Piece, pieces};
 use crate::common::media::{Fate, Fault, SimulatedMedia};
 use crate::common::model::{Model, content_of};
 use crate::common::random::Random;
@@ -96,7 +96,7 @@ pub fn run(seed: u64, sabotage: Sabotage) -> Result<Coverage, String> {
         Codec::Deflate,
     ]);
     let units = random.chance(40);
-    let media = Arc::new(SimulatedMedia::new(media_bytes(24 + random.below(6))));
+    let media = Arc::new(SimulatedMedia::new(media_bytes(34 + random.below(8))));
     Drive::format(media.clone(), &format(codec, units)).map_err(|error| error.to_string())?;
     let options = DriveOptions {
         checkpoint_bytes: Some(100_000 << random.below(6)),
@@ -340,6 +340,12 @@ impl Run {
         let copy = media.copy();
         let bits = 8 * (node.range.end - node.range.start);
         copy.flip(8 * node.range.start + self.random.below(bits));
+        if self.random.chance(70) {
+            // Or parity makes it whole.
+            let all = pieces(&media.image());
+            let parity = |piece: &&Piece| piece.part == Part::Parity && piece.owner == node.owner;
+            copy.wipe(all.iter().find(parity).unwrap().range.start / BLOCK_BYTES);
+        }
         let about =
             |problem| format!("with a damaged node at byte {}: {problem}", node.range.start);
         let drive = Drive::open(Arc::new(copy), self.options.clone());

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use assay_models::{Clock, Tally, Time};
 use assay_drive::{Disk, State};
+use assay_models::{Clock, Tally, Time};
 use assay_ports::fuse::{DISK_FILE, TextFile};
 use assay_ports::loopdev;
 use assay_ports::media::Loss;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use anyhow::Result;
+use assay_drive::{Disk, Drive};
 use assay_models::in_hand::{self, Parts};
 use assay_models::{Clock, Observer, Time};
-use assay_drive::{Disk, Drive};
 use assay_ports::clock::PacedClock;
 use assay_ports::media::{Access, Condition, FileMedia};
 

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use assay_models::{self, Preconditioned, Preconditioning, Progress};
 use assay_drive::{Disk, Drive, DriveOptions};
+use assay_models::{self, Preconditioned, Preconditioning, Progress};
 use assay_ports::media::{Access, FileMedia};
 
 use super::open::in_words;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use assay_models::{Command, Kind, PackedDisk, Time, VirtualClock};
 use assay_drive::{BLOCK_BYTES, Disk, Drive, DriveOptions};
+use assay_models::{Command, Kind, PackedDisk, Time, VirtualClock};
 
 use super::closed::Conditions;
 use super::device::Device;

@@ -1,9 +1,9 @@
 //! A flash device at a scale: what the model is built from.
 
 use anyhow::{Context, Result, bail};
+use assay_drive::{BLOCK_BYTES, Cache, Codec, Format};
 use assay_models::nand::{Engine, FlashGeometry, HostLimits};
 use assay_models::{Rate, Time};
-use assay_drive::{BLOCK_BYTES, Cache, Codec, Format};
 
 use super::document::CacheName;
 use super::preset::Preset;

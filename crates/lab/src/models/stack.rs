@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use anyhow::Result;
+use assay_drive::{Cache, Disk, Drive, DriveError, DriveOptions, Policy, Promise};
 use assay_models::nand::{Flash, Host};
 use assay_models::rotating::Rotating;
 use assay_models::volume::Volume;
 use assay_models::{Clock, Modelled, Observer, Timing};
-use assay_drive::{Cache, Disk, Drive, DriveError, DriveOptions, Policy, Promise};
 
 use super::device::Device;
 use super::fault::Fault;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use assay_drive::{Codec, Disk, Drive, DriveOptions};
 use assay_models::{
     self, PackedDisk, Preconditioning, Progress, Timing, VirtualClock, VirtualDisk,
 };
-use assay_drive::{Codec, Disk, Drive, DriveOptions};
 
 use super::question::Question;
 use crate::models::{Builder, Nand, WEAR_SEED, drive_options};

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use assay_disk::{Disk, Promise};
 use crate::rotating::{ArrayGeometry, Order, Rotating, SeekTimes, SpindleGeometry};
 use crate::testing::{assert_near, closed_loop, mean_us, open_loop, per_s, read, write};
 use crate::volume::{Volume, VolumeLimits};
-use crate::{Immediate, Modelled, VirtualClock};
 use crate::{Codec, Drive, DriveOptions, Format, MemoryDisk};
+use crate::{Immediate, Modelled, VirtualClock};
+use assay_disk::{Disk, Promise};
 
 const PAGE: u64 = 16 << 10;
 const MS: Time = Time::from_ns(1_000_000);

@@ -5,9 +5,9 @@ use thiserror::Error;
 use super::arm::SpindleGeometry;
 use super::seek::ImpossibleSeek;
 use super::spindle::Order;
+use crate::time::{Rate, Time};
 use assay_disk::BLOCK_BYTES;
 use assay_drive::Cache;
-use crate::time::{Rate, Time};
 
 /// Disks behind a controller.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -19,14 +19,14 @@ use std::sync::Arc;
 
 use self::root::MapTrail;
 pub(crate) use self::tail::{FOOTER_PART, Limits, Tail, footer_bytes};
-use assay_disk::BlockBuffer;
 use crate::core::chunks::{ChunkBuffer, Chunks};
 use crate::core::group::Group;
+use crate::core::space::{Space, Urgency};
 use crate::format::{
     CHUNK_BYTES_MAX, ChunkHeader, ChunkKind, Cursor, Identity, Location, MAP_SEQS, STREAMS, Stream,
 };
-use crate::core::space::{Space, Urgency};
 use crate::status::Counters;
+use assay_disk::BlockBuffer;
 
 /// No free segment for this stream now: collection must make room first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -295,8 +295,8 @@ impl Log {
     /// The one chunk that is not on stable media, if nothing else waits to be written or made durable.
     pub(crate) fn take_only_job(&mut self) -> Option<Job> {
         let durable = self.durable_to();
-        let is_alone = self.jobs.len() == 1
-            && self.sealed_to() == Reached { log: durable.log + 1, ..durable };
+        let is_alone =
+            self.jobs.len() == 1 && self.sealed_to() == Reached { log: durable.log + 1, ..durable };
         if is_alone { self.jobs.pop_front() } else { None }
     }
 
@@ -362,9 +362,18 @@ mod tests {
         let mut log = drive.log().unwrap();
         let segment = log.tail(Stream::Cold).segment;
         log.tails[Stream::Cold as usize].offset = (512 << 10) - 3 * BLOCK_BYTES as u32;
-        log.make_room(Stream::Cold, 0, 0, Urgency::Ordinary, &drive.chunks, &drive.counters).unwrap();
+        log.make_room(Stream::Cold, 0, 0, Urgency::Ordinary, &drive.chunks, &drive.counters)
+            .unwrap();
         assert!(log.tail(Stream::Cold).chunk.is_some() && !log.has_open(Stream::Cold));
-        log.make_room(Stream::Cold, 64 << 10, 16, Urgency::Ordinary, &drive.chunks, &drive.counters).unwrap();
+        log.make_room(
+            Stream::Cold,
+            64 << 10,
+            16,
+            Urgency::Ordinary,
+            &drive.chunks,
+            &drive.counters,
+        )
+        .unwrap();
         assert_ne!(log.tail(Stream::Cold).segment, segment);
         assert!(log.tail(Stream::Cold).has_room(64 << 10, 16, log.limits));
     }

@@ -146,7 +146,8 @@ impl Tail {
     /// Whether a part of a root fits a chunk of its own; the footer tells nothing of its words.
     pub(super) fn has_root_room(&self, words: usize, limits: Limits) -> bool {
         let is_clear = self.chunk.as_ref().is_none_or(|open| open.words.is_empty());
-        is_clear && self.fits_behind(0, chunk_bytes(self.stream, 0, words), FooterChunk::WORDS, limits)
+        is_clear
+            && self.fits_behind(0, chunk_bytes(self.stream, 0, words), FooterChunk::WORDS, limits)
     }
 
     /// Whether a group fits a new chunk behind the open one.
@@ -157,8 +158,7 @@ impl Tail {
         limits: Limits,
     ) -> bool {
         let Some(open) = &self.chunk else { return false };
-        let chunk =
-            chunk_bytes(self.stream, open.payload, open.words.len() + self.repeat().len());
+        let chunk = chunk_bytes(self.stream, open.payload, open.words.len() + self.repeat().len());
         let open_words = FooterChunk::WORDS + open.words.len();
         let repeat = if self.stream == Stream::Map { 0 } else { open_words };
         let next = chunk_bytes(self.stream, payload, words + repeat);

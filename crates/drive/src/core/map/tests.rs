@@ -132,7 +132,10 @@ fn what_is_lost_is_lost_until_it_is_written_or_discarded() {
     let mut map = Map::stored_at(NODE_ENTRIES * NODE_ENTRIES, &[place(1)], 2, 600);
     map.lose(NodeId::Directory(0), place(1));
     assert_eq!(map.set(5, place(6)), Ok(Location::LOST));
-    assert_eq!((map.get(5), map.get(4), map.get(90_000)), (Ok(place(6)), Ok(Location::LOST), Ok(Location::LOST)));
+    assert_eq!(
+        (map.get(5), map.get(4), map.get(90_000)),
+        (Ok(place(6)), Ok(Location::LOST), Ok(Location::LOST))
+    );
 }
 
 /// What may happen to a map.
@@ -214,7 +217,8 @@ impl Stored {
     /// What is left of it after a crash: the directories, and their nodes on media.
     fn reopened(self) -> Stored {
         let directories = self.map.stored_directories();
-        let map = Map::stored_at(BLOCKS, &directories, self.map.nodes().leaves, self.map.mapped_blocks());
+        let map =
+            Map::stored_at(BLOCKS, &directories, self.map.nodes().leaves, self.map.mapped_blocks());
         Stored { map, ..self }
     }
 }

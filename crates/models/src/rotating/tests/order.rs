@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use proptest::prelude::*;
 
 use super::*;
-use assay_disk::{Disk, Promise};
 use crate::testing::{closed_loop, open_loop, per_s, put_off, submit};
 use crate::{Clock, Modelled, VirtualClock};
 use crate::{MemoryDisk, model};
+use assay_disk::{Disk, Promise};
 
 fn ordered(order: Order) -> ArrayGeometry {
     ArrayGeometry { order, ..array(1, false) }
