@@ -11,7 +11,7 @@ use assay_drive::{
     BLOCK_BYTES, Cache, Codec, Disk, DiskError, Drive, DriveOptions, Format, Policy, Rest, Rule,
     State, break_rule,
 };
-use shuttle::scheduler::RandomScheduler;
+use shuttle::scheduler::{PctScheduler, RandomScheduler};
 
 use crate::common::faulty::FaultyDisk;
 use crate::common::media::{Fate, Fault, SimulatedMedia};
@@ -22,7 +22,7 @@ use crate::media::Yielding;
 const SEGMENT_BYTES: u32 = 512 << 10;
 
 /// Blocks that lie side by side and belong to one host.
-const STRIPE: u64 = 6;
+const STRIPE: u64 = 22;
 
 /// How often what is rare happened.
 #[derive(Debug, Clone, Copy, Default)]
@@ -83,6 +83,8 @@ struct Shape {
     flavour: Option<Flavour>,
     cut_at: Option<u64>,
     rounds: u64,
+    /// Whether threads give way around commands of the media.
+    yields: bool,
 }
 
 impl Shape {
@@ -90,9 +92,10 @@ impl Shape {
         let wide = random.chance(40);
         let ranges = match wide {
             // A leaf each: the map is most of what lies on media.
-            true => (0..200 + random.below(500))
-                .map(|leaf| (leaf * 512 + random.below(480), 12))
-                .collect(),
+            true => {
+                let (leaves, blocks) = (200 + random.below(1400), 1 + random.below(4));
+                (0..leaves).map(|leaf| (leaf * 512 + random.below(480), blocks)).collect()
+            }
             false => vec![(0, 600), (500, 700), (262_100, 90), (1500, 200 + random.below(3000))],
         };
         Shape {
@@ -107,19 +110,20 @@ impl Shape {
                     Some(u64::MAX),
                 ]),
                 policy: *random.pick(&[Policy::CostBenefit, Policy::Greedy]),
-                map_bytes: random.chance(40).then(|| random.below(120_000)),
+                map_bytes: random.chance(30).then(|| 40_000 + random.below(200_000)),
                 cache: if random.chance(10) { Cache::Writethrough } else { Cache::Volatile },
                 discard_media: random.chance(30),
                 read_ahead_bytes: *random.pick(&[0, 0, 64 << 10]),
                 ..DriveOptions::default()
             },
             hosts: 1 + random.below(3),
-            steps: 10 + random.below(70),
+            steps: 20 + random.below(120),
             ranges,
-            fill: *random.pick(&[0, 0, 50, 90, 100]),
+            fill: *random.pick(&[0, 50, 80, 90, 95, 100]),
             flavour: *random.pick(&[None, Some(Flavour::Hard), Some(Flavour::Easy)]),
-            cut_at: random.chance(60).then(|| 1 + random.below(500)),
+            cut_at: random.chance(60).then(|| 1 + random.below(1500)),
             rounds: 1 + random.below(3),
+            yields: true,
         }
     }
 }
@@ -143,13 +147,15 @@ pub fn run(seed: u64, broken: Option<Rule>) -> Result<Coverage, String> {
     config.stack_size = 512 << 10;
     config.max_steps = shuttle::MaxSteps::FailAfter(3_000_000);
     config.failure_persistence = shuttle::FailurePersistence::None;
-    let runner = shuttle::Runner::new(RandomScheduler::new_from_seed(seed, 1), config);
-    let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| {
-        runner.run(move || {
-            break_rule(broken);
-            *into.lock().unwrap() = live(seed);
-            break_rule(None);
-        })
+    let life = move || {
+        break_rule(broken);
+        *into.lock().unwrap() = live(seed);
+        break_rule(None);
+    };
+    // Half of them let a thread rest while the others do much, the rest let all go on side by side.
+    let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| match seed % 2 {
+        0 => shuttle::Runner::new(RandomScheduler::new_from_seed(seed, 1), config).run(life),
+        _ => shuttle::Runner::new(PctScheduler::new_from_seed(seed, 4, 1), config).run(life),
     }));
     break_rule(None);
     match outcome {
@@ -164,12 +170,13 @@ pub fn run(seed: u64, broken: Option<Rule>) -> Result<Coverage, String> {
 
 fn live(seed: u64) -> Result<Coverage, String> {
     let mut random = Random::new(seed);
-    let shape = Shape::new(&mut random);
+    let mut shape = Shape::new(&mut random);
+    shape.yields = seed % 2 == 0;
     let bytes = (1 << 20) + BLOCK_BYTES + shape.segments * u64::from(SEGMENT_BYTES);
     let mut simulated = Arc::new(SimulatedMedia::new(bytes));
     let format = Format {
         drive_id: 0x5C4E_D01E,
-        logical_bytes: 3 << 30,
+        logical_bytes: 4 << 30,
         codec: shape.codec,
         units: shape.units,
         dictionary: false,
@@ -199,7 +206,11 @@ fn live(seed: u64) -> Result<Coverage, String> {
             return Err(problem.clone());
         }
         coverage.cuts += 1;
-        simulated = Arc::new(cut(&world.simulated, &mut random));
+        // A killed process leaves what the kernel holds; a power cut does not.
+        simulated = match random.chance(30) && !world.simulated.is_off() {
+            true => Arc::new(world.simulated.killed()),
+            false => Arc::new(cut(&world.simulated, &mut random)),
+        };
         models = world.models.iter().map(|model| model.lock().unwrap().clone()).collect();
         drop(world);
         (simulated, models) = check(&simulated, &shape, models, &mut random, &mut coverage)?;
@@ -285,7 +296,7 @@ impl World {
         models: Vec<Model>,
     ) -> Result<World, String> {
         let faulty = Arc::new(FaultyDisk::new(simulated.clone()));
-        let media = Arc::new(Yielding::new(faulty.clone()));
+        let media = Arc::new(Yielding::new(faulty.clone(), shape.yields));
         let drive = Drive::open(media, shape.options.clone())
             .map_err(|error| format!("it does not open: {error}"))?;
         let models = models.into_iter().map(Mutex::new).collect();
@@ -370,13 +381,35 @@ impl World {
     /// Blocks of a host, somewhere.
     fn somewhere(&self, host: u64, random: &mut Random) -> (u64, u64) {
         let (first, blocks) = *random.pick(&self.shape.ranges);
+        if blocks <= 4 {
+            // Whoever it belongs to: there it is the leaves that are shared.
+            let block = first + random.below(blocks);
+            if self.host_of(block) == host {
+                return (block, 1);
+            }
+        }
         let stripe = (first + random.below(blocks)) / STRIPE;
         let stripe = stripe / self.shape.hosts * self.shape.hosts + host;
         let (start, length) = (stripe * STRIPE, 1 + random.below(STRIPE));
         (start + random.below(STRIPE - length + 1), length)
     }
 
+    /// Discards a block in each leaf, one after the other, as `fstrim` does on an aged file system.
+    fn trim(&self, host: u64, random: &mut Random) -> assay_drive::Result<()> {
+        for (start, length) in &self.shape.ranges {
+            let block = start + random.below(*length);
+            if self.host_of(block) == host {
+                self.models[host as usize].lock().unwrap().discard(block, 1);
+                self.drive.discard(block * BLOCK_BYTES, BLOCK_BYTES)?;
+            }
+        }
+        Ok(())
+    }
+
     fn step(&self, host: u64, random: &mut Random) -> assay_drive::Result<()> {
+        if random.chance(1) {
+            return self.trim(host, random);
+        }
         let (first, blocks) = self.somewhere(host, random);
         match random.below(100) {
             0..60 => self.write(host, first, blocks, random.chance(20)),
@@ -423,7 +456,7 @@ impl World {
         for _ in 0..self.shape.steps {
             let result = match random.below(40) {
                 0 => self.drive.close(),
-                1 => self.drive.resize((3 + random.below(3)) << 30),
+                1 => self.drive.resize((4 + random.below(3)) << 30),
                 _ => self.drive.maintain().map(|rest| {
                     if rest == Rest::Idle {
                         shuttle::thread::yield_now();
