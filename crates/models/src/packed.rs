@@ -32,7 +32,7 @@ impl PackedDisk {
     /// A disk of zeroes.
     ///
     /// # Errors
-    /// [`assay_drive::DiskError::OutOfRange`] for a size that is not made of whole blocks.
+    /// [`assay_disk::DiskError::OutOfRange`] for a size that is not made of whole blocks.
     pub fn new(size: u64) -> Result<PackedDisk> {
         check_range(0, size, size)?;
         Ok(PackedDisk { size, regions: Mutex::default() })
@@ -130,9 +130,9 @@ impl Disk for PackedDisk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_drive::stand_in;
-    use assay_disk::MemoryDisk;
     use crate::random::Random;
+    use assay_disk::MemoryDisk;
+    use assay_drive::stand_in;
 
     #[test]
     fn it_is_the_disk_in_memory_whatever_is_done_to_it() {

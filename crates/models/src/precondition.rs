@@ -3,10 +3,10 @@
 //! "steady state").
 
 use super::random::Random;
-use assay_drive::{Codec, stand_in};
 use assay_disk::{BLOCK_BYTES, Disk, Result};
 use assay_drive::Drive;
 use assay_drive::Rest;
+use assay_drive::{Codec, stand_in};
 
 /// What a drive is to look like.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -161,7 +161,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{DriveOptions, Format, MemoryDisk, Policy};
+    use assay_disk::MemoryDisk;
+    use assay_drive::{DriveOptions, Format, Policy};
 
     fn drive(media_bytes: u64, codec: Codec) -> Drive {
         let media = Arc::new(MemoryDisk::new(media_bytes).unwrap());

@@ -9,10 +9,10 @@ use super::replay::Replayed;
 use super::time::Time;
 use super::timing::{Command, Due, Kind, Timing};
 use super::trace::Event;
-use assay_drive::stand_in;
 use assay_disk::{BLOCK_BYTES, Disk, Result};
 use assay_drive::Drive;
 use assay_drive::Rest;
+use assay_drive::stand_in;
 
 /// How long the background rests when nothing is due, as it does where a drive is served.
 pub const BACKGROUND_REST: Time = Time::from_ns(50_000_000);

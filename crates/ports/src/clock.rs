@@ -138,9 +138,9 @@ mod tests {
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
+    use assay_disk::{Disk, MemoryDisk};
     use assay_models::volume::{Volume, VolumeLimits};
     use assay_models::{Modelled, Rate};
-    use assay_disk::{Disk, MemoryDisk};
 
     use super::*;
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use assay_drive::{Cache, DriveOptions, Policy};
+use assay_models::WriteCache;
 use assay_ports::file_id::FileId;
 use assay_ports::fuse::DEFAULT_THREADS;
 use clap::{Args, ValueEnum};
@@ -99,12 +100,12 @@ pub enum CacheMode {
     Protected,
 }
 
-impl From<Cache> for CacheMode {
-    fn from(cache: Cache) -> CacheMode {
+impl From<WriteCache> for CacheMode {
+    fn from(cache: WriteCache) -> CacheMode {
         match cache {
-            Cache::Volatile => CacheMode::Volatile,
-            Cache::Writethrough => CacheMode::Writethrough,
-            Cache::Protected => CacheMode::Protected,
+            WriteCache::Volatile => CacheMode::Volatile,
+            WriteCache::Writethrough => CacheMode::Writethrough,
+            WriteCache::Protected => CacheMode::Protected,
         }
     }
 }
@@ -159,10 +160,9 @@ impl AttachOptions {
             },
             cache: match self.cache {
                 CacheMode::Volatile => Cache::Volatile,
-                CacheMode::Writethrough => Cache::Writethrough,
-                CacheMode::Protected => Cache::Protected,
+                // A mere drive has no memory with power of its own.
+                CacheMode::Writethrough | CacheMode::Protected => Cache::Writethrough,
             },
-            tear: self.tear,
             read_only: self.read_only,
             rescue: self.rescue,
             ..DriveOptions::default()

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use assay_models::Time;
 use assay_drive::{BLOCK_BYTES, BlockBuffer};
+use assay_models::Time;
 use rustix::fs::{Mode, OFlags};
 
 /// Rounds of reads, and reads of each, whose median is taken: the least of all rounds counts, for a machine that does other

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use assay_models::{Clock, Tally, Time};
 use assay_drive::{Disk, State};
+use assay_models::{Clock, Tally, Time};
 use assay_ports::fuse::{DISK_FILE, TextFile};
 use assay_ports::loopdev;
 use assay_ports::media::Loss;
@@ -114,7 +114,7 @@ impl Source {
     pub(super) fn close(&self) -> Result<()> {
         let recorded = match &self.opened {
             Opened::Model(stack) => stack.recording.as_ref().map(|trace| trace.finish()),
-            Opened::Drive(..) => None,
+            Opened::Drive { .. } => None,
         };
         self.close_media().and(recorded.unwrap_or(Ok(())))
     }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use anyhow::Result;
+use assay_drive::{Disk, Drive};
 use assay_models::in_hand::{self, Parts};
 use assay_models::{Clock, Observer, Time};
-use assay_drive::{Disk, Drive};
 use assay_ports::clock::PacedClock;
 use assay_ports::media::{Access, Condition, FileMedia};
 
@@ -108,6 +108,7 @@ impl Stack {
             clock: Arc::clone(&clock) as _,
             preset,
             options: options.drive(),
+            tears: options.tear,
             in_words: &|error| in_words(media, error).context(media.display().to_string()),
         };
         let built = builder.build(file, device, observer)?;

@@ -1,12 +1,12 @@
 //! What follows from a device's numbers in closed form, before anything is measured.
 
 use anyhow::Result;
+use assay_drive::{BLOCK_BYTES, RECORD_OVERHEAD_BYTES};
 use assay_models::nand::figures;
 use assay_models::network::NetworkLink;
 use assay_models::rotating::{self, ArrayGeometry, SpindleGeometry};
 use assay_models::volume::VolumeLimits;
 use assay_models::{Kind, Time};
-use assay_drive::{BLOCK_BYTES, RECORD_OVERHEAD_BYTES};
 use serde::Serialize;
 
 use super::figure::Mark;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use assay_models::{Command, Kind, PackedDisk, Time, VirtualClock};
 use assay_drive::{BLOCK_BYTES, Disk, Drive, DriveOptions};
+use assay_models::{Command, Kind, PackedDisk, Time, VirtualClock};
 
 use super::closed::Conditions;
 use super::device::Device;
@@ -33,6 +33,7 @@ fn built(preset: &Preset, blocks: u64) -> Stack {
         clock: Arc::new(VirtualClock::default()),
         preset,
         options: DriveOptions::default(),
+        tears: false,
         in_words: &|error| error.into(),
     };
     let stack = builder.build(media, &device, None).unwrap();

@@ -1,8 +1,8 @@
 //! A device's model in a plan: which device, how much smaller, how worn.
 
 use anyhow::{Context, Result, ensure};
-use assay_models::PAGE_BYTES;
 use assay_drive::{BLOCK_BYTES, RECORD_OVERHEAD_BYTES};
+use assay_models::PAGE_BYTES;
 use serde::{Deserialize, Serialize};
 
 use super::units::Size;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use assay_models::{Answer, KINDS, Time};
 use assay_drive::{Counts, Drive};
+use assay_models::{Answer, KINDS, Time};
 use serde::Serialize;
 
 use super::question::Question;

@@ -11,8 +11,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use assay_drive::BLOCK_BYTES;
-use assay_models::fill_block;
 use assay_load::random::Rng;
+use assay_models::fill_block;
 
 use crate::plan::ModelSpec;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use assay_models::PAGE_BYTES;
 use assay_load::{Schema, SchemaKind};
+use assay_models::PAGE_BYTES;
 
 use super::promise::{self, keeps_pages_together};
 use super::setup::ArmSetup;

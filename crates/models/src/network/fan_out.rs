@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::{Network, NetworkLink};
-use assay_disk::BLOCK_BYTES;
 use crate::random::Random;
 use crate::time::Time;
 use crate::timing::{Command, Due, Kind, Ticket, Timing};
+use assay_disk::BLOCK_BYTES;
 
 /// How what is written is kept more than once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,11 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::*;
-use assay_disk::{Promise, Result};
 use crate::volume::{Allowance, Latency, Volume, VolumeLimits};
-use crate::{
-    Arrivals, Event, Modelled, PackedDisk, Replayed, VirtualClock, VirtualDisk, replay,
-};
+use crate::{Arrivals, Event, Modelled, PackedDisk, Replayed, VirtualClock, VirtualDisk, replay};
+use assay_disk::{Promise, Result};
 
 const DEPTH: usize = 32;
 const COMMANDS: usize = 4000;
