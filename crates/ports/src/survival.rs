@@ -72,12 +72,14 @@ mod tests {
     fn a_process_that_may_be_spared_is() {
         let name = "a_process_that_may_be_spared_is";
         let before = told().unwrap();
+        // Anyone may be killed more willingly, and come back from that.
+        std::fs::write(OOM_SCORE_ADJ, (before + 200).to_string()).unwrap();
         let reached = be_spared().unwrap();
         let after = told().unwrap();
-        assert_eq!(reached, after);
+        assert!(reached == after && reached <= before, "{reached} of {before}");
         let _ = std::fs::write(OOM_SCORE_ADJ, before.to_string());
         match reached {
-            NEVER => assert!(before >= NEVER),
+            NEVER => {}
             _ => skip(name, "CAP_SYS_RESOURCE"),
         }
     }

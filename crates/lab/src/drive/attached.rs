@@ -48,6 +48,8 @@ pub struct Attached {
 /// One line, the server's own; nothing is left then.
 pub(super) fn start(media: &Path, options: &AttachOptions) -> Result<Health> {
     let job = job(media, options, true)?;
+    // What outlives us must hold nothing that others wait for.
+    child::hand_nothing_down().context("cannot see what is open")?;
     let (mut command, mut line) = Line::to_server(&job)?;
     command.current_dir("/").env("ASSAY_STATE", std::path::absolute(state_folder())?);
     let mut server = command.spawn().context("cannot start the serving process")?;
@@ -179,7 +181,10 @@ impl Line {
         let ((told, tell), (hear, said)) = (pipe()?, pipe()?);
         // The same program, also when its file was replaced since.
         let mut command = Command::new("/proc/self/exe");
-        command.arg0("assay").args(["drive", "serve"]).arg(&job.media);
+        // What outlives us may have mounted file systems on it: that mark keeps systemd from killing it before they are unmounted
+        // at shutdown (systemd, "Storage Daemons for the Root File System").
+        let name = if job.is_independent { "@assay" } else { "assay" };
+        command.arg0(name).args(["drive", "serve"]).arg(&job.media);
         command.stdin(Stdio::from(told)).stdout(Stdio::from(said));
         Ok((command, Line { tell, hear: BufReader::new(hear) }))
     }

@@ -100,6 +100,17 @@ pub enum CacheMode {
     Protected,
 }
 
+impl CacheMode {
+    /// The word for it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            CacheMode::Volatile => "volatile",
+            CacheMode::Writethrough => "writethrough",
+            CacheMode::Protected => "protected",
+        }
+    }
+}
+
 impl From<WriteCache> for CacheMode {
     fn from(cache: WriteCache) -> CacheMode {
         match cache {
@@ -111,13 +122,23 @@ impl From<WriteCache> for CacheMode {
 }
 
 /// How collection chooses.
-#[derive(Debug, Clone, Copy, Default, ValueEnum, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
 pub enum CollectBy {
     /// By age and live share.
     #[default]
     CostBenefit,
     /// By live share alone.
     Greedy,
+}
+
+impl CollectBy {
+    /// The word for it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            CollectBy::CostBenefit => "cost-benefit",
+            CollectBy::Greedy => "greedy",
+        }
+    }
 }
 
 fn parse_read_ahead(text: &str) -> std::result::Result<Size, String> {
