@@ -8,7 +8,6 @@ use assay_ports::child::Process;
 use assay_ports::{fuse, loopdev};
 use clap::Args;
 
-use super::log;
 use super::registry::{self, Attached};
 use crate::messages::{is_error, words};
 use crate::print;
@@ -57,11 +56,13 @@ pub(crate) fn detach(named: &Path) -> Result<String> {
         attached.clear()?;
         return Ok(format!("{media} is detached; its server had died, what it left is gone"));
     }
-    let pid = attached.health()?.attachment.pid.unwrap_or_default();
+    let attachment = attached.health()?.attachment;
+    let pid = attachment.pid.unwrap_or_default();
     let server = Process::open(pid)?.context("the server has just ended; try again")?;
     take_away(&attached)?;
     server.wait(None)?;
-    check_end(&attached)?;
+    // One that belongs to another process tells that one how it ended.
+    attachment.log.map_or(Ok(()), |log| check_end(&attached, &log))?;
     Ok(format!("{media} is detached"))
 }
 
@@ -75,13 +76,12 @@ fn take_away(attached: &Attached) -> Result<()> {
 }
 
 /// A server that could not close its drive leaves its folder, and its log's last line says why.
-fn check_end(attached: &Attached) -> Result<()> {
+fn check_end(attached: &Attached, log: &Path) -> Result<()> {
     if attached.folder.symlink_metadata().is_err() {
         return Ok(());
     }
     attached.clear()?;
-    let log = log::path_of(&attached.media);
-    let said = std::fs::read_to_string(&log).unwrap_or_default();
+    let said = std::fs::read_to_string(log).unwrap_or_default();
     match said.lines().last().filter(|line| is_error(line)) {
         Some(line) => bail!("{}", words(line)),
         None => bail!("the server ended without a word; {} has what it said before", log.display()),
