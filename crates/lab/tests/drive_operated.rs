@@ -13,14 +13,15 @@ mod drives;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use assay_drive::BlockBuffer;
 use common::testing::skip;
-use drives::{Drives, MIB, SMALL, has_drives, noise};
+use drives::{Drives, MIB, SMALL, has_drives, noise, system};
 use rustix::process::Signal;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -278,6 +279,28 @@ fn the_log_stays_and_says_when_what_was() {
     drives.assert_nothing_left();
 }
 
+#[test]
+fn what_systemd_starts_tells_the_journal_too() {
+    if !has_drives("what_systemd_starts_tells_the_journal_too") {
+        return;
+    }
+    let drives = Drives::with(&SMALL);
+    let journal = File::create_new(drives.path("journal")).unwrap();
+    let metadata = journal.metadata().unwrap();
+    let named = format!("{}:{}", metadata.dev(), metadata.ino());
+    let attach = |stream: &str| {
+        let mut command = drives.command(&["drive", "attach", "vol.img"]);
+        command.env("JOURNAL_STREAM", stream).stderr(journal.try_clone().unwrap());
+        assert!(command.stdout(Stdio::null()).status().unwrap().success());
+        drives.detach();
+        fs::read_to_string(drives.path("journal")).unwrap()
+    };
+    assert_eq!(attach("8:1"), "", "another one's journal is not ours");
+    let said = attach(&named);
+    assert!(said.starts_with("<6>") && said.contains("vol.img is attached as /dev/loop"), "{said}");
+    assert!(said.ends_with("<6>detached, and closed\n"), "{said}");
+}
+
 /// A command line of a unit, for this drive.
 fn line_of_unit(drives: &Drives, service: &str, key: &str) -> Output {
     let media = drives.path("vol.img").canonicalize().unwrap();
@@ -351,6 +374,102 @@ fn what_a_unit_runs_attaches_and_closes_a_drive_whatever_happens_in_between() {
     stop();
     drives.assert_nothing_left();
     assert_eq!(drives.status()["recovery_clean"], true);
+}
+
+/// The file system below a drive, that lets nobody write to it as long as this lives.
+struct Frozen<'a>(&'a str);
+
+impl Frozen<'_> {
+    fn freeze(target: &str) -> Frozen<'_> {
+        system("fsfreeze", &["-f", target]);
+        Frozen(target)
+    }
+}
+
+impl Drop for Frozen<'_> {
+    fn drop(&mut self) {
+        system("fsfreeze", &["-u", self.0]);
+    }
+}
+
+/// A snapshot is imitated by holding all writes while the file is copied, as nothing that takes one need be here.
+#[test]
+fn a_snapshot_from_below_is_what_a_crash_leaves_and_a_copy_at_rest_is_the_drive() {
+    let name = "a_snapshot_from_below_is_what_a_crash_leaves_and_a_copy_at_rest_is_the_drive";
+    if !has_drives(name) {
+        return;
+    }
+    if Command::new("fsfreeze").arg("--version").output().is_err() {
+        return skip(name, "fsfreeze");
+    }
+    let drives = Drives::new();
+    let below = drives.path("below");
+    fs::create_dir(&below).unwrap();
+    let image = drives.path("below.img");
+    File::create_new(&image).unwrap().set_len(512 * MIB).unwrap();
+    system("mkfs.ext4", &["-q", "-F", image.to_str().unwrap()]);
+    system("mount", &["-o", "loop", image.to_str().unwrap(), below.to_str().unwrap()]);
+    drives.done(&["drive", "create", "below/vol.img", "--capacity", "128M"]);
+    let device = drives.done(&["drive", "attach", "below/vol.img"]);
+    let files = drives.make_files(device.trim());
+
+    let written = AtomicU64::new(0);
+    let is_over = AtomicBool::new(false);
+    let written_before = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0.. {
+                if is_over.load(Ordering::Relaxed) {
+                    return;
+                }
+                // A few files, again and again, so that the drive collects meanwhile.
+                write_synced(&files.join((number % 50).to_string()), &of_version(number));
+                written.store(number + 1, Ordering::SeqCst);
+            }
+        });
+        while written.load(Ordering::SeqCst) < 300 {
+            std::thread::yield_now();
+        }
+        let before = written.load(Ordering::SeqCst);
+        let frozen = Frozen::freeze(below.to_str().unwrap());
+        fs::copy(below.join("vol.img"), drives.path("snapshot.img")).unwrap();
+        drop(frozen);
+        is_over.store(true, Ordering::Relaxed);
+        before
+    });
+    drives.unmount();
+    drives.done(&["drive", "detach", "below/vol.img"]);
+    system(
+        "cp",
+        &[
+            "--sparse=always",
+            below.join("vol.img").to_str().unwrap(),
+            drives.path("copy.img").to_str().unwrap(),
+        ],
+    );
+    system("umount", &[below.to_str().unwrap()]);
+
+    for (copy, written) in
+        [("snapshot.img", written_before), ("copy.img", written.load(Ordering::SeqCst))]
+    {
+        let said = drives.done(&["drive", "check", copy]);
+        assert!(said.trim_end().ends_with("no damage"), "{copy}: {said}");
+        let device = drives.done(&["drive", "attach", copy]);
+        let files = drives.mount(device.trim());
+        for number in written - 50..written {
+            // Newer ones may be there already, whole or in the making; older ones may not.
+            let found = fs::read(files.join((number % 50).to_string())).unwrap();
+            let is_newer = copy == "snapshot.img" && found != of_version(number);
+            assert!(!is_newer || (0..number).all(|old| found != of_version(old)), "{number}");
+            assert!(is_newer || found == of_version(number), "{copy}: {number} of {written}");
+        }
+        drives.unmount();
+        drives.done(&["drive", "detach", copy]);
+    }
+    drives.assert_nothing_left();
+}
+
+fn of_version(number: u64) -> Vec<u8> {
+    noise(16 << 10, number + 1)
 }
 
 fn write_synced(path: &Path, data: &[u8]) {
