@@ -48,8 +48,6 @@ pub struct Attached {
 /// One line, the server's own; nothing is left then.
 pub(super) fn start(media: &Path, options: &AttachOptions) -> Result<Health> {
     let job = job(media, options, true)?;
-    // What outlives us must hold nothing that others wait for.
-    child::hand_nothing_down().context("cannot see what is open")?;
     let (mut command, mut line) = Line::to_server(&job)?;
     command.current_dir("/").env("ASSAY_STATE", std::path::absolute(state_folder())?);
     let mut server = command.spawn().context("cannot start the serving process")?;
@@ -178,6 +176,8 @@ struct Line {
 impl Line {
     /// A line, and the program at its other end, not started yet.
     fn to_server(job: &Job) -> Result<(Command, Line)> {
+        // What may outlive us must hold nothing that others wait for.
+        child::hand_nothing_down().context("cannot see what is open")?;
         let ((told, tell), (hear, said)) = (pipe()?, pipe()?);
         // The same program, also when its file was replaced since.
         let mut command = Command::new("/proc/self/exe");

@@ -84,7 +84,7 @@ mod tests {
         ] {
             let file = tempfile::NamedTempFile::new().unwrap();
             file.as_file().set_len(512 << 20).unwrap();
-            let path = "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin";
+            let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
             let made =
                 Command::new(program).args(words).arg(file.path()).env("PATH", path).status();
             if !made.is_ok_and(|status| status.success()) {
