@@ -140,8 +140,11 @@ impl Health {
         Health::parse(&text).with_context(what)
     }
 
-    /// Servers of before told the drive's state alone.
-    fn parse(text: &str) -> serde_json::Result<Health> {
+    /// What a server says. Those of before told the drive's state alone.
+    ///
+    /// # Errors
+    /// Another version wrote it.
+    pub fn parse(text: &str) -> serde_json::Result<Health> {
         let mut value: serde_json::Value = serde_json::from_str(text)?;
         let state = value["state"].clone();
         if let Some(object) = value.as_object_mut() {

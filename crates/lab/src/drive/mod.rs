@@ -4,6 +4,7 @@
 //! It can be killed at any time: what was flushed is on media, and what is left on the machine is in its ledger, for
 //! the next `attach` and for `assay clean`.
 
+mod asked;
 mod attach;
 mod attached;
 mod background;

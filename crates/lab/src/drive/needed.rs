@@ -42,7 +42,7 @@ pub(super) fn attach(named: &Path, options: &AttachOptions) -> Result<Health> {
 /// How it is, when a server that lives has it and answers.
 fn attached(media: &Path) -> Result<Option<Health>> {
     let Some(attached) = registry::find_media(media)? else { return Ok(None) };
-    if attached.has_died_by_now()? {
+    if attached.has_died_by_now()? || !attached.is_shown()? {
         return Ok(None);
     }
     // One that was stopped answers nobody; that is for a person to see to.

@@ -1,7 +1,6 @@
 //! What is attached where: the drives that the ledgers on this machine tell of.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -9,6 +8,7 @@ use assay_ports::child::{Process, is_stopped};
 use assay_ports::file_id::FileId;
 use assay_ports::{filesystem, fuse, loopdev};
 
+use super::asked;
 use super::health::{Attachment, Health};
 use super::log;
 use crate::rig::ledger::{self, Found};
@@ -217,18 +217,12 @@ impl Attached {
     /// Its server is not there yet, or not any more, or was stopped: then nobody would answer.
     pub(super) fn health(&self) -> Result<Health> {
         self.ensure_running()?;
-        let file = self.mount_point.join(STATUS_FILE);
-        let (tell, told) = channel();
-        // Who reads from a server that hangs does not come back.
-        let read = move || {
-            let _ = tell.send(Health::read(&file));
-        };
-        std::thread::Builder::new().name("health".into()).spawn(read)?;
         let media = self.media.display();
-        match told.recv_timeout(ANSWER_PATIENCE) {
-            Ok(health) => {
-                health.with_context(|| format!("{media} is being attached or detached; try again"))
-            }
+        let being = || format!("{media} is being attached or detached; try again");
+        match asked::ask(&self.folder, ANSWER_PATIENCE) {
+            Ok(Some(text)) => Health::parse(&text).with_context(being),
+            // It does not listen yet, or is one of before.
+            Ok(None) => Health::read(&self.mount_point.join(STATUS_FILE)).with_context(being),
             Err(_) => {
                 self.ensure_running()?;
                 bail!(
@@ -237,6 +231,12 @@ impl Attached {
                 )
             }
         }
+    }
+
+    /// Whether what shows it is there: a server mounts first, and attaches the device then.
+    pub(super) fn is_shown(&self) -> Result<bool> {
+        let has_no_device = !self.mount_point.starts_with(&self.folder);
+        Ok(has_no_device || !self.devices()?.is_empty())
     }
 
     fn ensure_running(&self) -> Result<()> {

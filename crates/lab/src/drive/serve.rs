@@ -24,7 +24,7 @@ use super::changes::Changes;
 use super::job::{Answer, Job};
 use super::opened::Opened;
 use super::source::{Source, Survival};
-use super::{log as lasting, port, text};
+use super::{asked, log as lasting, port, text};
 use crate::interrupt;
 use crate::messages::one_line;
 use crate::rig::ledger::{Ledger, Made};
@@ -125,6 +125,9 @@ impl Served {
         go_first(job, Rank::Answers);
         match show(job, opened.clone(), open_ms, survival) {
             Ok(shown) => {
+                asked::answer(&job.folder, Arc::clone(&shown.source)).unwrap_or_else(|error| {
+                    log::warn!("its health is told in a file alone: {error}")
+                });
                 let changes = shown.tell_changes(job)?;
                 Ok(Served { shown, background, changes, made })
             }
