@@ -10,4 +10,7 @@ pub mod model;
 pub mod random;
 pub mod roots;
 pub mod seeds;
+pub mod thin_host;
+pub mod thin_media;
 pub mod torn;
+pub mod versions;
