@@ -25,7 +25,7 @@ const RELEASE_BATCH: usize = 4;
 const SMALL_SEGMENT_BYTES: u32 = 4 << 20;
 
 /// Share of a segment that must be dead before collecting it beats a checkpoint, which may empty newer ones.
-const WORTHWHILE_DEAD_SHARE: f64 = 0.1;
+pub(crate) const WORTHWHILE_DEAD_SHARE: f64 = 0.1;
 
 /// Steps without a segment for the host after which only the gain counts: by age alone, old segments with hardly
 /// anything dead could be collected for ever.

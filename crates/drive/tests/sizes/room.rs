@@ -8,7 +8,7 @@ use crate::common::thin_host::{DIRECTORY, Host, LEAF, SEGMENT_BYTES, plain_forma
 #[test]
 fn opening_a_drive_again_makes_no_room() {
     for (stride, blocks) in [(LEAF, 2), (DIRECTORY, 2), (64, 64), (4 * LEAF, 1)] {
-        let most = 8000;
+        let most = if stride == DIRECTORY { 2000 } else { 8000 };
         let format = plain_format((most + 10) * stride * BLOCK_BYTES);
         let mut host = Host::new(64, &format, DriveOptions::default(), stride);
         let mut places = 0;
@@ -63,7 +63,7 @@ fn segments_that_cannot_be_read_are_not_counted_as_room() {
     println!("{} segments were taken out of use", after.segments_damaged);
     assert!(after.segments_damaged > 0, "{after:?}");
     let lost = before.usable_bytes - after.usable_bytes;
-    let least = after.segments_damaged * u64::from(SEGMENT_BYTES) * 9 / 10;
+    let least = after.segments_damaged * u64::from(SEGMENT_BYTES) * 85 / 100;
     assert!(lost >= least, "{lost} bytes less are usable, {least} at least are lost");
     assert!(after.free_bytes + least <= before.free_bytes, "{after:?}");
     // It is filled to what it says, and then refuses without much ado.
