@@ -200,8 +200,9 @@ impl Drive {
                 self.begin_collecting(victim, maintenance)?;
                 return Ok(true);
             }
-            _ if self.log()?.log_bytes > maintenance.checkpoint_log_bytes
-                && self.would_checkpoint_help(maintenance)? =>
+            _ if self.map()?.empty_leaves() > 0
+                || (self.log()?.log_bytes > maintenance.checkpoint_log_bytes
+                    && self.would_checkpoint_help(maintenance)?) =>
             {
                 self.checkpoint(maintenance)?;
             }
