@@ -40,6 +40,8 @@ pub(crate) struct Map {
     leaves_to_store: usize,
     loaded_leaves: usize,
     loaded_directories: usize,
+    /// Directories that are not on media as they are, or have leaves that are not.
+    changed_directories: usize,
     existing_leaves: u64,
     /// Leaves that hold nothing any more: they count as existing until a checkpoint without them is complete.
     leaves_dropped: u64,
@@ -57,6 +59,8 @@ pub(crate) struct Map {
 struct DirectorySlot {
     stored: Location,
     dirty: bool,
+    /// It, or one of its leaves, is not on media as it is.
+    changed: bool,
     loaded: Option<Box<[LeafSlot]>>,
 }
 
@@ -189,6 +193,7 @@ impl Map {
         *slot.used.get_mut() = true;
         if !std::mem::replace(&mut slot.dirty, true) {
             self.dirty_leaves.push(number);
+            self.note_change(directory_number);
         }
         self.mapped_blocks += u64::from(former.is_none());
         // Of lost blocks nobody knows which were counted.
@@ -274,6 +279,13 @@ impl Map {
             }
         };
         self.directories[number as usize].dirty = true;
+        self.note_change(number);
+    }
+
+    /// Notes that a directory or one of its leaves is not on media as it is.
+    fn note_change(&mut self, number: u64) {
+        let slot = &mut self.directories[number as usize];
+        self.changed_directories += usize::from(!std::mem::replace(&mut slot.changed, true));
     }
 
     /// Where nodes lie that were given up since this was last asked.
@@ -304,6 +316,11 @@ impl Map {
             NodeId::Directory(number) => {
                 let slot = &mut self.directories[number as usize];
                 slot.dirty = false;
+                let mut leaves = slot.loaded.iter().flatten();
+                if slot.changed && !leaves.any(|leaf| leaf.dirty || leaf.storing) {
+                    slot.changed = false;
+                    self.changed_directories -= 1;
+                }
                 std::mem::replace(&mut slot.stored, location)
             }
             NodeId::Leaf(number) => {
@@ -314,6 +331,7 @@ impl Map {
                 let former = std::mem::replace(&mut slot.stored, location);
                 self.leaves_to_store = self.leaves_to_store.saturating_sub(1);
                 self.directories[directory_number as usize].dirty = true;
+                self.note_change(directory_number);
                 former
             }
         }
@@ -332,6 +350,7 @@ impl Map {
                 let slot = &mut directory[(number % NODE_ENTRIES) as usize];
                 let former = std::mem::replace(&mut slot.stored, location);
                 self.directories[directory_number as usize].dirty = true;
+                self.note_change(directory_number);
                 former
             }
         }
@@ -432,6 +451,7 @@ impl Map {
     /// Bytes of them that cannot be dropped before a checkpoint.
     pub(crate) fn dirty_bytes(&self) -> u64 {
         self.unstored_leaves() as u64 * LEAF_MEMORY_BYTES
+            + self.changed_directories as u64 * DIRECTORY_MEMORY_BYTES
     }
 
     fn skip_unloaded_directories(&mut self, end: u64) {

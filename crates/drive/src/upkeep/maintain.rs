@@ -24,6 +24,9 @@ const CHECKPOINT_LOG_BYTES: u64 = 1 << 30;
 const RELEASE_BATCH: usize = 4;
 const SMALL_SEGMENT_BYTES: u32 = 4 << 20;
 
+/// Changed nodes may take this much however little memory the map gets, or each command would bring a checkpoint.
+const CHANGED_LEAST_BYTES: u64 = 64 << 10;
+
 /// Share of a segment that must be dead before collecting it beats a checkpoint, which may empty newer ones.
 pub(crate) const WORTHWHILE_DEAD_SHARE: f64 = 0.1;
 
@@ -305,7 +308,7 @@ impl Drive {
     /// Whether changed leaves take so much of the map's memory that a checkpoint must make them clean.
     fn is_short_of_memory(&self) -> Result<bool> {
         let Some(bytes) = self.options.map_bytes else { return Ok(false) };
-        Ok(self.map()?.dirty_bytes() > bytes / 2)
+        Ok(self.map()?.dirty_bytes() > (bytes / 2).max(CHANGED_LEAST_BYTES))
     }
 
     /// Drops clean nodes beyond the memory that the map may take.
