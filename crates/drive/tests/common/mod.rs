@@ -5,6 +5,7 @@
 pub mod anatomy;
 pub mod faulty;
 pub mod gate;
+pub mod life;
 pub mod media;
 pub mod model;
 pub mod random;

@@ -1,5 +1,6 @@
 //! A host of a drive on thin media: it knows what it wrote, and looks at what a power cut would leave.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,7 +8,7 @@ use assay_drive::{
     BLOCK_BYTES, Codec, Disk, DiskError, Drive, DriveOptions, Format, Rest, State, Status,
 };
 
-use super::faulty::FaultyDisk;
+use super::faulty::{Fault, FaultyDisk};
 use super::media::Fate;
 use super::random::Random;
 use super::thin_media::ThinMedia;
@@ -69,6 +70,8 @@ pub struct Host {
     pub found: Found,
     /// Whether `maintain` is called between commands.
     pub background: bool,
+    /// What cannot be read, in bytes of media.
+    pub bad_places: Vec<Range<u64>>,
     data: Vec<u8>,
 }
 
@@ -105,6 +108,7 @@ impl Host {
             stuff: Stuff::THIN,
             found: Found::default(),
             background: false,
+            bad_places: Vec::new(),
             data: Vec::new(),
         }
     }
@@ -150,18 +154,39 @@ impl Host {
         self.healthy()
     }
 
-    /// Neither has stopped nor found anything wrong.
+    /// Neither has stopped nor, without bad places, found anything wrong.
     pub fn healthy(&self) -> Result<(), String> {
-        ailment(&self.drive.status()).map_or(Ok(()), Err)
+        let status = self.drive.status();
+        if self.bad_places.is_empty() {
+            return ailment(&status).map_or(Ok(()), Err);
+        }
+        let has_stopped = status.state == State::Stopped;
+        if has_stopped { Err(format!("it has stopped: {:?}", status.problems)) } else { Ok(()) }
+    }
+
+    /// From now on the media cannot be read there.
+    pub fn spoil(&mut self, place: Range<u64>) {
+        self.faulty.inject(Fault::FailedRead, place.clone(), 0, u64::MAX);
+        self.bad_places.push(place);
+    }
+
+    /// Whether a block reads as what was last written, or is in a bad place.
+    pub fn check_now(&self, block: u64) -> Result<(), String> {
+        if block >= self.drive.size() / BLOCK_BYTES {
+            return Ok(());
+        }
+        self.model.check_now(&self.drive, block, !self.bad_places.is_empty())
     }
 
     /// Closes and opens it.
     pub fn reopen(&mut self) -> Result<(), String> {
+        let has_written = self.model.unflushed() > 0;
         self.drive.close().map_err(|error| format!("it cannot be closed: {error}"))?;
+        self.look_at_moment()?;
         self.model.flushed();
         self.drive = Drive::open(self.faulty.clone(), self.options.clone())
             .map_err(|error| format!("it cannot be opened after it was closed: {error}"))?;
-        if !self.drive.status().recovery.clean {
+        if has_written && !self.drive.status().recovery.clean {
             return Err("it was closed, and opens as if it were not".into());
         }
         self.healthy()
@@ -176,12 +201,20 @@ impl Host {
         };
         self.media = Arc::new(media);
         self.faulty = Arc::new(FaultyDisk::new(self.media.clone()));
+        for place in &self.bad_places {
+            self.faulty.inject(Fault::FailedRead, place.clone(), 0, u64::MAX);
+        }
         self.drive = Drive::open(self.faulty.clone(), self.options.clone())
             .map_err(|error| format!("it does not open after a power cut: {error}"))?;
         self.healthy()?;
-        let prefix =
-            self.model.check_prefix(&self.drive, &mut self.random, true, &mut |_| false)?;
-        self.model.go_on_from(*prefix.start());
+        let has_bad_places = !self.bad_places.is_empty();
+        let is_excused = |_| has_bad_places;
+        let prefix = self.model.check_prefix(&self.drive, &mut self.random, true, is_excused);
+        match prefix {
+            Ok(prefix) => self.model.go_on_from(*prefix.start()),
+            Err(_) if has_bad_places && !self.drive.status().problems.is_empty() => {}
+            Err(problem) => return Err(problem),
+        }
         self.found.cuts += 1;
         Ok(())
     }
@@ -231,7 +264,7 @@ impl Host {
         }
         let drive = Drive::open(media, self.options.clone())
             .map_err(|error| format!("it does not open after a power cut: {error}"))?;
-        let found = alive(&drive, &self.model, &mut self.random)
+        let found = alive(&drive, &self.model, &mut self.random, !self.bad_places.is_empty())
             .map_err(|problem| format!("after a power cut: {problem}"))?;
         self.found = self.found.add(found);
         Ok(())
@@ -239,13 +272,23 @@ impl Host {
 }
 
 /// Holds a drive after a power cut to what it promises; it is not to be used any more.
-fn alive(drive: &Drive, model: &Versions, random: &mut Random) -> Result<Found, String> {
+fn alive(
+    drive: &Drive,
+    model: &Versions,
+    random: &mut Random,
+    has_bad_places: bool,
+) -> Result<Found, String> {
     let status = drive.status();
+    if has_bad_places {
+        // What is lost stays lost, and is told; what can be read is right.
+        let checked = model.check_prefix(drive, random, false, |_| true);
+        return checked.map(|_| Found { cuts: 1, ..Found::default() });
+    }
     if let Some(problem) = ailment(&status) {
         return Err(problem);
     }
-    model.check_prefix(drive, random, false, &mut |_| false)?;
-    let (free, leaves) = (status.free_bytes, model.leaves());
+    model.check_prefix(drive, random, false, |_| false)?;
+    let (free, leaves) = (status.free_bytes, model.leaves(drive));
     let mut found = Found { cuts: 1, chunks: status.recovery.chunks, ..Found::default() };
     if leaves.is_empty() {
         return Ok(found);
@@ -267,7 +310,7 @@ fn alive(drive: &Drive, model: &Versions, random: &mut Random) -> Result<Found, 
     // Overwrites, or at least discards.
     let mut is_full = false;
     for _ in 0..8 {
-        let block = model.any_block(&leaves, random);
+        let block = Versions::any_block(drive, &leaves, random);
         if !try_write(block, 1)? {
             is_full = true;
             try_discard(block, 1)?;

@@ -172,6 +172,15 @@ impl ThinMedia {
         ThinMedia { size, state: Mutex::default() }
     }
 
+    /// Media that hold these blocks, and zeroes elsewhere.
+    pub fn holding<'a>(size: u64, blocks: impl IntoIterator<Item = (u64, &'a [u8])>) -> ThinMedia {
+        let media = ThinMedia::new(size);
+        for (number, block) in blocks {
+            media.write(number * BLOCK_BYTES, block, true).unwrap();
+        }
+        media
+    }
+
     /// Flushes and forced writes answer, and do nothing.
     pub fn lie(&self) {
         self.state.lock().unwrap().lies = true;

@@ -8,5 +8,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod crashes;
+mod geometries;
+mod large;
+mod memory;
 mod room;
 mod wide;

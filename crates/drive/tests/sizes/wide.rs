@@ -3,6 +3,7 @@
 use assay_drive::{BLOCK_BYTES, DriveOptions};
 
 use crate::common::thin_host::{DIRECTORY, Host, LEAF, plain_format};
+use crate::common::versions::Versions;
 
 /// Where a host writes: so many blocks every so many.
 #[derive(Debug, Clone, Copy)]
@@ -42,8 +43,8 @@ fn look_all_round(host: &mut Host) {
     host.look_after_power_cut().unwrap();
     // What is opened works, and can be closed again.
     for _ in 0..3 {
-        let leaves = host.model.leaves();
-        let block = host.model.any_block(&leaves, &mut host.random);
+        let leaves = host.model.leaves(&host.drive);
+        let block = Versions::any_block(&host.drive, &leaves, &mut host.random);
         if !host.write(block, 1).unwrap() {
             assert!(host.discard(block, 1).unwrap(), "it takes neither a write nor a discard");
         }
