@@ -180,13 +180,14 @@ impl Host {
 
     /// Closes and opens it.
     pub fn reopen(&mut self) -> Result<(), String> {
-        let has_written = self.model.unflushed() > 0;
         self.drive.close().map_err(|error| format!("it cannot be closed: {error}"))?;
         self.look_at_moment()?;
         self.model.flushed();
         self.drive = Drive::open(self.faulty.clone(), self.options.clone())
             .map_err(|error| format!("it cannot be opened after it was closed: {error}"))?;
-        if has_written && !self.drive.status().recovery.clean {
+        // One that wrote nothing since a power cut is as it was left by that.
+        let recovery = self.drive.status().recovery;
+        if !recovery.clean && recovery.chunks > 0 {
             return Err("it was closed, and opens as if it were not".into());
         }
         self.healthy()
