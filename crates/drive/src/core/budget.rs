@@ -42,6 +42,26 @@ pub(crate) struct Nodes {
     pub(crate) slots: u64,
 }
 
+impl Nodes {
+    /// So many leaves and directories more.
+    pub(crate) fn and(self, more: Nodes) -> Nodes {
+        Nodes {
+            leaves: self.leaves + more.leaves,
+            directories: self.directories + more.directories,
+            ..self
+        }
+    }
+
+    /// The leaves and directories that there are beside `fewer`.
+    pub(crate) fn beside(self, fewer: Nodes) -> Nodes {
+        Nodes {
+            leaves: self.leaves.saturating_sub(fewer.leaves),
+            directories: self.directories.saturating_sub(fewer.directories),
+            ..self
+        }
+    }
+}
+
 /// What one drive's geometry comes to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {

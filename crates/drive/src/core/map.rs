@@ -41,9 +41,13 @@ pub(crate) struct Map {
     leaves_to_store: usize,
     loaded_leaves: usize,
     loaded_directories: usize,
+    /// Directories that are not on media as they are, or have leaves that are not.
+    changed_directories: usize,
     existing_leaves: u64,
     /// Leaves that hold nothing any more: they count as existing until a checkpoint without them is complete.
     leaves_dropped: u64,
+    /// Leaves in memory that hold nothing: a checkpoint drops them.
+    empty_leaves: u64,
     existing_directories: u64,
     mapped_blocks: u64,
     /// Where nodes lie that were given up: dead with the next checkpoint.
@@ -56,6 +60,8 @@ pub(crate) struct Map {
 struct DirectorySlot {
     stored: Location,
     dirty: bool,
+    /// It, or one of its leaves, is not on media as it is.
+    changed: bool,
     loaded: Option<Box<[LeafSlot]>>,
 }
 
@@ -68,6 +74,8 @@ struct LeafSlot {
     storing: bool,
     /// Asked for since eviction last passed.
     used: AtomicBool,
+    /// Blocks in the leaf that hold something, if it is in memory.
+    filled: u16,
 }
 
 /// Number of the leaf that holds a block.
@@ -166,7 +174,8 @@ impl Map {
                 (Location::NONE, Location::NONE) => return Ok(Location::NONE),
                 _ => {}
             }
-            slot.leaf = Some(Arc::new([slot.stored.word(); NODE_ENTRIES as usize]));
+            slot.put_leaf(Arc::new([slot.stored.word(); NODE_ENTRIES as usize]));
+            self.empty_leaves += u64::from(slot.filled == 0);
             self.loaded_leaves += 1;
             self.existing_leaves += 1;
         }
@@ -177,9 +186,15 @@ impl Map {
             return Ok(former);
         }
         Arc::make_mut(leaf)[index] = location.word();
+        let was_empty = slot.filled == 0;
+        slot.filled += u16::from(former.is_none());
+        slot.filled -= u16::from(location.is_none());
+        self.empty_leaves -= u64::from(was_empty);
+        self.empty_leaves += u64::from(slot.filled == 0);
         *slot.used.get_mut() = true;
         if !std::mem::replace(&mut slot.dirty, true) {
             self.dirty_leaves.push(number);
+            self.note_change(directory_number);
         }
         self.mapped_blocks += u64::from(former.is_none());
         // Of lost blocks nobody knows which were counted.
@@ -223,7 +238,9 @@ impl Map {
                 let directory = self.directory_mut(directory_of(number));
                 let slot = &mut directory[(number % NODE_ENTRIES) as usize];
                 if slot.leaf.is_none() {
-                    slot.leaf = Some(Arc::from(words));
+                    slot.put_leaf(Arc::from(words));
+                    let is_empty = slot.filled == 0;
+                    self.empty_leaves += u64::from(is_empty);
                     self.loaded_leaves += 1;
                 }
             }
@@ -263,6 +280,13 @@ impl Map {
             }
         };
         self.directories[number as usize].dirty = true;
+        self.note_change(number);
+    }
+
+    /// Notes that a directory or one of its leaves is not on media as it is.
+    fn note_change(&mut self, number: u64) {
+        let slot = &mut self.directories[number as usize];
+        self.changed_directories += usize::from(!std::mem::replace(&mut slot.changed, true));
     }
 
     /// Where nodes lie that were given up since this was last asked.
@@ -293,6 +317,11 @@ impl Map {
             NodeId::Directory(number) => {
                 let slot = &mut self.directories[number as usize];
                 slot.dirty = false;
+                let mut leaves = slot.loaded.iter().flatten();
+                if slot.changed && !leaves.any(|leaf| leaf.dirty || leaf.storing) {
+                    slot.changed = false;
+                    self.changed_directories -= 1;
+                }
                 std::mem::replace(&mut slot.stored, location)
             }
             NodeId::Leaf(number) => {
@@ -303,6 +332,7 @@ impl Map {
                 let former = std::mem::replace(&mut slot.stored, location);
                 self.leaves_to_store = self.leaves_to_store.saturating_sub(1);
                 self.directories[directory_number as usize].dirty = true;
+                self.note_change(directory_number);
                 former
             }
         }
@@ -321,6 +351,7 @@ impl Map {
                 let slot = &mut directory[(number % NODE_ENTRIES) as usize];
                 let former = std::mem::replace(&mut slot.stored, location);
                 self.directories[directory_number as usize].dirty = true;
+                self.note_change(directory_number);
                 former
             }
         }
@@ -331,16 +362,24 @@ impl Map {
         self.directories.iter().filter(|slot| slot.dirty).count()
     }
 
-    /// Drops a leaf that holds nothing and is not stored.
-    pub(crate) fn drop_if_empty(&mut self, number: u64) {
+    /// Drops a leaf that holds nothing and is not stored; says whether it did.
+    pub(crate) fn drop_if_empty(&mut self, number: u64) -> bool {
         let directory = self.directory_mut(directory_of(number));
         let slot = &mut directory[(number % NODE_ENTRIES) as usize];
-        let is_empty = slot.leaf.as_ref().is_some_and(|leaf| leaf.iter().all(|&word| word == 0));
-        if is_empty && !slot.dirty && slot.stored.is_none() {
+        let is_empty = slot.leaf.is_some() && slot.filled == 0;
+        let drops = is_empty && !slot.dirty && slot.stored.is_none();
+        if drops {
             slot.leaf = None;
+            self.empty_leaves -= 1;
             self.loaded_leaves -= 1;
             self.leaves_dropped += 1;
         }
+        drops
+    }
+
+    /// Leaves that hold nothing: the next checkpoint drops them.
+    pub(crate) fn empty_leaves(&self) -> u64 {
+        self.empty_leaves
     }
 
     /// A checkpoint is complete: what was dropped before it began needs no room any more.
@@ -413,6 +452,7 @@ impl Map {
     /// Bytes of them that cannot be dropped before a checkpoint.
     pub(crate) fn dirty_bytes(&self) -> u64 {
         self.unstored_leaves() as u64 * LEAF_MEMORY_BYTES
+            + self.changed_directories as u64 * DIRECTORY_MEMORY_BYTES
     }
 
     fn skip_unloaded_directories(&mut self, end: u64) {
@@ -434,6 +474,7 @@ impl Map {
             && slot.leaf.is_some();
         if is_clean && !std::mem::replace(slot.used.get_mut(), false) {
             slot.leaf = None;
+            self.empty_leaves -= u64::from(slot.filled == 0);
             self.loaded_leaves -= 1;
         }
     }
@@ -516,6 +557,13 @@ impl Map {
         self.existing_directories += u64::from(!self.has_directory(number));
         self.loaded_directories += usize::from(self.directories[number as usize].loaded.is_none());
         self.directories[number as usize].leaves()
+    }
+}
+
+impl LeafSlot {
+    fn put_leaf(&mut self, leaf: Arc<Node>) {
+        self.filled = leaf.iter().filter(|&&word| word != 0).count() as u16;
+        self.leaf = Some(leaf);
     }
 }
 

@@ -188,6 +188,11 @@ impl Space {
         self.nodes = nodes;
     }
 
+    /// What the map has come to.
+    pub(crate) fn nodes(&self) -> Nodes {
+        self.nodes
+    }
+
     /// Segments that a checkpoint takes at most.
     pub(crate) fn checkpoint_segments(&self) -> u64 {
         self.budget.checkpoint_segments(self.nodes)
@@ -216,9 +221,9 @@ impl Space {
         self.kept_for_map()
     }
 
-    /// Whether the host may take a segment, and the map may come to so many nodes.
-    pub(crate) fn is_ready_for(&self, nodes: Nodes, urgency: Urgency) -> bool {
-        self.free.len() as u64 > self.mark(urgency) && self.fits_nodes(nodes)
+    /// Whether the host may take a segment, and the map may come to so many nodes more.
+    pub(crate) fn is_ready_for(&self, more: Nodes, urgency: Urgency) -> bool {
+        self.free.len() as u64 > self.mark(urgency) && self.fits_nodes(self.nodes.and(more))
     }
 
     /// Whether there is room for a map of so many nodes.

@@ -59,7 +59,7 @@ impl Drive {
         Counters::add(&self.counters.checkpoints, 1);
         let mut snapshot = self.snapshot()?;
         self.write_sealed()?;
-        let mut superseded = self.write_leaves(&snapshot)?;
+        let (mut superseded, emptied) = self.write_leaves(&snapshot)?;
         let given_back = self.clean_map(&mut superseded)?;
         superseded.extend(self.write_directories(snapshot.seq)?);
         self.write_new_dictionary(maintenance)?;
@@ -77,7 +77,8 @@ impl Drive {
         }
         let parts = root.parts.clone();
         let old_root = self.name_root(snapshot.seq, root)?;
-        self.complete(snapshot.seq, snapshot.dropped, log_bytes, maintenance, |log| {
+        let dropped = snapshot.dropped + emptied;
+        self.complete(snapshot.seq, dropped, log_bytes, maintenance, |log| {
             superseded.iter().for_each(|place| log.space.remove(*place));
             old_root.iter().for_each(|part| log.space.remove(root_weight(*part)));
             parts.iter().for_each(|part| log.space.add(root_weight(*part)));
@@ -130,9 +131,10 @@ impl Drive {
         Ok(Snapshot { seq, leaves, body, dropped })
     }
 
-    /// Writes the changed leaves; gives the places of those that they replace.
-    fn write_leaves(&self, snapshot: &Snapshot) -> Result<Vec<Location>> {
-        let mut superseded = Vec::new();
+    /// Writes the changed leaves and drops those that hold nothing; gives the places of those that they replace, and how
+    /// many were dropped.
+    fn write_leaves(&self, snapshot: &Snapshot) -> Result<(Vec<Location>, u64)> {
+        let (mut superseded, mut emptied) = (Vec::new(), 0);
         for leaves in snapshot.leaves.chunks(NODES_PER_GROUP) {
             let filled = leaves.iter().filter(|(_, leaf)| !is_empty(leaf));
             let nodes: Vec<_> =
@@ -145,12 +147,12 @@ impl Drive {
                 let place = places.next_if(|(written, _)| *written == node);
                 let place = place.map_or(Location::NONE, |(_, place)| place);
                 superseded.push(map.set_stored(node, place));
-                map.drop_if_empty(*number);
+                emptied += u64::from(map.drop_if_empty(*number));
             }
         }
         superseded.extend(self.map_mut()?.take_lost_places());
         superseded.retain(|place| place.is_record());
-        Ok(superseded)
+        Ok((superseded, emptied))
     }
 
     fn write_directories(&self, seq: u64) -> Result<Vec<Location>> {

@@ -22,7 +22,7 @@ use crate::shell::span::{Reach, part_of, span, together};
 use crate::shell::tables::SegmentRecord;
 use crate::shell::worker::Worker;
 use crate::status::Counters;
-use crate::upkeep::maintain::Maintenance;
+use crate::upkeep::maintain::{Maintenance, WORTHWHILE_DEAD_SHARE};
 use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
 /// How collection chooses its next segment.
@@ -76,10 +76,12 @@ impl Drive {
                 && segment.sealed_seq <= maintenance.checkpoint_seq
                 && !maintenance.set_aside.contains(&number)
         };
+        // One with little dead says nothing of the others: more of them may have become victims meanwhile.
         while let Some(number) = maintenance.candidates.pop() {
             let segment = log.space.get(number);
-            if is_victim(number, segment) {
-                return Ok(Some((number, log.space.live_share(segment))));
+            let live = log.space.live_share(segment);
+            if is_victim(number, segment) && live < 1.0 - WORTHWHILE_DEAD_SHARE {
+                return Ok(Some((number, live)));
             }
         }
         let now = log.log_bytes;

@@ -25,8 +25,11 @@ const CHECKPOINT_LOG_BYTES: u64 = 1 << 30;
 const RELEASE_BATCH: usize = 4;
 const SMALL_SEGMENT_BYTES: u32 = 4 << 20;
 
+/// Changed nodes may take this much however little memory the map gets, or each command would bring a checkpoint.
+const CHANGED_LEAST_BYTES: u64 = 64 << 10;
+
 /// Share of a segment that must be dead before collecting it beats a checkpoint, which may empty newer ones.
-const WORTHWHILE_DEAD_SHARE: f64 = 0.1;
+pub(crate) const WORTHWHILE_DEAD_SHARE: f64 = 0.1;
 
 /// Steps without a segment for the host after which only the gain counts: by age alone, old segments with hardly
 /// anything dead could be collected for ever.
@@ -201,8 +204,9 @@ impl Drive {
                 self.begin_collecting(victim, maintenance)?;
                 return Ok(true);
             }
-            _ if self.log()?.log_bytes > maintenance.checkpoint_log_bytes
-                && self.would_checkpoint_help(maintenance)? =>
+            _ if self.map()?.empty_leaves() > 0
+                || (self.log()?.log_bytes > maintenance.checkpoint_log_bytes
+                    && self.would_checkpoint_help(maintenance)?) =>
             {
                 self.checkpoint(maintenance)?;
             }
@@ -307,7 +311,7 @@ impl Drive {
     /// Whether changed leaves take so much of the map's memory that a checkpoint must make them clean.
     fn is_short_of_memory(&self) -> Result<bool> {
         let Some(bytes) = self.options.map_bytes else { return Ok(false) };
-        Ok(self.map()?.dirty_bytes() > bytes / 2)
+        Ok(self.map()?.dirty_bytes() > (bytes / 2).max(CHANGED_LEAST_BYTES))
     }
 
     /// Drops clean nodes beyond the memory that the map may take.

@@ -114,6 +114,7 @@ impl Drive {
         };
         let blocks = front.key..back.key + back.blocks();
         self.keep_memory()?;
+        let mut may_drop_leaves = true;
         loop {
             self.begin_incarnation()?;
             match self.try_append_host(group, blocks.clone(), places, urgency)? {
@@ -125,15 +126,30 @@ impl Drive {
                     self.load_nodes_to_change(blocks.clone())?;
                 }
                 Outcome::Closed => {}
-                Outcome::NoRoom(nodes) => {
+                Outcome::Refused { empty_leaves } if empty_leaves > 0 && may_drop_leaves => {
+                    may_drop_leaves = false;
+                    self.drop_empty_leaves()?;
+                }
+                Outcome::Refused { .. } => {
+                    Counters::add(&self.counters.refused_writes, 1);
+                    return Err(DiskError::Full);
+                }
+                Outcome::NoRoom(more) => {
                     Counters::add(&self.counters.collection_stalls, 1);
-                    let is_met = |space: &Space| space.is_ready_for(nodes, urgency);
+                    let is_met = |space: &Space| space.is_ready_for(more, urgency);
                     let made =
                         self.make_space(&is_met).inspect_err(|error| self.note_refusal(error));
                     made.or_else(|error| self.tell_whether_media_failed(error))?;
                 }
             }
         }
+    }
+
+    /// Makes the checkpoint that drops leaves which hold nothing: as long as they are there, they take room.
+    fn drop_empty_leaves(&self) -> Result<()> {
+        let mut maintenance = self.maintenance();
+        let is_due = self.has_begun() && self.map()?.empty_leaves() > 0;
+        if is_due { self.checkpoint(&mut maintenance) } else { Ok(()) }
     }
 
     /// What could not be read while room was made may be one place or all of the media; a flush tells which, and stops
@@ -176,13 +192,13 @@ impl Drive {
             let nodes =
                 if grown.records > 0 { map.nodes_with(blocks.clone()) } else { map.nodes() };
             if !admits(&mut log.space, &map, grown, nodes, blocks.clone()) {
-                Counters::add(&self.counters.refused_writes, 1);
-                return Err(DiskError::Full);
+                return Ok(Outcome::Refused { empty_leaves: map.empty_leaves() });
             }
             nodes
         };
+        let more = nodes.beside(log.space.nodes());
         if !log.space.fits_nodes(nodes) || (urgency == Urgency::Ordinary && !log.space.fits()) {
-            return Ok(Outcome::NoRoom(nodes));
+            return Ok(Outcome::NoRoom(more));
         }
         if self.identity.units && self.overwrites_open_chunk(&log, group)? {
             log.seal(Stream::Host, &self.counters);
@@ -190,7 +206,7 @@ impl Drive {
         let (payload, words) = (group.payload_bytes(), group.words());
         let (chunks, counters) = (&self.chunks, &self.counters);
         if log.make_room(Stream::Host, payload, words, urgency, chunks, counters).is_err() {
-            return Ok(Outcome::NoRoom(nodes));
+            return Ok(Outcome::NoRoom(more));
         }
         log.place(Stream::Host, group, |_| true, places);
         let mut map = self.map_mut()?;
@@ -254,7 +270,9 @@ enum Outcome {
     Missing,
     /// The drive was closed meanwhile: the log must begin again first.
     Closed,
-    /// Room must be made first, for a map of so many nodes.
+    /// There is no room for it; leaves that hold nothing may take some.
+    Refused { empty_leaves: u64 },
+    /// Room must be made first, for so many nodes more.
     NoRoom(Nodes),
 }
 

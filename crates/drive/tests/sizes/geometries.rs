@@ -1,0 +1,31 @@
+//! Lives of drives whose shapes are drawn: any size, any spread, any codec, with much memory and with little.
+
+use crate::common::life::{Plan, Seen, live};
+use crate::common::seeds;
+
+const PLAN: Plan = Plan { bytes: 16 << 20, rounds: 3, commands: 150, is_hard: false };
+
+#[test]
+fn any_seed_draws_a_drive_that_lives() {
+    let seeds = seeds::wanted(150);
+    let run = |seed| live(seed, PLAN);
+    let seen = seeds::run_all(&seeds, "sizes any_seed_draws", run, Seen::add);
+    println!("{seen:?}");
+    if seeds.end - seeds.start >= 150 {
+        let rarest = seen.refused.min(seen.full).min(seen.collections).min(seen.checkpoints);
+        assert!(rarest >= 20, "what these are for was hardly reached: {seen:?}");
+    }
+}
+
+/// A short soak: the same with bad places and other sizes.
+#[test]
+fn any_seed_soaks() {
+    let seeds = seeds::wanted(25);
+    let plan = Plan { bytes: 16 << 20, rounds: 3, commands: 200, is_hard: true };
+    let seen = seeds::run_all(&seeds, "sizes any_seed_soaks", |seed| live(seed, plan), Seen::add);
+    println!("{seen:?}");
+    if seeds.end - seeds.start >= 25 {
+        let rarest = seen.bad_places.min(seen.resizes).min(seen.reopenings);
+        assert!(rarest >= 5, "what this is for was hardly reached: {seen:?}");
+    }
+}
