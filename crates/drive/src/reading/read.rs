@@ -8,6 +8,7 @@ use crate::core::map::{Missing, NODE_ENTRIES, Node, blocks_of};
 use crate::format::{
     Location, NodeId, Op, RECORD_HEADER_BYTES, RecordContext, UNIT_BLOCKS, plain_checksum,
 };
+use crate::shell::commit::chain;
 use crate::shell::drive::Drive;
 use crate::shell::span::{Reach, part_of, span, together};
 use crate::shell::worker::Worker;
@@ -156,7 +157,7 @@ impl Drive {
             Some(window) => decode(window.bytes(&place)),
             None => match self.read_span(segment, &place, media) {
                 Ok(bytes) => decode(bytes),
-                Err(DiskError::Io(_)) if fetch.len() > 1 => {
+                Err(DiskError::Io(_)) => {
                     let fetch = fetch.to_vec();
                     return self.fetch_apart(&fetch, first, data, worker);
                 }
@@ -166,7 +167,8 @@ impl Drive {
         decoded.map_err(|(block, what)| self.damaged(block * BLOCK_BYTES, &what))
     }
 
-    /// Reads records one by one, where one place among them cannot be read: perhaps none of them lies there.
+    /// Reads records one by one, where one place among them cannot be read: perhaps none of them lies there, or it can be
+    /// read the next time.
     fn fetch_apart(
         &self,
         fetch: &[(Location, u64)],
@@ -177,7 +179,11 @@ impl Drive {
         for one in fetch {
             let place = span(one.0, one.0);
             let Worker { media, coder, unit, .. } = worker;
-            let bytes = self.read_span(one.0.segment(), &place, media)?;
+            let bytes = self.read_span_stubbornly(one.0.segment(), &place, media);
+            let bytes = bytes.inspect_err(|error| {
+                let (offset, error) = (one.1 * BLOCK_BYTES, chain(error));
+                self.report(format!("the data at byte {offset} cannot be read: {error}"));
+            })?;
             let one = std::slice::from_ref(one);
             self.decode_run(bytes, place.start, one, first, data, coder, unit)
                 .map_err(|(block, what)| self.damaged(block * BLOCK_BYTES, &what))?;
