@@ -1,0 +1,1 @@
+//! The checker itself: it must fail where a drive would have lied.

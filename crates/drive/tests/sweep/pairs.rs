@@ -1,0 +1,1 @@
+//! Two bad places at once.
