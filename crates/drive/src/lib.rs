@@ -9,6 +9,7 @@ mod format;
 mod inspect;
 mod opening;
 mod reading;
+mod rules;
 mod shell;
 mod status;
 mod sync;
@@ -27,6 +28,8 @@ pub use format::LOGICAL_PER_CAPACITY;
 pub use inspect::check::{Check, Damage};
 pub use opening::create::{DriveError, Format};
 pub use opening::superblocks::begins_drive;
+#[cfg(interleaved)]
+pub use rules::{RULES, Rule, break_rule};
 pub use shell::drive::{Cache, Drive, DriveOptions, Emulation, StoredSizes};
 pub use status::{Counts, Recovery, State, Status};
 pub use upkeep::collect::Policy;

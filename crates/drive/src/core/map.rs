@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::core::budget::Nodes;
 use crate::format::{Location, NodeId};
+use crate::rules::{Rule, holds};
 
 /// Entries of a node.
 pub(crate) const NODE_ENTRIES: u64 = 512;
@@ -427,8 +428,10 @@ impl Map {
         let (directory, index) = (directory_of(self.hand), self.hand % NODE_ENTRIES);
         let Some(leaves) = &mut self.directories[directory as usize].loaded else { return };
         let slot = &mut leaves[index as usize];
-        let is_clean =
-            !slot.dirty && !slot.storing && slot.stored.is_record() && slot.leaf.is_some();
+        let is_clean = !slot.dirty
+            && !(slot.storing && holds(Rule::StoredBeforeEvicted))
+            && slot.stored.is_record()
+            && slot.leaf.is_some();
         if is_clean && !std::mem::replace(slot.used.get_mut(), false) {
             slot.leaf = None;
             self.loaded_leaves -= 1;

@@ -6,7 +6,6 @@
 //! certain when any later chunk, or the checkpoint, says that the missing one was durable; then the drive opens
 //! read-only and says so.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -14,12 +13,13 @@ use crate::core::apply::{apply, blocks_of};
 use crate::core::map::{Map, NODE_ENTRIES};
 use crate::core::space::Space;
 use crate::format::{
-    Cursor, FooterChunk, Identity, Location, Op, Root, RootBody, STREAMS, Stream, Superblock,
-    UNIT_BLOCKS,
+    ChunkKind, Cursor, FooterChunk, Identity, Location, Op, RepeatedChunk, Root, RootBody, STREAMS,
+    Stream, Superblock, UNIT_BLOCKS,
 };
 use crate::opening::create::DriveError;
 use crate::opening::follow::{Path, Step};
 use crate::opening::superblocks::read_superblocks;
+use crate::rules::{Rule, holds};
 use crate::shell::drive::{Drive, DriveOptions, OPENED_READ_ONLY, Parts};
 use crate::shell::tables::{SegmentChunk, SegmentRecord, records_of};
 use crate::status::{Counters, Recovery};
@@ -183,21 +183,19 @@ impl Drive {
         }
         let told = paths.iter().map(|path| path.durable_seq).fold(openings.durable_seq, u64::max);
         let durable_seq = told.max(checkpoint_seq);
-        let repeated: HashSet<u64> =
-            paths.iter().flat_map(|path| path.repeated.iter().copied()).collect();
         let (mut seq, mut is_torn) = (checkpoint_seq + 1, false);
-        while let Some(step) = self.next_step(&mut paths, seq)? {
-            // A chunk that was written and cannot be read now counts, for the next one tells what it held; where it ends
-            // the log, nothing tells whether it was ever whole.
+        loop {
+            // What nothing proves to have been on stable media must be whole; what was and cannot be read is told by the
+            // next chunk.
             let is_durable = seq <= durable_seq;
+            let step = match self.next_step(&mut paths, seq)? {
+                None if is_durable => self.repeated_step(&paths, seq)?,
+                step => step,
+            };
+            let Some(step) = step else { break };
             if !self.replay_step(&step, is_durable, &mut ends)? {
                 is_torn = true;
                 break;
-            }
-            if is_durable && repeated.contains(&seq) {
-                self.recovery.problems.push(format!(
-                    "chunk {seq} of the log is damaged; the next one tells what it held"
-                ));
             }
             seq += 1;
         }
@@ -233,9 +231,13 @@ impl Drive {
         let is_new = replayed && self.recovery.chunks > 0;
         if is_new {
             // What emptied them must be on stable media before anything is put in their place.
-            self.sync_media()?;
+            if holds(Rule::SyncedAtOpening) {
+                self.sync_media()?;
+            }
         }
-        self.free_empty()?;
+        if holds(Rule::FreedAtOpening) {
+            self.free_empty()?;
+        }
         if is_new {
             let first = self.reserve_seqs(false)?;
             self.log()?.resume(first);
@@ -270,6 +272,24 @@ impl Drive {
         Ok(None)
     }
 
+    /// The chunk with this sequence number as the next chunk of the log repeats it.
+    fn repeated_step(&mut self, paths: &[Path], seq: u64) -> Result<Option<Step>> {
+        for path in paths {
+            let Some((segment, opened_seq, next)) = path.next_chunk(self)? else { continue };
+            let Some(chunk) = self.repeated_by(segment, opened_seq, &next)? else { continue };
+            let stream = self.log()?.space.get(chunk.segment).stream;
+            let (true, Some(stream)) = (chunk.seq == seq, stream) else { continue };
+            self.recovery.problems.push(format!(
+                "chunk {seq} of the log is damaged; the next one tells what it held"
+            ));
+            let RepeatedChunk { segment, seq, offset, bytes, words } = chunk;
+            let kind = ChunkKind::Log;
+            let chunk = SegmentChunk { kind, seq, offset, bytes, durable_seq: 0, words };
+            return Ok(Some(Step::Chunk { stream, segment, chunk }));
+        }
+        Ok(None)
+    }
+
     /// Applies a chunk or footer; false if it is torn.
     fn replay_step(
         &mut self,
@@ -279,7 +299,7 @@ impl Drive {
     ) -> Result<bool> {
         match step {
             Step::Chunk { stream, segment, chunk } => {
-                if !is_durable && !self.is_whole(*segment, chunk)? {
+                if !is_durable && holds(Rule::WholeOrTorn) && !self.is_whole(*segment, chunk)? {
                     return Ok(false);
                 }
                 self.replay_chunk(*segment, chunk)?;

@@ -8,6 +8,7 @@ use crate::core::map::{Missing, NODE_ENTRIES, Node, blocks_of};
 use crate::format::{
     Location, NodeId, Op, RECORD_HEADER_BYTES, RecordContext, UNIT_BLOCKS, plain_checksum,
 };
+use crate::rules::{Rule, holds};
 use crate::shell::commit::chain;
 use crate::shell::drive::Drive;
 use crate::shell::span::{Reach, part_of, span, together};
@@ -73,7 +74,9 @@ impl Drive {
     fn pin_all(&self, worker: &mut Worker) {
         worker.pinned.clear();
         for place in worker.places.iter().filter(|place| place.is_record()) {
-            if worker.pinned.last().is_none_or(|last| last.segment() != place.segment()) {
+            if worker.pinned.last().is_none_or(|last| last.segment() != place.segment())
+                && holds(Rule::PinBeforeRead)
+            {
                 self.pin(*place);
                 worker.pinned.push(*place);
             }

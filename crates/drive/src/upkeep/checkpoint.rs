@@ -23,6 +23,7 @@ use crate::format::{
     Cursor, Identity, Location, MAX_ROOT_PARTS, NodeId, Op, RootBody, RootEnd, SegmentRow, Stream,
     Superblock,
 };
+use crate::rules::{Rule, holds};
 use crate::shell::drive::Drive;
 use crate::status::Counters;
 use crate::sync::MutexGuard;
@@ -65,7 +66,15 @@ impl Drive {
         snapshot.body.dictionaries = self.dictionary_places();
         snapshot.body.dictionaries.extend(maintenance.trainer.stored());
         let (root, log_bytes) = self.write_root(snapshot.body, &superseded)?;
-        self.make_durable(true)?;
+        if holds(Rule::DurableBeforeNamed) {
+            self.make_durable(true)?;
+        }
+        if !holds(Rule::NamedBeforeDead) {
+            let mut log = self.log()?;
+            superseded.drain(..).for_each(|place| log.space.remove(place));
+            drop(log);
+            self.release_empty(maintenance)?;
+        }
         let parts = root.parts.clone();
         let old_root = self.name_root(snapshot.seq, root)?;
         self.complete(snapshot.seq, snapshot.dropped, log_bytes, maintenance, |log| {
@@ -287,7 +296,9 @@ impl Drive {
                 let error = crate::shell::commit::chain(&error);
                 return Err(self.stop(format!("writing the superblock failed: {error}")));
             }
-            self.sync_media()?;
+            if holds(Rule::FlushBetweenSuperblocks) {
+                self.sync_media()?;
+            }
             Counters::add(&self.counters.write_bytes_checkpoint, BLOCK_BYTES);
             Counters::add(&self.counters.writes_media, 1);
         }
@@ -320,7 +331,10 @@ impl Drive {
     pub(crate) fn reserve_seqs(&self, after_checkpoint: bool) -> Result<u64> {
         let mut superblock = self.superblock();
         let mut new = superblock.clone();
-        let first = new.unused_seq;
+        let first = match holds(Rule::IncarnationJumps) {
+            true => new.unused_seq,
+            false => self.log_stop_seq.load(Ordering::Acquire),
+        };
         new.unused_seq = first + INCARNATION_SEQS;
         if !new.clean {
             new.cut(self.log_stop_seq.load(Ordering::Acquire), first);
@@ -349,7 +363,7 @@ impl Drive {
         self.checkpoint(&mut maintenance)?;
         {
             let log = self.log()?;
-            if !log.ends_with(maintenance.checkpoint_seq) {
+            if !log.ends_with(maintenance.checkpoint_seq) && holds(Rule::CloseLooksBack) {
                 // The host wrote meanwhile, behind the checkpoint: the log goes on, and the drive is not closed.
                 return Ok(());
             }

@@ -12,6 +12,7 @@ use assay_disk::{DiskError, Result};
 
 use crate::core::map::Missing;
 use crate::format::{Location, NodeId, Op};
+use crate::rules::{Rule, holds};
 use crate::shell::drive::Drive;
 use crate::shell::span::{Reach, part_of, span, together};
 use crate::shell::tables::SegmentRecord;
@@ -39,6 +40,9 @@ impl Drive {
 
     /// Segments of the map's stream with least in them, as many as it takes to leave enough segments free.
     fn segments_to_clean(&self, superseded: &[Location]) -> Result<Vec<u32>> {
+        if !holds(Rule::CleanEnough) {
+            return Ok(Vec::new());
+        }
         let dying = by_segment(superseded);
         let mut log = self.log()?;
         let (nodes, dirty) = {

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 
 use crate::core::space::{Space, State};
 use crate::format::Stream;
+use crate::rules::{Rule, holds};
 use crate::shell::drive::Drive;
 use crate::sync::MutexGuard;
 use crate::upkeep::collect::{Collecting, Policy};
@@ -256,7 +257,9 @@ impl Drive {
 
     /// Gives emptied segments back, once everything that emptied them is on stable media.
     fn release(&self, emptied: &[u32]) -> Result<()> {
-        self.make_durable(true)?;
+        if holds(Rule::DurableBeforeRelease) {
+            self.make_durable(true)?;
+        }
         // Before anyone else may take them, or the discard would reach what was written there next.
         if self.options.discard_media {
             for &number in emptied {

@@ -128,7 +128,9 @@ fn a_segment_that_fell_back_in_time_is_noticed() {
     let mut seen = Vec::new();
     for specimen in Specimen::all() {
         let pieces = pieces(&specimen.media.image());
-        let last = pieces.iter().max_by_key(|piece| piece.seq).unwrap().owner;
+        // Of the log: the map's stream counts apart.
+        let log = pieces.iter().filter(|piece| piece.seq < 1 << 63);
+        let last = log.max_by_key(|piece| piece.seq).unwrap().owner;
         for start in (1 << 20..specimen.media.size() - (512 << 10)).step_by(512 << 10) {
             if (start..start + (512 << 10)).contains(&last) {
                 // Nothing was written later that could tell.
@@ -214,17 +216,20 @@ fn a_read_that_fails_once_while_it_opens_costs_nothing() {
 
 /// Media that go away while the drive opens must not pass for damage.
 #[test]
-fn media_that_die_while_it_opens_are_not_written_to() {
+fn media_that_die_while_it_opens_lose_nothing() {
     for specimen in Specimen::all() {
         for passes in 0..60 {
-            let faulty = Arc::new(FaultyDisk::new(Arc::new(specimen.media.copy())));
+            let media = Arc::new(specimen.media.copy());
+            let faulty = Arc::new(FaultyDisk::new(media.clone()));
             faulty.inject(Fault::FailedRead, 0..u64::MAX, passes, u64::MAX);
             let opened = Drive::open(faulty.clone(), options());
             if opened.is_ok() {
                 assert_eq!(faulty.hits(), 0, "{}: it opened without its media", specimen.name);
                 break;
             }
-            assert_eq!(faulty.writes(), 0, "{}: it wrote to media that had died", specimen.name);
+            // What it wrote before they died is what it should have written.
+            let (outcome, _) = judge(media, &specimen.model).unwrap();
+            assert!(outcome <= Outcome::Told, "{}, read {passes}: {outcome:?}", specimen.name);
         }
     }
 }

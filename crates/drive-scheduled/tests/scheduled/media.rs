@@ -1,0 +1,53 @@
+//! Media for threads that a scheduler switches: before and after each command another may go on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use assay_drive::{Disk, Promise, Result};
+
+/// A disk over a disk that lets others go on around each of its commands.
+pub struct Yielding {
+    inner: Arc<dyn Disk>,
+    /// Commands so far.
+    pub commands: AtomicU64,
+}
+
+impl Yielding {
+    pub fn new(inner: Arc<dyn Disk>) -> Yielding {
+        Yielding { inner, commands: AtomicU64::new(0) }
+    }
+
+    fn around<T>(&self, command: impl FnOnce(&dyn Disk) -> Result<T>) -> Result<T> {
+        self.commands.fetch_add(1, Ordering::Relaxed);
+        shuttle::thread::yield_now();
+        let result = command(&*self.inner);
+        shuttle::thread::yield_now();
+        result
+    }
+}
+
+impl Disk for Yielding {
+    fn size(&self) -> u64 {
+        self.inner.size()
+    }
+
+    fn promise(&self) -> Promise {
+        self.inner.promise()
+    }
+
+    fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {
+        self.around(|disk| disk.read(offset, data))
+    }
+
+    fn write(&self, offset: u64, data: &[u8], force_unit_access: bool) -> Result<()> {
+        self.around(|disk| disk.write(offset, data, force_unit_access))
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.around(|disk| disk.flush())
+    }
+
+    fn discard(&self, offset: u64, length: u64) -> Result<()> {
+        self.around(|disk| disk.discard(offset, length))
+    }
+}
