@@ -289,7 +289,7 @@ impl Drive {
             key,
         };
         let dictionary = self.dictionary_of(codec_id, payload);
-        if dictionary.is_none() && codec_id == Encoding::ZstdDictionary.id() {
+        if self.needs_lost_dictionary(record) {
             return Err("the dictionary that it needs is lost".into());
         }
         let dictionary = dictionary.as_deref().map(Dictionary::checksum);
@@ -299,6 +299,13 @@ impl Drive {
         } else {
             Err(WRONG_CHECKSUM.into())
         }
+    }
+
+    /// Whether a record needs a dictionary that is not there.
+    pub(crate) fn needs_lost_dictionary(&self, record: &[u8]) -> bool {
+        let payload = record.get(RECORD_HEADER_BYTES..).unwrap_or_default();
+        record.first() == Some(&Encoding::ZstdDictionary.id())
+            && self.dictionary_of(Encoding::ZstdDictionary.id(), payload).is_none()
     }
 
     /// The dictionary that a record needs, if it needs one and that is there.
