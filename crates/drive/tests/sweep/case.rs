@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
-use assay_drive::{BLOCK_BYTES, Disk, DiskError, Drive, DriveOptions, State};
+use assay_drive::{BLOCK_BYTES, Disk, DiskError, Drive, DriveOptions, Rest, State};
 
 use crate::common::model::{BLOCK, Content, Model, content_of, runs};
 use crate::common::random::Random;
@@ -29,6 +29,8 @@ pub struct Allowance {
     pub damaged_when_shorter: BTreeSet<u64>,
     pub may_be_read_only: bool,
     pub may_be_refused: bool,
+    /// Whether so many segments hold what cannot be read that there may be no room left.
+    pub may_fill: bool,
 }
 
 /// What damage came to.
@@ -141,6 +143,8 @@ pub struct Host<'a> {
     pub wild: BTreeSet<u64>,
     /// Whether the media stays unreadable somewhere, whatever is written there.
     pub is_dead: bool,
+    /// Whether writes may be refused for want of room.
+    pub may_fill: bool,
 }
 
 impl Host<'_> {
@@ -224,10 +228,14 @@ impl Host<'_> {
                 }
                 _ => {
                     let data = self.model.write(first, blocks);
-                    self.drive
-                        .write(place, &data, false)
-                        .map_err(|error| about("a write", error))?;
-                    self.forget(first..first + blocks);
+                    match self.drive.write(place, &data, false) {
+                        Ok(()) => self.forget(first..first + blocks),
+                        Err(DiskError::Full) if self.may_fill => self.model.take_back(),
+                        Err(error) => {
+                            let error = about("a write", error);
+                            return Err(format!("{error}: {:?}", self.drive.status()));
+                        }
+                    }
                 }
             }
             if number % 2 == 0 {
@@ -247,8 +255,14 @@ impl Host<'_> {
     /// The host rests: what was flushed is told on media to be durable.
     pub fn rest(&mut self) -> Result<(), String> {
         self.drive.flush().map_err(|error| format!("a flush fails: {error}"))?;
-        for _ in 0..4 {
-            self.drive.maintain().map_err(|error| format!("maintenance fails: {error}"))?;
+        let (mut idle, mut steps) = (0, 0);
+        while idle < 3 {
+            let rest = self.drive.maintain();
+            let rest = rest.map_err(|error| format!("maintenance fails: {error}"))?;
+            (idle, steps) = (idle + u64::from(rest == Rest::Idle), steps + 1);
+            if steps > 1000 {
+                return Err("maintenance never comes to rest".into());
+            }
         }
         Ok(())
     }
@@ -314,6 +328,7 @@ pub fn run(
         may_fail: allowance.damaged.clone(),
         wild: BTreeSet::new(),
         is_dead,
+        may_fill: allowance.may_fill,
     };
     let is_read_only = host.drive.status().state == State::ReadOnly;
     if is_read_only {
@@ -361,9 +376,10 @@ impl Host<'_> {
         let prefix = prefix.map(|possible| possible[possible.len() - 1]);
         let prefix = prefix.map_err(|(block, _)| {
             format!(
-                "flushed data is lost, and nothing said: block {block} reads {:?}, but {:?} was written",
+                "flushed data is lost, and nothing said: block {block} reads {:?}, but {:?} was written; {:?}",
                 seen.contents[&block],
-                self.model.now(block)
+                self.model.now(block),
+                status.problems
             )
         })?;
         let is_shorter = prefix < all;

@@ -9,7 +9,10 @@ mod case;
 #[path = "../common/mod.rs"]
 mod common;
 mod controls;
+mod dictionaries;
+mod opening;
 mod pairs;
 mod scarred;
 mod single;
 mod specimen;
+mod wedge;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use assay_drive::{BLOCK_BYTES, Codec, Disk, Drive, DriveOptions, Format};
+use assay_drive::{BLOCK_BYTES, Codec, Disk, Drive, DriveOptions, Format, Rest};
 
 use crate::common::anatomy::{Part, Piece, geometry, pieces, u64_at};
 use crate::common::media::{Fate, SimulatedMedia};
@@ -122,8 +122,10 @@ impl Life {
 
     pub fn rest(&mut self) {
         self.flush();
-        for _ in 0..4 {
-            self.drive.maintain().unwrap();
+        // Until nothing is left to do, and once more: then it tells what is durable.
+        let mut idle = 0;
+        while idle < 3 {
+            idle += u64::from(self.drive.maintain().unwrap() == Rest::Idle);
         }
     }
 
@@ -242,9 +244,31 @@ impl Specimen {
         u64_at(&self.image, 56)
     }
 
-    /// The segment that a byte of media lies in.
-    pub fn segment_of(&self, at: u64) -> u64 {
-        (at - (1 << 20)) / geometry(&self.image).segment_bytes
+    /// Segments that there are.
+    pub fn segments(&self) -> u64 {
+        geometry(&self.image).segments
+    }
+
+    /// The first byte of a segment.
+    pub fn segment_start(&self, segment: u64) -> u64 {
+        geometry(&self.image).segment_start(segment)
+    }
+
+    /// The same drive with its media as they were earlier.
+    pub fn fallen_back(&self) -> Specimen {
+        let image = Arc::clone(&self.older);
+        let (model, blocks) = (self.model.clone(), self.blocks.clone());
+        let (pieces, homes) = (Vec::new(), HashMap::new());
+        Specimen {
+            name: "older".into(),
+            image,
+            model,
+            blocks,
+            pieces,
+            homes,
+            older: self.older.clone(),
+            ..*self
+        }
     }
 }
 
