@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 
 use crate::core::budget::Nodes as NodeCounts;
 use crate::core::map::Map;
-use crate::core::space::{Space, Urgency};
+use crate::core::space::{Space, State, Urgency};
 use crate::format::{
     Cursor, Identity, Location, NodeId, Op, Root, STREAMS, SegmentRow, Stream, UNIT_BLOCKS, Words,
 };
@@ -40,7 +40,8 @@ impl Drive {
         let found = self.scan(root)?;
         self.note_openings(&found, root);
         let end = self.log_end(&found)?;
-        let (mut rebuilt, nodes, dictionaries) = self.enter_tables(&found, end.seq);
+        let (mut rebuilt, nodes, mut dictionaries) = self.enter_tables(&found, end.seq);
+        self.keep_dictionaries(root, &mut dictionaries, &mut rebuilt.space);
         let blind = self.reconcile(nodes, root, &mut rebuilt)?;
         let mut recovery = self.recovery.clone();
         recovery.rebuilt = true;
@@ -61,6 +62,28 @@ impl Drive {
         let Rebuilt { map, mut space, .. } = rebuilt;
         release_empty(&found, &mut space, map.nodes());
         self.reopen_rebuilt(map, space, recovery, counters, dictionaries, damage)
+    }
+
+    /// Counts dictionaries as live before anything is given back; a root also tells of those whose chunk does not.
+    fn keep_dictionaries(
+        &self,
+        root: Option<&Root>,
+        dictionaries: &mut Dictionaries,
+        space: &mut Space,
+    ) {
+        for (version, place) in root.map_or(&[][..], |root| &root.body.dictionaries) {
+            if self.is_possible(*place) && place.is_record() {
+                dictionaries.entry(u64::from(*version)).or_insert((0, *place));
+            }
+        }
+        for (_, place) in dictionaries.values() {
+            if space.get(place.segment()).state == State::Free {
+                space.quarantine(place.segment());
+            }
+            space.add(*place);
+        }
+        let version = root.map_or(1, |root| root.body.next_dictionary);
+        self.next_dictionary.store(version, Ordering::Relaxed);
     }
 
     /// Whether chunks up to the checkpoint are missing that the map's nodes knew of.
@@ -170,9 +193,7 @@ impl Drive {
         recovery.clean = false;
         let mut places: Vec<_> = dictionaries.into_iter().collect();
         places.sort_unstable_by_key(|(version, _)| *version);
-        for (_, (_, place)) in &places {
-            space.add(*place);
-        }
+        let known = self.next_dictionary.load(Ordering::Relaxed);
         let parts = Parts {
             superblock,
             map,
@@ -181,7 +202,7 @@ impl Drive {
             next_seq: first_seq + STREAMS as u64,
             counters,
             dictionaries: Vec::new(),
-            next_dictionary: places.last().map_or(1, |(version, _)| version + 1),
+            next_dictionary: places.last().map_or(1, |(version, _)| version + 1).max(known),
             recovery,
             read_only: read_only.clone(),
         };

@@ -361,7 +361,8 @@ impl Drive {
         Ok(records.iter().take_while(is_done).count())
     }
 
-    /// Whether every record of a chunk has its checksum.
+    /// Whether every record of a chunk has its checksum. One whose dictionary is lost cannot be checked, nor read: it says
+    /// nothing of the others.
     pub(crate) fn is_whole(&self, segment: u32, chunk: &SegmentChunk) -> Result<bool> {
         let mut buffer = BlockBuffer::default();
         let bytes = buffer.first(chunk.bytes as usize);
@@ -371,7 +372,10 @@ impl Drive {
                 let start = (record.place.offset() - chunk.offset) as usize;
                 let stored = bytes.get(start..start + record.place.length() as usize);
                 let key = record.entry.op.context_key(record.entry.key);
-                stored.is_some_and(|stored| self.check_record(stored, record.place, key).is_ok())
+                stored.is_some_and(|stored| {
+                    self.needs_lost_dictionary(stored)
+                        || self.check_record(stored, record.place, key).is_ok()
+                })
             },
         ))
     }

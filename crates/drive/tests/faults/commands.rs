@@ -168,43 +168,27 @@ fn stale_reads_are_noticed() {
     assert!(stale > 0, "no read was stale");
 }
 
+/// Reading, writing or collecting: what fails once is asked for again, and nobody hears of it.
 #[test]
-fn failed_and_short_reads_fail_the_command_alone() {
+fn reads_that_fail_once_fail_no_command() {
     for (seed, fault) in (0..).zip([Fault::FailedRead, Fault::ShortRead]) {
         let mut scene = Scene::new(seed);
         scene.life.work(250);
-        let mut failures = 0;
+        let before = scene.faulty.hits();
         for round in 0..150 {
             scene.faulty.inject_once(fault.clone(), round % 3);
             let mut data = vec![0; 64 * 4096];
             let (first, _) = scene.life.somewhere();
-            match scene.life.drive.read(first * BLOCK_BYTES, &mut data) {
-                Ok(()) => {}
-                Err(DiskError::Io(_)) => failures += 1,
-                Err(other) => panic!("round {round}: {other}"),
-            }
-            // Whatever it does, reading, writing or collecting, one command may fail and change nothing.
-            let before = scene.life.model.clone();
-            match scene.life.write().and_then(|()| scene.life.drive.maintain()) {
-                Ok(_) => {}
-                Err(DiskError::Io(_)) => {
-                    failures += 1;
-                    scene.faulty.heal();
-                    // It was not acknowledged: it may be there or not, but as a whole.
-                    let seen = read_all(&scene.life.drive, &scene.life.model).unwrap();
-                    let now = scene.life.model.commands;
-                    if scene.life.model.prefixes(&seen.contents, now).is_err() {
-                        let prefix = before.prefixes(&seen.contents, before.commands);
-                        prefix.unwrap_or_else(|problem| panic!("round {round}: {problem:?}"));
-                        scene.life.model.take_back();
-                    }
-                }
-                Err(other) => panic!("round {round}: {other}"),
-            }
+            scene.life.drive.read(first * BLOCK_BYTES, &mut data).unwrap();
+            scene.life.write().unwrap();
+            scene.life.drive.maintain().unwrap();
         }
-        assert!(failures > 3, "hardly any command failed: {failures}");
+        assert!(scene.faulty.hits() > before + 50, "hardly any read failed");
         assert_eq!(scene.life.drive.status().state, State::Healthy);
         scene.faulty.heal();
+        let seen = read_all(&scene.life.drive, &scene.life.model).unwrap();
+        let now = scene.life.model.commands;
+        scene.life.model.prefixes(&seen.contents, now).unwrap();
         scene.life.rest();
         let (media, model) = scene.cut();
         assert_eq!(judge(media, &model).unwrap().0, Outcome::Unnoticed);
