@@ -236,6 +236,7 @@ struct CountsFields {
     checkpoints: u64,
     refused_writes: u64,
     damaged_records: u64,
+    restored_records: u64,
     log_bytes: u64,
     commands_by_size: [u64; 8],
 }

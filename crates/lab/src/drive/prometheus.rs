@@ -79,6 +79,11 @@ const COUNTERS: [Counter; 15] = [
     ("collection_stalls_total", "Host writes that waited for collection.", |c| c.collection_stalls),
     ("checkpoints_total", "Checkpoints.", |c| c.checkpoints),
     (
+        "restored_records_total",
+        "Parts of the map that were damaged and made whole from their parity.",
+        |c| c.restored_records,
+    ),
+    (
         "damaged_records_total",
         "Records that did not have their checksum when they were read.",
         |c| c.damaged_records,

@@ -288,6 +288,7 @@ fn work(log: &mut Log, status: &Status) {
     log.bytes("log written", counts.log_bytes);
     log.row("refused writes", &format!("{}, for want of space", counts.refused_writes));
     log.row("damaged records", &counts.damaged_records.to_string());
+    log.row("restored from parity", &counts.restored_records.to_string());
 }
 
 /// In all, and what each kind of writing to media adds to it.
