@@ -13,7 +13,6 @@ use assay_drive::{
 };
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 
-use crate::common::faulty::FaultyDisk;
 use crate::common::media::{Fate, Fault, SimulatedMedia};
 use crate::common::model::{Flavour, Model, content_of};
 use crate::common::random::Random;
@@ -34,7 +33,6 @@ pub struct Coverage {
     cuts: u64,
     replayed: u64,
     torn: u64,
-    faults: u64,
     closed: u64,
 }
 
@@ -47,12 +45,11 @@ impl Coverage {
         self.cuts += other.cuts;
         self.replayed += other.replayed;
         self.torn += other.torn;
-        self.faults += other.faults;
         self.closed += other.closed;
         self
     }
 
-    pub fn all(&self) -> [u64; 9] {
+    pub fn all(&self) -> [u64; 8] {
         [
             self.collections,
             self.checkpoints,
@@ -61,7 +58,6 @@ impl Coverage {
             self.cuts,
             self.replayed,
             self.torn,
-            self.faults,
             self.closed,
         ]
     }
@@ -131,7 +127,6 @@ impl Shape {
 /// What the threads of a seed share.
 struct World {
     simulated: Arc<SimulatedMedia>,
-    faulty: Arc<FaultyDisk>,
     drive: Drive,
     /// Of each host what it did.
     models: Vec<Mutex<Model>>,
@@ -171,7 +166,7 @@ pub fn run(seed: u64, broken: Option<Rule>) -> Result<Coverage, String> {
 fn live(seed: u64) -> Result<Coverage, String> {
     let mut random = Random::new(seed);
     let mut shape = Shape::new(&mut random);
-    shape.yields = seed % 2 == 0;
+    shape.yields = seed.is_multiple_of(2);
     let bytes = (1 << 20) + BLOCK_BYTES + shape.segments * u64::from(SEGMENT_BYTES);
     let mut simulated = Arc::new(SimulatedMedia::new(bytes));
     let format = Format {
@@ -295,13 +290,12 @@ impl World {
         shape: &Shape,
         models: Vec<Model>,
     ) -> Result<World, String> {
-        let faulty = Arc::new(FaultyDisk::new(simulated.clone()));
-        let media = Arc::new(Yielding::new(faulty.clone(), shape.yields));
+        let media = Arc::new(Yielding::new(simulated.clone(), shape.yields));
         let drive = Drive::open(media, shape.options.clone())
             .map_err(|error| format!("it does not open: {error}"))?;
         let models = models.into_iter().map(Mutex::new).collect();
         let (simulated, problems, shape) = (simulated.clone(), Mutex::default(), shape.clone());
-        Ok(World { simulated, faulty, drive, models, problems, shape })
+        Ok(World { simulated, drive, models, problems, shape })
     }
 
     fn host_of(&self, block: u64) -> u64 {
@@ -479,6 +473,5 @@ impl World {
         coverage.checkpoints += counts.checkpoints;
         coverage.stalls += counts.collection_stalls;
         coverage.refused += counts.refused_writes;
-        coverage.faults += self.faulty.hits();
     }
 }

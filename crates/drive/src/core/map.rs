@@ -468,10 +468,8 @@ impl Map {
         let (directory, index) = (directory_of(self.hand), self.hand % NODE_ENTRIES);
         let Some(leaves) = &mut self.directories[directory as usize].loaded else { return };
         let slot = &mut leaves[index as usize];
-        let is_clean = !slot.dirty
-            && !(slot.storing && holds(Rule::StoredBeforeEvicted))
-            && slot.stored.is_record()
-            && slot.leaf.is_some();
+        let is_stored = !slot.storing || !holds(Rule::StoredBeforeEvicted);
+        let is_clean = is_stored && !slot.dirty && slot.stored.is_record() && slot.leaf.is_some();
         if is_clean && !std::mem::replace(slot.used.get_mut(), false) {
             slot.leaf = None;
             self.empty_leaves -= u64::from(slot.filled == 0);
