@@ -349,8 +349,7 @@ impl Drive {
         match self.try_load_node(node) {
             Err(Failure { at: Some((node, place)), error }) => {
                 if matches!(error, DiskError::Io(_)) {
-                    // One bad place, or all of the media? A flush tells, and stops the drive in the latter case.
-                    self.sync_media()?;
+                    self.media_lives()?;
                 }
                 self.lose_node(node, place, &error.to_string())
             }

@@ -48,6 +48,8 @@ struct Snapshot {
     body: RootBody,
     /// Leaves that were dropped before it began.
     dropped: u64,
+    /// Nodes that were given up before it began.
+    losses: u64,
 }
 
 /// Live bytes and records of places, by segment.
@@ -85,6 +87,7 @@ impl Drive {
             // What was read of them is durable elsewhere, and nothing leads there any more.
             given_back.iter().for_each(|number| log.space.settle(*number));
         })?;
+        self.map_mut()?.losses_told(snapshot.losses);
         self.use_new_dictionary(maintenance);
         self.release_empty(maintenance)
     }
@@ -115,6 +118,7 @@ impl Drive {
         Stream::ALL.into_iter().for_each(|stream| log.seal(stream, &self.counters));
         log.begin_checkpoint();
         let (seq, dropped) = (log.next_seq - 1, map.dropped_leaves());
+        let losses = map.losses();
         let leaves = map.take_dirty();
         let empty = leaves.iter().filter(|(_, leaf)| is_empty(leaf)).count() as u64;
         let body = RootBody {
@@ -128,7 +132,7 @@ impl Drive {
             dictionaries: Vec::new(),
             counters: self.counters.words(),
         };
-        Ok(Snapshot { seq, leaves, body, dropped })
+        Ok(Snapshot { seq, leaves, body, dropped, losses })
     }
 
     /// Writes the changed leaves and drops those that hold nothing; gives the places of those that they replace, and how

@@ -3,7 +3,7 @@
 //! One at a time, under the maintenance lock. The caller gives it a thread and calls again as long as there is more;
 //! a host write that finds no free segment comes here too.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
@@ -50,8 +50,9 @@ pub(crate) struct Maintenance {
     /// Segments sealed after this are still part of the log that recovery would replay.
     pub(crate) checkpoint_seq: u64,
     pub(crate) checkpoint_log_bytes: u64,
-    /// Segments with something in them that cannot be read or is not known: they are left until it is overwritten.
-    pub(crate) set_aside: HashSet<u32>,
+    /// Segments with something in them that cannot be read or is not known: they are left until it is overwritten. By the
+    /// number that they were opened with, for once emptied they are as good as any.
+    pub(crate) set_aside: HashMap<u32, u64>,
     /// Segments to collect next, the best last, as they were when all were last looked at.
     pub(crate) candidates: Vec<u32>,
     /// The segment in hand.
@@ -70,7 +71,7 @@ impl Maintenance {
         Maintenance {
             checkpoint_seq,
             checkpoint_log_bytes: log_bytes,
-            set_aside: HashSet::new(),
+            set_aside: HashMap::new(),
             candidates: Vec::new(),
             collecting: None,
             steps: 0,

@@ -342,7 +342,9 @@ pub fn run(
     host.rest()?;
     host.works()?;
     host.reopen().map_err(|problem| format!("after a crash: {problem}"))?;
-    host.check(&host.drive).map_err(|problem| format!("after a crash: {problem}"))?;
+    host.check(&host.drive).map_err(|problem| {
+        format!("after a crash: {problem}: {:?}", host.drive.status().problems)
+    })?;
     host.work(16)?;
     host.drive.close().map_err(|error| format!("closing fails: {error}"))?;
     host.works()?;

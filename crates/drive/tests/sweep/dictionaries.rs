@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use assay_drive::{BLOCK_BYTES, Codec, Disk, DiskError, Drive, DriveOptions, Format};
 
-use crate::common::anatomy::{Part, geometry, pieces, u64_at};
+use crate::common::anatomy::{Part, pieces};
 use crate::common::random::Random;
 use crate::scarred::{Scar, Scarred};
 use crate::specimen::blocks_of;
@@ -120,16 +120,6 @@ impl Scene {
         }
     }
 
-    fn destroy_roots(&self) {
-        let image = self.media.image();
-        for part in 0..u64_at(&image, 96) as usize {
-            let place = u64_at(&image, 104 + 8 * part);
-            let start =
-                geometry(&image).segment_start(place & 0xF_FFFF) + (place >> 20 & 0x3FF_FFFF);
-            [0, 1].map(|block| self.media.scar(start / BLOCK_BYTES + block, Scar::Zeroed));
-        }
-    }
-
     /// Reads what stays of every language, each block of which is right or refused.
     fn look(&self) -> Seen {
         let mut seen = Seen::default();
@@ -167,7 +157,7 @@ fn a_lost_dictionary_is_never_taken_for_another() {
             scene.drive.close().unwrap();
             scene.destroy(lost);
             if is_rebuilt {
-                scene.destroy_roots();
+                scene.media.destroy_roots();
             }
             scene.crash();
             assert_eq!(scene.drive.status().recovery.rebuilt, is_rebuilt);

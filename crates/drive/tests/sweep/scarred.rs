@@ -1,10 +1,11 @@
 //! Media with bad places over an image that many of them share: what is written is kept apart.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use assay_drive::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
+
+use crate::common::anatomy::{geometry, u64_at};
 
 const BLOCK: usize = BLOCK_BYTES as usize;
 
@@ -56,16 +57,16 @@ impl Scarred {
         }
     }
 
-    /// The same for all blocks of a range of bytes.
-    pub fn scar_range(&self, range: Range<u64>, scar: Scar) {
-        for block in range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES) {
-            self.scar(block, scar);
+    /// Takes the checkpoint's root away, with its parity.
+    pub fn destroy_roots(&self) {
+        let image = self.image();
+        for part in 0..u64_at(&image, 96) as usize {
+            let place = u64_at(&image, 104 + 8 * part);
+            let start = geometry(&image).segment_start(place & 0xF_FFFF);
+            let first = (start + (place >> 20 & 0x3FF_FFFF)) / BLOCK_BYTES;
+            self.scar(first, Scar::Zeroed);
+            self.scar(first + 1, Scar::Zeroed);
         }
-    }
-
-    /// Everything can be read again.
-    pub fn heal(&self) {
-        self.state.lock().unwrap().bad.clear();
     }
 
     /// How many reads have failed.

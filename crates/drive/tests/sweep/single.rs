@@ -124,6 +124,14 @@ fn one_bad_place_costs_what_lay_in_it_and_nothing_else() {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(case) = all.get(number) else { return judged };
+            if number % 5000 == 4999 {
+                eprintln!(
+                    "{} of {} cases, {:.0} s",
+                    number + 1,
+                    all.len(),
+                    began.elapsed().as_secs_f64()
+                );
+            }
             if only.is_none_or(|only| only == number) {
                 judged.push((case, judge(number, case)));
             }
@@ -138,12 +146,15 @@ fn one_bad_place_costs_what_lay_in_it_and_nothing_else() {
     let mut seen = BTreeMap::<(Option<Part>, &str, Outcome), u64>::new();
     let mut totals = BTreeMap::<(Ending, Outcome), u64>::new();
     let (mut problems, mut collections, mut restored, mut quarantined) = (Vec::new(), 0, 0, 0);
+    let (mut damaged, mut rebuilt) = (0, 0);
     for (case, judged) in judged {
         match judged {
             Ok(ran) => {
                 *seen.entry((case.part, name_of(case.scar), ran.outcome)).or_default() += 1;
                 *totals.entry((case.specimen.ending, ran.outcome)).or_default() += 1;
                 collections += ran.collections;
+                damaged = ran.damaged.max(damaged);
+                rebuilt += u64::from(ran.is_rebuilt);
                 restored += u64::from(ran.restored > 0);
                 quarantined += u64::from(ran.quarantined > 0);
             }
@@ -156,7 +167,8 @@ fn one_bad_place_costs_what_lay_in_it_and_nothing_else() {
     println!("{totals:?}");
     println!(
         "{cases} cases in {:.0} s, {} problems; {collections} segments collected; parts of the map restored in {restored} \
-         cases, segments taken out of use in {quarantined}",
+         cases, segments taken out of use in {quarantined}, \
+         maps rebuilt in {rebuilt}; {damaged} blocks of the host's at most could not be read",
         began.elapsed().as_secs_f64(),
         problems.len()
     );

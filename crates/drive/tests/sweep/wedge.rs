@@ -244,6 +244,54 @@ fn writing_or_discarding_a_rotten_leaf_heals_it() {
     }
 }
 
+/// What was said to be lost stays so when the map is rebuilt: it must not read as what it was before.
+#[test]
+fn a_rebuild_remembers_what_is_lost() {
+    for scar in [Scar::Zeroed, Scar::Unreadable, Scar::Dead] {
+        let mut scene = Scene::new();
+        lose_quiet_leaf(&mut scene, scar);
+        overwrite_all(&mut scene, true);
+        scene.write(QUIET.start, 8);
+        scene.drive.close().unwrap();
+        scene.media.destroy_roots();
+        scene.drive = open(&scene.media);
+        assert!(scene.drive.status().recovery.rebuilt);
+        assert_eq!(
+            scene.unreadable(),
+            (QUIET.start + 8..QUIET.end).collect::<Vec<_>>(),
+            "{scar:?}"
+        );
+        overwrite_all(&mut scene, true);
+        scene.drive.close().unwrap();
+        scene.drive = open(&scene.media);
+        assert_eq!(
+            scene.unreadable(),
+            (QUIET.start + 8..QUIET.end).collect::<Vec<_>>(),
+            "{scar:?}"
+        );
+    }
+}
+
+/// A leaf that is in memory when its media goes bad is written elsewhere from there.
+#[test]
+fn what_is_in_memory_is_not_lost() {
+    for scar in [Scar::Zeroed, Scar::Unreadable, Scar::Dead] {
+        let mut scene = Scene::new();
+        scene.drive = open(&scene.media);
+        assert_eq!(scene.unreadable(), []);
+        let drive = std::mem::replace(&mut scene.drive, open(&scene.media));
+        lose_quiet_leaf(&mut scene, scar);
+        scene.drive = drive;
+        overwrite_all(&mut scene, true);
+        // Where the media stays bad, it takes what was written there since.
+        let is_quiet = |block: &u64| QUIET.contains(block);
+        assert!(!scene.unreadable().iter().any(is_quiet), "{scar:?}");
+        scene.drive.close().unwrap();
+        scene.drive = open(&scene.media);
+        assert!(!scene.unreadable().iter().any(is_quiet), "{scar:?}");
+    }
+}
+
 /// Replay needs the leaf, and finds in the segments what it said.
 #[test]
 fn a_crash_brings_a_rotten_leaf_back() {
