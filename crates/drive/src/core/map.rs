@@ -489,8 +489,11 @@ impl Map {
     /// Gives what is taken still.
     pub(crate) fn evict(&mut self, bytes: u64) -> u64 {
         let end = self.directories.len() as u64 * NODE_ENTRIES;
-        for _ in 0..2 * end {
-            if self.node_bytes() <= bytes {
+        // Twice past every slot in memory, and no further than to where only changed nodes are left.
+        let steps = 2 * NODE_ENTRIES * (self.loaded_directories as u64 + 1);
+        let least = bytes.max(self.dirty_bytes());
+        for _ in 0..steps {
+            if self.node_bytes() <= least {
                 break;
             }
             self.hand = if self.hand + 1 >= end { 0 } else { self.hand + 1 };

@@ -1,7 +1,7 @@
 //! The life of a drive of a drawn shape: filled, overwritten, trimmed, closed, cut off from power, and held to a model all
 //! the while.
 
-use assay_drive::{BLOCK_BYTES, Codec, Disk, DriveOptions, Format, Policy, State};
+use assay_drive::{BLOCK_BYTES, Codec, Disk, DriveOptions, Format, Policy};
 
 use super::random::Random;
 use super::thin_host::{DIRECTORY, Host, LEAF, media_bytes};
@@ -186,18 +186,12 @@ impl Life {
         self.fill()?;
         for _ in 0..self.plan.rounds {
             self.round()?;
-            if self.is_over() {
+            if self.host.is_over() {
                 self.seen.ended += 1;
                 return Ok(());
             }
         }
         self.end()
-    }
-
-    /// Whether it was opened for reading only, which bad places may lead to.
-    fn is_over(&self) -> bool {
-        let state = self.host.drive.status().state;
-        !self.host.bad_places.is_empty() && state == State::ReadOnly
     }
 
     fn fill(&mut self) -> Result<(), String> {
@@ -286,6 +280,9 @@ impl Life {
                 97 => {
                     self.host.reopen()?;
                     self.seen.reopenings += 1;
+                    if self.host.is_over() {
+                        return Ok(());
+                    }
                 }
                 _ if self.plan.is_hard => self.hardship()?,
                 _ => {}
@@ -361,6 +358,9 @@ impl Life {
     fn end(&mut self) -> Result<(), String> {
         if self.random.chance(50) {
             self.host.reopen()?;
+            if self.host.is_over() {
+                return Ok(());
+            }
         }
         let has_bad_places = !self.host.bad_places.is_empty();
         if !has_bad_places && self.seen.commands < 20_000 {

@@ -72,6 +72,8 @@ pub struct Host {
     pub background: bool,
     /// What cannot be read, in bytes of media.
     pub bad_places: Vec<Range<u64>>,
+    /// Bad places took what the model knows of, and the drive says so.
+    is_lost: bool,
     data: Vec<u8>,
 }
 
@@ -109,6 +111,7 @@ impl Host {
             found: Found::default(),
             background: false,
             bad_places: Vec::new(),
+            is_lost: false,
             data: Vec::new(),
         }
     }
@@ -164,6 +167,14 @@ impl Host {
         if has_stopped { Err(format!("it has stopped: {:?}", status.problems)) } else { Ok(()) }
     }
 
+    /// Whether bad places cost more than the blocks that lie there, as the drive says: it reads only, or had to be rebuilt
+    /// from what its segments tell.
+    pub fn is_over(&self) -> bool {
+        let status = self.drive.status();
+        let gave_up = status.state == State::ReadOnly || status.recovery.rebuilt;
+        !self.bad_places.is_empty() && (self.is_lost || gave_up)
+    }
+
     /// From now on the media cannot be read there.
     pub fn spoil(&mut self, place: Range<u64>) {
         self.faulty.inject(Fault::FailedRead, place.clone(), 0, u64::MAX);
@@ -187,7 +198,7 @@ impl Host {
             .map_err(|error| format!("it cannot be opened after it was closed: {error}"))?;
         // One that wrote nothing since a power cut is as it was left by that.
         let recovery = self.drive.status().recovery;
-        if !recovery.clean && recovery.chunks > 0 {
+        if self.bad_places.is_empty() && !recovery.clean && recovery.chunks > 0 {
             return Err("it was closed, and opens as if it were not".into());
         }
         self.healthy()
@@ -213,7 +224,9 @@ impl Host {
         let prefix = self.model.check_prefix(&self.drive, &mut self.random, true, is_excused);
         match prefix {
             Ok(prefix) => self.model.go_on_from(*prefix.start()),
-            Err(_) if has_bad_places && !self.drive.status().problems.is_empty() => {}
+            Err(_) if has_bad_places && !self.drive.status().problems.is_empty() => {
+                self.is_lost = true;
+            }
             Err(problem) => return Err(problem),
         }
         self.found.cuts += 1;
