@@ -165,7 +165,8 @@ impl Host<'_> {
             }
         }
         for (block, is_struck) in &seen.failed {
-            if !self.may_fail.contains(block) && !(self.is_dead && *is_struck) {
+            let is_excused = self.may_fail.contains(block) || (self.is_dead && *is_struck);
+            if !is_excused {
                 return Err(format!("block {block} cannot be read, and lay in no bad place"));
             }
         }
@@ -300,8 +301,8 @@ pub fn run(
     let media = Arc::new(Scarred::new(specimen.image.clone()));
     scars.iter().for_each(|(block, scar)| media.scar(*block, *scar));
     let options = DriveOptions {
-        checkpoint_bytes: Some(if seed % 3 == 0 { u64::MAX } else { 1 << 20 }),
-        map_bytes: (seed % 2 == 0).then_some(SMALL_MAP_BYTES),
+        checkpoint_bytes: Some(if seed.is_multiple_of(3) { u64::MAX } else { 1 << 20 }),
+        map_bytes: seed.is_multiple_of(2).then_some(SMALL_MAP_BYTES),
         ..DriveOptions::default()
     };
     let ran = |outcome| Ran {
