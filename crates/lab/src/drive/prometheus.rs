@@ -59,7 +59,7 @@ const GAUGES: [Gauge; 14] = [
     }),
 ];
 
-const COUNTERS: [Counter; 15] = [
+const COUNTERS: [Counter; 16] = [
     ("host_read_bytes_total", "Bytes that the host read.", |c| c.read_bytes_host),
     ("host_written_bytes_total", "Bytes that the host wrote.", |c| c.write_bytes_host),
     ("host_written_zero_bytes_total", "Of these, zeroes, which take nothing.", |c| {
