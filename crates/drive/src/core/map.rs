@@ -52,7 +52,7 @@ pub(crate) struct Map {
     mapped_blocks: u64,
     /// Where nodes lie that were given up: dead with the next checkpoint.
     lost_places: Vec<Location>,
-    /// Nodes that were given up, and of how many of them a checkpoint tells.
+    /// Nodes and blocks that were given up, and of how many of them a checkpoint tells.
     losses: u64,
     losses_told: u64,
     /// Where eviction looks next.
@@ -305,7 +305,12 @@ impl Map {
         self.changed_directories += usize::from(!std::mem::replace(&mut slot.changed, true));
     }
 
-    /// How many nodes were given up.
+    /// Notes that a block was given up.
+    pub(crate) fn note_loss(&mut self) {
+        self.losses += 1;
+    }
+
+    /// How many nodes and blocks were given up.
     pub(crate) fn losses(&self) -> u64 {
         self.losses
     }

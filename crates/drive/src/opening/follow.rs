@@ -202,6 +202,19 @@ impl Path {
         Ok(())
     }
 
+    /// Every chunk that is left from `seq` on.
+    pub(crate) fn chunks_from(&mut self, drive: &Drive, seq: u64) -> Result<Vec<SegmentChunk>> {
+        let mut chunks = Vec::new();
+        loop {
+            self.fill(drive)?;
+            match self.queue.pop_front() {
+                None => return Ok(chunks),
+                Some(Step::Chunk { chunk, .. }) if chunk.seq >= seq => chunks.push(chunk),
+                Some(_) => {}
+            }
+        }
+    }
+
     /// Chunks that were seen from `seq` on.
     pub(crate) fn count_from(&self, seq: u64) -> u64 {
         let walked = self.segments.iter().filter_map(|part| part.walked.as_ref()).flatten();

@@ -17,8 +17,8 @@ use crate::format::{
     Cursor, Identity, Location, NodeId, Op, Root, STREAMS, SegmentRow, Stream, UNIT_BLOCKS, Words,
 };
 use crate::opening::create::DriveError;
-use crate::opening::reconcile::{Nodes, Rebuilt, Versions, newest, tell_blind};
-use crate::opening::recover::{drive_lives, lost_chunk};
+use crate::opening::reconcile::{Nodes, Rebuilt, Versions, joined, newest, tell_blind};
+use crate::opening::recover::{drive_lives, given_up, lost_chunk};
 use crate::opening::scan::Found;
 use crate::shell::drive::{Drive, OPENED_READ_ONLY, Parts};
 use crate::shell::tables::{SegmentChunk, records_of};
@@ -49,7 +49,8 @@ impl Drive {
         recovery.torn_chunks = end.behind;
         recovery.problems.push(format!("{why}; the map was rebuilt from the segments"));
         let mut damage = end.is_damage.then(|| lost_chunk(end.seq, end.behind));
-        let lost = self.tell_lost_nodes(&found, root.is_some(), blind);
+        let (doubtful, lost) = self.tell_lost_nodes(&found, root.is_some(), blind);
+        recovery.doubtful = doubtful;
         let counters = Counters::default();
         Counters::add(&counters.damaged_records, lost.len() as u64);
         recovery.problems.extend(lost.iter().take(RANGES_TOLD).cloned());
@@ -58,6 +59,13 @@ impl Drive {
             damage = damage.or_else(|| Some(LOST_RECORDS.into()));
         }
         recovery.problems.extend(damage.clone());
+        if self.gives_up_log {
+            if end.is_damage {
+                let behind: Vec<_> = chunks_from(&found, end.seq).cloned().collect();
+                recovery.given_up = Some(given_up(end.seq, &behind));
+            }
+            damage = None;
+        }
         self.log_stop_seq.store(end.seq, Ordering::Release);
         let Rebuilt { map, mut space, .. } = rebuilt;
         release_empty(&found, &mut space, map.nodes());
@@ -98,7 +106,7 @@ impl Drive {
         found: &[Found],
         has_root: bool,
         mut blind: Vec<Range<u64>>,
-    ) -> Vec<String> {
+    ) -> (Vec<Range<u64>>, Vec<String>) {
         let (root_seq, root) = {
             let superblock = self.superblock();
             (superblock.root_seqs.0, superblock.root.first().copied().unwrap_or_default())
@@ -109,7 +117,9 @@ impl Drive {
             blind.push(0..blocks);
         }
         let was = if self.has_lost_records(found) { "written or discarded" } else { "discarded" };
-        tell_blind(blind, was)
+        let blind = joined(blind);
+        let bytes = |blocks: &Range<u64>| blocks.start * BLOCK_BYTES..blocks.end * BLOCK_BYTES;
+        (blind.iter().map(bytes).collect(), tell_blind(blind, was))
     }
 
     /// Notes by which number each segment was opened: records have it in their checksums.
@@ -221,6 +231,12 @@ impl Drive {
         }
         Ok(drive)
     }
+}
+
+/// Chunks of the log from a number on.
+fn chunks_from(found: &[Found], seq: u64) -> impl Iterator<Item = &SegmentChunk> {
+    let of_log = found.iter().filter(|segment| segment.stream != Stream::Map);
+    of_log.flat_map(|segment| &segment.chunks).filter(move |chunk| chunk.seq >= seq)
 }
 
 fn chunks_below(found: &[Found], end_seq: u64) -> impl Iterator<Item = (u32, &SegmentChunk)> {

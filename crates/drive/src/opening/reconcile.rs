@@ -223,21 +223,26 @@ fn blocks_of(id: NodeId, blocks: u64) -> Range<u64> {
     (number * each).min(blocks)..((number + 1) * each).min(blocks)
 }
 
-/// What is told of blocks whose node is lost, neighbours together; `was` says what the node alone knew of.
-pub(crate) fn tell_blind(mut blind: Vec<Range<u64>>, was: &str) -> Vec<String> {
-    blind.sort_unstable_by_key(|blocks| blocks.start);
+/// Ranges in order, neighbours together.
+pub(crate) fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.sort_unstable_by_key(|range| range.start);
     let mut joined: Vec<Range<u64>> = Vec::new();
-    for blocks in blind {
+    for range in ranges {
         match joined.last_mut() {
-            Some(last) if blocks.start <= last.end => last.end = last.end.max(blocks.end),
-            _ => joined.push(blocks),
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => joined.push(range),
         }
     }
+    joined
+}
+
+/// What is told of blocks whose node is lost; `was` says what the node alone knew of.
+pub(crate) fn tell_blind(blind: Vec<Range<u64>>, was: &str) -> Vec<String> {
     let text = |blocks: Range<u64>| {
         let (first, end) = (blocks.start * BLOCK_BYTES, blocks.end * BLOCK_BYTES);
         format!("the map is damaged: what was {was} from byte {first} to {end} may hold old data")
     };
-    joined.into_iter().map(text).collect()
+    blind.into_iter().map(text).collect()
 }
 
 fn directories(nodes: &Nodes) -> Vec<(u64, (u64, Location))> {

@@ -6,6 +6,7 @@
 //! certain when any later chunk, or the checkpoint, says that the missing one was durable; then the drive opens
 //! read-only and says so.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -14,15 +15,16 @@ use crate::core::map::{Map, NODE_ENTRIES};
 use crate::core::space::Space;
 use crate::format::{
     ChunkKind, Cursor, FooterChunk, Identity, Location, Op, RepeatedChunk, Root, RootBody, STREAMS,
-    Stream, Superblock, UNIT_BLOCKS,
+    Stream, Superblock, UNIT_BLOCKS, Words,
 };
 use crate::opening::create::DriveError;
 use crate::opening::follow::{Path, Step};
+use crate::opening::reconcile::joined;
 use crate::opening::superblocks::read_superblocks;
 use crate::rules::{Rule, holds};
 use crate::shell::drive::{Drive, DriveOptions, OPENED_READ_ONLY, Parts};
 use crate::shell::tables::{SegmentChunk, SegmentRecord, records_of};
-use crate::status::{Counters, Recovery};
+use crate::status::{Counters, GivenUp, Recovery};
 use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Result};
 
 /// Streams that replay follows.
@@ -34,18 +36,33 @@ impl Drive {
     /// # Errors
     /// [`DriveError`]; nothing is written to what cannot be opened.
     pub fn open(media: Arc<dyn Disk>, options: DriveOptions) -> Result<Drive, DriveError> {
-        let drive = Drive::recover(Arc::clone(&media), options)?;
+        Drive::open_for_use(media, options, false)
+    }
+
+    /// The same; gives up what is missing of the log if it is told to, and takes writes then.
+    pub(crate) fn open_for_use(
+        media: Arc<dyn Disk>,
+        options: DriveOptions,
+        gives_up_log: bool,
+    ) -> Result<Drive, DriveError> {
+        let drive = Drive::recover(Arc::clone(&media), options, gives_up_log)?;
         drive_lives(&*media, &drive.superblock())?;
         Ok(drive)
     }
 
-    fn recover(media: Arc<dyn Disk>, options: DriveOptions) -> Result<Drive, DriveError> {
+    fn recover(
+        media: Arc<dyn Disk>,
+        options: DriveOptions,
+        gives_up_log: bool,
+    ) -> Result<Drive, DriveError> {
         let mut recovery = Recovery::default();
         let superblock = read_superblocks(&*media, &mut recovery)?;
         recovery.clean = superblock.clean;
         let blank = || {
             let (media, options) = (Arc::clone(&media), options.clone());
-            Drive::blank(media, options, superblock.clone(), recovery.clone())
+            let mut blank = Drive::blank(media, options, superblock.clone(), recovery.clone());
+            blank.gives_up_log = gives_up_log;
+            blank
         };
         let (drive, loaded) = blank().at_checkpoint()?;
         let Some(loaded) = loaded else {
@@ -88,7 +105,8 @@ impl Drive {
             read_only: None,
             superblock,
         };
-        let drive = Drive::assemble(self.media, self.options, parts);
+        let mut drive = Drive::assemble(self.media, self.options, parts);
+        drive.gives_up_log = self.gives_up_log;
         for (version, place) in &body.dictionaries {
             drive.load_dictionary(*version, *place)?;
         }
@@ -209,8 +227,18 @@ impl Drive {
         if durable_seq >= seq {
             let problem = lost_chunk(seq, behind);
             self.recovery.problems.push(problem.clone());
-            self.read_only = Some(problem);
-            return Ok(self);
+            if !self.gives_up_log {
+                self.read_only = Some(problem);
+                return Ok(self);
+            }
+            let mut rest = Vec::new();
+            for mut path in paths {
+                rest.extend(path.chunks_from(&self, seq)?);
+            }
+            self.recovery.given_up = Some(given_up(seq, &rest));
+            // Also where nothing was applied: what is given up must not come back.
+            self.recovery.chunks += 1;
+            return self.ready(true);
         }
         self.ready(seq > checkpoint_seq + 1)
     }
@@ -391,6 +419,18 @@ pub(crate) fn drive_lives(media: &dyn Disk, superblock: &Superblock) -> Result<(
 /// A checkpoint's root.
 struct Loaded {
     root: Root,
+}
+
+/// What is given up with a chunk and those that were found behind it, which are of the log.
+pub(crate) fn given_up(seq: u64, behind: &[SegmentChunk]) -> GivenUp {
+    let blocks = behind
+        .iter()
+        .flat_map(|chunk| Words::new(&chunk.words))
+        .filter(|entry| matches!(entry.op, Op::Data | Op::Unit | Op::Zero))
+        .map(|entry| blocks_of(&entry));
+    let bytes = |blocks: Range<u64>| blocks.start * BLOCK_BYTES..blocks.end * BLOCK_BYTES;
+    let ranges = joined(blocks.map(bytes).collect());
+    GivenUp { seq, chunks: behind.len() as u64, ranges }
 }
 
 /// What is told of a chunk that was on stable media and is not there, with those that were found behind it.

@@ -64,6 +64,7 @@ impl Drive {
         let (mut superseded, emptied) = self.write_leaves(&snapshot)?;
         let given_back = self.clean_map(&mut superseded)?;
         superseded.extend(self.write_directories(snapshot.seq)?);
+        superseded.extend(self.move_dictionaries_out_of(&maintenance.to_empty)?);
         self.write_new_dictionary(maintenance)?;
         snapshot.body.dictionaries = self.dictionary_places();
         snapshot.body.dictionaries.extend(maintenance.trainer.stored());

@@ -109,7 +109,7 @@ impl Drive {
 
     /// Has the nodes that still lie in a segment, as the map tells, written anew by the next checkpoint: not all of the
     /// segment's own tables can be read.
-    fn touch_nodes_in(&self, number: u32) -> Result<()> {
+    pub(crate) fn touch_nodes_in(&self, number: u32) -> Result<()> {
         let directories = self.map()?.stored_directories();
         for (directory, place) in (0..).zip(directories).filter(|(_, place)| place.is_record()) {
             if place.segment() == number {

@@ -173,8 +173,7 @@ impl Drive {
         collecting: &Collecting,
         maintenance: &mut Maintenance,
     ) -> Result<()> {
-        // Of what is lost with a part of the map nothing is moved. That it is lost must be on media before anything is written
-        // in its place, or a rebuild would find what it was before.
+        // Of what was lost meanwhile nothing was moved, see `gain_segment`.
         if self.map()?.has_untold_losses() {
             self.checkpoint(maintenance)?;
         }

@@ -3,7 +3,7 @@
 //! One at a time, under the maintenance lock. The caller gives it a thread and calls again as long as there is more;
 //! a host write that finds no free segment comes here too.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
@@ -53,6 +53,8 @@ pub(crate) struct Maintenance {
     /// Segments with something in them that cannot be read or is not known: they are left until it is overwritten. By the
     /// number that they were opened with, for once emptied they are as good as any.
     pub(crate) set_aside: HashMap<u32, u64>,
+    /// Segments of the map's stream that the next checkpoint takes dictionaries out of.
+    pub(crate) to_empty: HashSet<u32>,
     /// Segments to collect next, the best last, as they were when all were last looked at.
     pub(crate) candidates: Vec<u32>,
     /// The segment in hand.
@@ -72,6 +74,7 @@ impl Maintenance {
             checkpoint_seq,
             checkpoint_log_bytes: log_bytes,
             set_aside: HashMap::new(),
+            to_empty: HashSet::new(),
             candidates: Vec::new(),
             collecting: None,
             steps: 0,
@@ -157,6 +160,12 @@ impl Drive {
 
     /// One step towards a free segment; false when there is none to take.
     fn gain_segment(&self, maintenance: &mut Maintenance) -> Result<bool> {
+        // That something is lost must be on media before anything is written in its place, or a rebuild would find what it
+        // was before.
+        if self.map()?.has_untold_losses() {
+            self.checkpoint(maintenance)?;
+            return Ok(true);
+        }
         match self.try_gain_segment(maintenance) {
             Err(DiskError::Full) => self.make_room_to_move(maintenance),
             gained => gained,

@@ -12,6 +12,7 @@ mod controls;
 mod dictionaries;
 mod opening;
 mod pairs;
+mod repairs;
 mod scarred;
 mod single;
 mod specimen;

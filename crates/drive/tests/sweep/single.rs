@@ -14,6 +14,9 @@ use crate::specimen::{Ending, Specimen};
 /// Blocks of each kind of structure that are tried in each way, for each specimen, unless all are.
 const OF_A_KIND: usize = 1;
 
+/// Cases that are this far apart follow each other.
+const SPREAD: usize = 97;
+
 /// One block of one specimen, damaged in one way.
 struct Case {
     specimen: &'static Specimen,
@@ -122,16 +125,21 @@ fn one_bad_place_costs_what_lay_in_it_and_nothing_else() {
     let worker = || {
         let mut judged = Vec::new();
         loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some(case) = all.get(number) else { return judged };
-            if number % 5000 == 4999 {
+            let done = next.fetch_add(1, Ordering::Relaxed);
+            // Those of all specimens in turn.
+            let number = done % SPREAD * all.len().div_ceil(SPREAD) + done / SPREAD;
+            if done >= SPREAD * all.len().div_ceil(SPREAD) {
+                return judged;
+            }
+            if done % 5000 == 4999 {
                 eprintln!(
                     "{} of {} cases, {:.0} s",
-                    number + 1,
+                    done + 1,
                     all.len(),
                     began.elapsed().as_secs_f64()
                 );
             }
+            let Some(case) = all.get(number) else { continue };
             if only.is_none_or(|only| only == number) {
                 judged.push((case, judge(number, case)));
             }

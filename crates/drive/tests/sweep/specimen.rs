@@ -249,6 +249,11 @@ impl Specimen {
         geometry(&self.image).segments
     }
 
+    /// The segment that a byte of media lies in.
+    pub fn segment_of(&self, at: u64) -> u64 {
+        (at - self.segment_start(0)) / geometry(&self.image).segment_bytes
+    }
+
     /// The first byte of a segment.
     pub fn segment_start(&self, segment: u64) -> u64 {
         geometry(&self.image).segment_start(segment)

@@ -253,6 +253,17 @@ impl Log {
         Ok(())
     }
 
+    /// Goes on in another segment, if this one is a stream's open one and there is another.
+    pub(crate) fn leave_segment(&mut self, segment: u32, chunks: &Chunks, counters: &Counters) {
+        for stream in Stream::ALL {
+            if self.tail(stream).segment == segment {
+                self.seal_even_if_empty(stream, counters);
+                // Without another the stream stays where it is.
+                let _ = self.close_segment(stream, Urgency::MakesRoom, chunks, counters);
+            }
+        }
+    }
+
     /// Ends a stream's segment with a footer and opens its next.
     fn close_segment(
         &mut self,
