@@ -136,8 +136,9 @@ fn any_image_is_refused_or_opened_and_never_more() {
     assert!(problems.is_empty(), "{} failed:\n{}", problems.len(), problems.join("\n"));
     if seeds.end - seeds.start >= 2000 {
         let Counts { forged, refused, read_only, rebuilt, corrupt, worked, .. } = counts;
-        let rarest = [forged, refused, read_only, rebuilt, corrupt, worked].into_iter().min();
-        assert!(rarest >= Some(10), "the mutations missed what they are for: {counts:?}");
+        let rarest = [forged, refused, rebuilt, corrupt, worked].into_iter().min();
+        // It takes two bad places in a row to end a log that is known to go on.
+        assert!(rarest >= Some(10) && read_only > 0, "the mutations missed what they are for: {counts:?}");
     }
 }
 
