@@ -138,7 +138,10 @@ fn any_image_is_refused_or_opened_and_never_more() {
         let Counts { forged, refused, read_only, rebuilt, corrupt, worked, .. } = counts;
         let rarest = [forged, refused, rebuilt, corrupt, worked].into_iter().min();
         // It takes two bad places in a row to end a log that is known to go on.
-        assert!(rarest >= Some(10) && read_only > 0, "the mutations missed what they are for: {counts:?}");
+        assert!(
+            rarest >= Some(10) && read_only > 0,
+            "the mutations missed what they are for: {counts:?}"
+        );
     }
 }
 
