@@ -284,8 +284,11 @@ fn make(length: usize, number: u64, bytes: &mut [u8]) {
         let mut random = Random::new(number ^ 0x5EED);
         for word in bytes[24..length.clamp(24, BLOCK)].chunks_mut(8) {
             // Half of them are words of which a dictionary can know.
-            let number =
-                if length % 2 == 0 { random.next() } else { Random::new(random.below(16)).next() };
+            let number = if length.is_multiple_of(2) {
+                random.next()
+            } else {
+                Random::new(random.below(16)).next()
+            };
             word.copy_from_slice(&number.to_le_bytes()[..word.len()]);
         }
     }
