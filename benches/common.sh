@@ -63,7 +63,7 @@ detach_drive() { [[ $(health "$1" attached) != true ]] || "${assay[@]}" drive de
 
 # A figure of a drive's health: health MEDIA KEY.
 health() {
-  "${assay[@]}" drive status "$1" --json | tr ',{}' '\n' | sed -n "s/^ *\"$2\": *\"\{0,1\}\([^\"]*\)\"\{0,1\} *$/\1/p" | head -n 1
+  { "${assay[@]}" drive status "$1" --json || [[ $? == 1 ]]; } | tr ',{}' '\n' | sed -n "s/^ *\"$2\": *\"\{0,1\}\([^\"]*\)\"\{0,1\} *$/\1/p" | head -n 1
 }
 
 # Sets $device to the new file FILE of BYTES, served through the drive's port alone; limited to OPERATIONS and MIB a second

@@ -9,6 +9,7 @@ mod format;
 mod inspect;
 mod opening;
 mod reading;
+mod rules;
 mod shell;
 mod status;
 mod sync;
@@ -25,9 +26,12 @@ pub use codec::{
 };
 pub use format::LOGICAL_PER_CAPACITY;
 pub use inspect::check::{Check, Damage};
+pub use inspect::repair::{Loss, Lost, Repair, Unreadable};
 pub use opening::create::{DriveError, Format};
 pub use opening::superblocks::begins_drive;
+#[cfg(interleaved)]
+pub use rules::{RULES, Rule, break_rule};
 pub use shell::drive::{Cache, Drive, DriveOptions, Emulation, StoredSizes};
-pub use status::{Counts, Recovery, State, Status};
+pub use status::{Counts, GivenUp, Recovery, State, Status};
 pub use upkeep::collect::Policy;
 pub use upkeep::maintain::Rest;

@@ -1,5 +1,6 @@
 //! What the drive has done and how it is: counters, and the health log that `status` shows.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::format::Stream;
@@ -178,6 +179,17 @@ impl State {
     }
 }
 
+/// A part of the log that a repair gave up.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GivenUp {
+    /// The first chunk that could not be read.
+    pub seq: u64,
+    /// Chunks behind it that could be, and are not applied.
+    pub chunks: u64,
+    /// Byte ranges that these were for: they hold what was written there before. What the first one was for is not known.
+    pub ranges: Vec<Range<u64>>,
+}
+
 /// What recovery found when the drive was opened.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Recovery {
@@ -191,6 +203,10 @@ pub struct Recovery {
     pub torn_chunks: u64,
     /// Whether the map was built anew from the segments, because no checkpoint could be read.
     pub rebuilt: bool,
+    /// Part of the log that was on stable media, cannot be read, and was given up.
+    pub given_up: Option<GivenUp>,
+    /// Byte ranges that may hold what they did at some earlier time: the part of the map that knew is lost.
+    pub doubtful: Vec<Range<u64>>,
     /// What was found wrong.
     pub problems: Vec<String>,
     /// What was found wrong with a superblock. Both are written anew when the drive is written to: until then it is

@@ -3,6 +3,7 @@
 mod cache;
 mod unfinished;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -11,6 +12,7 @@ use serde_json::json;
 
 use crate::print;
 use crate::rig::ledger::{self, Found, Unreadable};
+use crate::rig::thing::Thing;
 
 /// Remove what interrupted runs left behind: servers, mounts, loop devices, folders, unfinished downloads
 #[derive(Debug, Args)]
@@ -39,6 +41,8 @@ pub struct CleanArgs {
 #[derive(Debug, Default)]
 struct Tally {
     removed: Vec<String>,
+    /// The same in sentences.
+    done: Vec<String>,
     failed: Vec<String>,
     in_use: Vec<String>,
 }
@@ -78,7 +82,7 @@ fn clean(found: &Found, dry_run: bool, tally: &mut Tally) -> Result<()> {
     }
     for thing in &left {
         match if dry_run { Ok(()) } else { thing.remove() } {
-            Ok(()) => tally.removed.push(thing.to_string()),
+            Ok(()) => tally.remove(thing, &left, dry_run),
             Err(error) => tally.failed.push(format!("{error:#}")),
         }
     }
@@ -88,7 +92,7 @@ fn clean(found: &Found, dry_run: bool, tally: &mut Tally) -> Result<()> {
 fn clean_unreadable(ledger: &Unreadable, dry_run: bool, tally: &mut Tally) {
     match (ledger.owner(), ledger.remove(dry_run)) {
         (Some(pid), _) => tally.in_use.push(format!("{ledger}, by process {pid}")),
-        (None, Ok(true)) => tally.removed.push(format!("{ledger}, and named nothing")),
+        (None, Ok(true)) => tally.remove_named(format!("{ledger}, and named nothing"), dry_run),
         (None, Ok(false)) => tally.failed.push(format!(
             "{ledger}; look at it, take down what it names with umount, losetup --detach and rm, and delete it"
         )),
@@ -96,17 +100,43 @@ fn clean_unreadable(ledger: &Unreadable, dry_run: bool, tally: &mut Tally) {
     }
 }
 
+fn verb(dry_run: bool) -> &'static str {
+    if dry_run { "would remove" } else { "removed" }
+}
+
 impl Tally {
+    /// `thing` is one of `all` that go. What a drive lies on is kept, unless it lies in a folder that goes, and what is said must
+    /// not sound otherwise.
+    fn remove(&mut self, thing: &Thing, all: &[Thing], dry_run: bool) {
+        let goes = |media: &Path| {
+            all.iter()
+                .any(|thing| matches!(thing, Thing::Folder { path } if media.starts_with(path)))
+        };
+        self.done.push(match thing {
+            Thing::Drive { media, .. } => {
+                let verb = if dry_run { "would detach" } else { "detached" };
+                let kept = if goes(media) { "" } else { "; the file is kept" };
+                format!("{verb} {}{kept}", media.display())
+            }
+            thing => format!("{} {thing}", verb(dry_run)),
+        });
+        self.removed.push(thing.to_string());
+    }
+
+    fn remove_named(&mut self, name: String, dry_run: bool) {
+        self.done.push(format!("{} {name}", verb(dry_run)));
+        self.removed.push(name);
+    }
+
     fn print(&self, args: &CleanArgs) {
         if args.json {
-            let Tally { removed, failed, in_use } = self;
+            let Tally { removed, failed, in_use, .. } = self;
             print::line(
                 json!({ "dry_run": args.dry_run, "removed": removed, "failed": failed, "in_use": in_use }),
             );
             return;
         }
-        let verb = if args.dry_run { "would remove" } else { "removed" };
-        self.removed.iter().for_each(|thing| print::line(format_args!("{verb} {thing}")));
+        self.done.iter().for_each(print::line);
         self.in_use.iter().for_each(|thing| print::line(format_args!("still in use: {thing}")));
         self.failed.iter().for_each(|failure| print::line(format_args!("{failure}")));
         if self.removed.is_empty() && self.failed.is_empty() {

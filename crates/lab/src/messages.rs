@@ -2,15 +2,66 @@
 //!
 //! `ASSAY_LOG=info` (or `debug`) says more.
 
+use std::fs::File;
+use std::io::Write;
 use std::panic::{UnwindSafe, catch_unwind};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use anyhow::Result;
-use log::{LevelFilter, Log, Metadata, Record};
+use log::{Level, LevelFilter, Log, Metadata, Record};
 
 use crate::print;
 
 struct StandardError;
+
+/// Standard error is a log, and so may another file be: the journal.
+static LOG: OnceLock<Option<File>> = OnceLock::new();
+
+/// From now on standard error is a log that is read later: each line bears its time and how grave it is, and what only informs
+/// is written too. `journal`, if there is one, gets the same without the time.
+pub fn become_log(journal: Option<File>) {
+    log::set_max_level(log::max_level().max(LevelFilter::Info));
+    // A second call can only come from a second server in this process.
+    let _ = LOG.set(journal);
+}
+
+/// What a line of a log says, without its time and level.
+#[must_use]
+pub fn words(line: &str) -> &str {
+    let behind = line.split_once(' ').filter(|(time, _)| time.ends_with('Z'));
+    behind.and_then(|(_, rest)| rest.split_once(' ')).map_or(line, |(_, words)| words)
+}
+
+/// Whether a line of a log says that something failed.
+#[must_use]
+pub fn is_error(line: &str) -> bool {
+    line.split(' ').nth(1) == Some("error")
+}
+
+/// Says something on standard error, whatever that is.
+fn say(level: Level, named: &str, words: &str) {
+    let Some(journal) = LOG.get() else {
+        return print::note(format_args!("assay: {named}{words}"));
+    };
+    let words = one_line(words);
+    let (time, name) = (print::now_precisely(), level.as_str().to_lowercase());
+    print::note(format_args!("{time} {name} {words}"));
+    if let Some(mut journal) = journal.as_ref() {
+        // Priorities are written as by sd-daemon(3). What cannot be told there is in the log all the same.
+        let _ = journal.write_all(format!("<{}>{words}\n", priority(level)).as_bytes());
+    }
+}
+
+/// As `syslog(3)` counts.
+fn priority(level: Level) -> u8 {
+    match level {
+        Level::Error => 3,
+        Level::Warn => 4,
+        Level::Info => 6,
+        Level::Debug | Level::Trace => 7,
+    }
+}
 
 impl Log for StandardError {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
@@ -19,11 +70,8 @@ impl Log for StandardError {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            print::note(format_args!(
-                "assay: {}: {}",
-                record.level().as_str().to_lowercase(),
-                record.args()
-            ));
+            let named = format!("{}: ", record.level().as_str().to_lowercase());
+            say(record.level(), &named, &record.args().to_string());
         }
     }
 
@@ -40,9 +88,9 @@ pub fn set_up() {
         let place = panic.location().map(|at| format!(" at {}:{}", at.file(), at.line()));
         let said = panic.payload_as_str().unwrap_or("no reason given");
         let place = place.unwrap_or_default();
-        print::note(format_args!(
-            "assay: internal error{place}: {said}; please report it with the command you gave"
-        ));
+        let words =
+            format!("internal error{place}: {said}; please report it with the command you gave");
+        say(Level::Error, "", &words);
     }));
 }
 
@@ -51,7 +99,7 @@ pub fn exit_code(work: impl FnOnce() -> Result<ExitCode> + UnwindSafe) -> ExitCo
     match catch_unwind(work) {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => {
-            print::note(format_args!("assay: {}", one_line(&format!("{error:#}"))));
+            say(Level::Error, "", &one_line(&format!("{error:#}")));
             ExitCode::from(2)
         }
         // The hook has said it; unwinding has taken the rig down.
@@ -73,6 +121,14 @@ pub fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_of_a_log_says_what_is_behind_its_time_and_level() {
+        let line = "2026-11-23T03:52:07.123Z error vol.img: cut short";
+        assert_eq!((words(line), is_error(line)), ("vol.img: cut short", true));
+        assert_eq!(words("memory allocation failed"), "memory allocation failed");
+        assert_eq!((words(""), is_error("")), ("", false));
+    }
 
     #[test]
     fn several_lines_become_one() {

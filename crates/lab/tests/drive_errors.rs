@@ -317,7 +317,7 @@ fn media_that_fails_stops_the_drive_and_is_told_at_its_end() {
     let flushed = written.and_then(|()| device.sync_data());
     assert!(flushed.is_err(), "what cannot be kept is not said to be flushed");
     drop(device);
-    let status = drives.done(&["drive", "status", &media, "--json"]);
+    let status = drives.told(&["drive", "status", &media, "--json"]);
     let status: serde_json::Value = serde_json::from_str(&status).unwrap();
     assert_eq!(status["state"], "stopped", "{status}");
     assert!(status["problems"][0].as_str().is_some(), "{status}");

@@ -40,7 +40,7 @@ impl Drop for Loop {
 }
 
 fn status(drives: &Drives, named: &str) -> Value {
-    serde_json::from_str(&drives.done(&["drive", "status", named, "--json"])).unwrap()
+    serde_json::from_str(&drives.told(&["drive", "status", named, "--json"])).unwrap()
 }
 
 fn write(device: &str, offset: u64, data: &[u8]) {
@@ -238,7 +238,7 @@ fn a_device_that_was_taken_away_is_not_told() {
     loopdev::detach(device.as_ref()).unwrap();
     let told = drives.status();
     assert_eq!((&told["device"], &told["attached"]), (&Value::Null, &json!(true)));
-    let said = drives.done(&["drive", "status", "vol.img"]);
+    let said = drives.told(&["drive", "status", "vol.img"]);
     assert!(said.contains(&format!("attached as {}", told["file"].as_str().unwrap())), "{said}");
     drives.detach();
     drives.assert_nothing_left();

@@ -171,10 +171,7 @@ fn a_run_that_is_killed_on_a_drive_leaves_nothing_once_it_is_cleaned_up() {
     // The negative control: without cleaning there is something to clean.
     assert!(!world.leftovers().is_empty(), "a killed run leaves its mount");
     let cleaned = world.done(&["clean"]);
-    assert!(
-        cleaned.contains("removed drive ") && cleaned.contains("removed mount on"),
-        "{cleaned}"
-    );
+    assert!(cleaned.contains("detached ") && cleaned.contains("removed mount on"), "{cleaned}");
     world.assert_nothing_left();
     let work = std::fs::read_dir(world.path("study/work"));
     assert!(work.is_err() || work.unwrap().next().is_none(), "no data is left on the disk");

@@ -53,7 +53,7 @@ fn detach(drives: &Drives, name: &str) {
 }
 
 fn status(drives: &Drives, name: &str) -> Value {
-    let told = drives.done(&["drive", "status", &format!("{name}.img"), "--json"]);
+    let told = drives.told(&["drive", "status", &format!("{name}.img"), "--json"]);
     serde_json::from_str(&told).unwrap()
 }
 

@@ -49,7 +49,7 @@ fn a_server_that_was_stopped_says_for_how_long() {
     let told_ms = stood_still_ms() - before_ms;
     assert!(told_ms >= STOPPED.as_secs_f64() * 1e3 - 20.0, "{told_ms}");
     assert_eq!(drives.status()["model"]["comparable"], false);
-    let text = drives.done(&["drive", "status", "vol.img"]);
+    let text = drives.told(&["drive", "status", "vol.img"]);
     assert!(text.contains("server stood still"), "{text}");
     drives.detach();
     drives.assert_nothing_left();

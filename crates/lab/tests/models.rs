@@ -104,7 +104,7 @@ fn after_writes(
     let words = ["--name=j", &filename, "--direct=1", "--ioengine=libaio", "--rw=randwrite"];
     let data = ["--iodepth=32", "--size=64M", "--buffer_compress_percentage=50"];
     system("fio", &[&words[..], &data, &[&format!("--bs={block}")]].concat());
-    let text = drives.done(&["drive", "status", "vol.img"]);
+    let text = drives.told(&["drive", "status", "vol.img"]);
     assert!(text.contains("what is measured is not comparable"), "{text}");
     let model = drives.status()["model"].take();
     assert_eq!(model["name"], "other");

@@ -5,6 +5,8 @@
 
 use std::cell::{Cell, RefCell};
 
+use assay_drive::StoredSizes;
+
 use super::time::Time;
 use super::timing::Due;
 
@@ -18,18 +20,18 @@ pub enum Parts {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct InHand {
+struct Command {
     parts: Parts,
     start: Time,
     due: Due,
 }
 
 thread_local! {
-    static IN_HAND: Cell<Option<InHand>> = const { Cell::new(None) };
+    static IN_HAND: Cell<Option<Command>> = const { Cell::new(None) };
 }
 
 /// Puts the thread's former command back, also when a panic unwinds.
-struct Restore(Option<InHand>);
+struct Restore(Option<Command>);
 
 impl Drop for Restore {
     fn drop(&mut self) {
@@ -40,7 +42,7 @@ impl Drop for Restore {
 /// Does `work` as a command that begins at `start`; gives when the models below are done with it.
 pub fn with<T>(start: Time, parts: Parts, work: impl FnOnce() -> T) -> (T, Due) {
     let restore = Restore(IN_HAND.get());
-    IN_HAND.set(Some(InHand { parts, start, due: Due::at(start) }));
+    IN_HAND.set(Some(Command { parts, start, due: Due::at(start) }));
     let value = work();
     let due = IN_HAND.get().map_or(Due::at(start), |command| command.due);
     drop(restore);
@@ -78,13 +80,16 @@ pub fn with_stored_sizes<T>(sizes: &mut Vec<u16>, work: impl FnOnce() -> T) -> T
     value
 }
 
-/// The drive has stored records: the blocks and the bytes of each. Nobody counts them unless somebody wants to know.
-pub fn stored(records: impl Iterator<Item = (u64, u64)>) {
-    STORED.with_borrow_mut(|sizes| {
-        let Some(sizes) = sizes else { return };
-        for (blocks, bytes) in records {
-            let each = u16::try_from(bytes / blocks.max(1)).unwrap_or(u16::MAX);
+/// Keeps what the drive stores with the thread that writes. Nobody counts it unless somebody wants to know.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct InHand;
+
+impl StoredSizes for InHand {
+    fn stored(&self, blocks: u64, payload_bytes: u64) {
+        STORED.with_borrow_mut(|sizes| {
+            let Some(sizes) = sizes else { return };
+            let each = u16::try_from(payload_bytes / blocks.max(1)).unwrap_or(u16::MAX);
             sizes.extend(std::iter::repeat_n(each, blocks as usize));
-        }
-    });
+        });
+    }
 }

@@ -9,6 +9,7 @@
 mod calendar;
 mod clock;
 pub mod in_hand;
+mod inside;
 mod meter;
 mod modelled;
 pub mod nand;
@@ -20,6 +21,7 @@ mod replay;
 pub mod rotating;
 pub mod synthetic;
 mod tally;
+mod tearing;
 #[cfg(test)]
 mod testing;
 mod time;
@@ -29,6 +31,7 @@ mod virtual_disk;
 pub mod volume;
 
 pub use clock::{Clock, VirtualClock};
+pub use inside::{Inside, WriteCache};
 pub use modelled::Modelled;
 pub use packed::PackedDisk;
 pub use precondition::{
@@ -36,6 +39,7 @@ pub use precondition::{
 };
 pub use replay::{Answer, Arrivals, Replayed, replay};
 pub use tally::{KINDS, Tally, TallyOfKind};
+pub use tearing::Tearing;
 pub use time::{Rate, Time};
 pub use timing::{Command, Due, Immediate, Kind, Resource, Ticket, Timing};
 pub use trace::{Event, Observer, Recorder, Trace, window_record};

@@ -32,7 +32,7 @@ impl PackedDisk {
     /// A disk of zeroes.
     ///
     /// # Errors
-    /// [`assay_drive::DiskError::OutOfRange`] for a size that is not made of whole blocks.
+    /// [`assay_disk::DiskError::OutOfRange`] for a size that is not made of whole blocks.
     pub fn new(size: u64) -> Result<PackedDisk> {
         check_range(0, size, size)?;
         Ok(PackedDisk { size, regions: Mutex::default() })

@@ -161,7 +161,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{DriveOptions, Format, MemoryDisk, Policy};
+    use assay_disk::MemoryDisk;
+    use assay_drive::{DriveOptions, Format, Policy};
 
     fn drive(media_bytes: u64, codec: Codec) -> Drive {
         let media = Arc::new(MemoryDisk::new(media_bytes).unwrap());

@@ -1,6 +1,6 @@
 //! Models with one stated flaw, to show that what measures would notice.
 //!
-//! A drive that tears writes is not among them, as that is no matter of time: see `DriveOptions::tear`.
+//! A drive that tears writes is not among them, as that is no matter of time: see [`super::Tearing`].
 
 use super::time::Time;
 use super::timing::{Command, Due, Resource, Timing};

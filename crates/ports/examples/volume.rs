@@ -15,7 +15,7 @@ use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
 
-use assay_drive::Disk;
+use assay_disk::Disk;
 use assay_models::volume::{Volume, VolumeLimits};
 use assay_models::{Modelled, Rate, Time};
 use assay_ports::clock::PacedClock;

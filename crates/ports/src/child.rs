@@ -15,7 +15,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fd::OwnedFd;
+use rustix::fd::{BorrowedFd, OwnedFd, RawFd};
+use rustix::io::FdFlags;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 /// A running child process, killed with `SIGKILL` and reaped when dropped.
@@ -70,6 +71,24 @@ fn tie_to_us(command: &mut Command, cpus: &[usize]) -> io::Result<()> {
     }
     // A group of its own, so that Ctrl-C on the terminal reaches us alone and tear-down keeps its order.
     command.process_group(0);
+    Ok(())
+}
+
+/// From now on programs that this process starts get nothing that it has open but standard input, output and error: who started
+/// us may have left us a lock or a pipe, which a process that outlives us would hold for ever.
+///
+/// # Errors
+/// `/proc` cannot be read.
+pub fn hand_nothing_down() -> io::Result<()> {
+    for entry in std::fs::read_dir("/proc/self/fd")? {
+        let number = entry?.file_name().to_str().and_then(|name| name.parse().ok());
+        let Some(number) = number.filter(|number: &RawFd| *number > 2) else { continue };
+        // SAFETY: it was open when it was listed. If another thread has closed it since, the kernel says so, or marks what
+        // was opened under its number, which is to be marked as well.
+        #[allow(unsafe_code)]
+        let descriptor = unsafe { BorrowedFd::borrow_raw(number) };
+        let _ = rustix::io::fcntl_setfd(descriptor, FdFlags::CLOEXEC);
+    }
     Ok(())
 }
 
@@ -289,6 +308,21 @@ mod tests {
         let identity_before = identity(child.pid()).unwrap();
         drop(child);
         assert_ne!(identity(identity_before.pid), Some(identity_before));
+    }
+
+    #[test]
+    fn what_was_left_to_us_is_not_handed_down() {
+        let file = tempfile::tempfile().unwrap();
+        rustix::io::fcntl_setfd(&file, FdFlags::empty()).unwrap();
+        let has = || {
+            let listed = Command::new("ls").args(["-l", "/proc/self/fd"]).output().unwrap();
+            let number = std::os::fd::AsRawFd::as_raw_fd(&file);
+            String::from_utf8(listed.stdout).unwrap().contains(&format!(" {number} -> "))
+        };
+        // The negative control.
+        assert!(has());
+        hand_nothing_down().unwrap();
+        assert!(!has());
     }
 
     #[test]

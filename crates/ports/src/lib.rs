@@ -16,6 +16,7 @@ pub mod media;
 pub mod program;
 pub mod rank;
 pub mod stop;
+pub mod survival;
 pub mod terminal;
 pub mod users;
 

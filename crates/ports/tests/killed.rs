@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use assay_drive::MemoryDisk;
+use assay_disk::MemoryDisk;
 use assay_ports::fuse::{DISK_FILE, FuseError, FuseMount, abort, abort_and_unmount};
 use assay_ports::{filesystem, loopdev};
 use common::testing::{has_fuse, run};

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use assay_drive::{Disk, MemoryDisk};
+use assay_disk::{Disk, MemoryDisk};
 use assay_ports::fuse::{FuseError, Resize};
 use assay_ports::loopdev::{self, LoopError};
 use assay_ports::media::{Access, FileMedia};

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use assay_drive::{Disk, DiskError, Promise, Result};
+use assay_disk::{Disk, DiskError, Promise, Result};
 use assay_ports::filesystem;
 use assay_ports::fuse::{FILE_SYSTEM, FuseError, FuseMount, TextFile, abort, abort_and_unmount};
 use common::testing::{has_fuse, run};

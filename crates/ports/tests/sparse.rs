@@ -7,7 +7,8 @@ mod common;
 use std::path::Path;
 use std::sync::Arc;
 
-use assay_drive::{Codec, Disk, DiskError, Drive, DriveOptions, Format, State};
+use assay_disk::{Disk, DiskError};
+use assay_drive::{Codec, Drive, DriveOptions, Format, State};
 use assay_ports::media::{Access, Allocation, FileMedia};
 
 use common::MIB;

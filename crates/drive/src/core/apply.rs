@@ -3,6 +3,7 @@
 use crate::core::map::{Map, Missing};
 use crate::core::space::Space;
 use crate::format::{Entry, Location, Op, UNIT_BLOCKS};
+use crate::rules::{Rule, holds};
 
 /// Blocks that an entry speaks for; none for nodes and dictionaries.
 pub(crate) fn blocks_of(entry: &Entry) -> std::ops::Range<u64> {
@@ -50,7 +51,7 @@ pub(crate) fn apply(
                 space.add(location);
             }
             put_all(map, space, entry.key, location, |index, present| {
-                present == moved_from(from, index, location.is_unit())
+                present == moved_from(from, index, location.is_unit()) || !holds(Rule::MoveGivesWay)
             })
         }
         Op::Node { .. } | Op::Dictionary => Ok(()),
@@ -64,6 +65,9 @@ pub(crate) fn is_wanted(
     from: Location,
     unit: bool,
 ) -> Result<bool, Missing> {
+    if !holds(Rule::MoveGivesWay) {
+        return Ok(true);
+    }
     for index in 0..blocks_in(unit) {
         if map.get(block + index)? == moved_from(from, index, unit) {
             return Ok(true);

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::core::budget::Nodes;
 use crate::format::{Location, NodeId};
+use crate::rules::{Rule, holds};
 
 /// Entries of a node.
 pub(crate) const NODE_ENTRIES: u64 = 512;
@@ -51,6 +52,9 @@ pub(crate) struct Map {
     mapped_blocks: u64,
     /// Where nodes lie that were given up: dead with the next checkpoint.
     lost_places: Vec<Location>,
+    /// Nodes and blocks that were given up, and of how many of them a checkpoint tells.
+    losses: u64,
+    losses_told: u64,
     /// Where eviction looks next.
     hand: u64,
 }
@@ -75,6 +79,18 @@ struct LeafSlot {
     used: AtomicBool,
     /// Blocks in the leaf that hold something, if it is in memory.
     filled: u16,
+}
+
+/// What is left of a node that cannot be read on media.
+#[derive(Debug)]
+pub(crate) enum Rescue {
+    /// What it is on media, too.
+    Kept(Arc<Node>),
+    /// The checkpoint in progress writes it anyway.
+    Due,
+    /// It has changed: the next checkpoint writes it.
+    Later,
+    Gone,
 }
 
 /// Number of the leaf that holds a block.
@@ -261,6 +277,7 @@ impl Map {
         if self.stored(node) != Ok(place) {
             return;
         }
+        self.losses += 1;
         let number = match node {
             NodeId::Directory(number) => {
                 self.load_directory(number, &[Location::LOST.word(); NODE_ENTRIES as usize]);
@@ -286,6 +303,68 @@ impl Map {
     fn note_change(&mut self, number: u64) {
         let slot = &mut self.directories[number as usize];
         self.changed_directories += usize::from(!std::mem::replace(&mut slot.changed, true));
+    }
+
+    /// Notes that a block was given up.
+    pub(crate) fn note_loss(&mut self) {
+        self.losses += 1;
+    }
+
+    /// How many nodes and blocks were given up.
+    pub(crate) fn losses(&self) -> u64 {
+        self.losses
+    }
+
+    /// A checkpoint that tells of so many losses is complete.
+    pub(crate) fn losses_told(&mut self, losses: u64) {
+        self.losses_told = losses;
+    }
+
+    /// Whether nodes were given up of which no checkpoint tells yet: on media, they are what they were.
+    pub(crate) fn has_untold_losses(&self) -> bool {
+        self.losses > self.losses_told
+    }
+
+    /// What is in memory of a node that cannot be read on media: it need not be lost.
+    pub(crate) fn rescue(&mut self, node: NodeId) -> Rescue {
+        match node {
+            NodeId::Directory(number) => match self.directories.get_mut(number as usize) {
+                Some(slot) if slot.loaded.is_some() => {
+                    slot.dirty = true;
+                    Rescue::Due
+                }
+                _ => Rescue::Gone,
+            },
+            NodeId::Leaf(number) => match self.slot(number) {
+                Ok(Some(LeafSlot { leaf: Some(leaf), dirty: false, storing: false, .. })) => {
+                    Rescue::Kept(Arc::clone(leaf))
+                }
+                Ok(Some(LeafSlot { leaf: Some(_), .. })) => Rescue::Later,
+                _ => Rescue::Gone,
+            },
+        }
+    }
+
+    /// Has a node that is in memory written anew by the next checkpoint; false if it is not there.
+    pub(crate) fn touch(&mut self, node: NodeId) -> bool {
+        match node {
+            NodeId::Directory(number) => {
+                let Some(slot) = self.directories.get_mut(number as usize) else { return true };
+                slot.dirty |= slot.loaded.is_some();
+                slot.loaded.is_some()
+            }
+            NodeId::Leaf(number) => {
+                if !matches!(self.slot(number), Ok(Some(slot)) if slot.leaf.is_some()) {
+                    return false;
+                }
+                let directory = self.directory_mut(directory_of(number));
+                let slot = &mut directory[(number % NODE_ENTRIES) as usize];
+                if !std::mem::replace(&mut slot.dirty, true) {
+                    self.dirty_leaves.push(number);
+                }
+                true
+            }
+        }
     }
 
     /// Where nodes lie that were given up since this was last asked.
@@ -470,8 +549,8 @@ impl Map {
         let (directory, index) = (directory_of(self.hand), self.hand % NODE_ENTRIES);
         let Some(leaves) = &mut self.directories[directory as usize].loaded else { return };
         let slot = &mut leaves[index as usize];
-        let is_clean =
-            !slot.dirty && !slot.storing && slot.stored.is_record() && slot.leaf.is_some();
+        let is_stored = !slot.storing || !holds(Rule::StoredBeforeEvicted);
+        let is_clean = is_stored && !slot.dirty && slot.stored.is_record() && slot.leaf.is_some();
         if is_clean && !std::mem::replace(slot.used.get_mut(), false) {
             slot.leaf = None;
             self.empty_leaves -= u64::from(slot.filled == 0);

@@ -9,10 +9,12 @@ use std::collections::BTreeSet;
 use assay_disk::BLOCK_BYTES;
 
 use crate::core::budget::{Budget, Nodes};
+use crate::core::log::table_words_most;
 use crate::core::map::NODE_ENTRIES;
 use crate::format::{
     Identity, Location, MAX_WORDS_PER_ENTRY, RECORD_HEADER_BYTES, SegmentRow, Stream,
 };
+use crate::rules::{Rule, holds};
 
 /// Table words of every record: in its chunk, repeated in the next, and in the footer, in bytes.
 pub(crate) const RECORD_TABLE_BYTES: u64 = 3 * 8;
@@ -197,6 +199,9 @@ impl Space {
     }
 
     fn kept_for_map(&self) -> u64 {
+        if !holds(Rule::BudgetBeforeSegment) {
+            return 0;
+        }
         self.budget.kept_free(self.nodes, self.map_segments)
     }
 
@@ -224,7 +229,9 @@ impl Space {
     /// Whether there is room for a map of so many nodes.
     pub(crate) fn fits_nodes(&self, nodes: Nodes) -> bool {
         let kept = self.budget.kept_free(nodes, self.map_segments);
-        nodes == self.nodes || self.free.len() as u64 >= kept + FREE_FOR_MOVES
+        nodes == self.nodes
+            || !holds(Rule::BudgetBeforeLeaf)
+            || self.free.len() as u64 >= kept + FREE_FOR_MOVES
     }
 
     /// Free segments below which collection should begin.
@@ -494,15 +501,16 @@ struct Geometry {
 }
 
 impl Geometry {
-    /// Of each segment goes what chunks lose to headers and padding, what the last record leaves unused, the footer's
-    /// header, and one chunk of each stream of moves that is closed before it is full, which happens once for each victim.
+    /// Of each segment goes what chunks lose to headers and padding, what the last record leaves unused and the last chunk
+    /// keeps for repeating another, the footer's header, and one chunk of each stream of moves that is closed before it is full, which happens once for each victim.
     fn new(identity: &Identity) -> Geometry {
         let (segments, segment) = (u64::from(identity.segments), u64::from(identity.segment_bytes));
         let fixed = Budget::new(identity).fixed_segments();
         let free = FREE_FOR_MOVES + FREE_FOR_DISCARDS + 1;
         let garbage = (segments / GARBAGE_PART).max(GARBAGE_LEAST);
         let reserve = (fixed + free + OPEN_SEGMENTS + garbage).min(segments);
-        Geometry { segments, reserve, room: segment - segment / 128 - (32 << 10) }
+        let repeated = 8 * table_words_most(identity.segment_bytes) as u64;
+        Geometry { segments, reserve, room: segment - segment / 128 - repeated - (32 << 10) }
     }
 
     fn limit_bytes(&self, damaged_segments: u64) -> u64 {
@@ -552,7 +560,9 @@ impl Segment {
 
     /// Whether neither replay from a checkpoint with this number needs it, nor anything of the map's stream.
     pub(crate) fn is_behind(&self, checkpoint_seq: u64) -> bool {
-        self.stream == Some(Stream::Map) || self.sealed_seq <= checkpoint_seq
+        self.stream == Some(Stream::Map)
+            || self.sealed_seq <= checkpoint_seq
+            || !holds(Rule::CheckpointBeforeRelease)
     }
 
     fn is_of_map(&self) -> bool {

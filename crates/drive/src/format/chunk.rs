@@ -8,8 +8,9 @@
 //! Chunks and footers of the log have numbers from one count without gaps, those of the map's stream from another. A
 //! chunk stands or falls as a whole: its checksum covers header and tables, the records carry their own.
 //!
-//! One bad block costs no table: of the log, the next chunk of the stream repeats what it held, or the footer does. In
-//! the map's stream a last block, the exclusive-or of the others, brings back any one of them.
+//! One bad block costs no table: the next chunk of the log, in whichever stream, repeats what the chunk before it held,
+//! and the footer does once the segment is full. In the map's stream a last block, the exclusive-or of the others, brings
+//! back any one of them.
 
 use super::{Reader, whole_blocks};
 use assay_disk::BLOCK_BYTES;
@@ -207,15 +208,48 @@ impl FooterChunk {
     }
 }
 
-/// Where the last chunk that a footer's words tell of begins among them; none where they tell of none.
-pub(crate) fn last_chunk_at(words: &[u64]) -> Option<usize> {
-    let mut last = None;
-    let mut at = 0;
-    while let Some(place) = words.get(at + 1) {
-        last = Some(at);
-        at += FooterChunk::WORDS + (*place as u32) as usize;
+/// What a chunk repeats of the one before it in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RepeatedChunk {
+    pub(crate) seq: u64,
+    pub(crate) segment: u32,
+    pub(crate) offset: u32,
+    /// Bytes on media.
+    pub(crate) bytes: u32,
+    pub(crate) words: Vec<u64>,
+}
+
+impl RepeatedChunk {
+    /// Words beside the table: number and place.
+    pub(crate) const WORDS: usize = 2;
+
+    /// The words that repeat it. The second has the segment in bits 0–19, the offset in blocks in 20–33, the chunk's length
+    /// in blocks in 34–43 and that of its table in words in 44–63.
+    pub(crate) fn encode(&self) -> Vec<u64> {
+        let blocks = |bytes: u32| u64::from(bytes) / BLOCK_BYTES;
+        let place = u64::from(self.segment)
+            | blocks(self.offset) << 20
+            | blocks(self.bytes) << 34
+            | (self.words.len() as u64) << 44;
+        let mut words = Vec::with_capacity(RepeatedChunk::WORDS + self.words.len());
+        words.extend([self.seq, place]);
+        words.extend(&self.words);
+        words
     }
-    last
+
+    /// What these words repeat, if anything.
+    pub(crate) fn decode(words: &[u64]) -> Option<RepeatedChunk> {
+        let [seq, place, table @ ..] = words else { return None };
+        let bytes = |blocks: u64| (blocks * BLOCK_BYTES) as u32;
+        let chunk = RepeatedChunk {
+            seq: *seq,
+            segment: (place & 0xF_FFFF) as u32,
+            offset: bytes(place >> 20 & 0x3FFF),
+            bytes: bytes(place >> 34 & 0x3FF),
+            words: table.to_vec(),
+        };
+        (place >> 44 == table.len() as u64).then_some(chunk)
+    }
 }
 
 #[cfg(test)]
@@ -255,6 +289,21 @@ mod tests {
             assert!(!fits, "bit {bit}");
         }
         assert!(!ChunkHeader::fits(&bytes, &78_u64.to_le_bytes(), checksum));
+    }
+
+    #[test]
+    fn what_is_repeated_comes_back() {
+        let chunk = RepeatedChunk {
+            seq: 7,
+            segment: 0xF_FFFE,
+            offset: (64 << 20) - 4096,
+            bytes: 1 << 20,
+            words: vec![1, 2, 3],
+        };
+        let words = chunk.encode();
+        assert_eq!(RepeatedChunk::decode(&words), Some(chunk));
+        assert_eq!(RepeatedChunk::decode(&words[..4]), None);
+        assert_eq!(RepeatedChunk::decode(&[]), None);
     }
 
     #[test]

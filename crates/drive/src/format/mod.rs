@@ -13,8 +13,8 @@ mod superblock;
 mod tests;
 
 pub(crate) use chunk::{
-    CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, FooterChunk, MAP_SEQS, STREAMS, Stream,
-    chunk_bytes, last_chunk_at, parity_of,
+    CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, FooterChunk, MAP_SEQS, RepeatedChunk, STREAMS,
+    Stream, chunk_bytes, parity_of,
 };
 pub(crate) use entry::{Entry, MAX_WORDS_PER_ENTRY, NodeId, Op, Words};
 pub(crate) use location::Location;

@@ -120,7 +120,7 @@ impl Drive {
     }
 
     /// Skips a directory that holds nothing in one step.
-    fn next_leaf_behind_hole(&self, number: u64) -> Result<u64> {
+    pub(crate) fn next_leaf_behind_hole(&self, number: u64) -> Result<u64> {
         let behind = (directory_of(number) + 1) * NODE_ENTRIES;
         let rest = number * NODE_ENTRIES..behind * NODE_ENTRIES;
         let map = self.map()?;
@@ -148,7 +148,7 @@ impl Drive {
     }
 
     /// Whether these blocks can be read, all at once.
-    fn reads_well(&self, blocks: Range<u64>) -> Result<bool> {
+    pub(crate) fn reads_well(&self, blocks: Range<u64>) -> Result<bool> {
         let mut data = vec![0; ((blocks.end - blocks.start) * BLOCK_BYTES) as usize];
         match self.read_blocks(blocks.start, &mut data) {
             Ok(()) => Ok(true),

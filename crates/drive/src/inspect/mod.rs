@@ -2,4 +2,5 @@
 
 pub(crate) mod check;
 mod health;
+pub(crate) mod repair;
 mod verify;

@@ -19,12 +19,10 @@ pub(crate) struct Path {
     /// Not yet taken, the next one last.
     segments: Vec<PathSegment>,
     queue: VecDeque<Step>,
+    /// By which number the segment was opened whose steps are in the queue.
+    opened_seq: u64,
     /// Highest claim of durability that was seen.
     pub(crate) durable_seq: u64,
-    /// Chunks that were seen behind a gap, by sequence number.
-    behind: Vec<u64>,
-    /// Chunks that only the next one tells of, by sequence number.
-    pub(crate) repeated: Vec<u64>,
 }
 
 /// One segment of a path.
@@ -35,6 +33,18 @@ struct PathSegment {
     /// What it holds where there is no footer to tell it.
     walked: Option<Vec<SegmentChunk>>,
     next: Option<Next>,
+}
+
+impl PathSegment {
+    /// Its chunks, from where the path begins in it.
+    fn chunks(&self, drive: &Drive) -> Result<Vec<SegmentChunk>> {
+        if let Some(chunks) = &self.walked {
+            return Ok(chunks.clone());
+        }
+        let footer = drive.read_footer(self.segment, self.opened_seq)?;
+        let chunks = footer.map_or_else(Vec::new, |footer| footer.chunks());
+        Ok(chunks.into_iter().filter(|chunk| chunk.offset >= self.offset).collect())
+    }
 }
 
 /// Where a stream goes on.
@@ -92,9 +102,8 @@ impl Drive {
             stream,
             segments: Vec::new(),
             queue: VecDeque::new(),
+            opened_seq: 0,
             durable_seq: 0,
-            behind: Vec::new(),
-            repeated: Vec::new(),
         };
         let (mut segment, mut offset) = (cursor.segment, cursor.offset);
         let mut opened_seq = self.log()?.space.get(segment).opened_seq;
@@ -129,12 +138,11 @@ impl Drive {
         }
         let walked = self.walk_chunks(segment, opened_seq, offset, openings.seqs.clone())?;
         path.durable_seq = path.durable_seq.max(walked.durable_seq);
-        path.behind.extend(walked.behind.iter().map(|chunk| chunk.seq));
-        path.repeated.extend(&walked.repeated);
-        let last = walked.behind.last().or(walked.chunks.last());
-        let last_seq = last.map_or(opened_seq, |chunk| chunk.seq);
+        // Also those behind a gap: the chunk that belongs there may be told of elsewhere.
+        let all = walked.all();
+        let last_seq = all.last().map_or(opened_seq, |chunk| chunk.seq);
         let next = openings.first_after(path.stream, last_seq);
-        Ok(PathSegment { walked: Some(walked.chunks), next, ..part })
+        Ok(PathSegment { walked: Some(all), next, ..part })
     }
 
     /// Segments that were opened with one of `seqs`.
@@ -164,20 +172,27 @@ impl Path {
         Ok(if is_next { self.queue.pop_front() } else { None })
     }
 
+    /// The chunk that the stream has next, with its segment and by which number that was opened.
+    pub(crate) fn next_chunk(&self, drive: &Drive) -> Result<Option<(u32, u64, SegmentChunk)>> {
+        let queued = self.queue.iter().find_map(|step| match step {
+            Step::Chunk { segment, chunk, .. } => Some((*segment, self.opened_seq, chunk.clone())),
+            Step::Footer { .. } => None,
+        });
+        if queued.is_some() {
+            return Ok(queued);
+        }
+        let Some(part) = self.segments.last() else { return Ok(None) };
+        let first = part.chunks(drive)?.into_iter().next();
+        Ok(first.map(|chunk| (part.segment, part.opened_seq, chunk)))
+    }
+
     /// Reads the next segment's tables when the queue is empty.
     fn fill(&mut self, drive: &Drive) -> Result<()> {
         while self.queue.is_empty() {
             let Some(part) = self.segments.pop() else { return Ok(()) };
             let (stream, segment) = (self.stream, part.segment);
-            let chunks = match part.walked {
-                Some(chunks) => chunks,
-                None => {
-                    drive.read_footer(segment, part.opened_seq)?.map_or_else(Vec::new, |footer| {
-                        let chunks = footer.chunks().into_iter();
-                        chunks.filter(|chunk| chunk.offset >= part.offset).collect()
-                    })
-                }
-            };
+            let chunks = part.chunks(drive)?;
+            self.opened_seq = part.opened_seq;
             let step = |chunk| Step::Chunk { stream, segment, chunk };
             self.queue.extend(chunks.into_iter().map(step));
             if let Some(Next { seq, segment: next_segment, is_lost }) = part.next {
@@ -187,11 +202,24 @@ impl Path {
         Ok(())
     }
 
+    /// Every chunk that is left from `seq` on.
+    pub(crate) fn chunks_from(&mut self, drive: &Drive, seq: u64) -> Result<Vec<SegmentChunk>> {
+        let mut chunks = Vec::new();
+        loop {
+            self.fill(drive)?;
+            match self.queue.pop_front() {
+                None => return Ok(chunks),
+                Some(Step::Chunk { chunk, .. }) if chunk.seq >= seq => chunks.push(chunk),
+                Some(_) => {}
+            }
+        }
+    }
+
     /// Chunks that were seen from `seq` on.
     pub(crate) fn count_from(&self, seq: u64) -> u64 {
         let walked = self.segments.iter().filter_map(|part| part.walked.as_ref()).flatten();
         let queued = self.queue.iter().map(Step::seq);
-        let all = self.behind.iter().copied().chain(walked.map(|chunk| chunk.seq)).chain(queued);
+        let all = walked.map(|chunk| chunk.seq).chain(queued);
         all.filter(|behind| *behind >= seq).count() as u64
     }
 }

@@ -4,6 +4,6 @@ pub(crate) mod create;
 mod follow;
 mod rebuild;
 mod reconcile;
-mod recover;
+pub(crate) mod recover;
 mod scan;
 pub(crate) mod superblocks;

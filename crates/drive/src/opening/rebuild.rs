@@ -12,13 +12,13 @@ use std::sync::atomic::Ordering;
 
 use crate::core::budget::Nodes as NodeCounts;
 use crate::core::map::Map;
-use crate::core::space::{Space, Urgency};
+use crate::core::space::{Space, State, Urgency};
 use crate::format::{
     Cursor, Identity, Location, NodeId, Op, Root, STREAMS, SegmentRow, Stream, UNIT_BLOCKS, Words,
 };
 use crate::opening::create::DriveError;
-use crate::opening::reconcile::{Nodes, Rebuilt, Versions, newest, tell_blind};
-use crate::opening::recover::{drive_lives, lost_chunk};
+use crate::opening::reconcile::{Nodes, Rebuilt, Versions, joined, newest, tell_blind};
+use crate::opening::recover::{drive_lives, given_up, lost_chunk};
 use crate::opening::scan::Found;
 use crate::shell::drive::{Drive, OPENED_READ_ONLY, Parts};
 use crate::shell::tables::{SegmentChunk, records_of};
@@ -40,7 +40,8 @@ impl Drive {
         let found = self.scan(root)?;
         self.note_openings(&found, root);
         let end = self.log_end(&found)?;
-        let (mut rebuilt, nodes, dictionaries) = self.enter_tables(&found, end.seq);
+        let (mut rebuilt, nodes, mut dictionaries) = self.enter_tables(&found, end.seq);
+        self.keep_dictionaries(root, &mut dictionaries, &mut rebuilt.space);
         let blind = self.reconcile(nodes, root, &mut rebuilt)?;
         let mut recovery = self.recovery.clone();
         recovery.rebuilt = true;
@@ -48,7 +49,8 @@ impl Drive {
         recovery.torn_chunks = end.behind;
         recovery.problems.push(format!("{why}; the map was rebuilt from the segments"));
         let mut damage = end.is_damage.then(|| lost_chunk(end.seq, end.behind));
-        let lost = self.tell_lost_nodes(&found, root.is_some(), blind);
+        let (doubtful, lost) = self.tell_lost_nodes(&found, root.is_some(), blind);
+        recovery.doubtful = doubtful;
         let counters = Counters::default();
         Counters::add(&counters.damaged_records, lost.len() as u64);
         recovery.problems.extend(lost.iter().take(RANGES_TOLD).cloned());
@@ -57,10 +59,39 @@ impl Drive {
             damage = damage.or_else(|| Some(LOST_RECORDS.into()));
         }
         recovery.problems.extend(damage.clone());
+        if self.gives_up_log {
+            if end.is_damage {
+                let behind: Vec<_> = chunks_from(&found, end.seq).cloned().collect();
+                recovery.given_up = Some(given_up(end.seq, &behind));
+            }
+            damage = None;
+        }
         self.log_stop_seq.store(end.seq, Ordering::Release);
         let Rebuilt { map, mut space, .. } = rebuilt;
         release_empty(&found, &mut space, map.nodes());
         self.reopen_rebuilt(map, space, recovery, counters, dictionaries, damage)
+    }
+
+    /// Counts dictionaries as live before anything is given back; a root also tells of those whose chunk does not.
+    fn keep_dictionaries(
+        &self,
+        root: Option<&Root>,
+        dictionaries: &mut Dictionaries,
+        space: &mut Space,
+    ) {
+        for (version, place) in root.map_or(&[][..], |root| &root.body.dictionaries) {
+            if self.is_possible(*place) && place.is_record() {
+                dictionaries.entry(u64::from(*version)).or_insert((0, *place));
+            }
+        }
+        for (_, place) in dictionaries.values() {
+            if space.get(place.segment()).state == State::Free {
+                space.quarantine(place.segment());
+            }
+            space.add(*place);
+        }
+        let version = root.map_or(1, |root| root.body.next_dictionary);
+        self.next_dictionary.store(version, Ordering::Relaxed);
     }
 
     /// Whether chunks up to the checkpoint are missing that the map's nodes knew of.
@@ -75,7 +106,7 @@ impl Drive {
         found: &[Found],
         has_root: bool,
         mut blind: Vec<Range<u64>>,
-    ) -> Vec<String> {
+    ) -> (Vec<Range<u64>>, Vec<String>) {
         let (root_seq, root) = {
             let superblock = self.superblock();
             (superblock.root_seqs.0, superblock.root.first().copied().unwrap_or_default())
@@ -86,7 +117,9 @@ impl Drive {
             blind.push(0..blocks);
         }
         let was = if self.has_lost_records(found) { "written or discarded" } else { "discarded" };
-        tell_blind(blind, was)
+        let blind = joined(blind);
+        let bytes = |blocks: &Range<u64>| blocks.start * BLOCK_BYTES..blocks.end * BLOCK_BYTES;
+        (blind.iter().map(bytes).collect(), tell_blind(blind, was))
     }
 
     /// Notes by which number each segment was opened: records have it in their checksums.
@@ -170,9 +203,7 @@ impl Drive {
         recovery.clean = false;
         let mut places: Vec<_> = dictionaries.into_iter().collect();
         places.sort_unstable_by_key(|(version, _)| *version);
-        for (_, (_, place)) in &places {
-            space.add(*place);
-        }
+        let known = self.next_dictionary.load(Ordering::Relaxed);
         let parts = Parts {
             superblock,
             map,
@@ -181,7 +212,7 @@ impl Drive {
             next_seq: first_seq + STREAMS as u64,
             counters,
             dictionaries: Vec::new(),
-            next_dictionary: places.last().map_or(1, |(version, _)| version + 1),
+            next_dictionary: places.last().map_or(1, |(version, _)| version + 1).max(known),
             recovery,
             read_only: read_only.clone(),
         };
@@ -200,6 +231,12 @@ impl Drive {
         }
         Ok(drive)
     }
+}
+
+/// Chunks of the log from a number on.
+fn chunks_from(found: &[Found], seq: u64) -> impl Iterator<Item = &SegmentChunk> {
+    let of_log = found.iter().filter(|segment| segment.stream != Stream::Map);
+    of_log.flat_map(|segment| &segment.chunks).filter(move |chunk| chunk.seq >= seq)
 }
 
 fn chunks_below(found: &[Found], end_seq: u64) -> impl Iterator<Item = (u32, &SegmentChunk)> {

@@ -87,7 +87,7 @@ impl Rebuilt {
 
     /// Maps one block; a unit is booked with the first of its blocks that is.
     fn put(&mut self, block: u64, place: Location) {
-        if !place.is_none() {
+        if place.is_record() {
             let siblings = 0..if place.is_unit() { UNIT_BLOCKS } else { 1 };
             let first = block - place.index();
             let is_booked = siblings
@@ -111,6 +111,8 @@ impl Rebuilt {
             }
             if place.is_none() {
                 self.clear(block);
+            } else if place == Location::LOST {
+                self.put(block, place);
             } else if self.map.get(block) != Ok(place) {
                 // The chunk that holds it cannot be read, or tells something else.
                 if self.space.get(place.segment()).state == State::Free {
@@ -130,6 +132,16 @@ impl Rebuilt {
                 if self.versions.get(block).0 <= complete_seq {
                     self.clear(block);
                 }
+            }
+        }
+    }
+
+    /// Blocks of a leaf that was lost, and are until they are written anew.
+    fn lose_leaf(&mut self, leaf: u64, complete_seq: u64) {
+        let blocks = leaf * NODE_ENTRIES..((leaf + 1) * NODE_ENTRIES).min(self.blocks);
+        for block in blocks {
+            if self.versions.get(block).0 <= complete_seq {
+                self.put(block, Location::LOST);
             }
         }
     }
@@ -170,6 +182,10 @@ impl Drive {
             }
         }
         for (leaf, (complete_seq, place)) in leaves(&nodes) {
+            if place == Location::LOST {
+                rebuilt.lose_leaf(leaf, complete_seq);
+                continue;
+            }
             match self.try_node(NodeId::Leaf(leaf), place)? {
                 Some(words) => rebuilt.reconcile(leaf, &words, complete_seq),
                 None => blind.push(blocks_of(NodeId::Leaf(leaf), rebuilt.blocks)),
@@ -207,21 +223,26 @@ fn blocks_of(id: NodeId, blocks: u64) -> Range<u64> {
     (number * each).min(blocks)..((number + 1) * each).min(blocks)
 }
 
-/// What is told of blocks whose node is lost, neighbours together; `was` says what the node alone knew of.
-pub(crate) fn tell_blind(mut blind: Vec<Range<u64>>, was: &str) -> Vec<String> {
-    blind.sort_unstable_by_key(|blocks| blocks.start);
+/// Ranges in order, neighbours together.
+pub(crate) fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.sort_unstable_by_key(|range| range.start);
     let mut joined: Vec<Range<u64>> = Vec::new();
-    for blocks in blind {
+    for range in ranges {
         match joined.last_mut() {
-            Some(last) if blocks.start <= last.end => last.end = last.end.max(blocks.end),
-            _ => joined.push(blocks),
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => joined.push(range),
         }
     }
+    joined
+}
+
+/// What is told of blocks whose node is lost; `was` says what the node alone knew of.
+pub(crate) fn tell_blind(blind: Vec<Range<u64>>, was: &str) -> Vec<String> {
     let text = |blocks: Range<u64>| {
         let (first, end) = (blocks.start * BLOCK_BYTES, blocks.end * BLOCK_BYTES);
         format!("the map is damaged: what was {was} from byte {first} to {end} may hold old data")
     };
-    joined.into_iter().map(text).collect()
+    blind.into_iter().map(text).collect()
 }
 
 fn directories(nodes: &Nodes) -> Vec<(u64, (u64, Location))> {

@@ -6,7 +6,7 @@
 //! certain when any later chunk, or the checkpoint, says that the missing one was durable; then the drive opens
 //! read-only and says so.
 
-use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -14,15 +14,17 @@ use crate::core::apply::{apply, blocks_of};
 use crate::core::map::{Map, NODE_ENTRIES};
 use crate::core::space::Space;
 use crate::format::{
-    Cursor, FooterChunk, Identity, Location, Op, Root, RootBody, STREAMS, Stream, Superblock,
-    UNIT_BLOCKS,
+    ChunkKind, Cursor, FooterChunk, Identity, Location, Op, RepeatedChunk, Root, RootBody, STREAMS,
+    Stream, Superblock, UNIT_BLOCKS, Words,
 };
 use crate::opening::create::DriveError;
 use crate::opening::follow::{Path, Step};
+use crate::opening::reconcile::joined;
 use crate::opening::superblocks::read_superblocks;
+use crate::rules::{Rule, holds};
 use crate::shell::drive::{Drive, DriveOptions, OPENED_READ_ONLY, Parts};
 use crate::shell::tables::{SegmentChunk, SegmentRecord, records_of};
-use crate::status::{Counters, Recovery};
+use crate::status::{Counters, GivenUp, Recovery};
 use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Result};
 
 /// Streams that replay follows.
@@ -34,18 +36,33 @@ impl Drive {
     /// # Errors
     /// [`DriveError`]; nothing is written to what cannot be opened.
     pub fn open(media: Arc<dyn Disk>, options: DriveOptions) -> Result<Drive, DriveError> {
-        let drive = Drive::recover(Arc::clone(&media), options)?;
+        Drive::open_for_use(media, options, false)
+    }
+
+    /// The same; gives up what is missing of the log if it is told to, and takes writes then.
+    pub(crate) fn open_for_use(
+        media: Arc<dyn Disk>,
+        options: DriveOptions,
+        gives_up_log: bool,
+    ) -> Result<Drive, DriveError> {
+        let drive = Drive::recover(Arc::clone(&media), options, gives_up_log)?;
         drive_lives(&*media, &drive.superblock())?;
         Ok(drive)
     }
 
-    fn recover(media: Arc<dyn Disk>, options: DriveOptions) -> Result<Drive, DriveError> {
+    fn recover(
+        media: Arc<dyn Disk>,
+        options: DriveOptions,
+        gives_up_log: bool,
+    ) -> Result<Drive, DriveError> {
         let mut recovery = Recovery::default();
         let superblock = read_superblocks(&*media, &mut recovery)?;
         recovery.clean = superblock.clean;
         let blank = || {
             let (media, options) = (Arc::clone(&media), options.clone());
-            Drive::blank(media, options, superblock.clone(), recovery.clone())
+            let mut blank = Drive::blank(media, options, superblock.clone(), recovery.clone());
+            blank.gives_up_log = gives_up_log;
+            blank
         };
         let (drive, loaded) = blank().at_checkpoint()?;
         let Some(loaded) = loaded else {
@@ -88,7 +105,8 @@ impl Drive {
             read_only: None,
             superblock,
         };
-        let drive = Drive::assemble(self.media, self.options, parts);
+        let mut drive = Drive::assemble(self.media, self.options, parts);
+        drive.gives_up_log = self.gives_up_log;
         for (version, place) in &body.dictionaries {
             drive.load_dictionary(*version, *place)?;
         }
@@ -183,21 +201,19 @@ impl Drive {
         }
         let told = paths.iter().map(|path| path.durable_seq).fold(openings.durable_seq, u64::max);
         let durable_seq = told.max(checkpoint_seq);
-        let repeated: HashSet<u64> =
-            paths.iter().flat_map(|path| path.repeated.iter().copied()).collect();
         let (mut seq, mut is_torn) = (checkpoint_seq + 1, false);
-        while let Some(step) = self.next_step(&mut paths, seq)? {
-            // A chunk that was written and cannot be read now counts, for the next one tells what it held; where it ends
-            // the log, nothing tells whether it was ever whole.
+        loop {
+            // What nothing proves to have been on stable media must be whole; what was and cannot be read is told by the
+            // next chunk.
             let is_durable = seq <= durable_seq;
+            let step = match self.next_step(&mut paths, seq)? {
+                None if is_durable => self.repeated_step(&paths, seq)?,
+                step => step,
+            };
+            let Some(step) = step else { break };
             if !self.replay_step(&step, is_durable, &mut ends)? {
                 is_torn = true;
                 break;
-            }
-            if is_durable && repeated.contains(&seq) {
-                self.recovery.problems.push(format!(
-                    "chunk {seq} of the log is damaged; the next one tells what it held"
-                ));
             }
             seq += 1;
         }
@@ -211,8 +227,18 @@ impl Drive {
         if durable_seq >= seq {
             let problem = lost_chunk(seq, behind);
             self.recovery.problems.push(problem.clone());
-            self.read_only = Some(problem);
-            return Ok(self);
+            if !self.gives_up_log {
+                self.read_only = Some(problem);
+                return Ok(self);
+            }
+            let mut rest = Vec::new();
+            for mut path in paths {
+                rest.extend(path.chunks_from(&self, seq)?);
+            }
+            self.recovery.given_up = Some(given_up(seq, &rest));
+            // Also where nothing was applied: what is given up must not come back.
+            self.recovery.chunks += 1;
+            return self.ready(true);
         }
         self.ready(seq > checkpoint_seq + 1)
     }
@@ -233,9 +259,13 @@ impl Drive {
         let is_new = replayed && self.recovery.chunks > 0;
         if is_new {
             // What emptied them must be on stable media before anything is put in their place.
-            self.sync_media()?;
+            if holds(Rule::SyncedAtOpening) {
+                self.sync_media()?;
+            }
         }
-        self.free_empty()?;
+        if holds(Rule::FreedAtOpening) {
+            self.free_empty()?;
+        }
         if is_new {
             let first = self.reserve_seqs(false)?;
             self.log()?.resume(first);
@@ -270,6 +300,24 @@ impl Drive {
         Ok(None)
     }
 
+    /// The chunk with this sequence number as the next chunk of the log repeats it.
+    fn repeated_step(&mut self, paths: &[Path], seq: u64) -> Result<Option<Step>> {
+        for path in paths {
+            let Some((segment, opened_seq, next)) = path.next_chunk(self)? else { continue };
+            let Some(chunk) = self.repeated_by(segment, opened_seq, &next)? else { continue };
+            let stream = self.log()?.space.get(chunk.segment).stream;
+            let (true, Some(stream)) = (chunk.seq == seq, stream) else { continue };
+            self.recovery.problems.push(format!(
+                "chunk {seq} of the log is damaged; the next one tells what it held"
+            ));
+            let RepeatedChunk { segment, seq, offset, bytes, words } = chunk;
+            let kind = ChunkKind::Log;
+            let chunk = SegmentChunk { kind, seq, offset, bytes, durable_seq: 0, words };
+            return Ok(Some(Step::Chunk { stream, segment, chunk }));
+        }
+        Ok(None)
+    }
+
     /// Applies a chunk or footer; false if it is torn.
     fn replay_step(
         &mut self,
@@ -279,7 +327,7 @@ impl Drive {
     ) -> Result<bool> {
         match step {
             Step::Chunk { stream, segment, chunk } => {
-                if !is_durable && !self.is_whole(*segment, chunk)? {
+                if !is_durable && holds(Rule::WholeOrTorn) && !self.is_whole(*segment, chunk)? {
                     return Ok(false);
                 }
                 self.replay_chunk(*segment, chunk)?;
@@ -341,7 +389,8 @@ impl Drive {
         Ok(records.iter().take_while(is_done).count())
     }
 
-    /// Whether every record of a chunk has its checksum.
+    /// Whether every record of a chunk has its checksum. One whose dictionary is lost cannot be checked, nor read: it says
+    /// nothing of the others.
     pub(crate) fn is_whole(&self, segment: u32, chunk: &SegmentChunk) -> Result<bool> {
         let mut buffer = BlockBuffer::default();
         let bytes = buffer.first(chunk.bytes as usize);
@@ -351,7 +400,10 @@ impl Drive {
                 let start = (record.place.offset() - chunk.offset) as usize;
                 let stored = bytes.get(start..start + record.place.length() as usize);
                 let key = record.entry.op.context_key(record.entry.key);
-                stored.is_some_and(|stored| self.check_record(stored, record.place, key).is_ok())
+                stored.is_some_and(|stored| {
+                    self.needs_lost_dictionary(stored)
+                        || self.check_record(stored, record.place, key).is_ok()
+                })
             },
         ))
     }
@@ -367,6 +419,18 @@ pub(crate) fn drive_lives(media: &dyn Disk, superblock: &Superblock) -> Result<(
 /// A checkpoint's root.
 struct Loaded {
     root: Root,
+}
+
+/// What is given up with a chunk and those that were found behind it, which are of the log.
+pub(crate) fn given_up(seq: u64, behind: &[SegmentChunk]) -> GivenUp {
+    let blocks = behind
+        .iter()
+        .flat_map(|chunk| Words::new(&chunk.words))
+        .filter(|entry| matches!(entry.op, Op::Data | Op::Unit | Op::Zero))
+        .map(|entry| blocks_of(&entry));
+    let bytes = |blocks: Range<u64>| blocks.start * BLOCK_BYTES..blocks.end * BLOCK_BYTES;
+    let ranges = joined(blocks.map(bytes).collect());
+    GivenUp { seq, chunks: behind.len() as u64, ranges }
 }
 
 /// What is told of a chunk that was on stable media and is not there, with those that were found behind it.

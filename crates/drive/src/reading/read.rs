@@ -8,6 +8,8 @@ use crate::core::map::{Missing, NODE_ENTRIES, Node, blocks_of};
 use crate::format::{
     Location, NodeId, Op, RECORD_HEADER_BYTES, RecordContext, UNIT_BLOCKS, plain_checksum,
 };
+use crate::rules::{Rule, holds};
+use crate::shell::commit::chain;
 use crate::shell::drive::Drive;
 use crate::shell::span::{Reach, part_of, span, together};
 use crate::shell::worker::Worker;
@@ -72,7 +74,9 @@ impl Drive {
     fn pin_all(&self, worker: &mut Worker) {
         worker.pinned.clear();
         for place in worker.places.iter().filter(|place| place.is_record()) {
-            if worker.pinned.last().is_none_or(|last| last.segment() != place.segment()) {
+            if worker.pinned.last().is_none_or(|last| last.segment() != place.segment())
+                && holds(Rule::PinBeforeRead)
+            {
                 self.pin(*place);
                 worker.pinned.push(*place);
             }
@@ -156,7 +160,7 @@ impl Drive {
             Some(window) => decode(window.bytes(&place)),
             None => match self.read_span(segment, &place, media) {
                 Ok(bytes) => decode(bytes),
-                Err(DiskError::Io(_)) if fetch.len() > 1 => {
+                Err(DiskError::Io(_)) => {
                     let fetch = fetch.to_vec();
                     return self.fetch_apart(&fetch, first, data, worker);
                 }
@@ -166,7 +170,8 @@ impl Drive {
         decoded.map_err(|(block, what)| self.damaged(block * BLOCK_BYTES, &what))
     }
 
-    /// Reads records one by one, where one place among them cannot be read: perhaps none of them lies there.
+    /// Reads records one by one, where one place among them cannot be read: perhaps none of them lies there, or it can be
+    /// read the next time.
     fn fetch_apart(
         &self,
         fetch: &[(Location, u64)],
@@ -177,7 +182,11 @@ impl Drive {
         for one in fetch {
             let place = span(one.0, one.0);
             let Worker { media, coder, unit, .. } = worker;
-            let bytes = self.read_span(one.0.segment(), &place, media)?;
+            let bytes = self.read_span_stubbornly(one.0.segment(), &place, media);
+            let bytes = bytes.inspect_err(|error| {
+                let (offset, error) = (one.1 * BLOCK_BYTES, chain(error));
+                self.report(format!("the data at byte {offset} cannot be read: {error}"));
+            })?;
             let one = std::slice::from_ref(one);
             self.decode_run(bytes, place.start, one, first, data, coder, unit)
                 .map_err(|(block, what)| self.damaged(block * BLOCK_BYTES, &what))?;
@@ -280,7 +289,7 @@ impl Drive {
             key,
         };
         let dictionary = self.dictionary_of(codec_id, payload);
-        if dictionary.is_none() && codec_id == Encoding::ZstdDictionary.id() {
+        if self.needs_lost_dictionary(record) {
             return Err("the dictionary that it needs is lost".into());
         }
         let dictionary = dictionary.as_deref().map(Dictionary::checksum);
@@ -290,6 +299,13 @@ impl Drive {
         } else {
             Err(WRONG_CHECKSUM.into())
         }
+    }
+
+    /// Whether a record needs a dictionary that is not there.
+    pub(crate) fn needs_lost_dictionary(&self, record: &[u8]) -> bool {
+        let payload = record.get(RECORD_HEADER_BYTES..).unwrap_or_default();
+        record.first() == Some(&Encoding::ZstdDictionary.id())
+            && self.dictionary_of(Encoding::ZstdDictionary.id(), payload).is_none()
     }
 
     /// The dictionary that a record needs, if it needs one and that is there.
@@ -333,8 +349,7 @@ impl Drive {
         match self.try_load_node(node) {
             Err(Failure { at: Some((node, place)), error }) => {
                 if matches!(error, DiskError::Io(_)) {
-                    // One bad place, or all of the media? A flush tells, and stops the drive in the latter case.
-                    self.sync_media()?;
+                    self.media_lives()?;
                 }
                 self.lose_node(node, place, &error.to_string())
             }

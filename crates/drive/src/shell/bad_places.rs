@@ -8,6 +8,8 @@ use std::ops::Range;
 use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
 use crate::format::{Location, NodeId, Stream, parity_of};
+use crate::opening::recover::drive_lives;
+use crate::shell::commit::chain;
 use crate::shell::drive::Drive;
 use crate::shell::tables::{SegmentChunk, chunks_of};
 use crate::status::Counters;
@@ -154,6 +156,15 @@ impl Drive {
             start = chunk.offset + chunk.bytes;
         }
         Ok(None)
+    }
+
+    /// What could not be read is one bad place, unless all of the media is gone: a flush and the superblocks tell, and then the
+    /// drive stops before it gives anything up.
+    pub(crate) fn media_lives(&self) -> Result<()> {
+        self.sync_media()?;
+        let superblock = self.superblock().clone();
+        drive_lives(&*self.media, &superblock)
+            .map_err(|error| self.stop(format!("the media cannot be read: {}", chain(&error))))
     }
 
     /// Gives up a node that cannot be read: its blocks are lost until they are overwritten or discarded.

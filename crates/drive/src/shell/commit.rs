@@ -10,6 +10,7 @@ use assay_disk::{DiskError, Result};
 
 use crate::core::log::{Job, Reached};
 use crate::format::Stream;
+use crate::rules::{Rule, holds};
 use crate::shell::drive::Drive;
 use crate::status::Counters;
 use crate::sync::MutexGuard;
@@ -83,7 +84,10 @@ impl Drive {
         if let Some(job) = forced {
             return self.force(job, target);
         }
-        let written = self.write_until(target)?;
+        let written = match holds(Rule::WrittenBeforeSync) {
+            true => self.write_until(target)?,
+            false => target,
+        };
         self.sync_media()?;
         self.log()?.is_durable_to(written);
         Ok(())

@@ -133,6 +133,8 @@ pub struct Drive {
     pub(crate) maintenance: Mutex<crate::upkeep::maintain::Maintenance>,
     pub(crate) stopped: OnceLock<String>,
     pub(crate) read_only: Option<String>,
+    /// Whether what is missing of the log is given up, in place of opening for reading only.
+    pub(crate) gives_up_log: bool,
     pub(crate) recovery: Recovery,
     pub(crate) problems: Mutex<Vec<String>>,
 }
@@ -194,6 +196,7 @@ impl Drive {
             maintenance: Mutex::new(maintenance),
             stopped: OnceLock::new(),
             read_only: parts.read_only,
+            gives_up_log: false,
             recovery: parts.recovery,
             problems: Mutex::default(),
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::format::Location;
 use crate::shell::drive::Drive;
 use assay_disk::BlockBuffer;
-use assay_disk::{BLOCK_BYTES, Result};
+use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
 /// How far one read of media goes.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +50,25 @@ impl Drive {
     ) -> Result<&'buffer [u8]> {
         let bytes = buffer.first(span.len());
         self.read_media(self.identity.segment_start(segment) + u64::from(span.start), bytes)?;
+        Ok(bytes)
+    }
+
+    /// The same, asked for once more where it cannot be read: a disk may fail once.
+    ///
+    /// # Errors
+    /// Those of the media.
+    pub(crate) fn read_span_stubbornly<'buffer>(
+        &self,
+        segment: u32,
+        span: &Range<u32>,
+        buffer: &'buffer mut BlockBuffer,
+    ) -> Result<&'buffer [u8]> {
+        let bytes = buffer.first(span.len());
+        let start = self.identity.segment_start(segment) + u64::from(span.start);
+        match self.read_media(start, bytes) {
+            Err(DiskError::Io(_)) => self.read_media(start, bytes)?,
+            read => read?,
+        }
         Ok(bytes)
     }
 }

@@ -1,7 +1,7 @@
 //! What lies in a sealed segment, as its footer tells, or its chunks where the footer is damaged.
 
 use crate::format::{
-    CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Entry, FooterChunk, Location, Op,
+    CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Entry, FooterChunk, Location, Op, RepeatedChunk,
     SEGMENT_BYTES_MAX, Stream, Words, chunk_bytes, whole_blocks,
 };
 use crate::shell::drive::Drive;
@@ -72,11 +72,8 @@ pub(crate) fn chunks_of(stream: Stream, words: &[u64], end: u32) -> Vec<SegmentC
         if let Some(before) = chunks.last_mut() {
             before.bytes = chunk.offset.saturating_sub(before.offset);
         }
-        let repeat = chunks.last().map_or(0, |before| FooterChunk::WORDS + before.words.len());
-        let payload = payload_bytes(words);
-        let repeat = if stream == Stream::Map { 0 } else { repeat };
-        let bytes =
-            chunk_bytes(stream, payload, words.len() + repeat).min(u64::from(end - chunk.offset));
+        let bytes = chunk_bytes(stream, payload_bytes(words), words.len() + REPEATED_WORDS_MOST);
+        let bytes = bytes.min(u64::from(end - chunk.offset));
         chunks.push(SegmentChunk {
             kind: ChunkKind::Log,
             seq: chunk.seq,
@@ -88,6 +85,9 @@ pub(crate) fn chunks_of(stream: Stream, words: &[u64], end: u32) -> Vec<SegmentC
     }
     chunks
 }
+
+/// Words that a chunk may repeat of another.
+const REPEATED_WORDS_MOST: usize = RepeatedChunk::WORDS + 4096;
 
 /// Bytes of payload that belong to a table.
 fn payload_bytes(words: &[u64]) -> usize {
@@ -189,8 +189,7 @@ impl Drive {
             && header.seq > opened_seq
     }
 
-    /// Follows the chunks of a segment from `offset` whose numbers are among `seqs`. Where one cannot be read, the next
-    /// tells what it held.
+    /// Follows the chunks of a segment from `offset` whose numbers are among `seqs`.
     pub(crate) fn walk_chunks(
         &self,
         segment: u32,
@@ -209,7 +208,7 @@ impl Drive {
             let last = walked.behind.last().or(walked.chunks.last());
             let least = last.map_or(seqs.start, |chunk| chunk.seq + 1);
             let found = found.filter(|(header, _, _)| (least..seqs.end).contains(&header.seq));
-            let Some((header, words, repeat)) = found else {
+            let Some((header, words, _)) = found else {
                 is_broken = true;
                 at += BLOCK_BYTES as u32;
                 continue;
@@ -219,14 +218,14 @@ impl Drive {
             let ChunkHeader { kind, seq, durable_seq, .. } = header;
             if at > expected {
                 let (gap, seqs) = (expected..at, before..seq);
-                let told = match header.stream {
-                    Stream::Map => self.restored_chunk(segment, opened_seq, gap, seqs)?,
-                    _ => repeated(&repeat, gap, seqs),
+                let is_map = header.stream == Stream::Map;
+                let restored = match is_map {
+                    true => self.restored_chunk(segment, opened_seq, gap, seqs)?,
+                    false => None,
                 };
-                match told {
+                match restored {
                     Some(chunk) => {
                         is_broken &= !walked.behind.is_empty();
-                        walked.repeated.push(chunk.seq);
                         walked.push(chunk, is_broken);
                     }
                     None => walked.holes.push(Hole { offset: expected, before, after: seq }),
@@ -245,6 +244,19 @@ impl Drive {
     pub(crate) fn front_chunk(&self, segment: u32, opened_seq: u64) -> Result<Option<ChunkHeader>> {
         let chunk = self.chunk_at(&mut Window::new(self, segment), segment, opened_seq, 0)?;
         Ok(chunk.map(|(header, _, _)| header))
+    }
+
+    /// What the chunk that lies here repeats, if it is whole and has this number.
+    pub(crate) fn repeated_by(
+        &self,
+        segment: u32,
+        opened_seq: u64,
+        chunk: &SegmentChunk,
+    ) -> Result<Option<RepeatedChunk>> {
+        let mut window = Window::new(self, segment);
+        let found = self.chunk_at(&mut window, segment, opened_seq, chunk.offset)?;
+        let found = found.filter(|(header, _, _)| header.seq == chunk.seq);
+        Ok(found.and_then(|(_, _, repeat)| RepeatedChunk::decode(&repeat)))
     }
 
     fn chunk_at(
@@ -354,24 +366,6 @@ impl Drive {
 /// A chunk's header, its own table and what it repeats.
 type FoundChunk = (ChunkHeader, Vec<u64>, Vec<u64>);
 
-/// The chunk that another repeats, if it lies in this gap and has a number from there.
-fn repeated(
-    words: &[u64],
-    gap: std::ops::Range<u32>,
-    seqs: std::ops::Range<u64>,
-) -> Option<SegmentChunk> {
-    let (chunk, table) = FooterChunk::split(words).into_iter().next()?;
-    let fits = chunk.offset == gap.start && chunk.seq > seqs.start && chunk.seq < seqs.end;
-    fits.then(|| SegmentChunk {
-        kind: ChunkKind::Log,
-        seq: chunk.seq,
-        offset: chunk.offset,
-        bytes: gap.end - gap.start,
-        durable_seq: 0,
-        words: table.to_vec(),
-    })
-}
-
 /// Bytes that are no chunk, with a chunk behind them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hole {
@@ -391,10 +385,8 @@ pub(crate) struct Walked {
     pub(crate) durable_seq: u64,
     /// Valid chunks behind a gap.
     pub(crate) behind: Vec<SegmentChunk>,
-    /// Gaps that have a chunk behind them, of which that tells nothing.
+    /// Gaps that have a chunk behind them.
     pub(crate) holes: Vec<Hole>,
-    /// Numbers of chunks that only the next one tells of.
-    pub(crate) repeated: Vec<u64>,
     /// Whether the media cannot be read somewhere in the segment.
     pub(crate) is_unreadable: bool,
 }

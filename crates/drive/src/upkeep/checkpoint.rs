@@ -23,6 +23,7 @@ use crate::format::{
     Cursor, Identity, Location, MAX_ROOT_PARTS, NodeId, Op, RootBody, RootEnd, SegmentRow, Stream,
     Superblock,
 };
+use crate::rules::{Rule, holds};
 use crate::shell::drive::Drive;
 use crate::status::Counters;
 use crate::sync::MutexGuard;
@@ -47,6 +48,8 @@ struct Snapshot {
     body: RootBody,
     /// Leaves that were dropped before it began.
     dropped: u64,
+    /// Nodes that were given up before it began.
+    losses: u64,
 }
 
 /// Live bytes and records of places, by segment.
@@ -61,11 +64,20 @@ impl Drive {
         let (mut superseded, emptied) = self.write_leaves(&snapshot)?;
         let given_back = self.clean_map(&mut superseded)?;
         superseded.extend(self.write_directories(snapshot.seq)?);
+        superseded.extend(self.move_dictionaries_out_of(&maintenance.to_empty)?);
         self.write_new_dictionary(maintenance)?;
         snapshot.body.dictionaries = self.dictionary_places();
         snapshot.body.dictionaries.extend(maintenance.trainer.stored());
         let (root, log_bytes) = self.write_root(snapshot.body, &superseded)?;
-        self.make_durable(true)?;
+        if holds(Rule::DurableBeforeNamed) {
+            self.make_durable(true)?;
+        }
+        if !holds(Rule::NamedBeforeDead) {
+            let mut log = self.log()?;
+            superseded.drain(..).for_each(|place| log.space.remove(place));
+            drop(log);
+            self.release_empty(maintenance)?;
+        }
         let parts = root.parts.clone();
         let old_root = self.name_root(snapshot.seq, root)?;
         let dropped = snapshot.dropped + emptied;
@@ -76,6 +88,7 @@ impl Drive {
             // What was read of them is durable elsewhere, and nothing leads there any more.
             given_back.iter().for_each(|number| log.space.settle(*number));
         })?;
+        self.map_mut()?.losses_told(snapshot.losses);
         self.use_new_dictionary(maintenance);
         self.release_empty(maintenance)
     }
@@ -106,6 +119,7 @@ impl Drive {
         Stream::ALL.into_iter().for_each(|stream| log.seal(stream, &self.counters));
         log.begin_checkpoint();
         let (seq, dropped) = (log.next_seq - 1, map.dropped_leaves());
+        let losses = map.losses();
         let leaves = map.take_dirty();
         let empty = leaves.iter().filter(|(_, leaf)| is_empty(leaf)).count() as u64;
         let body = RootBody {
@@ -119,7 +133,7 @@ impl Drive {
             dictionaries: Vec::new(),
             counters: self.counters.words(),
         };
-        Ok(Snapshot { seq, leaves, body, dropped })
+        Ok(Snapshot { seq, leaves, body, dropped, losses })
     }
 
     /// Writes the changed leaves and drops those that hold nothing; gives the places of those that they replace, and how
@@ -289,7 +303,9 @@ impl Drive {
                 let error = crate::shell::commit::chain(&error);
                 return Err(self.stop(format!("writing the superblock failed: {error}")));
             }
-            self.sync_media()?;
+            if holds(Rule::FlushBetweenSuperblocks) {
+                self.sync_media()?;
+            }
             Counters::add(&self.counters.write_bytes_checkpoint, BLOCK_BYTES);
             Counters::add(&self.counters.writes_media, 1);
         }
@@ -322,7 +338,10 @@ impl Drive {
     pub(crate) fn reserve_seqs(&self, after_checkpoint: bool) -> Result<u64> {
         let mut superblock = self.superblock();
         let mut new = superblock.clone();
-        let first = new.unused_seq;
+        let first = match holds(Rule::IncarnationJumps) {
+            true => new.unused_seq,
+            false => self.log_stop_seq.load(Ordering::Acquire),
+        };
         new.unused_seq = first + INCARNATION_SEQS;
         if !new.clean {
             new.cut(self.log_stop_seq.load(Ordering::Acquire), first);
@@ -351,7 +370,7 @@ impl Drive {
         self.checkpoint(&mut maintenance)?;
         {
             let log = self.log()?;
-            if !log.ends_with(maintenance.checkpoint_seq) {
+            if !log.ends_with(maintenance.checkpoint_seq) && holds(Rule::CloseLooksBack) {
                 // The host wrote meanwhile, behind the checkpoint: the log goes on, and the drive is not closed.
                 return Ok(());
             }

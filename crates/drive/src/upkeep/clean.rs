@@ -10,8 +10,9 @@ use std::ops::Range;
 
 use assay_disk::{DiskError, Result};
 
-use crate::core::map::Missing;
+use crate::core::map::{Missing, NODE_ENTRIES, Node, Rescue};
 use crate::format::{Location, NodeId, Op};
+use crate::rules::{Rule, holds};
 use crate::shell::drive::Drive;
 use crate::shell::span::{Reach, part_of, span, together};
 use crate::shell::tables::SegmentRecord;
@@ -39,6 +40,9 @@ impl Drive {
 
     /// Segments of the map's stream with least in them, as many as it takes to leave enough segments free.
     fn segments_to_clean(&self, superseded: &[Location]) -> Result<Vec<u32>> {
+        if !holds(Rule::CleanEnough) {
+            return Ok(Vec::new());
+        }
         let dying = by_segment(superseded);
         let mut log = self.log()?;
         let (nodes, dirty) = {
@@ -90,42 +94,86 @@ impl Drive {
         }
         live.sort_by_key(|record| record.place.offset());
         let mut rest = 0..live.len();
+        let mut is_all = true;
         while !rest.is_empty() {
             let places = live[rest.clone()].iter().map(|record| record.place);
             let run = rest.start..rest.start + together(places, REACH);
             rest.start = run.end;
-            self.workers.with(|worker| self.copy_run(&live[run], worker, superseded))?;
+            is_all &= self.workers.with(|worker| self.copy_run(&live[run], worker, superseded))?;
         }
-        Ok(tables.is_complete)
+        if !tables.is_complete {
+            self.touch_nodes_in(number)?;
+        }
+        Ok(tables.is_complete && is_all)
+    }
+
+    /// Has the nodes that still lie in a segment, as the map tells, written anew by the next checkpoint: not all of the
+    /// segment's own tables can be read.
+    pub(crate) fn touch_nodes_in(&self, number: u32) -> Result<()> {
+        let directories = self.map()?.stored_directories();
+        for (directory, place) in (0..).zip(directories).filter(|(_, place)| place.is_record()) {
+            if place.segment() == number {
+                self.touch_node(NodeId::Directory(directory))?;
+            }
+            for leaf in directory * NODE_ENTRIES..(directory + 1) * NODE_ENTRIES {
+                let place = self.place_of(NodeId::Leaf(leaf))?;
+                if place.is_record() && place.segment() == number {
+                    self.touch_node(NodeId::Leaf(leaf))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Has a node written anew by the next checkpoint, or gives it up.
+    pub(crate) fn touch_node(&self, node: NodeId) -> Result<()> {
+        loop {
+            self.load_or_lose(node)?;
+            // The log's lock keeps what was loaded in memory.
+            let _log = self.log()?;
+            let mut map = self.map_mut()?;
+            if map.touch(node) || !map.stored(node).is_ok_and(Location::is_record) {
+                return Ok(());
+            }
+        }
     }
 
     /// Whether the map's newest version of a node is this record.
     fn is_stored_at(&self, record: &SegmentRecord) -> Result<bool> {
-        let node = NodeId::from_word(record.entry.key);
+        Ok(self.place_of(NodeId::from_word(record.entry.key))? == record.place)
+    }
+
+    /// Where the newest version of a node lies.
+    fn place_of(&self, node: NodeId) -> Result<Location> {
         loop {
             let stored = self.map()?.stored(node);
             match stored {
-                Ok(place) => return Ok(place == record.place),
+                Ok(place) => return Ok(place),
                 Err(Missing(directory)) => self.load_or_lose(directory)?,
             }
         }
     }
 
+    /// Copies nodes that lie together; false if one stays that the next checkpoint writes.
     fn copy_run(
         &self,
         run: &[SegmentRecord],
         worker: &mut Worker,
         superseded: &mut Vec<Location>,
-    ) -> Result<()> {
-        let (Some(front), Some(back)) = (run.first(), run.last()) else { return Ok(()) };
+    ) -> Result<bool> {
+        let (Some(front), Some(back)) = (run.first(), run.last()) else { return Ok(true) };
         let place: Range<u32> = span(front.place, back.place);
         let mut media = std::mem::take(&mut worker.media);
         let bytes = match self.read_span(front.place.segment(), &place, &mut media) {
             Ok(bytes) => bytes,
-            Err(DiskError::Io(_)) => &[],
+            Err(DiskError::Io(_)) => {
+                self.media_lives()?;
+                &[]
+            }
             Err(other) => return Err(other),
         };
         worker.group.clear();
+        let mut is_all = true;
         let mut copied = Vec::with_capacity(run.len());
         for record in run {
             let key = record.entry.op.context_key(record.entry.key);
@@ -150,14 +198,32 @@ impl Drive {
                     copied.push(record);
                 }
                 Err(what) => {
-                    self.lose_node(NodeId::from_word(record.entry.key), record.place, &what)?
+                    let node = NodeId::from_word(record.entry.key);
+                    let rescue = self.map_mut()?.rescue(node);
+                    match rescue {
+                        Rescue::Kept(words) => {
+                            self.push_node(record, &words, worker);
+                            copied.push(record);
+                        }
+                        Rescue::Due => {}
+                        Rescue::Later => is_all = false,
+                        Rescue::Gone => self.lose_node(node, record.place, &what)?,
+                    }
                 }
             }
         }
         worker.media = media;
         let mut places = Vec::with_capacity(copied.len());
         self.append_to_map_stream(&worker.group, &mut worker.places, &mut places)?;
-        self.enter_copies(&copied, &places, superseded)
+        self.enter_copies(&copied, &places, superseded)?;
+        Ok(is_all)
+    }
+
+    /// Adds a node to the worker's group as it is in memory, where it is what it is on media.
+    fn push_node(&self, record: &SegmentRecord, words: &Node, worker: &mut Worker) {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let Worker { coder, group, .. } = worker;
+        group.push(record.entry.op, record.entry.key, |out| coder.encode(&bytes, None, out));
     }
 
     /// Makes the copies the nodes' newest versions, but of those that were given up meanwhile.

@@ -74,7 +74,7 @@ impl Drive {
                 && segment.stream != Some(Stream::Map)
                 && segment.live_records > 0
                 && segment.sealed_seq <= maintenance.checkpoint_seq
-                && !maintenance.set_aside.contains(&number)
+                && maintenance.set_aside.get(&number) != Some(&segment.opened_seq)
         };
         // One with little dead says nothing of the others: more of them may have become victims meanwhile.
         while let Some(number) = maintenance.candidates.pop() {
@@ -173,13 +173,18 @@ impl Drive {
         collecting: &Collecting,
         maintenance: &mut Maintenance,
     ) -> Result<()> {
+        // Of what was lost meanwhile nothing was moved, see `gain_segment`.
+        if self.map()?.has_untold_losses() {
+            self.checkpoint(maintenance)?;
+        }
         let mut log = self.log()?;
         if collecting.is_unreadable {
             // What the media does not give back now, it would not give back of what is written there next either.
             log.space.quarantine(victim);
         } else if collecting.is_damaged || !collecting.is_complete {
-            if log.space.get(victim).live_records > 0 {
-                maintenance.set_aside.insert(victim);
+            let segment = log.space.get(victim);
+            if segment.live_records > 0 {
+                maintenance.set_aside.insert(victim, segment.opened_seq);
             }
         } else {
             // The map knows of nothing here: what is still counted was lost with a part of the map.
@@ -230,8 +235,7 @@ impl Drive {
         place: &Range<u32>,
         worker: &mut Worker,
     ) -> Result<Moved> {
-        // One bad place, or all of the media? A flush tells, and stops the drive in the latter case.
-        self.sync_media()?;
+        self.media_lives()?;
         let mut media = assay_disk::BlockBuffer::default();
         match self.read_span(record.place.segment(), place, &mut media) {
             Ok(bytes) => self.move_read(std::slice::from_ref(record), bytes, place.start, worker),

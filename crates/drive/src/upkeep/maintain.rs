@@ -3,12 +3,13 @@
 //! One at a time, under the maintenance lock. The caller gives it a thread and calls again as long as there is more;
 //! a host write that finds no free segment comes here too.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use crate::core::space::{Space, State};
 use crate::format::Stream;
+use crate::rules::{Rule, holds};
 use crate::shell::drive::Drive;
 use crate::sync::MutexGuard;
 use crate::upkeep::collect::{Collecting, Policy};
@@ -49,8 +50,11 @@ pub(crate) struct Maintenance {
     /// Segments sealed after this are still part of the log that recovery would replay.
     pub(crate) checkpoint_seq: u64,
     pub(crate) checkpoint_log_bytes: u64,
-    /// Segments with something in them that cannot be read or is not known: they are left until it is overwritten.
-    pub(crate) set_aside: HashSet<u32>,
+    /// Segments with something in them that cannot be read or is not known: they are left until it is overwritten. By the
+    /// number that they were opened with, for once emptied they are as good as any.
+    pub(crate) set_aside: HashMap<u32, u64>,
+    /// Segments of the map's stream that the next checkpoint takes dictionaries out of.
+    pub(crate) to_empty: HashSet<u32>,
     /// Segments to collect next, the best last, as they were when all were last looked at.
     pub(crate) candidates: Vec<u32>,
     /// The segment in hand.
@@ -69,7 +73,8 @@ impl Maintenance {
         Maintenance {
             checkpoint_seq,
             checkpoint_log_bytes: log_bytes,
-            set_aside: HashSet::new(),
+            set_aside: HashMap::new(),
+            to_empty: HashSet::new(),
             candidates: Vec::new(),
             collecting: None,
             steps: 0,
@@ -155,6 +160,12 @@ impl Drive {
 
     /// One step towards a free segment; false when there is none to take.
     fn gain_segment(&self, maintenance: &mut Maintenance) -> Result<bool> {
+        // That something is lost must be on media before anything is written in its place, or a rebuild would find what it
+        // was before.
+        if self.map()?.has_untold_losses() {
+            self.checkpoint(maintenance)?;
+            return Ok(true);
+        }
         match self.try_gain_segment(maintenance) {
             Err(DiskError::Full) => self.make_room_to_move(maintenance),
             gained => gained,
@@ -260,7 +271,9 @@ impl Drive {
 
     /// Gives emptied segments back, once everything that emptied them is on stable media.
     fn release(&self, emptied: &[u32]) -> Result<()> {
-        self.make_durable(true)?;
+        if holds(Rule::DurableBeforeRelease) {
+            self.make_durable(true)?;
+        }
         // Before anyone else may take them, or the discard would reach what was written there next.
         if self.options.discard_media {
             for &number in emptied {

@@ -3,6 +3,7 @@
 //! A block of 4 KiB is little to learn its own language from; a dictionary of 16 KiB from other blocks helps. Records
 //! say which version they need, so that a new one changes nothing for the old.
 
+use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
@@ -160,14 +161,32 @@ impl Drive {
     pub(crate) fn move_dictionary(&self, record: &SegmentRecord) -> Result<Option<Location>> {
         let version = record.entry.key as u8;
         let lives = self.dictionary_places().contains(&(version, record.place));
-        let dictionary = self.dictionary(version).filter(|_| lives);
-        let Some(dictionary) = dictionary else { return Ok(None) };
+        if lives { self.store_again(version, record.place) } else { Ok(None) }
+    }
+
+    /// The same for all that lie in these segments.
+    pub(crate) fn move_dictionaries_out_of(
+        &self,
+        segments: &HashSet<u32>,
+    ) -> Result<Vec<Location>> {
+        let mut superseded = Vec::new();
+        for (version, place) in self.dictionary_places() {
+            if segments.contains(&place.segment()) {
+                superseded.extend(self.store_again(version, place)?);
+            }
+        }
+        Ok(superseded)
+    }
+
+    /// Stores a dictionary at another place; gives the former one.
+    fn store_again(&self, version: u8, former: Location) -> Result<Option<Location>> {
+        let Some(dictionary) = self.dictionary(version) else { return Ok(None) };
         let place = self.append_dictionary(&dictionary)?;
         let mut dictionaries = self.dictionaries.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(slot) = dictionaries.iter_mut().find(|(number, _, _)| *number == version) {
             slot.1 = place;
         }
-        Ok(Some(record.place))
+        Ok(Some(former))
     }
 
     /// Reads a dictionary's record; none if it is damaged.

@@ -10,6 +10,7 @@ use crate::core::log::Log;
 use crate::core::map::{Map, Missing};
 use crate::core::space::{Need, Space, Urgency, Weight};
 use crate::format::{Location, Op, Stream, UNIT_BLOCKS};
+use crate::rules::{Rule, holds};
 use crate::shell::drive::Drive;
 use crate::shell::worker::Worker;
 use crate::status::Counters;
@@ -20,6 +21,9 @@ impl Drive {
     pub(crate) fn write_blocks(&self, first: u64, data: &[u8]) -> Result<()> {
         self.workers.with(|worker| {
             self.encode(first, data, worker);
+            if !holds(Rule::GroupInOneChunk) && worker.group.records.len() > 1 {
+                return self.append_in_two(worker);
+            }
             // Zeroes alone are as good as a discard.
             let stores = worker.group.payload_bytes() > 0;
             let urgency = if stores { Urgency::Ordinary } else { Urgency::MakesRoom };
@@ -90,6 +94,16 @@ impl Drive {
     /// Whether data are zeroes, of which the map alone need know.
     fn leaves_out(&self, data: &[u8]) -> bool {
         !self.emulation.stores_zeroes && is_zero(data)
+    }
+
+    /// What must never be done: half a group, and the other half in another chunk.
+    fn append_in_two(&self, worker: &mut Worker) -> Result<()> {
+        let behind = worker.group.records.split_off(worker.group.records.len() / 2);
+        self.append_host(worker, Urgency::Ordinary)?;
+        self.log()?.seal(Stream::Host, &self.counters);
+        self.write_sealed()?;
+        worker.group.records = behind;
+        self.append_host(worker, Urgency::Ordinary)
     }
 
     /// Puts the worker's group into the log and into the map, as one.

@@ -378,8 +378,8 @@ impl Life {
         }
         let usable = self.host.drive.status().usable_bytes;
         // Bad places may have taken all there was.
-        let may_be_full = has_bad_places && usable == 0;
-        if !self.write(0, self.geometry.run)? && !may_be_full {
+        let is_excused = has_bad_places && usable == 0;
+        if !self.write(0, self.geometry.run)? && !is_excused {
             let status = self.host.drive.status();
             return Err(format!("everything was discarded, and it takes nothing: {status:?}"));
         }

@@ -111,6 +111,14 @@ impl SimulatedMedia {
         self.moment().after_power_cut(fate)
     }
 
+    /// The media as a killed process leaves it: what was not flushed is seen, and a power cut may still lose it.
+    pub fn killed(&self) -> SimulatedMedia {
+        let state = self.state.lock().unwrap();
+        let (durable, seen) = (state.durable.clone(), state.seen.clone());
+        let state = State { durable, seen, unflushed: state.unflushed.clone(), ..State::default() };
+        SimulatedMedia { size: self.size, state: Mutex::new(state) }
+    }
+
     /// The media as it is, flushed or not, and without faults.
     pub fn copy(&self) -> SimulatedMedia {
         let state = self.state.lock().unwrap();

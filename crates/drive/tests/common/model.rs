@@ -151,6 +151,27 @@ impl Model {
         self.durable = self.commands;
     }
 
+    /// Commands behind this one never were.
+    pub fn cut(&mut self, prefix: u64) {
+        for versions in self.versions.values_mut() {
+            versions.retain(|(number, _)| *number <= prefix);
+        }
+        self.durable = prefix;
+    }
+
+    /// Keeps of each block what it held after this command, and what came later.
+    pub fn forget_before(&mut self, command: u64) {
+        for versions in self.versions.values_mut() {
+            let older = versions.iter().filter(|(number, _)| *number <= command).count();
+            versions.drain(..older.saturating_sub(1));
+        }
+    }
+
+    /// What a block holds after the last command.
+    pub fn now(&self, block: u64) -> Content {
+        self.after(block, self.commands)
+    }
+
     fn after(&self, block: u64, command: u64) -> Content {
         let versions = self.versions.get(&block).map_or(&[][..], Vec::as_slice);
         let last = versions.iter().rev().find(|(number, _)| *number <= command);
@@ -225,11 +246,7 @@ impl Model {
             )
         })?;
         // Commands behind the prefix never were. Several prefixes may look alike: the shortest is as true as any.
-        let prefix = possible[0];
-        for versions in self.versions.values_mut() {
-            versions.retain(|(number, _)| *number <= prefix);
-        }
-        self.durable = prefix;
+        self.cut(possible[0]);
         Ok(())
     }
 }

@@ -15,7 +15,7 @@ use crate::common::random::Random;
 use crate::history::{Floors, Found, History, Range};
 
 const SEGMENT_BYTES: u32 = 512 << 10;
-const MEDIA_BYTES: u64 = (1 << 20) + BLOCK_BYTES + 40 * SEGMENT_BYTES as u64;
+const MEDIA_BYTES: u64 = (1 << 20) + BLOCK_BYTES + 30 * SEGMENT_BYTES as u64;
 const WRITERS: u64 = 3;
 const READERS: u64 = 2;
 const POWER_CUTS: usize = 12;

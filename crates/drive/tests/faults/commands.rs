@@ -128,7 +128,9 @@ fn a_segment_that_fell_back_in_time_is_noticed() {
     let mut seen = Vec::new();
     for specimen in Specimen::all() {
         let pieces = pieces(&specimen.media.image());
-        let last = pieces.iter().max_by_key(|piece| piece.seq).unwrap().owner;
+        // Of the log: the map's stream counts apart.
+        let log = pieces.iter().filter(|piece| piece.seq < 1 << 63);
+        let last = log.max_by_key(|piece| piece.seq).unwrap().owner;
         for start in (1 << 20..specimen.media.size() - (512 << 10)).step_by(512 << 10) {
             if (start..start + (512 << 10)).contains(&last) {
                 // Nothing was written later that could tell.
@@ -166,43 +168,27 @@ fn stale_reads_are_noticed() {
     assert!(stale > 0, "no read was stale");
 }
 
+/// Reading, writing or collecting: what fails once is asked for again, and nobody hears of it.
 #[test]
-fn failed_and_short_reads_fail_the_command_alone() {
+fn reads_that_fail_once_fail_no_command() {
     for (seed, fault) in (0..).zip([Fault::FailedRead, Fault::ShortRead]) {
         let mut scene = Scene::new(seed);
         scene.life.work(250);
-        let mut failures = 0;
+        let before = scene.faulty.hits();
         for round in 0..150 {
             scene.faulty.inject_once(fault.clone(), round % 3);
             let mut data = vec![0; 64 * 4096];
             let (first, _) = scene.life.somewhere();
-            match scene.life.drive.read(first * BLOCK_BYTES, &mut data) {
-                Ok(()) => {}
-                Err(DiskError::Io(_)) => failures += 1,
-                Err(other) => panic!("round {round}: {other}"),
-            }
-            // Whatever it does, reading, writing or collecting, one command may fail and change nothing.
-            let before = scene.life.model.clone();
-            match scene.life.write().and_then(|()| scene.life.drive.maintain()) {
-                Ok(_) => {}
-                Err(DiskError::Io(_)) => {
-                    failures += 1;
-                    scene.faulty.heal();
-                    // It was not acknowledged: it may be there or not, but as a whole.
-                    let seen = read_all(&scene.life.drive, &scene.life.model).unwrap();
-                    let now = scene.life.model.commands;
-                    if scene.life.model.prefixes(&seen.contents, now).is_err() {
-                        let prefix = before.prefixes(&seen.contents, before.commands);
-                        prefix.unwrap_or_else(|problem| panic!("round {round}: {problem:?}"));
-                        scene.life.model.take_back();
-                    }
-                }
-                Err(other) => panic!("round {round}: {other}"),
-            }
+            scene.life.drive.read(first * BLOCK_BYTES, &mut data).unwrap();
+            scene.life.write().unwrap();
+            scene.life.drive.maintain().unwrap();
         }
-        assert!(failures > 3, "hardly any command failed: {failures}");
+        assert!(scene.faulty.hits() > before + 50, "hardly any read failed");
         assert_eq!(scene.life.drive.status().state, State::Healthy);
         scene.faulty.heal();
+        let seen = read_all(&scene.life.drive, &scene.life.model).unwrap();
+        let now = scene.life.model.commands;
+        scene.life.model.prefixes(&seen.contents, now).unwrap();
         scene.life.rest();
         let (media, model) = scene.cut();
         assert_eq!(judge(media, &model).unwrap().0, Outcome::Unnoticed);
@@ -230,17 +216,20 @@ fn a_read_that_fails_once_while_it_opens_costs_nothing() {
 
 /// Media that go away while the drive opens must not pass for damage.
 #[test]
-fn media_that_die_while_it_opens_are_not_written_to() {
+fn media_that_die_while_it_opens_lose_nothing() {
     for specimen in Specimen::all() {
         for passes in 0..60 {
-            let faulty = Arc::new(FaultyDisk::new(Arc::new(specimen.media.copy())));
+            let media = Arc::new(specimen.media.copy());
+            let faulty = Arc::new(FaultyDisk::new(media.clone()));
             faulty.inject(Fault::FailedRead, 0..u64::MAX, passes, u64::MAX);
             let opened = Drive::open(faulty.clone(), options());
             if opened.is_ok() {
                 assert_eq!(faulty.hits(), 0, "{}: it opened without its media", specimen.name);
                 break;
             }
-            assert_eq!(faulty.writes(), 0, "{}: it wrote to media that had died", specimen.name);
+            // What it wrote before they died is what it should have written.
+            let (outcome, _) = judge(media, &specimen.model).unwrap();
+            assert!(outcome <= Outcome::Told, "{}, read {passes}: {outcome:?}", specimen.name);
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::common::random::Random;
 use crate::specimen::{Ending, Life, Specimen, options};
 use crate::verdict::{Outcome, judge, read_all};
 
-use Outcome::{Corrupt, Shorter, Told, Unnoticed};
+use Outcome::{Corrupt, ReadOnly, Shorter, Told, Unnoticed};
 
 /// Flips in pieces of the same kind, at most, for one specimen.
 const FLIPS_OF_A_KIND: usize = 20;
@@ -25,6 +25,10 @@ fn expected(part: Part, ending: Ending) -> (&'static [Outcome], &'static [Outcom
         Part::Root | Part::Node => (&[Unnoticed], &[Told]),
         // Behind the checkpoint it is the log, and the next chunk tells what it held: of the last one nothing tells that it
         // was ever whole. Before the checkpoint it serves nobody as long as the footer is whole.
+        // Where the next one is torn by the power cut, two are gone.
+        Part::Header(_) | Part::Table(_) if ending == Ending::Torn => {
+            (&[], &[Unnoticed, Told, Corrupt, Shorter, ReadOnly])
+        }
         Part::Header(_) | Part::Table(_) if !is_closed => (&[Unnoticed], &[Told, Corrupt, Shorter]),
         // Its chunks and the next segment tell the same.
         Part::Footer(Stream::Host) if !is_closed => (&[Told, Unnoticed], &[]),

@@ -27,7 +27,7 @@ fn clean_kind(kind: &str, words: &str, dry_run: bool, tally: &mut Tally) -> Resu
     let is_free = if dry_run { Shelf::is_free(kind)? } else { Shelf::try_open(kind)?.is_some() };
     let told = left.iter().map(|path| format!("unfinished {words} in {}", path.display()));
     match is_free {
-        true => tally.removed.extend(told),
+        true => told.for_each(|name| tally.remove_named(name, dry_run)),
         false => tally.in_use.extend(told),
     }
     Ok(())

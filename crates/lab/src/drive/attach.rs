@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use super::attached::{self, Attached};
 use super::health::Health;
 use super::job::AttachOptions;
-use super::{registry, text};
+use super::{needed, registry, text};
 use crate::interrupt;
 use crate::models::marked;
 use crate::print;
@@ -25,6 +25,8 @@ Examples:
   assay drive attach vol.img --folder ./vol   without root: as file ./vol/disk
   assay drive attach vol.img --memory 256M --threads 8
   assay drive attach vol.img --foreground     serves until Ctrl-C
+  assay drive attach vol.img --if-needed      for scripts and units: attached
+                                              already is as good
   assay drive attach vol.img --rescue         full, and its file system does not
                                               mount: mount it now, delete, trim
 
@@ -39,6 +41,9 @@ pub(super) struct AttachArgs {
     /// Serve in the foreground, until Ctrl-C or `detach`
     #[arg(long)]
     foreground: bool,
+    /// Print the device of a drive that is attached already, in place of refusing; other options change nothing of it
+    #[arg(long, conflicts_with = "foreground")]
+    if_needed: bool,
     /// Print the drive's health as one JSON object in place of lines
     #[arg(long)]
     json: bool,
@@ -52,7 +57,11 @@ pub(super) fn run(args: &AttachArgs) -> Result<ExitCode> {
     if args.foreground {
         return serve_here(&free_media(&args.media, &args.options)?, args);
     }
-    show(&attach(&args.media, &args.options)?, args.json)?;
+    let health = match args.if_needed {
+        true => needed::attach(&args.media, &args.options)?,
+        false => attach(&args.media, &args.options)?,
+    };
+    show(&health, args.json)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -176,10 +176,15 @@ struct Line {
 impl Line {
     /// A line, and the program at its other end, not started yet.
     fn to_server(job: &Job) -> Result<(Command, Line)> {
+        // What may outlive us must hold nothing that others wait for.
+        child::hand_nothing_down().context("cannot see what is open")?;
         let ((told, tell), (hear, said)) = (pipe()?, pipe()?);
         // The same program, also when its file was replaced since.
         let mut command = Command::new("/proc/self/exe");
-        command.arg0("assay").args(["drive", "serve"]).arg(&job.media);
+        // What outlives us may have mounted file systems on it: that mark keeps systemd from killing it before they are unmounted
+        // at shutdown (systemd, "Storage Daemons for the Root File System").
+        let name = if job.is_independent { "@assay" } else { "assay" };
+        command.arg0(name).args(["drive", "serve"]).arg(&job.media);
         command.stdin(Stdio::from(told)).stdout(Stdio::from(said));
         Ok((command, Line { tell, hear: BufReader::new(hear) }))
     }

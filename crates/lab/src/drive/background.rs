@@ -28,7 +28,7 @@ impl Background {
         let (stop, stopped) = channel();
         let background = || std::thread::Builder::new().name("maintain".into());
         let thread = match opened.clone() {
-            Opened::Drive(drive, _) => {
+            Opened::Drive { drive, .. } => {
                 let work = move || maintain(|| drive.maintain(), &stopped);
                 Some(background().spawn(work)?)
             }

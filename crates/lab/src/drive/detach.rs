@@ -9,7 +9,7 @@ use assay_ports::{fuse, loopdev};
 use clap::Args;
 
 use super::registry::{self, Attached};
-use super::serve::LOG_FILE;
+use crate::messages::{is_error, words};
 use crate::print;
 use crate::rig::thing::ensure_unused;
 
@@ -25,6 +25,9 @@ pub(super) struct DetachArgs {
     /// What the drive lies on, or the device or folder that it is shown as
     #[arg(value_name = "PATH|DEVICE")]
     drive: PathBuf,
+    /// That it is not attached is as good
+    #[arg(long)]
+    if_needed: bool,
 }
 
 /// Detaches the drive.
@@ -32,7 +35,11 @@ pub(super) struct DetachArgs {
 /// # Errors
 /// One line: it is not attached, or in use by whom; or it is detached, but could not be closed, and what that means.
 pub(super) fn run(args: &DetachArgs) -> Result<ExitCode> {
-    print::line(detach(&args.drive)?);
+    let is_needed = !args.if_needed || registry::find(&args.drive)?.is_some();
+    print::line(match is_needed {
+        true => detach(&args.drive)?,
+        false => format!("{} is not attached", args.drive.display()),
+    });
     Ok(ExitCode::SUCCESS)
 }
 
@@ -49,11 +56,13 @@ pub(crate) fn detach(named: &Path) -> Result<String> {
         attached.clear()?;
         return Ok(format!("{media} is detached; its server had died, what it left is gone"));
     }
-    let pid = attached.health()?.attachment.pid.unwrap_or_default();
+    let attachment = attached.health()?.attachment;
+    let pid = attachment.pid.unwrap_or_default();
     let server = Process::open(pid)?.context("the server has just ended; try again")?;
     take_away(&attached)?;
     server.wait(None)?;
-    check_end(&attached)?;
+    // One that belongs to another process tells that one how it ended.
+    attachment.log.map_or(Ok(()), |log| check_end(&attached, &log))?;
     Ok(format!("{media} is detached"))
 }
 
@@ -66,11 +75,15 @@ fn take_away(attached: &Attached) -> Result<()> {
     Ok(fuse::unmount(&attached.mount_point)?)
 }
 
-/// A server that could not close its drive leaves its log, whose last line says why. That is all it leaves.
-fn check_end(attached: &Attached) -> Result<()> {
-    let log = attached.folder.join(LOG_FILE);
-    let Ok(said) = std::fs::read_to_string(&log) else { return Ok(()) };
+/// A server that could not close its drive leaves its folder, and its log's last line says why.
+fn check_end(attached: &Attached, log: &Path) -> Result<()> {
+    if attached.folder.symlink_metadata().is_err() {
+        return Ok(());
+    }
     attached.clear()?;
-    let last = said.lines().last().unwrap_or("the server ended without a word");
-    bail!("{}", last.trim_start_matches("assay: "))
+    let said = std::fs::read_to_string(log).unwrap_or_default();
+    match said.lines().last().filter(|line| is_error(line)) {
+        Some(line) => bail!("{}", words(line)),
+        None => bail!("the server ended without a word; {} has what it said before", log.display()),
+    }
 }

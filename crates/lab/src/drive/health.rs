@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use assay_drive::{Codec, Counts, Recovery, State, Status};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::job::CacheMode;
+use super::job::{CacheMode, CollectBy};
 use super::model_health::ModelHealth;
 
 /// How a drive is, and where it is attached.
@@ -17,6 +17,8 @@ use super::model_health::ModelHealth;
 pub struct Health {
     /// The file or device that it lies on.
     pub media: PathBuf,
+    /// How all of it is, its server included: the drive's own state, but where that has died.
+    state: String,
     /// The device that it is a model of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelHealth>,
@@ -66,7 +68,32 @@ pub struct Attachment {
     /// Least length of a read of media, in bytes; zero: what is needed.
     #[serde(default)]
     pub read_ahead_bytes: Option<u64>,
+    /// Memory for the map beyond which parts of it are read again, in bytes; nothing: no limit.
+    #[serde(default)]
+    pub memory_bytes: Option<u64>,
+    /// How collection chooses.
+    #[serde(default)]
+    pub collect: Option<CollectBy>,
+    /// Whether fresh data may have the reserve.
+    #[serde(default)]
+    pub rescue: bool,
+    /// The log, of a drive that has one.
+    #[serde(default)]
+    pub log: Option<PathBuf>,
+    /// How willingly the kernel kills the server when memory is short: -1000 is never.
+    #[serde(default)]
+    pub oom_score_adj: Option<i32>,
+    /// Whether the server's threads stay out of write-back when they ask for memory.
+    #[serde(default)]
+    pub io_flusher: Option<bool>,
 }
+
+/// The state of a drive whose server has died: nobody answers, whatever the drive itself is like.
+pub const DIED: &str = "died";
+
+/// Every state that a drive can be in, by its name.
+pub const STATES: [&str; 7] =
+    ["healthy", "low_space", "full", "damaged", "read_only", "stopped", DIED];
 
 impl Health {
     /// Of the drive on `media`.
@@ -74,6 +101,7 @@ impl Health {
     pub fn new(media: &Path, attachment: Attachment, status: Status) -> Health {
         Health {
             media: media.to_owned(),
+            state: if attachment.server_died { DIED } else { status.state.name() }.into(),
             model: None,
             attachment,
             compression_ratio: status.compression_ratio(),
@@ -82,6 +110,18 @@ impl Health {
             media_cycles: status.media_cycles(),
             status,
         }
+    }
+
+    /// How all of it is, one of [`STATES`].
+    #[must_use]
+    pub fn state(&self) -> &str {
+        &self.state
+    }
+
+    /// Whether somebody should look after it.
+    #[must_use]
+    pub fn needs_attention(&self) -> bool {
+        self.state != State::Healthy.name()
     }
 
     /// The same, as a model.
@@ -97,7 +137,20 @@ impl Health {
     pub fn read(path: &Path) -> Result<Health> {
         let what = || format!("cannot read {}", path.display());
         let text = std::fs::read_to_string(path).with_context(what)?;
-        serde_json::from_str(&text).with_context(what)
+        Health::parse(&text).with_context(what)
+    }
+
+    /// What a server says. Those of before told the drive's state alone.
+    ///
+    /// # Errors
+    /// Another version wrote it.
+    pub fn parse(text: &str) -> serde_json::Result<Health> {
+        let mut value: serde_json::Value = serde_json::from_str(text)?;
+        let state = value["state"].clone();
+        if let Some(object) = value.as_object_mut() {
+            object.entry("drive_state").or_insert(state);
+        }
+        serde_json::from_value(value)
     }
 
     /// As a JSON object, one key to a line.
@@ -116,7 +169,7 @@ type CodecName = &'static str;
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Status")]
 struct StatusFields {
-    #[serde(with = "state")]
+    #[serde(with = "state", rename = "drive_state")]
     state: State,
     problems: Vec<String>,
     capacity_bytes: u64,
@@ -183,6 +236,7 @@ struct CountsFields {
     checkpoints: u64,
     refused_writes: u64,
     damaged_records: u64,
+    restored_records: u64,
     log_bytes: u64,
     commands_by_size: [u64; 8],
 }
@@ -287,5 +341,24 @@ pub(crate) mod tests {
         let text = used().to_json().unwrap().replace("\"healthy\"", "\"hale\"");
         let error = serde_json::from_str::<Health>(&text).unwrap_err();
         assert!(error.to_string().contains("no state is called `hale`"), "{error}");
+    }
+
+    #[test]
+    fn a_drive_whose_server_died_is_not_said_to_be_healthy() {
+        let Health { media, attachment, status, .. } = used();
+        let attachment = Attachment { attached: false, server_died: true, ..attachment };
+        let died = Health::new(&media, attachment, status);
+        assert!(died.needs_attention() && !used().needs_attention());
+        let value: serde_json::Value = serde_json::from_str(&died.to_json().unwrap()).unwrap();
+        assert_eq!((&value["state"], &value["drive_state"]), (&"died".into(), &"healthy".into()));
+        assert!(STATES.contains(&died.state()) && STATES.contains(&used().state()));
+    }
+
+    #[test]
+    fn what_a_server_of_before_says_is_understood() {
+        let health = used();
+        let mut value = serde_json::to_value(&health).unwrap();
+        value.as_object_mut().unwrap().remove("drive_state");
+        assert_eq!(Health::parse(&value.to_string()).unwrap(), health);
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use assay_drive::{Cache, DriveOptions, Policy};
+use assay_models::WriteCache;
 use assay_ports::file_id::FileId;
 use assay_ports::fuse::DEFAULT_THREADS;
 use clap::{Args, ValueEnum};
@@ -99,24 +100,45 @@ pub enum CacheMode {
     Protected,
 }
 
-impl From<Cache> for CacheMode {
-    fn from(cache: Cache) -> CacheMode {
+impl CacheMode {
+    /// The word for it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            CacheMode::Volatile => "volatile",
+            CacheMode::Writethrough => "writethrough",
+            CacheMode::Protected => "protected",
+        }
+    }
+}
+
+impl From<WriteCache> for CacheMode {
+    fn from(cache: WriteCache) -> CacheMode {
         match cache {
-            Cache::Volatile => CacheMode::Volatile,
-            Cache::Writethrough => CacheMode::Writethrough,
-            Cache::Protected => CacheMode::Protected,
+            WriteCache::Volatile => CacheMode::Volatile,
+            WriteCache::Writethrough => CacheMode::Writethrough,
+            WriteCache::Protected => CacheMode::Protected,
         }
     }
 }
 
 /// How collection chooses.
-#[derive(Debug, Clone, Copy, Default, ValueEnum, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
 pub enum CollectBy {
     /// By age and live share.
     #[default]
     CostBenefit,
     /// By live share alone.
     Greedy,
+}
+
+impl CollectBy {
+    /// The word for it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            CollectBy::CostBenefit => "cost-benefit",
+            CollectBy::Greedy => "greedy",
+        }
+    }
 }
 
 fn parse_read_ahead(text: &str) -> std::result::Result<Size, String> {
@@ -159,10 +181,9 @@ impl AttachOptions {
             },
             cache: match self.cache {
                 CacheMode::Volatile => Cache::Volatile,
-                CacheMode::Writethrough => Cache::Writethrough,
-                CacheMode::Protected => Cache::Protected,
+                // A mere drive has no memory with power of its own.
+                CacheMode::Writethrough | CacheMode::Protected => Cache::Writethrough,
             },
-            tear: self.tear,
             read_only: self.read_only,
             rescue: self.rescue,
             ..DriveOptions::default()

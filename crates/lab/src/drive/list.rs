@@ -7,6 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 
+use super::health::DIED;
 use super::registry::{self, Attached};
 use super::text;
 use crate::print;
@@ -75,7 +76,10 @@ fn look_at(attached: &Attached) -> Result<Listed> {
         device: left.device,
         file: left.file,
         mounted_on: left.mounted_on,
-        state: health.as_ref().map(|health| health.status.state.name()),
+        state: match server_died {
+            true => Some(DIED),
+            false => health.as_ref().map(|health| health.status.state.name()),
+        },
         pid: health.and_then(|health| health.attachment.pid).or(attached.owner),
         server_died,
     })

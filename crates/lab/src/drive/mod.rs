@@ -4,20 +4,25 @@
 //! It can be killed at any time: what was flushed is on media, and what is left on the machine is in its ledger, for
 //! the next `attach` and for `assay clean`.
 
+mod asked;
 mod attach;
 mod attached;
 mod background;
+mod changes;
 mod check;
 mod create;
 mod detach;
 mod health;
 mod job;
 mod list;
+mod log;
 mod make;
 mod model_health;
+mod needed;
 mod open;
 mod opened;
 mod port;
+mod prometheus;
 mod recording;
 mod registry;
 mod resize;
@@ -27,6 +32,7 @@ mod stack;
 mod standstill;
 mod status;
 mod text;
+mod unit;
 mod wear_in;
 
 use std::process::ExitCode;
@@ -84,6 +90,8 @@ enum Action {
     Check(check::CheckArgs),
     /// Change the size that the host sees
     Resize(resize::ResizeArgs),
+    /// Print what systemd and fstab need to attach and mount a drive at boot
+    Unit(unit::UnitArgs),
     /// The process that serves an attached drive; what it is to do comes on standard input
     #[command(hide = true)]
     Serve {
@@ -92,7 +100,7 @@ enum Action {
     },
 }
 
-/// Does what was asked for; exit code 1 when `check` finds damage.
+/// Does what was asked for; exit code 1 when `check` finds damage, or `status` a drive that somebody should look after.
 ///
 /// # Errors
 /// One line that says what to do.
@@ -105,6 +113,7 @@ pub(crate) fn run(args: &DriveArgs) -> Result<ExitCode> {
         Action::List(args) => list::run(args),
         Action::Check(args) => check::run(args),
         Action::Resize(args) => resize::run(args),
+        Action::Unit(args) => unit::run(args),
         Action::Serve { .. } => serve::run(),
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use assay_drive::{Codec, Counts, Disk, Drive, Recovery, State, Status};
+use assay_models::Tearing;
 use assay_ports::fuse::Resize;
 use assay_ports::media::Condition;
 
@@ -20,7 +21,14 @@ const REQUEST_BYTES: u64 = 256 << 10;
 #[derive(Clone)]
 pub(super) enum Opened {
     /// The software drive.
-    Drive(Arc<Drive>, Arc<Condition>),
+    Drive {
+        /// It.
+        drive: Arc<Drive>,
+        /// How what it lies on is.
+        media: Arc<Condition>,
+        /// Whether it gives up writing all or nothing.
+        tears: bool,
+    },
     /// A device's model.
     Model(Arc<Stack>),
 }
@@ -33,7 +41,7 @@ impl Opened {
     pub(super) fn open(job: &Job) -> Result<Opened> {
         let Some(model) = &job.options.model else {
             let (drive, media) = open(&job.media, job.options.drive())?;
-            return Ok(Opened::Drive(Arc::new(drive), media));
+            return Ok(Opened::Drive { drive: Arc::new(drive), media, tears: job.options.tear });
         };
         let preset = model.preset()?;
         let device = Device::new(&preset, model.scale)?;
@@ -43,21 +51,22 @@ impl Opened {
 
     pub(super) fn disk(&self) -> Arc<dyn Disk> {
         match self {
-            Opened::Drive(drive, _) => Arc::clone(drive) as _,
+            Opened::Drive { drive, tears: true, .. } => Arc::new(Tearing::new(Arc::clone(drive))),
+            Opened::Drive { drive, .. } => Arc::clone(drive) as _,
             Opened::Model(stack) => Arc::clone(&stack.top) as _,
         }
     }
 
     fn drive(&self) -> Option<&Arc<Drive>> {
         match self {
-            Opened::Drive(drive, _) => Some(drive),
+            Opened::Drive { drive, .. } => Some(drive),
             Opened::Model(stack) => stack.drive.as_ref(),
         }
     }
 
     /// A drive may grow; a device does not.
     pub(super) fn resize(&self) -> Option<Resize> {
-        let Opened::Drive(drive, _) = self else { return None };
+        let Opened::Drive { drive, .. } = self else { return None };
         let drive = Arc::clone(drive);
         Some(Box::new(move |bytes| drive.resize(bytes)))
     }
@@ -85,7 +94,7 @@ impl Opened {
     /// How what it lies on is.
     pub(super) fn media(&self) -> &Condition {
         match self {
-            Opened::Drive(_, media) => media,
+            Opened::Drive { media, .. } => media,
             Opened::Model(stack) => &stack.media,
         }
     }

@@ -8,7 +8,9 @@ use assay_ports::child::{Process, is_stopped};
 use assay_ports::file_id::FileId;
 use assay_ports::{filesystem, fuse, loopdev};
 
+use super::asked;
 use super::health::{Attachment, Health};
+use super::log;
 use crate::rig::ledger::{self, Found};
 use crate::rig::thing::{Thing, ensure_unused};
 
@@ -17,6 +19,9 @@ pub(super) const STATUS_FILE: &str = "status.json";
 
 /// How long a server that was killed may take to end: it lets go of its media with its last thread.
 const END_PATIENCE: Duration = Duration::from_millis(500);
+
+/// How long a server may take to say how its drive is.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A drive that is attached, or that was until its server died.
 #[derive(Debug)]
@@ -202,7 +207,8 @@ impl Attached {
         let device = self.devices()?.into_iter().next();
         let file = device.is_none().then(|| self.file());
         let mounted_on = self.mounted_on()?;
-        Ok(Attachment { server_died: true, device, file, mounted_on, ..Attachment::default() })
+        let log = log::found_of(&self.media);
+        Ok(Attachment { server_died: true, device, file, mounted_on, log, ..Attachment::default() })
     }
 
     /// How the drive is, in the words of its server.
@@ -210,13 +216,51 @@ impl Attached {
     /// # Errors
     /// Its server is not there yet, or not any more, or was stopped: then nobody would answer.
     pub(super) fn health(&self) -> Result<Health> {
-        if let Some(pid) = self.owner.filter(|pid| is_stopped(*pid)) {
+        self.ensure_running()?;
+        let media = self.media.display();
+        let being = || format!("{media} is being attached or detached; try again");
+        match asked::ask(&self.folder, ANSWER_PATIENCE) {
+            Ok(Some(text)) => Health::parse(&text).with_context(being),
+            // It does not listen yet, or is one of before.
+            Ok(None) => Health::read(&self.mount_point.join(STATUS_FILE)).with_context(being),
+            Err(_) => {
+                self.ensure_running()?;
+                bail!(
+                    "the server of {media} (process {}) does not answer; see what its media does",
+                    self.owner.unwrap_or_default()
+                )
+            }
+        }
+    }
+
+    /// Whether what shows it is there: a server mounts first, and attaches the device then.
+    pub(super) fn is_shown(&self) -> Result<bool> {
+        let has_no_device = !self.mount_point.starts_with(&self.folder);
+        Ok(has_no_device || !self.devices()?.is_empty())
+    }
+
+    fn ensure_running(&self) -> Result<()> {
+        if let Some(pid) = self.owner.filter(|_| self.is_stopped()) {
             let media = self.media.display();
             bail!("the server of {media} was stopped; let it go on with `kill -CONT {pid}`");
         }
-        Health::read(&self.mount_point.join(STATUS_FILE)).with_context(|| {
-            format!("{} is being attached or detached; try again", self.media.display())
-        })
+        Ok(())
+    }
+
+    /// Whether its server has died.
+    ///
+    /// # Errors
+    /// What the system answered when asked.
+    pub(super) fn has_died_by_now(&self) -> Result<bool> {
+        let Some(server) = self.owner.map(Process::open).transpose()?.flatten() else {
+            return Ok(true);
+        };
+        Ok(server.wait(Some(Duration::ZERO))?)
+    }
+
+    /// Whether its server was stopped, by a signal or a debugger.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.owner.is_some_and(is_stopped)
     }
 
     /// Whether its server has died, or does so within a moment.

@@ -23,7 +23,7 @@ Examples:
   assay drive resize vol.img --logical 80G
   assay drive resize /dev/loop0 --logical 80G
 
-Then grow the file system, with resize2fs or xfs_growfs. A drive may become smaller when nothing is \
+Then grow the file system, with xfs_growfs or resize2fs; ext4 made with bigalloc cannot grow. A drive may become smaller when nothing is \
 written beyond its new end; shrink the file system and run fstrim first.")]
 pub(super) struct ResizeArgs {
     /// What the drive lies on, or the device that it is shown as

@@ -3,32 +3,35 @@
 //! It ends when its mount is gone, whoever took it: `detach`, a signal, `umount`. Who attached it hears from it once,
 //! over its standard output.
 
-use std::fs::{DirBuilder, File};
+use std::fs::DirBuilder;
 use std::io::{BufRead, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use assay_drive::Disk;
 use assay_ports::fuse::{FuseMount, FuseOptions};
 use assay_ports::loopdev;
 use assay_ports::rank::{self, Rank};
+use assay_ports::survival;
 
 use super::background::Background;
+use super::changes::Changes;
 use super::job::{Answer, Job};
 use super::opened::Opened;
-use super::port;
-use super::source::Source;
+use super::source::{Source, Survival};
+use super::{asked, log as lasting, port, text};
 use crate::interrupt;
 use crate::messages::one_line;
 use crate::rig::ledger::{Ledger, Made};
 use crate::rig::thing::ensure_unused;
 
-/// The log of an independent server, in its folder.
-pub(super) const LOG_FILE: &str = "server.log";
+/// How often it is looked whether anybody still uses what is to go.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Serves what standard input tells of until it is taken away.
 ///
@@ -37,18 +40,25 @@ pub(super) const LOG_FILE: &str = "server.log";
 pub(super) fn run() -> Result<ExitCode> {
     // It was started by a path that says nothing; lists of processes show this (proc(5), comm).
     rustix::thread::set_name(c"assay")?;
+    let survival = survive();
     let mut text = String::new();
     std::io::stdin().lock().read_line(&mut text).context("no job was given")?;
     let job: Job = serde_json::from_str(&text)
         .context("this command is for `assay drive attach`; use that")?;
-    let served = match Served::bring_up(&job) {
+    let served = match Served::bring_up(&job, survival) {
         Ok(served) => served,
         Err(error) => {
-            answer(&Answer::Failed(one_line(&format!("{error:#}"))))?;
+            let words = one_line(&format!("{error:#}"));
+            if job.is_independent {
+                log::error!("not attached: {words}");
+            }
+            answer(&Answer::Failed(words))?;
             return Ok(ExitCode::from(2));
         }
     };
-    if answer(&Answer::Serving(Box::new(served.shown.source.health()))).is_err() {
+    let health = served.shown.source.health();
+    text::attached(&health).iter().for_each(|line| log::info!("{line}"));
+    if answer(&Answer::Serving(Box::new(health))).is_err() {
         log::warn!("whoever attached the drive has gone; it is detached again");
         served.shown.take_away_or_say();
     }
@@ -57,6 +67,13 @@ pub(super) fn run() -> Result<ExitCode> {
         false => say_no_more()?,
     }
     served.until_it_is_taken_away()
+}
+
+/// Makes this process outlive what it can, before it has a second thread: all of them inherit it.
+fn survive() -> Survival {
+    let oom_score_adj = survival::be_spared().ok();
+    let io_flusher = survival::stay_out_of_write_back().is_ok();
+    Survival { oom_score_adj, io_flusher }
 }
 
 /// What is said from now on is for the log: nobody waits for an answer.
@@ -85,6 +102,7 @@ fn answer(answer: &Answer) -> Result<()> {
 struct Served {
     shown: Arc<Shown>,
     background: Background,
+    changes: Option<Changes>,
     made: Option<Made>,
 }
 
@@ -92,10 +110,12 @@ struct Served {
 struct Shown {
     mount: FuseMount,
     source: Arc<Source>,
+    /// A signal asked it to end, and what uses it keeps it.
+    is_to_go: AtomicBool,
 }
 
 impl Served {
-    fn bring_up(job: &Job) -> Result<Served> {
+    fn bring_up(job: &Job, survival: Survival) -> Result<Served> {
         let made = job.is_independent.then(|| stand_alone(job)).transpose()?;
         let began = Instant::now();
         let opened = Opened::open(job)?;
@@ -103,8 +123,14 @@ impl Served {
         go_first(job, Rank::Background);
         let background = Background::begin(&opened)?;
         go_first(job, Rank::Answers);
-        match show(job, opened.clone(), open_ms) {
-            Ok(shown) => Ok(Served { shown, background, made }),
+        match show(job, opened.clone(), open_ms, survival) {
+            Ok(shown) => {
+                asked::answer(&job.folder, Arc::clone(&shown.source)).unwrap_or_else(|error| {
+                    log::warn!("its health is told in a file alone: {error}")
+                });
+                let changes = shown.tell_changes(job)?;
+                Ok(Served { shown, background, changes, made })
+            }
             Err(error) => {
                 background.end();
                 // It is as it was; that it could not be shown is what matters.
@@ -115,11 +141,15 @@ impl Served {
     }
 
     fn until_it_is_taken_away(self) -> Result<ExitCode> {
-        let Served { shown, background, made } = self;
+        let Served { shown, background, changes, made } = self;
         let ended = shown.mount.wait();
+        drop(changes);
         background.end();
         match shown.source.close().and(ended.map_err(anyhow::Error::from)) {
-            Ok(()) => made.map_or(Ok(()), Made::remove).map(|()| ExitCode::SUCCESS),
+            Ok(()) => {
+                log::info!("detached, and closed");
+                made.map_or(Ok(()), Made::remove).map(|()| ExitCode::SUCCESS)
+            }
             Err(error) => {
                 if let Some(made) = made {
                     made.leave();
@@ -134,8 +164,7 @@ impl Served {
 fn stand_alone(job: &Job) -> Result<Made> {
     rustix::process::setsid().context("cannot begin a session")?;
     let (made, ()) = Ledger::open()?.make(job.thing(), || make_folders(job))?;
-    let log = File::create_new(job.folder.join(LOG_FILE)).context("cannot write a log")?;
-    rustix::stdio::dup2_stderr(log)?;
+    lasting::begin(&job.media)?;
     Ok(made)
 }
 
@@ -152,8 +181,8 @@ pub(super) fn make_folders(job: &Job) -> Result<()> {
     if job.mount_point.starts_with(&job.folder) { make(&job.mount_point) } else { Ok(()) }
 }
 
-fn show(job: &Job, opened: Opened, open_ms: f64) -> Result<Arc<Shown>> {
-    let source = Arc::new(Source::new(job, opened.clone(), open_ms)?);
+fn show(job: &Job, opened: Opened, open_ms: f64, survival: Survival) -> Result<Arc<Shown>> {
+    let source = Arc::new(Source::new(job, opened.clone(), open_ms, survival)?);
     let options = FuseOptions {
         mount_point: job.mount_point.clone(),
         name: job.media.display().to_string(),
@@ -168,9 +197,9 @@ fn show(job: &Job, opened: Opened, open_ms: f64) -> Result<Arc<Shown>> {
             false => loopdev::attach_disk(&file, opened.largest_request_bytes())?,
         };
     }
-    let shown = Arc::new(Shown { mount, source });
+    let shown = Arc::new(Shown { mount, source, is_to_go: AtomicBool::new(false) });
     let other = Arc::clone(&shown);
-    interrupt::on_signal(move || other.take_away_or_say())?;
+    interrupt::on_signal(move || other.go_when_unused())?;
     if let Err(error) = shown.begin_to_keep_time() {
         shown.take_away_or_say();
         return Err(error);
@@ -196,6 +225,12 @@ impl Shown {
         Ok(())
     }
 
+    /// Only of a drive, whose log somebody may read: looking at a model would cost its time.
+    fn tell_changes(&self, job: &Job) -> Result<Option<Changes>> {
+        let is_told = job.is_independent && job.options.model.is_none();
+        Ok(is_told.then(|| Changes::watch(Arc::clone(&self.source))).transpose()?)
+    }
+
     /// Waits on a thread of its own for a line on standard input.
     fn keep_time_when_told(self: &Arc<Self>) -> Result<()> {
         let shown = Arc::clone(self);
@@ -208,6 +243,26 @@ impl Shown {
         };
         std::thread::Builder::new().name("told".into()).spawn(wait)?;
         Ok(())
+    }
+
+    /// A signal asks it to end: at once, or once nobody uses it any more. Killing it instead would cost whoever has it
+    /// mounted what was not flushed.
+    fn go_when_unused(self: &Arc<Self>) {
+        let Err(error) = self.take_away() else { return };
+        log::warn!("asked to end: {error:#}; it is served on until then");
+        if self.is_to_go.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let shown = Arc::clone(self);
+        let wait = move || {
+            while shown.take_away().is_err() {
+                std::thread::sleep(LOOK_EVERY);
+            }
+        };
+        let waiting = std::thread::Builder::new().name("leaving".into()).spawn(wait);
+        if let Err(error) = waiting {
+            log::error!("{error}; unmount it, and ask again");
+        }
     }
 
     /// Takes devices and mount away, which ends the serving; what is in use stays.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use assay_drive::{Disk, State};
+use assay_drive::{Disk, State, Status};
 use assay_models::{Clock, Tally, Time};
 use assay_ports::fuse::{DISK_FILE, TextFile};
 use assay_ports::loopdev;
@@ -13,6 +13,7 @@ use assay_ports::media::Loss;
 
 use super::health::{Attachment, Health};
 use super::job::{Job, ModelJob};
+use super::log;
 use super::model_health::ModelHealth;
 use super::opened::Opened;
 use super::registry::STATUS_FILE;
@@ -35,6 +36,15 @@ pub(super) struct Source {
     pub(super) keeps_time_when_told: bool,
 }
 
+/// What its process has for the time when memory is short.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Survival {
+    /// How willingly the kernel kills it; nothing where that could not be found out.
+    pub(super) oom_score_adj: Option<i32>,
+    /// Whether its threads stay out of write-back.
+    pub(super) io_flusher: bool,
+}
+
 /// How a model was when it began to keep time.
 #[derive(Clone, Copy)]
 struct Started {
@@ -49,7 +59,12 @@ impl Source {
     ///
     /// # Errors
     /// No thread for the watch over a model.
-    pub(super) fn new(job: &Job, opened: Opened, open_ms: f64) -> Result<Source> {
+    pub(super) fn new(
+        job: &Job,
+        opened: Opened,
+        open_ms: f64,
+        survival: Survival,
+    ) -> Result<Source> {
         let is_damaged = opened.status(&job.media).state == State::ReadOnly;
         let attachment = Attachment {
             attached: true,
@@ -60,6 +75,12 @@ impl Source {
             cache: Some(job.options.promised_cache()),
             threads: Some(job.options.threads),
             read_ahead_bytes: Some(job.options.read_ahead.map_or(0, |size| size.0)),
+            memory_bytes: job.options.memory.map(|size| size.0),
+            collect: Some(job.options.collect),
+            rescue: job.options.rescue,
+            log: job.is_independent.then(|| log::found_of(&job.media)).flatten(),
+            oom_score_adj: survival.oom_score_adj,
+            io_flusher: Some(survival.io_flusher),
             ..Attachment::default()
         };
         let model = job.options.model.clone();
@@ -114,7 +135,7 @@ impl Source {
     pub(super) fn close(&self) -> Result<()> {
         let recorded = match &self.opened {
             Opened::Model(stack) => stack.recording.as_ref().map(|trace| trace.finish()),
-            Opened::Drive(..) => None,
+            Opened::Drive { .. } => None,
         };
         self.close_media().and(recorded.unwrap_or(Ok(())))
     }
@@ -124,7 +145,7 @@ impl Source {
         let closed = self.opened.close();
         let loss = self.opened.media().loss();
         if let (Some(_), Err(error)) = (loss, &closed) {
-            log::error!("{error}");
+            ::log::error!("{error}");
         }
         match loss {
             None => Ok(closed.with_context(|| {
@@ -153,11 +174,16 @@ impl Source {
         loopdev::attached_under(&self.mount_point).context("cannot list the loop devices")
     }
 
-    /// How it is now.
+    /// How the drive is now.
+    pub(super) fn status(&self) -> Status {
+        self.opened.status(&self.media)
+    }
+
+    /// How it is now, and how it is served.
     pub(super) fn health(&self) -> Health {
         let device = self.devices().unwrap_or_default().into_iter().next();
         let attachment = Attachment { device, ..self.attachment.clone() };
-        let health = Health::new(&self.media, attachment, self.opened.status(&self.media));
+        let health = Health::new(&self.media, attachment, self.status());
         match self.model_health() {
             Some(model) => health.of_model(model),
             None => health,

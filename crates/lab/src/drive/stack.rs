@@ -108,6 +108,7 @@ impl Stack {
             clock: Arc::clone(&clock) as _,
             preset,
             options: options.drive(),
+            tears: options.tear,
             in_words: &|error| in_words(media, error).context(media.display().to_string()),
         };
         let built = builder.build(file, device, observer)?;

@@ -11,7 +11,9 @@ use assay_drive::DriveOptions;
 use clap::Args;
 
 use super::health::{Attachment, Health};
+use super::log as lasting;
 use super::open::{is_no_drive, open, with_media};
+use super::prometheus::{self, Told};
 use super::registry::{self, Attached, Drive};
 use super::text;
 use crate::{interrupt, print};
@@ -23,16 +25,23 @@ Examples:
   assay drive status vol.img
   assay drive status /dev/loop0 --watch
   assay drive status vol.img --json | jq .compression_ratio
+  assay drive status --prometheus > /var/lib/node_exporter/assay.prom.new
 
 Counts are over the drive's life. A drive that is not attached is opened for reading; nothing of it \
-changes. docs/drive.md says what each key of the JSON means.")]
+changes. docs/drive.md says what each key of the JSON means.
+
+Exit code 0: healthy, attached or not. 1: look after it: low_space, full, damaged, read_only, stopped, or its server died. \
+2: it could not be told. With --prometheus 0 whenever there is something to collect.")]
 pub(super) struct StatusArgs {
     /// What the drive lies on, or the device or folder that it is shown as
-    #[arg(value_name = "PATH|DEVICE")]
-    drive: PathBuf,
+    #[arg(value_name = "PATH|DEVICE", required_unless_present = "prometheus")]
+    drive: Option<PathBuf>,
     /// Print one JSON object in place of text; with --watch one a line
     #[arg(long)]
     json: bool,
+    /// Print metrics for Prometheus in place of text, of every drive that is attached where none is named
+    #[arg(long, conflicts_with_all = ["json", "watch"])]
+    prometheus: bool,
     /// Go on, once a second, until Ctrl-C or until the drive is detached
     #[arg(long)]
     watch: bool,
@@ -43,23 +52,56 @@ pub(super) struct StatusArgs {
 /// # Errors
 /// One line: not there, not a drive, in use elsewhere.
 pub(super) fn run(args: &StatusArgs) -> Result<ExitCode> {
-    let name = args.drive.display();
-    match registry::look_up(&args.drive)? {
+    if args.prometheus {
+        return collect(args.drive.as_deref());
+    }
+    let drive = args.drive.as_deref().context("name the drive")?;
+    let name = drive.display();
+    match registry::look_up(drive)? {
         Drive::Served(attached) if args.watch => watch(&attached, args.json)?,
-        Drive::Served(attached) => show(&health_of(&attached)?, args.json)?,
+        Drive::Served(attached) => return show(&health_of(&attached)?, args.json),
         Drive::Died(_) if args.watch => {
             bail!("the server of {name} has died, so nothing changes; leave --watch out")
         }
         Drive::AtRest { .. } if args.watch => {
             bail!("{name} is not attached, so nothing changes; leave --watch out")
         }
-        Drive::Died(attached) => {
-            let health = look_at_left(&attached.media, attached.left_over()?);
-            show(&health.map_err(|error| no_drive_left(&attached, error))?, args.json)?;
+        Drive::Died(attached) => return show(&left_by(&attached)?, args.json),
+        Drive::AtRest { media } => {
+            return show(&look_at(&media).map_err(no_drive_at_rest)?, args.json);
         }
-        Drive::AtRest { media } => show(&look_at(&media).map_err(no_drive_at_rest)?, args.json)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the metrics of the drive `named`, or of all that the ledgers tell of.
+fn collect(named: Option<&Path>) -> Result<ExitCode> {
+    let drives = match named.map(registry::look_up).transpose()? {
+        None => registry::all()?.iter().map(told).collect(),
+        Some(Drive::Served(attached) | Drive::Died(attached)) => vec![told(&attached)],
+        Some(Drive::AtRest { media }) => {
+            let health = look_at(&media).map_err(no_drive_at_rest)?;
+            vec![Told::new(&health.media.clone(), Some(health))]
+        }
+    };
+    print::line(prometheus::text(&drives));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One that does not answer is told as that.
+fn told(attached: &Attached) -> Told {
+    let health = match attached.owner {
+        Some(_) => health_of(attached),
+        None => left_by(attached),
+    };
+    let health = health.inspect_err(|error| log::warn!("{error:#}")).ok();
+    Told::new(&attached.media, health)
+}
+
+/// How the drive is whose server has died.
+fn left_by(attached: &Attached) -> Result<Health> {
+    let health = look_at_left(&attached.media, attached.left_over()?);
+    health.map_err(|error| no_drive_left(attached, error))
 }
 
 /// What a ledger tells of and holds no drive is the model of a device without flash.
@@ -85,15 +127,16 @@ fn no_drive_at_rest(error: anyhow::Error) -> anyhow::Error {
 }
 
 /// What its server says, and where it is mounted.
-fn health_of(attached: &Attached) -> Result<Health> {
+pub(super) fn health_of(attached: &Attached) -> Result<Health> {
     let mut health = attached.health()?;
     health.attachment.mounted_on = attached.mounted_on()?;
     Ok(health)
 }
 
-fn show(health: &Health, as_json: bool) -> Result<()> {
+/// Prints it; exit code 1 where somebody should look after it.
+fn show(health: &Health, as_json: bool) -> Result<ExitCode> {
     print::line(if as_json { health.to_json()? } else { text::whole(health) });
-    Ok(())
+    Ok(ExitCode::from(u8::from(health.needs_attention())))
 }
 
 /// How the drive on `path` is, which is not attached.
@@ -110,8 +153,9 @@ fn look_at_left(path: &Path, left: Attachment) -> Result<Health> {
     let (drive, condition) =
         open(path, DriveOptions { read_only: true, ..DriveOptions::default() })?;
     let open_ms = Some(began.elapsed().as_secs_f64() * 1e3);
-    let attachment = Attachment { open_ms, read_only: true, ..left };
     let media = path.canonicalize().with_context(|| path.display().to_string())?;
+    let log = left.log.clone().or_else(|| lasting::found_of(&media));
+    let attachment = Attachment { open_ms, read_only: true, log, ..left };
     Ok(Health::new(&media, attachment, with_media(drive.status(), &condition)))
 }
 

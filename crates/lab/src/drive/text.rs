@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use assay_drive::{Recovery, State, Status};
+use assay_ports::survival::NEVER;
 
 use super::health::{Attachment, Health};
 use super::job::CacheMode;
@@ -29,6 +30,13 @@ pub(super) fn whole(health: &Health) -> String {
     if let Some(manner) = manner(&health.attachment) {
         log.row("attached with", &manner);
     }
+    let attachment = &health.attachment;
+    if let Some(words) = survival(attachment.oom_score_adj, attachment.io_flusher) {
+        log.row("memory", &words);
+    }
+    if let Some(path) = &attachment.log {
+        log.row("log", &path.display().to_string());
+    }
     space(&mut log, status);
     traffic(&mut log, status);
     work(&mut log, status);
@@ -51,6 +59,45 @@ pub(super) fn opened(health: &Health) -> Vec<String> {
         lines.push("it takes no writes".into());
     }
     lines
+}
+
+/// What a server says in its log when it begins.
+pub(super) fn attached(health: &Health) -> Vec<String> {
+    let Attachment { pid, oom_score_adj, io_flusher, .. } = &health.attachment;
+    let place = shown_as(&health.attachment).map_or_else(String::new, |at| format!(" as {at}"));
+    let by = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+    let (media, state) = (health.media.display(), health.status.state.name());
+    let mut lines =
+        vec![format!("{media} is attached{place}{by}, {state}: {}", room(&health.status))];
+    lines.push(opening(health));
+    lines.extend(health.status.problems.iter().map(|problem| format!("problem: {problem}")));
+    lines.extend(survival(*oom_score_adj, *io_flusher).filter(|_| !is_safe(&health.attachment)));
+    lines
+}
+
+/// Free space, and its share of what can be used.
+pub(super) fn room(status: &Status) -> String {
+    format!("{} free ({})", human(status.free_bytes), free_share(status))
+}
+
+/// Whether it has all that there is for the time when memory is short.
+fn is_safe(attachment: &Attachment) -> bool {
+    attachment.oom_score_adj == Some(NEVER) && attachment.io_flusher == Some(true)
+}
+
+/// What becomes of the server when memory is short.
+fn survival(oom_score_adj: Option<i32>, io_flusher: Option<bool>) -> Option<String> {
+    let (adj, stays_out) = (oom_score_adj?, io_flusher?);
+    let killed = match adj {
+        NEVER => "it is not killed".into(),
+        adj => format!("it may be killed: {NEVER} was not permitted, oom_score_adj is {adj}"),
+    };
+    let waits = if stays_out {
+        ""
+    } else {
+        "; it may wait for its own writes, PR_SET_IO_FLUSHER was not permitted"
+    };
+    Some(format!("when memory is short {killed}{waits}"))
 }
 
 /// One second, `seconds` after `before`.
@@ -241,6 +288,7 @@ fn work(log: &mut Log, status: &Status) {
     log.bytes("log written", counts.log_bytes);
     log.row("refused writes", &format!("{}, for want of space", counts.refused_writes));
     log.row("damaged records", &counts.damaged_records.to_string());
+    log.row("restored from parity", &counts.restored_records.to_string());
 }
 
 /// In all, and what each kind of writing to media adds to it.

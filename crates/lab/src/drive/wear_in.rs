@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use assay_drive::{Disk, Drive, DriveOptions};
-use assay_models::{self, Preconditioned, Preconditioning, Progress};
+use assay_drive::{Disk, DriveOptions};
+use assay_models::{Preconditioned, Preconditioning, Progress};
 use assay_ports::media::{Access, FileMedia};
 
 use super::open::in_words;
-use crate::models::{Nand, drive_options};
+use crate::models::{Nand, drive_options, inside};
 
 /// Fills and overwrites the drive of `nand` on `media`, which must not be attached.
 ///
@@ -24,10 +24,9 @@ pub(crate) fn precondition(
     let name = || media.display().to_string();
     let file = FileMedia::open(media, Access::ReadWrite)?.in_memory_of_kernel()?;
     let file: Arc<dyn Disk> = Arc::new(file.discarding_loosely());
-    let options = drive_options(nand, DriveOptions::default());
-    let drive =
-        Drive::open(file, options).map_err(|error| in_words(media, error)).with_context(name)?;
-    let done = model::precondition(&drive, plan, progress).with_context(name)?;
+    let opened = inside(nand).open(file, drive_options(DriveOptions::default()));
+    let drive = opened.map_err(|error| in_words(media, error)).with_context(name)?;
+    let done = assay_models::precondition(&drive, plan, progress).with_context(name)?;
     drive.close().with_context(name)?;
     Ok(done)
 }

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use assay_drive::Cache;
-use assay_models::{Preconditioned, Preconditioning, Progress};
+use assay_models::{Preconditioned, Preconditioning, Progress, WriteCache};
 
 use super::closed::{self, Closed, Conditions};
 use super::document::Kind;
@@ -73,11 +72,11 @@ impl Device {
 
     /// What a completed write survives by its preset. Of a volume nothing else is sold.
     #[must_use]
-    pub fn cache(&self) -> Cache {
+    pub fn cache(&self) -> WriteCache {
         match self {
             Device::Nand(nand) => nand.cache,
             Device::Rotating(disks) => disks.geometry.cache,
-            Device::Volume(_) => Cache::Writethrough,
+            Device::Volume(_) => WriteCache::Writethrough,
             Device::Network(remote) => remote.over.cache(),
         }
     }

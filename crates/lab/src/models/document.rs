@@ -1,6 +1,7 @@
 //! What the text of a preset may say: sections and names, as they stand there.
 
-use assay_drive::{Cache, Codec};
+use assay_drive::Codec;
+use assay_models::WriteCache;
 use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer};
 
@@ -141,11 +142,11 @@ impl CacheName {
 
     /// What the drive makes of it.
     #[must_use]
-    pub fn cache(self) -> Cache {
+    pub fn cache(self) -> WriteCache {
         match self {
-            CacheName::Volatile => Cache::Volatile,
-            CacheName::Protected => Cache::Protected,
-            CacheName::Writethrough => Cache::Writethrough,
+            CacheName::Volatile => WriteCache::Volatile,
+            CacheName::Protected => WriteCache::Protected,
+            CacheName::Writethrough => WriteCache::Writethrough,
         }
     }
 }

@@ -33,6 +33,7 @@ fn built(preset: &Preset, blocks: u64) -> Stack {
         clock: Arc::new(VirtualClock::default()),
         preset,
         options: DriveOptions::default(),
+        tears: false,
         in_words: &|error| error.into(),
     };
     let stack = builder.build(media, &device, None).unwrap();

@@ -40,7 +40,7 @@ pub(crate) use nand::Nand;
 pub(crate) use preset::Preset;
 pub(crate) use scale::{Obtained, Scale};
 pub(crate) use show::number;
-pub(crate) use stack::{Builder, Top, drive_options};
+pub(crate) use stack::{Builder, Top, drive_options, inside};
 
 /// What places and contents are drawn from while a device is worn in: any number, but the same for media that are kept and for a
 /// replay, which must find each block where it lay.

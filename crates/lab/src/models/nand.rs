@@ -1,9 +1,9 @@
 //! A flash device at a scale: what the model is built from.
 
 use anyhow::{Context, Result, bail};
-use assay_drive::{BLOCK_BYTES, Cache, Codec, Format};
+use assay_drive::{BLOCK_BYTES, Codec, Format};
 use assay_models::nand::{Engine, FlashGeometry, HostLimits};
-use assay_models::{Rate, Time};
+use assay_models::{Rate, Time, WriteCache};
 
 use super::document::CacheName;
 use super::preset::Preset;
@@ -23,7 +23,7 @@ pub struct Nand {
     /// What it compresses with.
     pub codec: Codec,
     /// What a completed write survives.
-    pub cache: Cache,
+    pub cache: WriteCache,
     /// Bytes of flash, spare ones included.
     pub raw_bytes: u64,
     /// Bytes that the host may store as they are.

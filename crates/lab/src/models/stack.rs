@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use assay_drive::{Cache, Disk, Drive, DriveError, DriveOptions, Policy, Promise};
+use assay_drive::{Disk, Drive, DriveError, DriveOptions, Policy, Promise};
 use assay_models::nand::{Flash, Host};
 use assay_models::rotating::Rotating;
 use assay_models::volume::Volume;
-use assay_models::{Clock, Modelled, Observer, Timing};
+use assay_models::{Clock, Inside, Modelled, Observer, Tearing, Timing};
 
 use super::device::Device;
 use super::fault::Fault;
@@ -40,6 +40,8 @@ pub struct Builder<'a> {
     pub preset: &'a Preset,
     /// How the drive inside is opened, beside what the device itself says.
     pub options: DriveOptions,
+    /// Whether it gives up writing all or nothing, whatever the preset says of its faults.
+    pub tears: bool,
     /// Says why there is no drive on the media.
     pub in_words: &'a dyn Fn(DriveError) -> anyhow::Error,
 }
@@ -86,7 +88,7 @@ impl Builder<'_> {
             Device::Nand(nand) => self.flash(media, nand),
             Device::Rotating(disks) => {
                 let timing = Rotating::new(disks.geometry, SEED)?;
-                Ok(plain(Box::new(timing), disks.geometry.cache == Cache::Volatile))
+                Ok(plain(Box::new(timing), disks.geometry.cache.is_volatile()))
             }
             Device::Volume(paid) => Ok(plain(Box::new(Volume::new(paid.limits, SEED)), false)),
             Device::Network(remote) => {
@@ -103,18 +105,18 @@ impl Builder<'_> {
         let below = media.promise();
         let timing = self.fault().part(Box::new(Flash::new(nand.geometry)));
         let flash = Modelled::new(media, self.time(), timing, below);
-        let options = self.options.clone();
-        let options = DriveOptions { tear: options.tear || self.fault().tears, ..options };
-        let options = drive_options(nand, options);
-        let drive = Drive::open(Arc::new(flash), options).map_err(self.in_words)?;
-        let volatile_cache = drive.promise().volatile_cache;
-        let drive = Arc::new(drive);
-        Ok(Layer {
-            below: Arc::clone(&drive) as _,
-            timing: self.fault().part(Box::new(Host::new(nand.limits))),
-            volatile_cache,
-            drive: Some(drive),
-        })
+        let tears = self.tears || self.fault().tears;
+        // What tears must lose what it did not force, whatever the device has for its memory.
+        let inside = Inside { flushes_protected: tears, ..inside(nand) };
+        let options = drive_options(self.options.clone());
+        let drive = Arc::new(inside.open(Arc::new(flash), options).map_err(self.in_words)?);
+        let below: Arc<dyn Disk> = match tears {
+            true => Arc::new(Tearing::new(Arc::clone(&drive))),
+            false => Arc::clone(&drive) as _,
+        };
+        let timing = self.fault().part(Box::new(Host::new(nand.limits)));
+        let volatile_cache = nand.cache.is_volatile();
+        Ok(Layer { below, timing, volatile_cache, drive: Some(drive) })
     }
 
     fn modelled(&self, layer: Layer) -> Top {
@@ -135,13 +137,17 @@ impl Builder<'_> {
 
 /// How the drive works that stands in for a device's translation layer.
 #[must_use]
-pub fn drive_options(nand: &Nand, options: DriveOptions) -> DriveOptions {
-    DriveOptions {
+pub fn inside(nand: &Nand) -> Inside {
+    Inside {
         cache: nand.cache,
-        policy: Policy::Greedy,
-        discard_media: true,
-        chunk_bytes: Some(CHUNK_BYTES),
         stores_zeroes: !nand.compresses(),
-        ..options
+        chunk_bytes: Some(CHUNK_BYTES),
+        ..Inside::default()
     }
+}
+
+/// With which options it is opened.
+#[must_use]
+pub fn drive_options(options: DriveOptions) -> DriveOptions {
+    DriveOptions { policy: Policy::Greedy, discard_media: true, ..options }
 }

@@ -9,7 +9,7 @@ use assay_models::{
 };
 
 use super::question::Question;
-use crate::models::{Builder, Nand, WEAR_SEED, drive_options};
+use crate::models::{Builder, Nand, WEAR_SEED, drive_options, inside};
 
 /// A device that can be asked.
 pub struct VirtualDevice {
@@ -36,6 +36,7 @@ impl VirtualDevice {
             clock: Arc::clone(&clock) as _,
             preset: &question.preset,
             options: DriveOptions::default(),
+            tears: false,
             in_words: &|error| error.into(),
         };
         let stack = builder.build(media, &question.device, None).with_context(name)?;
@@ -66,7 +67,7 @@ fn wear_in(
         seed: WEAR_SEED,
         stands_in: true,
     };
-    let drive = Drive::open(Arc::clone(media), drive_options(nand, DriveOptions::default()))?;
-    model::precondition(&drive, &plan, progress)?;
+    let drive = inside(nand).open(Arc::clone(media), drive_options(DriveOptions::default()))?;
+    assay_models::precondition(&drive, &plan, progress)?;
     Ok(drive.close()?)
 }

@@ -88,7 +88,19 @@ impl Drives {
 
     /// The health log of `vol.img`.
     pub fn status(&self) -> Value {
-        serde_json::from_str(&self.done(&["drive", "status", "vol.img", "--json"])).unwrap()
+        self.status_of("vol.img")
+    }
+
+    /// The health log of the drive that is called so.
+    pub fn status_of(&self, name: &str) -> Value {
+        serde_json::from_str(&self.told(&["drive", "status", name, "--json"])).unwrap()
+    }
+
+    /// Runs `assay` with these words, which must tell something, good or bad, and hands back what it printed.
+    pub fn told(&self, words: &[&str]) -> String {
+        let output = self.world.run(words);
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{words:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
     }
 
     /// What is in `vol.img`.
@@ -118,11 +130,11 @@ impl Drives {
         assert!(server.wait(None).unwrap());
     }
 
-    /// What the only server has logged so far.
+    /// What servers of the only drive have logged so far.
     pub fn server_log(&self) -> String {
-        let folders = std::fs::read_dir(self.path("state/drives")).unwrap();
-        let folder = folders.map(|folder| folder.unwrap().path()).next().unwrap();
-        std::fs::read_to_string(folder.join("server.log")).unwrap()
+        let logs = std::fs::read_dir(self.path("state/logs")).unwrap();
+        let log = logs.map(|log| log.unwrap().path()).next().unwrap();
+        std::fs::read_to_string(log).unwrap()
     }
 
     /// Makes an ext4 on `device` and mounts it.

@@ -8,9 +8,9 @@ use super::*;
 use crate::rotating::{ArrayGeometry, Order, Rotating, SeekTimes, SpindleGeometry};
 use crate::testing::{assert_near, closed_loop, mean_us, open_loop, per_s, read, write};
 use crate::volume::{Volume, VolumeLimits};
-use crate::{Codec, Drive, DriveOptions, Format, MemoryDisk};
 use crate::{Immediate, Modelled, VirtualClock};
-use assay_disk::{Disk, Promise};
+use assay_disk::{Disk, MemoryDisk, Promise};
+use assay_drive::{Codec, Drive, DriveOptions, Format};
 
 const PAGE: u64 = 16 << 10;
 const MS: Time = Time::from_ns(1_000_000);
@@ -50,7 +50,7 @@ fn disk(order: Order, seed: u64) -> Rotating {
         chunk_bytes: PAGE,
         command_time: Time::from_us(200.0),
         link_bytes_per_s: Rate(600e6),
-        cache: assay_drive::Cache::Writethrough,
+        cache: crate::WriteCache::Writethrough,
         cache_bytes: 0,
         order,
         patience: MS * 500,

@@ -5,9 +5,9 @@ use thiserror::Error;
 use super::arm::SpindleGeometry;
 use super::seek::ImpossibleSeek;
 use super::spindle::Order;
+use crate::inside::WriteCache;
 use crate::time::{Rate, Time};
 use assay_disk::BLOCK_BYTES;
-use assay_drive::Cache;
 
 /// Disks behind a controller.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,7 +25,7 @@ pub struct ArrayGeometry {
     /// What the link between host and controller carries each way, in bytes a second.
     pub link_bytes_per_s: Rate,
     /// What a completed write survives. A protected cache needs no flush, a volatile one is written out by it.
-    pub cache: Cache,
+    pub cache: WriteCache,
     /// Bytes of writes that the cache holds; zero for none. Of no use where writes go through.
     pub cache_bytes: u64,
     /// In which order each disk serves its queue.
@@ -54,7 +54,7 @@ impl ArrayGeometry {
     }
 
     pub(super) fn caches_writes(&self) -> bool {
-        self.cache != Cache::Writethrough && self.cache_bytes > 0
+        self.cache != WriteCache::Writethrough && self.cache_bytes > 0
     }
 
     pub(super) fn check(&self) -> Result<(), ImpossibleArray> {

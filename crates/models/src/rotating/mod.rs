@@ -31,7 +31,7 @@ use super::meter::Wire;
 use super::random::Random;
 use super::time::Time;
 use super::timing::{Command, Due, Kind, Resource, Ticket, Timing};
-use assay_drive::Cache;
+use crate::inside::WriteCache;
 
 /// By how much the slowest and the fastest motor differ, in millionths. Nobody publishes it for these disks; what depends on it is
 /// only how soon two platters have met in every position, some seconds.
@@ -148,7 +148,7 @@ impl Rotating {
     }
 
     fn is_volatile(&self) -> bool {
-        self.array.cache == Cache::Volatile
+        self.array.cache == WriteCache::Volatile
     }
 
     fn dirty_bytes(&self) -> u64 {

@@ -2,8 +2,5 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-#[path = "../common/random.rs"]
-#[allow(dead_code)]
-mod random;
-
 mod nand;
+mod random;

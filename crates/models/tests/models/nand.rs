@@ -4,12 +4,13 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
+use assay_disk::{Disk, MemoryDisk, Promise};
+use assay_drive::{Codec, Drive, DriveOptions, Format, Policy};
 use assay_models::nand::{Engine, Flash, FlashGeometry, Host, HostLimits, figures};
 use assay_models::{
-    Arrivals, Clock, Kind, Modelled, Rate, Recorder, Resource, Time, Trace, VirtualClock,
-    VirtualDisk, replay,
+    Arrivals, Clock, Inside, Kind, Modelled, Rate, Recorder, Resource, Time, Trace, VirtualClock,
+    VirtualDisk, WriteCache, replay,
 };
-use assay_drive::{Cache, Codec, Disk, Drive, DriveOptions, Format, MemoryDisk, Promise};
 
 use crate::random::Random;
 
@@ -73,17 +74,13 @@ impl Rig {
         let promise = Promise { atomic_write_bytes: 4096, volatile_cache: false };
         let flash = Arc::new(Modelled::new(media, clock.clone(), Flash::new(geometry), promise));
         let cache = match geometry.is_buffer_protected {
-            true => Cache::Protected,
-            false => Cache::Volatile,
+            true => WriteCache::Protected,
+            false => WriteCache::Volatile,
         };
-        let options = DriveOptions {
-            cache,
-            discard_media: true,
-            chunk_bytes: Some(256 << 10),
-            policy: assay_drive::Policy::Greedy,
-            ..DriveOptions::default()
-        };
-        let drive = Arc::new(Drive::open(flash.clone(), options).unwrap());
+        let inside = Inside { cache, chunk_bytes: Some(256 << 10), ..Inside::default() };
+        let options =
+            DriveOptions { discard_media: true, policy: Policy::Greedy, ..DriveOptions::default() };
+        let drive = Arc::new(inside.open(flash.clone(), options).unwrap());
         let top = Arc::new(Modelled::new(drive.clone(), clock.clone(), Host::new(limits), promise));
         let disk = VirtualDisk::new(clock.clone(), top.clone(), Some(drive.clone()));
         let mut rig = Rig { clock, flash, drive, top, disk };
@@ -98,7 +95,7 @@ impl Rig {
     }
 
     /// How long `command` takes now.
-    fn latency(&mut self, command: impl FnOnce(&dyn Disk) -> assay_drive::Result<()>) -> Time {
+    fn latency(&mut self, command: impl FnOnce(&dyn Disk) -> assay_disk::Result<()>) -> Time {
         let now = self.clock.now();
         self.disk.run(now, command).unwrap().when() - now
     }
@@ -109,7 +106,7 @@ impl Rig {
         &mut self,
         depth: usize,
         commands: usize,
-        mut command: impl FnMut(&dyn Disk) -> assay_drive::Result<()>,
+        mut command: impl FnMut(&dyn Disk) -> assay_disk::Result<()>,
     ) -> f64 {
         let began = self.clock.now();
         let mut free = vec![began; depth];

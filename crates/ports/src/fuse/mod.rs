@@ -27,6 +27,7 @@ use self::bytes::Bytes;
 use self::mounting::NewMount;
 pub use self::mounting::{FILE_SYSTEM, abort, abort_and_unmount, check_there, unmount};
 use self::server::Server;
+use crate::survival::stay_out_of_write_back;
 
 /// The name of the disk's file in the mount.
 pub const DISK_FILE: &str = "disk";
@@ -173,7 +174,8 @@ impl FuseMount {
     fn run(&self, session: Session<Server>) -> io::Result<()> {
         let ends = Ends::with(Arc::clone(&self.end));
         let serve = move || {
-            stay_out_of_write_back();
+            // Without the right to it is as for any program.
+            let _ = stay_out_of_write_back();
             ends.say(session.run().or_else(taken_away).map_err(|error| error.to_string()));
         };
         std::thread::Builder::new().name("fuse".into()).spawn(serve).map(drop)
@@ -324,11 +326,4 @@ fn config(options: &FuseOptions) -> Config {
 /// at any other moment, get `ENODEV` (`fuse_dev_do_read` in the kernel's `fs/fuse/dev.c`), which is no error.
 fn taken_away(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::ConnectionAborted { Ok(()) } else { Err(error) }
-}
-
-/// A thread that answers writes must not wait, when it asks for memory, until the kernel has written dirty pages
-/// through it (`prctl(2)`, `PR_SET_IO_FLUSHER`, made for servers of FUSE). Threads it starts inherit this. It needs
-/// a right that not everyone has; without, it is as for any program.
-fn stay_out_of_write_back() {
-    let _ = rustix::process::configure_io_flusher_behavior(true);
 }

@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use assay_drive::{BlockBuffer, Disk, MemoryDisk, Promise, Result};
+use assay_disk::{BlockBuffer, Disk, MemoryDisk, Promise, Result};
 use assay_ports::fuse::{FuseMount, FuseOptions, Resize, TextFile};
 
 pub const KIB: u64 = 1024;

@@ -18,12 +18,13 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use self::root::MapTrail;
-pub(crate) use self::tail::{FOOTER_PART, Limits, Tail, footer_bytes};
+pub(crate) use self::tail::{FOOTER_PART, Limits, Tail, footer_bytes, table_words_most};
 use crate::core::chunks::{ChunkBuffer, Chunks};
 use crate::core::group::Group;
 use crate::core::space::{Space, Urgency};
 use crate::format::{
-    CHUNK_BYTES_MAX, ChunkHeader, ChunkKind, Cursor, Identity, Location, MAP_SEQS, STREAMS, Stream,
+    CHUNK_BYTES_MAX, ChunkHeader, ChunkKind, Cursor, Identity, Location, MAP_SEQS, RepeatedChunk,
+    STREAMS, Stream,
 };
 use crate::status::Counters;
 use assay_disk::BlockBuffer;
@@ -67,6 +68,8 @@ pub(crate) struct Log {
     tails: [Tail; STREAMS],
     jobs: VecDeque<Job>,
     unwritten: BTreeSet<u64>,
+    /// What the next chunk repeats; nothing before the first.
+    last_chunk: Vec<u64>,
     map_trail: MapTrail,
 }
 
@@ -98,6 +101,7 @@ impl Log {
             tails,
             jobs: VecDeque::new(),
             unwritten: BTreeSet::new(),
+            last_chunk: Vec::new(),
             map_trail: MapTrail::default(),
         }
     }
@@ -108,6 +112,7 @@ impl Log {
         (self.durable_seq, self.told_durable_seq) = (first - 1, first - 1);
         self.durable_map_seq = self.next_map_seq - 1;
         self.last_host_seq = first - 1;
+        self.last_chunk.clear();
     }
 
     /// Puts the end of a stream where replay found it.
@@ -210,15 +215,27 @@ impl Log {
         let seq = self.seq_of(stream);
         let tail = &mut self.tails[stream as usize];
         let Some(open) = tail.chunk.take() else { return };
+        let repeat = if stream == Stream::Map { &[][..] } else { &self.last_chunk };
         let header = ChunkHeader {
             drive_id: self.identity.drive_id,
             durable_seq: self.durable_seq,
             payload_bytes: open.payload as u32,
             table_words: open.words.len() as u32,
-            repeat_words: tail.repeat().len() as u32,
+            repeat_words: repeat.len() as u32,
             ..tail.header(ChunkKind::Log, stream, seq)
         };
-        let bytes = open.chunk.finish(&header, &open.words, tail.repeat());
+        let bytes = open.chunk.finish(&header, &open.words, repeat);
+        if stream != Stream::Map {
+            let (segment, offset) = (tail.segment, tail.offset);
+            let chunk = RepeatedChunk {
+                seq,
+                segment,
+                offset,
+                bytes: bytes as u32,
+                words: open.words.clone(),
+            };
+            self.last_chunk = chunk.encode();
+        }
         tail.add_chunk(seq, &open.words, bytes);
         counters.log_written(stream, open.payload, bytes);
         self.queue(Job { seq, chunk: open.chunk, bytes }, stream);
@@ -234,6 +251,17 @@ impl Log {
         self.make_room(Stream::Host, 0, 0, Urgency::Ordinary, chunks, counters)?;
         self.seal_even_if_empty(Stream::Host, counters);
         Ok(())
+    }
+
+    /// Goes on in another segment, if this one is a stream's open one and there is another.
+    pub(crate) fn leave_segment(&mut self, segment: u32, chunks: &Chunks, counters: &Counters) {
+        for stream in Stream::ALL {
+            if self.tail(stream).segment == segment {
+                self.seal_even_if_empty(stream, counters);
+                // Without another the stream stays where it is.
+                let _ = self.close_segment(stream, Urgency::MakesRoom, chunks, counters);
+            }
+        }
     }
 
     /// Ends a stream's segment with a footer and opens its next.

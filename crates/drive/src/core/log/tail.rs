@@ -6,8 +6,13 @@ use crate::core::chunks::{ChunkBuffer, Chunks};
 use crate::core::group::Group;
 use crate::format::{
     CHUNK_BYTES_MAX, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Cursor, FooterChunk, Location,
-    RECORD_HEADER_BYTES, RecordContext, Stream, chunk_bytes, last_chunk_at, whole_blocks,
+    RECORD_HEADER_BYTES, RecordContext, RepeatedChunk, Stream, chunk_bytes, whole_blocks,
 };
+
+/// Words that a table may have, for the next chunk repeats it: what it takes is kept free in every chunk.
+pub(crate) fn table_words_most(segment_bytes: u32) -> usize {
+    (segment_bytes / 512).min(4096) as usize
+}
 
 /// A segment's footer takes one part in so many of it at most, so that a root can tell of those that are open.
 pub(crate) const FOOTER_PART: u32 = 8;
@@ -22,8 +27,6 @@ pub(crate) struct Tail {
     pub(crate) offset: u32,
     /// The footer so far.
     pub(crate) words: Vec<u64>,
-    /// Where the last chunk begins in these.
-    last_at: Option<usize>,
     pub(super) chunk: Option<OpenChunk>,
 }
 
@@ -47,21 +50,11 @@ impl Tail {
     /// An end at `cursor`, in a segment that was opened as number `opened_seq`.
     pub(super) fn new(stream: Stream, cursor: Cursor, opened_seq: u64) -> Tail {
         let Cursor { segment, offset, words } = cursor;
-        let last_at = last_chunk_at(&words);
-        Tail { stream, segment, opened_seq, offset, words, last_at, chunk: None }
-    }
-
-    /// What the next chunk repeats of the one before it in its segment. The map's stream has parity instead.
-    pub(super) fn repeat(&self) -> &[u64] {
-        match self.last_at {
-            Some(at) if self.stream != Stream::Map => &self.words[at..],
-            _ => &[],
-        }
+        Tail { stream, segment, opened_seq, offset, words, chunk: None }
     }
 
     /// Notes a chunk of so many bytes with this table behind the others.
     pub(super) fn add_chunk(&mut self, seq: u64, table: &[u64], bytes: usize) {
-        self.last_at = Some(self.words.len());
         FooterChunk { seq, offset: self.offset, table_words: table.len() as u32 }
             .push(&mut self.words);
         self.words.extend(table);
@@ -72,7 +65,6 @@ impl Tail {
     pub(super) fn go_on_in(&mut self, segment: u32, opened_seq: u64) {
         (self.segment, self.opened_seq, self.offset) = (segment, opened_seq, 0);
         self.words.clear();
-        self.last_at = None;
     }
 
     /// The header of a chunk here; whose, how much is in it and where it goes on is left to fill in.
@@ -138,9 +130,19 @@ impl Tail {
             self.chunk.as_ref().map_or((0, 0), |open| (open.payload, open.words.len()));
         let chunk_max = if open_words == 0 { CHUNK_BYTES_MAX } else { limits.chunk_bytes };
         let words = open_words + words;
-        let chunk = chunk_bytes(self.stream, open_payload + payload, words + self.repeat().len());
+        let chunk = self.chunk_bytes_most(open_payload + payload, words, limits);
         chunk <= u64::from(chunk_max)
+            && (open_words == 0 || words <= table_words_most(limits.segment_bytes))
             && self.fits_behind(0, chunk, FooterChunk::WORDS + words, limits)
+    }
+
+    /// Bytes of a chunk with the longest table repeated that there may be.
+    fn chunk_bytes_most(&self, payload: usize, words: usize, limits: Limits) -> u64 {
+        let repeat = match self.stream {
+            Stream::Map => 0,
+            _ => RepeatedChunk::WORDS + table_words_most(limits.segment_bytes),
+        };
+        chunk_bytes(self.stream, payload, words + repeat)
     }
 
     /// Whether a part of a root fits a chunk of its own; the footer tells nothing of its words.
@@ -158,10 +160,9 @@ impl Tail {
         limits: Limits,
     ) -> bool {
         let Some(open) = &self.chunk else { return false };
-        let chunk = chunk_bytes(self.stream, open.payload, open.words.len() + self.repeat().len());
+        let chunk = self.chunk_bytes_most(open.payload, open.words.len(), limits);
         let open_words = FooterChunk::WORDS + open.words.len();
-        let repeat = if self.stream == Stream::Map { 0 } else { open_words };
-        let next = chunk_bytes(self.stream, payload, words + repeat);
+        let next = self.chunk_bytes_most(payload, words, limits);
         next <= u64::from(CHUNK_BYTES_MAX)
             && self.fits_behind(chunk, next, open_words + FooterChunk::WORDS + words, limits)
     }

@@ -5,7 +5,7 @@ use crate::testing::{ask, assert_near, closed_loop, flush, open_loop, per_s, sub
 
 const ROOM: u64 = 256;
 
-fn cached(cache: Cache) -> ArrayGeometry {
+fn cached(cache: WriteCache) -> ArrayGeometry {
     ArrayGeometry { cache, cache_bytes: ROOM * PAGE, ..array(2, true) }
 }
 
@@ -16,7 +16,7 @@ fn cached_us() -> f64 {
 
 #[test]
 fn a_cached_write_takes_the_controller_and_the_link_and_so_does_reading_it_again() {
-    let mut array = rotating(&cached(Cache::Protected));
+    let mut array = rotating(&cached(WriteCache::Protected));
     for (i, page) in [7, 90_000, 200].into_iter().enumerate() {
         let at = MS * i as u64;
         let written = ask(&mut array, write(page * PAGE, PAGE, at)).when() - at;
@@ -30,7 +30,7 @@ fn a_cached_write_takes_the_controller_and_the_link_and_so_does_reading_it_again
 
 #[test]
 fn a_full_cache_makes_writes_wait_for_room_in_their_order() {
-    let array = cached(Cache::Protected);
+    let array = cached(WriteCache::Protected);
     let mut pages = Pages::of(&array, 4);
     let commands: Vec<Command> = (0..2 * ROOM).map(|_| pages.write()).collect();
     let answered = open_loop(&mut rotating(&array), &commands);
@@ -47,7 +47,7 @@ fn a_full_cache_makes_writes_wait_for_room_in_their_order() {
 #[test]
 fn a_cache_writes_out_by_a_sweep_what_would_be_seeks() {
     let rate = |cache_bytes| {
-        let array = ArrayGeometry { cache_bytes, ..cached(Cache::Protected) };
+        let array = ArrayGeometry { cache_bytes, ..cached(WriteCache::Protected) };
         let mut pages = Pages::of(&array, 4);
         per_s(&mut rotating(&array), 4, 8000, |_| pages.write())
     };
@@ -61,7 +61,7 @@ fn a_cache_writes_out_by_a_sweep_what_would_be_seeks() {
 
 #[test]
 fn what_is_written_again_is_written_out_once() {
-    let mut array = rotating(&cached(Cache::Volatile));
+    let mut array = rotating(&cached(WriteCache::Volatile));
     let commands: Vec<Command> =
         (0..1000).map(|i| write(PAGE * (i % 4), PAGE, Time::from_ns(i * 1000))).collect();
     open_loop(&mut array, &commands);
@@ -72,9 +72,11 @@ fn what_is_written_again_is_written_out_once() {
 
 #[test]
 fn a_flush_drains_a_volatile_cache_and_no_other() {
-    for (cache, drains) in
-        [(Cache::Volatile, true), (Cache::Protected, false), (Cache::Writethrough, false)]
-    {
+    for (cache, drains) in [
+        (WriteCache::Volatile, true),
+        (WriteCache::Protected, false),
+        (WriteCache::Writethrough, false),
+    ] {
         let geometry = cached(cache);
         let (mut array, mut pages) = (rotating(&geometry), Pages::of(&geometry, 6));
         for _ in 0..100 {
@@ -82,13 +84,13 @@ fn a_flush_drains_a_volatile_cache_and_no_other() {
         }
         let latency = ask(&mut array, flush(MS * 10)).when() - MS * 10;
         assert_eq!(latency > MS * 100, drains, "{cache:?}: {latency:?}");
-        assert_eq!(array.dirty_bytes() > 0, cache == Cache::Protected);
+        assert_eq!(array.dirty_bytes() > 0, cache == WriteCache::Protected);
     }
 }
 
 #[test]
 fn a_flush_waits_for_nothing_that_came_after_it() {
-    let geometry = cached(Cache::Volatile);
+    let geometry = cached(WriteCache::Volatile);
     let latency = |later: u64| {
         let (mut array, mut pages) = (rotating(&geometry), Pages::of(&geometry, 6));
         let mut commands: Vec<Command> = (0..20).map(|_| pages.write()).collect();
@@ -104,7 +106,7 @@ fn a_flush_waits_for_nothing_that_came_after_it() {
 
 #[test]
 fn a_forced_write_is_on_the_disks_unless_the_cache_is_protected() {
-    for (cache, goes_through) in [(Cache::Volatile, true), (Cache::Protected, false)] {
+    for (cache, goes_through) in [(WriteCache::Volatile, true), (WriteCache::Protected, false)] {
         let geometry = cached(cache);
         let (mut array, mut pages) = (rotating(&geometry), Pages::of(&geometry, 6));
         let mut forced = || Command { force_unit_access: true, ..pages.write() };

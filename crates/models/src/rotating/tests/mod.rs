@@ -40,7 +40,7 @@ fn array(spindles: u32, mirrored: bool) -> ArrayGeometry {
         chunk_bytes: CHUNK,
         command_time: Time::from_us(200.0),
         link_bytes_per_s: Rate(600e6),
-        cache: Cache::Writethrough,
+        cache: WriteCache::Writethrough,
         cache_bytes: 0,
         order: Order::Elevator,
         patience: MS * 500,

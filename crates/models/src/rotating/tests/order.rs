@@ -7,8 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::testing::{closed_loop, open_loop, per_s, put_off, submit};
 use crate::{Clock, Modelled, VirtualClock};
-use crate::{MemoryDisk, model};
-use assay_disk::{Disk, Promise};
+use assay_disk::{Disk, MemoryDisk, Promise};
 
 fn ordered(order: Order) -> ArrayGeometry {
     ArrayGeometry { order, ..array(1, false) }
@@ -141,8 +140,11 @@ fn commands(array: &ArrayGeometry) -> impl Strategy<Value = Vec<Command>> + use<
 
 fn any_array() -> impl Strategy<Value = ArrayGeometry> {
     let order = prop_oneof![Just(Order::Arrival), Just(Order::Elevator), Just(Order::Nearest)];
-    let cache =
-        prop_oneof![Just(Cache::Volatile), Just(Cache::Protected), Just(Cache::Writethrough)];
+    let cache = prop_oneof![
+        Just(WriteCache::Volatile),
+        Just(WriteCache::Protected),
+        Just(WriteCache::Writethrough)
+    ];
     (1..4_u32, any::<bool>(), order, cache, 0..64_u64).prop_map(
         |(sides, mirrored, order, cache, pages)| ArrayGeometry {
             order,
@@ -214,5 +216,5 @@ fn arrays_that_cannot_be_are_refused_in_a_line() {
         let error = Rotating::new(array, 1).unwrap_err().to_string();
         assert!(error.contains(word) && !error.contains('\n'), "{error}");
     }
-    assert!(model::rotating::figures::reads_per_s(&good, PAGE, 0, 1.0).is_ok());
+    assert!(crate::rotating::figures::reads_per_s(&good, PAGE, 0, 1.0).is_ok());
 }

@@ -1,0 +1,60 @@
+//! How a server tells its health to whoever asks: over a socket, from which one can turn away.
+//!
+//! The file beside the disk tells the same, but who reads that from a server that hangs cannot even be killed: the kernel waits
+//! until a request that was taken is answered.
+
+use std::io::{self, Read, Write};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::net::sockopt::socket_peercred;
+
+use super::source::Source;
+
+/// Who does not take an answer keeps others waiting no longer than this.
+const WRITE_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Begins to answer, on a thread that ends with the process.
+///
+/// # Errors
+/// The socket cannot be made, or no thread started.
+pub(super) fn answer(folder: &Path, source: Arc<Source>) -> io::Result<()> {
+    let listener = UnixListener::bind_addr(&address(folder)?)?;
+    let serve = move || {
+        for asking in listener.incoming().flatten().filter(may_ask) {
+            tell(asking, &source).unwrap_or_else(|error| log::debug!("nobody hears: {error}"));
+        }
+    };
+    std::thread::Builder::new().name("asked".into()).spawn(serve).map(drop)
+}
+
+/// What the server with this folder says of itself; nothing where none listens.
+///
+/// # Errors
+/// It does not answer within `patience`.
+pub(super) fn ask(folder: &Path, patience: Duration) -> io::Result<Option<String>> {
+    let Ok(mut server) = UnixStream::connect_addr(&address(folder)?) else { return Ok(None) };
+    server.set_read_timeout(Some(patience))?;
+    let mut text = String::new();
+    server.read_to_string(&mut text)?;
+    Ok(Some(text))
+}
+
+/// The server's folder has a name of its own on this machine. Names of this kind need no file, and end with the process.
+fn address(folder: &Path) -> io::Result<SocketAddr> {
+    SocketAddr::from_abstract_name(folder.file_name().unwrap_or_default().as_encoded_bytes())
+}
+
+/// Root, and whoever the server belongs to, as with its folder.
+fn may_ask(asking: &UnixStream) -> bool {
+    let ours = rustix::process::geteuid();
+    socket_peercred(asking).is_ok_and(|peer| peer.uid == ours || peer.uid.is_root())
+}
+
+fn tell(mut asking: UnixStream, source: &Source) -> io::Result<()> {
+    asking.set_write_timeout(Some(WRITE_PATIENCE))?;
+    asking.write_all(source.health().to_json().unwrap_or_default().as_bytes())
+}

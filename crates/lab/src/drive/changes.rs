@@ -1,0 +1,133 @@
+//! What a server says in its log of how its drive is: each change of state, and what is found wrong, but never many lines at once.
+
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use assay_drive::{State, Status};
+use log::Level;
+
+use super::source::Source;
+use super::text;
+
+/// How often it looks.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Lines that may come at once, and how long it takes until there may be one more: a drive that is full now and not full then
+/// says so no more often.
+const LINES_AT_ONCE: u32 = 20;
+const LINE_EVERY: Duration = Duration::from_secs(60);
+
+/// The thread that looks; it ends when this is dropped.
+pub(super) struct Changes {
+    _stop: Sender<()>,
+}
+
+impl Changes {
+    /// Begins to look.
+    ///
+    /// # Errors
+    /// No thread could be started.
+    pub(super) fn watch(source: Arc<Source>) -> std::io::Result<Changes> {
+        let (stop, stopped) = channel();
+        let mut said = Said::new(&source.status(), Instant::now());
+        let look = move || {
+            while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                for (level, line) in said.lines(&source.status(), Instant::now()) {
+                    log::log!(level, "{line}");
+                }
+            }
+        };
+        std::thread::Builder::new().name("changes".into()).spawn(look)?;
+        Ok(Changes { _stop: stop })
+    }
+}
+
+/// What is known to whoever reads the log.
+struct Said {
+    state: State,
+    problems: Vec<String>,
+    lines_left: u32,
+    since: Instant,
+}
+
+impl Said {
+    fn new(status: &Status, now: Instant) -> Said {
+        let problems = status.problems.clone();
+        Said { state: status.state, problems, lines_left: LINES_AT_ONCE, since: now }
+    }
+
+    fn lines(&mut self, status: &Status, now: Instant) -> Vec<(Level, String)> {
+        let mut lines = Vec::new();
+        if status.state != self.state && self.may_say(now) {
+            let level = if status.state == State::Healthy { Level::Info } else { Level::Warn };
+            let (state, before) = (status.state.name(), self.state.name());
+            lines.push((level, format!("{state}, was {before}: {}", text::room(status))));
+            self.state = status.state;
+        }
+        for problem in &status.problems {
+            if !self.problems.contains(problem) && self.may_say(now) {
+                lines.push((Level::Warn, format!("problem: {problem}")));
+                self.problems.push(problem.clone());
+            }
+        }
+        lines
+    }
+
+    fn may_say(&mut self, now: Instant) -> bool {
+        while self.lines_left < LINES_AT_ONCE && now.duration_since(self.since) >= LINE_EVERY {
+            self.lines_left += 1;
+            self.since += LINE_EVERY;
+        }
+        if self.lines_left == LINES_AT_ONCE {
+            self.since = now;
+        }
+        let may = self.lines_left > 0;
+        self.lines_left = self.lines_left.saturating_sub(1);
+        may
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drive::used_health;
+
+    fn status(state: State, problems: &[&str]) -> Status {
+        let problems = problems.iter().map(ToString::to_string).collect();
+        Status { state, problems, ..used_health().status }
+    }
+
+    #[test]
+    fn each_change_is_said_once() {
+        let now = Instant::now();
+        let mut said = Said::new(&status(State::Healthy, &["old"]), now);
+        assert_eq!(said.lines(&status(State::Healthy, &["old"]), now), []);
+        let [(level, line)] = &said.lines(&status(State::LowSpace, &["old"]), now)[..] else {
+            panic!("one line");
+        };
+        assert!(line.starts_with("low_space, was healthy: ") && line.contains(" free ("), "{line}");
+        assert_eq!(*level, Level::Warn);
+        assert_eq!(said.lines(&status(State::LowSpace, &["old"]), now), []);
+        let lines = said.lines(&status(State::Damaged, &["old", "new"]), now);
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert_eq!(lines[1], (Level::Warn, "problem: new".into()));
+        assert_eq!(said.lines(&status(State::Healthy, &[]), now)[0].0, Level::Info);
+    }
+
+    #[test]
+    fn a_drive_that_goes_to_and_fro_says_so_once_a_minute() {
+        let began = Instant::now();
+        let mut said = Said::new(&status(State::Healthy, &[]), began);
+        let mut lines = 0;
+        for second in 0..3600 {
+            let state = if second % 2 == 0 { State::LowSpace } else { State::Full };
+            lines += said.lines(&status(state, &[]), began + Duration::from_secs(second)).len();
+        }
+        assert!((60..=80).contains(&lines), "{lines}");
+        // It ends with how it is.
+        let later = began + Duration::from_secs(7200);
+        said.lines(&status(State::Healthy, &[]), later);
+        assert_eq!(said.state, State::Healthy);
+    }
+}

@@ -1,0 +1,138 @@
+//! `assay drive attach --if-needed`: attached already is as good as attached now.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::attach::{attach as attach_now, check_right};
+use super::health::{Attachment, Health};
+use super::job::AttachOptions;
+use super::{registry, status};
+use crate::print;
+
+/// How long one that is just being attached, or detached, by somebody else may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often it is looked at meanwhile.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How the drive on `named` is once it is attached, whether it was before or is now. What a server that died has left is removed
+/// first, unless somebody uses it.
+///
+/// # Errors
+/// One line, and nothing was attached.
+pub(super) fn attach(named: &Path, options: &AttachOptions) -> Result<Health> {
+    check_right(options)?;
+    let media = named.canonicalize().with_context(|| named.display().to_string())?;
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(health) = attached(&media)? {
+            return fits(health, options);
+        }
+        match attach_now(&media, options) {
+            // Somebody else was faster.
+            Err(error) if !is_served(&media)? || Instant::now() > deadline => return Err(error),
+            Err(_) => std::thread::sleep(LOOK_EVERY),
+            done => return done,
+        }
+    }
+}
+
+/// How it is, when a server that lives has it and answers.
+fn attached(media: &Path) -> Result<Option<Health>> {
+    let Some(attached) = registry::find_media(media)? else { return Ok(None) };
+    if attached.has_died_by_now()? || !attached.is_shown()? {
+        return Ok(None);
+    }
+    // One that was stopped answers nobody; that is for a person to see to.
+    match status::health_of(&attached) {
+        Err(error) if attached.is_stopped() => Err(error),
+        health => Ok(health.ok()),
+    }
+}
+
+fn is_served(media: &Path) -> Result<bool> {
+    Ok(registry::find_media(media)?.is_some_and(|attached| attached.owner.is_some()))
+}
+
+/// What is attached is left as it is; what is different is said.
+fn fits(health: Health, options: &AttachOptions) -> Result<Health> {
+    let media = health.media.display();
+    if let Some(model) = &health.model {
+        bail!("{media} is attached as a model of {}; detach it first", model.name);
+    }
+    ensure!(
+        options.folder.is_some() || health.attachment.device.is_some(),
+        "{media} is attached as a file in a folder, without a device; detach it first"
+    );
+    let differences = differences(&health.attachment, options);
+    if !differences.is_empty() {
+        print::note(format_args!(
+            "assay: {media} is attached already, with {}; detach and attach it to change that",
+            print::list(&differences)
+        ));
+    }
+    Ok(health)
+}
+
+/// What was asked for and is not so, in words of what it is.
+fn differences(is: &Attachment, asked: &AttachOptions) -> Vec<String> {
+    let sized = |size: Option<u64>| size.map_or_else(|| "none".into(), |size| size.to_string());
+    let read_ahead = asked.read_ahead.map_or(0, |size| size.0);
+    let memory = asked.memory.map(|size| size.0);
+    let all = [
+        (is.threads != Some(asked.threads), format!("--threads {}", is.threads.unwrap_or(0))),
+        (
+            is.cache != Some(asked.cache),
+            format!("--cache {}", is.cache.map_or("unknown", |cache| cache.name())),
+        ),
+        (
+            is.collect != Some(asked.collect),
+            format!("--collect {}", is.collect.map_or("unknown", |collect| collect.name())),
+        ),
+        (is.memory_bytes != memory, format!("--memory {}", sized(is.memory_bytes))),
+        (
+            is.read_ahead_bytes.unwrap_or(0) != read_ahead,
+            format!("--read-ahead {}", sized(is.read_ahead_bytes.filter(|bytes| *bytes > 0))),
+        ),
+        (is.read_only && !asked.read_only, "no writes taken".into()),
+        (!is.read_only && asked.read_only, "writes taken".into()),
+        (is.rescue && !asked.rescue, "--rescue".into()),
+        (!is.rescue && asked.rescue, "no --rescue".into()),
+    ];
+    all.into_iter().filter(|(differs, _)| *differs).map(|(_, words)| words).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drive::job::{CacheMode, CollectBy};
+
+    #[test]
+    fn only_what_differs_is_said() {
+        let asked = AttachOptions::default();
+        let same = Attachment {
+            threads: Some(asked.threads),
+            cache: Some(asked.cache),
+            collect: Some(asked.collect),
+            read_ahead_bytes: Some(0),
+            ..Attachment::default()
+        };
+        assert_eq!(differences(&same, &asked), Vec::<String>::new());
+        let other = Attachment {
+            threads: Some(3),
+            cache: Some(CacheMode::Writethrough),
+            collect: Some(CollectBy::Greedy),
+            memory_bytes: Some(1 << 20),
+            read_only: true,
+            ..same.clone()
+        };
+        let said = differences(&other, &asked).join(" ");
+        let all =
+            "--threads 3 --cache writethrough --collect greedy --memory 1048576 no writes taken";
+        assert_eq!(said, all);
+        let asked = AttachOptions { rescue: true, ..asked };
+        assert_eq!(differences(&same, &asked), ["no --rescue"]);
+    }
+}

@@ -1,0 +1,115 @@
+//! `assay drive unit`: what systemd and fstab need so that a drive is attached and mounted at boot, and closed at shutdown.
+
+pub(super) mod escape;
+mod file_system;
+mod text;
+
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use assay_drive::DriveOptions;
+use clap::Args;
+
+use self::file_system::Kind;
+use self::text::{Mount, Unit};
+use super::open::{ensure_tellable, open};
+use super::registry::{self, Drive};
+use crate::print;
+use crate::rig::ledger::state_folder;
+
+/// What was typed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay drive unit /srv/vol.img --mount /var/lib/mysql
+  assay drive unit /srv/vol.img --service > /etc/systemd/system/assay-drive@.service
+  assay drive unit /srv/vol.img --mount /var/lib/mysql --fstab >> /etc/fstab
+
+It writes nothing. One unit serves all drives, each of which is an instance of it. Make the file \\
+system first: fstab names it by its UUID, since loop devices have another number each time.")]
+pub(super) struct UnitArgs {
+    /// The file or block device that the drive lies on
+    media: PathBuf,
+    /// Where its file system is to be mounted
+    #[arg(long, value_name = "DIR")]
+    mount: Option<PathBuf>,
+    /// Which file system it holds [default: what is found]
+    #[arg(long, value_enum, requires = "mount")]
+    fs: Option<Kind>,
+    /// Print the unit file alone
+    #[arg(long, conflicts_with = "fstab")]
+    service: bool,
+    /// Print the line for fstab alone
+    #[arg(long, requires = "mount")]
+    fstab: bool,
+}
+
+/// Prints them.
+///
+/// # Errors
+/// One line: it is not there, not a drive, holds no file system that can be mounted by its UUID.
+pub(super) fn run(args: &UnitArgs) -> Result<ExitCode> {
+    let (media, is_device) = lasting_name(&args.media)?;
+    let (program, state) = (program()?, std::path::absolute(state_folder())?);
+    let unit = Unit { program, state, media, is_device };
+    let mount = args.mount.as_deref().map(|target| mount(&unit.media, target, args)).transpose()?;
+    print::line(match (args.service, args.fstab, mount) {
+        (true, ..) => unit.service(),
+        (_, true, Some(mount)) => unit.fstab(&mount)?,
+        (_, _, mount) => unit.whole(mount.as_ref())?,
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the drive lies on, and whether that is a device: then by the name that was given, since those behind links change.
+fn lasting_name(named: &Path) -> Result<(PathBuf, bool)> {
+    let what = || named.display().to_string();
+    let is_device = named.metadata().with_context(what)?.file_type().is_block_device();
+    let media = if is_device { std::path::absolute(named) } else { named.canonicalize() };
+    let media = media.with_context(what)?;
+    ensure_tellable(&media)?;
+    Ok((media, is_device))
+}
+
+/// Where this program lies.
+fn program() -> Result<PathBuf> {
+    let program = std::env::current_exe().context("cannot tell where this program lies")?;
+    ensure_tellable(&program)?;
+    Ok(program)
+}
+
+fn mount(media: &Path, target: &Path, args: &UnitArgs) -> Result<Mount> {
+    let target = std::path::absolute(target).context("where is it to be mounted?")?;
+    ensure_tellable(&target)?;
+    let name = media.display();
+    let (kind, uuid) = match (args.fs, file_system(media)?) {
+        (Some(asked), Some((kind, _))) if asked != kind => {
+            bail!("{name} holds {}, not {}; leave --fs out", kind.name(), asked.name())
+        }
+        (_, Some((kind, uuid))) => (kind, Some(uuid)),
+        (Some(asked), None) => (asked, None),
+        (None, None) => bail!(
+            "{name} holds neither ext4 nor XFS; attach it and make a file system first, or say --fs which it will be"
+        ),
+    };
+    Ok(Mount { target, kind, uuid })
+}
+
+/// What the drive holds, whether it is attached or not.
+fn file_system(media: &Path) -> Result<Option<(Kind, String)>> {
+    let found = match registry::look_up(media)? {
+        Drive::Served(attached) => {
+            let shown = attached.shown_as()?;
+            file_system::find_in(&shown).with_context(|| shown.display().to_string())?
+        }
+        other => {
+            let path = other.media_at_rest().unwrap_or(media);
+            let (drive, _) =
+                open(path, DriveOptions { read_only: true, ..DriveOptions::default() })?;
+            file_system::find(&drive)?
+        }
+    };
+    Ok(found)
+}

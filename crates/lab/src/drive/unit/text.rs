@@ -1,0 +1,273 @@
+//! The unit and the lines of fstab, as text.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use super::escape;
+use super::file_system::Kind;
+
+/// The unit's file.
+const FILE: &str = "/etc/systemd/system/assay-drive@.service";
+
+/// What is the same for all drives of this machine, and which one it is.
+pub(super) struct Unit {
+    /// Absolute path of this program.
+    pub(super) program: PathBuf,
+    /// The state folder, where all who ask for the drive must look.
+    pub(super) state: PathBuf,
+    /// What the drive lies on.
+    pub(super) media: PathBuf,
+    /// Whether that is a block device, which has to be there first.
+    pub(super) is_device: bool,
+}
+
+/// Where and how it is mounted.
+pub(super) struct Mount {
+    /// The folder.
+    pub(super) target: PathBuf,
+    /// The file system.
+    pub(super) kind: Kind,
+    /// Its UUID, once there is one.
+    pub(super) uuid: Option<String>,
+}
+
+impl Unit {
+    /// The unit's name for this drive.
+    pub(super) fn name(&self) -> String {
+        format!("assay-drive@{}.service", escape::path(&self.media))
+    }
+
+    /// The unit, a template for all drives.
+    pub(super) fn service(&self) -> String {
+        let program = escape::word(&self.program.to_string_lossy());
+        let state = escape::word(&self.state.to_string_lossy());
+        let variable = escape::word(&format!("ASSAY_STATE={}", self.state.to_string_lossy()));
+        format!(
+            "\
+# {FILE}
+[Unit]
+Description=Assay drive on %f
+# It comes before the file systems that lie on it, so it cannot wait for what comes after all of them.
+DefaultDependencies=no
+RequiresMountsFor=%f {program} {state}
+Wants=modprobe@fuse.service modprobe@loop.service
+After=modprobe@fuse.service modprobe@loop.service systemd-remount-fs.service systemd-udevd.service
+# At shutdown it is stopped after what is mounted from it, and before what it lies on is unmounted.
+Conflicts=umount.target
+Before=umount.target
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+Environment={variable}
+ExecStart=:{program} drive attach --if-needed %f
+ExecStop=:{program} drive detach --if-needed %f
+# A drive that was not closed is read through first.
+TimeoutStartSec=15min
+TimeoutStopSec=5min
+# Who serves a mounted file system must not be killed: what was not flushed would be lost.
+KillMode=process
+SendSIGKILL=no
+OOMScoreAdjust=-1000
+
+[Install]
+WantedBy=multi-user.target"
+        )
+    }
+
+    /// The line of fstab that mounts it.
+    ///
+    /// # Errors
+    /// It holds no file system yet, by which it could be named.
+    pub(super) fn fstab(&self, mount: &Mount) -> Result<String> {
+        let uuid = mount.uuid.as_ref().with_context(|| {
+            format!(
+                "{} holds no file system yet; attach it, make one, and ask again",
+                self.media.display()
+            )
+        })?;
+        Ok(self.fstab_line(mount, uuid))
+    }
+
+    fn fstab_line(&self, mount: &Mount, uuid: &str) -> String {
+        let (target, kind) = (escape::field(&mount.target.to_string_lossy()), mount.kind.name());
+        let unit = escape::field(&self.name());
+        // XFS is not checked at boot (fsck.xfs(8)).
+        let pass = if mount.kind == Kind::Ext4 { 2 } else { 0 };
+        format!(
+            "UUID={uuid} {target} {kind} noatime,discard,nofail,x-systemd.requires={unit} 0 {pass}"
+        )
+    }
+
+    /// All of it, with what to do.
+    ///
+    /// # Errors
+    /// None that we know of.
+    pub(super) fn whole(&self, mount: Option<&Mount>) -> Result<String> {
+        let mut parts = vec![self.service()];
+        parts.extend(self.is_device.then(|| self.drop_in()));
+        match mount {
+            Some(mount) => parts.push(self.mounting(mount)),
+            None => parts.push(format!(
+                "# Attached at boot, and not mounted:\n# systemctl daemon-reload && systemctl enable --now {}",
+                shell(&self.name())
+            )),
+        }
+        Ok(parts.join("\n\n"))
+    }
+
+    /// A device is there when the kernel has found it.
+    fn drop_in(&self) -> String {
+        let device = escape::path(&self.media) + ".device";
+        format!(
+            "# /etc/systemd/system/{}.d/device.conf\n[Unit]\nRequires={device}\nAfter={device}",
+            self.name()
+        )
+    }
+
+    fn mounting(&self, mount: &Mount) -> String {
+        let target = mount.target.display();
+        let line = match &mount.uuid {
+            Some(uuid) => self.fstab_line(mount, uuid),
+            None => {
+                let line = self.fstab_line(mount, "…");
+                format!("# make the file system, and ask again for its UUID:\n# {line}")
+            }
+        };
+        format!(
+            "\
+# /etc/fstab
+{line}
+
+# What works on {target} must wait for it, e.g. `systemctl edit mysql`:
+# [Unit]
+# RequiresMountsFor={}
+
+# systemctl daemon-reload && mount {}",
+            escape::word(&mount.target.to_string_lossy()),
+            shell(&mount.target.to_string_lossy()),
+        )
+    }
+}
+
+/// A word for a shell.
+fn shell(word: &str) -> String {
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+=:@,".contains(sign);
+    if word.chars().all(is_plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::*;
+    use crate::testing::skip;
+
+    const GENERATOR: &str = "/usr/lib/systemd/system-generators/systemd-fstab-generator";
+    const UUID: &str = "12345678-9abc-def0-1234-56789abcdef0";
+
+    fn unit(media: &str) -> Unit {
+        // A program that is there, for systemd looks.
+        Unit {
+            program: "/bin/true".into(),
+            state: "/var/lib/my assay".into(),
+            media: media.into(),
+            is_device: media.starts_with("/dev"),
+        }
+    }
+
+    fn mounted(kind: Kind, target: &str) -> Mount {
+        Mount { target: target.into(), kind, uuid: Some(UUID.into()) }
+    }
+
+    #[test]
+    fn fstab_names_the_unit_and_the_file_system() {
+        let line = unit("/srv/vol-1.img").fstab(&mounted(Kind::Ext4, "/var/lib/my sql")).unwrap();
+        let expected = "UUID=12345678-9abc-def0-1234-56789abcdef0 /var/lib/my\\040sql ext4 \
+                        noatime,discard,nofail,x-systemd.requires=assay-drive@srv-vol\\134x2d1.img.service 0 2";
+        assert_eq!(line, expected);
+        let line = unit("/srv/a.img").fstab(&mounted(Kind::Xfs, "/x")).unwrap();
+        assert!(line.contains(" /x xfs ") && line.ends_with(" 0 0"), "{line}");
+        let none = Mount { uuid: None, ..mounted(Kind::Xfs, "/x") };
+        assert!(unit("/srv/a.img").fstab(&none).is_err());
+        let whole = unit("/srv/a.img").whole(Some(&none)).unwrap();
+        assert!(whole.lines().all(|line| !line.starts_with("UUID=")), "{whole}");
+    }
+
+    #[test]
+    fn a_device_is_waited_for() {
+        let whole = unit("/dev/nvme1n1").whole(None).unwrap();
+        assert!(whole.contains("assay-drive@dev-nvme1n1.service.d/device.conf"), "{whole}");
+        assert!(whole.contains("Requires=dev-nvme1n1.device\nAfter=dev-nvme1n1.device"), "{whole}");
+        assert!(!unit("/srv/a.img").whole(None).unwrap().contains(".device"));
+    }
+
+    fn verify(folder: &Path, name: &str) -> Option<(bool, String)> {
+        let output = Command::new("systemd-analyze")
+            .args(["verify", "--man=no", name])
+            .current_dir(folder)
+            .env("SYSTEMD_UNIT_PATH", format!("{}:", folder.display()))
+            .env("SYSTEMD_LOG_LEVEL", "info")
+            .output()
+            .ok()?;
+        Some((output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned()))
+    }
+
+    /// What systemd says of our unit, of which it must find nothing wrong; what it says of others is theirs.
+    #[test]
+    fn systemd_finds_nothing_wrong_with_the_unit() {
+        let name = "systemd_finds_nothing_wrong_with_the_unit";
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("assay-drive@.service");
+        for media in ["/srv/vol.img", "/srv/my drive-1.img", "/dev/nvme1n1"] {
+            let unit = unit(media);
+            fs::write(&path, unit.service()).unwrap();
+            let Some((is_sound, said)) = verify(folder.path(), &unit.name()) else {
+                return skip(name, "systemd-analyze");
+            };
+            assert!(is_sound && !said.contains("assay-drive"), "{media}: {said}");
+        }
+        // The negative control.
+        let wrong = unit("/srv/vol.img").service().replace("KillMode=process", "KillMode=nobody");
+        fs::write(&path, wrong).unwrap();
+        let (_, said) = verify(folder.path(), "assay-drive@srv-vol.img.service").unwrap();
+        assert!(said.contains("nobody"), "{said}");
+    }
+
+    /// The mount that systemd makes of our line waits for our unit, and is stopped before it.
+    #[test]
+    fn systemd_makes_a_mount_of_the_line_that_depends_on_the_unit() {
+        let name = "systemd_makes_a_mount_of_the_line_that_depends_on_the_unit";
+        if !Path::new(GENERATOR).exists() {
+            return skip(name, "systemd-fstab-generator");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let unit = unit("/srv/my drive-1.img");
+        let line = unit.fstab(&mounted(Kind::Xfs, "/var/lib/my sql")).unwrap();
+        fs::write(at("fstab"), line + "\n").unwrap();
+        for name in ["normal", "early", "late"] {
+            fs::create_dir(at(name)).unwrap();
+        }
+        let mut generate = Command::new(GENERATOR);
+        generate.args([at("normal"), at("early"), at("late")]).env("SYSTEMD_FSTAB", at("fstab"));
+        assert!(generate.status().unwrap().success());
+        let mount = fs::read_to_string(at("normal").join("var-lib-my\\x20sql.mount")).unwrap();
+        for line in [
+            "Requires=assay-drive@srv-my\\x20drive\\x2d1.img.service",
+            "After=assay-drive@srv-my\\x20drive\\x2d1.img.service",
+            "What=/dev/disk/by-uuid/12345678-9abc-def0-1234-56789abcdef0",
+            "Where=/var/lib/my sql",
+            "Type=xfs",
+        ] {
+            assert!(mount.lines().any(|found| found == line), "`{line}` is not in: {mount}");
+        }
+    }
+}
