@@ -129,3 +129,31 @@ fn drives_of_any_size_open_after_a_power_cut() {
         }
     });
 }
+
+/// The checker itself: media that lose what was flushed, and a drive that is held to what it never wrote.
+#[test]
+fn a_flush_that_lies_is_noticed() {
+    let noticed = (0..10).filter(|seed| {
+        let format = plain_format(256 << 20);
+        let mut host = Host::new(64, &format, DriveOptions::default(), *seed);
+        host.media.lie();
+        let mut live = || -> Result<(), String> {
+            for _ in 0..50 {
+                let first = host.random.below(5000);
+                host.write(first, 8)?;
+            }
+            host.flush()?;
+            host.look_after_power_cut()
+        };
+        live().is_err()
+    });
+    let noticed = noticed.count();
+    assert!(noticed >= 8, "{noticed} of 10 lost flushes were noticed");
+    let mut host = Host::new(64, &plain_format(256 << 20), DriveOptions::default(), 1);
+    assert!(host.write(0, 64).unwrap());
+    host.flush().unwrap();
+    host.look_after_power_cut().unwrap();
+    host.model.discard(0, 64);
+    host.model.flushed();
+    assert!(host.look_after_power_cut().is_err(), "blocks that are there and should not be");
+}
