@@ -3,10 +3,11 @@
 //! The serving process writes it, `status` and the watch read it. A count that the engine gains must be named here,
 //! or this does not compile.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use assay_drive::{Codec, Counts, Recovery, State, Status};
+use assay_drive::{Codec, Counts, GivenUp, Recovery, State, Status};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::job::{CacheMode, CollectBy};
@@ -211,6 +212,10 @@ struct RecoveryFields {
     problems: Vec<String>,
     #[serde(rename = "recovery_mended")]
     mended: Vec<String>,
+    #[serde(skip)]
+    given_up: Option<GivenUp>,
+    #[serde(skip)]
+    doubtful: Vec<Range<u64>>,
 }
 
 /// [`Counts`], field by field.
