@@ -1,4 +1,4 @@
-//! `assay drive check`: reads and verifies everything, and says what is damaged, by address.
+//! `assay drive check`: reads and verifies everything, and says what is damaged, by address; `--repair` repairs it.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::open::open;
-use super::registry;
+use super::{registry, repair};
 use super::text::human;
 use crate::print::counted;
 use crate::print::{self, Living, time};
@@ -20,7 +20,7 @@ use crate::print::{self, Living, time};
 const SHOWN_EVERY: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(10)];
 
 /// Lines of damage that a person is shown.
-const LINES_MAX: usize = 50;
+pub(super) const LINES_MAX: usize = 50;
 
 /// What was typed.
 #[derive(Debug, Args)]
@@ -28,20 +28,32 @@ const LINES_MAX: usize = 50;
 Examples:
   assay drive check vol.img
   assay drive check vol.img --json
+  assay drive check vol.img --repair
 
-Nothing is written. Addresses are bytes of the device that the drive is shown as.
+Without --repair nothing is written. Addresses are bytes of the device that the drive is shown as.
 
-Exit codes: 0 all is well, 1 damage was found, 2 could not.")]
+Repair moves what can be read out of segments with bad places, puts segments that hold data again back \
+to use, writes damaged parts of the map anew, and gives up what cannot be read. What is lost stays an I/O error until \
+it is overwritten or discarded, so that nobody takes zeroes for data; --discard makes it read as zeroes at once. If you \
+can, copy the media before you repair them.
+
+Exit codes: 0 all is well, 1 damage was found or data is lost, 2 could not.")]
 pub(super) struct CheckArgs {
     /// What the drive lies on; it must not be attached
     #[arg(value_name = "PATH")]
     drive: PathBuf,
+    /// Repair what can be repaired, and say what is lost
+    #[arg(long)]
+    repair: bool,
+    /// With --repair: discard what is lost, so that it reads as zeroes in place of an I/O error
+    #[arg(long, requires = "repair")]
+    discard: bool,
     /// Print one JSON object in place of lines
     #[arg(long)]
     json: bool,
 }
 
-/// Checks the drive; exit code 1 when something is damaged.
+/// Checks or repairs the drive; exit code 1 when something is damaged or lost.
 ///
 /// # Errors
 /// One line: attached, not a drive, the media failed.
@@ -52,6 +64,9 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode> {
         bail!("{media} is attached as {}; detach it first", place.display())
     }
     let media = found.media_at_rest().unwrap_or(&args.drive).to_owned();
+    if args.repair {
+        return repair::run(&media, args.discard, args.json);
+    }
     let (drive, _) = open(&media, DriveOptions { read_only: true, ..DriveOptions::default() })?;
     // Before it is read, which finds what the check tells by itself.
     let opening = drive.status().problems;
@@ -65,14 +80,15 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode> {
 }
 
 fn checked(drive: &Drive, path: &Path) -> Result<Check> {
-    let mut progress = Progress::new();
+    let mut progress = Progress::new("checking");
     let check = drive.check(&mut |done, all| progress.show(done, all));
-    progress.line.end();
+    progress.end();
     check.with_context(|| path.display().to_string())
 }
 
 /// How far it has come, and the time left.
-struct Progress {
+pub(super) struct Progress {
+    doing: &'static str,
     line: Living,
     is_terminal: bool,
     began: Instant,
@@ -80,12 +96,17 @@ struct Progress {
 }
 
 impl Progress {
-    fn new() -> Progress {
+    /// `doing` is what takes its time.
+    pub(super) fn new(doing: &'static str) -> Progress {
         let (now, is_terminal) = (Instant::now(), std::io::stderr().is_terminal());
-        Progress { line: Living::new(), is_terminal, began: now, shown: now }
+        Progress { doing, line: Living::new(), is_terminal, began: now, shown: now }
     }
 
-    fn show(&mut self, done: u64, all: u64) {
+    pub(super) fn end(self) {
+        self.line.end();
+    }
+
+    pub(super) fn show(&mut self, done: u64, all: u64) {
         let now = Instant::now();
         if now - self.shown < SHOWN_EVERY[usize::from(!self.is_terminal)] || done == 0 {
             return;
@@ -93,8 +114,8 @@ impl Progress {
         self.shown = now;
         let seconds = (now - self.began).as_secs_f64();
         let left = seconds * (all - done) as f64 / done as f64;
-        let text =
-            format!("checking: {:.0} %, {} left", 100.0 * done as f64 / all as f64, time(left));
+        let percent = 100.0 * done as f64 / all as f64;
+        let text = format!("{}: {percent:.0} %, {} left", self.doing, time(left));
         match self.is_terminal {
             true => self.line.live(text),
             false => self.line.say(text),

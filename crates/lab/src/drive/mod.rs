@@ -25,6 +25,7 @@ mod port;
 mod prometheus;
 mod recording;
 mod registry;
+mod repair;
 mod resize;
 mod serve;
 mod source;
@@ -86,7 +87,7 @@ enum Action {
     Status(status::StatusArgs),
     /// List the drives that are attached, and what is left of those whose server has died
     List(list::ListArgs),
-    /// Read and verify everything, and say what is damaged
+    /// Read and verify everything, and say what is damaged; repair it
     Check(check::CheckArgs),
     /// Change the size that the host sees
     Resize(resize::ResizeArgs),

@@ -17,8 +17,22 @@ use assay_ports::{filesystem, fuse};
 /// # Errors
 /// One line: it is not there, in use, not a drive, too new, damaged.
 pub(super) fn open(path: &Path, options: DriveOptions) -> Result<(Drive, Arc<Condition>)> {
-    ensure_tellable(path)?;
     let access = if options.read_only { Access::ReadOnly } else { Access::ReadWrite };
+    let (media, options, condition) = open_media(path, access, options)?;
+    let opened = Drive::open(media, options).map_err(|error| in_words(path, error));
+    Ok((opened.with_context(|| path.display().to_string())?, condition))
+}
+
+/// Opens what a drive lies on, and completes the options by what it is.
+///
+/// # Errors
+/// One line: it is not there, in use, has no whole blocks.
+pub(super) fn open_media(
+    path: &Path,
+    access: Access,
+    options: DriveOptions,
+) -> Result<(Arc<dyn Disk>, DriveOptions, Arc<Condition>)> {
+    ensure_tellable(path)?;
     let media = FileMedia::open(path, access).map_err(|error| match error {
         // What has no whole blocks, or none, holds no drive.
         MediaError::Size { .. } => {
@@ -29,10 +43,11 @@ pub(super) fn open(path: &Path, options: DriveOptions) -> Result<(Drive, Arc<Con
     let condition = Arc::clone(media.condition());
     let discard_media = access == Access::ReadWrite && is_sparse(path);
     // The log writes every block before it reads it.
-    let media: Arc<dyn Disk> = Arc::new(media.discarding_loosely());
-    let options = DriveOptions { discard_media, ..options };
-    let opened = Drive::open(media, options).map_err(|error| in_words(path, error));
-    Ok((opened.with_context(|| path.display().to_string())?, condition))
+    Ok((
+        Arc::new(media.discarding_loosely()),
+        DriveOptions { discard_media, ..options },
+        condition,
+    ))
 }
 
 /// Refuses a path that cannot be written down in ledgers and JSON as it is.

@@ -1,0 +1,191 @@
+//! `assay drive check --repair`: what a repair did, what is lost by address, and how to find whose it was.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use assay_drive::{Disk, Drive, DriveOptions, Loss, Lost, Repair, Unreadable};
+use assay_ports::media::Access;
+use serde_json::json;
+
+use super::check::{LINES_MAX, Progress};
+use super::open::{in_words, open, open_media};
+use super::text::human;
+use crate::print::{self, counted};
+
+/// Repairs the drive on `media`; exit code 1 when something is lost.
+///
+/// # Errors
+/// One line: not a drive, no room, the media failed.
+pub(super) fn run(path: &Path, discards: bool, as_json: bool) -> Result<ExitCode> {
+    let unreadable = if discards { Unreadable::Discarded } else { Unreadable::Kept };
+    let (media, options, _) = open_media(path, Access::ReadWrite, DriveOptions::default())?;
+    let mut progress = Progress::new("repairing");
+    let repaired = Drive::repair(media, options, unreadable, &mut |done, all| {
+        progress.show(done, all);
+    });
+    progress.end();
+    let repaired = repaired.map_err(|error| in_words(path, error));
+    let repaired = repaired.with_context(|| path.display().to_string())?;
+    match as_json {
+        true => print::line(in_json(&path.canonicalize()?, &repaired)),
+        false => tell(path, &repaired)?,
+    }
+    Ok(if repaired.lost.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn tell(path: &Path, repaired: &Repair) -> Result<()> {
+    let opened = &repaired.recovery;
+    for problem in opened.problems.iter().chain(&opened.mended) {
+        print::line(format_args!("found: {problem}"));
+    }
+    if let Some(given_up) = &opened.given_up {
+        let behind = counted(given_up.chunks, "later chunk");
+        print::line(format_args!(
+            "given up: the log from chunk {} on, with {behind}; what chunk {0} was for is not known",
+            given_up.seq
+        ));
+    }
+    for lost in repaired.lost.iter().take(LINES_MAX) {
+        print::line(in_words_lost(lost));
+    }
+    if repaired.lost.len() > LINES_MAX {
+        let more = counted((repaired.lost.len() - LINES_MAX) as u64, "more range");
+        print::line(format_args!("lost: {more}; --json names them all"));
+    }
+    if let Some(lost) = repaired.lost.first()
+        && let Some(way) = way_to_files(path, lost)?
+    {
+        print::line(way);
+    }
+    print::line(summary(path, repaired));
+    Ok(())
+}
+
+fn in_words_lost(Lost { range, loss }: &Lost) -> String {
+    let why = match loss {
+        Loss::Unreadable => "it could not be read",
+        Loss::Unmapped => "the part of the map for it was lost",
+        Loss::Reverted => {
+            "it was written with the log that is given up, and holds what was there before"
+        }
+        Loss::Doubtful => "it may hold old data, for the part of the map that knew was lost",
+    };
+    let bytes = range.end - range.start;
+    format!("lost from byte {} to {}, {}: {why}", range.start, range.end - 1, human(bytes))
+}
+
+fn summary(path: &Path, repaired: &Repair) -> String {
+    let bytes: u64 = repaired.lost.iter().map(|lost| lost.range.end - lost.range.start).sum();
+    let lost = match repaired.lost.len() as u64 {
+        0 => "nothing is lost".into(),
+        ranges => format!("{} lost in {}", human(bytes), counted(ranges, "range")),
+    };
+    let done = [
+        (repaired.nodes_restored, "part of the map restored", "parts of the map restored"),
+        (repaired.blocks_moved, "block moved", "blocks moved"),
+        (repaired.segments_returned, "segment returned to use", "segments returned to use"),
+        (repaired.segments_retired, "segment out of use", "segments out of use"),
+        (repaired.segments_left, "segment left for want of room", "segments left for want of room"),
+    ];
+    let done = done.iter().filter(|(count, ..)| *count > 0);
+    let done: Vec<_> = done
+        .map(|(count, one, many)| format!("{count} {}", if *count == 1 { one } else { many }))
+        .collect();
+    let done = if done.is_empty() { "nothing to move".into() } else { done.join(", ") };
+    format!("{}: repaired: {done}; {lost}", path.display())
+}
+
+fn in_json(path: &Path, repaired: &Repair) -> serde_json::Value {
+    let loss = |loss| match loss {
+        Loss::Unreadable => "unreadable",
+        Loss::Unmapped => "unmapped",
+        Loss::Reverted => "reverted",
+        Loss::Doubtful => "doubtful",
+    };
+    let lost: Vec<_> = repaired
+        .lost
+        .iter()
+        .map(|lost| {
+            let bytes = lost.range.end - lost.range.start;
+            json!({ "offset": lost.range.start, "bytes": bytes, "loss": loss(lost.loss) })
+        })
+        .collect();
+    json!({
+        "media": path,
+        "log_given_up_from": repaired.recovery.given_up.as_ref().map(|given_up| given_up.seq),
+        "map_rebuilt": repaired.recovery.rebuilt,
+        "nodes_restored": repaired.nodes_restored,
+        "blocks_moved": repaired.blocks_moved,
+        "segments_returned": repaired.segments_returned,
+        "segments_retired": repaired.segments_retired,
+        "segments_left": repaired.segments_left,
+        "lost": lost,
+        "damages": repaired.check.damages.len(),
+    })
+}
+
+/// How to learn which files a range belongs to, where a file system begins at the drive's first byte.
+fn way_to_files(path: &Path, lost: &Lost) -> Result<Option<String>> {
+    let (drive, _) = open(path, DriveOptions { read_only: true, ..DriveOptions::default() })?;
+    let mut head = [0; 4096];
+    // What cannot be read tells of no file system.
+    Ok(drive.read(0, &mut head).ok().and_then(|()| way_by_head(&head, lost.range.start)))
+}
+
+/// Superblocks: ext4 has its magic number at byte 1024 + 56 and its block size at 1024 + 24, XFS its name at byte 0.
+fn way_by_head(head: &[u8], offset: u64) -> Option<String> {
+    let is_ext = head.get(1080..1082) == Some(&[0x53, 0xEF]);
+    let is_xfs = head.starts_with(b"XFSB");
+    let commands = match (is_ext, is_xfs) {
+        (true, _) => {
+            let shift = u32::from_le_bytes(*head.get(1048..)?.first_chunk()?);
+            let block = offset / 1024_u64.checked_shl(shift).filter(|bytes| *bytes > 0)?;
+            format!(
+                "`debugfs -R \"icheck {block}\" DEVICE`, then `debugfs -R \"ncheck INODE\" DEVICE`"
+            )
+        }
+        (_, true) => format!(
+            "`xfs_db -r -c \"blockget -n\" -c \"daddr {}\" -c \"blockuse -n\" DEVICE`, unmounted",
+            offset / 512
+        ),
+        _ => return None,
+    };
+    Some(format!("to find the file of the first range, attach the drive and run {commands}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lost_is_told_with_its_extent_and_reason() {
+        let lost = |start: u64, end: u64, loss| Lost { range: start..end, loss };
+        let text = in_words_lost(&lost(4096, 12288, Loss::Unreadable));
+        assert_eq!(text, "lost from byte 4096 to 12287, 8.0 KiB: it could not be read");
+        let mut repaired = Repair { blocks_moved: 1, segments_retired: 2, ..Repair::default() };
+        let path = Path::new("vol.img");
+        let text = summary(path, &repaired);
+        assert_eq!(
+            text,
+            "vol.img: repaired: 1 block moved, 2 segments out of use; nothing is lost"
+        );
+        repaired.lost = vec![lost(0, 4096, Loss::Reverted), lost(8192, 12288, Loss::Doubtful)];
+        assert!(summary(path, &repaired).ends_with("8.0 KiB lost in 2 ranges"));
+        assert_eq!(in_json(path, &repaired)["lost"][1]["loss"], "doubtful");
+    }
+
+    #[test]
+    fn files_are_found_by_the_file_system_s_own_blocks() {
+        let mut head = [0; 4096];
+        assert_eq!(way_by_head(&head, 1 << 20), None);
+        head[1080..1082].copy_from_slice(&[0x53, 0xEF]);
+        head[1048] = 2;
+        assert!(way_by_head(&head, 1 << 20).unwrap().contains("icheck 256"));
+        head[1048] = 200;
+        assert_eq!(way_by_head(&head, 1 << 20), None);
+        let mut head = [0; 4096];
+        head[..4].copy_from_slice(b"XFSB");
+        assert!(way_by_head(&head, 1 << 20).unwrap().contains("daddr 2048"));
+    }
+}
