@@ -195,16 +195,19 @@ fn identity(media_bytes: u64, format: &Format) -> Result<Identity, DriveError> {
         dictionary: format.dictionary,
         logical_bytes: format.logical_bytes,
     };
-    let slots = format.logical_bytes.div_ceil(NODE_ENTRIES * NODE_ENTRIES * BLOCK_BYTES);
-    if !Budget::new(&identity).has_nameable_root(slots) {
-        let text = "segments are too small for so large a drive: choose larger ones";
-        return Err(DriveError::Impossible(text.into()));
-    }
     let most = identity.logical_bytes_most();
     if format.logical_bytes > most {
         let text = format!(
             "the logical size may be {} at most, {LOGICAL_PER_CAPACITY} times the capacity",
             Bytes(most)
+        );
+        return Err(DriveError::Impossible(text));
+    }
+    let slots = format.logical_bytes.div_ceil(NODE_ENTRIES * NODE_ENTRIES * BLOCK_BYTES);
+    if !Budget::new(&identity).has_nameable_root(slots) {
+        let text = format!(
+            "segments of {} are too small for so large a drive: choose larger ones",
+            Bytes(segment_bytes)
         );
         return Err(DriveError::Impossible(text));
     }

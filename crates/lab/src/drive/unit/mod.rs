@@ -23,11 +23,11 @@ use crate::rig::ledger::state_folder;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay drive unit /srv/vol.img --mount /var/lib/mysql
-  assay drive unit /srv/vol.img --service > /etc/systemd/system/assay-drive@.service
-  assay drive unit /srv/vol.img --mount /var/lib/mysql --fstab >> /etc/fstab
+  assay drive unit vol.img --mount /var/lib/mysql
+  assay drive unit vol.img --service > /etc/systemd/system/assay-drive@.service
+  assay drive unit vol.img --mount /var/lib/mysql --fstab >> /etc/fstab
 
-It writes nothing. One unit serves all drives, each of which is an instance of it. Make the file \\
+It writes nothing. One unit serves all drives, each of which is an instance of it. Make the file \
 system first: fstab names it by its UUID, since loop devices have another number each time.")]
 pub(super) struct UnitArgs {
     /// The file or block device that the drive lies on
