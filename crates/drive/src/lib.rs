@@ -6,6 +6,7 @@
 mod codec;
 mod core;
 mod format;
+mod host;
 mod inspect;
 mod opening;
 mod reading;
@@ -24,6 +25,7 @@ pub use codec::{
     Codec, CodecError, Coder, DICTIONARY_BYTES, Dictionary, Encoding, RECORD_OVERHEAD_BYTES,
     UnknownCodec, is_zero, looks_incompressible, stand_in,
 };
+pub use core::victims::Policy;
 pub use format::LOGICAL_PER_CAPACITY;
 pub use inspect::check::{Check, Damage};
 pub use inspect::repair::{Loss, Lost, Repair, Unreadable};
@@ -33,5 +35,4 @@ pub use opening::superblocks::begins_drive;
 pub use rules::{RULES, Rule, break_rule};
 pub use shell::drive::{Cache, Drive, DriveOptions, Emulation, StoredSizes};
 pub use status::{Counts, GivenUp, Recovery, State, Status};
-pub use upkeep::collect::Policy;
 pub use upkeep::maintain::Rest;

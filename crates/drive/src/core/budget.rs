@@ -11,10 +11,10 @@
 //! A checkpoint moves segments from free to the map's and back, so it keeps the second and can always restore the first.
 //! Nothing that only changes leaves asks: all of them may be changed. `docs/on-media.md` has the argument in full.
 
-use crate::core::log::FOOTER_PART;
+use crate::core::nodes::Nodes;
 use crate::format::{
-    CHUNK_BYTES_MAX, Identity, MAX_ROOT_PARTS, MAX_WORDS_PER_ENTRY, RECORD_HEADER_BYTES, STREAMS,
-    Stream, chunk_bytes, whole_blocks,
+    CHUNK_BYTES_MAX, FOOTER_PART, Identity, MAX_ROOT_PARTS, MAX_WORDS_PER_ENTRY,
+    RECORD_HEADER_BYTES, STREAMS, Stream, chunk_bytes, whole_blocks,
 };
 use assay_disk::BLOCK_BYTES;
 
@@ -32,35 +32,6 @@ const ROOT_WORDS_BESIDE: u64 = 512;
 
 /// Words of a segment's row, in the root and again in its end.
 const ROW_WORDS: u64 = 6;
-
-/// How many nodes a map has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Nodes {
-    pub(crate) leaves: u64,
-    pub(crate) directories: u64,
-    /// Directories that there may be: the root has a word for each.
-    pub(crate) slots: u64,
-}
-
-impl Nodes {
-    /// So many leaves and directories more.
-    pub(crate) fn and(self, more: Nodes) -> Nodes {
-        Nodes {
-            leaves: self.leaves + more.leaves,
-            directories: self.directories + more.directories,
-            ..self
-        }
-    }
-
-    /// The leaves and directories that there are beside `fewer`.
-    pub(crate) fn beside(self, fewer: Nodes) -> Nodes {
-        Nodes {
-            leaves: self.leaves.saturating_sub(fewer.leaves),
-            directories: self.directories.saturating_sub(fewer.directories),
-            ..self
-        }
-    }
-}
 
 /// What one drive's geometry comes to.
 #[derive(Debug, Clone, Copy)]

@@ -13,15 +13,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::core::budget::Nodes;
+use crate::core::nodes::{NODE_ENTRIES, Node, Nodes, directory_of, leaf_of};
 use crate::format::{Location, NodeId};
 use crate::rules::{Rule, holds};
-
-/// Entries of a node.
-pub(crate) const NODE_ENTRIES: u64 = 512;
-
-/// Words of a leaf (locations of blocks) or of a directory (locations of leaves).
-pub(crate) type Node = [u64; NODE_ENTRIES as usize];
 
 /// Bytes of memory of a loaded leaf, and of a loaded directory.
 const LEAF_MEMORY_BYTES: u64 = size_of::<Node>() as u64 + 16;
@@ -91,25 +85,6 @@ pub(crate) enum Rescue {
     /// It has changed: the next checkpoint writes it.
     Later,
     Gone,
-}
-
-/// Number of the leaf that holds a block.
-pub(crate) const fn leaf_of(block: u64) -> u64 {
-    block / NODE_ENTRIES
-}
-
-/// Number of the directory that holds a leaf.
-pub(crate) const fn directory_of(leaf: u64) -> u64 {
-    leaf / NODE_ENTRIES
-}
-
-/// Blocks that a node speaks for.
-pub(crate) const fn blocks_of(node: NodeId) -> std::ops::Range<u64> {
-    let (number, each) = match node {
-        NodeId::Leaf(number) => (number, NODE_ENTRIES),
-        NodeId::Directory(number) => (number, NODE_ENTRIES * NODE_ENTRIES),
-    };
-    number * each..(number + 1) * each
 }
 
 impl Map {

@@ -8,11 +8,12 @@ use std::collections::BTreeSet;
 
 use assay_disk::BLOCK_BYTES;
 
-use crate::core::budget::{Budget, Nodes};
-use crate::core::log::table_words_most;
-use crate::core::map::NODE_ENTRIES;
+use crate::core::budget::Budget;
+use crate::core::nodes::NODE_ENTRIES;
+use crate::core::nodes::Nodes;
 use crate::format::{
     Identity, Location, MAX_WORDS_PER_ENTRY, RECORD_HEADER_BYTES, SegmentRow, Stream,
+    table_words_most,
 };
 use crate::rules::{Rule, holds};
 
@@ -147,8 +148,8 @@ impl Space {
         &self.segments[number as usize]
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Segment)> {
-        (0..).zip(&self.segments)
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (u32, &Segment)> {
+        self.segments.iter().enumerate().map(|(number, segment)| (number as u32, segment))
     }
 
     pub(crate) fn free_segments(&self) -> usize {

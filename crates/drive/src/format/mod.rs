@@ -5,6 +5,7 @@
 
 mod chunk;
 mod entry;
+mod limits;
 mod location;
 mod mix;
 mod root;
@@ -17,6 +18,7 @@ pub(crate) use chunk::{
     Stream, chunk_bytes, parity_of,
 };
 pub(crate) use entry::{Entry, MAX_WORDS_PER_ENTRY, NodeId, Op, Words};
+pub(crate) use limits::{FOOTER_PART, footer_bytes, table_words_most};
 pub(crate) use location::Location;
 pub(crate) use mix::{RecordContext, plain_checksum};
 pub(crate) use root::{Cursor, Root, RootBody, RootEnd, SegmentRow};

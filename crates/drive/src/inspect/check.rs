@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::core::map::{NODE_ENTRIES, directory_of};
+use crate::core::nodes::{NODE_ENTRIES, directory_of};
 use crate::core::space::State;
 use crate::format::{GROUP_BLOCKS, Location, NodeId, UNIT_BLOCKS};
 use crate::inspect::verify::Verified;

@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use crate::core::budget::Nodes;
+use crate::core::nodes::Nodes;
 use crate::core::space::State as SegmentState;
 use crate::format::UNIT_BLOCKS;
 use crate::shell::drive::{Drive, OPENED_READ_ONLY};

@@ -12,7 +12,7 @@ use std::sync::{Arc, PoisonError};
 use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Result};
 
 use crate::core::apply::put;
-use crate::core::map::{NODE_ENTRIES, directory_of};
+use crate::core::nodes::{NODE_ENTRIES, directory_of};
 use crate::core::space::State;
 use crate::format::{GROUP_BLOCKS, Location, NodeId, Stream};
 use crate::inspect::check::Check;

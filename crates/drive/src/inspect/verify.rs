@@ -6,12 +6,12 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::core::apply::is_wanted;
-use crate::core::map::{NODE_ENTRIES, leaf_of};
+use crate::core::nodes::{NODE_ENTRIES, leaf_of};
 use crate::core::space::State;
+use crate::core::tables::{SegmentRecord, records_of};
 use crate::format::{Op, UNIT_BLOCKS};
 use crate::shell::drive::Drive;
 use crate::shell::span::{part_of, span, together};
-use crate::shell::tables::{SegmentRecord, records_of};
 use crate::shell::worker::Worker;
 use crate::upkeep::collect::REACH;
 use assay_disk::{BLOCK_BYTES, DiskError, Result};

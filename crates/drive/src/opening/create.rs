@@ -7,7 +7,8 @@ use thiserror::Error;
 
 use crate::codec::Codec;
 use crate::core::budget::Budget;
-use crate::core::map::{Map, NODE_ENTRIES};
+use crate::core::map::Map;
+use crate::core::nodes::NODE_ENTRIES;
 use crate::core::space::{Space, incompressible_blocks, most_live_bytes};
 use crate::format::{
     Cursor, Identity, LOGICAL_PER_CAPACITY, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX,

@@ -7,9 +7,9 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use crate::core::tables::SegmentChunk;
 use crate::format::{CHUNK_HEADER_BYTES, ChunkHeader, Cursor, Stream};
 use crate::shell::drive::Drive;
-use crate::shell::tables::SegmentChunk;
 use assay_disk::BlockBuffer;
 use assay_disk::{BLOCK_BYTES, Result};
 

@@ -10,9 +10,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::core::budget::Nodes as NodeCounts;
 use crate::core::map::Map;
+use crate::core::nodes::Nodes as NodeCounts;
 use crate::core::space::{Space, State, Urgency};
+use crate::core::tables::{SegmentChunk, records_of};
 use crate::format::{
     Cursor, Identity, Location, NodeId, Op, Root, STREAMS, SegmentRow, Stream, UNIT_BLOCKS, Words,
 };
@@ -21,7 +22,6 @@ use crate::opening::reconcile::{Nodes, Rebuilt, Versions, joined, newest, tell_b
 use crate::opening::recover::{drive_lives, given_up, lost_chunk};
 use crate::opening::scan::Found;
 use crate::shell::drive::{Drive, OPENED_READ_ONLY, Parts};
-use crate::shell::tables::{SegmentChunk, records_of};
 use crate::status::{Counters, Recovery};
 use assay_disk::{BLOCK_BYTES, Result};
 

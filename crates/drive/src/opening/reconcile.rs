@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::core::apply::apply;
-use crate::core::map::{Map, NODE_ENTRIES, Node};
+use crate::core::map::Map;
+use crate::core::nodes::{NODE_ENTRIES, Node};
 use crate::core::space::{Space, State};
 use crate::format::{Entry, Location, NodeId, Op, Root, UNIT_BLOCKS};
 use crate::shell::drive::Drive;

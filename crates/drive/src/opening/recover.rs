@@ -11,8 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::core::apply::{apply, blocks_of};
-use crate::core::map::{Map, NODE_ENTRIES};
+use crate::core::map::Map;
+use crate::core::nodes::NODE_ENTRIES;
 use crate::core::space::Space;
+use crate::core::tables::{SegmentChunk, SegmentRecord, records_of};
 use crate::format::{
     ChunkKind, Cursor, FooterChunk, Identity, Location, Op, RepeatedChunk, Root, RootBody, STREAMS,
     Stream, Superblock, UNIT_BLOCKS, Words,
@@ -23,7 +25,6 @@ use crate::opening::reconcile::joined;
 use crate::opening::superblocks::read_superblocks;
 use crate::rules::{Rule, holds};
 use crate::shell::drive::{Drive, DriveOptions, OPENED_READ_ONLY, Parts};
-use crate::shell::tables::{SegmentChunk, SegmentRecord, records_of};
 use crate::status::{Counters, GivenUp, Recovery};
 use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Result};
 

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use crate::core::tables::{Hole, SegmentChunk, chunks_of};
 use crate::format::{Location, Root, Stream};
 use crate::shell::drive::Drive;
-use crate::shell::tables::{Hole, SegmentChunk, chunks_of};
 use assay_disk::Result;
 
 /// One segment as its own bytes tell it.

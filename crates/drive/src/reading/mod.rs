@@ -1,4 +1,3 @@
 //! Host reads.
 
 mod read;
-pub(crate) mod readahead;

@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
+use crate::core::tables::{SegmentChunk, chunks_of};
 use crate::format::{Location, NodeId, Stream, parity_of};
 use crate::opening::recover::drive_lives;
 use crate::shell::commit::chain;
 use crate::shell::drive::Drive;
-use crate::shell::tables::{SegmentChunk, chunks_of};
 use crate::status::Counters;
 
 const BLOCK: usize = BLOCK_BYTES as usize;
@@ -170,7 +170,7 @@ impl Drive {
     /// Gives up a node that cannot be read: its blocks are lost until they are overwritten or discarded.
     pub(crate) fn lose_node(&self, node: NodeId, place: Location, what: &str) -> Result<()> {
         Counters::add(&self.counters.damaged_records, 1);
-        let blocks = crate::core::map::blocks_of(node);
+        let blocks = crate::core::nodes::blocks_of(node);
         let (first, end) = (blocks.start * BLOCK_BYTES, blocks.end * BLOCK_BYTES);
         self.report(format!(
             "the map is damaged: what was written from byte {first} to {end} is lost until it is written anew ({what})"

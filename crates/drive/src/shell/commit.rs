@@ -11,22 +11,12 @@ use assay_disk::{DiskError, Result};
 use crate::core::log::{Job, Reached};
 use crate::format::Stream;
 use crate::rules::{Rule, holds};
-use crate::shell::drive::Drive;
+use crate::shell::drive::{Commit, Drive};
 use crate::status::Counters;
 use crate::sync::MutexGuard;
 
 /// Sealed chunks that may wait before a host write helps to write them first.
 const UNWRITTEN_CHUNKS_MAX: usize = 4;
-
-/// Commits that were asked for and those that are done.
-#[derive(Debug, Default)]
-pub(crate) struct Commit {
-    asked: u64,
-    done: u64,
-    /// Whether any of those asked for wants all streams.
-    wants_all: bool,
-    has_leader: bool,
-}
 
 impl Drive {
     /// Makes every completed host write durable; with `all`, also what collection and checkpoints wrote.

@@ -13,19 +13,18 @@ use std::sync::{Arc, OnceLock, PoisonError};
 use crate::codec::{Codec, Dictionary};
 use crate::core::chunks::Chunks;
 use crate::core::log::Log;
+use crate::core::maintenance::Maintenance;
 use crate::core::map::Map;
 use crate::core::space::Space;
-use crate::format::{
-    CHUNK_BYTES_MAX, Cursor, GROUP_BLOCKS, Identity, Location, STREAMS, Superblock,
-};
-use crate::reading::readahead::ReadAhead;
+use crate::core::victims::Policy;
+use crate::format::{CHUNK_BYTES_MAX, Cursor, Identity, Location, STREAMS, Superblock};
+use crate::shell::readahead::ReadAhead;
 use crate::shell::worker::Workers;
 use crate::status::{Counters, Recovery};
 use crate::sync::{
     AtomicBool, AtomicU32, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
-use crate::upkeep::collect::Policy;
-use assay_disk::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
+use assay_disk::{Disk, DiskError, Result};
 
 /// When a completed write is on stable media.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -99,6 +98,16 @@ pub struct Emulation {
     pub observer: Option<Arc<dyn StoredSizes>>,
 }
 
+/// Commits that were asked for and those that are done.
+#[derive(Debug, Default)]
+pub(crate) struct Commit {
+    pub(crate) asked: u64,
+    pub(crate) done: u64,
+    /// Whether any of those asked for wants all streams.
+    pub(crate) wants_all: bool,
+    pub(crate) has_leader: bool,
+}
+
 /// The software drive.
 pub struct Drive {
     pub(crate) media: Arc<dyn Disk>,
@@ -108,7 +117,7 @@ pub struct Drive {
     pub(crate) logical_bytes: AtomicU64,
     log: Mutex<Log>,
     /// Commits in progress, see `commit`.
-    pub(crate) commit: Mutex<crate::shell::commit::Commit>,
+    pub(crate) commit: Mutex<Commit>,
     /// Told when a chunk was written or a commit ended.
     pub(crate) progress: Condvar,
     map: RwLock<Map>,
@@ -130,7 +139,7 @@ pub struct Drive {
     pub(crate) log_stop_seq: AtomicU64,
     /// Whether this incarnation has its own sequence numbers, so that the log may grow.
     pub(crate) is_begun: AtomicBool,
-    pub(crate) maintenance: Mutex<crate::upkeep::maintain::Maintenance>,
+    pub(crate) maintenance: Mutex<Maintenance>,
     pub(crate) stopped: OnceLock<String>,
     pub(crate) read_only: Option<String>,
     /// Whether what is missing of the log is given up, in place of opening for reading only.
@@ -167,10 +176,7 @@ impl Drive {
         let mut log = Log::new(identity, space, parts.cursors, parts.next_seq);
         log.limits.chunk_bytes = CHUNK_BYTES_MAX;
         log.log_bytes = parts.counters.log_bytes.load(Ordering::Relaxed);
-        let maintenance = crate::upkeep::maintain::Maintenance::new(
-            parts.superblock.checkpoint_seq,
-            log.log_bytes,
-        );
+        let maintenance = Maintenance::new(parts.superblock.checkpoint_seq, log.log_bytes);
         Drive {
             media,
             read_ahead: ReadAhead::new(options.read_ahead_bytes),
@@ -301,59 +307,3 @@ impl Drive {
 
 /// Lines of the health log that are kept in memory.
 const PROBLEMS_KEPT: usize = 100;
-
-impl Disk for Drive {
-    fn size(&self) -> u64 {
-        self.logical_bytes.load(Ordering::Acquire)
-    }
-
-    fn promise(&self) -> Promise {
-        Promise {
-            atomic_write_bytes: GROUP_BLOCKS * BLOCK_BYTES,
-            volatile_cache: self.options.cache == Cache::Volatile && !self.emulation.keeps_cache,
-        }
-    }
-
-    fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {
-        check_range(offset, data.len() as u64, self.size())?;
-        self.running()?;
-        let group = (GROUP_BLOCKS * BLOCK_BYTES) as usize;
-        for (piece, part) in (0_u64..).zip(data.chunks_mut(group)) {
-            self.read_blocks(offset / BLOCK_BYTES + piece * GROUP_BLOCKS, part)?;
-        }
-        Counters::add(&self.counters.read_bytes_host, data.len() as u64);
-        Ok(())
-    }
-
-    /// Up to 256 KiB all or nothing; of a longer write each 256 KiB.
-    fn write(&self, offset: u64, data: &[u8], force_unit_access: bool) -> Result<()> {
-        check_range(offset, data.len() as u64, self.size())?;
-        self.writable()?;
-        let group = (GROUP_BLOCKS * BLOCK_BYTES) as usize;
-        for (piece, part) in (0_u64..).zip(data.chunks(group)) {
-            self.write_blocks(offset / BLOCK_BYTES + piece * GROUP_BLOCKS, part)?;
-        }
-        self.counters.host_write(data.len() as u64 / BLOCK_BYTES);
-        Counters::add(&self.counters.write_bytes_host, data.len() as u64);
-        if force_unit_access || self.options.cache == Cache::Writethrough {
-            self.flush()?;
-        }
-        Ok(())
-    }
-
-    fn flush(&self) -> Result<()> {
-        self.running()?;
-        Counters::add(&self.counters.flushes, 1);
-        let has_nothing_to_do = self.read_only.is_some() || self.emulation.keeps_cache;
-        if has_nothing_to_do { Ok(()) } else { self.make_durable(false) }
-    }
-
-    /// A discard is an entry of the log, in runs of up to 128 MiB, each all or nothing.
-    fn discard(&self, offset: u64, length: u64) -> Result<()> {
-        check_range(offset, length, self.size())?;
-        self.writable()?;
-        self.discard_blocks(offset / BLOCK_BYTES, length / BLOCK_BYTES)?;
-        Counters::add(&self.counters.discard_bytes_host, length);
-        if self.options.cache == Cache::Writethrough { self.flush() } else { Ok(()) }
-    }
-}

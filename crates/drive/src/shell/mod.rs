@@ -3,6 +3,9 @@
 mod bad_places;
 pub(crate) mod commit;
 pub(crate) mod drive;
+pub(crate) mod nodes;
+pub(crate) mod readahead;
+pub(crate) mod records;
 pub(crate) mod span;
 pub(crate) mod tables;
 pub(crate) mod worker;

@@ -17,7 +17,8 @@ use assay_disk::{BLOCK_BYTES, Disk, DiskError, Result};
 use crate::core::budget::part_words;
 use crate::core::group::Group;
 use crate::core::log::Log;
-use crate::core::map::{NODE_ENTRIES, Node};
+use crate::core::maintenance::Maintenance;
+use crate::core::nodes::{NODE_ENTRIES, Node};
 use crate::core::space::Urgency;
 use crate::format::{
     Cursor, Identity, Location, MAX_ROOT_PARTS, NodeId, Op, RootBody, RootEnd, SegmentRow, Stream,
@@ -27,7 +28,6 @@ use crate::rules::{Rule, holds};
 use crate::shell::drive::Drive;
 use crate::status::Counters;
 use crate::sync::MutexGuard;
-use crate::upkeep::maintain::Maintenance;
 
 /// Nodes that are encoded before any of them is appended.
 const NODES_PER_GROUP: usize = 32;

@@ -10,12 +10,13 @@ use std::ops::Range;
 
 use assay_disk::{DiskError, Result};
 
-use crate::core::map::{Missing, NODE_ENTRIES, Node, Rescue};
+use crate::core::map::{Missing, Rescue};
+use crate::core::nodes::{NODE_ENTRIES, Node};
+use crate::core::tables::SegmentRecord;
 use crate::format::{Location, NodeId, Op};
 use crate::rules::{Rule, holds};
 use crate::shell::drive::Drive;
 use crate::shell::span::{Reach, part_of, span, together};
-use crate::shell::tables::SegmentRecord;
 use crate::shell::worker::Worker;
 
 /// How far one read of nodes goes.

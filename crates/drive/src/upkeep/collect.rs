@@ -1,9 +1,6 @@
 //! Collection: moving what lives out of a segment that is mostly dead.
 //!
-//! The segment with the best bargain is taken: by cost and benefit, age × dead ÷ (1 + live) (Rosenblum and Ousterhout,
-//! "The design and implementation of a log-structured file system", 1992), or greedily the one with least live. Of the
-//! age the square root is taken: the plain age prefers old segments with little to gain, and under Zipf 0.99 at 80 %
-//! full moved 7 % more (`benches/drive-write-amplification`). Its
+//! Which segment that is, `core::victims` says. Its
 //! footer says what lies in it; the map says what of it still lives. Records move as they are, without being decoded;
 //! only the live blocks of a 16 KiB unit are encoded anew, if that is smaller. Segments of the map's stream are not
 //! collected: checkpoints clean them.
@@ -15,45 +12,15 @@ use std::ops::Range;
 
 use crate::core::apply::{apply, is_wanted};
 use crate::core::group::{Group, Record};
-use crate::core::space::{Segment, State, Urgency};
+use crate::core::maintenance::{Collecting, Maintenance};
+use crate::core::space::Urgency;
+use crate::core::tables::SegmentRecord;
 use crate::format::{Location, MAX_WORDS_PER_ENTRY, Op, Stream, UNIT_BLOCKS};
 use crate::shell::drive::Drive;
 use crate::shell::span::{Reach, part_of, span, together};
-use crate::shell::tables::SegmentRecord;
 use crate::shell::worker::Worker;
 use crate::status::Counters;
-use crate::upkeep::maintain::{Maintenance, WORTHWHILE_DEAD_SHARE};
 use assay_disk::{BLOCK_BYTES, DiskError, Result};
-
-/// How collection chooses its next segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Policy {
-    /// By age and live share: leaves young segments time to die.
-    #[default]
-    CostBenefit,
-    /// The one with least live data.
-    Greedy,
-}
-
-/// A segment that is being collected, one run of records after another: whoever waits for room need not wait for all.
-#[derive(Debug)]
-pub(crate) struct Collecting {
-    pub(crate) victim: u32,
-    /// What lived in it when it was chosen.
-    live: Vec<SegmentRecord>,
-    /// The first of these that has not moved.
-    next: usize,
-    /// Whether everything in it is known.
-    is_complete: bool,
-    /// Whether a record of it is damaged and stays.
-    is_damaged: bool,
-    /// Whether the media cannot be read somewhere in it.
-    is_unreadable: bool,
-}
-
-/// Segments that are remembered as the next to collect, where looking at all takes long.
-const CANDIDATES: usize = 32;
-const SEGMENTS_LOOKED_AT: u32 = 4096;
 
 /// Bytes that one group of moves may take.
 const MOVE_BYTES: usize = 256 << 10;
@@ -62,53 +29,6 @@ const MOVE_BYTES: usize = 256 << 10;
 pub(crate) const REACH: Reach = Reach { gap_bytes: 64 << 10, bytes_max: 1 << 20 };
 
 impl Drive {
-    /// The segment to collect next, with its live share.
-    pub(crate) fn choose_victim(
-        &self,
-        maintenance: &mut Maintenance,
-        policy: Policy,
-    ) -> Result<Option<(u32, f64)>> {
-        let log = self.log()?;
-        let is_victim = |number: u32, segment: &Segment| {
-            segment.state == State::Sealed
-                && segment.stream != Some(Stream::Map)
-                && segment.live_records > 0
-                && segment.sealed_seq <= maintenance.checkpoint_seq
-                && maintenance.set_aside.get(&number) != Some(&segment.opened_seq)
-        };
-        // One with little dead says nothing of the others: more of them may have become victims meanwhile.
-        while let Some(number) = maintenance.candidates.pop() {
-            let segment = log.space.get(number);
-            let live = log.space.live_share(segment);
-            if is_victim(number, segment) && live < 1.0 - WORTHWHILE_DEAD_SHARE {
-                return Ok(Some((number, live)));
-            }
-        }
-        let now = log.log_bytes;
-        let victims = log.space.iter().filter(|(number, segment)| is_victim(*number, segment));
-        let mut scored: Vec<_> = victims
-            .map(|(number, segment)| {
-                let live = log.space.live_share(segment);
-                let age = now.saturating_sub(segment.sealed_at_bytes) as f64;
-                let score = match policy {
-                    Policy::CostBenefit => age.sqrt() * (1.0 - live) / (1.0 + live),
-                    Policy::Greedy => 1.0 - live,
-                };
-                (score, number, live)
-            })
-            .collect();
-        let kept = if self.identity.segments < SEGMENTS_LOOKED_AT { 1 } else { CANDIDATES };
-        if scored.len() > kept {
-            let last = scored.len() - kept;
-            scored.select_nth_unstable_by(last, |a, b| a.0.total_cmp(&b.0));
-            scored.drain(..last);
-        }
-        scored.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let best = scored.pop().map(|(_, number, live)| (number, live));
-        maintenance.candidates = scored.into_iter().map(|(_, number, _)| number).collect();
-        Ok(best)
-    }
-
     /// Begins to move everything that lives in a segment elsewhere.
     pub(crate) fn begin_collecting(
         &self,
@@ -184,7 +104,7 @@ impl Drive {
         } else if collecting.is_damaged || !collecting.is_complete {
             let segment = log.space.get(victim);
             if segment.live_records > 0 {
-                maintenance.set_aside.insert(victim, segment.opened_seq);
+                maintenance.victims.set_aside(victim, segment.opened_seq);
             }
         } else {
             // The map knows of nothing here: what is still counted was lost with a part of the map.

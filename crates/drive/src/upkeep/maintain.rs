@@ -3,16 +3,16 @@
 //! One at a time, under the maintenance lock. The caller gives it a thread and calls again as long as there is more;
 //! a host write that finds no free segment comes here too.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
+use crate::core::maintenance::Maintenance;
 use crate::core::space::{Space, State};
+use crate::core::victims::{Policy, WORTHWHILE_DEAD_SHARE};
 use crate::format::Stream;
 use crate::rules::{Rule, holds};
 use crate::shell::drive::Drive;
 use crate::sync::MutexGuard;
-use crate::upkeep::collect::{Collecting, Policy};
 use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
 /// Bytes of log for each byte that the next checkpoint would write: a checkpoint costs 4 % at most.
@@ -28,9 +28,6 @@ const SMALL_SEGMENT_BYTES: u32 = 4 << 20;
 /// Changed nodes may take this much however little memory the map gets, or each command would bring a checkpoint.
 const CHANGED_LEAST_BYTES: u64 = 64 << 10;
 
-/// Share of a segment that must be dead before collecting it beats a checkpoint, which may empty newer ones.
-pub(crate) const WORTHWHILE_DEAD_SHARE: f64 = 0.1;
-
 /// Steps without a segment for the host after which only the gain counts: by age alone, old segments with hardly
 /// anything dead could be collected for ever.
 const PATIENT_STEPS: u64 = 32;
@@ -42,48 +39,6 @@ pub enum Rest {
     More,
     /// Nothing to do until the host writes.
     Idle,
-}
-
-/// What maintenance remembers between calls.
-#[derive(Debug)]
-pub(crate) struct Maintenance {
-    /// Segments sealed after this are still part of the log that recovery would replay.
-    pub(crate) checkpoint_seq: u64,
-    pub(crate) checkpoint_log_bytes: u64,
-    /// Segments with something in them that cannot be read or is not known: they are left until it is overwritten. By the
-    /// number that they were opened with, for once emptied they are as good as any.
-    pub(crate) set_aside: HashMap<u32, u64>,
-    /// Segments of the map's stream that the next checkpoint takes dictionaries out of.
-    pub(crate) to_empty: HashSet<u32>,
-    /// Segments to collect next, the best last, as they were when all were last looked at.
-    pub(crate) candidates: Vec<u32>,
-    /// The segment in hand.
-    pub(crate) collecting: Option<Collecting>,
-    /// Steps towards free segments since the host's last chunk.
-    steps: u64,
-    host_seq: u64,
-    /// What the log had come to when maintenance last looked.
-    seen_seq: u64,
-    seen_open: bool,
-    pub(crate) trainer: crate::upkeep::trainer::Trainer,
-}
-
-impl Maintenance {
-    pub(crate) fn new(checkpoint_seq: u64, log_bytes: u64) -> Maintenance {
-        Maintenance {
-            checkpoint_seq,
-            checkpoint_log_bytes: log_bytes,
-            set_aside: HashMap::new(),
-            to_empty: HashSet::new(),
-            candidates: Vec::new(),
-            collecting: None,
-            steps: 0,
-            host_seq: 0,
-            seen_seq: 0,
-            seen_open: false,
-            trainer: crate::upkeep::trainer::Trainer::default(),
-        }
-    }
 }
 
 impl Drive {
@@ -208,7 +163,11 @@ impl Drive {
         }
         let policy =
             if maintenance.steps > PATIENT_STEPS { Policy::Greedy } else { self.options.policy };
-        let victim = self.choose_victim(maintenance, policy)?;
+        let victim = {
+            let log = self.log()?;
+            let (seq, now) = (maintenance.checkpoint_seq, log.log_bytes);
+            maintenance.victims.choose(&log.space, policy, seq, now)
+        };
         match victim {
             Some((victim, live)) if live < 1.0 - WORTHWHILE_DEAD_SHARE => {
                 self.begin_collecting(victim, maintenance)?;
@@ -322,17 +281,6 @@ impl Drive {
     fn is_short_of_memory(&self) -> Result<bool> {
         let Some(bytes) = self.options.map_bytes else { return Ok(false) };
         Ok(self.map()?.dirty_bytes() > (bytes / 2).max(CHANGED_LEAST_BYTES))
-    }
-
-    /// Drops clean nodes beyond the memory that the map may take.
-    pub(crate) fn evict_map(&self) -> Result<()> {
-        let Some(bytes) = self.options.map_bytes else { return Ok(()) };
-        if self.map()?.node_bytes() > bytes {
-            // The log's lock keeps leaves in place while a host write uses them.
-            let _log = self.log()?;
-            self.map_mut()?.evict(bytes);
-        }
-        Ok(())
     }
 
     /// Keeps a host command within the map's memory: what is clean is dropped, and what is not waits for a checkpoint.

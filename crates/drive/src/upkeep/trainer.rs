@@ -10,64 +10,19 @@ use std::sync::{Arc, PoisonError};
 use crate::codec::{Coder, DICTIONARY_BYTES, Dictionary};
 use crate::core::budget::DICTIONARIES_MAX;
 use crate::core::group::Group;
+use crate::core::maintenance::Maintenance;
+use crate::core::tables::SegmentRecord;
 use crate::format::{Location, Op};
 use crate::shell::drive::Drive;
-use crate::shell::tables::SegmentRecord;
-use crate::shell::worker::Worker;
-use crate::upkeep::maintain::Maintenance;
 use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
 /// Blocks to learn from, and as many more to judge by.
 const SAMPLES: usize = 1024;
 
-/// Host writes, in bytes, after which a first dictionary is tried; each further one after four times as much.
-const FIRST_AFTER_BYTES: u64 = 16 << 20;
-
 /// What a new dictionary must save over the one in use, as a share.
 const WORTHWHILE: f64 = 0.01;
 
-/// When the next dictionary is tried.
-#[derive(Debug)]
-pub(crate) struct Trainer {
-    after_bytes: u64,
-    /// Trained, and on its way to media with the next checkpoint; nothing uses it before that is complete.
-    next: Option<Dictionary>,
-    /// The same once it has its place.
-    stored: Option<(Location, Dictionary)>,
-}
-
-impl Default for Trainer {
-    fn default() -> Trainer {
-        Trainer { after_bytes: FIRST_AFTER_BYTES, next: None, stored: None }
-    }
-}
-
-impl Trainer {
-    /// Version and place of the dictionary that the checkpoint in hand has stored.
-    pub(crate) fn stored(&self) -> Option<(u8, Location)> {
-        self.stored.as_ref().map(|(place, dictionary)| (dictionary.version(), *place))
-    }
-}
-
 impl Drive {
-    /// The dictionary that new records use.
-    pub(crate) fn dictionary_in_use(&self) -> Option<Arc<Dictionary>> {
-        let dictionaries = self.dictionaries.read().unwrap_or_else(PoisonError::into_inner);
-        dictionaries.last().map(|(_, _, dictionary)| Arc::clone(dictionary))
-    }
-
-    /// A dictionary by its version.
-    pub(crate) fn dictionary(&self, version: u8) -> Option<Arc<Dictionary>> {
-        let dictionaries = self.dictionaries.read().unwrap_or_else(PoisonError::into_inner);
-        let found = dictionaries.iter().find(|(number, _, _)| *number == version);
-        found.map(|(_, _, dictionary)| Arc::clone(dictionary))
-    }
-
-    pub(crate) fn dictionary_places(&self) -> Vec<(u8, Location)> {
-        let dictionaries = self.dictionaries.read().unwrap_or_else(PoisonError::into_inner);
-        dictionaries.iter().map(|(version, place, _)| (*version, *place)).collect()
-    }
-
     /// Tries a new dictionary when enough was written since the last; true if it did something.
     pub(crate) fn train(&self, maintenance: &mut Maintenance) -> Result<bool> {
         let written = self.counters.counts().write_bytes_host;
@@ -100,12 +55,12 @@ impl Drive {
     fn sample_blocks(&self) -> Result<Vec<Vec<u8>>> {
         use assay_disk::Disk;
         let blocks = self.size() / BLOCK_BYTES;
-        let leaves = blocks.div_ceil(crate::core::map::NODE_ENTRIES);
+        let leaves = blocks.div_ceil(crate::core::nodes::NODE_ENTRIES);
         let mut samples = Vec::new();
         let step = (leaves / (2 * SAMPLES as u64)).max(1);
         for leaf in (0..leaves).step_by(step as usize) {
-            let range = leaf * crate::core::map::NODE_ENTRIES
-                ..((leaf + 1) * crate::core::map::NODE_ENTRIES).min(blocks);
+            let range = leaf * crate::core::nodes::NODE_ENTRIES
+                ..((leaf + 1) * crate::core::nodes::NODE_ENTRIES).min(blocks);
             if samples.len() >= 4 * SAMPLES || self.map()?.is_hole(range.clone()) {
                 continue;
             }
@@ -187,32 +142,6 @@ impl Drive {
             slot.1 = place;
         }
         Ok(Some(former))
-    }
-
-    /// Reads a dictionary's record; none if it is damaged.
-    pub(crate) fn read_dictionary(
-        &self,
-        version: u8,
-        place: Location,
-        worker: &mut Worker,
-    ) -> Result<Option<Dictionary>> {
-        if !self.is_possible(place) || place.is_none() {
-            return Ok(None);
-        }
-        let bytes = (place.length() as usize).saturating_sub(crate::format::RECORD_HEADER_BYTES);
-        let mut data = vec![0; bytes];
-        let key = Op::Dictionary.context_key(u64::from(version));
-        match self.read_record(place, key, &mut data, worker) {
-            Ok(()) => Ok(Dictionary::from_bytes(version, &data).ok()),
-            Err(DiskError::Corrupt { .. } | DiskError::Io(_)) => {
-                let restored = self.restored_record(place, key)?;
-                let payload = restored.as_deref().and_then(|record| {
-                    self.check_record(record, place, key).ok().map(|(_, payload)| payload)
-                });
-                Ok(payload.and_then(|payload| Dictionary::from_bytes(version, payload).ok()))
-            }
-            Err(other) => Err(other),
-        }
     }
 }
 

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use crate::codec::is_zero;
 use crate::core::apply::apply;
-use crate::core::budget::Nodes;
 use crate::core::group::{Group, Record, ZERO_BLOCKS_MAX};
 use crate::core::log::Log;
 use crate::core::map::{Map, Missing};
+use crate::core::nodes::Nodes;
 use crate::core::space::{Need, Space, Urgency, Weight};
 use crate::format::{Location, Op, Stream, UNIT_BLOCKS};
 use crate::rules::{Rule, holds};

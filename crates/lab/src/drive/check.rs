@@ -11,8 +11,8 @@ use clap::Args;
 use serde_json::json;
 
 use super::open::open;
-use super::{registry, repair};
 use super::text::human;
+use super::{registry, repair};
 use crate::print::counted;
 use crate::print::{self, Living, time};
 

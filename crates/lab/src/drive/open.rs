@@ -43,11 +43,7 @@ pub(super) fn open_media(
     let condition = Arc::clone(media.condition());
     let discard_media = access == Access::ReadWrite && is_sparse(path);
     // The log writes every block before it reads it.
-    Ok((
-        Arc::new(media.discarding_loosely()),
-        DriveOptions { discard_media, ..options },
-        condition,
-    ))
+    Ok((Arc::new(media.discarding_loosely()), DriveOptions { discard_media, ..options }, condition))
 }
 
 /// Refuses a path that cannot be written down in ledgers and JSON as it is.

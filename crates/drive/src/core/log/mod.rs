@@ -18,13 +18,13 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use self::root::MapTrail;
-pub(crate) use self::tail::{FOOTER_PART, Limits, Tail, footer_bytes, table_words_most};
+pub(crate) use self::tail::{Limits, Tail};
 use crate::core::chunks::{ChunkBuffer, Chunks};
 use crate::core::group::Group;
 use crate::core::space::{Space, Urgency};
 use crate::format::{
     CHUNK_BYTES_MAX, ChunkHeader, ChunkKind, Cursor, Identity, Location, MAP_SEQS, RepeatedChunk,
-    STREAMS, Stream,
+    STREAMS, Stream, footer_bytes,
 };
 use crate::status::Counters;
 use assay_disk::BlockBuffer;

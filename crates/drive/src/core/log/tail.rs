@@ -5,17 +5,10 @@ use std::sync::Arc;
 use crate::core::chunks::{ChunkBuffer, Chunks};
 use crate::core::group::Group;
 use crate::format::{
-    CHUNK_BYTES_MAX, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Cursor, FooterChunk, Location,
-    RECORD_HEADER_BYTES, RecordContext, RepeatedChunk, Stream, chunk_bytes, whole_blocks,
+    CHUNK_BYTES_MAX, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Cursor, FOOTER_PART, FooterChunk,
+    Location, RECORD_HEADER_BYTES, RecordContext, RepeatedChunk, Stream, chunk_bytes, footer_bytes,
+    table_words_most,
 };
-
-/// Words that a table may have, for the next chunk repeats it: what it takes is kept free in every chunk.
-pub(crate) fn table_words_most(segment_bytes: u32) -> usize {
-    (segment_bytes / 512).min(4096) as usize
-}
-
-/// A segment's footer takes one part in so many of it at most, so that a root can tell of those that are open.
-pub(crate) const FOOTER_PART: u32 = 8;
 
 /// The end of one stream.
 #[derive(Debug)]
@@ -179,9 +172,4 @@ impl Tail {
         let chunk = chunks.open(self.segment, self.offset);
         self.chunk = Some(OpenChunk { chunk, payload: 0, words: Vec::new() });
     }
-}
-
-/// Bytes of a footer with so many words.
-pub(crate) fn footer_bytes(words: usize) -> u32 {
-    whole_blocks((CHUNK_HEADER_BYTES + 8 * words) as u64) as u32
 }

@@ -1,0 +1,57 @@
+//! What the map is made of: leaves of 512 locations, directories of 512 leaves, and how many of both there are.
+
+use crate::format::NodeId;
+
+/// Entries of a node.
+pub(crate) const NODE_ENTRIES: u64 = 512;
+
+/// Words of a leaf (locations of blocks) or of a directory (locations of leaves).
+pub(crate) type Node = [u64; NODE_ENTRIES as usize];
+
+/// Number of the leaf that holds a block.
+pub(crate) const fn leaf_of(block: u64) -> u64 {
+    block / NODE_ENTRIES
+}
+
+/// Number of the directory that holds a leaf.
+pub(crate) const fn directory_of(leaf: u64) -> u64 {
+    leaf / NODE_ENTRIES
+}
+
+/// Blocks that a node speaks for.
+pub(crate) const fn blocks_of(node: NodeId) -> std::ops::Range<u64> {
+    let (number, each) = match node {
+        NodeId::Leaf(number) => (number, NODE_ENTRIES),
+        NodeId::Directory(number) => (number, NODE_ENTRIES * NODE_ENTRIES),
+    };
+    number * each..(number + 1) * each
+}
+
+/// How many nodes a map has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Nodes {
+    pub(crate) leaves: u64,
+    pub(crate) directories: u64,
+    /// Directories that there may be: the root has a word for each.
+    pub(crate) slots: u64,
+}
+
+impl Nodes {
+    /// So many leaves and directories more.
+    pub(crate) fn and(self, more: Nodes) -> Nodes {
+        Nodes {
+            leaves: self.leaves + more.leaves,
+            directories: self.directories + more.directories,
+            ..self
+        }
+    }
+
+    /// The leaves and directories that there are beside `fewer`.
+    pub(crate) fn beside(self, fewer: Nodes) -> Nodes {
+        Nodes {
+            leaves: self.leaves.saturating_sub(fewer.leaves),
+            directories: self.directories.saturating_sub(fewer.directories),
+            ..self
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! How much of a segment its tables may take: what a reader relies on, and what admission and the budget count with.
+
+use crate::format::{CHUNK_HEADER_BYTES, whole_blocks};
+
+/// Words that a table may have, for the next chunk repeats it: what it takes is kept free in every chunk.
+pub(crate) fn table_words_most(segment_bytes: u32) -> usize {
+    (segment_bytes / 512).min(4096) as usize
+}
+
+/// A segment's footer takes one part in so many of it at most, so that a root can tell of those that are open.
+pub(crate) const FOOTER_PART: u32 = 8;
+
+/// Bytes of a footer with so many words.
+pub(crate) fn footer_bytes(words: usize) -> u32 {
+    whole_blocks((CHUNK_HEADER_BYTES + 8 * words) as u64) as u32
+}
