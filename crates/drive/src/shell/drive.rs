@@ -285,6 +285,10 @@ impl Drive {
         }
     }
 
+    pub(crate) fn superblock(&self) -> MutexGuard<'_, Superblock> {
+        self.superblock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Takes a reader off a segment, and tells who waits for that.
     pub(crate) fn unpin(&self, location: Location) {
         let before = self.pins[location.segment() as usize].fetch_sub(1, Ordering::SeqCst);

@@ -10,7 +10,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use assay_disk::{BLOCK_BYTES, Disk, DiskError, Result};
 
@@ -27,7 +27,6 @@ use crate::format::{
 use crate::rules::{Rule, holds};
 use crate::shell::drive::Drive;
 use crate::status::Counters;
-use crate::sync::MutexGuard;
 
 /// Nodes that are encoded before any of them is appended.
 const NODES_PER_GROUP: usize = 32;
@@ -287,10 +286,6 @@ impl Drive {
         self.write_superblocks(&mut new)?;
         *superblock = new;
         Ok(old_root)
-    }
-
-    pub(crate) fn superblock(&self) -> MutexGuard<'_, Superblock> {
-        self.superblock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes both copies, one after the other: a power cut leaves one of them whole.
