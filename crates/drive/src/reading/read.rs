@@ -86,7 +86,8 @@ impl Drive {
             if place.is_none() {
                 out.fill(0);
             } else if place == Location::LOST {
-                return Err(self.damaged(block * BLOCK_BYTES, "its part of the map was lost"));
+                return Err(self
+                    .damaged(block * BLOCK_BYTES, "it is lost until it is written or discarded"));
             } else if !self.copy_from_memory(place, block, out, worker)? {
                 worker.fetch.push((place, block));
             }

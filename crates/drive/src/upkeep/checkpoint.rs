@@ -9,8 +9,8 @@
 //! It always fits: [`crate::core::budget`] keeps as many segments free as it takes at most.
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use assay_disk::{BLOCK_BYTES, Disk, DiskError, Result};
 

@@ -29,12 +29,12 @@ pub(super) fn run(path: &Path, discards: bool, as_json: bool) -> Result<ExitCode
     let repaired = repaired.with_context(|| path.display().to_string())?;
     match as_json {
         true => print::line(in_json(&path.canonicalize()?, &repaired)),
-        false => tell(path, &repaired)?,
+        false => tell(path, discards, &repaired)?,
     }
     Ok(if repaired.lost.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn tell(path: &Path, repaired: &Repair) -> Result<()> {
+fn tell(path: &Path, discards: bool, repaired: &Repair) -> Result<()> {
     let opened = &repaired.recovery;
     for problem in opened.problems.iter().chain(&opened.mended) {
         print::line(format_args!("found: {problem}"));
@@ -59,13 +59,23 @@ fn tell(path: &Path, repaired: &Repair) -> Result<()> {
         print::line(way);
     }
     print::line(summary(path, repaired));
+    if !discards && repaired.lost.iter().any(|lost| is_kept(lost.loss)) {
+        print::line(
+            "reads of it fail until it is overwritten or discarded; --discard discards it at once",
+        );
+    }
     Ok(())
+}
+
+/// Whether what is lost so is an I/O error, in place of what was there before.
+fn is_kept(loss: Loss) -> bool {
+    matches!(loss, Loss::Unreadable | Loss::Unmapped)
 }
 
 fn in_words_lost(Lost { range, loss }: &Lost) -> String {
     let why = match loss {
         Loss::Unreadable => "it could not be read",
-        Loss::Unmapped => "the part of the map for it was lost",
+        Loss::Unmapped => "nothing tells any more where it lies",
         Loss::Reverted => {
             "it was written with the log that is given up, and holds what was there before"
         }
@@ -76,7 +86,7 @@ fn in_words_lost(Lost { range, loss }: &Lost) -> String {
 }
 
 fn summary(path: &Path, repaired: &Repair) -> String {
-    let bytes: u64 = repaired.lost.iter().map(|lost| lost.range.end - lost.range.start).sum();
+    let bytes = lost_bytes(repaired);
     let lost = match repaired.lost.len() as u64 {
         0 => "nothing is lost".into(),
         ranges => format!("{} lost in {}", human(bytes), counted(ranges, "range")),
@@ -94,6 +104,10 @@ fn summary(path: &Path, repaired: &Repair) -> String {
         .collect();
     let done = if done.is_empty() { "nothing to move".into() } else { done.join(", ") };
     format!("{}: repaired: {done}; {lost}", path.display())
+}
+
+fn lost_bytes(repaired: &Repair) -> u64 {
+    repaired.lost.iter().map(|lost| lost.range.end - lost.range.start).sum()
 }
 
 fn in_json(path: &Path, repaired: &Repair) -> serde_json::Value {
@@ -121,6 +135,7 @@ fn in_json(path: &Path, repaired: &Repair) -> serde_json::Value {
         "segments_retired": repaired.segments_retired,
         "segments_left": repaired.segments_left,
         "lost": lost,
+        "lost_bytes": lost_bytes(repaired),
         "damages": repaired.check.damages.len(),
     })
 }
