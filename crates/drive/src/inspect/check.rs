@@ -12,7 +12,7 @@ use crate::core::space::State;
 use crate::format::{GROUP_BLOCKS, Location, NodeId, UNIT_BLOCKS};
 use crate::inspect::verify::Verified;
 use crate::shell::drive::Drive;
-use assay_disk::{BLOCK_BYTES, Disk, DiskError, Result};
+use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
 /// Something that is damaged.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl Drive {
     pub fn check(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Check> {
         let mut check = Check::default();
         let mut books = Books::new();
-        let leaves = (self.size() / BLOCK_BYTES).div_ceil(NODE_ENTRIES);
+        let leaves = self.blocks().div_ceil(NODE_ENTRIES);
         let verified = self.verify_segments(progress)?;
         let mut number = 0;
         while number < leaves {
@@ -91,13 +91,13 @@ impl Drive {
         check: &mut Check,
         books: &mut Books,
     ) -> Result<u64> {
-        let end = (self.size() / BLOCK_BYTES).min((number + 1) * NODE_ENTRIES);
+        let end = self.blocks().min((number + 1) * NODE_ENTRIES);
         let blocks = number * NODE_ENTRIES..end;
         match self.load_nodes(blocks.clone()) {
             Ok(()) => {}
             Err(error @ (DiskError::Corrupt { .. } | DiskError::Io(_))) => {
                 let next = self.next_readable_leaf(number)?;
-                let end = (self.size() / BLOCK_BYTES).min(next * NODE_ENTRIES);
+                let end = self.blocks().min(next * NODE_ENTRIES);
                 check.lost(blocks.start..end, error.to_string());
                 return Ok(next);
             }

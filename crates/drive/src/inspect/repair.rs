@@ -139,7 +139,7 @@ impl Drive {
         let suspects = self.suspects()?;
         self.maintenance().to_empty = suspects.keys().copied().collect();
         let mut left = HashSet::new();
-        let leaves = (self.size() / BLOCK_BYTES).div_ceil(NODE_ENTRIES);
+        let leaves = self.blocks().div_ceil(NODE_ENTRIES);
         let mut number = 0;
         while number < leaves {
             progress(number, leaves);
@@ -207,7 +207,7 @@ impl Drive {
         left: &mut HashSet<u32>,
         repair: &mut Repair,
     ) -> Result<u64> {
-        let end = (self.size() / BLOCK_BYTES).min((number + 1) * NODE_ENTRIES);
+        let end = self.blocks().min((number + 1) * NODE_ENTRIES);
         let blocks = number * NODE_ENTRIES..end;
         let restored = || self.counters.restored_records.load(Ordering::Relaxed);
         let before = restored();

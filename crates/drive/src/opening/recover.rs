@@ -377,7 +377,7 @@ impl Drive {
 
     /// Applies records until one needs a node that is not loaded; gives how many are done.
     fn replay_records(&self, records: &[SegmentRecord]) -> Result<usize> {
-        let blocks = self.size() / BLOCK_BYTES;
+        let blocks = self.blocks();
         let mut log = self.log()?;
         let mut map = self.map_mut()?;
         let is_done = |record: &&SegmentRecord| match record.entry.op {

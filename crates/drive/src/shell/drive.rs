@@ -24,7 +24,7 @@ use crate::status::{Counters, Recovery};
 use crate::sync::{
     AtomicBool, AtomicU32, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
-use assay_disk::{Disk, DiskError, Result};
+use assay_disk::{BLOCK_BYTES, Disk, DiskError, Result};
 
 /// When a completed write is on stable media.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -287,6 +287,11 @@ impl Drive {
 
     pub(crate) fn superblock(&self) -> MutexGuard<'_, Superblock> {
         self.superblock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Blocks that the host sees.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.logical_bytes.load(Ordering::Acquire) / BLOCK_BYTES
     }
 
     /// Takes a reader off a segment, and tells who waits for that.

@@ -422,7 +422,7 @@ impl Drive {
 
     /// The last block that is mapped.
     fn highest_block(&self) -> Result<Option<u64>> {
-        let blocks = self.size() / BLOCK_BYTES;
+        let blocks = self.blocks();
         let directories = blocks.div_ceil(NODE_ENTRIES * NODE_ENTRIES);
         for number in (0..directories).rev() {
             if self.map()?.has_directory(number)

@@ -53,8 +53,7 @@ impl Drive {
 
     /// Blocks from all over what is written, evenly.
     fn sample_blocks(&self) -> Result<Vec<Vec<u8>>> {
-        use assay_disk::Disk;
-        let blocks = self.size() / BLOCK_BYTES;
+        let blocks = self.blocks();
         let leaves = blocks.div_ceil(crate::core::nodes::NODE_ENTRIES);
         let mut samples = Vec::new();
         let step = (leaves / (2 * SAMPLES as u64)).max(1);

@@ -1,3 +1,4 @@
 //! Host writes and discards.
 
+pub(crate) mod units;
 mod write;

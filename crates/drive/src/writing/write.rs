@@ -14,11 +14,28 @@ use crate::rules::{Rule, holds};
 use crate::shell::drive::Drive;
 use crate::shell::worker::Worker;
 use crate::status::Counters;
+use crate::writing::units::Beside;
 use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
 impl Drive {
     /// Writes up to 64 blocks as one group.
     pub(crate) fn write_blocks(&self, first: u64, data: &[u8]) -> Result<()> {
+        let written = self.write_group(first, data, None).map(drop);
+        let written = match written {
+            Err(DiskError::Full) if self.identity.units => self.write_whole_units(first, data),
+            written => written,
+        };
+        written.inspect_err(|error| self.count_refusal(error))
+    }
+
+    /// The same without counting a refusal; `beside`, blocks that must still lie where they did, or nothing is done and
+    /// false given back.
+    pub(crate) fn write_group(
+        &self,
+        first: u64,
+        data: &[u8],
+        beside: Option<&Beside>,
+    ) -> Result<bool> {
         self.workers.with(|worker| {
             self.encode(first, data, worker);
             if !holds(Rule::GroupInOneChunk) && worker.group.records.len() > 1 {
@@ -27,8 +44,14 @@ impl Drive {
             // Zeroes alone are as good as a discard.
             let stores = worker.group.payload_bytes() > 0;
             let urgency = if stores { Urgency::Ordinary } else { Urgency::MakesRoom };
-            self.append_host(worker, urgency)
+            self.append_host(worker, urgency, beside)
         })
+    }
+
+    fn count_refusal(&self, error: &DiskError) {
+        if matches!(error, DiskError::Full) {
+            Counters::add(&self.counters.refused_writes, 1);
+        }
     }
 
     /// Discards blocks, in runs that one entry can name.
@@ -47,7 +70,8 @@ impl Drive {
             self.workers.with(|worker| {
                 worker.group.clear();
                 worker.group.push_zeroes(start, (end - start) as u32);
-                self.append_host(worker, Urgency::MakesRoom)
+                let discarded = self.append_host(worker, Urgency::MakesRoom, None);
+                discarded.inspect_err(|error| self.count_refusal(error))
             })?;
         }
         Ok(())
@@ -97,29 +121,36 @@ impl Drive {
     }
 
     /// What must never be done: half a group, and the other half in another chunk.
-    fn append_in_two(&self, worker: &mut Worker) -> Result<()> {
+    fn append_in_two(&self, worker: &mut Worker) -> Result<bool> {
         let behind = worker.group.records.split_off(worker.group.records.len() / 2);
-        self.append_host(worker, Urgency::Ordinary)?;
+        self.append_host(worker, Urgency::Ordinary, None)?;
         self.log()?.seal(Stream::Host, &self.counters);
         self.write_sealed()?;
         worker.group.records = behind;
-        self.append_host(worker, Urgency::Ordinary)
+        self.append_host(worker, Urgency::Ordinary, None)
     }
 
-    /// Puts the worker's group into the log and into the map, as one.
-    fn append_host(&self, worker: &mut Worker, urgency: Urgency) -> Result<()> {
+    /// Puts the worker's group into the log and into the map, as one; false, and nothing done, where the blocks beside it lie
+    /// elsewhere by now.
+    fn append_host(
+        &self,
+        worker: &mut Worker,
+        urgency: Urgency,
+        beside: Option<&Beside>,
+    ) -> Result<bool> {
         let Worker { group, places, .. } = worker;
         let (Some(front), Some(back)) = (group.records.first(), group.records.last()) else {
-            return Ok(());
+            return Ok(true);
         };
         let blocks = front.key..back.key + back.blocks();
         self.keep_memory()?;
         let mut may_drop_leaves = true;
         loop {
             self.begin_incarnation()?;
-            match self.try_append_host(group, blocks.clone(), places, urgency)? {
-                Outcome::Done { is_sealed: false } => return Ok(()),
-                Outcome::Done { is_sealed: true } => return self.keep_pace(),
+            match self.try_append_host(group, blocks.clone(), places, urgency, beside)? {
+                Outcome::Done { is_sealed: false } => return Ok(true),
+                Outcome::Done { is_sealed: true } => return self.keep_pace().map(|()| true),
+                Outcome::Overtaken => return Ok(false),
                 Outcome::Missing => {
                     // Before, so that what is loaded now is still there when it is asked for.
                     self.keep_memory()?;
@@ -130,10 +161,7 @@ impl Drive {
                     may_drop_leaves = false;
                     self.drop_empty_leaves()?;
                 }
-                Outcome::Refused { .. } => {
-                    Counters::add(&self.counters.refused_writes, 1);
-                    return Err(DiskError::Full);
-                }
+                Outcome::Refused { .. } => return Err(DiskError::Full),
                 Outcome::NoRoom(more) => {
                     Counters::add(&self.counters.collection_stalls, 1);
                     let is_met = |space: &Space| space.is_ready_for(more, urgency);
@@ -161,10 +189,9 @@ impl Drive {
         Err(error)
     }
 
-    /// Counts a write that was refused because no segment could be gained.
+    /// Remembers a write that was refused because no segment could be gained.
     fn note_refusal(&self, error: &DiskError) {
         if matches!(error, DiskError::Full) {
-            Counters::add(&self.counters.refused_writes, 1);
             let mut log = self.log_at_any_time();
             let map_bytes = log.space.map_bytes(self.map_at_any_time().nodes());
             log.space.refuse_as_it_is(map_bytes);
@@ -177,6 +204,7 @@ impl Drive {
         blocks: Range<u64>,
         places: &mut Vec<Location>,
         urgency: Urgency,
+        beside: Option<&Beside>,
     ) -> Result<Outcome> {
         let mut log = self.log()?;
         if !self.has_begun() {
@@ -186,6 +214,9 @@ impl Drive {
             let map = self.map()?;
             if map.missing(blocks.clone()).is_some() {
                 return Ok(Outcome::Missing);
+            }
+            if beside.is_some_and(|beside| !beside.is_unmoved(&map, &log.space)) {
+                return Ok(Outcome::Overtaken);
             }
             log.space.note_nodes(map.nodes());
             let grown = grown_by(group);
@@ -270,6 +301,8 @@ enum Outcome {
     Missing,
     /// The drive was closed meanwhile: the log must begin again first.
     Closed,
+    /// Blocks beside it moved or were written.
+    Overtaken,
     /// There is no room for it; leaves that hold nothing may take some.
     Refused { empty_leaves: u64 },
     /// Room must be made first, for so many nodes more.

@@ -128,10 +128,9 @@ fn a_full_drive_takes_overwrites_that_compress_as_well() {
         let mut refused = 0;
         let mut written = 0;
         while written < 3 * blocks {
-            // Of a unit that is overwritten in part the rest stays, so that takes more room.
-            let least = if kind.1 { 4 } else { 1 };
-            let count = *host.random.pick(&[least, 4, 16, 64]);
-            let first = host.random.below(blocks - count) / least * least;
+            // Parts of units too: the rest of each is written with them.
+            let count = *host.random.pick(&[1, 3, 4, 16, 61, 64]);
+            let first = host.random.below(blocks - count);
             refused += u64::from(!host.write(first, count, kind.2));
             written += count;
             if host.random.chance(3) {
