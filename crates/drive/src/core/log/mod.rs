@@ -150,22 +150,54 @@ impl Log {
         chunks: &Chunks,
         counters: &Counters,
     ) -> Result<(), NoSegment> {
-        let has_room = |tail: &Tail, limits| tail.has_room(payload, words, limits);
-        self.make_room_until(stream, has_room, urgency, chunks, counters)
+        let has_room = |tail: &Tail, repeat, limits| tail.has_room(payload, words, repeat, limits);
+        self.make_room_until(stream, has_room, urgency, chunks, counters)?;
+        self.let_others_repeat(stream, self.tail(stream).open_words() + words, counters);
+        Ok(())
+    }
+
+    /// Words that the next chunk of a stream may have to repeat: those of the last chunk, or of one that is sealed before it.
+    fn repeat_words(&self, stream: Stream) -> usize {
+        if stream == Stream::Map {
+            return 0;
+        }
+        let open = self.others(stream).map(|other| self.tail(other).open_words()).max();
+        self.last_chunk.len().max(RepeatedChunk::WORDS + open.unwrap_or(0))
+    }
+
+    /// The streams, but the map's, beside this one that have an open chunk.
+    fn others(&self, stream: Stream) -> impl Iterator<Item = Stream> {
+        let is_other = move |other: &Stream| {
+            *other != stream && *other != Stream::Map && self.tail(*other).chunk.is_some()
+        };
+        Stream::ALL.into_iter().filter(is_other)
+    }
+
+    /// Seals what has no room to repeat a chunk of this stream that comes to so many words: it repeats what came before, for
+    /// which it has room.
+    fn let_others_repeat(&mut self, stream: Stream, words: usize, counters: &Counters) {
+        if stream == Stream::Map {
+            return;
+        }
+        let repeat = RepeatedChunk::WORDS + words;
+        let cannot = |other: &Stream| !self.tail(*other).can_repeat(repeat, self.limits);
+        let full: Vec<Stream> = self.others(stream).filter(cannot).collect();
+        full.into_iter().for_each(|other| self.seal_even_if_empty(other, counters));
     }
 
     /// Seals chunks and segments of a stream until there is room in an open chunk.
     fn make_room_until(
         &mut self,
         stream: Stream,
-        has_room: impl Fn(&Tail, Limits) -> bool,
+        has_room: impl Fn(&Tail, usize, Limits) -> bool,
         urgency: Urgency,
         chunks: &Chunks,
         counters: &Counters,
     ) -> Result<(), NoSegment> {
         loop {
+            let repeat = self.repeat_words(stream);
             let tail = &mut self.tails[stream as usize];
-            if has_room(tail, self.limits) {
+            if has_room(tail, repeat, self.limits) {
                 if tail.chunk.is_none() {
                     tail.open_chunk(chunks);
                 }
@@ -194,9 +226,9 @@ impl Log {
 
     /// Whether a group fits what is left of a stream's segment.
     pub(crate) fn fits_segment(&self, stream: Stream, payload: usize, words: usize) -> bool {
-        let tail = self.tail(stream);
-        tail.has_room(payload, words, self.limits)
-            || (tail.chunk.is_some() && tail.has_room_in_next_chunk(payload, words, self.limits))
+        let (tail, repeat) = (self.tail(stream), self.repeat_words(stream));
+        tail.has_room(payload, words, repeat, self.limits)
+            || tail.has_room_in_next_chunk(payload, words, repeat, self.limits)
     }
 
     /// Whether a stream has records that are not sealed.
@@ -403,6 +435,6 @@ mod tests {
         )
         .unwrap();
         assert_ne!(log.tail(Stream::Cold).segment, segment);
-        assert!(log.tail(Stream::Cold).has_room(64 << 10, 16, log.limits));
+        assert!(log.tail(Stream::Cold).has_room(64 << 10, 16, 0, log.limits));
     }
 }

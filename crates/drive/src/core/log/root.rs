@@ -30,7 +30,7 @@ impl Log {
         chunks: &Chunks,
         counters: &Counters,
     ) -> Result<(), NoSegment> {
-        let has_room = |tail: &Tail, limits| tail.has_root_room(words, limits);
+        let has_room = |tail: &Tail, _, limits| tail.has_root_room(words, limits);
         self.make_room_until(Stream::Map, has_room, Urgency::Ordinary, chunks, counters)
     }
 

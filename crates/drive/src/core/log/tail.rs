@@ -117,25 +117,38 @@ impl Tail {
         }
     }
 
-    /// Whether a group fits the open chunk, or a new one, with the segment's footer still behind it.
-    pub(super) fn has_room(&self, payload: usize, words: usize, limits: Limits) -> bool {
-        let (open_payload, open_words) =
-            self.chunk.as_ref().map_or((0, 0), |open| (open.payload, open.words.len()));
+    /// Words of the chunk that is open.
+    pub(super) fn open_words(&self) -> usize {
+        self.chunk.as_ref().map_or(0, |open| open.words.len())
+    }
+
+    /// Whether a group fits the open chunk, or a new one, which then repeats up to so many words, with the segment's footer
+    /// still behind it.
+    pub(super) fn has_room(
+        &self,
+        payload: usize,
+        words: usize,
+        repeat: usize,
+        limits: Limits,
+    ) -> bool {
+        let open_payload = self.chunk.as_ref().map_or(0, |open| open.payload);
+        let open_words = self.open_words();
         let chunk_max = if open_words == 0 { CHUNK_BYTES_MAX } else { limits.chunk_bytes };
         let words = open_words + words;
-        let chunk = self.chunk_bytes_most(open_payload + payload, words, limits);
+        let chunk = chunk_bytes(self.stream, open_payload + payload, words + repeat);
         chunk <= u64::from(chunk_max)
             && (open_words == 0 || words <= table_words_most(limits.segment_bytes))
             && self.fits_behind(0, chunk, FooterChunk::WORDS + words, limits)
     }
 
-    /// Bytes of a chunk with the longest table repeated that there may be.
-    fn chunk_bytes_most(&self, payload: usize, words: usize, limits: Limits) -> u64 {
-        let repeat = match self.stream {
-            Stream::Map => 0,
-            _ => RepeatedChunk::WORDS + table_words_most(limits.segment_bytes),
-        };
-        chunk_bytes(self.stream, payload, words + repeat)
+    /// Whether the open chunk, if there is one, has room to repeat so many words.
+    pub(super) fn can_repeat(&self, repeat: usize, limits: Limits) -> bool {
+        self.chunk.as_ref().is_none_or(|open| {
+            let words = open.words.len();
+            let chunk = chunk_bytes(self.stream, open.payload, words + repeat);
+            chunk <= u64::from(CHUNK_BYTES_MAX)
+                && self.fits_behind(0, chunk, FooterChunk::WORDS + words, limits)
+        })
     }
 
     /// Whether a part of a root fits a chunk of its own; the footer tells nothing of its words.
@@ -145,17 +158,22 @@ impl Tail {
             && self.fits_behind(0, chunk_bytes(self.stream, 0, words), FooterChunk::WORDS, limits)
     }
 
-    /// Whether a group fits a new chunk behind the open one.
+    /// Whether a group fits a new chunk behind the open one, each of which repeats up to so many words.
     pub(super) fn has_room_in_next_chunk(
         &self,
         payload: usize,
         words: usize,
+        repeat: usize,
         limits: Limits,
     ) -> bool {
         let Some(open) = &self.chunk else { return false };
-        let chunk = self.chunk_bytes_most(open.payload, open.words.len(), limits);
+        let chunk = chunk_bytes(self.stream, open.payload, open.words.len() + repeat);
         let open_words = FooterChunk::WORDS + open.words.len();
-        let next = self.chunk_bytes_most(payload, words, limits);
+        let repeat = match self.stream {
+            Stream::Map => 0,
+            _ => repeat.max(RepeatedChunk::WORDS + open.words.len()),
+        };
+        let next = chunk_bytes(self.stream, payload, words + repeat);
         next <= u64::from(CHUNK_BYTES_MAX)
             && self.fits_behind(chunk, next, open_words + FooterChunk::WORDS + words, limits)
     }
