@@ -1,4 +1,8 @@
-//! What stands between the state and the media: the locks, the writing of sealed chunks, the reading of tables.
+//! What stands between the state and the media: the locks, the writing of sealed chunks, the reading of tables and records.
+//!
+//! Locks are taken in one order: maintenance, log, map. Nothing is read or written under the log's or the map's. A flush returns
+//! when everything before it is on stable media; what is read is what was written there, or an error. The first failure to write
+//! or to flush stops the drive, for what it lost is not known; a failure to read does not.
 
 mod bad_places;
 pub(crate) mod commit;
