@@ -19,8 +19,9 @@ use crate::format::{
 };
 use crate::opening::create::DriveError;
 use crate::opening::reconcile::{Nodes, Rebuilt, Versions, joined, newest, tell_blind};
-use crate::opening::recover::{drive_lives, given_up, lost_chunk};
+use crate::opening::recover::{given_up, lost_chunk};
 use crate::opening::scan::Found;
+use crate::shell::bad_places::drive_lives;
 use crate::shell::drive::{Drive, OPENED_READ_ONLY, Parts};
 use crate::status::{Counters, Recovery};
 use assay_disk::{BLOCK_BYTES, Result};

@@ -16,14 +16,15 @@ use crate::core::nodes::NODE_ENTRIES;
 use crate::core::space::Space;
 use crate::core::tables::{SegmentChunk, SegmentRecord, records_of};
 use crate::format::{
-    ChunkKind, Cursor, FooterChunk, Identity, Location, Op, RepeatedChunk, Root, RootBody, STREAMS,
-    Stream, Superblock, UNIT_BLOCKS, Words,
+    ChunkKind, Cursor, FooterChunk, Location, Op, RepeatedChunk, Root, RootBody, STREAMS, Stream,
+    Superblock, UNIT_BLOCKS, Words,
 };
 use crate::opening::create::DriveError;
 use crate::opening::follow::{Path, Step};
 use crate::opening::reconcile::joined;
 use crate::opening::superblocks::read_superblocks;
 use crate::rules::{Rule, holds};
+use crate::shell::bad_places::drive_lives;
 use crate::shell::drive::{Drive, DriveOptions, OPENED_READ_ONLY, Parts};
 use crate::status::{Counters, GivenUp, Recovery};
 use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Result};
@@ -408,13 +409,6 @@ impl Drive {
             },
         ))
     }
-}
-
-/// What could not be read were bad places, unless the media is gone altogether: then nothing that was found out counts.
-pub(crate) fn drive_lives(media: &dyn Disk, superblock: &Superblock) -> Result<()> {
-    let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
-    let [first, second] = Identity::superblock_places(superblock.identity.media_bytes);
-    media.read(first, block.as_mut()).or_else(|_| media.read(second, block.as_mut()))
 }
 
 /// A checkpoint's root.

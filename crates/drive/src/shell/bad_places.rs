@@ -4,12 +4,12 @@
 //! zeroes, which no structure of the drive passes for.
 
 use std::ops::Range;
+use std::sync::PoisonError;
 
-use assay_disk::{BLOCK_BYTES, DiskError, Result};
+use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Result};
 
 use crate::core::tables::{SegmentChunk, chunks_of};
-use crate::format::{Location, NodeId, Stream, parity_of};
-use crate::opening::recover::drive_lives;
+use crate::format::{Identity, Location, NodeId, Stream, Superblock, parity_of};
 use crate::shell::commit::chain;
 use crate::shell::drive::Drive;
 use crate::status::Counters;
@@ -82,7 +82,7 @@ impl Drive {
     /// Reads a chunk block by block where it cannot be read at once.
     pub(crate) fn read_chunk(&self, segment: u32, place: Range<u32>) -> Result<ReadChunk> {
         let start = self.identity.segment_start(segment) + u64::from(place.start);
-        let mut buffer = assay_disk::BlockBuffer::default();
+        let mut buffer = BlockBuffer::default();
         let length = (place.end - place.start) as usize;
         let mut unreadable = Vec::new();
         let whole = buffer.first(length);
@@ -95,7 +95,22 @@ impl Drive {
                 }
             }
         }
+        if !unreadable.is_empty() {
+            self.note_unreadable(segment);
+        }
         Ok(ReadChunk { bytes: whole.to_vec(), unreadable })
+    }
+
+    /// Remembers a segment with a place that cannot be read: what is written there next might not come back either.
+    pub(crate) fn note_unreadable(&self, segment: u32) {
+        let mut unreadable = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
+        unreadable.insert(segment, self.chunks.opened_seq(segment));
+    }
+
+    /// Whether a place of a segment could not be read since it was opened.
+    pub(crate) fn is_unreadable(&self, segment: u32) -> bool {
+        let unreadable = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
+        unreadable.get(&segment) == Some(&self.chunks.opened_seq(segment))
     }
 
     /// A record of the map's stream, made whole from the rest of its chunk; none if more than one block of that is bad.
@@ -179,4 +194,11 @@ impl Drive {
         self.map_mut()?.lose(node, place);
         Ok(())
     }
+}
+
+/// What could not be read were bad places, unless the media is gone altogether: then nothing that was found out counts.
+pub(crate) fn drive_lives(media: &dyn Disk, superblock: &Superblock) -> Result<()> {
+    let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
+    let [first, second] = Identity::superblock_places(superblock.identity.media_bytes);
+    media.read(first, block.as_mut()).or_else(|_| media.read(second, block.as_mut()))
 }

@@ -4,7 +4,7 @@
 //! when everything before it is on stable media; what is read is what was written there, or an error. The first failure to write
 //! or to flush stops the drive, for what it lost is not known; a failure to read does not.
 
-mod bad_places;
+pub(crate) mod bad_places;
 pub(crate) mod commit;
 pub(crate) mod drive;
 pub(crate) mod nodes;

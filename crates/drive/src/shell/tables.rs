@@ -34,7 +34,9 @@ impl Drive {
         let segment_bytes = u64::from(self.identity.segment_bytes);
         let start = self.identity.segment_start(segment);
         let mut bytes = assay_disk::BlockBuffer::zeroed(BLOCK_BYTES as usize);
-        self.read_tolerant(start + segment_bytes - BLOCK_BYTES, bytes.as_mut())?;
+        if self.read_tolerant(start + segment_bytes - BLOCK_BYTES, bytes.as_mut())? {
+            self.note_unreadable(segment);
+        }
         let tail = &bytes.as_ref()[BLOCK_BYTES as usize - CHUNK_HEADER_BYTES..];
         let Some((header, checksum)) = ChunkHeader::decode(tail) else { return Ok(None) };
         let length = whole_blocks(CHUNK_HEADER_BYTES as u64 + 8 * u64::from(header.table_words));
@@ -45,7 +47,9 @@ impl Drive {
             return Ok(None);
         }
         let bytes = bytes.first(length as usize);
-        self.read_tolerant(start + segment_bytes - length, bytes)?;
+        if self.read_tolerant(start + segment_bytes - length, bytes)? {
+            self.note_unreadable(segment);
+        }
         let (table, rest) = bytes.split_at(8 * header.table_words as usize);
         let tail = &rest[rest.len() - CHUNK_HEADER_BYTES..];
         Ok(ChunkHeader::fits(tail, table, checksum)
@@ -125,6 +129,9 @@ impl Drive {
             at += length;
         }
         walked.is_unreadable = window.is_unreadable;
+        if walked.is_unreadable {
+            self.note_unreadable(segment);
+        }
         Ok(walked)
     }
 

@@ -242,7 +242,12 @@ impl Drive {
             }
         }
         let mut log = self.log()?;
-        emptied.iter().for_each(|number| log.space.release(*number));
+        for &number in emptied {
+            match self.is_unreadable(number) {
+                true => log.space.quarantine(number),
+                false => log.space.release(number),
+            }
+        }
         Ok(())
     }
 

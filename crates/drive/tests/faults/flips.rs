@@ -30,7 +30,8 @@ fn expected(part: Part, ending: Ending) -> (&'static [Outcome], &'static [Outcom
             (&[], &[Unnoticed, Told, Corrupt, Shorter, ReadOnly])
         }
         Part::Header(_) | Part::Table(_) if !is_closed => (&[Unnoticed], &[Told, Corrupt, Shorter]),
-        // Its chunks and the next segment tell the same.
+        // Its chunks and the next segment tell the same; at the torn end of the log nothing tells that it was ever whole.
+        Part::Footer(Stream::Host) if ending == Ending::Torn => (&[Told, Unnoticed], &[Shorter]),
         Part::Footer(Stream::Host) if !is_closed => (&[Told, Unnoticed], &[]),
         Part::Footer(_) if !is_closed => (&[], &[Unnoticed, Told]),
         Part::Header(_) | Part::Table(_) => (&[Unnoticed], &[]),

@@ -275,6 +275,20 @@ impl Host<'_> {
         self.works()
     }
 
+    /// A rebuild says what may hold old data: of what was lost with the map, and not written since.
+    fn admit_doubt(&mut self, allowance: &Allowance) {
+        if self.tells_doubt() {
+            let is_lost =
+                |block: &&u64| allowance.lost.iter().any(|blocks| blocks.contains(*block));
+            self.wild.extend(self.may_fail.iter().filter(is_lost));
+        }
+    }
+
+    fn tells_doubt(&self) -> bool {
+        let problems = self.drive.status().problems;
+        problems.iter().any(|problem| problem.contains("may hold old data"))
+    }
+
     pub fn works(&self) -> Result<(), String> {
         let status = self.drive.status();
         if matches!(status.state, State::ReadOnly | State::Stopped) {
@@ -343,6 +357,7 @@ pub fn run(
     host.rest()?;
     host.works()?;
     host.reopen().map_err(|problem| format!("after a crash: {problem}"))?;
+    host.admit_doubt(allowance);
     host.check(&host.drive).map_err(|problem| {
         format!("after a crash: {problem}: {:?}", host.drive.status().problems)
     })?;
@@ -369,7 +384,7 @@ impl Host<'_> {
         let mut seen = look(&self.drive, &self.media, &self.specimen.blocks)?;
         let status = self.drive.status();
         let is_lost = |block: &u64| allowance.lost.iter().any(|blocks| blocks.contains(block));
-        let told = status.problems.iter().any(|problem| problem.contains("may hold old data"));
+        let told = self.tells_doubt();
         if told {
             self.wild = seen.contents.keys().copied().filter(is_lost).collect();
             seen.contents.retain(|block, _| !is_lost(block));
