@@ -21,7 +21,7 @@ use crate::opening::create::DriveError;
 use crate::opening::reconcile::{Nodes, Rebuilt, Versions, joined, newest, tell_blind};
 use crate::opening::recover::{given_up, lost_chunk};
 use crate::opening::scan::Found;
-use crate::shell::bad_places::drive_lives;
+use crate::shell::bad_places::{Unreadable, drive_lives};
 use crate::shell::drive::{Drive, OPENED_READ_ONLY, Parts};
 use crate::status::{Counters, Recovery};
 use assay_disk::{BLOCK_BYTES, Result};
@@ -69,7 +69,7 @@ impl Drive {
         }
         self.log_stop_seq.store(end.seq, Ordering::Release);
         let Rebuilt { map, mut space, .. } = rebuilt;
-        release_empty(&found, &mut space, map.nodes());
+        release_empty(&found, &mut space, map.nodes(), &self.unreadable);
         self.reopen_rebuilt(map, space, recovery, counters, dictionaries, damage)
     }
 
@@ -217,7 +217,8 @@ impl Drive {
             recovery,
             read_only: read_only.clone(),
         };
-        let drive = Drive::assemble(Arc::clone(&self.media), self.options.clone(), parts);
+        let mut drive = Drive::assemble(Arc::clone(&self.media), self.options.clone(), parts);
+        drive.unreadable = self.unreadable.clone();
         let stop_seq = self.log_stop_seq.load(Ordering::Acquire);
         drive.log_stop_seq.store(stop_seq, Ordering::Release);
         for (version, (_, place)) in places {
@@ -252,7 +253,13 @@ fn chunks_below(found: &[Found], end_seq: u64) -> impl Iterator<Item = (u32, &Se
 
 /// Frees what holds nothing: first the segments that tell nothing either, and those that tell of discards or
 /// hold nodes only where room for the rebuilt map is short, for a second rebuild would miss them.
-fn release_empty(found: &[Found], space: &mut Space, nodes: NodeCounts) {
+fn release_empty(found: &[Found], space: &mut Space, nodes: NodeCounts, unreadable: &Unreadable) {
+    let release = |space: &mut Space, segment: &Found| match unreadable
+        .has(segment.number, segment.opened_seq)
+    {
+        true => space.quarantine(segment.number),
+        false => space.release(segment.number),
+    };
     let tells = |segment: &Found| {
         segment
             .chunks
@@ -262,13 +269,13 @@ fn release_empty(found: &[Found], space: &mut Space, nodes: NodeCounts) {
     };
     let empty = found.iter().filter(|segment| space.get(segment.number).live_records == 0);
     let (mut telling, silent): (Vec<_>, Vec<_>) = empty.partition(|segment| tells(segment));
-    silent.iter().for_each(|segment| space.release(segment.number));
+    silent.iter().for_each(|segment| release(space, segment));
     // Nodes first: the rebuilt map replaces them.
     telling.sort_by_key(|segment| segment.stream != Stream::Map);
     space.note_nodes(nodes);
     for segment in telling {
         if (space.free_segments() as u64) < 2 * space.checkpoint_segments() + 2 * STREAMS as u64 {
-            space.release(segment.number);
+            release(space, segment);
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::opening::follow::{Path, Step};
 use crate::opening::reconcile::joined;
 use crate::opening::superblocks::read_superblocks;
 use crate::rules::{Rule, holds};
-use crate::shell::bad_places::drive_lives;
+use crate::shell::bad_places::{Unreadable, drive_lives};
 use crate::shell::drive::{Drive, DriveOptions, OPENED_READ_ONLY, Parts};
 use crate::status::{Counters, GivenUp, Recovery};
 use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Result};
@@ -60,10 +60,12 @@ impl Drive {
         let mut recovery = Recovery::default();
         let superblock = read_superblocks(&*media, &mut recovery)?;
         recovery.clean = superblock.clean;
+        let unreadable = Unreadable::default();
         let blank = || {
             let (media, options) = (Arc::clone(&media), options.clone());
             let mut blank = Drive::blank(media, options, superblock.clone(), recovery.clone());
             blank.gives_up_log = gives_up_log;
+            blank.unreadable = unreadable.clone();
             blank
         };
         let (drive, loaded) = blank().at_checkpoint()?;
@@ -108,6 +110,7 @@ impl Drive {
             superblock,
         };
         let mut drive = Drive::assemble(self.media, self.options, parts);
+        drive.unreadable = self.unreadable;
         drive.gives_up_log = self.gives_up_log;
         for (version, place) in &body.dictionaries {
             drive.load_dictionary(*version, *place)?;

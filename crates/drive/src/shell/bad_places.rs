@@ -3,8 +3,9 @@
 //! A read that fails is asked for again, for a disk may fail once; then block by block. What cannot be read even so is
 //! zeroes, which no structure of the drive passes for.
 
+use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Result};
 
@@ -13,6 +14,7 @@ use crate::format::{Identity, Location, NodeId, Stream, Superblock, parity_of};
 use crate::shell::commit::chain;
 use crate::shell::drive::Drive;
 use crate::status::Counters;
+use crate::sync::Mutex;
 
 const BLOCK: usize = BLOCK_BYTES as usize;
 
@@ -47,6 +49,21 @@ impl ReadChunk {
             bytes[place].copy_from_slice(&restored);
             fits(&bytes).then_some(bytes)
         })
+    }
+}
+
+/// Segments with a place that could not be read, by the number that they were opened with; shared by all that open one drive.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Unreadable(Arc<Mutex<HashSet<(u32, u64)>>>);
+
+impl Unreadable {
+    fn note(&self, segment: u32, opened_seq: u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((segment, opened_seq));
+    }
+
+    pub(crate) fn has(&self, segment: u32, opened_seq: u64) -> bool {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.contains(&(segment, opened_seq))
     }
 }
 
@@ -103,14 +120,12 @@ impl Drive {
 
     /// Remembers a segment with a place that cannot be read: what is written there next might not come back either.
     pub(crate) fn note_unreadable(&self, segment: u32) {
-        let mut unreadable = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
-        unreadable.insert(segment, self.chunks.opened_seq(segment));
+        self.unreadable.note(segment, self.chunks.opened_seq(segment));
     }
 
     /// Whether a place of a segment could not be read since it was opened.
     pub(crate) fn is_unreadable(&self, segment: u32) -> bool {
-        let unreadable = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
-        unreadable.get(&segment) == Some(&self.chunks.opened_seq(segment))
+        self.unreadable.has(segment, self.chunks.opened_seq(segment))
     }
 
     /// A record of the map's stream, made whole from the rest of its chunk; none if more than one block of that is bad.

@@ -7,7 +7,6 @@
 //! It spawns nothing: [`Drive::maintain`] is called from outside, as often as the caller likes. A host write that finds
 //! no free segment does the collecting itself.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError};
 
@@ -19,6 +18,7 @@ use crate::core::map::Map;
 use crate::core::space::Space;
 use crate::core::victims::Policy;
 use crate::format::{CHUNK_BYTES_MAX, Cursor, Identity, Location, STREAMS, Superblock};
+use crate::shell::bad_places::Unreadable;
 use crate::shell::readahead::ReadAhead;
 use crate::shell::worker::Workers;
 use crate::status::{Counters, Recovery};
@@ -126,8 +126,7 @@ pub struct Drive {
     pub(crate) read_ahead: ReadAhead,
     /// Readers of each segment.
     pub(crate) pins: Box<[AtomicU32]>,
-    /// Segments with a place that could not be read, by the number that they were opened with.
-    pub(crate) unreadable: Mutex<HashMap<u32, u64>>,
+    pub(crate) unreadable: Unreadable,
     /// Whether somebody waits until a segment has no readers.
     pub(crate) readers_awaited: AtomicBool,
     /// Version that the next dictionary gets; none was ever used twice.
@@ -193,7 +192,7 @@ impl Drive {
             map: RwLock::new(parts.map),
             chunks,
             pins,
-            unreadable: Mutex::default(),
+            unreadable: Unreadable::default(),
             readers_awaited: AtomicBool::new(false),
             next_dictionary: AtomicU64::new(parts.next_dictionary),
             workers: Workers::new(identity.codec),
