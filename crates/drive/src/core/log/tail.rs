@@ -9,7 +9,8 @@ use crate::format::{
     RECORD_HEADER_BYTES, RecordContext, RepeatedChunk, Stream, chunk_bytes, whole_blocks,
 };
 
-/// Words that a table may have, for the next chunk repeats it: what it takes is kept free in every chunk.
+/// Words that a table may have, for the next chunk repeats it: what it takes is kept free in every chunk. What the host writes
+/// at once has far less; collection asks for no more, however small what it moves is.
 pub(crate) fn table_words_most(segment_bytes: u32) -> usize {
     (segment_bytes / 512).min(4096) as usize
 }
@@ -132,7 +133,7 @@ impl Tail {
         let words = open_words + words;
         let chunk = self.chunk_bytes_most(open_payload + payload, words, limits);
         chunk <= u64::from(chunk_max)
-            && (open_words == 0 || words <= table_words_most(limits.segment_bytes))
+            && words <= table_words_most(limits.segment_bytes)
             && self.fits_behind(0, chunk, FooterChunk::WORDS + words, limits)
     }
 
@@ -164,6 +165,7 @@ impl Tail {
         let open_words = FooterChunk::WORDS + open.words.len();
         let next = self.chunk_bytes_most(payload, words, limits);
         next <= u64::from(CHUNK_BYTES_MAX)
+            && words <= table_words_most(limits.segment_bytes)
             && self.fits_behind(chunk, next, open_words + FooterChunk::WORDS + words, limits)
     }
 
