@@ -26,9 +26,24 @@ const WRONG_CHECKSUM: &str = "its checksum does not fit";
 impl Drive {
     /// Reads up to 64 blocks as they were at one moment.
     pub(crate) fn read_blocks(&self, first: u64, data: &mut [u8]) -> Result<()> {
+        self.read_blocks_with(&|| self.keep_memory(), first, data)
+    }
+
+    /// The same for maintenance, which cannot wait for the checkpoint that it would have to make itself: for as long as it
+    /// reads, the map may take more memory.
+    pub(crate) fn read_blocks_in_maintenance(&self, first: u64, data: &mut [u8]) -> Result<()> {
+        self.read_blocks_with(&|| self.evict_map(), first, data)
+    }
+
+    fn read_blocks_with(
+        &self,
+        keep_memory: &dyn Fn() -> Result<()>,
+        first: u64,
+        data: &mut [u8],
+    ) -> Result<()> {
         let blocks = first..first + data.len() as u64 / BLOCK_BYTES;
         self.workers.with(|worker| {
-            self.locate(blocks, worker)?;
+            self.locate(blocks, keep_memory, worker)?;
             // A read that panics must not keep its segments for ever.
             let pins = Pins { drive: self, places: std::mem::take(&mut worker.pinned) };
             let result = self.fetch_all(first, data, worker);
@@ -38,7 +53,12 @@ impl Drive {
     }
 
     /// Where each block lies, at one moment; the segments are pinned.
-    fn locate(&self, blocks: Range<u64>, worker: &mut Worker) -> Result<()> {
+    fn locate(
+        &self,
+        blocks: Range<u64>,
+        keep_memory: &dyn Fn() -> Result<()>,
+        worker: &mut Worker,
+    ) -> Result<()> {
         let mut has_loaded = false;
         loop {
             let missing = {
@@ -62,7 +82,7 @@ impl Drive {
             if let Some(Missing(node)) = missing {
                 // Nodes of one command stay together; what others have asked for makes way for them.
                 if !has_loaded {
-                    self.keep_memory()?;
+                    keep_memory()?;
                     has_loaded = true;
                 }
                 self.load_node(node)?;

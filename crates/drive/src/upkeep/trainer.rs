@@ -111,7 +111,7 @@ impl Drive {
             }
             for block in range.step_by(7) {
                 let mut data = vec![0; BLOCK_BYTES as usize];
-                match self.read_blocks(block, &mut data) {
+                match self.read_blocks_in_maintenance(block, &mut data) {
                     Ok(()) if !crate::codec::is_zero(&data) => samples.push(data),
                     Ok(()) => {}
                     // Perhaps all of the leaf is lost; there is enough to learn from elsewhere.
