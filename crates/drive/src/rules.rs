@@ -36,8 +36,6 @@ pub enum Rule {
     CloseLooksBack,
     /// What is empty is given back before the first checkpoint after opening.
     FreedAtOpening,
-    /// What was replayed is on stable media before anything is written in place of what it emptied.
-    SyncedAtOpening,
     /// A group is placed in one chunk.
     GroupInOneChunk,
     /// A checkpoint cleans as many segments of the map's stream as it must.
@@ -69,7 +67,7 @@ pub fn break_rule(rule: Option<Rule>) {
 
 /// Every rule.
 #[cfg(interleaved)]
-pub const RULES: [Rule; 18] = [
+pub const RULES: [Rule; 17] = [
     Rule::DurableBeforeRelease,
     Rule::CheckpointBeforeRelease,
     Rule::PinBeforeRead,
@@ -85,7 +83,6 @@ pub const RULES: [Rule; 18] = [
     Rule::WrittenBeforeSync,
     Rule::CloseLooksBack,
     Rule::FreedAtOpening,
-    Rule::SyncedAtOpening,
     Rule::GroupInOneChunk,
     Rule::CleanEnough,
 ];

@@ -118,9 +118,8 @@ impl Chunks {
     pub(crate) fn open(&self, segment: u32, offset: u32) -> Arc<ChunkBuffer> {
         let room = (self.segment_bytes - offset).min(CHUNK_BYTES_MAX) as usize;
         let mut bytes = self.spares().pop().unwrap_or_default();
-        if bytes.len() < room {
-            bytes.resize(room);
-        }
+        // As long as any may be, so that the next one can have it.
+        bytes.first(self.buffer_bytes());
         let chunk = ChunkBuffer::new(segment, offset, bytes);
         chunk.end.store(offset + room as u32, Ordering::Release);
         let chunk = Arc::new(chunk);
@@ -143,10 +142,15 @@ impl Chunks {
         if let Some(chunk) = Arc::into_inner(chunk) {
             let bytes = chunk.bytes.into_inner().unwrap_or_else(PoisonError::into_inner);
             let mut spares = self.spares();
-            if spares.len() < SPARE_BUFFERS && bytes.len() == CHUNK_BYTES_MAX as usize {
+            if spares.len() < SPARE_BUFFERS && bytes.len() == self.buffer_bytes() {
                 spares.push(bytes);
             }
         }
+    }
+
+    /// Bytes of the longest chunk that there can be.
+    fn buffer_bytes(&self) -> usize {
+        self.segment_bytes.min(CHUNK_BYTES_MAX) as usize
     }
 
     fn spares(&self) -> MutexGuard<'_, Vec<BlockBuffer>> {

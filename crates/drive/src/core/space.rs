@@ -212,7 +212,12 @@ impl Space {
         free + self.map_segments >= 2 * whole && (self.is_in_checkpoint || free >= whole)
     }
 
-    /// A checkpoint begins, or is complete: in between it takes what was kept for it.
+    /// Whether so many segments are free as a checkpoint takes at most.
+    pub(crate) fn has_room_for_checkpoint(&self) -> bool {
+        self.free.len() as u64 >= self.checkpoint_segments()
+    }
+
+    /// A checkpoint begins, or has given back what it emptied: in between it takes what was kept for it.
     pub(crate) fn note_checkpoint(&mut self, is_in_checkpoint: bool) {
         self.is_in_checkpoint = is_in_checkpoint;
     }

@@ -2,7 +2,8 @@
 
 use crate::format::{CHUNK_HEADER_BYTES, whole_blocks};
 
-/// Words that a table may have, for the next chunk repeats it: what it takes is kept free in every chunk.
+/// Words that a table may have, for the next chunk repeats it, and must have room for that. What the host writes at once has far
+/// less; collection asks for no more, however small what it moves is.
 pub(crate) fn table_words_most(segment_bytes: u32) -> usize {
     (segment_bytes / 512).min(4096) as usize
 }

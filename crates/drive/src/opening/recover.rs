@@ -263,10 +263,9 @@ impl Drive {
         }
         let is_new = replayed && self.recovery.chunks > 0;
         if is_new {
-            // What emptied them must be on stable media before anything is put in their place.
-            if holds(Rule::SyncedAtOpening) {
-                self.sync_media()?;
-            }
+            // So that what the superblock calls cut off begins where the log ends on stable media, too. What was replayed would
+            // be there in any case before anything is written in place of what it emptied: the superblocks are flushed first.
+            self.sync_media()?;
         }
         if holds(Rule::FreedAtOpening) {
             self.free_empty()?;

@@ -89,7 +89,18 @@ impl Drive {
         })?;
         self.map_mut()?.losses_told(snapshot.losses);
         self.use_new_dictionary(maintenance);
-        self.release_empty(maintenance)
+        self.give_back(maintenance)
+    }
+
+    /// Gives back what the checkpoint emptied, and with that ends it: only now is there room for the next one. What a reader
+    /// holds of that is waited for where the next one needs it.
+    fn give_back(&self, maintenance: &Maintenance) -> Result<()> {
+        self.release_empty(maintenance)?;
+        while !self.log()?.space.has_room_for_checkpoint() && self.wait_for_readers(maintenance)? {
+            self.release_empty(maintenance)?;
+        }
+        self.log()?.space.note_checkpoint(false);
+        Ok(())
     }
 
     /// Enters a checkpoint that both superblocks name into the books.
@@ -103,7 +114,6 @@ impl Drive {
     ) -> Result<()> {
         let mut log = self.log()?;
         book(&mut log);
-        log.space.note_checkpoint(false);
         maintenance.checkpoint_seq = seq;
         maintenance.checkpoint_log_bytes = log_bytes;
         let mut map = self.map_mut()?;

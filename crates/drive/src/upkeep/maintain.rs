@@ -206,7 +206,7 @@ impl Drive {
     }
 
     /// Waits until no reader holds an emptied segment: each does for one read of media. False if none did.
-    fn wait_for_readers(&self, maintenance: &Maintenance) -> Result<bool> {
+    pub(crate) fn wait_for_readers(&self, maintenance: &Maintenance) -> Result<bool> {
         let mut held = self.empty_and_old(maintenance)?;
         held.retain(|number| self.is_read(*number));
         if held.is_empty() {

@@ -4,6 +4,7 @@
 //! whole, torn at sectors of 512 bytes, or not at all.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex};
 
 use assay_drive::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
@@ -12,33 +13,76 @@ use super::random::Random;
 
 const SECTOR_BYTES: usize = 512;
 
-type Page = Arc<[u8; BLOCK_BYTES as usize]>;
+type Bytes = [u8; BLOCK_BYTES as usize];
 
-/// Blocks that were ever written; others are zeroes.
+/// A block as it was written; none: zeroes.
+type Page = Option<Arc<Bytes>>;
+
+/// Numbers of blocks by themselves are spread well enough, and looked up all the time.
+#[derive(Clone, Copy, Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0 ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(20);
+    }
+}
+
+/// Blocks that hold something; others are zeroes.
 #[derive(Clone, Default)]
-struct Pages(HashMap<u64, Page>);
+struct Pages(HashMap<u64, Arc<Bytes>, BuildHasherDefault<Spread>>);
 
 impl Pages {
-    fn write(&mut self, offset: u64, data: &[u8]) {
-        for (at, bytes) in (offset..).step_by(SECTOR_BYTES).zip(data.chunks(SECTOR_BYTES)) {
-            let page = self.0.entry(at / BLOCK_BYTES).or_insert_with(|| Arc::new([0; 4096]));
-            let start = (at % BLOCK_BYTES) as usize;
-            Arc::make_mut(page)[start..start + bytes.len()].copy_from_slice(bytes);
+    fn put(&mut self, block: u64, page: &Page) {
+        match page {
+            Some(page) => self.0.insert(block, Arc::clone(page)),
+            None => self.0.remove(&block),
+        };
+    }
+
+    fn put_all(&mut self, (first, pages): &Unflushed) {
+        (*first..).zip(pages).for_each(|(block, page)| self.put(block, page));
+    }
+
+    /// Puts those sectors of a block in place that `is_kept` says.
+    fn put_sectors(&mut self, block: u64, page: &Page, mut is_kept: impl FnMut(usize) -> bool) {
+        let stored = Arc::make_mut(self.0.entry(block).or_insert_with(|| Arc::new(ZEROES)));
+        let bytes = page.as_deref().unwrap_or(&ZEROES);
+        let sectors = stored.chunks_mut(SECTOR_BYTES).zip(bytes.chunks(SECTOR_BYTES));
+        for (_, (stored, bytes)) in sectors.enumerate().filter(|(sector, _)| is_kept(*sector)) {
+            stored.copy_from_slice(bytes);
         }
     }
 
     fn read(&self, offset: u64, data: &mut [u8]) {
         for (block, out) in (offset / BLOCK_BYTES..).zip(data.chunks_mut(BLOCK_BYTES as usize)) {
             match self.0.get(&block) {
-                Some(page) => out.copy_from_slice(&page[..]),
+                Some(page) => out.copy_from_slice(&page[..out.len()]),
                 None => out.fill(0),
             }
         }
     }
 }
 
-/// Offset and bytes of a write that a power cut may lose.
-type Unflushed = (u64, Arc<[u8]>);
+const ZEROES: Bytes = [0; BLOCK_BYTES as usize];
+
+/// First block and blocks of a write that a power cut may lose.
+type Unflushed = (u64, Vec<Page>);
+
+/// What is written, in blocks.
+fn pages_of(offset: u64, data: &[u8]) -> Unflushed {
+    let (blocks, rest) = data.as_chunks();
+    assert!(offset.is_multiple_of(BLOCK_BYTES) && rest.is_empty(), "media are written in blocks");
+    (offset / BLOCK_BYTES, blocks.iter().map(|block| Some(Arc::new(*block))).collect())
+}
 
 /// What goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +91,8 @@ pub enum Fault {
     PowerCutAt(u64),
     /// Flushes answer and do nothing.
     LyingFlush,
+    /// This block cannot be read, whatever is written there.
+    UnreadableAt(u64),
 }
 
 #[derive(Default)]
@@ -127,6 +173,17 @@ impl SimulatedMedia {
         SimulatedMedia { size: self.size, state: Mutex::new(state) }
     }
 
+    /// The first block at or behind this one that holds something.
+    pub fn stored_from(&self, number: u64) -> Option<u64> {
+        let state = self.state.lock().unwrap();
+        state.seen.0.keys().copied().filter(|block| *block >= number).min()
+    }
+
+    /// Whether a block holds something.
+    pub fn is_stored(&self, number: u64) -> bool {
+        self.state.lock().unwrap().seen.0.contains_key(&number)
+    }
+
     /// Fills a block with ones.
     pub fn wipe(&self, number: u64) {
         self.change_block(number, |bytes| bytes.fill(0xFF));
@@ -160,8 +217,9 @@ impl SimulatedMedia {
         let mut block = [0; BLOCK_BYTES as usize];
         state.seen.read(number * BLOCK_BYTES, &mut block);
         change(&mut block);
-        state.seen.write(number * BLOCK_BYTES, &block);
-        state.durable.write(number * BLOCK_BYTES, &block);
+        let page = Some(Arc::new(block));
+        state.seen.put(number, &page);
+        state.durable.put(number, &page);
     }
 }
 
@@ -197,22 +255,24 @@ impl Moment {
     /// The media after a power cut that keeps of each unflushed write what `fate` says.
     pub fn after_power_cut(&self, mut fate: impl FnMut(usize) -> Fate) -> SimulatedMedia {
         let mut pages = self.durable.clone();
-        for (index, (offset, data)) in self.unflushed.iter().enumerate() {
-            let sectors = data.len() / SECTOR_BYTES;
+        for (index, write) in self.unflushed.iter().enumerate() {
+            let sectors_in_page = BLOCK_BYTES as usize / SECTOR_BYTES;
+            let sectors = write.1.len() * sectors_in_page;
             let mut is_kept: Box<dyn FnMut(usize) -> bool> = match fate(index) {
                 Fate::Lost => continue,
-                Fate::Whole => Box::new(|_| true),
+                Fate::Whole => {
+                    pages.put_all(write);
+                    continue;
+                }
                 Fate::Torn(seed) => {
                     let mut random = Random::new(seed);
                     Box::new(move |_| random.chance(50))
                 }
                 Fate::Without(lost) => Box::new(move |sector| sector != lost % sectors),
             };
-            let places = (*offset..).step_by(SECTOR_BYTES).zip(data.chunks(SECTOR_BYTES));
-            for (sector, (at, bytes)) in places.enumerate() {
-                if is_kept(sector) {
-                    pages.write(at, bytes);
-                }
+            for (number, page) in write.1.iter().enumerate() {
+                let first = number * sectors_in_page;
+                pages.put_sectors(write.0 + number as u64, page, |sector| is_kept(first + sector));
             }
         }
         let state = State { durable: pages.clone(), seen: pages, ..State::default() };
@@ -221,6 +281,12 @@ impl Moment {
 }
 
 impl State {
+    /// A write that is seen at once and durable with the next flush.
+    fn queue(&mut self, write: Unflushed) {
+        self.seen.put_all(&write);
+        self.unflushed.push(write);
+    }
+
     fn keep_moment(&mut self, size: u64) {
         if self.moments.is_some() {
             let moment = Moment::of(size, self);
@@ -235,24 +301,33 @@ impl State {
         Ok(())
     }
 
-    /// Makes one write durable, and no other. What was written there before must not come back with a later flush.
-    fn force(&mut self, offset: u64, data: &[u8]) {
-        self.unflushed.pop();
-        self.durable.write(offset, data);
-        let end = offset + data.len() as u64;
+    /// Makes the last write durable, and no other. What was written there before must not come back with a later flush.
+    fn force(&mut self) {
+        let Some(write) = self.unflushed.pop() else { return };
+        self.durable.put_all(&write);
+        let (first, pages) = write;
         for (at, older) in &mut self.unflushed {
-            let (from, to) = ((*at).max(offset), (*at + older.len() as u64).min(end));
-            if from < to {
-                let mut bytes = older.to_vec();
-                bytes[(from - *at) as usize..(to - *at) as usize]
-                    .copy_from_slice(&data[(from - offset) as usize..(to - offset) as usize]);
-                *older = bytes.into();
+            for (block, page) in (*at..).zip(older) {
+                if let Some(newer) = block.checked_sub(first).and_then(|at| pages.get(at as usize))
+                {
+                    page.clone_from(newer);
+                }
             }
         }
     }
 
     fn powered(&self) -> Result<()> {
         if self.is_off { Err(failed("the power is off")) } else { Ok(()) }
+    }
+
+    fn readable(&self, offset: u64, length: u64) -> Result<()> {
+        let blocks = offset / BLOCK_BYTES..(offset + length).div_ceil(BLOCK_BYTES);
+        let is_bad =
+            |fault: &Fault| matches!(fault, Fault::UnreadableAt(block) if blocks.contains(block));
+        match self.faults.iter().any(is_bad) {
+            true => Err(failed("the media cannot be read here")),
+            false => Ok(()),
+        }
     }
 
     fn has(&self, fault: Fault) -> bool {
@@ -278,6 +353,7 @@ impl Disk for SimulatedMedia {
         let mut state = self.state.lock().unwrap();
         state.powered()?;
         state.command()?;
+        state.readable(offset, data.len() as u64)?;
         state.seen.read(offset, data);
         Ok(())
     }
@@ -290,14 +366,13 @@ impl Disk for SimulatedMedia {
         );
         let mut state = self.state.lock().unwrap();
         state.powered()?;
-        state.seen.write(offset, data);
-        state.unflushed.push((offset, data.into()));
+        state.queue(pages_of(offset, data));
         state.keep_moment(self.size);
         state.command()?;
         // A write in flight when power goes may leave anything behind, and its answer never comes.
         state.powered()?;
         if force_unit_access && !state.has(Fault::LyingFlush) {
-            state.force(offset, data);
+            state.force();
             state.keep_moment(self.size);
         }
         Ok(())
@@ -309,8 +384,8 @@ impl Disk for SimulatedMedia {
         state.command()?;
         state.powered()?;
         if !state.has(Fault::LyingFlush) {
-            for (offset, data) in std::mem::take(&mut state.unflushed) {
-                state.durable.write(offset, &data);
+            for write in std::mem::take(&mut state.unflushed) {
+                state.durable.put_all(&write);
             }
         }
         state.keep_moment(self.size);
@@ -322,9 +397,7 @@ impl Disk for SimulatedMedia {
         let mut state = self.state.lock().unwrap();
         state.powered()?;
         state.command()?;
-        let zeroes: Arc<[u8]> = vec![0; length as usize].into();
-        state.seen.write(offset, &zeroes);
-        state.unflushed.push((offset, zeroes));
+        state.queue((offset / BLOCK_BYTES, vec![None; (length / BLOCK_BYTES) as usize]));
         state.keep_moment(self.size);
         Ok(())
     }

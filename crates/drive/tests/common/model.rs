@@ -46,40 +46,48 @@ impl Flavour {
         }
     }
 
-    fn push(self, random: &mut Random, bytes: &mut Vec<u8>) {
+    /// The next bytes of a block, in its order: eight at a time.
+    fn next(self, random: &mut Random) -> [u8; 8] {
         match self {
-            Flavour::Hard => bytes.extend(random.next().to_le_bytes()),
-            Flavour::Digits => {
-                bytes.extend(random.next().to_le_bytes().map(|byte| b'0' + byte % 10))
-            }
-            Flavour::Words => bytes.extend(Random::new(random.below(16)).next().to_le_bytes()),
-            Flavour::Easy => bytes.push(7),
+            Flavour::Hard => random.next().to_le_bytes(),
+            Flavour::Digits => random.next().to_le_bytes().map(|byte| b'0' + byte % 10),
+            Flavour::Words => Random::new(random.below(16)).next().to_le_bytes(),
+            Flavour::Easy => [7; 8],
         }
     }
 }
 
 /// What a command writes to a block: who it is, and what follows from that.
 pub fn bytes_of(block: u64, command: u64, flavour: Flavour) -> Vec<u8> {
-    let mut random = Random::new(block << 32 ^ command);
-    let mut bytes = Vec::with_capacity(BLOCK + 8);
-    bytes.extend(block.to_le_bytes());
-    bytes.extend(command.to_le_bytes());
-    bytes.push(flavour as u8);
-    while bytes.len() < BLOCK {
-        flavour.push(&mut random, &mut bytes);
-    }
-    bytes.truncate(BLOCK);
+    let mut bytes = vec![0; BLOCK];
+    fill(&mut bytes, block, command, flavour);
     bytes
+}
+
+/// Puts there what a command writes to a block.
+fn fill(bytes: &mut [u8], block: u64, command: u64, flavour: Flavour) {
+    let mut random = Random::new(block << 32 ^ command);
+    let (head, rest) = bytes.split_at_mut(17);
+    head[..8].copy_from_slice(&block.to_le_bytes());
+    head[8..16].copy_from_slice(&command.to_le_bytes());
+    head[16] = flavour as u8;
+    let (words, last) = rest.as_chunks_mut();
+    words.iter_mut().for_each(|word| *word = flavour.next(&mut random));
+    last.copy_from_slice(&flavour.next(&mut random)[..last.len()]);
 }
 
 /// What these bytes are, if they are whole.
 pub fn content_of(block: u64, bytes: &[u8]) -> Result<Content, String> {
-    if bytes.iter().all(|byte| *byte == 0) {
+    if *bytes == [0; BLOCK] {
         return Ok(Content::Zero);
     }
     let command = u64::from_le_bytes(bytes[8..16].try_into().unwrap());
+    let mut expected = [0; BLOCK];
     let flavour = Flavour::ALL.get(usize::from(bytes[16]));
-    if flavour.is_some_and(|flavour| bytes == bytes_of(block, command, *flavour)) {
+    if flavour.is_some_and(|flavour| {
+        fill(&mut expected, block, command, *flavour);
+        *bytes == expected
+    }) {
         Ok(Content::Written(command))
     } else {
         Err(format!("block {block} holds bytes that no command wrote there"))
@@ -126,10 +134,10 @@ impl Model {
     ) -> Vec<u8> {
         self.commands += 1;
         let command = self.commands;
-        let mut data = Vec::with_capacity(blocks as usize * BLOCK);
-        for block in first..first + blocks {
+        let mut data = vec![0; blocks as usize * BLOCK];
+        for (block, bytes) in (first..).zip(data.chunks_mut(BLOCK)) {
             self.change(block, Content::Written(command));
-            data.extend(bytes_of(block, command, flavour(block, command)));
+            fill(bytes, block, command, flavour(block, command));
         }
         data
     }
@@ -143,7 +151,7 @@ impl Model {
     pub fn take_back(&mut self) {
         let command = self.commands;
         for versions in self.versions.values_mut() {
-            versions.retain(|(number, _)| *number != command);
+            versions.pop_if(|(number, _)| *number == command);
         }
     }
 
@@ -173,9 +181,11 @@ impl Model {
     }
 
     fn after(&self, block: u64, command: u64) -> Content {
-        let versions = self.versions.get(&block).map_or(&[][..], Vec::as_slice);
-        let last = versions.iter().rev().find(|(number, _)| *number <= command);
-        last.map_or(Content::Zero, |(_, content)| *content)
+        content_after(self.versions_of(block), command)
+    }
+
+    fn versions_of(&self, block: u64) -> &[(u64, Content)] {
+        self.versions.get(&block).map_or(&[], Vec::as_slice)
     }
 
     /// Whether the disk holds in `blocks` what the last command left there.
@@ -198,8 +208,7 @@ impl Model {
 
     /// Whether a command ever wrote this block.
     pub fn wrote(&self, block: u64, command: u64) -> bool {
-        let versions = self.versions.get(&block).map_or(&[][..], Vec::as_slice);
-        versions.contains(&(command, Content::Written(command)))
+        self.versions_of(block).contains(&(command, Content::Written(command)))
     }
 
     /// Blocks that any command touched.
@@ -218,11 +227,12 @@ impl Model {
     ) -> Result<Vec<u64>, (u64, Vec<u64>)> {
         let mut possible: Vec<u64> = (shortest..=self.commands).collect();
         for (block, content) in found {
-            let before = possible.clone();
-            possible.retain(|prefix| self.after(*block, *prefix) == *content);
-            if possible.is_empty() {
-                return Err((*block, before));
+            let versions = self.versions_of(*block);
+            let fits = |prefix: &u64| content_after(versions, *prefix) == *content;
+            if !possible.iter().any(fits) {
+                return Err((*block, possible));
             }
+            possible.retain(fits);
         }
         Ok(possible)
     }
@@ -249,6 +259,12 @@ impl Model {
         self.cut(possible[0]);
         Ok(())
     }
+}
+
+/// What a block holds after a command.
+fn content_after(versions: &[(u64, Content)], command: u64) -> Content {
+    let earlier = versions.partition_point(|(number, _)| *number <= command);
+    versions[..earlier].last().map_or(Content::Zero, |(_, content)| *content)
 }
 
 /// Numbers in order as ranges without a gap.

@@ -7,3 +7,4 @@ mod common;
 mod failure;
 mod history;
 mod isolation;
+mod upkeep;

@@ -403,6 +403,7 @@ impl Log {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::table_words_most;
     use crate::{BLOCK_BYTES, Codec, Drive, DriveOptions, Format, MemoryDisk};
 
     /// Collection opens a chunk for moves that the host may then overtake; what comes next must not wait for it to be filled.
@@ -436,5 +437,30 @@ mod tests {
         .unwrap();
         assert_ne!(log.tail(Stream::Cold).segment, segment);
         assert!(log.tail(Stream::Cold).has_room(64 << 10, 16, 0, log.limits));
+    }
+
+    /// The next chunk repeats it, wherever that lies: with a longer one it would reach beyond its segment.
+    #[test]
+    fn no_table_is_longer_than_the_next_chunk_has_room_for() {
+        let media = Arc::new(MemoryDisk::new(64 << 20).unwrap());
+        let format = Format {
+            drive_id: 7,
+            logical_bytes: 16 << 20,
+            codec: Codec::Lz4,
+            units: false,
+            dictionary: false,
+            segment_bytes: Some(512 << 10),
+        };
+        Drive::format(media.clone(), &format).unwrap();
+        let drive = Drive::open(media, DriveOptions::default()).unwrap();
+        let mut log = drive.log().unwrap();
+        let most = table_words_most(512 << 10);
+        for stream in [Stream::Host, Stream::Cold] {
+            assert!(log.fits_segment(stream, 30_000, most));
+            assert!(!log.fits_segment(stream, 30_000, most + 1));
+            log.make_room(stream, 0, 0, Urgency::Ordinary, &drive.chunks, &drive.counters).unwrap();
+            assert!(log.fits_segment(stream, 30_000, most));
+            assert!(!log.fits_segment(stream, 30_000, most + 1));
+        }
     }
 }

@@ -137,7 +137,7 @@ impl Tail {
         let words = open_words + words;
         let chunk = chunk_bytes(self.stream, open_payload + payload, words + repeat);
         chunk <= u64::from(chunk_max)
-            && (open_words == 0 || words <= table_words_most(limits.segment_bytes))
+            && words <= table_words_most(limits.segment_bytes)
             && self.fits_behind(0, chunk, FooterChunk::WORDS + words, limits)
     }
 
@@ -175,6 +175,7 @@ impl Tail {
         };
         let next = chunk_bytes(self.stream, payload, words + repeat);
         next <= u64::from(CHUNK_BYTES_MAX)
+            && words <= table_words_most(limits.segment_bytes)
             && self.fits_behind(chunk, next, open_words + FooterChunk::WORDS + words, limits)
     }
 

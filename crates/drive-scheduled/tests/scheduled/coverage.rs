@@ -1,0 +1,61 @@
+//! How often what is rare happened.
+
+use assay_drive::Status;
+
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Coverage {
+    pub collections: u64,
+    pub checkpoints: u64,
+    pub stalls: u64,
+    pub refused: u64,
+    pub cuts: u64,
+    pub replayed: u64,
+    pub torn: u64,
+    pub closed: u64,
+    pub troubles: u64,
+    pub unreadable: u64,
+    pub dictionaries: u64,
+}
+
+impl Coverage {
+    pub fn add(mut self, other: Coverage) -> Coverage {
+        self.collections += other.collections;
+        self.checkpoints += other.checkpoints;
+        self.stalls += other.stalls;
+        self.refused += other.refused;
+        self.cuts += other.cuts;
+        self.replayed += other.replayed;
+        self.torn += other.torn;
+        self.closed += other.closed;
+        self.troubles += other.troubles;
+        self.unreadable += other.unreadable;
+        self.dictionaries += other.dictionaries;
+        self
+    }
+
+    /// Those of which none may be missing.
+    pub fn least(&self) -> u64 {
+        let all = [
+            self.collections,
+            self.checkpoints,
+            self.stalls,
+            self.refused,
+            self.cuts,
+            self.replayed,
+            self.torn,
+            self.closed,
+            self.troubles,
+            self.unreadable,
+        ];
+        all.into_iter().min().unwrap_or(0)
+    }
+
+    /// Counts what a drive has done.
+    pub fn count(&mut self, status: &Status) {
+        self.collections += status.counts.collections;
+        self.checkpoints += status.counts.checkpoints;
+        self.stalls += status.counts.collection_stalls;
+        self.refused += status.counts.refused_writes;
+        self.dictionaries += u64::from(status.dictionary_versions > 0);
+    }
+}

@@ -1,0 +1,125 @@
+//! Where the hosts of a seed write.
+
+use crate::common::random::Random;
+
+/// Blocks that a leaf of the map, and a directory, is for.
+const LEAF: u64 = 512;
+const DIRECTORY: u64 = 512 * LEAF;
+
+/// Blocks that lie by themselves in their leaf, at most.
+pub const FEW: u64 = 8;
+
+/// Segments that are not for data in a drive as small as most are here, and what is in one, of blocks that do not compress
+/// and of leaves with what is kept for their next version.
+const RESERVE: u64 = 16;
+const BLOCKS_IN_SEGMENT: u64 = 112;
+const LEAVES_IN_SEGMENT: u64 = 60;
+
+/// No more leaves than that: what they show, fewer do as well.
+const LEAVES_MOST: u64 = 1600;
+
+/// The same of directories, of which the smallest drive may have so many: each is for a GiB.
+const DIRECTORIES_MOST: usize = 700;
+const LOGICAL_BYTES_WIDE: u64 = 720 << 30;
+
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// First block, blocks.
+    pub ranges: Vec<(u64, u64)>,
+    /// How many of these are filled first.
+    pub filled: usize,
+    /// How much is written then, by the drive's size, in percent: from, to.
+    pub fills: (u64, u64),
+    /// Where hosts write most, and how often it is there, in percent.
+    pub hot: (u64, u64),
+    pub heat: u64,
+    pub logical_bytes: u64,
+}
+
+impl Places {
+    pub fn draw(segments: u64, random: &mut Random) -> Places {
+        match random.below(12) {
+            0..3 => Places::files(random),
+            3 => Places::hot_files(random),
+            4..6 => Places::rows(segments, LEAF, random),
+            6 => Places::rows(segments, DIRECTORY, random),
+            7..9 => Places::rows_before_files(segments, random),
+            _ => Places::rows_after_files(segments, random),
+        }
+    }
+
+    fn new(ranges: Vec<(u64, u64)>) -> Places {
+        let (filled, hot) = (ranges.len(), ranges[0]);
+        Places { ranges, filled, fills: (0, 110), hot, heat: 0, logical_bytes: 4 << 30 }
+    }
+
+    /// Files in some places.
+    fn files(random: &mut Random) -> Places {
+        let last = (1500, 200 + random.below(3000));
+        Places::new(vec![(0, 600), (500, 700), (262_100, 90), last])
+    }
+
+    /// A few of them in hot use: what is read is soon written elsewhere, and its place used again.
+    fn hot_files(random: &mut Random) -> Places {
+        let ranges = vec![(0, 40 + random.below(200)), (2000, 200 + random.below(3000))];
+        Places { heat: 90, fills: (60, 150), ..Places::new(ranges) }
+    }
+
+    /// Some blocks in each of many leaves, or directories: the map is much of what lies on media.
+    fn rows(segments: u64, apart: u64, random: &mut Random) -> Places {
+        let share = 30 + random.below(100);
+        let mut ranges = leaves(room(segments) * share / 100, apart, random);
+        if apart == DIRECTORY {
+            ranges.truncate(DIRECTORIES_MOST);
+        }
+        let logical_bytes = if apart == LEAF { 4 << 30 } else { LOGICAL_BYTES_WIDE };
+        Places { logical_bytes, ..Places::new(ranges) }
+    }
+
+    /// The same, and files in all room that is left.
+    fn rows_before_files(segments: u64, random: &mut Random) -> Places {
+        let share = 20 + random.below(60);
+        let mut ranges = leaves(room(segments) * share / 100, LEAF, random);
+        let files = (1 << 19, 600 + random.below(3000));
+        ranges.push(files);
+        let heat = random.below(50);
+        Places { hot: files, heat, fills: (100, 130), ..Places::new(ranges) }
+    }
+
+    /// The same where the files were there first, and had been written over and over.
+    fn rows_after_files(segments: u64, random: &mut Random) -> Places {
+        let share = 30 + random.below(50);
+        let files = (0, (room(segments) * BLOCKS_IN_SEGMENT * share / 100).min(3000));
+        let mut ranges = vec![files];
+        // Behind the leaves of the files.
+        ranges.extend(leaves(room(segments), LEAF, random).split_off(6));
+        Places { filled: 1, heat: random.below(60), fills: (100, 150), ..Places::new(ranges) }
+    }
+
+    /// Whether some ranges are empty when the hosts begin.
+    pub fn is_filled_in_part(&self) -> bool {
+        self.filled < self.ranges.len()
+    }
+
+    /// Whether there is a leaf for every few blocks.
+    pub fn is_wide(&self) -> bool {
+        self.ranges.len() > 4
+    }
+}
+
+/// Room for data and for leaves, in segments.
+fn room(segments: u64) -> u64 {
+    segments.saturating_sub(RESERVE)
+}
+
+/// Some blocks in each leaf, one every `apart` blocks: as many as fill so many segments.
+fn leaves(segments: u64, apart: u64, random: &mut Random) -> Vec<(u64, u64)> {
+    let blocks = 1 + random.below(FEW);
+    // The map of directories costs as much again.
+    let nodes = if apart == LEAF { 1 } else { 2 };
+    let blocks_in_all = segments * BLOCKS_IN_SEGMENT * LEAVES_IN_SEGMENT;
+    let leaves = blocks_in_all / (blocks * LEAVES_IN_SEGMENT + nodes * BLOCKS_IN_SEGMENT);
+    (0..leaves.clamp(20, LEAVES_MOST))
+        .map(|leaf| (leaf * apart + random.below(480), blocks))
+        .collect()
+}

@@ -1,0 +1,90 @@
+//! Who goes on: at each lock one of the threads that may, as a seed says.
+//!
+//! A seed has its pace: how long a thread goes on before another does, and how often one rests for long, as one that its
+//! processor was taken from, so that the others get far ahead of it.
+
+use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
+
+use crate::common::random::Random;
+
+/// Longest rest, in decisions, as a power of two: enough for collections and checkpoints to begin and end.
+const LONGEST_REST: u64 = 16;
+
+pub struct Paced {
+    random: Random,
+    /// How often a thread goes on where another could, in percent.
+    stays: u64,
+    /// A thread rests at one decision in so many; zero: none does.
+    rests_one_in: u64,
+    resting: Vec<(TaskId, u64)>,
+    decisions: u64,
+    has_begun: bool,
+}
+
+impl Paced {
+    pub fn new(seed: u64) -> Paced {
+        let mut random = Random::new(!seed);
+        Paced {
+            stays: *random.pick(&[0, 50, 80, 95]),
+            rests_one_in: *random.pick(&[0, 300, 1000, 3000]),
+            random,
+            resting: Vec::new(),
+            decisions: 0,
+            has_begun: false,
+        }
+    }
+
+    /// Lets the thread rest now and then.
+    fn may_rest(&mut self, current: TaskId) {
+        if self.rests_one_in > 0 && self.random.below(self.rests_one_in) == 0 {
+            let longest = 1 << self.random.below(LONGEST_REST + 1);
+            self.resting.push((current, self.decisions + longest));
+        }
+    }
+
+    fn is_awake(&self, task: TaskId) -> bool {
+        self.resting.iter().all(|(resting, _)| *resting != task)
+    }
+}
+
+impl Scheduler for Paced {
+    fn new_execution(&mut self) -> Option<Schedule> {
+        // A seed is run once.
+        (!std::mem::replace(&mut self.has_begun, true)).then(|| Schedule::new(0))
+    }
+
+    fn next_task(
+        &mut self,
+        runnable: &[&Task],
+        current: Option<TaskId>,
+        is_yielding: bool,
+    ) -> Option<TaskId> {
+        if let [only] = runnable {
+            return Some(only.id());
+        }
+        self.decisions += 1;
+        let now = self.decisions;
+        self.resting.retain(|(_, until)| *until > now);
+        current.into_iter().for_each(|current| self.may_rest(current));
+        let awake = |task: &&&Task| self.is_awake(task.id());
+        // Where all that could go on rest, one of them is woken.
+        let number = match runnable.iter().filter(awake).count() as u64 {
+            0 => return Some(self.random.pick(runnable).id()),
+            number => number,
+        };
+        let goes_on = current.filter(|current| {
+            !is_yielding
+                && self.is_awake(*current)
+                && runnable.iter().any(|task| task.id() == *current)
+        });
+        if goes_on.is_some() && self.random.chance(self.stays) {
+            return goes_on;
+        }
+        let chosen = self.random.below(number) as usize;
+        runnable.iter().filter(|task| self.is_awake(task.id())).nth(chosen).map(|task| task.id())
+    }
+
+    fn next_u64(&mut self) -> u64 {
+        self.random.next()
+    }
+}
