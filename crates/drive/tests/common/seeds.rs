@@ -3,6 +3,9 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Seeds after which a long run says how far it is.
+const TOLD_EVERY: u64 = 5000;
+
 /// The seeds to run: `ASSAY_SEEDS` many, or as many as `usual`, from `ASSAY_SEED` on.
 pub fn wanted(usual: u64) -> Range<u64> {
     let (first, seeds) = (setting("ASSAY_SEED", 0), setting("ASSAY_SEEDS", usual));
@@ -12,8 +15,8 @@ pub fn wanted(usual: u64) -> Range<u64> {
 /// What to say of a seed that failed; `test` as in `--test full any_seed`.
 pub fn failure(seed: u64, problem: &str, test: &str) -> String {
     format!(
-        "seed {seed}: {problem}\nrepeat it with: ASSAY_SEED={seed} ASSAY_SEEDS=1 cargo test --release -p assay-drive \
-         --test {test}"
+        "seed {seed}: {problem}\nrepeat it with: ASSAY_SEED={seed} ASSAY_SEEDS=1 cargo test --release -p {} --test {test}",
+        env!("CARGO_PKG_NAME")
     )
 }
 
@@ -32,11 +35,16 @@ pub fn run_all<Seen: Default + Send>(
             if seed >= seeds.end {
                 return all;
             }
-            let seen = run(seed);
-            all = add(
-                all,
-                seen.unwrap_or_else(|problem| panic!("{}", failure(seed, &problem, test))),
-            );
+            let seen = run(seed).unwrap_or_else(|problem| {
+                // The others stop too.
+                next.store(seeds.end, Ordering::Relaxed);
+                panic!("{}", failure(seed, &problem, test))
+            });
+            all = add(all, seen);
+            let done = seed + 1 - seeds.start;
+            if done.is_multiple_of(TOLD_EVERY) {
+                println!("{done} of {} seeds", seeds.end - seeds.start);
+            }
         }
     };
     std::thread::scope(|scope| {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use assay_drive::{Disk, Drive, DriveError, DriveOptions, State, Status};
+use assay_drive::{Codec, Disk, Drive, DriveError, DriveOptions, State, Status};
 use assay_ports::media::{Access, Condition, FileMedia, MediaError};
 use assay_ports::{filesystem, fuse};
 
@@ -20,7 +20,13 @@ pub(super) fn open(path: &Path, options: DriveOptions) -> Result<(Drive, Arc<Con
     let access = if options.read_only { Access::ReadOnly } else { Access::ReadWrite };
     let (media, options, condition) = open_media(path, access, options)?;
     let opened = Drive::open(media, options).map_err(|error| in_words(path, error));
-    Ok((opened.with_context(|| path.display().to_string())?, condition))
+    let drive = opened.with_context(|| path.display().to_string())?;
+    ensure!(
+        drive.codec() != Codec::Simulated,
+        "{}: this drive was made by a simulation, which keeps no data; make one with `assay drive create`",
+        path.display()
+    );
+    Ok((drive, condition))
 }
 
 /// Opens what a drive lies on, and completes the options by what it is.
