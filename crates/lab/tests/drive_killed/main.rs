@@ -13,6 +13,7 @@ mod common;
 #[path = "../common/drives.rs"]
 mod drives;
 mod fio;
+mod large;
 mod mysql;
 #[path = "../common/power.rs"]
 mod power;
