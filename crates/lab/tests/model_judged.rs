@@ -185,16 +185,44 @@ fn verdict<'a>(results: &'a Value, arm: &str) -> &'a Value {
     one
 }
 
+/// A machine that is taken away now and then answers some commands late. Then the judge must refuse, and say that; what was
+/// measured shows the difference all the same.
+fn is_refused_for_this_machine(results: &Value, arm: &str, true_ratio: f64) -> bool {
+    let one = verdict(results, arm);
+    let because = one["because"].as_str().unwrap_or_default();
+    let cells = || results["cells"].as_array().unwrap().iter();
+    let says_why = cells().any(|cell| {
+        let marks = cell["marks"].as_array().unwrap();
+        marks.iter().any(|mark| mark.as_str().unwrap().contains("of the model's commands late"))
+    });
+    let median = |arm: &str| {
+        let all = cells().filter(|cell| cell["arm"] == arm);
+        let mut all: Vec<f64> = all.map(|cell| cell["results"]["tps"].as_f64().unwrap()).collect();
+        all.sort_by(f64::total_cmp);
+        all[all.len() / 2]
+    };
+    let ratio = median(arm) / median("volume");
+    println!("{arm}: by the medians {ratio:.3}, {because}");
+    one["verdict"] == "cannot_tell"
+        && because.contains("marked as not comparable")
+        && says_why
+        && (ratio - true_ratio).abs() < TOLERANCE
+}
+
 fn are_told(results: &Value) -> bool {
     let (same, slower) = (verdict(results, "same"), verdict(results, "slower"));
     let end = |place: usize| slower["difference"]["ratio_interval"][place].as_f64().unwrap();
-    same["verdict"] == "equivalent"
-        && slower["verdict"] == "worse"
-        && end(0) <= TRUE_RATIO
-        && TRUE_RATIO <= end(1)
+    let is_same_told = same["verdict"] == "equivalent";
+    let is_slower_told =
+        || slower["verdict"] == "worse" && end(0) <= TRUE_RATIO && TRUE_RATIO <= end(1);
+    (is_same_told || is_refused_for_this_machine(results, "same", 1.0))
+        && (is_slower_told() || is_refused_for_this_machine(results, "slower", TRUE_RATIO))
 }
 
 const TRUE_RATIO: f64 = 0.95;
+
+/// How far medians may be off where the judge refuses to say how far.
+const TOLERANCE: f64 = 0.02;
 
 #[test]
 fn a_model_that_is_5_percent_slower_is_told_so_and_the_same_twice_is_equivalent() {

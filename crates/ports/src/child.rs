@@ -313,6 +313,8 @@ mod tests {
     #[test]
     fn what_was_left_to_us_is_not_handed_down() {
         let file = tempfile::tempfile().unwrap();
+        // Under a number that the child opens nothing of its own by.
+        let file = rustix::io::fcntl_dupfd_cloexec(&file, 500).unwrap();
         rustix::io::fcntl_setfd(&file, FdFlags::empty()).unwrap();
         let has = || {
             let listed = Command::new("ls").args(["-l", "/proc/self/fd"]).output().unwrap();

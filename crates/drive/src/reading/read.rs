@@ -178,6 +178,9 @@ impl Drive {
             let Worker { media, coder, unit, .. } = worker;
             let bytes = self.read_span_stubbornly(one.0.segment(), &place, media);
             let bytes = bytes.inspect_err(|error| {
+                if matches!(error, DiskError::Io(_)) {
+                    self.note_unreadable(one.0.segment());
+                }
                 let (offset, error) = (one.1 * BLOCK_BYTES, chain(error));
                 self.report(format!("the data at byte {offset} cannot be read: {error}"));
             })?;

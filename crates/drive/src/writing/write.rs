@@ -44,8 +44,23 @@ impl Drive {
             // Zeroes alone are as good as a discard.
             let stores = worker.group.payload_bytes() > 0;
             let urgency = if stores { Urgency::Ordinary } else { Urgency::MakesRoom };
-            self.append_host(worker, urgency, beside)
+            let is_written = self.append_host(worker, urgency, beside)?;
+            if is_written {
+                self.count_kinds(&worker.group);
+            }
+            Ok(is_written)
         })
+    }
+
+    /// Counts what was written as it came, and what the map alone knows of.
+    fn count_kinds(&self, group: &Group) {
+        let blocks_of = |is_kind: &dyn Fn(&Record) -> bool| {
+            group.records.iter().filter(|record| is_kind(record)).map(Record::blocks).sum::<u64>()
+        };
+        let raw = blocks_of(&|record| record.has_payload() && record.codec_id == 0);
+        let zeroes = blocks_of(&|record| !record.has_payload());
+        Counters::add(&self.counters.write_bytes_raw, raw * BLOCK_BYTES);
+        Counters::add(&self.counters.write_bytes_zero, zeroes * BLOCK_BYTES);
     }
 
     fn count_refusal(&self, error: &DiskError) {
@@ -96,17 +111,12 @@ impl Drive {
             let (bytes, behind) = rest.split_at(length);
             if self.leaves_out(bytes) {
                 group.push_zeroes(block, 1);
-                Counters::add(&self.counters.write_bytes_zero, length as u64);
             } else {
                 group.push_with(dictionary, op, block, |out| coder.encode(bytes, dictionary, out));
             }
             rest = behind;
             block += length as u64 / BLOCK_BYTES;
         }
-        let raw =
-            group.records.iter().filter(|record| record.has_payload() && record.codec_id == 0);
-        let raw_blocks: u64 = raw.map(Record::blocks).sum();
-        Counters::add(&self.counters.write_bytes_raw, raw_blocks * BLOCK_BYTES);
         if let Some(observer) = &self.emulation.observer {
             for record in &group.records {
                 let payload = if record.has_payload() { record.payload(group).len() } else { 0 };

@@ -40,13 +40,18 @@ impl Host {
     /// Writes; false if it was refused. A refusal is for lack of space and nothing else, and changes nothing.
     pub fn write(&mut self, first: u64, blocks: u64, flavour: Flavour) -> bool {
         let data = self.model.write_as(first, blocks, |_, _| flavour);
-        let refused = self.drive.status().counts.refused_writes;
+        let before = self.drive.status().counts;
         match self.drive.write(first * BLOCK_BYTES, &data, false) {
             Ok(()) => true,
             Err(DiskError::Full) => {
                 self.model.take_back();
                 self.model.check_now(&self.drive, first..first + blocks).unwrap();
-                assert!(self.drive.status().counts.refused_writes > refused, "it is not counted");
+                let after = self.drive.status().counts;
+                assert_eq!(after.refused_writes, before.refused_writes + 1, "it is counted once");
+                let kinds = |counts: assay_drive::Counts| {
+                    (counts.write_bytes_raw, counts.write_bytes_zero, counts.write_bytes_host)
+                };
+                assert_eq!(kinds(after), kinds(before), "what was refused counts as written");
                 false
             }
             Err(other) => panic!("a write to a full drive: {other}"),
