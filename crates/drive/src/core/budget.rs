@@ -14,7 +14,7 @@
 use crate::core::nodes::Nodes;
 use crate::format::{
     CHUNK_BYTES_MAX, FOOTER_PART, Identity, MAX_ROOT_PARTS, MAX_WORDS_PER_ENTRY,
-    RECORD_HEADER_BYTES, STREAMS, Stream, chunk_bytes, whole_blocks,
+    RECORD_HEADER_BYTES, STREAMS, Stream, chunk_bytes, part_words, whole_blocks,
 };
 use assay_disk::BLOCK_BYTES;
 
@@ -134,11 +134,6 @@ fn nodes_per_segment(segment_bytes: u64) -> u64 {
 fn parts_per_segment(segment_bytes: u64, part_words: u64) -> u64 {
     let part = chunk_bytes(Stream::Map, 0, part_words as usize);
     ((segment_bytes - whole_blocks(segment_bytes / 1024) - 2 * BLOCK_BYTES) / part).max(1)
-}
-
-/// Words of one chunk of a root: with its footer it fits the smallest segment.
-pub(crate) fn part_words(segment_bytes: u32) -> usize {
-    (segment_bytes / 32).min(96 << 10) as usize
 }
 
 #[cfg(test)]

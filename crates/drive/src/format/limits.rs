@@ -15,3 +15,14 @@ pub(crate) const FOOTER_PART: u32 = 8;
 pub(crate) fn footer_bytes(words: usize) -> u32 {
     whole_blocks((CHUNK_HEADER_BYTES + 8 * words) as u64) as u32
 }
+
+/// Words of one chunk of a root: with its footer it fits the smallest segment.
+pub(crate) fn part_words(segment_bytes: u32) -> usize {
+    (segment_bytes / 32).min(96 << 10) as usize
+}
+
+/// Words that a footer may have in the map's stream: the last part of a root tells them of the segment that is open, beside the
+/// segments that the checkpoint took. Nodes that are stored raw never come to a tenth of it.
+pub(crate) fn map_footer_words_most(segment_bytes: u32) -> usize {
+    part_words(segment_bytes) / 2
+}

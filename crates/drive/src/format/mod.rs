@@ -18,7 +18,9 @@ pub(crate) use chunk::{
     Stream, chunk_bytes, parity_of,
 };
 pub(crate) use entry::{Entry, MAX_WORDS_PER_ENTRY, NodeId, Op, Words};
-pub(crate) use limits::{FOOTER_PART, footer_bytes, table_words_most};
+pub(crate) use limits::{
+    FOOTER_PART, footer_bytes, map_footer_words_most, part_words, table_words_most,
+};
 pub(crate) use location::Location;
 pub(crate) use mix::{RecordContext, plain_checksum};
 pub(crate) use root::{Cursor, Root, RootBody, RootEnd, SegmentRow};

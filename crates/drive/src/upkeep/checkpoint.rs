@@ -14,7 +14,6 @@ use std::sync::atomic::Ordering;
 
 use assay_disk::{BLOCK_BYTES, Disk, DiskError, Result};
 
-use crate::core::budget::part_words;
 use crate::core::group::Group;
 use crate::core::log::Log;
 use crate::core::maintenance::Maintenance;
@@ -22,7 +21,7 @@ use crate::core::nodes::{NODE_ENTRIES, Node};
 use crate::core::space::Urgency;
 use crate::format::{
     Cursor, Identity, Location, MAX_ROOT_PARTS, NodeId, Op, RootBody, RootEnd, SegmentRow, Stream,
-    Superblock,
+    Superblock, part_words,
 };
 use crate::rules::{Rule, holds};
 use crate::shell::drive::Drive;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use assay_drive::{
-    BLOCK_BYTES, Codec, Disk, DiskError, Drive, DriveError, Format, LOGICAL_PER_CAPACITY,
-    MemoryDisk,
+    BLOCK_BYTES, Codec, Disk, DiskError, Drive, DriveError, DriveOptions, Format,
+    LOGICAL_PER_CAPACITY, MemoryDisk,
 };
 
 use crate::common::model::Flavour;
@@ -94,4 +94,30 @@ fn a_drive_that_was_made_smaller_keeps_its_books() {
         host.reopen();
         assert_eq!(damages(&host), []);
     }
+}
+
+/// A root tells what lies in segments that are open, also in that of the map's stream, where nodes of a few bytes each are many.
+#[test]
+fn a_root_behind_very_many_small_nodes_is_read_again() {
+    let media = Arc::new(MemoryDisk::new(2 << 30).unwrap());
+    let format = Format {
+        drive_id: 7,
+        logical_bytes: 200 << 30,
+        codec: Codec::Zstd,
+        units: false,
+        dictionary: false,
+        segment_bytes: Some(32 << 20),
+    };
+    Drive::format(media.clone(), &format).unwrap();
+    let drive = Drive::open(media.clone(), DriveOptions::default()).unwrap();
+    let mut data = [0; BLOCK_BYTES as usize];
+    for number in 0..250_000_u64 {
+        data[..8].copy_from_slice(&(number + 1).to_le_bytes());
+        let block = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) % (200 << 18);
+        drive.write(block * BLOCK_BYTES, &data, false).unwrap();
+    }
+    drive.close().unwrap();
+    let drive = Drive::open(media, DriveOptions::default()).unwrap();
+    let status = drive.status();
+    assert_eq!((status.recovery.rebuilt, status.problems), (false, vec![]));
 }

@@ -7,7 +7,7 @@ use crate::core::group::Group;
 use crate::format::{
     CHUNK_BYTES_MAX, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Cursor, FOOTER_PART, FooterChunk,
     Location, RECORD_HEADER_BYTES, RecordContext, RepeatedChunk, Stream, chunk_bytes, footer_bytes,
-    table_words_most,
+    map_footer_words_most, table_words_most,
 };
 
 /// The end of one stream.
@@ -155,6 +155,7 @@ impl Tail {
     pub(super) fn has_root_room(&self, words: usize, limits: Limits) -> bool {
         let is_clear = self.chunk.as_ref().is_none_or(|open| open.words.is_empty());
         is_clear
+            && chunk_bytes(self.stream, 0, words) <= u64::from(CHUNK_BYTES_MAX)
             && self.fits_behind(0, chunk_bytes(self.stream, 0, words), FooterChunk::WORDS, limits)
     }
 
@@ -184,7 +185,15 @@ impl Tail {
         let footer = footer_bytes(self.words.len() + words);
         u64::from(self.offset) + behind + chunk + u64::from(footer)
             <= u64::from(limits.segment_bytes)
-            && (footer <= limits.segment_bytes / FOOTER_PART || self.words.is_empty())
+            && (footer <= self.footer_most(limits) || self.words.is_empty())
+    }
+
+    /// Bytes that the segment's footer may come to, so that a root can tell it while the segment is open.
+    fn footer_most(&self, limits: Limits) -> u32 {
+        match self.stream {
+            Stream::Map => footer_bytes(map_footer_words_most(limits.segment_bytes)),
+            _ => limits.segment_bytes / FOOTER_PART,
+        }
     }
 
     pub(super) fn open_chunk(&mut self, chunks: &Chunks) {
