@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 
 use assay_drive::{Codec, Format};
 
-use crate::common::testing::skip;
-use crate::drives::{Drives, MIB, has_drives};
+use crate::drives::{Drives, MIB, has_fio};
 use crate::power::Power;
 use crate::simulated::random::Random;
 use crate::{rounds, seed, setting};
@@ -79,17 +78,9 @@ fn survives(drives: &Drives, size: &Size, mut cut: impl FnMut()) {
     drives.assert_nothing_left();
 }
 
-fn can_run(test: &str) -> bool {
-    if Command::new("fio").arg("--version").output().is_err() {
-        skip(test, "fio");
-        return false;
-    }
-    has_drives(test)
-}
-
 #[test]
 fn a_large_drive_is_there_again_within_seconds_of_a_kill() {
-    if !can_run("a_large_drive_is_there_again_within_seconds_of_a_kill") {
+    if !has_fio("a_large_drive_is_there_again_within_seconds_of_a_kill") {
         return;
     }
     let size = Size::wanted();
@@ -100,7 +91,7 @@ fn a_large_drive_is_there_again_within_seconds_of_a_kill() {
 
 #[test]
 fn a_large_drive_is_there_again_within_seconds_of_a_power_cut() {
-    if !can_run("a_large_drive_is_there_again_within_seconds_of_a_power_cut") {
+    if !has_fio("a_large_drive_is_there_again_within_seconds_of_a_power_cut") {
         return;
     }
     let (size, seed) = (Size::wanted(), seed());

@@ -406,20 +406,25 @@ mod tests {
     use crate::format::table_words_most;
     use crate::{BLOCK_BYTES, Codec, Drive, DriveOptions, Format, MemoryDisk};
 
-    /// Collection opens a chunk for moves that the host may then overtake; what comes next must not wait for it to be filled.
-    #[test]
-    fn an_empty_chunk_at_the_end_of_a_segment_makes_way() {
+    /// A fresh drive of small segments.
+    fn small_drive(codec: Codec) -> Drive {
         let media = Arc::new(MemoryDisk::new(64 << 20).unwrap());
         let format = Format {
             drive_id: 7,
             logical_bytes: 16 << 20,
-            codec: Codec::None,
+            codec,
             units: false,
             dictionary: false,
             segment_bytes: Some(512 << 10),
         };
         Drive::format(media.clone(), &format).unwrap();
-        let drive = Drive::open(media, DriveOptions::default()).unwrap();
+        Drive::open(media, DriveOptions::default()).unwrap()
+    }
+
+    /// Collection opens a chunk for moves that the host may then overtake; what comes next must not wait for it to be filled.
+    #[test]
+    fn an_empty_chunk_at_the_end_of_a_segment_makes_way() {
+        let drive = small_drive(Codec::None);
         let mut log = drive.log().unwrap();
         let segment = log.tail(Stream::Cold).segment;
         log.tails[Stream::Cold as usize].offset = (512 << 10) - 3 * BLOCK_BYTES as u32;
@@ -442,17 +447,7 @@ mod tests {
     /// The next chunk repeats it, wherever that lies: with a longer one it would reach beyond its segment.
     #[test]
     fn no_table_is_longer_than_the_next_chunk_has_room_for() {
-        let media = Arc::new(MemoryDisk::new(64 << 20).unwrap());
-        let format = Format {
-            drive_id: 7,
-            logical_bytes: 16 << 20,
-            codec: Codec::Lz4,
-            units: false,
-            dictionary: false,
-            segment_bytes: Some(512 << 10),
-        };
-        Drive::format(media.clone(), &format).unwrap();
-        let drive = Drive::open(media, DriveOptions::default()).unwrap();
+        let drive = small_drive(Codec::Lz4);
         let mut log = drive.log().unwrap();
         let most = table_words_most(512 << 10);
         for stream in [Stream::Host, Stream::Cold] {

@@ -1,7 +1,7 @@
 //! A drive that is killed again and again under load, and judged by two: fio, and our own writers' histories.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -240,9 +240,4 @@ impl Verdict {
     fn is_clean(&self) -> bool {
         self.contract.is_none() && self.fio.is_none() && self.check.is_none()
     }
-}
-
-/// Whether fio is here.
-pub fn has_fio() -> bool {
-    Command::new("fio").arg("--version").output().is_ok()
 }

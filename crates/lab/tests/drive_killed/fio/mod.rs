@@ -10,23 +10,14 @@ mod history;
 mod job;
 mod writers;
 
-use bench::{Bench, Round, Verdict, has_fio};
+use bench::{Bench, Round, Verdict};
 
-use crate::common::testing::skip;
-use crate::drives::{MIB, has_drives};
+use crate::drives::{MIB, has_fio};
 use crate::{Sabotage, rounds, seed};
 
 /// Kills in a run of all tests, and in a negative control at most.
 const ROUNDS: u64 = 8;
 const CONTROL_ROUNDS: u64 = 8;
-
-fn can_run(test: &str) -> bool {
-    if !has_fio() {
-        skip(test, "fio");
-        return false;
-    }
-    has_drives(test)
-}
 
 fn survives(mut bench: Bench) {
     let rounds = rounds(ROUNDS);
@@ -58,21 +49,21 @@ fn caught(mut bench: Bench) -> Verdict {
 
 #[test]
 fn a_drive_on_a_file_survives_kills_under_fio() {
-    if can_run("a_drive_on_a_file_survives_kills_under_fio") {
+    if has_fio("a_drive_on_a_file_survives_kills_under_fio") {
         survives(Bench::on_a_file(seed(), Sabotage::None));
     }
 }
 
 #[test]
 fn a_drive_survives_kills_that_cost_its_media_what_was_not_flushed() {
-    if can_run("a_drive_survives_kills_that_cost_its_media_what_was_not_flushed") {
+    if has_fio("a_drive_survives_kills_that_cost_its_media_what_was_not_flushed") {
         survives(Bench::on_power(seed(), Sabotage::None));
     }
 }
 
 #[test]
 fn a_drive_that_tears_is_caught() {
-    if can_run("a_drive_that_tears_is_caught") {
+    if has_fio("a_drive_that_tears_is_caught") {
         let verdict = caught(Bench::on_a_file(seed(), Sabotage::Tear));
         println!("{verdict:#?}");
         assert!(verdict.contract.unwrap().contains("Torn"));
@@ -81,7 +72,7 @@ fn a_drive_that_tears_is_caught() {
 
 #[test]
 fn a_flush_that_lies_is_caught_by_both_judges() {
-    if can_run("a_flush_that_lies_is_caught_by_both_judges") {
+    if has_fio("a_flush_that_lies_is_caught_by_both_judges") {
         let verdict = caught(Bench::on_power(seed(), Sabotage::LyingFlush));
         println!("{verdict:#?}");
         assert!(verdict.contract.unwrap().contains("Lost"));
