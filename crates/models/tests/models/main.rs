@@ -3,4 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod nand;
+#[path = "../../../drive/tests/common/random.rs"]
+#[allow(dead_code, reason = "other tests draw more from it")]
 mod random;
