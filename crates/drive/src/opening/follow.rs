@@ -186,12 +186,13 @@ impl Path {
         Ok(first.map(|chunk| (part.segment, part.opened_seq, chunk)))
     }
 
-    /// Reads the next segment's tables when the queue is empty.
+    /// Reads the next segment's tables when the queue is empty, and what of the map they are for.
     fn fill(&mut self, drive: &Drive) -> Result<()> {
         while self.queue.is_empty() {
             let Some(part) = self.segments.pop() else { return Ok(()) };
             let (stream, segment) = (self.stream, part.segment);
             let chunks = part.chunks(drive)?;
+            drive.preload(chunks.iter().map(|chunk| &chunk.words[..]))?;
             self.opened_seq = part.opened_seq;
             let step = |chunk| Step::Chunk { stream, segment, chunk };
             self.queue.extend(chunks.into_iter().map(step));

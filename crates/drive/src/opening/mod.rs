@@ -6,6 +6,7 @@
 
 pub(crate) mod create;
 mod follow;
+mod preload;
 mod rebuild;
 mod reconcile;
 pub(crate) mod recover;

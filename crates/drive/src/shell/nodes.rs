@@ -108,6 +108,13 @@ impl Drive {
             }
             Err(other) => return Err(other),
         }
+        let words = self.node_of(node, &bytes);
+        let what = "it points outside the drive".into();
+        words.ok_or_else(|| self.unreadable_node(node, DiskError::Corrupt { offset: 0, what }))
+    }
+
+    /// A node from its bytes; nothing if one of its words cannot be a place on this drive.
+    pub(crate) fn node_of(&self, node: NodeId, bytes: &[u8]) -> Option<Box<Node>> {
         let mut words = Box::new([0; NODE_ENTRIES as usize]);
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
             *word = u64::from_le_bytes(*bytes);
@@ -121,12 +128,7 @@ impl Drive {
             let in_its_unit = !place.is_unit() || (is_leaf && place.index() == index % UNIT_BLOCKS);
             self.is_possible(place) && in_its_unit
         };
-        if (0..).zip(words.iter()).all(fits) {
-            Ok(words)
-        } else {
-            let what = "it points outside the drive".into();
-            Err(self.unreadable_node(node, DiskError::Corrupt { offset: 0, what }))
-        }
+        (0..).zip(words.iter()).all(fits).then_some(words)
     }
 
     /// What is said of a node that cannot be read, by the first byte that it is for.

@@ -42,6 +42,8 @@ struct WrittenRoot {
 /// What the checkpoint found when it began.
 struct Snapshot {
     seq: u64,
+    /// Words of the log's tables up to there.
+    log_words: u64,
     leaves: Vec<(u64, Arc<Node>)>,
     body: RootBody,
     /// Leaves that were dropped before it began.
@@ -86,6 +88,7 @@ impl Drive {
             // What was read of them is durable elsewhere, and nothing leads there any more.
             given_back.iter().for_each(|number| log.space.settle(*number));
         })?;
+        maintenance.checkpoint_log_words = snapshot.log_words;
         self.map_mut()?.losses_told(snapshot.losses);
         self.use_new_dictionary(maintenance);
         self.give_back(maintenance)
@@ -127,6 +130,7 @@ impl Drive {
         Stream::ALL.into_iter().for_each(|stream| log.seal(stream, &self.counters));
         log.begin_checkpoint();
         let (seq, dropped) = (log.next_seq - 1, map.dropped_leaves());
+        let log_words = log.log_words;
         let losses = map.losses();
         let leaves = map.take_dirty();
         let empty = leaves.iter().filter(|(_, leaf)| is_empty(leaf)).count() as u64;
@@ -141,7 +145,7 @@ impl Drive {
             dictionaries: Vec::new(),
             counters: self.counters.words(),
         };
-        Ok(Snapshot { seq, leaves, body, dropped, losses })
+        Ok(Snapshot { seq, log_words, leaves, body, dropped, losses })
     }
 
     /// Writes the changed leaves and drops those that hold nothing; gives the places of those that they replace, and how

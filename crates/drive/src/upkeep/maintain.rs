@@ -15,11 +15,11 @@ use crate::shell::drive::Drive;
 use crate::sync::MutexGuard;
 use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
-/// Bytes of log for each byte that the next checkpoint would write: a checkpoint costs 4 % at most.
-const LOG_PER_CHECKPOINT_BYTE: u64 = 25;
+/// Bytes that the host writes for each byte that the next checkpoint would write: a checkpoint costs 4 % of them at most.
+const WRITTEN_PER_CHECKPOINT_BYTE: u64 = 25;
 
-/// Least log between checkpoints on a large drive, in bytes.
-const CHECKPOINT_LOG_BYTES: u64 = 1 << 30;
+/// Least written between checkpoints on a large drive, in bytes.
+const CHECKPOINT_WRITTEN_BYTES: u64 = 1 << 30;
 
 /// Emptied segments for which it is worth to sync the media, where they are small; a large one is worth it alone.
 const RELEASE_BATCH: usize = 4;
@@ -277,9 +277,12 @@ impl Drive {
         }
         let capacity = self.identity.media_bytes;
         let cost = self.map()?.dirty_leaf_count() as u64 * BLOCK_BYTES;
-        let least = (capacity / 64).min(CHECKPOINT_LOG_BYTES);
-        let wanted = (LOG_PER_CHECKPOINT_BYTE * cost).clamp(least, (capacity / 8).max(least));
-        Ok(since >= wanted)
+        let least = (capacity / 64).min(CHECKPOINT_WRITTEN_BYTES);
+        let wanted = (WRITTEN_PER_CHECKPOINT_BYTE * cost).clamp(least, (capacity / 8).max(least));
+        // A block is a word of a table at least, however small its record: of pages that shrink to a thirtieth, a log of this
+        // many bytes would take a minute to replay.
+        let blocks = log.log_words - maintenance.checkpoint_log_words;
+        Ok(since.max(blocks * BLOCK_BYTES) >= wanted)
     }
 
     /// Whether changed leaves take so much of the map's memory that a checkpoint must make them clean.

@@ -11,5 +11,6 @@ mod crashes;
 mod geometries;
 mod large;
 mod memory;
+mod replay;
 mod room;
 mod wide;

@@ -65,6 +65,8 @@ pub(crate) struct Log {
     pub(crate) last_host_seq: u64,
     /// Bytes that the log wrote in the drive's life: the clock of ages.
     pub(crate) log_bytes: u64,
+    /// Words of tables that it wrote since it was opened, those of the map's stream left out: what a replay applies.
+    pub(crate) log_words: u64,
     tails: [Tail; STREAMS],
     jobs: VecDeque<Job>,
     unwritten: BTreeSet<u64>,
@@ -98,6 +100,7 @@ impl Log {
             told_durable_seq: next_seq - 1,
             last_host_seq: next_seq - 1,
             log_bytes: 0,
+            log_words: 0,
             tails,
             jobs: VecDeque::new(),
             unwritten: BTreeSet::new(),
@@ -267,6 +270,7 @@ impl Log {
                 words: open.words.clone(),
             };
             self.last_chunk = chunk.encode();
+            self.log_words += open.words.len() as u64;
         }
         tail.add_chunk(seq, &open.words, bytes);
         counters.log_written(stream, open.payload, bytes);

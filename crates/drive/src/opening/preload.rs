@@ -1,0 +1,101 @@
+//! The map's leaves that a segment of the log is about to change, loaded together: a log of random writes asks for nearly all of
+//! them, which lie side by side since a checkpoint wrote them, and reading them one by one took longer than all else.
+//!
+//! Loads what it can and fails of nothing but a dead drive: what is missing afterwards is loaded when the replay comes to it, which
+//! knows what to do where it cannot be read.
+
+use crate::core::apply::blocks_of;
+use crate::core::map::Missing;
+use crate::core::nodes::{NODE_ENTRIES, blocks_of as blocks_of_node, leaf_of};
+use crate::format::{Location, NodeId, Op, Words};
+use crate::shell::drive::Drive;
+use crate::shell::span::{Reach, part_of, span, together};
+use crate::shell::worker::Worker;
+use assay_disk::{BLOCK_BYTES, Result};
+
+/// Leaves of random writes lie so thinly in what is read that a read goes on over what is not wanted.
+const REACH: Reach = Reach { gap_bytes: 64 << 10, bytes_max: 1 << 20 };
+
+/// A leaf that is not in memory, and where it lies.
+type Stored = (Location, NodeId);
+
+impl Drive {
+    /// Loads the leaves that the entries of these tables speak of.
+    ///
+    /// # Errors
+    /// [`DiskError::Stopped`](assay_disk::DiskError::Stopped) alone.
+    pub(crate) fn preload<'words>(
+        &self,
+        tables: impl Iterator<Item = &'words [u64]>,
+    ) -> Result<()> {
+        let leaves = self.leaves_of(tables);
+        self.preload_directories(&leaves)?;
+        let mut stored = self.stored_leaves(&leaves)?;
+        stored.sort_unstable_by_key(|(place, _)| (place.segment(), place.offset()));
+        let mut rest = &stored[..];
+        while !rest.is_empty() {
+            let (run, behind) =
+                rest.split_at(together(rest.iter().map(|(place, _)| *place), REACH));
+            self.workers.with(|worker| self.load_run(run, worker))?;
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    /// The leaves that entries speak of, each once, in order.
+    fn leaves_of<'words>(&self, tables: impl Iterator<Item = &'words [u64]>) -> Vec<u64> {
+        let last = self.blocks().saturating_sub(1);
+        let entries = tables.flat_map(Words::new);
+        let blocks = entries.filter(|entry| !matches!(entry.op, Op::Node { .. } | Op::Dictionary));
+        let mut leaves: Vec<u64> = blocks
+            .map(|entry| blocks_of(&entry))
+            .flat_map(|blocks| {
+                leaf_of(blocks.start)..=leaf_of(blocks.end.saturating_sub(1).min(last))
+            })
+            .collect();
+        leaves.sort_unstable();
+        leaves.dedup();
+        leaves
+    }
+
+    fn preload_directories(&self, leaves: &[u64]) -> Result<()> {
+        let mut directories: Vec<u64> = leaves.iter().map(|leaf| leaf / NODE_ENTRIES).collect();
+        directories.dedup();
+        for directory in directories {
+            let node = NodeId::Directory(directory);
+            let is_missing = self.map()?.missing(blocks_of_node(node)) == Some(Missing(node));
+            if is_missing {
+                // Whoever needs it is told.
+                let _ = self.load_node(node);
+            }
+        }
+        Ok(())
+    }
+
+    fn stored_leaves(&self, leaves: &[u64]) -> Result<Vec<Stored>> {
+        let map = self.map()?;
+        let is_missing = |node: &NodeId| map.missing(blocks_of_node(*node)) == Some(Missing(*node));
+        let missing = leaves.iter().map(|leaf| NodeId::Leaf(*leaf)).filter(is_missing);
+        let stored = missing.filter_map(|node| map.stored(node).ok().map(|place| (place, node)));
+        Ok(stored.filter(|(place, _)| self.is_possible(*place)).collect())
+    }
+
+    /// Loads leaves that lie together.
+    fn load_run(&self, run: &[Stored], worker: &mut Worker) -> Result<()> {
+        let (Some((front, _)), Some((back, _))) = (run.first(), run.last()) else { return Ok(()) };
+        let place = span(*front, *back);
+        let Worker { coder, media, .. } = worker;
+        let Ok(bytes) = self.read_span(front.segment(), &place, media) else { return Ok(()) };
+        let mut plain = vec![0; BLOCK_BYTES as usize];
+        for (at, node) in run {
+            let key = Op::Node { complete_seq: 0 }.context_key(node.word());
+            let record = part_of(bytes, place.start, *at);
+            if self.decode_record(record, *at, key, &mut plain, coder).is_ok()
+                && let Some(words) = self.node_of(*node, &plain)
+            {
+                self.map_mut()?.load(*node, *at, words);
+            }
+        }
+        Ok(())
+    }
+}
