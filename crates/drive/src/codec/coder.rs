@@ -6,7 +6,7 @@ use libdeflater::{CompressionLvl, Compressor, Decompressor};
 use lz4_flex::block::{self, CompressTable};
 
 use super::zstandard::{Decoder, Encoder};
-use super::{Codec, CodecError, Dictionary, Encoding, looks_incompressible, simulated};
+use super::{Codec, CodecError, Dictionary, Encoding, looks_incompressible, packed, simulated};
 
 /// libdeflate's level: as dense on blocks of rows as the higher ones, at twice their speed.
 const DEFLATE_LEVEL: i32 = 1;
@@ -139,6 +139,7 @@ impl Coder {
         let filled = match encoding {
             Encoding::Raw => copy(stored, data),
             Encoding::Lz4 => block::decompress_into(stored, data).ok(),
+            Encoding::Packed => packed::decode(stored, data),
             Encoding::Simulated => simulated::decode(stored, data),
             Encoding::Deflate => self
                 .inflate

@@ -5,6 +5,7 @@
 
 mod coder;
 mod dictionary;
+mod packed;
 mod probe;
 mod simulated;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use thiserror::Error;
 
 pub use coder::Coder;
 pub use dictionary::{DICTIONARY_BYTES, Dictionary};
+pub(crate) use packed::encode_node;
 pub use probe::{is_zero, looks_incompressible};
 pub use simulated::stand_in;
 
@@ -109,6 +111,8 @@ pub enum Encoding {
     Zstd = 3,
     /// The version of a dictionary (1 to 255), then a frame as in `Zstd` that needs this dictionary.
     ZstdDictionary = 4,
+    /// A node of the map, its words' fields above the least ones.
+    Packed = 5,
     /// The beginning of a stand-in; never on media.
     Simulated = 15,
 }
@@ -123,8 +127,8 @@ impl Encoding {
     /// The encoding of a codec id.
     #[must_use]
     pub fn from_id(id: u8) -> Option<Encoding> {
-        use Encoding::{Deflate, Lz4, Raw, Simulated, Zstd, ZstdDictionary};
-        [Raw, Lz4, Deflate, Zstd, ZstdDictionary, Simulated]
+        use Encoding::{Deflate, Lz4, Packed, Raw, Simulated, Zstd, ZstdDictionary};
+        [Raw, Lz4, Deflate, Zstd, ZstdDictionary, Packed, Simulated]
             .into_iter()
             .find(|encoding| encoding.id() == id)
     }

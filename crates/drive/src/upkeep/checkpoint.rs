@@ -194,13 +194,8 @@ impl Drive {
     fn append_nodes(&self, nodes: &[(NodeId, &Node)], complete_seq: u64) -> Result<Vec<Location>> {
         self.workers.with(|worker| {
             worker.group.clear();
-            let mut bytes = Vec::with_capacity(BLOCK_BYTES as usize);
             for (node, words) in nodes {
-                bytes.clear();
-                bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-                let coder = &mut worker.coder;
-                let op = Op::Node { complete_seq };
-                worker.group.push(op, node.word(), |out| coder.encode(&bytes, None, out));
+                worker.group.push_node(Op::Node { complete_seq }, node.word(), words);
             }
             let mut places = Vec::with_capacity(nodes.len());
             self.append_to_map_stream(&worker.group, &mut worker.places, &mut places)?;

@@ -11,9 +11,9 @@ use std::ops::Range;
 use assay_disk::{DiskError, Result};
 
 use crate::core::map::{Missing, Rescue};
-use crate::core::nodes::{NODE_ENTRIES, Node};
+use crate::core::nodes::NODE_ENTRIES;
 use crate::core::tables::SegmentRecord;
-use crate::format::{Location, NodeId, Op};
+use crate::format::{Entry, Location, NodeId, Op};
 use crate::rules::{Rule, holds};
 use crate::shell::drive::Drive;
 use crate::shell::span::{Reach, part_of, span, together};
@@ -203,7 +203,9 @@ impl Drive {
                     let rescue = self.map_mut()?.rescue(node);
                     match rescue {
                         Rescue::Kept(words) => {
-                            self.push_node(record, &words, worker);
+                            // In memory it is what it is on media.
+                            let Entry { op, key, .. } = record.entry;
+                            worker.group.push_node(op, key, &words);
                             copied.push(record);
                         }
                         Rescue::Due => {}
@@ -218,13 +220,6 @@ impl Drive {
         self.append_to_map_stream(&worker.group, &mut worker.places, &mut places)?;
         self.enter_copies(&copied, &places, superseded)?;
         Ok(is_all)
-    }
-
-    /// Adds a node to the worker's group as it is in memory, where it is what it is on media.
-    fn push_node(&self, record: &SegmentRecord, words: &Node, worker: &mut Worker) {
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let Worker { coder, group, .. } = worker;
-        group.push(record.entry.op, record.entry.key, |out| coder.encode(&bytes, None, out));
     }
 
     /// Makes the copies the nodes' newest versions, but of those that were given up meanwhile.

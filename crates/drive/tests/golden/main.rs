@@ -1,4 +1,5 @@
 //! Drives as an earlier version left them: this one must open them, find everything, and work on.
+//! The first four have their maps as the codec stored them, the last one's is packed.
 //!
 //! An image holds the blocks of media that are not zero, compressed. They are made anew, for a new format only, by
 //! `cargo test --release -p assay-drive --test golden -- --ignored`.
@@ -30,14 +31,17 @@ enum Kind {
     CutOff,
     WithDictionary,
     WithUnits,
+    /// The only one whose map is packed: the others are older than that.
+    Packed,
 }
 
-const KINDS: [Kind; 4] = [Kind::Closed, Kind::CutOff, Kind::WithDictionary, Kind::WithUnits];
+const KINDS: [Kind; 5] =
+    [Kind::Closed, Kind::CutOff, Kind::WithDictionary, Kind::WithUnits, Kind::Packed];
 
 impl Kind {
     fn format(self) -> Format {
         let codec = match self {
-            Kind::Closed => Codec::Lz4,
+            Kind::Closed | Kind::Packed => Codec::Lz4,
             Kind::CutOff | Kind::WithDictionary => Codec::Zstd,
             Kind::WithUnits => Codec::Deflate,
         };
@@ -57,6 +61,7 @@ impl Kind {
             Kind::CutOff => "cut-off",
             Kind::WithDictionary => "with-dictionary",
             Kind::WithUnits => "with-units",
+            Kind::Packed => "packed",
         };
         let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
         folder.join(format!("format-2-{name}.zst"))

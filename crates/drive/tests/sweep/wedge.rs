@@ -54,6 +54,9 @@ impl Scene {
                 scene.write(QUIET.start + block / 4, 1);
             }
         }
+        // The busy leaves are written again elsewhere: none of them lies in a block with the quiet one.
+        scene.drive.close().unwrap();
+        scene.drive = open(&scene.media);
         (0..3000).for_each(|_| scene.overwrite());
         scene.drive.close().unwrap();
         scene
@@ -264,11 +267,11 @@ fn a_rebuild_remembers_what_is_lost() {
         overwrite_all(&mut scene, true);
         scene.drive.close().unwrap();
         scene.drive = open(&scene.media);
-        assert_eq!(
-            scene.unreadable(),
-            (QUIET.start + 8..QUIET.end).collect::<Vec<_>>(),
-            "{scar:?}"
-        );
+        // That the media stays bad was known of the roots alone: there, it takes what was written since.
+        let of_the_media = |block: &u64| scar == Scar::Dead && *block < BUSY;
+        let lost: Vec<u64> =
+            scene.unreadable().into_iter().filter(|at| !of_the_media(at)).collect();
+        assert_eq!(lost, (QUIET.start + 8..QUIET.end).collect::<Vec<_>>(), "{scar:?}");
     }
 }
 
