@@ -14,6 +14,8 @@ pub enum Rule {
     PinBeforeRead,
     /// Media are flushed between the two superblocks.
     FlushBetweenSuperblocks,
+    /// Of the two superblocks, the one that the drive was opened with is written last.
+    WorseSuperblockFirst,
     /// The root, and all before it, is on stable media before a superblock names it.
     DurableBeforeNamed,
     /// What a checkpoint replaces is dead only when both superblocks name it.
@@ -67,11 +69,12 @@ pub fn break_rule(rule: Option<Rule>) {
 
 /// Every rule.
 #[cfg(interleaved)]
-pub const RULES: [Rule; 17] = [
+pub const RULES: [Rule; 18] = [
     Rule::DurableBeforeRelease,
     Rule::CheckpointBeforeRelease,
     Rule::PinBeforeRead,
     Rule::FlushBetweenSuperblocks,
+    Rule::WorseSuperblockFirst,
     Rule::DurableBeforeNamed,
     Rule::NamedBeforeDead,
     Rule::IncarnationJumps,

@@ -109,7 +109,27 @@ fn cut(media: &SimulatedMedia, random: &mut Random) -> SimulatedMedia {
     })
 }
 
-/// Opens what a power cut left, sometimes with another while it opens, and checks what every host finds of its own.
+/// The media after a power cut while the drive opens: somewhere, or in the write of a superblock.
+fn cut_while_it_opens(
+    media: &Arc<SimulatedMedia>,
+    shape: &Shape,
+    random: &mut Random,
+) -> Arc<SimulatedMedia> {
+    let is_in_superblock = random.chance(50);
+    if is_in_superblock {
+        let superblocks = [0, media.size() / BLOCK_BYTES - 1];
+        media.inject(Fault::PowerCutIn(*random.pick(&superblocks)));
+    } else {
+        media.inject(Fault::PowerCutAt(1 + random.below(60)));
+    }
+    let _ = Drive::open(media.clone(), shape.options.clone());
+    Arc::new(match is_in_superblock {
+        true => media.after_power_cut(|_| Fate::Torn(random.next())),
+        false => cut(media, random),
+    })
+}
+
+/// Opens what a power cut left, sometimes with more of them while it opens, and checks what every host finds of its own.
 fn check(
     media: &Arc<SimulatedMedia>,
     shape: &Shape,
@@ -118,10 +138,8 @@ fn check(
     coverage: &mut Coverage,
 ) -> Result<(Arc<SimulatedMedia>, Vec<Model>), String> {
     let mut media = Arc::clone(media);
-    if random.chance(40) {
-        media.inject(Fault::PowerCutAt(1 + random.below(60)));
-        let _ = Drive::open(media.clone(), shape.options.clone());
-        media = Arc::new(cut(&media, random));
+    while random.chance(40) {
+        media = cut_while_it_opens(&media, shape, random);
     }
     let drive = Drive::open(media.clone(), shape.options.clone());
     let drive = drive.map_err(|error| format!("it does not open: {error}"))?;

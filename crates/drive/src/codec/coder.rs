@@ -77,6 +77,16 @@ impl Coder {
         encoding.id()
     }
 
+    /// Appends the stored form of a node of the map: packed, or as it is where that is hardly longer or everything is stored
+    /// as it is. Gives its codec id.
+    pub(crate) fn encode_node(&self, words: &[u64; packed::NODE_WORDS], out: &mut Vec<u8>) -> u8 {
+        if self.codec == Codec::None {
+            out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+            return Encoding::Raw.id();
+        }
+        packed::encode(words, out).id()
+    }
+
     /// Puts a shorter form behind what is in `out`, and leaves bytes after it; `None` when there is none.
     fn shrink(
         &mut self,

@@ -19,7 +19,6 @@ use thiserror::Error;
 
 pub use coder::Coder;
 pub use dictionary::{DICTIONARY_BYTES, Dictionary};
-pub(crate) use packed::encode_node;
 pub use probe::{is_zero, looks_incompressible};
 pub use simulated::stand_in;
 

@@ -41,18 +41,16 @@ const DISTANCE_ZERO: u32 = 1 << 27;
 
 type Fields = [u32; FIELDS];
 
-/// Appends a node to `out`, packed or, where that is hardly shorter, as it is; gives its codec id.
-pub fn encode_node(words: &[u64; NODE_WORDS], out: &mut Vec<u8>) -> u8 {
-    let start = out.len();
+/// Appends a node to `out`, packed or, where that is hardly shorter, as it is.
+pub(super) fn encode(words: &[u64; NODE_WORDS], out: &mut Vec<u8>) -> Encoding {
     if pack(words, out).is_some() {
-        return Encoding::Packed.id();
+        return Encoding::Packed;
     }
-    out.truncate(start);
     out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-    Encoding::Raw.id()
+    Encoding::Raw
 }
 
-/// Fills `data` with the node that [`encode_node`] packed; gives its bytes, or nothing where no node was.
+/// Fills `data` with the node that [`encode`] packed; gives its bytes, or nothing where no node was.
 pub(super) fn decode(stored: &[u8], data: &mut [u8]) -> Option<usize> {
     let (&flags, rest) = stored.split_first()?;
     let (head, mut rest) = rest.split_at_checked(FIELDS * 5)?;
@@ -86,7 +84,7 @@ pub(super) fn decode(stored: &[u8], data: &mut [u8]) -> Option<usize> {
     Some(NODE_BYTES)
 }
 
-/// Appends the packed form; nothing where it would be too long.
+/// Appends the packed form; nothing, and no byte, where it would be too long.
 fn pack(words: &[u64; NODE_WORDS], out: &mut Vec<u8>) -> Option<()> {
     let mut bitmap = [0_u8; BITMAP_BYTES];
     let mut filled = [Fields::default(); NODE_WORDS];
@@ -262,10 +260,10 @@ mod tests {
 
     fn packed(words: &[u64; NODE_WORDS]) -> Vec<u8> {
         let mut out = vec![7];
-        let id = encode_node(words, &mut out);
+        let encoding = encode(words, &mut out);
         let mut back = vec![1; NODE_BYTES];
         let stored = out.split_off(1);
-        if id == Encoding::Packed.id() {
+        if encoding == Encoding::Packed {
             assert_eq!(decode(&stored, &mut back), Some(NODE_BYTES));
         } else {
             back.copy_from_slice(&stored);
@@ -273,7 +271,7 @@ mod tests {
         let back: Vec<u64> =
             back.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
         assert!(back == words, "a node came back changed");
-        assert!(stored.len() <= LIMIT_BYTES || id == Encoding::Raw.id());
+        assert!(stored.len() <= LIMIT_BYTES || encoding == Encoding::Raw);
         stored
     }
 

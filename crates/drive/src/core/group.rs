@@ -2,8 +2,7 @@
 //!
 //! Compressing is the dear part and needs no lock; what depends on the place is filled in when there is one.
 
-use crate::codec::{Dictionary, Encoding, encode_node};
-use crate::core::nodes::Node;
+use crate::codec::{Dictionary, Encoding};
 use crate::format::{Entry, Op, RECORD_HEADER_BYTES, plain_checksum};
 
 /// One record of a group, or one run of zeroes.
@@ -70,11 +69,6 @@ impl Group {
     /// Adds the record whose payload `encode` appends, giving its codec id.
     pub(crate) fn push(&mut self, op: Op, key: u64, encode: impl FnOnce(&mut Vec<u8>) -> u8) {
         self.push_with(None, op, key, encode);
-    }
-
-    /// Adds a node of the map.
-    pub(crate) fn push_node(&mut self, op: Op, key: u64, words: &Node) {
-        self.push(op, key, |out| encode_node(words, out));
     }
 
     /// The same of a record that may need a dictionary.

@@ -219,6 +219,7 @@ impl Drive {
         };
         let mut drive = Drive::assemble(Arc::clone(&self.media), self.options.clone(), parts);
         drive.unreadable = self.unreadable.clone();
+        drive.superblock_in_use = self.superblock_in_use;
         let stop_seq = self.log_stop_seq.load(Ordering::Acquire);
         drive.log_stop_seq.store(stop_seq, Ordering::Release);
         for (version, (_, place)) in places {

@@ -58,13 +58,14 @@ impl Drive {
         gives_up_log: bool,
     ) -> Result<Drive, DriveError> {
         let mut recovery = Recovery::default();
-        let superblock = read_superblocks(&*media, &mut recovery)?;
+        let (superblock, superblock_in_use) = read_superblocks(&*media, &mut recovery)?;
         recovery.clean = superblock.clean;
         let unreadable = Unreadable::default();
         let blank = || {
             let (media, options) = (Arc::clone(&media), options.clone());
             let mut blank = Drive::blank(media, options, superblock.clone(), recovery.clone());
             blank.gives_up_log = gives_up_log;
+            blank.superblock_in_use = superblock_in_use;
             blank.unreadable = unreadable.clone();
             blank
         };
@@ -112,6 +113,7 @@ impl Drive {
         let mut drive = Drive::assemble(self.media, self.options, parts);
         drive.unreadable = self.unreadable;
         drive.gives_up_log = self.gives_up_log;
+        drive.superblock_in_use = self.superblock_in_use;
         for (version, place) in &body.dictionaries {
             drive.load_dictionary(*version, *place)?;
         }

@@ -1,5 +1,6 @@
 //! Choosing between the two superblocks: the newer one counts, and what is wrong with the other is told. It is wrong
-//! until both are written again, which the first write to the drive does.
+//! until both are written again, which the first write to the drive does: the other one first, so that a power cut which
+//! tears that leaves the one that was chosen.
 
 use crate::format::{Identity, Superblock, SuperblockError};
 use crate::opening::create::DriveError;
@@ -13,11 +14,11 @@ pub fn begins_drive(block: &[u8]) -> bool {
     Superblock::decode(block) != Err(SuperblockError::Absent)
 }
 
-/// The newer of the two superblocks.
+/// The newer of the two superblocks, and which of them it is.
 pub(crate) fn read_superblocks(
     media: &dyn Disk,
     recovery: &mut Recovery,
-) -> Result<Superblock, DriveError> {
+) -> Result<(Superblock, usize), DriveError> {
     let mut unreadable = None;
     let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
     // One that cannot be read is as bad as a damaged one, and no worse.
@@ -45,30 +46,32 @@ pub(crate) fn read_superblocks(
         return Err(DriveError::Shrunk { media_bytes: media.size(), drive_bytes: place });
     }
     let second = read(Identity::superblock_places(place)[1])?;
-    let superblock = match (first, second) {
+    let (superblock, which) = match (first, second) {
         (Ok(first), Ok(second)) => {
-            if first.generation >= second.generation {
-                first
-            } else {
-                // It is written first, so no power cut leaves it behind the other.
-                recovery.mended.push(
-                    "the media lost a write of the first superblock; the second was used".into(),
-                );
-                second
+            use std::cmp::Ordering::{Equal, Greater, Less};
+            match first.generation.cmp(&second.generation) {
+                Greater => (first, 0),
+                Equal => (second, 1),
+                Less => {
+                    // As it is after a power cut while the first one was mended.
+                    let older = "the first superblock is older than the second, which was used";
+                    recovery.mended.push(older.into());
+                    (second, 1)
+                }
             }
         }
         (Ok(good), Err(_)) => {
             recovery
                 .mended
                 .push("the second superblock is torn or damaged; the first was used".into());
-            good
+            (good, 0)
         }
         (Err(SuperblockError::Other(format)), _) => return Err(DriveError::OtherFormat(format)),
         (Err(_), Ok(good)) => {
             recovery
                 .mended
                 .push("the first superblock is torn or damaged; the second was used".into());
-            good
+            (good, 1)
         }
         (_, Err(SuperblockError::Other(format))) => return Err(DriveError::OtherFormat(format)),
         (Err(SuperblockError::Absent), Err(SuperblockError::Absent)) => {
@@ -83,5 +86,5 @@ pub(crate) fn read_superblocks(
     if drive_bytes > media.size() {
         return Err(DriveError::Shrunk { media_bytes: media.size(), drive_bytes });
     }
-    Ok(superblock)
+    Ok((superblock, which))
 }

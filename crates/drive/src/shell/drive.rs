@@ -137,6 +137,8 @@ pub struct Drive {
     pub(crate) superblock: Mutex<Superblock>,
     /// Whether both copies have been written since the drive was opened.
     pub(crate) superblocks_written: AtomicBool,
+    /// Which of both the drive was opened with: it is written last.
+    pub(crate) superblock_in_use: usize,
     /// Where the log ended when the drive was opened: what was numbered from here on is lost.
     pub(crate) log_stop_seq: AtomicU64,
     /// Whether this incarnation has its own sequence numbers, so that the log may grow.
@@ -200,6 +202,7 @@ impl Drive {
             counters: parts.counters,
             superblock: Mutex::new(parts.superblock),
             superblocks_written: AtomicBool::new(false),
+            superblock_in_use: 1,
             log_stop_seq: AtomicU64::new(parts.next_seq),
             is_begun: AtomicBool::new(false),
             maintenance: Mutex::new(maintenance),

@@ -25,6 +25,7 @@ use crate::format::{
 };
 use crate::rules::{Rule, holds};
 use crate::shell::drive::Drive;
+use crate::shell::worker::Worker;
 use crate::status::Counters;
 
 /// Nodes that are encoded before any of them is appended.
@@ -195,7 +196,9 @@ impl Drive {
         self.workers.with(|worker| {
             worker.group.clear();
             for (node, words) in nodes {
-                worker.group.push_node(Op::Node { complete_seq }, node.word(), words);
+                let Worker { coder, group, .. } = &mut *worker;
+                let op = Op::Node { complete_seq };
+                group.push(op, node.word(), |out| coder.encode_node(words, out));
             }
             let mut places = Vec::with_capacity(nodes.len());
             self.append_to_map_stream(&worker.group, &mut worker.places, &mut places)?;
@@ -296,12 +299,17 @@ impl Drive {
         Ok(old_root)
     }
 
-    /// Writes both copies, one after the other: a power cut leaves one of them whole.
+    /// Writes both copies, one after the other: a power cut leaves one of them whole. The one that the drive was opened with comes
+    /// last, for the other may be torn already.
     fn write_superblocks(&self, superblock: &mut Superblock) -> Result<()> {
         superblock.generation += 1;
         let mut block = assay_disk::BlockBuffer::zeroed(BLOCK_BYTES as usize);
         superblock.encode(block.as_mut());
-        for place in Identity::superblock_places(self.identity.media_bytes) {
+        let mut places = Identity::superblock_places(self.identity.media_bytes);
+        if self.superblock_in_use == 0 && holds(Rule::WorseSuperblockFirst) {
+            places.reverse();
+        }
+        for place in places {
             if let Err(error) = self.media.write(place, block.as_ref(), false) {
                 let error = crate::shell::commit::chain(&error);
                 return Err(self.stop(format!("writing the superblock failed: {error}")));

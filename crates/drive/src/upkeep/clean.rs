@@ -205,7 +205,8 @@ impl Drive {
                         Rescue::Kept(words) => {
                             // In memory it is what it is on media.
                             let Entry { op, key, .. } = record.entry;
-                            worker.group.push_node(op, key, &words);
+                            let Worker { coder, group, .. } = &mut *worker;
+                            group.push(op, key, |out| coder.encode_node(&words, out));
                             copied.push(record);
                         }
                         Rescue::Due => {}

@@ -89,6 +89,8 @@ fn pages_of(offset: u64, data: &[u8]) -> Unflushed {
 pub enum Fault {
     /// Power goes at this command, counted from now.
     PowerCutAt(u64),
+    /// Power goes in a write that begins with this block.
+    PowerCutIn(u64),
     /// Flushes answer and do nothing.
     LyingFlush,
     /// This block cannot be read, whatever is written there.
@@ -369,6 +371,7 @@ impl Disk for SimulatedMedia {
         state.queue(pages_of(offset, data));
         state.keep_moment(self.size);
         state.command()?;
+        state.is_off |= state.has(Fault::PowerCutIn(offset / BLOCK_BYTES));
         // A write in flight when power goes may leave anything behind, and its answer never comes.
         state.powered()?;
         if force_unit_access && !state.has(Fault::LyingFlush) {

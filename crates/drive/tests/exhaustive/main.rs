@@ -11,6 +11,7 @@
 mod common;
 mod cuts;
 mod sequence;
+mod twice;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
