@@ -1,6 +1,7 @@
 //! What an entry does to the map and to space: the one place for it, in work and in replay.
 
 use crate::core::map::{Map, Missing};
+use crate::core::nodes::{NODE_ENTRIES, leaf_of};
 use crate::core::space::Space;
 use crate::format::{Entry, Location, Op, UNIT_BLOCKS};
 use crate::rules::{Rule, holds};
@@ -40,7 +41,7 @@ pub(crate) fn apply(
         return Err(missing);
     }
     match entry.op {
-        Op::Zero => blocks.into_iter().try_for_each(|block| put(map, space, block, Location::NONE)),
+        Op::Zero => put_zeroes(map, space, blocks),
         Op::Data => Ok(()),
         Op::Unit => {
             space.add(location);
@@ -97,6 +98,23 @@ fn put_all(
         if wanted(index, map.get(block)?) {
             put(map, space, block, location.at_index(index))?;
         }
+    }
+    Ok(())
+}
+
+/// Unmaps a run of blocks. A leaf that was lost goes without coming back first: there may be no room for one.
+fn put_zeroes(
+    map: &mut Map,
+    space: &mut Space,
+    blocks: std::ops::Range<u64>,
+) -> Result<(), Missing> {
+    let mut block = blocks.start;
+    while block < blocks.end {
+        let next = ((leaf_of(block) + 1) * NODE_ENTRIES).min(blocks.end);
+        if !map.forget_lost(leaf_of(block), &blocks) {
+            (block..next).try_for_each(|block| put(map, space, block, Location::NONE))?;
+        }
+        block = next;
     }
     Ok(())
 }

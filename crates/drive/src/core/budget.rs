@@ -13,8 +13,9 @@
 
 use crate::core::nodes::Nodes;
 use crate::format::{
-    CHUNK_BYTES_MAX, FOOTER_PART, Identity, MAX_ROOT_PARTS, MAX_WORDS_PER_ENTRY,
-    RECORD_HEADER_BYTES, STREAMS, Stream, chunk_bytes, part_words, whole_blocks,
+    CHUNK_BYTES_MAX, FOOTER_PART, FooterChunk, Identity, MAX_ROOT_PARTS, MAX_WORDS_PER_ENTRY,
+    RECORD_HEADER_BYTES, STREAMS, Stream, chunk_bytes, footer_bytes, map_footer_words_most,
+    part_words, whole_blocks,
 };
 use assay_disk::BLOCK_BYTES;
 
@@ -33,6 +34,9 @@ const ROOT_WORDS_BESIDE: u64 = 512;
 /// Words of a segment's row, in the root and again in its end.
 const ROW_WORDS: u64 = 6;
 
+/// Words of a root's end beside its rows and the footer of the segment where it ends.
+pub(crate) const END_WORDS_BESIDE: u64 = 64;
+
 /// What one drive's geometry comes to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
@@ -40,6 +44,8 @@ pub(crate) struct Budget {
     segment_bytes: u64,
     nodes_per_segment: u64,
     part_words: u64,
+    /// Words of a footer of the map's stream at most.
+    map_footer_words: u64,
     parts_per_segment: u64,
     dictionaries: u64,
 }
@@ -53,6 +59,7 @@ impl Budget {
             segment_bytes,
             nodes_per_segment: nodes_per_segment(segment_bytes),
             part_words,
+            map_footer_words: map_footer_words_most(identity.segment_bytes) as u64,
             parts_per_segment: parts_per_segment(segment_bytes, part_words),
             dictionaries: if identity.dictionary { DICTIONARIES_MAX } else { 0 },
         }
@@ -88,6 +95,15 @@ impl Budget {
     /// Whether a superblock can name all parts of a root.
     pub(crate) fn has_nameable_root(&self, slots: u64) -> bool {
         self.root_parts(slots) <= MAX_ROOT_PARTS as u64
+    }
+
+    /// Whether the end of a root can tell all segments that a checkpoint of so many nodes takes: it is one chunk, in one segment.
+    pub(crate) fn has_tellable_checkpoint(&self, nodes: Nodes) -> bool {
+        let rows = ROW_WORDS * (self.checkpoint_segments(nodes) + 2);
+        let words = END_WORDS_BESIDE + rows + self.map_footer_words;
+        let chunk = chunk_bytes(Stream::Map, 0, words as usize);
+        chunk <= u64::from(CHUNK_BYTES_MAX)
+            && chunk + u64::from(footer_bytes(FooterChunk::WORDS)) <= self.segment_bytes
     }
 
     /// Segments that must stay free for checkpoints when the map's stream has `map_segments`.
@@ -236,6 +252,30 @@ mod tests {
                     "{segment_bytes}, {leaves}: {took} of {most} is far too little"
                 );
             }
+        }
+    }
+
+    /// The end of a root is one chunk with a row for each segment that the checkpoint took: a map that needs more of them is
+    /// refused, and no segment is taken in search of one that is large enough.
+    #[test]
+    fn a_checkpoint_is_no_longer_than_a_root_can_tell() {
+        let identity = identity(512 << 10, 30_000);
+        let budget = Budget::new(&identity);
+        let is_told = |leaves: &u64| {
+            budget.has_tellable_checkpoint(Nodes { leaves: *leaves, directories: 0, slots: 0 })
+        };
+        let leaves = (0..3_000_000).step_by(1000).take_while(is_told).last().unwrap();
+        assert!(leaves > 1_000_000, "{leaves}");
+        let rows = budget.checkpoint_segments(Nodes { leaves, directories: 0, slots: 0 }) + 2;
+        let most = (END_WORDS_BESIDE + ROW_WORDS * rows + budget.map_footer_words) as usize;
+        let chunks = Chunks::new((0..identity.segments).map(|_| 0), identity.segment_bytes);
+        let counters = Counters::default();
+        for offset in [0, identity.segment_bytes / 2] {
+            let mut log = log(&identity, offset);
+            let before = log.space.free_segments();
+            assert!(log.make_root_room(most, &chunks, &counters).is_ok());
+            assert!(log.make_root_room(most + 20_000, &chunks, &counters).is_err());
+            assert!(log.space.free_segments() + 2 >= before, "segments were taken for nothing");
         }
     }
 

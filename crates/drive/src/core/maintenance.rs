@@ -13,8 +13,8 @@ pub(crate) struct Maintenance {
     /// Segments sealed after this are still part of the log that recovery would replay.
     pub(crate) checkpoint_seq: u64,
     pub(crate) checkpoint_log_bytes: u64,
-    /// Words of the log's tables that the last checkpoint covers.
-    pub(crate) checkpoint_log_words: u64,
+    /// What the last checkpoint covers, as the log counts it.
+    pub(crate) checkpoint_replay_blocks: u64,
     /// Segments of the map's stream that the next checkpoint takes dictionaries out of.
     pub(crate) to_empty: HashSet<u32>,
     pub(crate) victims: Victims,
@@ -34,7 +34,7 @@ impl Maintenance {
         Maintenance {
             checkpoint_seq,
             checkpoint_log_bytes: log_bytes,
-            checkpoint_log_words: 0,
+            checkpoint_replay_blocks: 0,
             to_empty: HashSet::new(),
             victims: Victims::default(),
             collecting: None,

@@ -13,7 +13,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::core::nodes::{NODE_ENTRIES, Node, Nodes, directory_of, leaf_of};
+use crate::core::nodes::{NODE_ENTRIES, Node, Nodes, blocks_of, directory_of, leaf_of, slots_for};
 use crate::format::{Location, NodeId};
 use crate::rules::{Rule, holds};
 
@@ -112,7 +112,9 @@ impl Map {
     /// Makes room for `blocks` blocks; directories beyond are dropped.
     pub(crate) fn resize(&mut self, blocks: u64) {
         let directories = directory_of(leaf_of(blocks.saturating_sub(1))) + 1;
-        self.directories.resize_with(directories as usize, DirectorySlot::default);
+        // What lies beyond a smaller end stays until the drive is opened again: it counts as live until then.
+        let directories = self.directories.len().max(directories as usize);
+        self.directories.resize_with(directories, DirectorySlot::default);
     }
 
     /// Where a block lies.
@@ -161,7 +163,7 @@ impl Map {
                 (stored, _) if stored.is_record() => {
                     return Err(Missing(NodeId::Leaf(number)));
                 }
-                (Location::NONE, Location::NONE) => return Ok(Location::NONE),
+                (stored, location) if stored == location => return Ok(location),
                 _ => {}
             }
             slot.put_leaf(Arc::new([slot.stored.word(); NODE_ENTRIES as usize]));
@@ -345,6 +347,11 @@ impl Map {
     /// Where nodes lie that were given up since this was last asked.
     pub(crate) fn take_lost_places(&mut self) -> Vec<Location> {
         std::mem::take(&mut self.lost_places)
+    }
+
+    /// Forgets those in segments of which nothing counts as live any more.
+    pub(crate) fn forget_lost_places(&mut self, segments: &[u32]) {
+        self.lost_places.retain(|place| !segments.contains(&place.segment()));
     }
 
     /// The leaves that changed since this was last asked, in order, with their content; they count as clean from now.
@@ -572,9 +579,37 @@ impl Map {
         }
     }
 
+    /// How many there would be if all of `blocks` were discarded: a leaf that was lost, of which some remain, comes back to tell
+    /// which.
+    pub(crate) fn nodes_with_discarded(&self, blocks: std::ops::Range<u64>) -> Nodes {
+        let (first, last) = (leaf_of(blocks.start), leaf_of(blocks.end.saturating_sub(1)));
+        let ends = [first, last];
+        let ends = &ends[..if first == last { 1 } else { 2 }];
+        let comes_back = |leaf: &&u64| self.is_lost(**leaf) && !covers(&blocks, **leaf);
+        let nodes = self.nodes();
+        Nodes { leaves: nodes.leaves + ends.iter().filter(comes_back).count() as u64, ..nodes }
+    }
+
+    /// Whether a leaf was given up, and nothing of it has come back.
+    fn is_lost(&self, leaf: u64) -> bool {
+        matches!(self.slot(leaf), Ok(Some(slot)) if slot.leaf.is_none() && slot.stored == Location::LOST)
+    }
+
+    /// Forgets a leaf that was lost and all of whose blocks are discarded; false if it is none.
+    pub(crate) fn forget_lost(&mut self, leaf: u64, blocks: &std::ops::Range<u64>) -> bool {
+        let forgets = self.is_lost(leaf) && covers(blocks, leaf);
+        if forgets {
+            let number = directory_of(leaf);
+            self.directory_mut(number)[(leaf % NODE_ENTRIES) as usize].stored = Location::NONE;
+            self.directories[number as usize].dirty = true;
+            self.note_change(number);
+        }
+        forgets
+    }
+
     /// How many there are, with directories for so many blocks.
     pub(crate) fn nodes_for(&self, blocks: u64) -> Nodes {
-        let slots = blocks.div_ceil(NODE_ENTRIES * NODE_ENTRIES);
+        let slots = slots_for(blocks);
         Nodes { slots: slots.max(self.directories.len() as u64), ..self.nodes() }
     }
 
@@ -612,6 +647,12 @@ impl Map {
         self.loaded_directories += usize::from(self.directories[number as usize].loaded.is_none());
         self.directories[number as usize].leaves()
     }
+}
+
+/// Whether all blocks of a leaf are among these.
+fn covers(blocks: &std::ops::Range<u64>, leaf: u64) -> bool {
+    let all = blocks_of(NodeId::Leaf(leaf));
+    blocks.start <= all.start && all.end <= blocks.end
 }
 
 impl LeafSlot {

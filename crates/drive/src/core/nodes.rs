@@ -18,6 +18,11 @@ pub(crate) const fn directory_of(leaf: u64) -> u64 {
     leaf / NODE_ENTRIES
 }
 
+/// Directories that so many blocks may come to.
+pub(crate) const fn slots_for(blocks: u64) -> u64 {
+    blocks.div_ceil(NODE_ENTRIES * NODE_ENTRIES)
+}
+
 /// Blocks that a node speaks for.
 pub(crate) const fn blocks_of(node: NodeId) -> std::ops::Range<u64> {
     let (number, each) = match node {

@@ -238,6 +238,7 @@ impl Space {
         nodes == self.nodes
             || !holds(Rule::BudgetBeforeLeaf)
             || self.free.len() as u64 >= kept + FREE_FOR_MOVES
+                && self.budget.has_tellable_checkpoint(nodes)
     }
 
     /// Free segments below which collection should begin.

@@ -29,8 +29,9 @@ const MAX_CUTS: usize = 96;
 pub(crate) enum SuperblockError {
     #[error("no superblock")]
     Absent,
+    /// With where the drive ends, in bytes, as far as what is left of it tells.
     #[error("damaged superblock")]
-    Damaged,
+    Damaged { media_bytes: Option<u64> },
     #[error("format {0}")]
     Other(u32),
 }
@@ -113,11 +114,13 @@ impl Superblock {
             bytes[CHECKSUM_AT..BYTES].try_into().map_err(|_| SuperblockError::Absent)?,
         );
         if crc32c::crc32c(&bytes[..CHECKSUM_AT]) != stored {
-            return Err(SuperblockError::Damaged);
+            return Err(SuperblockError::Damaged { media_bytes: Superblock::told_end(reader) });
         }
         reader.u64();
         match reader.u32() {
-            Some(FORMAT) => Superblock::body(&mut reader).ok_or(SuperblockError::Damaged),
+            Some(FORMAT) => {
+                Superblock::body(&mut reader).ok_or(SuperblockError::Damaged { media_bytes: None })
+            }
             other => Err(SuperblockError::Other(other.unwrap_or(0))),
         }
     }
@@ -133,6 +136,20 @@ impl Superblock {
     /// Whether a chunk with this number was cut off.
     pub(crate) fn is_cut(&self, seq: u64) -> bool {
         self.cuts.iter().any(|(first, next)| (*first..*next).contains(&seq))
+    }
+
+    /// Whether a node that is complete up to this number is of what was cut off. The checkpoint that an opening makes is
+    /// complete up to the number before its first, which is none of a chunk's.
+    pub(crate) fn cuts_node(&self, seq: u64) -> bool {
+        self.cuts.iter().any(|(first, next)| *first <= seq && seq + 1 < *next)
+    }
+
+    /// Where a drive ends by what a damaged superblock begins with.
+    fn told_end(mut reader: Reader<'_>) -> Option<u64> {
+        let (_magic, format, _drive_id) = (reader.u64()?, reader.u32()?, reader.u64()?);
+        let end = reader.u64()?;
+        let is_end = format == FORMAT && end >= SEGMENTS_START && end.is_multiple_of(BLOCK_BYTES);
+        is_end.then_some(end)
     }
 
     fn body(reader: &mut Reader<'_>) -> Option<Superblock> {
@@ -247,7 +264,12 @@ mod tests {
         assert_eq!(Superblock::decode(&block), Err(SuperblockError::Absent));
         superblock().encode(&mut block);
         block[100] ^= 1;
-        assert_eq!(Superblock::decode(&block), Err(SuperblockError::Damaged));
+        let damaged = SuperblockError::Damaged { media_bytes: Some(64 << 20) };
+        assert_eq!(Superblock::decode(&block), Err(damaged));
+        // That much of an end is none.
+        block[20] ^= 1;
+        let damaged = SuperblockError::Damaged { media_bytes: None };
+        assert_eq!(Superblock::decode(&block), Err(damaged));
         superblock().encode(&mut block);
         block[8] = 9;
         let checksum = crc32c::crc32c(&block[..CHECKSUM_AT]);
@@ -261,6 +283,6 @@ mod tests {
         impossible.identity.segments = 64;
         let mut block = [0; BYTES];
         impossible.encode(&mut block);
-        assert_eq!(Superblock::decode(&block), Err(SuperblockError::Damaged));
+        assert!(matches!(Superblock::decode(&block), Err(SuperblockError::Damaged { .. })));
     }
 }

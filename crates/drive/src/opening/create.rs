@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::codec::Codec;
 use crate::core::budget::Budget;
 use crate::core::map::Map;
-use crate::core::nodes::NODE_ENTRIES;
+use crate::core::nodes::slots_for;
 use crate::core::space::{Space, incompressible_blocks, most_live_bytes};
 use crate::format::{
     Cursor, Identity, LOGICAL_PER_CAPACITY, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX,
@@ -204,8 +204,7 @@ fn identity(media_bytes: u64, format: &Format) -> Result<Identity, DriveError> {
         );
         return Err(DriveError::Impossible(text));
     }
-    let slots = format.logical_bytes.div_ceil(NODE_ENTRIES * NODE_ENTRIES * BLOCK_BYTES);
-    if !Budget::new(&identity).has_nameable_root(slots) {
+    if !Budget::new(&identity).has_nameable_root(slots_for(format.logical_bytes / BLOCK_BYTES)) {
         let text = format!(
             "segments of {} are too small for so large a drive: choose larger ones",
             Bytes(segment_bytes)

@@ -5,6 +5,7 @@
 //! not keep a drive from opening. Nothing is written before the host first writes, but by a repair.
 
 pub(crate) mod create;
+mod dictionaries;
 mod follow;
 mod preload;
 mod rebuild;

@@ -5,7 +5,6 @@
 //! on stable media is there again; what the media lost of it is told, as in replay. Counters of the drive's life are
 //! lost, data are not.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,9 +14,10 @@ use crate::core::nodes::Nodes as NodeCounts;
 use crate::core::space::{Space, State, Urgency};
 use crate::core::tables::{SegmentChunk, records_of};
 use crate::format::{
-    Cursor, Identity, Location, NodeId, Op, Root, STREAMS, SegmentRow, Stream, UNIT_BLOCKS, Words,
+    Cursor, Identity, NodeId, Op, Root, STREAMS, SegmentRow, Stream, UNIT_BLOCKS, Words,
 };
 use crate::opening::create::DriveError;
+use crate::opening::dictionaries::{Copies, Dictionaries};
 use crate::opening::reconcile::{Nodes, Rebuilt, Versions, joined, newest, tell_blind};
 use crate::opening::recover::{given_up, lost_chunk};
 use crate::opening::scan::Found;
@@ -25,9 +25,6 @@ use crate::shell::bad_places::{Unreadable, drive_lives};
 use crate::shell::drive::{Drive, OPENED_READ_ONLY, Parts};
 use crate::status::{Counters, Recovery};
 use assay_disk::{BLOCK_BYTES, Result};
-
-/// Newest place of each dictionary, by version.
-type Dictionaries = HashMap<u64, (u64, Location)>;
 
 /// Ranges of damage that are told one by one.
 const RANGES_TOLD: usize = 50;
@@ -41,8 +38,9 @@ impl Drive {
         let found = self.scan(root)?;
         self.note_openings(&found, root);
         let end = self.log_end(&found)?;
-        let (mut rebuilt, nodes, mut dictionaries) = self.enter_tables(&found, end.seq);
-        self.keep_dictionaries(root, &mut dictionaries, &mut rebuilt.space);
+        let (mut rebuilt, nodes, copies) = self.enter_tables(&found, root, end.seq);
+        let dictionaries = self.choose_dictionaries(root, copies)?;
+        self.keep_dictionaries(root, &dictionaries, &mut rebuilt.space);
         let blind = self.reconcile(nodes, root, &mut rebuilt)?;
         let mut recovery = self.recovery.clone();
         recovery.rebuilt = true;
@@ -71,28 +69,6 @@ impl Drive {
         let Rebuilt { map, mut space, .. } = rebuilt;
         release_empty(&found, &mut space, map.nodes(), &self.unreadable);
         self.reopen_rebuilt(map, space, recovery, counters, dictionaries, damage)
-    }
-
-    /// Counts dictionaries as live before anything is given back; a root also tells of those whose chunk does not.
-    fn keep_dictionaries(
-        &self,
-        root: Option<&Root>,
-        dictionaries: &mut Dictionaries,
-        space: &mut Space,
-    ) {
-        for (version, place) in root.map_or(&[][..], |root| &root.body.dictionaries) {
-            if self.is_possible(*place) && place.is_record() {
-                dictionaries.entry(u64::from(*version)).or_insert((0, *place));
-            }
-        }
-        for (_, place) in dictionaries.values() {
-            if space.get(place.segment()).state == State::Free {
-                space.quarantine(place.segment());
-            }
-            space.add(*place);
-        }
-        let version = root.map_or(1, |root| root.body.next_dictionary);
-        self.next_dictionary.store(version, Ordering::Relaxed);
     }
 
     /// Whether chunks up to the checkpoint are missing that the map's nodes knew of.
@@ -135,7 +111,12 @@ impl Drive {
     }
 
     /// What the segments' tables say, up to the log's end.
-    fn enter_tables(&self, found: &[Found], end_seq: u64) -> (Rebuilt, Nodes, Dictionaries) {
+    fn enter_tables(
+        &self,
+        found: &[Found],
+        root: Option<&Root>,
+        end_seq: u64,
+    ) -> (Rebuilt, Nodes, Copies) {
         let identity = self.identity;
         let superblock = self.superblock().clone();
         let checkpoint_seq = superblock.checkpoint_seq;
@@ -143,10 +124,10 @@ impl Drive {
         let mut rebuilt = Rebuilt {
             blocks,
             map: Map::new(blocks),
-            space: Space::from_rows(&identity, &rows_of(found, &identity)),
+            space: Space::from_rows(&identity, &rows_of(found, root, &identity)),
             versions: Versions::default(),
         };
-        let (mut nodes, mut dictionaries) = (Nodes::new(), Dictionaries::new());
+        let (mut nodes, mut dictionaries) = (Nodes::new(), Copies::new());
         for (segment, chunk) in chunks_below(found, end_seq) {
             for record in records_of(segment, chunk) {
                 let (key, place) = (record.entry.key, record.place);
@@ -157,12 +138,15 @@ impl Drive {
                 match record.entry.op {
                     // Later ones are of a checkpoint that was never finished: the log tells the same.
                     Op::Node { complete_seq }
-                        if complete_seq <= checkpoint_seq && !superblock.is_cut(complete_seq) =>
+                        if complete_seq <= checkpoint_seq
+                            && !superblock.cuts_node(complete_seq) =>
                     {
                         newest(&mut nodes, NodeId::from_word(key), complete_seq, place);
                     }
                     Op::Node { .. } => {}
-                    Op::Dictionary => newest(&mut dictionaries, key, chunk.seq, place),
+                    Op::Dictionary => {
+                        dictionaries.entry(key).or_default().push((chunk.seq, place));
+                    }
                     _ => rebuilt.enter(&record.entry, place, (record.origin_seq, chunk.seq)),
                 }
             }
@@ -222,7 +206,7 @@ impl Drive {
         drive.superblock_in_use = self.superblock_in_use;
         let stop_seq = self.log_stop_seq.load(Ordering::Acquire);
         drive.log_stop_seq.store(stop_seq, Ordering::Release);
-        for (version, (_, place)) in places {
+        for (version, place) in places {
             drive.load_dictionary(version as u8, place)?;
         }
         if read_only.is_none() {
@@ -255,11 +239,13 @@ fn chunks_below(found: &[Found], end_seq: u64) -> impl Iterator<Item = (u32, &Se
 /// Frees what holds nothing: first the segments that tell nothing either, and those that tell of discards or
 /// hold nodes only where room for the rebuilt map is short, for a second rebuild would miss them.
 fn release_empty(found: &[Found], space: &mut Space, nodes: NodeCounts, unreadable: &Unreadable) {
-    let release = |space: &mut Space, segment: &Found| match unreadable
-        .has(segment.number, segment.opened_seq)
-    {
-        true => space.quarantine(segment.number),
-        false => space.release(segment.number),
+    let release = |space: &mut Space, segment: &Found| {
+        let is_bad = space.get(segment.number).state == State::Damaged
+            || unreadable.has(segment.number, segment.opened_seq);
+        match is_bad {
+            true => space.quarantine(segment.number),
+            false => space.release(segment.number),
+        }
     };
     let tells = |segment: &Found| {
         segment
@@ -281,13 +267,21 @@ fn release_empty(found: &[Found], space: &mut Space, nodes: NodeCounts, unreadab
     }
 }
 
-fn rows_of(found: &[Found], identity: &Identity) -> Vec<SegmentRow> {
+/// What is known of each segment beside what lives in it. One that a root calls damaged stays so, found or not, for it was never
+/// used again.
+fn rows_of(found: &[Found], root: Option<&Root>, identity: &Identity) -> Vec<SegmentRow> {
     let mut rows = vec![SegmentRow::default(); identity.segments as usize];
+    let told = root.map_or(&[][..], |root| &root.body.segments);
+    for (row, told) in rows.iter_mut().zip(told).filter(|(_, told)| told.damaged) {
+        *row = SegmentRow { live_bytes: 0, live_records: 0, ..*told };
+    }
     for segment in found {
-        rows[segment.number as usize] = SegmentRow {
+        let row = &mut rows[segment.number as usize];
+        *row = SegmentRow {
             opened_seq: segment.opened_seq,
             sealed_seq: segment.sealed_seq,
             stream: Some(segment.stream),
+            damaged: row.damaged && row.opened_seq == segment.opened_seq,
             ..SegmentRow::default()
         };
     }

@@ -16,7 +16,7 @@ use crate::core::nodes::NODE_ENTRIES;
 use crate::core::space::Space;
 use crate::core::tables::{SegmentChunk, SegmentRecord, records_of};
 use crate::format::{
-    ChunkKind, Cursor, FooterChunk, Location, Op, RepeatedChunk, Root, RootBody, STREAMS, Stream,
+    ChunkKind, Cursor, Entry, FooterChunk, Op, RepeatedChunk, Root, RootBody, STREAMS, Stream,
     Superblock, UNIT_BLOCKS, Words,
 };
 use crate::opening::create::DriveError;
@@ -176,20 +176,6 @@ impl Drive {
             && cursors.iter().all(on_drive)
             && streams_fit
             && body.directories.iter().all(|place| self.is_possible(*place))
-    }
-
-    pub(crate) fn load_dictionary(&self, version: u8, place: Location) -> Result<()> {
-        let read = self.workers.with(|worker| self.read_dictionary(version, place, worker))?;
-        let Some(dictionary) = read else {
-            self.report(format!("dictionary {version} is damaged; records that need it are lost"));
-            return Ok(());
-        };
-        let mut dictionaries =
-            self.dictionaries.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-        dictionaries.retain(|(number, _, _)| *number != version);
-        dictionaries.push((version, place, Arc::new(dictionary)));
-        dictionaries.sort_by_key(|(number, _, _)| *number);
-        Ok(())
     }
 
     /// Applies the log behind the checkpoint and makes the drive ready.
@@ -388,7 +374,7 @@ impl Drive {
         let is_done = |record: &&SegmentRecord| match record.entry.op {
             Op::Node { .. } | Op::Dictionary => true,
             // What is larger than the drive, or lies outside it, was never written by one.
-            _ if !self.is_possible(record.place) || blocks_of(&record.entry).end > blocks => true,
+            _ if !self.is_possible(record.place) || is_beyond(&record.entry, blocks) => true,
             _ if record.place.is_unit() && !record.entry.key.is_multiple_of(UNIT_BLOCKS) => true,
             _ => apply(&mut map, &mut log.space, &record.entry, record.place).is_ok(),
         };
@@ -412,6 +398,14 @@ impl Drive {
                 })
             },
         ))
+    }
+}
+
+/// Whether an entry is of blocks behind the drive's end. A unit may reach over it, where the drive was made smaller: it still moves.
+fn is_beyond(entry: &Entry, blocks: u64) -> bool {
+    match entry.op {
+        Op::Unit | Op::MoveUnit { .. } => entry.key >= blocks,
+        _ => blocks_of(entry).end > blocks,
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::core::tables::{Hole, SegmentChunk, chunks_of};
-use crate::format::{Location, Root, Stream};
+use crate::format::{ChunkHeader, Location, Root, Stream};
 use crate::shell::drive::Drive;
 use assay_disk::Result;
 
@@ -70,6 +70,7 @@ impl Drive {
         let footer = footer.filter(|footer| {
             head.is_none_or(|(_, opened_seq)| footer.header.opened_seq == opened_seq)
                 && !self.superblock().is_cut(footer.header.seq)
+                && !self.is_behind_root(number, &footer.header)
         });
         if let Some(footer) = footer {
             return Ok(Some(Found {
@@ -88,6 +89,15 @@ impl Drive {
         let chunks = walked.all();
         let sealed_seq = chunks.last().map_or(opened_seq, |chunk| chunk.seq);
         Ok(Some(Found { number, stream, opened_seq, sealed_seq, chunks, footer: None, holes }))
+    }
+
+    /// Whether a footer of the map's stream is older than the root that ends in its segment: then a checkpoint wrote it that was
+    /// cut short, and the next one went on in its place.
+    fn is_behind_root(&self, number: u32, footer: &ChunkHeader) -> bool {
+        let superblock = self.superblock();
+        footer.stream == Stream::Map
+            && superblock.root.last().is_some_and(|part| part.segment() == number)
+            && footer.seq <= superblock.root_seqs.1
     }
 
     /// Where the log behind the checkpoint ends.

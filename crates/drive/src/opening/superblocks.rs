@@ -14,6 +14,25 @@ pub fn begins_drive(block: &[u8]) -> bool {
     Superblock::decode(block) != Err(SuperblockError::Absent)
 }
 
+/// Where the drive may end, in bytes, when its first superblock is this: a torn one still tells, for its beginning was written
+/// before, but not surely; else the drive ends with its media, unless those have grown.
+fn possible_ends(
+    media: &dyn Disk,
+    first: &Result<Superblock, SuperblockError>,
+) -> Result<Vec<u64>, DriveError> {
+    let media_bytes = media.size();
+    match first {
+        Ok(Superblock { identity, .. }) if identity.media_bytes > media_bytes => {
+            Err(DriveError::Shrunk { media_bytes, drive_bytes: identity.media_bytes })
+        }
+        Ok(superblock) => Ok(vec![superblock.identity.media_bytes]),
+        Err(SuperblockError::Damaged { media_bytes: Some(told) }) if *told < media_bytes => {
+            Ok(vec![*told, media_bytes])
+        }
+        Err(_) => Ok(vec![media_bytes]),
+    }
+}
+
 /// The newer of the two superblocks, and which of them it is.
 pub(crate) fn read_superblocks(
     media: &dyn Disk,
@@ -29,7 +48,7 @@ pub(crate) fn read_superblocks(
             Ok(()) => Ok(Superblock::decode(block.as_ref())),
             Err(DiskError::Io(error)) => {
                 unreadable = Some(error);
-                Ok(Err(SuperblockError::Damaged))
+                Ok(Err(SuperblockError::Damaged { media_bytes: None }))
             }
             Err(other) => Err(other.into()),
         }
@@ -38,14 +57,13 @@ pub(crate) fn read_superblocks(
         return Err(DriveError::NotADrive);
     }
     let first = read(0)?;
-    let place = match &first {
-        Ok(superblock) => superblock.identity.media_bytes,
-        Err(_) => media.size(),
-    };
-    if place > media.size() {
-        return Err(DriveError::Shrunk { media_bytes: media.size(), drive_bytes: place });
+    let mut second = Err(SuperblockError::Absent);
+    for end in possible_ends(media, &first)? {
+        second = read(Identity::superblock_places(end)[1])?;
+        if second.is_ok() {
+            break;
+        }
     }
-    let second = read(Identity::superblock_places(place)[1])?;
     let (superblock, which) = match (first, second) {
         (Ok(first), Ok(second)) => {
             use std::cmp::Ordering::{Equal, Greater, Less};

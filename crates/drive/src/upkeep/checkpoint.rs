@@ -12,12 +12,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use assay_disk::{BLOCK_BYTES, Disk, DiskError, Result};
+use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
+use crate::core::budget::END_WORDS_BESIDE;
 use crate::core::group::Group;
 use crate::core::log::Log;
 use crate::core::maintenance::Maintenance;
-use crate::core::nodes::{NODE_ENTRIES, Node};
+use crate::core::nodes::Node;
 use crate::core::space::Urgency;
 use crate::format::{
     Cursor, Identity, Location, MAX_ROOT_PARTS, NodeId, Op, RootBody, RootEnd, SegmentRow, Stream,
@@ -44,7 +45,7 @@ struct WrittenRoot {
 struct Snapshot {
     seq: u64,
     /// Words of the log's tables up to there.
-    log_words: u64,
+    replay_blocks: u64,
     leaves: Vec<(u64, Arc<Node>)>,
     body: RootBody,
     /// Leaves that were dropped before it began.
@@ -64,6 +65,8 @@ impl Drive {
         self.write_sealed()?;
         let (mut superseded, emptied) = self.write_leaves(&snapshot)?;
         let given_back = self.clean_map(&mut superseded)?;
+        // Also what cleaning gave up: its segment may be used again when the next checkpoint comes.
+        superseded.extend(self.lost_places()?);
         superseded.extend(self.write_directories(snapshot.seq)?);
         superseded.extend(self.move_dictionaries_out_of(&maintenance.to_empty)?);
         self.write_new_dictionary(maintenance)?;
@@ -89,10 +92,16 @@ impl Drive {
             // What was read of them is durable elsewhere, and nothing leads there any more.
             given_back.iter().for_each(|number| log.space.settle(*number));
         })?;
-        maintenance.checkpoint_log_words = snapshot.log_words;
+        self.map_mut()?.forget_lost_places(&given_back);
+        maintenance.checkpoint_replay_blocks = snapshot.replay_blocks;
         self.map_mut()?.losses_told(snapshot.losses);
         self.use_new_dictionary(maintenance);
         self.give_back(maintenance)
+    }
+
+    /// Where nodes lie that were given up since this was last asked.
+    fn lost_places(&self) -> Result<Vec<Location>> {
+        Ok(self.map_mut()?.take_lost_places())
     }
 
     /// Gives back what the checkpoint emptied, and with that ends it: only now is there room for the next one. What a reader
@@ -131,7 +140,7 @@ impl Drive {
         Stream::ALL.into_iter().for_each(|stream| log.seal(stream, &self.counters));
         log.begin_checkpoint();
         let (seq, dropped) = (log.next_seq - 1, map.dropped_leaves());
-        let log_words = log.log_words;
+        let replay_blocks = log.replay_blocks;
         let losses = map.losses();
         let leaves = map.take_dirty();
         let empty = leaves.iter().filter(|(_, leaf)| is_empty(leaf)).count() as u64;
@@ -146,7 +155,7 @@ impl Drive {
             dictionaries: Vec::new(),
             counters: self.counters.words(),
         };
-        Ok(Snapshot { seq, log_words, leaves, body, dropped, losses })
+        Ok(Snapshot { seq, replay_blocks, leaves, body, dropped, losses })
     }
 
     /// Writes the changed leaves and drops those that hold nothing; gives the places of those that they replace, and how
@@ -168,7 +177,6 @@ impl Drive {
                 emptied += u64::from(map.drop_if_empty(*number));
             }
         }
-        superseded.extend(self.map_mut()?.take_lost_places());
         superseded.retain(|place| place.is_record());
         Ok((superseded, emptied))
     }
@@ -253,7 +261,7 @@ impl Drive {
             root.push(log.append_root(part, &self.counters));
         }
         // The end may take as much as the map's stream did, and a footer of its own.
-        let most = 64 + log.map_words_at_most();
+        let most = END_WORDS_BESIDE as usize + log.map_words_at_most();
         log.make_root_room(most, &self.chunks, &self.counters).map_err(|_| self.no_room())?;
         let end = root_end(&log, &weights);
         root.push(log.append_root(&end.encode(), &self.counters));
@@ -399,75 +407,6 @@ impl Drive {
         self.write_superblocks(&mut new)?;
         *superblock = new;
         Ok(())
-    }
-
-    /// Changes the logical size.
-    ///
-    /// # Errors
-    /// [`DiskError::OutOfRange`] when blocks beyond the new end are in use, or the size cannot be; [`DiskError::Full`] when
-    /// there is no room for what the larger map takes. Nothing has changed then.
-    pub fn resize(&self, logical_bytes: u64) -> Result<()> {
-        self.writable()?;
-        let former = self.size();
-        let grows = logical_bytes > former;
-        let possible = Identity { logical_bytes, ..self.identity }.is_possible()
-            && logical_bytes > 0
-            && (!grows || logical_bytes <= self.identity.logical_bytes_most());
-        if !possible || !self.is_free_beyond(logical_bytes)? {
-            return Err(DiskError::OutOfRange { offset: logical_bytes, length: 0, size: former });
-        }
-        self.begin_incarnation()?;
-        {
-            let mut log = self.log()?;
-            let mut map = self.map_mut()?;
-            let blocks = logical_bytes.max(former) / BLOCK_BYTES;
-            if grows && !log.space.admits_map(map.nodes_for(blocks)) {
-                return Err(DiskError::Full);
-            }
-            map.resize(blocks);
-            log.space.note_nodes(map.nodes());
-            self.logical_bytes.store(logical_bytes, Ordering::Release);
-        }
-        self.checkpoint(&mut self.maintenance())
-    }
-
-    /// Whether nothing is written from `logical_bytes` on.
-    fn is_free_beyond(&self, logical_bytes: u64) -> Result<bool> {
-        Ok(self.highest_block()?.is_none_or(|block| (block + 1) * BLOCK_BYTES <= logical_bytes))
-    }
-
-    /// The last block that is mapped.
-    fn highest_block(&self) -> Result<Option<u64>> {
-        let blocks = self.blocks();
-        let directories = blocks.div_ceil(NODE_ENTRIES * NODE_ENTRIES);
-        for number in (0..directories).rev() {
-            if self.map()?.has_directory(number)
-                && let Some(block) = self.highest_block_in(number, blocks)?
-            {
-                return Ok(Some(block));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The last block of a directory that is mapped, of a drive that has so many.
-    fn highest_block_in(&self, directory: u64, blocks: u64) -> Result<Option<u64>> {
-        let leaf = NODE_ENTRIES;
-        let leaves = directory * NODE_ENTRIES..(directory + 1) * NODE_ENTRIES;
-        for number in (leaves.start..leaves.end.min(blocks.div_ceil(leaf))).rev() {
-            let range = number * leaf..((number + 1) * leaf).min(blocks);
-            if self.map()?.is_hole(range.clone()) {
-                continue;
-            }
-            self.load_nodes(range.clone())?;
-            let map = self.map()?;
-            let mut mapped =
-                range.rev().filter(|block| map.get(*block).is_ok_and(|place| !place.is_none()));
-            if let Some(block) = mapped.next() {
-                return Ok(Some(block));
-            }
-        }
-        Ok(None)
     }
 }
 

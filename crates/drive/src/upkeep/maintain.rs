@@ -55,12 +55,13 @@ impl Drive {
         if self.read_only.is_some() || !self.has_begun() {
             return Ok(Rest::Idle);
         }
-        let (free, mark) = self.free_and_low_mark()?;
-        if free < mark && self.may_gain(&mut maintenance)? && self.gain_segment(&mut maintenance)? {
-            return Ok(Rest::More);
-        }
+        // First: a host that never lets up would keep collection at work, and the log to replay would grow without end.
         if self.is_checkpoint_due(&maintenance)? {
             self.checkpoint(&mut maintenance)?;
+            return Ok(Rest::More);
+        }
+        let (free, mark) = self.free_and_low_mark()?;
+        if free < mark && self.may_gain(&mut maintenance)? && self.gain_segment(&mut maintenance)? {
             return Ok(Rest::More);
         }
         self.evict_map()?;
@@ -87,6 +88,11 @@ impl Drive {
         loop {
             if !self.has_begun() || is_met(&self.log()?.space) {
                 return Ok(());
+            }
+            // What is moved here is as much to replay as what the host writes.
+            if self.is_checkpoint_due(&maintenance)? {
+                self.checkpoint(&mut maintenance)?;
+                continue;
             }
             if self.may_gain(&mut maintenance)? && self.gain_segment(&mut maintenance)? {
                 continue;
@@ -279,9 +285,9 @@ impl Drive {
         let cost = self.map()?.dirty_leaf_count() as u64 * BLOCK_BYTES;
         let least = (capacity / 64).min(CHECKPOINT_WRITTEN_BYTES);
         let wanted = (WRITTEN_PER_CHECKPOINT_BYTE * cost).clamp(least, (capacity / 8).max(least));
-        // A block is a word of a table at least, however small its record: of pages that shrink to a thirtieth, a log of this
-        // many bytes would take a minute to replay.
-        let blocks = log.log_words - maintenance.checkpoint_log_words;
+        // However small its record, a block is a change of the map: of pages that shrink to a thirtieth, a log of this many bytes
+        // would take a minute to replay.
+        let blocks = log.replay_blocks - maintenance.checkpoint_replay_blocks;
         Ok(since.max(blocks * BLOCK_BYTES) >= wanted)
     }
 

@@ -8,4 +8,5 @@ pub(crate) mod checkpoint;
 mod clean;
 pub(crate) mod collect;
 pub(crate) mod maintain;
+mod resize;
 pub(crate) mod trainer;

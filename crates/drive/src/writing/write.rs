@@ -7,7 +7,7 @@ use crate::core::apply::apply;
 use crate::core::group::{Group, Record, ZERO_BLOCKS_MAX};
 use crate::core::log::Log;
 use crate::core::map::{Map, Missing};
-use crate::core::nodes::Nodes;
+use crate::core::nodes::{NODE_ENTRIES, Nodes};
 use crate::core::space::{Need, Space, Urgency, Weight};
 use crate::format::{Location, Op, Stream, UNIT_BLOCKS};
 use crate::rules::{Rule, holds};
@@ -69,11 +69,14 @@ impl Drive {
         }
     }
 
-    /// Discards blocks, in runs that one entry can name.
+    /// Discards blocks, in runs that one entry can name and that end with a leaf of the map.
     pub(crate) fn discard_blocks(&self, first: u64, blocks: u64) -> Result<()> {
-        let run = u64::from(ZERO_BLOCKS_MAX);
-        for start in (first..first + blocks).step_by(run as usize) {
-            let end = (start + run).min(first + blocks);
+        let last = first + blocks;
+        let mut next = first;
+        while next < last {
+            let run = (next + u64::from(ZERO_BLOCKS_MAX)) / NODE_ENTRIES * NODE_ENTRIES;
+            let (start, end) = (next, run.min(last));
+            next = end;
             if self.map()?.is_hole(start..end) {
                 continue;
             }
@@ -230,8 +233,10 @@ impl Drive {
             }
             log.space.note_nodes(map.nodes());
             let grown = grown_by(group);
-            let nodes =
-                if grown.records > 0 { map.nodes_with(blocks.clone()) } else { map.nodes() };
+            let nodes = match grown.records {
+                0 => map.nodes_with_discarded(blocks.clone()),
+                _ => map.nodes_with(blocks.clone()),
+            };
             if !admits(&mut log.space, &map, grown, nodes, blocks.clone()) {
                 return Ok(Outcome::Refused { empty_leaves: map.empty_leaves() });
             }

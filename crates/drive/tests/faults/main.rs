@@ -11,6 +11,7 @@ mod common;
 mod controls;
 mod flips;
 mod rebuild;
+mod scenes;
 mod specimen;
 mod together;
 mod verdict;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use assay_disk::MemoryDisk;
 use assay_drive::{BLOCK_BYTES, Codec, Disk, Drive, DriveOptions, Format, Rest, Status};
 
+use crate::common::media::SimulatedMedia;
 use crate::common::random::Random;
 
 const MIB: u64 = 1 << 20;
@@ -15,6 +16,9 @@ const LEAVES: u64 = LOGICAL_BYTES / (2 * MIB);
 
 /// An eighth of the media is the most that is written between two checkpoints, counted as the host counts.
 const BLOCKS_MOST: u64 = MEDIA_BYTES / 8 / BLOCK_BYTES;
+
+/// Records of the smallest pages here that collection moves at once: what lies within 256 KiB.
+const RUN: u64 = (256 << 10) / 230;
 
 /// Blocks between two looks of the background work.
 const STEP: u64 = 64;
@@ -61,6 +65,49 @@ fn the_log_to_replay_is_bounded_however_small_its_records() {
     let options = DriveOptions { checkpoint_bytes: Some(MEDIA_BYTES), ..DriveOptions::default() };
     let unbounded = after_a_cut(&options).recovery.entries;
     assert!(unbounded > 2 * BLOCKS_MOST, "{unbounded} entries");
+}
+
+/// A page that shrinks to some hundred bytes.
+fn small(count: u64) -> [u8; BLOCK_BYTES as usize] {
+    let mut random = Random::new(count);
+    let mut page = [count as u8 | 1; BLOCK_BYTES as usize];
+    page.iter_mut().step_by(30).for_each(|byte| *byte = random.next() as u8);
+    page
+}
+
+/// A host that never lets up keeps collection at work on a full drive; checkpoints come all the same, and moves count once.
+#[test]
+fn a_busy_drive_makes_its_checkpoints_too() {
+    let media_bytes = 64 * MIB;
+    let most = media_bytes / 8 / BLOCK_BYTES;
+    let media = Arc::new(SimulatedMedia::new(media_bytes));
+    let format = Format { logical_bytes: 1024 * MIB, ..format() };
+    Drive::format(Arc::clone(&media) as Arc<dyn Disk>, &format).unwrap();
+    let open = |media| Drive::open(media, DriveOptions::default()).unwrap();
+    let drive = open(Arc::clone(&media) as Arc<dyn Disk>);
+    let mut end = 0;
+    while drive.write(end * BLOCK_BYTES, &small(end), false).is_ok() {
+        end += 1;
+        while end % STEP == 0 && drive.maintain().unwrap() == Rest::More {}
+    }
+    let before = drive.status().counts.collections;
+    let mut random = Random::new(3);
+    let mut entries = 0;
+    for count in 1..=100 * most {
+        drive.write(random.below(end) * BLOCK_BYTES, &small(count), false).unwrap();
+        // Never to its end: the host is as fast as collection.
+        if count % STEP == 0 {
+            drive.maintain().unwrap();
+        }
+        if count % (10 * most - 333) == 0 {
+            drive.flush().unwrap();
+            entries = entries.max(open(Arc::new(media.killed())).status().recovery.entries);
+        }
+    }
+    let collections = drive.status().counts.collections - before;
+    println!("{end} blocks: {entries} entries of {most}, {collections} collections");
+    assert!(collections > 8, "nothing was collected");
+    assert!(entries > STEP && entries <= most + STEP + RUN, "{entries} entries");
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn refused(path: &Path, size: Size, before: u64) -> anyhow::Error {
             "{path} cannot be {size}: there are data beyond; shrink the file system and run fstrim first"
         ),
         false => anyhow!(
-            "{path} cannot be {size}: a drive has at most {LOGICAL_PER_CAPACITY} bytes for each of its capacity"
+            "{path} cannot be {size}: a drive has at most {LOGICAL_PER_CAPACITY} bytes for each of its capacity, and fewer in small segments"
         ),
     }
 }

@@ -65,8 +65,8 @@ pub(crate) struct Log {
     pub(crate) last_host_seq: u64,
     /// Bytes that the log wrote in the drive's life: the clock of ages.
     pub(crate) log_bytes: u64,
-    /// Words of tables that it wrote since it was opened, those of the map's stream left out: what a replay applies.
-    pub(crate) log_words: u64,
+    /// What a replay of all that was put into it since it was opened would cost, in blocks ([`Group::replay_blocks`]).
+    pub(crate) replay_blocks: u64,
     tails: [Tail; STREAMS],
     jobs: VecDeque<Job>,
     unwritten: BTreeSet<u64>,
@@ -100,7 +100,7 @@ impl Log {
             told_durable_seq: next_seq - 1,
             last_host_seq: next_seq - 1,
             log_bytes: 0,
-            log_words: 0,
+            replay_blocks: 0,
             tails,
             jobs: VecDeque::new(),
             unwritten: BTreeSet::new(),
@@ -209,6 +209,9 @@ impl Log {
             if tail.chunk.is_some() {
                 // Also an empty one, which was opened for less or for what the host has overtaken: it has its room, and is in the way.
                 self.seal_even_if_empty(stream, counters);
+            } else if tail.is_at_the_beginning() {
+                // It fits no segment: the next one would be taken for nothing, and the one after it.
+                return Err(NoSegment);
             } else {
                 self.close_segment(stream, urgency, chunks, counters)?;
             }
@@ -224,6 +227,9 @@ impl Log {
         places: &mut Vec<Location>,
     ) {
         places.clear();
+        if stream != Stream::Map {
+            self.replay_blocks += group.replay_blocks(&wanted);
+        }
         self.tails[stream as usize].place(self.identity.drive_id, group, wanted, places);
     }
 
@@ -270,7 +276,6 @@ impl Log {
                 words: open.words.clone(),
             };
             self.last_chunk = chunk.encode();
-            self.log_words += open.words.len() as u64;
         }
         tail.add_chunk(seq, &open.words, bytes);
         counters.log_written(stream, open.payload, bytes);

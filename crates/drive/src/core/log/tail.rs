@@ -117,6 +117,11 @@ impl Tail {
         }
     }
 
+    /// Whether nothing is in the segment yet.
+    pub(super) fn is_at_the_beginning(&self) -> bool {
+        self.offset == 0 && self.chunk.is_none()
+    }
+
     /// Words of the chunk that is open.
     pub(super) fn open_words(&self) -> usize {
         self.chunk.as_ref().map_or(0, |open| open.words.len())

@@ -1,0 +1,7 @@
+//! Scenes that somebody who wished the drive ill thought of: rare states, each played as it was found.
+
+mod grown;
+mod host;
+mod lost;
+mod rebuilt;
+mod resized;
