@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
+pub mod port;
 #[path = "../../src/testing.rs"]
 pub mod testing;
 
@@ -186,8 +187,7 @@ impl TestServer {
         }
         let world = World::new();
         let mut command = world.command(&["server", "run"]);
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        command.args(["--port", &free.port().to_string()]);
+        command.args(["--port", &port::free_port().to_string()]);
         for setting in settings {
             command.args(["--set", setting]);
         }
