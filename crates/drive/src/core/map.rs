@@ -582,12 +582,28 @@ impl Map {
     /// How many there would be if all of `blocks` were discarded: a leaf that was lost, of which some remain, comes back to tell
     /// which.
     pub(crate) fn nodes_with_discarded(&self, blocks: std::ops::Range<u64>) -> Nodes {
-        let (first, last) = (leaf_of(blocks.start), leaf_of(blocks.end.saturating_sub(1)));
-        let ends = [first, last];
-        let ends = &ends[..if first == last { 1 } else { 2 }];
-        let comes_back = |leaf: &&u64| self.is_lost(**leaf) && !covers(&blocks, **leaf);
+        let [first, last] = self.lost_ends(&blocks);
+        let is_one = leaf_of(blocks.start) == leaf_of(blocks.end.saturating_sub(1));
+        let come_back = u64::from(first) + u64::from(last && !is_one);
         let nodes = self.nodes();
-        Nodes { leaves: nodes.leaves + ends.iter().filter(comes_back).count() as u64, ..nodes }
+        Nodes { leaves: nodes.leaves + come_back, ..nodes }
+    }
+
+    /// These blocks without those at either end that lie in a leaf that was lost, of which some remain.
+    pub(crate) fn without_lost_ends(&self, blocks: std::ops::Range<u64>) -> std::ops::Range<u64> {
+        let [first, last] = self.lost_ends(&blocks);
+        let end_of_first = blocks_of(NodeId::Leaf(leaf_of(blocks.start))).end;
+        let start_of_last = blocks_of(NodeId::Leaf(leaf_of(blocks.end.saturating_sub(1)))).start;
+        let start = if first { end_of_first } else { blocks.start };
+        let end = if last { start_of_last } else { blocks.end };
+        start..end.max(start)
+    }
+
+    /// Whether the first and the last leaf of some blocks were lost, and have more blocks than these.
+    fn lost_ends(&self, blocks: &std::ops::Range<u64>) -> [bool; 2] {
+        [blocks.start, blocks.end.saturating_sub(1)]
+            .map(leaf_of)
+            .map(|leaf| self.is_lost(leaf) && !covers(blocks, leaf))
     }
 
     /// Whether a leaf was given up, and nothing of it has come back.

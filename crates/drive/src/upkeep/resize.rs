@@ -48,11 +48,7 @@ impl Drive {
     fn forget_lost_behind(&self, former_blocks: u64) -> Result<()> {
         let directory = NODE_ENTRIES * NODE_ENTRIES;
         let end = (former_blocks.div_ceil(directory) * directory).min(self.blocks());
-        match self.discard_blocks(former_blocks, end.saturating_sub(former_blocks)) {
-            // No room to tell them from those before the end: they stay lost until they are written.
-            Err(DiskError::Full) => Ok(()),
-            done => done,
-        }
+        self.discard_blocks(former_blocks, end.saturating_sub(former_blocks))
     }
 
     /// Whether nothing is written from `logical_bytes` on.

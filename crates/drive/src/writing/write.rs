@@ -75,24 +75,44 @@ impl Drive {
         let mut next = first;
         while next < last {
             let run = (next + u64::from(ZERO_BLOCKS_MAX)) / NODE_ENTRIES * NODE_ENTRIES;
-            let (start, end) = (next, run.min(last));
-            next = end;
-            if self.map()?.is_hole(start..end) {
-                continue;
+            let run = next..run.min(last);
+            next = run.end;
+            if !self.map()?.is_hole(run.clone()) {
+                self.discard_run(run).inspect_err(|error| self.count_refusal(error))?;
             }
-            self.keep_memory()?;
-            self.load_nodes_to_change(start..end)?;
-            if !self.map()?.holds_any(start..end) {
-                continue;
-            }
-            self.workers.with(|worker| {
-                worker.group.clear();
-                worker.group.push_zeroes(start, (end - start) as u32);
-                let discarded = self.append_host(worker, Urgency::MakesRoom, None);
-                discarded.inspect_err(|error| self.count_refusal(error))
-            })?;
         }
         Ok(())
+    }
+
+    /// The same for one run. Parts of leaves that were lost stay so where there is no room for what tells them from the rest:
+    /// discards are how a full drive gets room, and are not refused for that.
+    fn discard_run(&self, run: Range<u64>) -> Result<()> {
+        match self.append_discard(run.clone()) {
+            Err(DiskError::Full) => {
+                let rest = self.map()?.without_lost_ends(run.clone());
+                match rest == run {
+                    true => Err(DiskError::Full),
+                    false => self.append_discard(rest),
+                }
+            }
+            done => done,
+        }
+    }
+
+    fn append_discard(&self, run: Range<u64>) -> Result<()> {
+        if run.is_empty() {
+            return Ok(());
+        }
+        self.keep_memory()?;
+        self.load_nodes_to_change(run.clone())?;
+        if !self.map()?.holds_any(run.clone()) {
+            return Ok(());
+        }
+        self.workers.with(|worker| {
+            worker.group.clear();
+            worker.group.push_zeroes(run.start, (run.end - run.start) as u32);
+            self.append_host(worker, Urgency::MakesRoom, None).map(drop)
+        })
     }
 
     fn encode(&self, first: u64, data: &[u8], worker: &mut Worker) {
