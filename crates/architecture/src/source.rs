@@ -1,0 +1,194 @@
+//! The paths that a source file names: of `use` declarations and of everything else, without what is for tests alone.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::visit_mut::{self, VisitMut};
+use syn::{Attribute, File, Item, UseTree};
+
+/// A path as its segments, as far as they are names.
+pub type Path = Vec<String>;
+
+/// All paths of a file that begin with `crate` or `super`, or with one of `crates`.
+///
+/// # Errors
+/// Where the text is no Rust.
+pub fn paths(text: &str, crates: &[String]) -> syn::Result<Vec<Path>> {
+    let mut file = syn::parse_file(text)?;
+    if file.attrs.iter().any(is_for_tests) {
+        return Ok(Vec::new());
+    }
+    WithoutTests.visit_file_mut(&mut file);
+    let mut found = Vec::new();
+    in_uses(&file, &mut found);
+    in_tokens(file.to_token_stream(), &mut found);
+    let is_wanted = |path: &Path| {
+        path.first().is_some_and(|first| {
+            first == "crate" || first == "super" || crates.iter().any(|name| name == first)
+        })
+    };
+    found.retain(is_wanted);
+    Ok(found)
+}
+
+/// The public re-exports of a file: each name with the path that it stands for.
+///
+/// # Errors
+/// Where the text is no Rust.
+pub fn reexports(text: &str) -> syn::Result<Vec<(String, Path)>> {
+    let mut all = Vec::new();
+    for item in syn::parse_file(text)?.items {
+        if let Item::Use(item) = item {
+            let mut found = Vec::new();
+            in_tree(&item.tree, &mut Vec::new(), &mut found);
+            all.extend(found.into_iter().filter_map(|path| Some((path.last()?.clone(), path))));
+        }
+    }
+    Ok(all)
+}
+
+/// Whether an attribute keeps an item for tests.
+fn is_for_tests(attribute: &Attribute) -> bool {
+    let text = attribute.to_token_stream().to_string();
+    attribute.path().is_ident("cfg") && text.contains("test") && !text.contains("not")
+}
+
+struct WithoutTests;
+
+impl VisitMut for WithoutTests {
+    fn visit_file_mut(&mut self, file: &mut File) {
+        file.items.retain(|item| !attributes(item).iter().any(is_for_tests));
+        visit_mut::visit_file_mut(self, file);
+    }
+
+    fn visit_item_mod_mut(&mut self, module: &mut syn::ItemMod) {
+        if let Some((_, items)) = &mut module.content {
+            items.retain(|item| !attributes(item).iter().any(is_for_tests));
+        }
+        visit_mut::visit_item_mod_mut(self, module);
+    }
+
+    fn visit_item_impl_mut(&mut self, item: &mut syn::ItemImpl) {
+        item.items.retain(|each| match each {
+            syn::ImplItem::Fn(function) => !function.attrs.iter().any(is_for_tests),
+            _ => true,
+        });
+        visit_mut::visit_item_impl_mut(self, item);
+    }
+}
+
+fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+fn in_uses(file: &File, found: &mut Vec<Path>) {
+    for item in &file.items {
+        if let Item::Use(item) = item {
+            in_tree(&item.tree, &mut Vec::new(), found);
+        }
+    }
+}
+
+fn in_tree(tree: &UseTree, before: &mut Path, found: &mut Vec<Path>) {
+    let path = |last: String| before.iter().cloned().chain([last]).collect();
+    match tree {
+        UseTree::Path(path) => {
+            before.push(path.ident.to_string());
+            in_tree(&path.tree, before, found);
+            before.pop();
+        }
+        UseTree::Name(name) => found.push(path(name.ident.to_string())),
+        UseTree::Rename(name) => found.push(path(name.ident.to_string())),
+        UseTree::Glob(_) => found.push(before.clone()),
+        UseTree::Group(group) => {
+            group.items.iter().for_each(|tree| in_tree(tree, before, found));
+        }
+    }
+}
+
+/// Paths in expressions, types and macros' arguments; groups of `use` trees give their beginnings alone.
+fn in_tokens(tokens: TokenStream, found: &mut Vec<Path>) {
+    let mut path = Path::new();
+    let mut colons = 0;
+    for token in tokens {
+        match token {
+            TokenTree::Ident(name) if colons == 2 => path.push(name.to_string()),
+            TokenTree::Ident(name) => {
+                found.push(std::mem::replace(&mut path, vec![name.to_string()]));
+            }
+            TokenTree::Punct(punct) if punct.as_char() == ':' && !path.is_empty() => {
+                colons += 1;
+                continue;
+            }
+            TokenTree::Group(group) => {
+                found.push(std::mem::take(&mut path));
+                in_tokens(group.stream(), found);
+            }
+            _ => found.push(std::mem::take(&mut path)),
+        }
+        colons = 0;
+    }
+    found.push(path);
+    // Of one name alone nothing can be said.
+    found.retain(|path| path.len() > 1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{paths, reexports};
+
+    fn found(text: &str) -> Vec<String> {
+        let mut all: Vec<String> = paths(text, &["other".into()])
+            .unwrap_or_default()
+            .into_iter()
+            .map(|path| path.join("::"))
+            .collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    #[test]
+    fn paths_are_found_wherever_they_stand() {
+        let text = "use crate::a::{B, c::{self, D}};\nfn f() { crate::e::f(); println!(\"{}\", other::g()); }\n\
+            struct S(super::H, std::io::Error);";
+        // Of a group its beginning as well.
+        let all = [
+            "crate::a",
+            "crate::a::B",
+            "crate::a::c::D",
+            "crate::a::c::self",
+            "crate::e::f",
+            "other::g",
+            "super::H",
+        ];
+        assert_eq!(found(text), all);
+    }
+
+    #[test]
+    fn what_is_for_tests_is_left_out() {
+        let text = "#[cfg(test)]\nmod tests { use crate::a::B; }\n#[cfg(test)]\nuse crate::c::D;\nmod m { #[cfg(test)] fn f() { crate::e::g() } }\n\
+            #[cfg(not(test))]\nuse crate::kept::K;";
+        assert_eq!(found(text), ["crate::kept::K"]);
+    }
+
+    #[test]
+    fn a_table_of_contents_says_where_names_come_from() {
+        let all = reexports("pub use shell::{Drive, open as door};\nfn f() {}").unwrap_or_default();
+        let all: Vec<String> =
+            all.into_iter().map(|(name, path)| format!("{name}={}", path.join("::"))).collect();
+        assert_eq!(all, ["Drive=shell::Drive", "open=shell::open"]);
+    }
+}

@@ -1,0 +1,144 @@
+//! The workspace's crates, and the top modules of each.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use cargo_metadata::camino::Utf8Path;
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
+
+use crate::graph::Graph;
+use crate::source;
+
+/// What a root file is called where it is no module.
+const ROOTS: [&str; 2] = ["lib.rs", "main.rs"];
+
+/// The workspace that holds this crate.
+///
+/// # Errors
+/// Those of `cargo metadata`.
+pub fn metadata() -> Result<Metadata> {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    MetadataCommand::new().manifest_path(manifest).no_deps().exec().context("cargo metadata")
+}
+
+/// Which crates use which, tests left out.
+#[must_use]
+pub fn crates(metadata: &Metadata) -> Graph {
+    let mut graph = Graph::default();
+    let names: Vec<&str> = metadata.packages.iter().map(|package| package.name.as_str()).collect();
+    for package in &metadata.packages {
+        graph.add(&package.name);
+        for dependency in &package.dependencies {
+            if dependency.kind == DependencyKind::Normal
+                && names.contains(&dependency.name.as_str())
+            {
+                graph.add_use(&package.name, &dependency.name, "Cargo.toml");
+            }
+        }
+    }
+    graph
+}
+
+/// The top modules of each crate that has sources of its own, by the crate's name.
+///
+/// # Errors
+/// Those of reading, and where a source is no Rust.
+pub fn modules(metadata: &Metadata) -> Result<Vec<(String, Graph)>> {
+    let mut all = Vec::new();
+    for package in &metadata.packages {
+        let folder = package.manifest_path.with_file_name("src");
+        if folder.is_dir() {
+            all.push((package.name.to_string(), modules_of(package, &folder)?));
+        }
+    }
+    Ok(all)
+}
+
+fn modules_of(package: &Package, folder: &Utf8Path) -> Result<Graph> {
+    // What the root hands on, by its name.
+    let mut handed_on = HashMap::new();
+    for root in ROOTS.iter().map(|root| folder.join(root)).filter(|root| root.is_file()) {
+        handed_on.extend(source::reexports(&fs::read_to_string(&root)?)?);
+    }
+    let own_name = package.name.replace('-', "_");
+    let mut graph = Graph::default();
+    for file in files(folder.as_std_path())? {
+        let place = file.strip_prefix(folder)?.to_string_lossy().into_owned();
+        let module = module_path(&place);
+        let Some(top) = module.first().filter(|_| !is_test(&place)) else { continue };
+        graph.add(top);
+        let text = fs::read_to_string(&file)?;
+        let paths = source::paths(&text, std::slice::from_ref(&own_name));
+        for path in paths.with_context(|| file.display().to_string())? {
+            if let Some(used) = top_of(&path, &module, &handed_on) {
+                graph.add_use(top, &used, &place);
+            }
+        }
+    }
+    // Names of the root that are no modules.
+    Ok(graph)
+}
+
+/// Whether a file is a module of tests by its name.
+fn is_test(place: &str) -> bool {
+    let is_test = |part: &str| {
+        let stem = part.strip_suffix(".rs").unwrap_or(part);
+        stem == "tests" || stem == "testing" || stem.ends_with("_tests")
+    };
+    place.split('/').any(is_test)
+}
+
+/// The module that a file below `src` is; none of them for a root.
+fn module_path(place: &str) -> Vec<String> {
+    if ROOTS.contains(&place) {
+        return Vec::new();
+    }
+    let mut path: Vec<String> = place.trim_end_matches(".rs").split('/').map(Into::into).collect();
+    if path.last().is_some_and(|last| last == "mod") {
+        path.pop();
+    }
+    path
+}
+
+/// The top module that a path in `module` leads to.
+fn top_of(
+    path: &[String],
+    module: &[String],
+    handed_on: &HashMap<String, Vec<String>>,
+) -> Option<String> {
+    let ups = path.iter().take_while(|segment| *segment == "super").count();
+    if ups > 0 {
+        // A path of an inner module reaches less far.
+        let kept = module.get(..module.len().saturating_sub(ups))?;
+        return match kept.first() {
+            Some(top) => Some(top.clone()),
+            None => by_name(path.get(ups)?, handed_on),
+        };
+    }
+    by_name(path.get(1)?, handed_on)
+}
+
+fn by_name(name: &str, handed_on: &HashMap<String, Vec<String>>) -> Option<String> {
+    match handed_on.get(name) {
+        Some(path) => {
+            path.iter().find(|segment| *segment != "crate" && *segment != "self").cloned()
+        }
+        None => Some(name.into()),
+    }
+}
+
+fn files(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            all.extend(files(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            all.push(path);
+        }
+    }
+    all.sort();
+    Ok(all)
+}
