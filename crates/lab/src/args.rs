@@ -4,12 +4,12 @@ use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
 
-use crate::claims::ClaimsArgs;
+use crate::claims_command::ClaimsArgs;
 use crate::clean::CleanArgs;
 use crate::compare_command::CompareArgs;
 use crate::drive::DriveArgs;
 use crate::estimate::EstimateArgs;
-use crate::models::ModelsArgs;
+use crate::models_command::ModelsArgs;
 use crate::replay::ReplayArgs;
 use crate::report_command::ReportArgs;
 use crate::run::{DemoArgs, RunArgs};

@@ -1,16 +1,19 @@
 //! The `assay` command: args → plan → rig → load and watch → store → report.
 
 mod args;
+mod base;
+mod beside;
 mod claims;
+mod claims_command;
 mod clean;
 mod compare_command;
+mod devices;
 mod drive;
 mod estimate;
-mod interrupt;
 mod judge;
 mod load_command;
 mod messages;
-mod models;
+mod models_command;
 mod plan;
 mod print;
 mod replay;
@@ -21,10 +24,9 @@ mod run;
 mod server_command;
 mod server_run;
 mod store;
-mod sync;
+mod system;
 #[cfg(test)]
 mod testing;
-mod text_file;
 mod watch;
 
 use std::process::ExitCode;
@@ -49,8 +51,8 @@ fn carry_out(command: Command) -> Result<ExitCode> {
         Command::Load { words } => load_command::run(&words),
         Command::Server(args) => server_command::run(&args),
         Command::Drive(args) => drive::run(&args),
-        Command::Models(args) => models::run(&args),
-        Command::Claims(args) => claims::run(&args),
+        Command::Models(args) => models_command::run(&args),
+        Command::Claims(args) => claims_command::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Clean(args) => clean::run(&args),
     }

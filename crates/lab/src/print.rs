@@ -11,7 +11,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::sync::lock;
+use crate::base::sync::lock;
 
 /// Writes a line to standard error. That nobody reads it changes nothing about the work in hand.
 pub fn note(text: impl Display) {
@@ -144,6 +144,30 @@ pub fn size(bytes: f64) -> String {
         scaled /= 1024.0;
     }
     format!("{scaled:.1} PiB")
+}
+
+/// With at least three digits that count, and thousands apart.
+#[must_use]
+pub fn number(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1000.0 || value.fract() == 0.0 => grouped(&format!("{value:.0}")),
+        size if size >= 100.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// Digits with thousands apart, from five of them on.
+#[must_use]
+pub fn grouped(digits: &str) -> String {
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) && digits.len() > 4 {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use assay_load::suggest::nearest;
 
 use super::paper::Paper;
-use crate::text_file;
+use crate::base::text_file;
 
 macro_rules! papers {
     ($($name:literal,)+) => {

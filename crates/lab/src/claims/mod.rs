@@ -1,42 +1,26 @@
-//! `assay claims`: published figures, what follows from them and what does not, and what a study measured beside them.
+//! Published figures, and what follows from them and what does not.
 //!
 //! A paper is a file in `claims/`, or one of the user's own: every figure stands there once, with its digits and its place. Checks
 //! are arithmetic over those figures; rounding is carried along as intervals, so that only what cannot be is called so.
 
 #[cfg(test)]
 mod assumed_tests;
-mod command;
-mod document;
+pub(crate) mod document;
 mod expression;
 #[cfg(test)]
 mod file_tests;
-mod find;
+pub(crate) mod find;
 #[cfg(test)]
 mod findings;
 mod interval;
-mod names;
-mod outcome;
-mod paper;
+pub(crate) mod outcome;
+pub(crate) mod paper;
 mod parser;
 mod printed;
-mod repeated;
-mod rows;
-mod scale;
-mod show;
-mod study;
-#[cfg(test)]
-mod study_tests;
+pub(crate) mod repeated;
 #[cfg(test)]
 mod tests;
-mod text;
-
-use std::collections::BTreeMap;
-
-pub(crate) use command::{ClaimsArgs, run};
-pub(crate) use rows::{RATIO, Row, of_gain, of_level};
-pub(crate) use study::Beside;
-
-use crate::store::{Disk, Study};
+pub(crate) mod text;
 
 /// What a plan that names these claims stands beside: their title and every comparison with its printed figures.
 ///
@@ -44,62 +28,4 @@ use crate::store::{Disk, Study};
 /// One line: no such claims, or ones that no plan repeats.
 pub(crate) fn beside(named: &str) -> anyhow::Result<crate::store::Paper> {
     repeated::printed(&find::find(named)?)
-}
-
-/// What a study is to the papers that come with Assay, or to the one its plan names.
-#[derive(Debug)]
-pub(crate) enum Standing {
-    /// Its plan repeats this paper: printed figures stand beside measured ones.
-    Beside(Box<Beside>),
-    /// It has something of a paper, but its plan does not say so, or the paper is not at hand: what would set them side by side.
-    Partly(String),
-    /// It has nothing of any.
-    Apart,
-}
-
-/// How a study, whose arms stand on these disks, stands to claims; found as `assay claims --study` finds them.
-pub(crate) fn standing(study: &Study, disks: &BTreeMap<String, Disk>) -> Standing {
-    match &study.paper {
-        Some(paper) => of_its_plan(paper, study, disks),
-        None => of_any(study, disks),
-    }
-}
-
-fn of_its_plan(
-    paper: &crate::store::Paper,
-    study: &Study,
-    disks: &BTreeMap<String, Disk>,
-) -> Standing {
-    let Ok(found) = find::of_study(Some(paper)) else {
-        let hint = |named: &String| {
-            Standing::Partly(format!(
-                "This study's plan names the claims {named}, which are none of Assay's own: `assay claims FILE.toml --study STUDY` \
-                 sets every figure of that file beside this study."
-            ))
-        };
-        return paper.claims.as_ref().map_or(Standing::Apart, hint);
-    };
-    match study::beside(&found, study, disks) {
-        Ok(beside) if study::meets(&beside) => Standing::Beside(Box::new(beside)),
-        _ => Standing::Partly(format!(
-            "The claims {} print no figure of what ran here; the plan {} repeats the paper, and its report sets both side by side.",
-            found.name,
-            found.document.repeated.as_ref().map_or("", |repeated| repeated.plan.as_str())
-        )),
-    }
-}
-
-/// Of a plan that names none.
-fn of_any(study: &Study, disks: &BTreeMap<String, Disk>) -> Standing {
-    let is_partly = |paper: &paper::Paper| {
-        study::beside(paper, study, disks).is_ok_and(|beside| study::meets(&beside))
-    };
-    match find::all().unwrap_or_default().into_iter().find(is_partly) {
-        Some(paper) => Standing::Partly(format!(
-            "The claims {0} print figures of what ran here, but the plan does not name them: `assay claims {0} --study STUDY` sets \
-             them beside what was measured.",
-            paper.name
-        )),
-        None => Standing::Apart,
-    }
 }

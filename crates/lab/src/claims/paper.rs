@@ -9,7 +9,7 @@ use super::document::{Conditions, Document, RemarkKind, Source, Table};
 use super::expression::{Expression, Named};
 use super::interval::Interval;
 use super::printed::Printed;
-use crate::plan::one_line;
+use crate::base::one_line;
 
 /// A paper that was read and whose references all lead somewhere.
 #[derive(Debug, Clone)]

@@ -12,10 +12,10 @@ use super::attached::{self, Attached};
 use super::health::Health;
 use super::job::AttachOptions;
 use super::{needed, registry, text};
-use crate::interrupt;
-use crate::models::marked;
+use crate::devices::marked;
 use crate::print;
-use crate::rig::ledger::{self, Ledger};
+use crate::system::interrupt;
+use crate::system::ledger::{self, Ledger};
 
 /// What was typed.
 #[derive(Debug, Args)]

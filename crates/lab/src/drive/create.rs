@@ -10,7 +10,7 @@ use assay_ports::media::Allocation;
 use clap::Args;
 
 use super::make::{NewDrive, Sizes};
-use crate::plan::{Size, Unit};
+use crate::base::{Size, Unit};
 use crate::print;
 
 /// What was typed.

@@ -11,7 +11,7 @@ use clap::Args;
 use super::registry::{self, Attached};
 use crate::messages::{is_error, words};
 use crate::print;
-use crate::rig::thing::ensure_unused;
+use crate::system::thing::ensure_unused;
 
 /// What was typed.
 #[derive(Debug, Args)]

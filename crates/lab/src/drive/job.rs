@@ -11,9 +11,9 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 use super::health::Health;
-use crate::models::{Device, Preset, Scale};
-use crate::plan::Size;
-use crate::rig::thing::Thing;
+use crate::base::Size;
+use crate::devices::{Device, Preset, Scale};
+use crate::system::thing::Thing;
 
 /// How a drive is attached; `attach` takes it from its command line.
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]

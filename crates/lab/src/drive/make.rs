@@ -12,8 +12,8 @@ use assay_ports::media::{Access, Allocation, FileMedia, MediaError};
 
 use super::open::ensure_tellable;
 use super::text::human;
-use crate::plan::{Size, Unit};
-use crate::rig::free_bytes;
+use crate::base::{Size, Unit};
+use crate::system::free_bytes;
 
 /// What a new drive is to be.
 #[derive(Debug, Clone, Copy)]

@@ -18,6 +18,7 @@ mod list;
 mod log;
 mod make;
 mod model_health;
+mod model_media;
 mod needed;
 mod open;
 mod opened;
@@ -33,6 +34,7 @@ mod stack;
 mod standstill;
 mod status;
 mod text;
+mod trace_head;
 mod unit;
 mod wear_in;
 
@@ -50,8 +52,10 @@ pub(crate) use model_health::{
     ADDED_SHARE_MAX, KindHealth, LATE_SHARE_MAX, ModelHealth, STOOD_STILL_MS_MAX, added_share,
     kind_name,
 };
+pub(crate) use model_media::provide;
 pub(crate) use registry::is_attached;
 pub(crate) use status::look_at;
+pub(crate) use trace_head::{TraceHead, monotonic_s};
 pub(crate) use wear_in::precondition;
 
 use anyhow::Result;

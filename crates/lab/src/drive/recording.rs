@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use anyhow::{Context, Result, anyhow};
 use assay_models::{Command, Due, Observer, Recorder, Time};
 
-use crate::replay::TraceHead;
-use crate::sync::lock;
+use crate::base::sync::lock;
+use crate::drive::TraceHead;
 
 /// Bytes that are written at once, by the thread that answers: few enough to be copied in some microseconds.
 const BUFFER_BYTES: usize = 64 << 10;

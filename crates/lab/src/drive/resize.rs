@@ -12,9 +12,9 @@ use rustix::io::Errno;
 
 use super::open::open;
 use super::registry::{self, Attached, Drive};
-use crate::plan::Size;
+use crate::base::Size;
 use crate::print;
-use crate::rig::thing::ensure_unused;
+use crate::system::thing::ensure_unused;
 
 /// What was typed.
 #[derive(Debug, Args)]

@@ -25,10 +25,10 @@ use super::job::{Answer, Job};
 use super::opened::Opened;
 use super::source::{Source, Survival};
 use super::{asked, log as lasting, port, text};
-use crate::interrupt;
 use crate::messages::one_line;
-use crate::rig::ledger::{Ledger, Made};
-use crate::rig::thing::ensure_unused;
+use crate::system::interrupt;
+use crate::system::ledger::{Ledger, Made};
+use crate::system::thing::ensure_unused;
 
 /// How often it is looked whether anybody still uses what is to go.
 const LOOK_EVERY: Duration = Duration::from_millis(500);

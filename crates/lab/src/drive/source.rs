@@ -19,8 +19,8 @@ use super::opened::Opened;
 use super::registry::STATUS_FILE;
 use super::stack::Stack;
 use super::standstill::Standstill;
-use crate::replay::{TraceHead, monotonic_s};
-use crate::sync::lock;
+use crate::base::sync::lock;
+use crate::drive::{TraceHead, monotonic_s};
 
 /// What its health is told from.
 pub(super) struct Source {

@@ -16,7 +16,7 @@ use assay_ports::media::{Access, Condition, FileMedia};
 use super::job::AttachOptions;
 use super::open::in_words;
 use super::recording::Recording;
-use crate::models::{self, Device, Preset, Top};
+use crate::devices::{Builder, Device, Preset, Top};
 
 /// A clock that jumps ahead to whatever is waited for until it is started, and keeps real time from then on.
 pub(super) struct StartedClock {
@@ -104,7 +104,7 @@ impl Stack {
         let recording = options.trace.as_deref().map(Recording::create).transpose()?;
         let observer = recording.clone().map(|recording| Box::new(recording) as Box<dyn Observer>);
         let clock = Arc::new(StartedClock::new());
-        let builder = models::Builder {
+        let builder = Builder {
             clock: Arc::clone(&clock) as _,
             preset,
             options: options.drive(),

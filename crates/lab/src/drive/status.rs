@@ -16,7 +16,8 @@ use super::open::{is_no_drive, open, with_media};
 use super::prometheus::{self, Told};
 use super::registry::{self, Attached, Drive};
 use super::text;
-use crate::{interrupt, print};
+use crate::print;
+use crate::system::interrupt;
 
 /// What was typed.
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use assay_ports::survival::NEVER;
 use super::health::{Attachment, Health};
 use super::job::CacheMode;
 use super::model_health::ModelHealth;
-use crate::models::Scale;
+use crate::devices::Scale;
 use crate::print::{counted, size};
 
 /// Width of the labels.

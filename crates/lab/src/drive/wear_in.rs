@@ -9,13 +9,24 @@ use assay_models::{Preconditioned, Preconditioning, Progress};
 use assay_ports::media::{Access, FileMedia};
 
 use super::open::in_words;
-use crate::models::{Nand, drive_options, inside};
+use crate::devices::{Device, Nand, drive_options, inside};
 
-/// Fills and overwrites the drive of `nand` on `media`, which must not be attached.
+/// Brings the media of `device` to where long use would have brought them; nothing of what is written where it is addressed,
+/// which use does not wear.
 ///
 /// # Errors
 /// One line: not there, in use, not a drive, no room.
 pub(crate) fn precondition(
+    device: &Device,
+    media: &Path,
+    plan: &Preconditioning,
+    progress: Progress<'_>,
+) -> Result<Option<Preconditioned>> {
+    device.nand().map(|nand| precondition_drive(media, nand, plan, progress)).transpose()
+}
+
+/// Fills and overwrites the drive of `nand` on `media`, which must not be attached.
+fn precondition_drive(
     media: &Path,
     nand: &Nand,
     plan: &Preconditioning,

@@ -8,9 +8,11 @@ pub(crate) mod chain;
 mod difference;
 pub(crate) mod durability;
 mod judgement;
+pub(crate) mod paper;
 pub(crate) mod papers;
 pub(crate) mod reconcile;
 mod statistics;
+pub(crate) mod summary;
 pub(crate) mod worth;
 
 pub(crate) use cell::figure::is_of_too_few;

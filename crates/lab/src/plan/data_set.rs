@@ -7,8 +7,8 @@ use anyhow::{Context, Result, ensure};
 use assay_load::{Generator, Schema, SchemaKind};
 use serde::{Deserialize, Serialize};
 
-use super::units::Size;
 use super::{Arm, Plan, RigKind, RigSpec};
+use crate::base::units::Size;
 
 /// What differs from the plan's tables and the arms' models.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

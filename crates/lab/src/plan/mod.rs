@@ -13,9 +13,6 @@ mod quick;
 mod rig;
 pub(crate) mod settings;
 mod shipped;
-mod toml_error;
-mod toml_file;
-mod units;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,7 +22,8 @@ use assay_load::{Arrivals, Pace, Schema, Workload};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::judge::worth::prices::Prices;
+use crate::base::{CpuList, Value, one_line, text_file};
+use crate::store::prices::Prices;
 use crate::store::{MARGIN_PERCENT, Paper};
 pub use cells::{PlannedCell, cells};
 pub use data_set::{DataSet, Footing, FootingKey, Load};
@@ -33,9 +31,6 @@ pub use model::ModelSpec;
 pub use noise::NoiseFloor;
 pub use quick::{Form, told};
 pub use rig::{FileSystem, RigKind, RigSpec};
-pub(crate) use toml_error::one_line;
-pub(crate) use toml_file::read_toml;
-pub use units::{CpuList, Size, Unit, Value};
 
 /// A whole plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -237,8 +232,8 @@ impl Plan {
     /// # Errors
     /// As [`Plan::read`], without the file's name.
     pub fn parse(text: &str) -> Result<Plan> {
-        let mut plan: Plan = toml::from_str(text)
-            .map_err(|error| anyhow::Error::msg(toml_error::one_line(&error, text)))?;
+        let mut plan: Plan =
+            toml::from_str(text).map_err(|error| anyhow::Error::msg(one_line(&error, text)))?;
         paper::fill_in(&mut plan)?;
         plan.complete_twins()?;
         check::check(&plan)?;
@@ -299,7 +294,7 @@ fn text_of(path: &Path) -> Result<String> {
         }
         return Err(error).with_context(what);
     }
-    read_toml(path, "a plan")
+    text_file::read(path, "plan")
 }
 
 fn margin_percent() -> f64 {

@@ -7,7 +7,8 @@
 use anyhow::{Context, Result};
 use toml::{Table, Value};
 
-use super::{Plan, cells, check, paper, toml_error};
+use super::{Plan, cells, check, paper};
+use crate::base::one_line;
 
 /// Which form of a plan is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub enum Form {
 /// One line: there is none, or what is wrong with it.
 pub(super) fn parse(text: &str) -> Result<Plan> {
     let mut plan: Table =
-        text.parse().map_err(|error| anyhow::Error::msg(toml_error::one_line(&error, text)))?;
+        text.parse().map_err(|error| anyhow::Error::msg(one_line(&error, text)))?;
     let Some(Value::Table(mut quick)) = plan.remove("quick") else {
         anyhow::bail!("the plan has no quick form; run it without --quick, or add [quick] to it");
     };
@@ -32,7 +33,7 @@ pub(super) fn parse(text: &str) -> Result<Plan> {
     lay_over(&mut plan, quick);
     let mut laid: Plan = plan
         .try_into()
-        .map_err(|error| anyhow::Error::msg(toml_error::one_line(&error, "")))
+        .map_err(|error| anyhow::Error::msg(one_line(&error, "")))
         .context("[quick]")?;
     paper::fill_in(&mut laid).context("[quick]")?;
     laid.complete_twins().context("[quick]")?;

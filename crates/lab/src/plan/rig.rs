@@ -7,7 +7,7 @@ use assay_drive::{BLOCK_BYTES, Codec, Format};
 use serde::{Deserialize, Serialize};
 
 use super::model::ModelSpec;
-use super::units::{Size, Unit, codec_name};
+use crate::base::units::{Size, Unit, codec_name};
 
 /// The server's own files take about 200 MB before the first row.
 const SERVER_DISK_MIN: Size = Size(512 << 20);

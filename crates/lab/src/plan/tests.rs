@@ -7,6 +7,7 @@ use assay_load::{Generator, Recipe};
 use crate::store::CellKey;
 
 use super::*;
+use crate::base::{Size, Unit};
 
 mod data_sets;
 mod noise;

@@ -13,7 +13,7 @@ use std::sync::Mutex;
 
 use assay_ports::terminal::{ERASE_BELOW, Size, size};
 
-use crate::sync::lock;
+use crate::base::sync::lock;
 
 static PAINTED: Mutex<Option<Painted>> = Mutex::new(None);
 

@@ -14,10 +14,11 @@ use clap::Args;
 use super::device::VirtualDevice;
 use super::outcome::{Measured, Outcome};
 use super::question::{Question, Wanted};
-use super::{TraceHead, show};
-use crate::interrupt;
-use crate::models::Scale;
+use super::show;
+use crate::devices::Scale;
+use crate::drive::TraceHead;
 use crate::print::{self, Living, time};
+use crate::system::interrupt;
 
 /// Ask any model what it was recorded that another was asked, without waiting
 #[derive(Debug, Args)]
@@ -47,7 +48,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "N", value_parser = Scale::parse_one)]
     parallel_scale: Option<f64>,
     /// Bytes of data for each byte that is stored, for a device that compresses where the recorded one did not
-    #[arg(long, value_name = "RATIO", value_parser = crate::models::parse_ratio)]
+    #[arg(long, value_name = "RATIO", value_parser = crate::devices::parse_ratio)]
     ratio: Option<f64>,
     /// Let each command come when it came, whatever was answered
     #[arg(long)]

@@ -5,11 +5,9 @@
 
 mod command;
 mod device;
-mod head;
 mod outcome;
 mod question;
 mod show;
 mod unwritten;
 
 pub(crate) use command::{ReplayArgs, run};
-pub(crate) use head::{TraceHead, monotonic_s};

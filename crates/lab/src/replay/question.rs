@@ -4,8 +4,8 @@ use anyhow::{Context, Result, bail, ensure};
 use assay_drive::BLOCK_BYTES;
 use assay_models::{Event, Kind, Time, Trace};
 
-use super::TraceHead;
-use crate::models::{Device, Preset, Scale};
+use crate::devices::{Device, Preset, Scale};
+use crate::drive::TraceHead;
 use crate::print::size;
 
 /// What was asked for; nothing: as it was recorded.

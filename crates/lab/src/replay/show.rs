@@ -1,7 +1,7 @@
 //! A replay's outcome for people.
 
 use super::outcome::{Latency, Named, OfKind, Outcome};
-use crate::models::number;
+use crate::print::number;
 use crate::print::{self, counted, size, time};
 
 /// Below this share of reads, what was never written makes no difference that others do not drown.

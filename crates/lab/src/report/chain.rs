@@ -12,8 +12,8 @@ use crate::store::Study;
 use super::flow::{Flow, flows};
 use super::format::{bytes, figure};
 use super::judged::Judged;
-use super::summary::{Figure, Group};
 use super::tables::write_row;
+use crate::judge::summary::{Figure, Group};
 
 /// The chains of one workload, arms side by side at one thread count.
 #[derive(Debug, Serialize)]

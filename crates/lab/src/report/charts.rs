@@ -16,7 +16,7 @@ use super::arms::look;
 use super::format::GROUP;
 use super::metrics::Metric;
 use super::space::of_database;
-use super::summary::{self, Figure, Group};
+use crate::judge::summary::{self, Figure, Group};
 
 /// One chart: what the script hands to Plotly, and which arm each trace belongs to.
 #[derive(Serialize)]
@@ -100,7 +100,7 @@ pub(super) fn against_threads(
     for (place, arm) in study.arms.iter().enumerate() {
         let figure_at = |threads: &u32| {
             let group = of_workload().find(|one| one.arm == place && one.threads == *threads);
-            group.and_then(|group| group.figure(metric))
+            group.and_then(|group| metric.over(group))
         };
         let figures: Vec<Option<Figure>> = threads.iter().map(figure_at).collect();
         if figures.iter().any(Option::is_some) {

@@ -3,7 +3,8 @@
 
 use serde::Serialize;
 
-use crate::claims::{Beside, RATIO, Row, Standing, of_gain, of_level};
+use crate::beside::{Beside, Standing};
+use crate::report::claim_rows::{RATIO, Row, of_gain, of_level};
 
 /// The section, or the line in its place; nothing of a study that no claims know.
 #[derive(Debug, Serialize)]

@@ -2,9 +2,10 @@
 
 use crate::store::{Arm, State, Study};
 
+use super::differences;
 use super::format::{list, plural, threads};
 use super::headline::{is_twin, named};
-use super::{differences, summary};
+use crate::judge::summary;
 
 /// What was compared, in a sentence or two of numbers.
 pub(super) fn compared(study: &Study) -> String {

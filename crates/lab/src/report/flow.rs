@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::judge::chain::Chain;
 
 use super::format::figure;
-use super::summary::Figure;
+use crate::judge::summary::Figure;
 
 /// What InnoDB's and the server's files are called in a chain, from the top down.
 const FILES: [&str; 5] = ["data files", "doublewrite", "redo log", "binary log", "temporary files"];

@@ -11,12 +11,12 @@ use crate::judge::reconcile::{self, Pair};
 use crate::judge::worth::cost::{self, Cost, Measured};
 use crate::judge::worth::endurance::{self, Endurance, Rated};
 use crate::judge::worth::interval::Interval;
-use crate::judge::worth::prices::Prices;
 use crate::judge::{Comparison, Judgement, Level, Metric};
+use crate::store::prices::Prices;
 use crate::store::{Arm, Cell, CellKey, Disk, Store, Study};
 
 use super::space;
-use super::summary::Group;
+use crate::judge::summary::Group;
 
 /// All of it.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::judge;
+use crate::judge::summary::{self, Figure, Group};
 use crate::store::{Cell, Study};
 
 use super::{drive, model};
@@ -28,15 +28,14 @@ pub(super) struct Metric<'a> {
 impl Metric<'_> {
     /// The metric's value in a cell, in the shown unit; nothing of a percentile that a handful of transactions made.
     pub(super) fn of(&self, cell: &Cell) -> Option<f64> {
-        let part = |name: &str| cell.results.get(name).copied();
-        if judge::Metric::named(self.name)
-            .zip(part("transactions"))
-            .is_some_and(|(one, all)| judge::is_of_too_few(one, all))
-        {
-            return None;
-        }
-        let second = self.plus.map_or(Some(0.0), part)?;
-        Some((part(self.name)? + second) * self.scale)
+        let first = summary::result(cell, self.name)?;
+        let second = self.plus.map_or(Some(0.0), |name| cell.results.get(name).copied())?;
+        Some((first + second) * self.scale)
+    }
+
+    /// The metric over the repeats that have it.
+    pub(super) fn over(&self, group: &Group<'_>) -> Option<Figure> {
+        group.figure(|cell| self.of(cell))
     }
 
     /// Stored name, as it stands in the tables.

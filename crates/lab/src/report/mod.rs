@@ -10,6 +10,7 @@ mod arms;
 mod caveats;
 mod chain;
 mod charts;
+pub(crate) mod claim_rows;
 mod claimed;
 mod compared;
 mod differences;
@@ -34,7 +35,6 @@ mod sentence;
 mod series;
 mod sides;
 mod space;
-mod summary;
 mod sweeps;
 mod tables;
 mod tails;
@@ -50,12 +50,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::claims;
-use crate::judge::{self, worth::prices::Prices};
+use crate::beside;
+use crate::judge::{self, summary};
+use crate::store::prices::Prices;
 use crate::store::{Store, Study};
 
 use judged::Judged;
-pub(crate) use paper::{Compared, Row as ComparedRow};
 
 /// Bytes for series in the page: 10 MB less Plotly's 4.7 MB and what the rest of a large study takes.
 const SERIES_BUDGET: usize = 4_200_000;
@@ -119,8 +119,8 @@ pub(crate) fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Res
     files::replace(&written.tables.join("latencies.csv"), |file| {
         tables::write_latencies(file, &study, store)
     })?;
-    let compared = paper::compared(&study, &groups);
-    let claims = claims::standing(&study, &store.disks()?);
+    let compared = judge::paper::compared(&study, &groups);
+    let claims = beside::standing(&study, &store.disks()?);
     if study.paper.is_some() {
         let path = written.tables.join("paper.csv");
         files::replace(&path, |file| paper::write_table(file, &compared))?;
@@ -160,11 +160,6 @@ pub(crate) fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Res
     let html = page::render(&input)?;
     files::replace(&written.html, |file| Ok(file.write_all(html.as_bytes())?))?;
     Ok(written)
-}
-
-/// What a study measured beside what its paper printed.
-pub(crate) fn compared_with_paper(study: &Study) -> Vec<Compared> {
-    paper::compared(study, &summary::groups(study))
 }
 
 /// Response times of the transactions of each cell that has any.

@@ -14,7 +14,7 @@ use super::metrics;
 use super::page::Input;
 use super::paid::{WRITTEN, price, taken};
 use super::sides::{self, Sides, told, unit};
-use super::summary::Group;
+use crate::judge::summary::Group;
 
 /// One of them.
 #[derive(Debug, Serialize)]
@@ -169,7 +169,7 @@ impl Number {
 pub(super) fn alone(input: &Input<'_>) -> Vec<Number> {
     let [tps, _] = metrics::THROUGHPUT;
     let [_, _, p99, _] = metrics::LATENCY;
-    let rate = |group: &Group<'_>| group.figure(&tps).map_or(0.0, |figure| figure.mean);
+    let rate = |group: &Group<'_>| tps.over(group).map_or(0.0, |figure| figure.mean);
     let groups: Vec<Group<'_>> = input.groups.iter().filter_map(Group::comparable).collect();
     let with_rate = groups.iter().filter(|group| rate(group) > 0.0);
     let Some(most) = with_rate.max_by(|a, b| rate(a).total_cmp(&rate(b))) else {
@@ -181,7 +181,7 @@ pub(super) fn alone(input: &Input<'_>) -> Vec<Number> {
     let named = [("Throughput", tps), ("p99 response time", p99), (WRITTEN.title, WRITTEN)];
     let arm = input.study.arms.get(most.arm).map_or("", |arm| arm.name.as_str());
     let number = |(name, metric): (&str, metrics::Metric<'_>)| {
-        let found = most.figure(&metric)?;
+        let found = metric.over(most)?;
         Some(Number {
             value: figure(found.mean),
             unit: unit(&metric),

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::claims::Standing;
+use crate::beside::Standing;
 use crate::judge::Judgement;
 use crate::judge::reconcile::Pair;
 use crate::store::{self, Cell, State, Study};
@@ -23,10 +23,10 @@ use super::opening::{Opening, opening};
 use super::second::{self, Shown, Template};
 use super::series::{Embedded, Head};
 use super::space::{Space, space};
-use super::summary::{self, Group};
 use super::sweeps::{Sweep, sweeps};
 use super::tails::{Distributions, Tail, tails};
 use super::{caveats, chain, claimed, drive, model, paper, template, verdicts, view, worth};
+use crate::judge::summary::{self, Group};
 
 /// Nothing may be fetched, by anything on the page: its own script and style stand in it, pictures are made in it.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
@@ -45,7 +45,7 @@ pub(super) struct Input<'a> {
     /// Its cells taken together over the repeats.
     pub(super) groups: &'a [Group<'a>],
     /// What was measured beside what a paper printed.
-    pub(super) compared: &'a [paper::Compared],
+    pub(super) compared: &'a [crate::judge::paper::Compared],
     /// How it stands to what papers print.
     pub(super) claims: &'a Standing,
     /// What the judge made of it.

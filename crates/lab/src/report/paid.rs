@@ -9,7 +9,7 @@ use super::metrics::{Metric, metric};
 use super::numbers::Number;
 use super::sides::{At, Sides, told};
 use super::space::WRITTEN_LEAST_BYTES;
-use super::summary::Figure;
+use crate::judge::summary::Figure;
 
 /// Written to the device under the server's file system.
 pub(super) const WRITTEN: Metric<'static> =

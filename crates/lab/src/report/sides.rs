@@ -6,7 +6,7 @@ use super::format::{figure, plural};
 use super::headline;
 use super::metrics;
 use super::page::Input;
-use super::summary::{Figure, Group};
+use crate::judge::summary::{Figure, Group};
 
 /// More thread counts than this are not listed one by one.
 const LISTED: usize = 4;
@@ -55,7 +55,7 @@ impl<'a> Sides<'a> {
     /// Both figures at each thread count that has them.
     pub(super) fn figures(&self, metric: &metrics::Metric<'_>) -> Vec<(u32, [Figure; 2])> {
         let of = |[arm, base]: &[Group<'_>; 2]| {
-            Some((arm.threads, [arm.figure(metric)?, base.figure(metric)?]))
+            Some((arm.threads, [metric.over(arm)?, metric.over(base)?]))
         };
         self.both.iter().filter_map(of).collect()
     }

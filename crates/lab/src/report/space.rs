@@ -9,8 +9,8 @@ use super::format::{bytes, list};
 use super::headline::{is_twin, named};
 use super::metrics::{self, Metric};
 use super::page::Input;
-use super::summary::{Figure, Group};
 use super::view::{self, Field};
+use crate::judge::summary::{Figure, Group};
 
 /// The section.
 #[derive(Serialize)]

@@ -7,7 +7,7 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::claims::{Beside, Standing};
+use crate::beside::{Beside, Standing};
 use crate::judge::Judgement;
 use crate::judge::chain::Chain;
 use crate::judge::durability::Durability;
@@ -16,9 +16,8 @@ use crate::judge::worth::endurance::Rated;
 use crate::store::{Cell, Histogram, Series, State, Store, Study};
 
 use super::judged::{Judged, OfCell, OfGroup};
-use super::metrics::Metric;
-use super::paper::Compared;
-use super::summary::{Figure, Group};
+use crate::judge::paper::Compared;
+use crate::judge::summary::{self, Figure, Group};
 
 /// Version of `results.json`.
 const FORMAT: u32 = 1;
@@ -168,7 +167,7 @@ pub(super) fn write_summary(
 
 /// A result as it is stored, over the repeats.
 fn stored(group: &Group<'_>, name: &str) -> Option<Figure> {
-    group.figure(&Metric { name, plus: None, head: "", unit: "", scale: 1.0, title: "" })
+    group.figure(|cell| summary::result(cell, name))
 }
 
 /// `series/*.csv`: a row a second. The cell's coordinates lead each row, so that files can be put together.

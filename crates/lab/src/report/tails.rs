@@ -17,7 +17,7 @@ use super::charts::{Plot, Style, label};
 use super::format::{figure, plural};
 use super::metrics;
 use super::page::Input;
-use super::summary::{Figure, Group};
+use crate::judge::summary::{Figure, Group};
 
 /// Transactions that must lie above a percentile.
 const ABOVE_LEAST: f64 = 10.0;
@@ -91,7 +91,7 @@ fn throughput_and_p99(study: &Study, groups: &[Group<'_>], workload: usize) -> O
     for (place, arm) in study.arms.iter().enumerate() {
         let its = groups.iter().filter(|group| (group.arm, group.workload) == (place, workload));
         let points: Vec<(u32, Figure, Figure)> = its
-            .filter_map(|group| Some((group.threads, group.figure(&tps)?, group.figure(&p99)?)))
+            .filter_map(|group| Some((group.threads, tps.over(group)?, p99.over(group)?)))
             .collect();
         let Some(top) = points.iter().max_by(|a, b| a.1.mean.total_cmp(&b.1.mean)) else {
             continue;

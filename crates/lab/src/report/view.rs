@@ -6,7 +6,7 @@ use crate::store::{Cell, State, Study};
 
 use super::format::{bytes, figure, plural};
 use super::metrics::Metric;
-use super::summary::{Figure, Group};
+use crate::judge::summary::{Figure, Group};
 
 /// A table of figures: arms within thread counts, a metric a column.
 #[derive(Debug, Serialize)]
@@ -79,7 +79,7 @@ pub(super) fn table_where_any(
     metrics: &[Metric<'_>],
 ) -> Option<Table> {
     let has_first =
-        |group: &&Group<'_>| metrics.first().is_some_and(|first| group.figure(first).is_some());
+        |group: &&Group<'_>| metrics.first().is_some_and(|first| first.over(group).is_some());
     let of_workload = groups.iter().filter(|group| group.workload == workload);
     let having: Vec<&Group<'_>> = of_workload.filter(has_first).collect();
     (!having.is_empty()).then(|| table_of(having, metrics))
@@ -89,7 +89,7 @@ fn table_of(of_workload: Vec<&Group<'_>>, metrics: &[Metric<'_>]) -> Table {
     let present: Vec<Metric<'_>> = metrics
         .iter()
         .copied()
-        .filter(|metric| of_workload.iter().any(|group| group.figure(metric).is_some()))
+        .filter(|metric| of_workload.iter().any(|group| metric.over(group).is_some()))
         .collect();
     let mut footnotes = Vec::new();
     let mut blocks: Vec<(u32, Block)> = Vec::new();
@@ -117,7 +117,7 @@ fn table_of(of_workload: Vec<&Group<'_>>, metrics: &[Metric<'_>]) -> Table {
 }
 
 fn largest(groups: &[&Group<'_>], metric: &Metric<'_>) -> f64 {
-    groups.iter().filter_map(|group| group.figure(metric)).map(|one| one.mean).fold(0.0, f64::max)
+    groups.iter().filter_map(|group| metric.over(group)).map(|one| one.mean).fold(0.0, f64::max)
 }
 
 fn row(group: &Group<'_>, metrics: &[Metric<'_>], largest: f64, notes: &mut Vec<String>) -> Row {
@@ -126,10 +126,9 @@ fn row(group: &Group<'_>, metrics: &[Metric<'_>], largest: f64, notes: &mut Vec<
         return Row { arm: group.arm, reason, notes: Vec::new(), fields: Vec::new() };
     }
     let mut fields: Vec<Field> =
-        metrics.iter().map(|metric| Field::of(metric, group.figure(metric))).collect();
+        metrics.iter().map(|metric| Field::of(metric, metric.over(group))).collect();
     if let (Some(field), Some(first)) = (fields.first_mut(), metrics.first()) {
-        let part =
-            group.figure(first).map(|one| one.mean / largest).filter(|part| part.is_finite());
+        let part = first.over(group).map(|one| one.mean / largest).filter(|part| part.is_finite());
         field.bar = part.map(|part| (part * 100.0).round() as u32);
     }
     let mut numbers: Vec<usize> = remarks(group).map(|text| number_of(text, notes)).collect();

@@ -13,8 +13,8 @@ use crate::store::{CellKey, Study};
 use super::format::{bytes, count, figure, list};
 use super::headline::named;
 use super::judged::{Judged, NO_PRICES, OfGroup};
-use super::summary::{Figure, Group};
 use super::tables::{optional, write_row};
+use crate::judge::summary::{Figure, Group};
 
 /// A table in words, a row for each arm under each load.
 #[derive(Debug, Serialize)]

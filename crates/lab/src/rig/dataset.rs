@@ -15,12 +15,20 @@ use assay_ports::child::describe;
 use assay_ports::program;
 use serde_json::json;
 
-use super::ledger::{Ledger, Made};
 use super::server::{self, Binary, Start};
-use super::thing::Thing;
-use crate::interrupt::Interrupt;
-use crate::run::Progress;
 use crate::store::fingerprint;
+use crate::system::interrupt::Interrupt;
+use crate::system::ledger::{Ledger, Made};
+use crate::system::thing::Thing;
+
+/// Who is told how loading goes on.
+pub trait LoadProgress: Sync {
+    /// A step that takes time.
+    fn say(&self, text: &str);
+
+    /// How far rows and indexes have come.
+    fn loading(&self, loading: &assay_load::PrepareProgress);
+}
 
 /// A slow shutdown writes every dirty page and purges all history; on a slow disk that is minutes, not more.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(1800);
@@ -76,7 +84,7 @@ impl Datasets {
         &mut self,
         request: &Request<'_>,
         interrupt: &Interrupt,
-        progress: &Progress,
+        progress: &dyn LoadProgress,
     ) -> Result<&Dataset> {
         let name = request.name();
         if !self.made.contains_key(&name) {
@@ -148,7 +156,7 @@ fn load(
     request: &Request<'_>,
     folder: &Path,
     interrupt: &Interrupt,
-    progress: &Progress,
+    progress: &dyn LoadProgress,
 ) -> Result<()> {
     std::fs::create_dir(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let data_dir = folder.join("data");

@@ -7,9 +7,9 @@ use anyhow::{Context, Result};
 use assay_drive::State;
 use assay_ports::media::Allocation;
 
-use super::ledger::Ledger;
 use crate::drive::{AttachOptions, Attached, Health, NewDrive, Sizes};
 use crate::plan::RigSpec;
+use crate::system::ledger::Ledger;
 
 /// What a drive lies on, and how large both are.
 #[derive(Debug)]

@@ -7,27 +7,26 @@ pub(crate) mod cache;
 pub mod dataset;
 mod drive;
 pub(crate) mod kept;
-pub mod ledger;
 mod model;
 mod room;
 pub mod server;
-pub mod thing;
 mod top_up;
 mod worn;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use assay_ports::file_id::FileId;
 use assay_ports::{blockdev, filesystem, loopdev, program};
 
+use crate::base::Size;
 use crate::drive::{Attached, Health, Sizes};
-use crate::plan::{RigKind, RigSpec, Size};
+use crate::plan::{RigKind, RigSpec};
+use crate::system::ledger::{Ledger, Made};
+use crate::system::thing::Thing;
 pub use drive::manner as drive_manner;
-use ledger::{Ledger, Made};
 pub use model::description as model_description;
-use thing::Thing;
 use top_up::TopUp;
 use worn::Worn;
 
@@ -322,15 +321,4 @@ fn allocate(path: &Path, size: Size) -> Result<()> {
 
 fn parent(path: &Path) -> std::path::Display<'_> {
     path.parent().unwrap_or(path).display()
-}
-
-/// Free bytes for us on the file system that holds `path`.
-///
-/// # Errors
-/// What `statvfs` answered.
-pub fn free_bytes(path: &Path) -> Result<u64> {
-    let status = rustix::fs::statvfs(path)
-        .with_context(|| format!("cannot ask {} for its free space", path.display()))?;
-    ensure!(status.f_frsize > 0, "{} does not tell its free space", path.display());
-    Ok(status.f_bavail.saturating_mul(status.f_frsize))
 }

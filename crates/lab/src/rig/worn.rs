@@ -12,7 +12,8 @@ use serde_json::json;
 
 use super::cache::Shelf;
 use super::kept;
-use crate::models::{Device, WEAR_SEED, provide};
+use crate::devices::{Device, WEAR_SEED};
+use crate::drive::provide;
 use crate::plan::ModelSpec;
 use crate::print::{self, size};
 use crate::store::fingerprint;
@@ -121,7 +122,7 @@ fn make(spec: &ModelSpec, device: &Device, path: &Path) -> Result<()> {
         stands_in: false,
     };
     let mut told = 0;
-    let worn = device.precondition(path, &plan, &mut |share| {
+    let worn = crate::drive::precondition(device, path, &plan, &mut |share| {
         let percent = (share * 100.0) as u32;
         if percent >= told + 10 {
             told = percent - percent % 10;
@@ -145,7 +146,7 @@ fn tell(spec: &ModelSpec, worn: &Preconditioned) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::{Preset, Scale};
+    use crate::devices::{Preset, Scale};
 
     #[test]
     fn only_a_file_of_the_devices_size_is_whole_and_anything_else_is_cleared() {

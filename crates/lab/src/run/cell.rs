@@ -12,16 +12,17 @@ use super::progress::Progress;
 use super::series::{Seconds, of_watch};
 use super::setup::{ArmSetup, Setup};
 use super::{fill, full, marks, others, results, trace};
+use crate::base::CpuList;
 use crate::drive::Attached;
 use crate::judge::CLOCK_BEGAN;
 use crate::messages::one_line;
-use crate::plan::{CpuList, Placement, Plan, PlannedCell};
+use crate::plan::{Placement, Plan, PlannedCell};
 use crate::print;
 use crate::rig::Rig;
 use crate::rig::dataset::{Request, endpoint};
 use crate::rig::server::{self, Server};
-use crate::rig::thing::Thing;
 use crate::store::Outcome;
+use crate::system::thing::Thing;
 use crate::watch::{Census, DriveTarget, Targets, Watch};
 
 /// Runs a cell to its end. Whatever goes wrong is in the outcome, beside what was seen until then.
@@ -209,7 +210,7 @@ fn start(
     arm: &ArmSetup,
     rig: &Rig,
     run_dir: &std::path::Path,
-) -> Result<(crate::rig::ledger::Made, Server)> {
+) -> Result<(crate::system::ledger::Made, Server)> {
     let thing = Thing::Folder { path: run_dir.to_owned() };
     let mut start = server::Start::new(&rig.data_dir(), run_dir);
     start.settings = arm.settings.clone();

@@ -9,8 +9,9 @@ use assay_load::{Recipe, Schema, queries_per_event};
 use assay_ports::{blockdev, cpu, fuse};
 
 use super::machine;
-use crate::plan::{Footing, Plan, RigKind, Size};
-use crate::rig::{self, server};
+use crate::base::Size;
+use crate::plan::{Footing, Plan, RigKind};
+use crate::rig::server;
 
 /// What a data folder takes beside its tables: system and undo tablespaces, redo, doublewrite and the server's own
 /// tables, measured 190 MB freshly made by MySQL 9.7, and room for undo and redo under load.
@@ -209,7 +210,7 @@ fn check_space(plan: &Plan, location: &Path) -> Result<()> {
         false => "lower data.table_size",
     };
     let needed = datasets.saturating_add(rig_bytes);
-    let free = rig::free_bytes(existing)?;
+    let free = crate::system::free_bytes(existing)?;
     ensure!(
         needed <= free,
         "no space: the run needs about {} in {}, {} are free; free some, give another --location or {smaller}",

@@ -8,7 +8,8 @@ use assay_models::PAGE_BYTES;
 
 use super::promise::{self, keeps_pages_together};
 use super::setup::ArmSetup;
-use crate::plan::{FootingKey, Load, ModelSpec, Plan, RigKind, RigSpec, Size};
+use crate::base::Size;
+use crate::plan::{FootingKey, Load, ModelSpec, Plan, RigKind, RigSpec};
 use crate::rig;
 use crate::store::{Arm, Workload};
 

@@ -30,11 +30,11 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use crate::interrupt::Interrupt;
 use crate::plan::{Form, Plan, PlannedCell, cells, told};
 use crate::print;
 use crate::report;
 use crate::store::{State, Store};
+use crate::system::interrupt::Interrupt;
 use place::Lock;
 pub use progress::Progress;
 use setup::Setup;

@@ -9,11 +9,12 @@ use assay_load::{PrepareProgress, PrepareStage, Second};
 
 use super::count::{Count, Lengths};
 use super::live::{DISK_SERIES, Seen, View};
-use crate::interrupt::Interrupt;
+use crate::base::sync::lock;
 use crate::plan::{Plan, PlannedCell};
 use crate::print::{self, Living, time};
+use crate::rig::dataset::LoadProgress;
 use crate::store::{CellKey, Outcome};
-use crate::sync::lock;
+use crate::system::interrupt::Interrupt;
 use crate::watch::Watch;
 
 /// Progress of one run.
@@ -71,23 +72,6 @@ impl Progress {
         }
     }
 
-    /// Loading goes on.
-    pub fn loading(&self, loading: &PrepareProgress) {
-        let left =
-            loading.seconds_left.map_or_else(String::new, |left| format!(", {} left", time(left)));
-        let PrepareProgress { done, total, per_second, .. } = loading;
-        let text = match loading.stage {
-            PrepareStage::Rows => {
-                format!("loading: {done} of {total} rows, {per_second:.0} rows/s{left}")
-            }
-            PrepareStage::Index => format!("loading: {done} of {total} indexes{left}"),
-        };
-        match &self.shown {
-            Shown::Lines(line) => line.live(format_args!("  {text}")),
-            Shown::View(view) => view.change(|seen| seen.step = text),
-        }
-    }
-
     /// The machine is watched while a cell runs.
     pub fn watching(&self, watch: &Watch) {
         if let Shown::View(view) = &self.shown {
@@ -136,6 +120,28 @@ impl Progress {
 
     fn count(&self) -> Count {
         *lock(&self.count)
+    }
+}
+
+impl LoadProgress for Progress {
+    fn say(&self, text: &str) {
+        Progress::say(self, text);
+    }
+
+    fn loading(&self, loading: &PrepareProgress) {
+        let left =
+            loading.seconds_left.map_or_else(String::new, |left| format!(", {} left", time(left)));
+        let PrepareProgress { done, total, per_second, .. } = loading;
+        let text = match loading.stage {
+            PrepareStage::Rows => {
+                format!("loading: {done} of {total} rows, {per_second:.0} rows/s{left}")
+            }
+            PrepareStage::Index => format!("loading: {done} of {total} indexes{left}"),
+        };
+        match &self.shown {
+            Shown::Lines(line) => line.live(format_args!("  {text}")),
+            Shown::View(view) => view.change(|seen| seen.step = text),
+        }
     }
 }
 

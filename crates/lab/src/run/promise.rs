@@ -7,8 +7,9 @@ use assay_ports::filesystem;
 use super::machine;
 use assay_models::PAGE_BYTES;
 
-use crate::models::{CacheName, Preset};
-use crate::plan::{FileSystem, ModelSpec, RigKind, RigSpec, Size};
+use crate::base::Size;
+use crate::devices::{CacheName, Preset};
+use crate::plan::{FileSystem, ModelSpec, RigKind, RigSpec};
 use crate::store::{Atomic, Disk, Worth};
 
 /// What the software drive writes whole or not at all (`docs/on-media.md`).

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use assay_load::{Observer, Second, SecondPhase};
 
 use super::progress::Progress;
+use crate::base::sync::lock;
 use crate::store::{CellKey, SecondLatencies, SecondLatency, Series};
-use crate::sync::lock;
 use crate::watch::{Census, Watched};
 
 /// Keeps every second of the load and shows it.

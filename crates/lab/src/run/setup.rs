@@ -9,14 +9,14 @@ use assay_load::Schema;
 
 use super::place::{Lock, NewFolders, is_same_device, location_of};
 use super::{Told, check, describe, machine, promise};
-use crate::interrupt::Interrupt;
 use crate::plan::{Footing, FootingKey, PageCompression, Plan, PlannedCell, RigSpec};
 use crate::rig::Rig;
 use crate::rig::dataset::Datasets;
-use crate::rig::ledger::{self, Ledger, Made};
 use crate::rig::server::{self, Binary, Flavour, Wanted};
-use crate::rig::thing::Thing;
 use crate::store::{Arm, Disk, Judging, Store, StudyHead};
+use crate::system::interrupt::Interrupt;
+use crate::system::ledger::{self, Ledger, Made};
+use crate::system::thing::Thing;
 
 /// Everything that the cells of a run share.
 #[derive(Debug)]

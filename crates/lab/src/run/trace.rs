@@ -8,8 +8,8 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use assay_models::{Trace, window_record};
 
+use crate::drive::{TraceHead, monotonic_s};
 use crate::plan::{PlannedCell, RigSpec};
-use crate::replay::{TraceHead, monotonic_s};
 
 /// The folder of a study that holds them.
 const FOLDER: &str = "traces";

@@ -8,6 +8,7 @@ mod disk;
 mod in_use;
 mod judging;
 mod paper;
+pub(crate) mod prices;
 mod read;
 mod records;
 mod seconds;

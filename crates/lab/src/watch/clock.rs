@@ -16,7 +16,7 @@ use rustix::time::{ClockId, clock_gettime};
 use super::probe::{Notes, Probe};
 use super::series::{Gap, SeriesId, Watched};
 use super::sheet::Moment;
-use crate::sync::lock;
+use crate::base::sync::lock;
 
 /// A first sample that covers less time than this would be noise: it is left to the second after.
 const FIRST_SPAN_MIN: Duration = Duration::from_millis(500);

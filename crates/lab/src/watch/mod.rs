@@ -47,7 +47,7 @@ use clock::Meter;
 use probe::{Notes, Probe};
 use series::{Layer, SeriesId};
 
-use crate::sync::lock;
+use crate::base::sync::lock;
 
 /// What to watch.
 #[derive(Clone)]

@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::judge::worth::prices::Each;
 use crate::store::Disk;
+use crate::store::prices::Each;
 
 const SECONDS_PER_DAY: f64 = 86_400.0;
 

@@ -3,4 +3,3 @@
 pub(crate) mod cost;
 pub(crate) mod endurance;
 pub(crate) mod interval;
-pub(crate) mod prices;

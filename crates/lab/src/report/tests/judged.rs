@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::fixture::{Shape, study};
 use super::*;
-use crate::judge::worth::prices::Prices;
 use crate::report::{Wishes, write_as};
+use crate::store::prices::Prices;
 use crate::store::{Disk, Worth};
 
 const PRICES: &str = "currency = \"USD\"\nyears = 3\n[target]\ntps = 5000\n[every_arm]\nserver_price = 9999\n\

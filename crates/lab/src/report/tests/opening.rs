@@ -2,8 +2,8 @@
 //! three lines, prices beside speeds, and no twin as an arm of its own.
 
 use super::*;
-use crate::judge::worth::prices::Prices;
 use crate::report::{Wishes, write_as};
+use crate::store::prices::Prices;
 use crate::store::{Arm, CellKey, Judging, Outcome, Workload};
 
 /// A study of models of these levels in 1/s, in which each repeat is off by up to `off` either way; `again` is the twin of `base`, which is

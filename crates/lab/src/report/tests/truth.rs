@@ -2,8 +2,8 @@
 //! verdict that an interval does not carry, no room that is not the database's, and nothing that is no number.
 
 use super::*;
-use crate::judge::worth::prices::Prices;
 use crate::report::{Wishes, write_as};
+use crate::store::prices::Prices;
 use crate::store::{Arm, CellKey, Disk, Judging, Outcome, Workload};
 
 /// An arm at a thread count: its throughput, and results beyond it.

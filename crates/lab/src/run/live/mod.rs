@@ -24,9 +24,9 @@ use assay_ports::terminal::{self, Keys, Waited};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::interrupt::Interrupt;
+use crate::base::sync::lock;
 use crate::print::screen;
-use crate::sync::lock;
+use crate::system::interrupt::Interrupt;
 use seen::Ending;
 pub use seen::{DISK_SERIES, Seen};
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::judge::worth::prices::{Each, Prices};
+use crate::store::prices::{Each, Prices};
 
 /// Hours of a Julian year.
 const HOURS_PER_YEAR: f64 = 365.25 * 24.0;

@@ -13,7 +13,7 @@ use serde::Serialize;
 pub(crate) use bill::{Bill, Part, bill};
 
 use crate::judge::worth::interval::Interval;
-use crate::judge::worth::prices::{Each, Prices, Target};
+use crate::store::prices::{Each, Prices, Target};
 
 /// What was measured of an arm under a load.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -4,59 +4,58 @@
 
 use std::collections::BTreeSet;
 
-use crate::judge;
 use crate::store::{Cell, State, Study};
 
-use super::metrics::Metric;
+use super::{Metric, is_comparable, is_of_too_few};
 
 /// The repeats of one arm × workload × threads.
 #[derive(Debug)]
-pub(super) struct Group<'a> {
+pub(crate) struct Group<'a> {
     /// Place of the arm in the study.
-    pub(super) arm: usize,
+    pub(crate) arm: usize,
     /// Place of the workload in the study.
-    pub(super) workload: usize,
+    pub(crate) workload: usize,
     /// Connections.
-    pub(super) threads: u32,
+    pub(crate) threads: u32,
     /// The repeats in order.
-    pub(super) cells: Vec<&'a Cell>,
+    pub(crate) cells: Vec<&'a Cell>,
 }
 
 /// A figure over the repeats.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Figure {
+pub(crate) struct Figure {
     /// Arithmetic mean.
-    pub(super) mean: f64,
+    pub(crate) mean: f64,
     /// Smallest.
-    pub(super) low: f64,
+    pub(crate) low: f64,
     /// Largest.
-    pub(super) high: f64,
+    pub(crate) high: f64,
     /// Each repeat's value.
-    pub(super) values: Vec<f64>,
+    pub(crate) values: Vec<f64>,
 }
 
 impl Group<'_> {
     /// The repeats that ended with results.
-    pub(super) fn done(&self) -> impl Iterator<Item = &Cell> {
+    pub(crate) fn done(&self) -> impl Iterator<Item = &Cell> {
         self.cells.iter().copied().filter(|cell| cell.state == State::Done)
     }
 
     /// The same with those repeats alone that may be compared; nothing where there are none.
-    pub(super) fn comparable(&self) -> Option<Group<'_>> {
+    pub(crate) fn comparable(&self) -> Option<Group<'_>> {
         let cells: Vec<&Cell> =
-            self.cells.iter().copied().filter(|cell| judge::is_comparable(cell)).collect();
+            self.cells.iter().copied().filter(|cell| is_comparable(cell)).collect();
         (!cells.is_empty()).then_some(Group { cells, ..*self })
     }
 
-    /// A metric over the repeats that have it.
-    pub(super) fn figure(&self, metric: &Metric<'_>) -> Option<Figure> {
-        Figure::of(self.done().filter_map(|cell| metric.of(cell)).collect())
+    /// A value over the repeats that have it.
+    pub(crate) fn figure(&self, value: impl Fn(&Cell) -> Option<f64>) -> Option<Figure> {
+        Figure::of(self.done().filter_map(value).collect())
     }
 }
 
 impl Figure {
     /// Nothing of nothing.
-    pub(super) fn of(values: Vec<f64>) -> Option<Figure> {
+    pub(crate) fn of(values: Vec<f64>) -> Option<Figure> {
         let first = *values.first()?;
         Some(Figure {
             mean: values.iter().sum::<f64>() / values.len() as f64,
@@ -67,8 +66,17 @@ impl Figure {
     }
 }
 
+/// A stored result of a cell; nothing of a percentile that a handful of transactions made.
+pub(crate) fn result(cell: &Cell, name: &str) -> Option<f64> {
+    let part = |name: &str| cell.results.get(name).copied();
+    let is_of_few = Metric::named(name)
+        .zip(part("transactions"))
+        .is_some_and(|(metric, transactions)| is_of_too_few(metric, transactions));
+    if is_of_few { None } else { part(name) }
+}
+
 /// All groups in the order of the plan's matrix: workload, threads, arm.
-pub(super) fn groups(study: &Study) -> Vec<Group<'_>> {
+pub(crate) fn groups(study: &Study) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for cell in &study.cells {
         let arm = study.arms.iter().position(|arm| arm.name == cell.key.arm);
@@ -87,12 +95,12 @@ pub(super) fn groups(study: &Study) -> Vec<Group<'_>> {
 }
 
 /// The thread counts of these groups, ascending.
-pub(super) fn threads_of<'a>(groups: impl Iterator<Item = &'a Group<'a>>) -> Vec<u32> {
+pub(crate) fn threads_of<'a>(groups: impl Iterator<Item = &'a Group<'a>>) -> Vec<u32> {
     groups.map(|group| group.threads).collect::<BTreeSet<u32>>().into_iter().collect()
 }
 
 /// The thread counts of the study, ascending.
-pub(super) fn threads(study: &Study) -> Vec<u32> {
+pub(crate) fn threads(study: &Study) -> Vec<u32> {
     let mut threads: Vec<u32> = study.cells.iter().map(|cell| cell.key.threads).collect();
     threads.sort_unstable();
     threads.dedup();

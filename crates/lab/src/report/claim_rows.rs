@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::study::Leveled;
-use super::text;
+use crate::beside::Leveled;
+use crate::claims::text;
+use crate::judge::paper::{Compared, ComparedRow};
 use crate::print;
-use crate::report::Compared;
 
 /// What a gain's ratio is.
 pub(crate) const RATIO: &str =
@@ -28,7 +28,7 @@ pub(crate) struct Row {
 
 /// One arm against another, a row a workload.
 pub(crate) fn of_gain(gain: &Compared) -> Vec<Row> {
-    let row = |row: &crate::report::ComparedRow| {
+    let row = |row: &ComparedRow| {
         let printed = row.printed_percent;
         let measured = row.measured.as_ref().map(|one| one.mean_percent);
         let ratio = printed.zip(measured);

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::repeated::Repeated;
+use crate::claims::repeated::Repeated;
 use crate::store::{Disk, Study};
 
 /// Shares of a scale that two may differ by and be the same.

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use super::paper::Paper;
-use super::repeated::{self, Level, Which};
 use super::{names, scale};
-use crate::report::{self, Compared};
+use crate::claims::paper::Paper;
+use crate::claims::repeated::{self, Level, Which};
+use crate::judge::paper::{Compared, ComparedRow, compared_with_paper};
 use crate::store::{Cell, Disk, State, Study};
 
 /// A paper beside a study.
@@ -78,7 +78,7 @@ pub fn beside(paper: &Paper, study: &Study, disks: &BTreeMap<String, Disk>) -> R
     let levels =
         repeated.levels.iter().map(|level| leveled(paper, level, &study, scale(&level.arm)));
     let levels = levels.collect::<Result<Vec<_>>>()?;
-    let mut gains = report::compared_with_paper(&study);
+    let mut gains = compared_with_paper(&study);
     let known = |name: &String| study.arms.iter().any(|arm| arm.name == *name);
     let named = || {
         let gains = gains.iter().flat_map(|gain| [&gain.arm, &gain.against]);
@@ -120,12 +120,12 @@ fn own_gains(paper: &Paper, study: &Study) -> Vec<Compared> {
         .paper
         .as_ref()
         .is_some_and(|own| own.claims.is_none() && own.title == paper.document.title);
-    if is_own { report::compared_with_paper(study) } else { Vec::new() }
+    if is_own { compared_with_paper(study) } else { Vec::new() }
 }
 
 /// Whether anything was measured of which a gain is printed.
 fn is_both(gain: &Compared) -> bool {
-    let is_both = |row: &report::ComparedRow| {
+    let is_both = |row: &ComparedRow| {
         row.measured.is_some() && (row.printed_percent.is_some() || row.printed_says.is_some())
     };
     gain.rows.iter().any(is_both)

@@ -157,18 +157,18 @@ impl fmt::Display for Unit {
 }
 
 /// A codec by its name, where there may be none.
-pub(super) mod codec_name {
+pub(crate) mod codec_name {
     use super::{Codec, Deserialize, Deserializer, Error, Serializer};
 
     #[allow(clippy::ref_option, reason = "serde hands over what the field is")]
-    pub(in crate::plan) fn serialize<S: Serializer>(
+    pub(crate) fn serialize<S: Serializer>(
         codec: &Option<Codec>,
         to: S,
     ) -> Result<S::Ok, S::Error> {
         to.collect_str(&codec.map(Codec::name).unwrap_or_default())
     }
 
-    pub(in crate::plan) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Option<Codec>, D::Error> {
         String::deserialize(from)?.parse().map(Some).map_err(D::Error::custom)

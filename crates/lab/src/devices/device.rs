@@ -1,9 +1,7 @@
 //! A device at a scale, of whatever kind: how large it is, what it is built from, what follows from its numbers.
 
-use std::path::Path;
-
 use anyhow::Result;
-use assay_models::{Preconditioned, Preconditioning, Progress, WriteCache};
+use assay_models::WriteCache;
 
 use super::closed::{self, Closed, Conditions};
 use super::document::Kind;
@@ -13,7 +11,6 @@ use super::preset::Preset;
 use super::rotating::Disks;
 use super::scale::{Obtained, Scale};
 use super::volume::Paid;
-use crate::drive;
 
 /// A device at a scale.
 #[derive(Debug, Clone)]
@@ -96,20 +93,6 @@ impl Device {
             Device::Volume(paid) => &paid.obtained,
             Device::Network(remote) => &remote.obtained,
         }
-    }
-
-    /// Brings its media to where long use would have brought them; nothing of what is written where it is addressed, which
-    /// use does not wear.
-    ///
-    /// # Errors
-    /// One line: not there, in use, no room.
-    pub fn precondition(
-        &self,
-        media: &Path,
-        plan: &Preconditioning,
-        progress: Progress<'_>,
-    ) -> Result<Option<Preconditioned>> {
-        self.nand().map(|nand| drive::precondition(media, nand, plan, progress)).transpose()
     }
 
     /// What follows from its numbers.

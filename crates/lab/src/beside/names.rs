@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use anyhow::{Result, bail};
 use assay_load::suggest::nearest;
 
-use super::paper::Paper;
-use super::repeated::Repeated;
+use crate::claims::paper::Paper;
+use crate::claims::repeated::Repeated;
 use crate::store::Study;
 
 /// That no arm, workload or data set that the claims name is nearly one that the study has and they do not name. One that is far

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::find::{PAPERS, find, of_study};
-use super::paper::Paper;
-use super::study::beside;
+use super::beside;
 use super::{Standing, standing};
+use crate::claims::find::{PAPERS, find, of_study};
+use crate::claims::paper::Paper;
 use crate::plan::{Form, Plan};
 use crate::store::{self, Arm, Cell, CellKey, Disk, State, Study, Workload};
 
@@ -201,11 +201,11 @@ fn levels_of_a_scale_model_are_those_of_the_whole_device_or_none() {
     let (tps, latency, differs) = levels(&disks(4.0));
     assert_eq!((tps.measured, tps.whole_device), (Some(502.0), Some(2008.0)));
     assert_eq!(tps.ratio, Some(8.0));
-    let row = super::of_level(&tps);
+    let row = crate::report::claim_rows::of_level(&tps);
     assert_eq!(row.measured, "502 × 4 = 2008 1/s");
     assert!(row.notes.starts_with("tps with threads 20 × 4 for 20"), "{}", row.notes);
     assert_eq!((latency.measured, latency.whole_device, latency.ratio), (Some(100.0), None, None));
-    let row = super::of_level(&latency);
+    let row = crate::report::claim_rows::of_level(&latency);
     assert!(row.notes.contains("1/4 of the parallelism, and no level"), "{}", row.notes);
     assert!(differs.contains("Levels of models at a scale"), "{differs}");
     assert!(

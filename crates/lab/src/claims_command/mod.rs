@@ -6,9 +6,12 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 
-use super::outcome::{self, Outcome, Verdict};
-use super::paper::Paper;
-use super::{find, show, study};
+use crate::beside as study;
+use crate::claims::find;
+use crate::claims::outcome::{self, Outcome, Verdict};
+use crate::claims::paper::Paper;
+
+mod show;
 use crate::print;
 use crate::store::Store;
 

@@ -12,7 +12,8 @@ use super::document::Document;
 use super::fault::Fault;
 use super::figure::Mark;
 use super::{bounds, check};
-use crate::plan::{one_line, read_toml};
+use crate::base::one_line;
+use crate::base::text_file;
 
 macro_rules! presets {
     ($($name:literal,)+) => {
@@ -78,7 +79,7 @@ impl Preset {
             };
             bail!("no model is called `{named}`; {known}");
         }
-        let text = read_toml(path, "a preset")?;
+        let text = text_file::read(path, "preset")?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         Preset::parse(&name, &text).map_err(|error| anyhow!("{named}: {error:#}"))
     }

@@ -1,28 +1,27 @@
 //! `assay models`: what was typed, and what becomes of it.
 
+mod fio;
+mod measure;
+mod show;
+mod taken;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
-use super::closed::Conditions;
-use super::device::Device;
-use super::marked;
-use super::measure::{self, Outcome, Plan};
-use super::media;
-use super::preset::{PRESETS, Preset};
-use super::scale::Scale;
-use super::show::{self, Told};
+use self::measure::{Outcome, Plan};
+use self::show::Told;
+use crate::base::Size;
+use crate::devices::closed::Conditions;
+use crate::devices::preset::{PRESETS, Preset};
+use crate::devices::{Device, Scale, THREADS, mark, parse_ratio};
 use crate::drive::{
-    AttachOptions, ModelJob, attach, check_right, detach, is_attached, show_attached,
+    AttachOptions, ModelJob, attach, check_right, detach, is_attached, provide, show_attached,
 };
-use crate::interrupt::Interrupt;
-use crate::plan::Size;
 use crate::print;
-
-/// Threads of a model's server: each waits as long as its command takes, so these are the commands in flight.
-pub const THREADS: u16 = 64;
+use crate::system::interrupt::Interrupt;
 
 /// Devices as data, and models of them that keep time
 #[derive(Debug, Args)]
@@ -89,15 +88,6 @@ pub struct ModelsArgs {
 fn parse_fill(text: &str) -> Result<f64, String> {
     let share: Option<f64> = text.parse().ok().filter(|share| (0.01..=1.0).contains(share));
     share.ok_or_else(|| format!("`{text}` is no share; give a number from 0.01 to 1, such as 0.8"))
-}
-
-/// Reads a ratio as it is typed.
-///
-/// # Errors
-/// A sentence: it is none.
-pub fn parse_ratio(text: &str) -> Result<f64, String> {
-    let ratio: Option<f64> = text.parse().ok().filter(|ratio| (1.0..=100.0).contains(ratio));
-    ratio.ok_or_else(|| format!("`{text}` is no ratio; give a number from 1 to 100, such as 2"))
 }
 
 /// Does what was asked for.
@@ -188,7 +178,7 @@ fn attach_to(
     }
     let interrupt = Interrupt::listen()?;
     let is_new = !file.exists();
-    media::provide(device, file, args.logical)?;
+    provide(device, file, args.logical)?;
     let attached = attach(file, &options).and_then(|health| match interrupt.check() {
         Ok(()) => Ok(health),
         Err(interrupted) => detach(file).and(Err(interrupted)),
@@ -199,6 +189,6 @@ fn attach_to(
     }
     let attached = attached?;
 
-    marked::mark(file, args.model.as_deref().unwrap_or(&preset.name), scale);
+    mark(file, args.model.as_deref().unwrap_or(&preset.name), scale);
     show_attached(&attached, args.json)
 }

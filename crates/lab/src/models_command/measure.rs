@@ -12,19 +12,19 @@ use assay_drive::BLOCK_BYTES;
 use assay_models::Preconditioning;
 use serde::Serialize;
 
-use super::closed::{Conditions, DEPTH, DEPTH_OF_WRITES, SEQUENTIAL_BYTES};
-use super::device::Device;
 use super::fio::{self, Found, Job};
-use super::media;
-use super::preset::Preset;
-use super::scale::Scale;
 use super::taken::{Asked, Measured, Taken};
+use crate::devices::Device;
+use crate::devices::Scale;
+use crate::devices::closed::{Conditions, DEPTH, DEPTH_OF_WRITES, SEQUENTIAL_BYTES};
+use crate::devices::preset::Preset;
+use crate::drive::provide;
 use crate::drive::{AttachOptions, Attached, Health, ModelJob};
-use crate::interrupt::Interrupt;
 use crate::print::{Living, size};
-use crate::rig::free_bytes;
-use crate::rig::ledger::{Ledger, Made, state_folder};
-use crate::rig::thing::Thing;
+use crate::system::free_bytes;
+use crate::system::interrupt::Interrupt;
+use crate::system::ledger::{Ledger, Made, state_folder};
+use crate::system::thing::Thing;
 
 /// What is measured, and how.
 #[derive(Debug)]
@@ -193,7 +193,7 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     fn run(&self) -> Result<Outcome> {
-        media::provide(self.device, &self.media, None)?;
+        provide(self.device, &self.media, None)?;
         let mut taken = Vec::new();
         self.attached(&FRESH, &mut taken)?;
         self.wear_in()?;
@@ -287,7 +287,7 @@ impl Bench<'_> {
         let plan =
             Preconditioning { bytes: self.data_bytes(), stored_share, seed: 1, stands_in: false };
         let mut shown = 0;
-        self.device.precondition(&self.media, &plan, &mut |share| {
+        crate::drive::precondition(&self.device, &self.media, &plan, &mut |share| {
             let percent = (share * 100.0) as u32;
             if percent > shown {
                 shown = percent;

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::left::{Found, Unreadable, delete, found, ledgers, sweep};
 use super::thing::Thing;
-use crate::sync::lock;
+use crate::base::sync::lock;
 
 /// The folder of ledgers in the state folder.
 const LEDGERS: &str = "ledgers";

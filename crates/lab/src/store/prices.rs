@@ -10,9 +10,9 @@ use assay_load::suggest::nearest;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::one_line;
+use crate::base::one_line;
+use crate::base::text_file;
 use crate::store::Disk;
-use crate::text_file;
 
 /// The most that an amount, a rate, a number of years or of drives may be: far beyond any, and small enough that no product of
 /// them leaves the range of numbers.

@@ -29,7 +29,7 @@ pub(crate) fn read(path: &Path, what: &str) -> Result<String> {
     ensure!(bytes.len() as u64 <= BYTES_MAX, advice());
     String::from_utf8(bytes)
         .ok()
-        .with_context(|| format!("{shown} is not in UTF-8; {what} are text"))
+        .with_context(|| format!("{shown} holds no {what}: it is not text in UTF-8"))
 }
 
 #[cfg(test)]
@@ -61,7 +61,11 @@ mod tests {
         std::fs::write(&file, "x".repeat((1 << 20) + 1)).unwrap();
         assert!(refused(&file).contains("holds no prices"), "one byte too many");
         std::fs::write(&file, b"\xff").unwrap();
-        assert!(refused(&file).contains("is not in UTF-8; prices are text"), "{}", refused(&file));
+        assert!(
+            refused(&file).contains("holds no prices: it is not text in UTF-8"),
+            "{}",
+            refused(&file)
+        );
     }
 
     /// A pipe that nobody writes to would be waited for for ever.

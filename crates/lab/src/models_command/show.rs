@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::closed::Closed;
-use super::device::Device;
-use super::figure::Mark;
 use super::measure::Outcome;
-use super::preset::{Preset, Row};
-use super::scale::{Obtained, Scale};
-use crate::print;
+use crate::devices::Device;
+use crate::devices::Mark;
+use crate::devices::closed::Closed;
+use crate::devices::preset::{Preset, Row};
+use crate::devices::{Obtained, Scale};
+use crate::print::{self, grouped, number};
 
 /// Everything that is told of one device.
 pub struct Told<'a> {
@@ -169,26 +169,4 @@ fn value(value: &toml::Value) -> String {
         toml::Value::String(text) => text.clone(),
         other => other.to_string(),
     }
-}
-
-/// With at least three digits that count, and thousands apart.
-#[must_use]
-pub fn number(value: f64) -> String {
-    match value.abs() {
-        size if size >= 1000.0 || value.fract() == 0.0 => grouped(&format!("{value:.0}")),
-        size if size >= 100.0 => format!("{value:.0}"),
-        size if size >= 10.0 => format!("{value:.1}"),
-        _ => format!("{value:.2}"),
-    }
-}
-
-fn grouped(digits: &str) -> String {
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) && digits.len() > 4 {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
 }

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use super::closed::Closed;
+use crate::devices::closed::Closed;
 use crate::drive::{
     ADDED_SHARE_MAX, Health, KindHealth, LATE_SHARE_MAX, ModelHealth, STOOD_STILL_MS_MAX,
     added_share,

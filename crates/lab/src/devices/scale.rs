@@ -103,6 +103,15 @@ pub fn whole_dies(channels: u32, dies_per_channel: u32, divisor: f64) -> (u32, u
         .unwrap_or((1, 1))
 }
 
+/// Reads a ratio as it is typed.
+///
+/// # Errors
+/// A sentence: it is none.
+pub fn parse_ratio(text: &str) -> Result<f64, String> {
+    let ratio: Option<f64> = text.parse().ok().filter(|ratio| (1.0..=100.0).contains(ratio));
+    ratio.ok_or_else(|| format!("`{text}` is no ratio; give a number from 1 to 100, such as 2"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,47 +1,41 @@
-//! `assay models`: devices as data, and models of them that keep time.
+//! Devices as data.
 //!
 //! A preset is a device in numbers, each with its source and mark. At a scale it becomes a device, from whose numbers
 //! figures follow in closed form; served, it is a block device that answers when the real one would have.
 
 mod bounds;
 mod check;
-mod closed;
-mod command;
+pub(crate) mod closed;
 mod device;
 mod document;
 mod fault;
 #[cfg(test)]
 mod fault_tests;
 mod figure;
-mod fio;
 mod marked;
-mod measure;
-mod media;
 mod nand;
 mod network;
-mod preset;
+pub(crate) mod preset;
 mod rotating;
 mod scale;
-mod show;
 mod stack;
-mod taken;
 #[cfg(test)]
 mod tests;
 mod volume;
 
 pub(crate) use bounds::{check_number, plain};
-pub(crate) use command::{ModelsArgs, THREADS, parse_ratio, run};
 pub(crate) use device::Device;
 pub(crate) use document::CacheName;
 pub(crate) use figure::Mark;
-pub(crate) use marked::marked;
-pub(crate) use media::provide;
+pub(crate) use marked::{mark, marked};
 pub(crate) use nand::Nand;
 pub(crate) use preset::Preset;
-pub(crate) use scale::{Obtained, Scale};
-pub(crate) use show::number;
+pub(crate) use scale::{Obtained, Scale, parse_ratio};
 pub(crate) use stack::{Builder, Top, drive_options, inside};
 
 /// What places and contents are drawn from while a device is worn in: any number, but the same for media that are kept and for a
 /// replay, which must find each block where it lay.
 pub(crate) const WEAR_SEED: u64 = 20_200_901;
+
+/// Threads of a model's server: each waits as long as its command takes, so these are the commands in flight.
+pub(crate) const THREADS: u16 = 64;

@@ -5,12 +5,11 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use assay_ports::media::{Allocation, FileMedia};
 
-use super::device::Device;
-use super::nand::Nand;
-use crate::drive::{NewDrive, look_at};
-use crate::plan::{Size, Unit};
+use super::{NewDrive, look_at};
+use crate::base::{Size, Unit};
+use crate::devices::{Device, Nand};
 use crate::print::size;
-use crate::rig::free_bytes;
+use crate::system::free_bytes;
 
 /// Makes the media of `device` in the file `path`, sparse, unless they are there already. `logical` is what the host sees
 /// of a device that compresses.

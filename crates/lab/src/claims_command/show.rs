@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::document::{Conditions, RemarkKind};
-use super::outcome::{Outcome, Verdict, count};
-use super::paper::{Figure, Paper};
-use super::rows::{self, Row};
-use super::study::Beside;
+use crate::beside::Beside;
+use crate::claims::document::{Conditions, RemarkKind};
+use crate::claims::outcome::{Outcome, Verdict, count};
+use crate::claims::paper::{Figure, Paper};
 use crate::print;
+use crate::report::claim_rows::{self as rows, Row};
 
 /// In this order, for the first is what one looks for.
 const VERDICTS: [Verdict; 3] = [Verdict::DoesNotFollow, Verdict::CannotBeTold, Verdict::Follows];
