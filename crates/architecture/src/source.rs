@@ -30,6 +30,29 @@ pub fn paths(text: &str, crates: &[String]) -> syn::Result<Vec<Path>> {
     Ok(found)
 }
 
+/// The modules that a file declares for tests alone, by their names, with the file where one is named.
+///
+/// # Errors
+/// Where the text is no Rust.
+pub fn test_modules(text: &str) -> syn::Result<Vec<(String, Option<String>)>> {
+    let items = syn::parse_file(text)?.items;
+    let is_for_tests = |item: &&Item| attributes(item).iter().any(is_for_tests);
+    let name = |item: &Item| match item {
+        Item::Mod(module) => Some((module.ident.to_string(), named_file(&module.attrs))),
+        _ => None,
+    };
+    Ok(items.iter().filter(is_for_tests).filter_map(name).collect())
+}
+
+/// What `#[path = "…"]` says.
+fn named_file(attributes: &[Attribute]) -> Option<String> {
+    let path = attributes.iter().find(|attribute| attribute.path().is_ident("path"))?;
+    match &path.meta.require_name_value().ok()?.value {
+        syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Some(text.value()),
+        _ => None,
+    }
+}
+
 /// The public re-exports of a file: each name with the path that it stands for.
 ///
 /// # Errors
@@ -147,7 +170,7 @@ fn in_tokens(tokens: TokenStream, found: &mut Vec<Path>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{paths, reexports};
+    use super::{paths, reexports, test_modules};
 
     fn found(text: &str) -> Vec<String> {
         let mut all: Vec<String> = paths(text, &["other".into()])
@@ -182,6 +205,13 @@ mod tests {
         let text = "#[cfg(test)]\nmod tests { use crate::a::B; }\n#[cfg(test)]\nuse crate::c::D;\nmod m { #[cfg(test)] fn f() { crate::e::g() } }\n\
             #[cfg(not(test))]\nuse crate::kept::K;";
         assert_eq!(found(text), ["crate::kept::K"]);
+    }
+
+    #[test]
+    fn modules_for_tests_are_known() {
+        let text = "mod a;\n#[cfg(test)]\nmod b;\n#[cfg(test)]\n#[path = \"c.rs\"]\npub mod c;";
+        let all = [("b".to_owned(), None), ("c".to_owned(), Some("c.rs".to_owned()))];
+        assert_eq!(test_modules(text).unwrap_or_default(), all);
     }
 
     #[test]

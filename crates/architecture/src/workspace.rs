@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::Path;
 
 use anyhow::{Context, Result};
-use cargo_metadata::camino::Utf8Path;
+use cargo_metadata::camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 
 use crate::graph::Graph;
@@ -63,31 +62,43 @@ fn modules_of(package: &Package, folder: &Utf8Path) -> Result<Graph> {
         handed_on.extend(source::reexports(&fs::read_to_string(&root)?)?);
     }
     let own_name = package.name.replace('-', "_");
+    let files = files(folder)?;
+    let tests = test_modules(&files)?;
+    let is_test = |module: &[String]| tests.iter().any(|test| module.starts_with(test));
     let mut graph = Graph::default();
-    for file in files(folder.as_std_path())? {
-        let place = file.strip_prefix(folder)?.to_string_lossy().into_owned();
-        let module = module_path(&place);
-        let Some(top) = module.first().filter(|_| !is_test(&place)) else { continue };
+    for file in files.iter().filter(|file| !is_test(&file.module)) {
+        let Some(top) = file.module.first() else { continue };
         graph.add(top);
-        let text = fs::read_to_string(&file)?;
-        let paths = source::paths(&text, std::slice::from_ref(&own_name));
-        for path in paths.with_context(|| file.display().to_string())? {
-            if let Some(used) = top_of(&path, &module, &handed_on) {
-                graph.add_use(top, &used, &place);
+        let paths = source::paths(&file.text, std::slice::from_ref(&own_name));
+        for path in paths.with_context(|| file.place.clone())? {
+            if let Some(used) = top_of(&path, &file.module, &handed_on) {
+                graph.add_use(top, &used, &file.place);
             }
         }
     }
-    // Names of the root that are no modules.
     Ok(graph)
 }
 
-/// Whether a file is a module of tests by its name.
-fn is_test(place: &str) -> bool {
-    let is_test = |part: &str| {
-        let stem = part.strip_suffix(".rs").unwrap_or(part);
-        stem == "tests" || stem == "testing" || stem.ends_with("_tests")
-    };
-    place.split('/').any(is_test)
+/// A source file below `src`.
+struct Source {
+    place: String,
+    module: Vec<String>,
+    text: String,
+}
+
+/// The modules that are declared for tests alone.
+fn test_modules(files: &[Source]) -> Result<Vec<Vec<String>>> {
+    let mut all = Vec::new();
+    for file in files {
+        for (name, path) in source::test_modules(&file.text).with_context(|| file.place.clone())? {
+            all.push(match path {
+                // Beside the file that says so.
+                Some(path) => module_path(Utf8Path::new(&file.place).with_file_name(path).as_str()),
+                None => [&file.module[..], &[name]].concat(),
+            });
+        }
+    }
+    Ok(all)
 }
 
 /// The module that a file below `src` is; none of them for a root.
@@ -129,13 +140,23 @@ fn by_name(name: &str, handed_on: &HashMap<String, Vec<String>>) -> Option<Strin
     }
 }
 
-fn files(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
+fn files(folder: &Utf8Path) -> Result<Vec<Source>> {
     let mut all = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
+    for path in rust_files(folder)? {
+        let place = path.strip_prefix(folder)?.to_string();
+        let text = fs::read_to_string(&path)?;
+        all.push(Source { module: module_path(&place), place, text });
+    }
+    Ok(all)
+}
+
+fn rust_files(folder: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
+    let mut all = Vec::new();
+    for entry in folder.read_dir_utf8()? {
+        let path = entry?.into_path();
         if path.is_dir() {
-            all.extend(files(&path)?);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            all.extend(rust_files(&path)?);
+        } else if path.extension() == Some("rs") {
             all.push(path);
         }
     }

@@ -4,9 +4,6 @@
 
 use assay_architecture::workspace;
 
-/// Crates in which modules still use each other in circles.
-const TIED: [&str; 1] = ["assay-load"];
-
 #[test]
 fn no_crates_use_each_other_in_a_circle() {
     let circles = workspace::crates(&workspace::metadata().unwrap()).circles();
@@ -22,12 +19,6 @@ fn no_modules_use_each_other_in_a_circle() {
     );
     for (name, graph) in all {
         let circles = graph.circles();
-        match TIED.contains(&name.as_str()) {
-            true => assert!(
-                !circles.is_empty(),
-                "{name} has no circle any more: it need not be excepted"
-            ),
-            false => assert!(circles.is_empty(), "in {name}:\n{}", circles.join("\n")),
-        }
+        assert!(circles.is_empty(), "in {name}:\n{}", circles.join("\n"));
     }
 }

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use assay_load::oltp::Recipe;
+use assay_load::Recipe;
 use assay_load::workload::PsMode;
 use assay_load::{
     Address, Endpoint, Generator, Mode, Outcome, PrepareOptions, Schedule, Schema, Tls, Workload,

@@ -1,8 +1,8 @@
 //! What can go wrong, one variant for each thing a caller would do differently.
 
-use std::io;
+use std::{fmt, io};
 
-use crate::preflight::Problem;
+use serde::{Deserialize, Serialize};
 
 /// Why loading or running failed.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +60,29 @@ pub enum Error {
         /// What it answered.
         source: io::Error,
     },
+}
+
+/// A limit that a run would hit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// What is short: the server variable or the resource.
+    pub what: String,
+    /// How much the run needs.
+    pub needed: u64,
+    /// How much there is.
+    pub available: u64,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} is short: {} needed, {} there; {}",
+            self.what, self.needed, self.available, self.remedy
+        )
+    }
 }
 
 /// The result of what this crate does.

@@ -15,6 +15,7 @@ pub mod outcome;
 pub mod preflight;
 pub mod prepare;
 pub mod random;
+pub mod recipe;
 pub mod schedule;
 pub mod schema;
 pub mod suggest;
@@ -34,13 +35,13 @@ mod worker;
 pub use endpoint::{Address, Endpoint, Tls};
 pub use error::{Error, Result};
 pub use generator::Generator;
-pub use oltp::Recipe;
 pub use outcome::{KindLatency, Observer, Outcome, Second, SecondPhase, ThreadOutcome, Unfinished};
 pub use preflight::preflight;
 pub use prepare::{
     PrepareOptions, PrepareProgress, PrepareReport, PrepareStage, cleanup, prepare, prewarm,
 };
 pub use program::queries_per_event;
+pub use recipe::Recipe;
 pub use record::{Latency, Queries};
 pub use run::run;
 pub use schedule::{Arrivals, Pace, Schedule, Warmup};

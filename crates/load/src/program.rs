@@ -3,8 +3,9 @@
 use crate::error::{Error, Result};
 use crate::generator::Generator;
 use crate::keys::{Keys, Unique, Walk};
-use crate::oltp::{Group, Kind, Recipe, Tables};
+use crate::oltp::{Group, Kind, Tables};
 use crate::random::splitmix64;
+use crate::recipe::Recipe;
 use crate::schema::{Schema, SchemaKind};
 use crate::text::TextSource;
 use crate::workload::{Mode, PsMode, Workload};

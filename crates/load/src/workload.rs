@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::generator::Generator;
 use crate::keys::{Arithmetic, Distortion, Distribution, RandType};
-use crate::oltp::Recipe;
+use crate::recipe::Recipe;
 use crate::schema::Schema;
 
 /// As sysbench does it, or repaired.

@@ -1,7 +1,8 @@
 //! What one event consists of: groups of statements that share a table.
 
-use super::{Kind, Recipe};
+use super::Kind;
 use crate::generator::Generator;
+use crate::recipe::Recipe;
 use crate::schema::{Schema, SchemaKind};
 use crate::workload::Workload;
 

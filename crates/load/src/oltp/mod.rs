@@ -1,16 +1,14 @@
 //! The recipes as data: which statements make one event, in which order, grouped by table.
 //!
 //! A *group* draws its table once; every statement in it goes there. Sequences and counts are those of sysbench 0.4.12,
-//! 0.5 and 1.0.20, each in [`Recipe`]s of its own.
+//! 0.5 and 1.0.20, each in [`crate::Recipe`]s of its own.
 
 mod groups;
 mod kind;
-mod recipe;
 mod sql;
 
 pub use groups::{Group, Tables};
 pub use kind::Kind;
-pub use recipe::Recipe;
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Recipe;
 use crate::generator::Generator;
 use crate::schema::{Schema, SchemaKind};
 use crate::workload::Workload;

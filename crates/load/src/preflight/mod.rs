@@ -2,41 +2,14 @@
 
 mod tables;
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
-
 use crate::endpoint::{Address, Endpoint};
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::program::Program;
 use crate::schedule::Schedule;
 use crate::schema::Schema;
 use crate::session::{Session, open};
 use crate::workload::Workload;
 use tables::Found;
-
-/// A limit that a run would hit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Problem {
-    /// What is short: the server variable or the resource.
-    pub what: String,
-    /// How much the run needs.
-    pub needed: u64,
-    /// How much there is.
-    pub available: u64,
-    /// What to do about it.
-    pub remedy: String,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} is short: {} needed, {} there; {}",
-            self.what, self.needed, self.available, self.remedy
-        )
-    }
-}
 
 /// Descriptors this process uses besides its connections.
 const FILES_BESIDES: u64 = 64;

@@ -4,10 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Problem, Server};
+use super::Server;
+use crate::error::Problem;
 use crate::error::Result;
-use crate::oltp::{Kind, Recipe};
+use crate::oltp::Kind;
 use crate::program::Program;
+use crate::recipe::Recipe;
 use crate::schema::{LOADING, Schema};
 
 /// Runs may have left the last rows deleted, but not many.

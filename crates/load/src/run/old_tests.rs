@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::generator::Generator;
-use crate::oltp::Recipe;
+use crate::recipe::Recipe;
 use crate::schedule::Warmup;
 use crate::session::fake::{FakeServer, refusal};
 use crate::workload::Mode;

@@ -1,8 +1,8 @@
 use std::sync::{Arc, Condvar, Mutex};
 
 use super::*;
-use crate::oltp::Recipe;
 use crate::outcome::Second;
+use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace};
 use crate::session::fake::FakeServer;
 use crate::workload::Mode;

@@ -1,8 +1,8 @@
 use std::sync::Mutex;
 
 use super::*;
-use crate::oltp::Recipe;
 use crate::outcome::{Second, SecondPhase};
+use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace, Warmup};
 use crate::session::fake::{FakeServer, refusal};
 use crate::session::{LOST_IN_QUERY, SessionError};

@@ -9,7 +9,7 @@ use crate::endpoint::{Address, Endpoint, Tls};
 use crate::error::{Error, Result};
 use crate::generator::Generator;
 use crate::keys::RandType;
-use crate::oltp::Recipe;
+use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace, Schedule, Warmup};
 use crate::schema::{Schema, SchemaKind};
 use crate::workload::{AllWord, IgnoreErrors, Mode, PsMode, Workload};

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::options::{OPTIONS, Opt, Origin, Takes};
 use crate::generator::Generator;
-use crate::oltp::Recipe;
+use crate::recipe::Recipe;
 
 /// The text that `--help` prints.
 #[must_use]

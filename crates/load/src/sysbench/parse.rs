@@ -7,7 +7,7 @@ use super::given::{Given, Options, read_switch};
 use super::options::{OPTIONS, Takes, find};
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
-use crate::oltp::Recipe;
+use crate::recipe::Recipe;
 use crate::schedule::Schedule;
 use crate::schema::Schema;
 use crate::suggest;
