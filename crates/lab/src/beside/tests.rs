@@ -115,13 +115,13 @@ fn a_study_finds_its_paper_by_name_or_by_the_title_of_older_ones() {
     );
     assert!(format!("{:#}", of(old("Mine")).unwrap_err()).contains("say which claims"));
     assert!(format!("{:#}", of(None).unwrap_err()).contains("say which claims"));
-    let (plan, _) = Plan::read("stec-2013".as_ref(), Form::Quick).unwrap();
+    let plan = Plan::read("stec-2013".as_ref(), Form::Quick).unwrap().plan;
     assert_eq!(of(plan.paper).unwrap(), "stec-2013");
 }
 
 #[test]
 fn a_report_has_the_claims_of_its_plan_a_line_of_others_and_nothing_else() {
-    let plan = |named: &str| Plan::read(named.as_ref(), Form::Quick).unwrap().0.paper;
+    let plan = |named: &str| Plan::read(named.as_ref(), Form::Quick).unwrap().plan.paper;
     let Standing::Beside(beside) = standing(&study(plan("stec-2013")), &disks(1.0)) else {
         panic!("its plan")
     };
@@ -224,7 +224,7 @@ fn levels_of_a_scale_model_are_those_of_the_whole_device_or_none() {
 fn devices_that_are_taken_together_are_scaled_together() {
     let paper = find("exflash-2015").unwrap();
     let repeated = paper.document.repeated.as_ref().unwrap();
-    let (plan, _) = Plan::read("exflash-2015".as_ref(), Form::Quick).unwrap();
+    let plan = Plan::read("exflash-2015".as_ref(), Form::Quick).unwrap().plan;
     assert!(repeated.devices.keys().all(|arm| plan.arms.contains_key(arm)));
     let disk = |scale| Disk { parallel_scale: Some(scale), ..Disk::default() };
     let disks = [("PCIe card", 32.0), ("4 DIMMs", 8.0), ("8 DIMMs", 4.0)]
@@ -243,7 +243,7 @@ fn what_claims_say_of_a_plan_is_what_it_has() {
         let paper = Paper::parse(name, text).unwrap();
         let Some(repeated) = &paper.document.repeated else { continue };
         for form in [Form::Full, Form::Quick] {
-            let (plan, _) = Plan::read(repeated.plan.as_ref(), form).unwrap();
+            let plan = Plan::read(repeated.plan.as_ref(), form).unwrap().plan;
             let beside = plan.paper.unwrap();
             assert_eq!(beside.claims.as_deref(), Some(*name));
             assert_eq!(beside.title, paper.document.title);
@@ -263,7 +263,7 @@ fn what_claims_say_of_a_plan_is_what_it_has() {
 #[test]
 fn printed_gains_are_those_that_plans_had() {
     let percents = |name: &str| -> Vec<i64> {
-        let (plan, _) = Plan::read(name.as_ref(), Form::Full).unwrap();
+        let plan = Plan::read(name.as_ref(), Form::Full).unwrap().plan;
         let comparisons = plan.paper.unwrap().comparisons;
         let printed = comparisons.iter().flat_map(|one| &one.printed);
         printed.filter_map(|one| one.percent).map(|one| one.round() as i64).collect()

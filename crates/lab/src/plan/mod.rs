@@ -17,7 +17,7 @@ mod shipped;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use assay_load::{Arrivals, Pace, Schema, Workload};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub use cells::{PlannedCell, cells};
 pub use data_set::{DataSet, Footing, FootingKey, Load};
 pub use model::ModelSpec;
 pub use noise::NoiseFloor;
-pub use quick::{Form, told};
+pub use quick::Form;
 pub use rig::{FileSystem, RigKind, RigSpec};
 
 /// A whole plan.
@@ -203,57 +203,73 @@ impl PageCompression {
     }
 }
 
+/// A plan that was read, and what is kept of it for those who read its results.
+#[derive(Debug)]
+pub struct ReadPlan {
+    /// The form that was asked for.
+    pub plan: Plan,
+    /// The text of all forms.
+    pub text: String,
+    /// What the quick form does in place of the full one, if it is that.
+    pub form: Option<String>,
+}
+
+/// Both forms of a plan's text.
+struct Forms {
+    full: Plan,
+    quick: Option<Plan>,
+}
+
+impl Forms {
+    fn parse(text: &str) -> Result<Forms> {
+        let mut full: Plan =
+            toml::from_str(text).map_err(|error| anyhow::Error::msg(one_line(&error, text)))?;
+        let quick = full.quick.take();
+        full.fill_in_and_check()?;
+        let quick = quick.map(|quick| quick::laid_over(text, quick)).transpose()?;
+        Ok(Forms { full, quick })
+    }
+
+    fn choose(self, form: Form, text: String) -> Result<ReadPlan> {
+        match (form, self.quick) {
+            (Form::Full, _) => Ok(ReadPlan { plan: self.full, text, form: None }),
+            (Form::Quick, Some(quick)) => {
+                let form = Some(quick::told(&self.full, &quick));
+                Ok(ReadPlan { plan: quick, text, form })
+            }
+            (Form::Quick, None) => {
+                bail!("the plan has no quick form; run it without --quick, or add [quick] to it")
+            }
+        }
+    }
+}
+
 impl Plan {
-    /// Reads and checks a form of a plan: of the file `path`, or of one that comes with Assay and has that name. Returns it
-    /// with the text of both forms.
+    /// Reads and checks all forms of a plan, of the file `path`, or of one that comes with Assay and has that name; gives the one
+    /// that is asked for.
     ///
     /// # Errors
     /// One line: the file, the line in it, what is wrong and the nearest thing that would be right.
-    pub fn read(path: &Path, form: Form) -> Result<(Plan, String)> {
+    pub fn read(path: &Path, form: Form) -> Result<ReadPlan> {
         let text = text_of(path)?;
-        let plan = match form {
-            Form::Full => Plan::parse(&text),
-            Form::Quick => Plan::parse(&text).and_then(|_| Plan::parse_quick(&text)),
-        };
-        Ok((plan.with_context(|| path.display().to_string())?, text))
+        let read = Forms::parse(&text).and_then(|forms| forms.choose(form, text));
+        read.with_context(|| path.display().to_string())
     }
 
-    /// The plan of `assay demo`, the quick form of the one of that name whatever lies around here, with its text.
+    /// The plan of `assay demo`, the quick form of the one of that name whatever lies around here.
     ///
     /// # Errors
     /// None; it comes with Assay.
-    pub fn demo() -> Result<(Plan, String)> {
+    pub fn demo() -> Result<ReadPlan> {
         let text = shipped::text("demo").context("no plan is called `demo`")?;
-        Ok((Plan::parse_quick(text)?, text.to_owned()))
+        Forms::parse(text)?.choose(Form::Quick, text.to_owned())
     }
 
-    /// Reads and checks a plan, and its quick form if it has one.
-    ///
-    /// # Errors
-    /// As [`Plan::read`], without the file's name.
-    pub fn parse(text: &str) -> Result<Plan> {
-        let mut plan: Plan =
-            toml::from_str(text).map_err(|error| anyhow::Error::msg(one_line(&error, text)))?;
-        paper::fill_in(&mut plan)?;
-        plan.complete_twins()?;
-        check::check(&plan)?;
-        if plan.quick.take().is_some() {
-            Plan::parse_quick(text)?;
-        }
-        Ok(plan)
-    }
-
-    /// Reads and checks the quick form of a plan.
-    ///
-    /// # Errors
-    /// As [`Plan::parse`]; or the plan has none.
-    pub fn parse_quick(text: &str) -> Result<Plan> {
-        let plan = quick::parse(text)?;
-        ensure!(
-            plan.quick.is_none(),
-            "[quick]: a quick form has none of its own; drop [quick.quick]"
-        );
-        Ok(plan)
+    /// Puts in what the plan names, and checks it.
+    fn fill_in_and_check(&mut self) -> Result<()> {
+        paper::fill_in(self)?;
+        self.complete_twins()?;
+        check::check(self)
     }
 
     /// How events are started.
@@ -316,6 +332,19 @@ fn one() -> u64 {
 
 fn one_repeat() -> u32 {
     1
+}
+
+#[cfg(test)]
+impl Plan {
+    /// The full form of a text, with the other checked.
+    pub(crate) fn parse(text: &str) -> Result<Plan> {
+        Ok(Forms::parse(text)?.full)
+    }
+
+    /// The quick form of a text.
+    pub(crate) fn parse_quick(text: &str) -> Result<Plan> {
+        Ok(Forms::parse(text)?.choose(Form::Quick, String::new())?.plan)
+    }
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@
 //! a plan like any other: unknown keys are refused in it too. What it leaves out it names, as nothing can be laid over a table to take it
 //! away.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use toml::{Table, Value};
 
-use super::{Plan, cells, check, paper};
+use super::{Plan, cells};
 use crate::base::one_line;
 
 /// Which form of a plan is meant.
@@ -19,26 +19,24 @@ pub enum Form {
     Quick,
 }
 
-/// Reads the quick form of a plan from its text, and checks it.
+/// The quick form of a plan's text: what its `[quick]` says laid over the rest, checked.
 ///
 /// # Errors
-/// One line: there is none, or what is wrong with it.
-pub(super) fn parse(text: &str) -> Result<Plan> {
+/// One line: what is wrong with it.
+pub(super) fn laid_over(text: &str, mut quick: Table) -> Result<Plan> {
     let mut plan: Table =
         text.parse().map_err(|error| anyhow::Error::msg(one_line(&error, text)))?;
-    let Some(Value::Table(mut quick)) = plan.remove("quick") else {
-        anyhow::bail!("the plan has no quick form; run it without --quick, or add [quick] to it");
+    plan.remove("quick");
+    let laid = || -> Result<Plan> {
+        leave_out(&mut plan, quick.remove("leave_out"))?;
+        lay_over(&mut plan, quick);
+        let mut laid: Plan =
+            plan.try_into().map_err(|error| anyhow::Error::msg(one_line(&error, "")))?;
+        ensure!(laid.quick.is_none(), "a quick form has none of its own; drop [quick.quick]");
+        laid.fill_in_and_check()?;
+        Ok(laid)
     };
-    leave_out(&mut plan, quick.remove("leave_out")).context("[quick]")?;
-    lay_over(&mut plan, quick);
-    let mut laid: Plan = plan
-        .try_into()
-        .map_err(|error| anyhow::Error::msg(one_line(&error, "")))
-        .context("[quick]")?;
-    paper::fill_in(&mut laid).context("[quick]")?;
-    laid.complete_twins().context("[quick]")?;
-    check::check(&laid).context("[quick]")?;
-    Ok(laid)
+    laid().context("[quick]")
 }
 
 /// Takes out what a list of `TABLE.NAME` names.
@@ -82,7 +80,7 @@ fn lay_over(under: &mut Table, over: Table) {
 
 /// What a quick form does in place of the full one, and what that cannot show, in a sentence or two.
 #[must_use]
-pub fn told(full: &Plan, quick: &Plan) -> String {
+pub(super) fn told(full: &Plan, quick: &Plan) -> String {
     let list = |threads: &[u32]| threads.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
     let parts = [
         ("s measured", full.seconds.to_string(), quick.seconds.to_string()),

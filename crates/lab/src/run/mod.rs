@@ -30,7 +30,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use crate::plan::{Form, Plan, PlannedCell, cells, told};
+use crate::plan::{Form, Plan, PlannedCell, ReadPlan, cells};
 use crate::print;
 use crate::report;
 use crate::store::{State, Store};
@@ -107,10 +107,9 @@ struct CommonArgs {
 /// # Errors
 /// As [`run`].
 pub fn demo(args: &DemoArgs) -> Result<ExitCode> {
-    let (plan, text) = Plan::demo()?;
+    let plan = Plan::demo()?;
     let study = args.common.out.clone().map_or_else(|| unfinished_demo(Path::new(".")), Ok)?;
-    let form = Some(told(&Plan::parse(&text)?, &plan));
-    run_plan(plan, &Told { text, form }, &study, &args.common)
+    run_plan(plan, &study, &args.common)
 }
 
 /// Runs a plan from a file.
@@ -119,40 +118,29 @@ pub fn demo(args: &DemoArgs) -> Result<ExitCode> {
 /// Whatever keeps the run from beginning, or from storing its results. A cell that fails is not an error here.
 pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let form = if args.quick { Form::Quick } else { Form::Full };
-    let (plan, text) = Plan::read(&args.plan, form)?;
-    let form = match form {
-        Form::Full => None,
-        Form::Quick => Some(told(&Plan::parse(&text)?, &plan)),
-    };
+    let plan = Plan::read(&args.plan, form)?;
     let study = args.common.out.clone().unwrap_or_else(|| default_study(&args.plan, args.quick));
-    run_plan(plan, &Told { text, form }, &study, &args.common)
+    run_plan(plan, &study, &args.common)
 }
 
-/// What is kept of a plan for those who read its results.
-#[derive(Debug)]
-pub struct Told {
-    /// Its text.
-    pub text: String,
-    /// What its quick form is, if it is that.
-    pub form: Option<String>,
-}
-
-fn run_plan(mut plan: Plan, plan_told: &Told, study: &Path, args: &CommonArgs) -> Result<ExitCode> {
-    plan.location = args.location.clone().or(plan.location);
-    plan.server = args.server.clone().or(plan.server);
-    let planned = cells(&plan);
+fn run_plan(mut read: ReadPlan, study: &Path, args: &CommonArgs) -> Result<ExitCode> {
+    let given = (args.location.clone(), args.server.clone());
+    read.plan.location = given.0.or(read.plan.location);
+    read.plan.server = given.1.or(read.plan.server);
+    let plan = &read.plan;
+    let planned = cells(plan);
     let missing = missing::missing(study, &planned, args.retry_failed)?;
     if args.dry_run {
-        return dry_run(&plan, study, args, planned.len(), &missing);
+        return dry_run(plan, study, args, planned.len(), &missing);
     }
     let interrupt = Interrupt::listen()?;
     if missing.is_empty() {
-        return finished(&plan, plan_told, study, &interrupt);
+        return finished(&read, study, &interrupt);
     }
-    let mut setup = Setup::make(&plan, study, &args.erase, &interrupt)?;
-    let mut store = setup.open_store(plan_told, &planned, args.retry_failed)?;
+    let mut setup = Setup::make(plan, study, &args.erase, &interrupt)?;
+    let mut store = setup.open_store(&read, &planned, args.retry_failed)?;
     let pending = store.pending()?;
-    let progress = Progress::new(&plan, pending.len(), !args.no_live, &interrupt);
+    let progress = Progress::new(plan, pending.len(), !args.no_live, &interrupt);
     for cell in planned.iter().filter(|cell| pending.contains(&cell.key)) {
         if progress.is_end_wanted() {
             interrupt.set();
@@ -191,16 +179,11 @@ fn dry_run(
 }
 
 /// Nothing is to be run: nothing is made or tried, but the report follows what the plan says of it now.
-fn finished(
-    plan: &Plan,
-    plan_told: &Told,
-    study: &Path,
-    interrupt: &Interrupt,
-) -> Result<ExitCode> {
+fn finished(read: &ReadPlan, study: &Path, interrupt: &Interrupt) -> Result<ExitCode> {
     let _lock = Lock::take(study)?;
     print::line("nothing is missing");
     let mut store = Store::open_or_create(study)?;
-    setup::retell(&mut store, plan, plan_told)?;
+    setup::retell(&mut store, read)?;
     conclude(&store, study, interrupt)
 }
 

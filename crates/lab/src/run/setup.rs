@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use assay_load::Schema;
 
 use super::place::{Lock, NewFolders, is_same_device, location_of};
-use super::{Told, check, describe, machine, promise};
-use crate::plan::{Footing, FootingKey, PageCompression, Plan, PlannedCell, RigSpec};
+use super::{check, describe, machine, promise};
+use crate::plan::{Footing, FootingKey, PageCompression, Plan, PlannedCell, ReadPlan, RigSpec};
 use crate::rig::Rig;
 use crate::rig::dataset::Datasets;
 use crate::rig::server::{self, Binary, Flavour, Wanted};
@@ -123,7 +123,7 @@ impl<'a> Setup<'a> {
     /// A store that cannot be written, or that was made by another plan.
     pub fn open_store(
         &self,
-        told: &Told,
+        read: &ReadPlan,
         cells: &[PlannedCell],
         retry_failed: bool,
     ) -> Result<Store> {
@@ -139,8 +139,8 @@ impl<'a> Setup<'a> {
         store.write_head(&StudyHead {
             title: &self.plan.title,
             question: self.plan.question.as_deref(),
-            plan_toml: &told.text,
-            form: told.form.as_deref(),
+            plan_toml: &read.text,
+            form: read.form.as_deref(),
             paper: self.plan.paper.as_ref(),
             facts: &machine::facts(&self.location),
             arms: &arms,
@@ -221,12 +221,13 @@ impl<'a> Setup<'a> {
 ///
 /// # Errors
 /// A store that cannot be written.
-pub fn retell(store: &mut Store, plan: &Plan, told: &Told) -> Result<()> {
+pub fn retell(store: &mut Store, read: &ReadPlan) -> Result<()> {
+    let plan = &read.plan;
     store.write_head(&StudyHead {
         title: &plan.title,
         question: plan.question.as_deref(),
-        plan_toml: &told.text,
-        form: told.form.as_deref(),
+        plan_toml: &read.text,
+        form: read.form.as_deref(),
         paper: plan.paper.as_ref(),
         facts: &BTreeMap::new(),
         arms: &[],

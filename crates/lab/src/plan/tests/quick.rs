@@ -35,7 +35,7 @@ fn what_it_leaves_out_is_in_the_full_form_alone() {
 #[test]
 fn what_it_does_instead_is_told() {
     let text = with_quick(QUICK);
-    let told = told(&Plan::parse(&text).unwrap(), &Plan::parse_quick(&text).unwrap());
+    let told = Forms::parse(&text).unwrap().choose(Form::Quick, text).unwrap().form.unwrap();
     let says = "2 s measured in place of 10; 1 repeat in place of 3; threads 8 in place of 1, 8; 3 cells in place of 18.";
     assert!(told.starts_with(&format!("Quick form: {says}")), "{told}");
 }
@@ -73,7 +73,7 @@ fn plans_that_come_with_us_can_be_run_in_every_form() {
         assert!(cells(&quick).len() <= 76, "{name}: {} cells", cells(&quick).len());
         assert!(cells(&full).len() >= cells(&quick).len(), "{name}");
     }
-    let (plan, _) = Plan::read(std::path::Path::new("demo"), Form::Full).unwrap();
+    let plan = Plan::read(std::path::Path::new("demo"), Form::Full).unwrap().plan;
     assert_eq!(plan.title, Plan::parse(PLANS[0].1).unwrap().title);
     let message =
         Plan::read(std::path::Path::new("percona-202"), Form::Full).unwrap_err().to_string();

@@ -24,7 +24,7 @@ fn stec() -> Prices {
 fn the_documentations_examples_are_of_the_arms_of_their_plans() {
     for (place, plan) in [(0, "demo"), (1, "stec-2013")] {
         for form in [Form::Full, Form::Quick] {
-            let (plan, _) = Plan::read(plan.as_ref(), form).unwrap();
+            let plan = Plan::read(plan.as_ref(), form).unwrap().plan;
             let prices = example(place);
             prices.check_arms(plan.arms.keys().map(String::as_str)).unwrap();
             let twin = |(name, arm): (&String, &crate::plan::Arm)| {
