@@ -170,6 +170,17 @@ pub fn grouped(digits: &str) -> String {
     text
 }
 
+/// A word for a shell.
+#[must_use]
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+=:@,".contains(sign);
+    if word.chars().all(is_plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

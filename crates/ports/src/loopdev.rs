@@ -274,7 +274,10 @@ pub fn detach(device: &Path) -> Result<(), LoopError> {
     // has changed it.
     let _ = unlimit_requests(device);
     let shown = backing(&folder(device));
-    run("losetup", ["--detach".as_ref(), device.as_os_str()])?;
+    if let Err(error) = run("losetup", ["--detach".as_ref(), device.as_os_str()]) {
+        // Somebody else has detached it meanwhile.
+        return if backing(&folder(device)).is_none() { Ok(()) } else { Err(error.into()) };
+    }
     let deadline = Instant::now() + DETACH_PATIENCE;
     // A device that is open goes when it is closed last, which the kernel does not announce. One that shows something
     // else is free of us, and somebody else's.

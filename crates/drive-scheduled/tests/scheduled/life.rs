@@ -19,13 +19,17 @@ use crate::scheduler::Paced;
 use crate::shape::Shape;
 use crate::world::World;
 
+/// Turns of threads after which a seed is taken to be in a loop. A wide drive with hardly any memory for its map makes hundreds of
+/// checkpoints and reads two hundred thousand nodes, which takes more than five million.
+const MAX_STEPS: usize = 50_000_000;
+
 /// Runs one seed, with a rule broken or none; says what happened, or what went wrong.
 pub fn run(seed: u64, broken: Option<Rule>) -> Result<Coverage, String> {
     let found = Arc::new(Mutex::new(Ok(Coverage::default())));
     let into = Arc::clone(&found);
     let mut config = shuttle::Config::new();
     config.stack_size = 512 << 10;
-    config.max_steps = shuttle::MaxSteps::FailAfter(5_000_000);
+    config.max_steps = shuttle::MaxSteps::FailAfter(MAX_STEPS);
     config.failure_persistence = shuttle::FailurePersistence::None;
     let life = move || {
         break_rule(broken);

@@ -58,7 +58,8 @@ impl Drive {
         gives_up_log: bool,
     ) -> Result<Drive, DriveError> {
         let mut recovery = Recovery::default();
-        let (superblock, superblock_in_use) = read_superblocks(&*media, &mut recovery)?;
+        let (superblock, superblock_in_use) =
+            read_superblocks(&*media, &mut recovery, gives_up_log)?;
         recovery.clean = superblock.clean;
         let unreadable = Unreadable::default();
         let blank = || {

@@ -2,7 +2,7 @@
 //! until both are written again, which the first write to the drive does: the other one first, so that a power cut which
 //! tears that leaves the one that was chosen.
 
-use crate::format::{Identity, Superblock, SuperblockError};
+use crate::format::{ChunkHeader, Identity, Superblock, SuperblockError};
 use crate::opening::create::DriveError;
 use crate::status::Recovery;
 use assay_disk::BlockBuffer;
@@ -13,6 +13,9 @@ use assay_disk::{BLOCK_BYTES, Disk, DiskError};
 pub fn begins_drive(block: &[u8]) -> bool {
     Superblock::decode(block) != Err(SuperblockError::Absent)
 }
+
+/// Bytes of media that are looked through at once.
+const SEARCHED_BYTES: u64 = 1 << 20;
 
 /// Where the drive may end, in bytes, when its first superblock is this: a torn one still tells, for its beginning was written
 /// before, but not surely; else the drive ends with its media, unless those have grown.
@@ -33,10 +36,48 @@ fn possible_ends(
     }
 }
 
-/// The newer of the two superblocks, and which of them it is.
+/// The second superblock of a drive whose media have grown, wherever it lies: the last block that is one and says that its drive ends
+/// there.
+fn find_second(media: &dyn Disk) -> Option<Superblock> {
+    let mut buffer = BlockBuffer::zeroed(SEARCHED_BYTES as usize);
+    let mut end = media.size() / BLOCK_BYTES * BLOCK_BYTES;
+    while end > 0 {
+        let start = end.saturating_sub(SEARCHED_BYTES);
+        let bytes = &mut buffer.as_mut()[..(end - start) as usize];
+        // What cannot be read holds none.
+        if media.read(start, bytes).is_ok() {
+            let blocks = bytes.chunks(BLOCK_BYTES as usize).enumerate();
+            let ends_here = |index: usize, superblock: &Superblock| {
+                superblock.identity.media_bytes == start + (index as u64 + 1) * BLOCK_BYTES
+            };
+            let second = blocks.rev().find_map(|(index, block)| {
+                Superblock::decode(block).ok().filter(|superblock| ends_here(index, superblock))
+            });
+            if second.as_ref().is_some_and(|superblock| is_alone(media, &superblock.identity)) {
+                return second;
+            }
+        }
+        end = start;
+    }
+    None
+}
+
+/// Whether no segment is another drive's: what an earlier one left behind must not be taken for the last.
+fn is_alone(media: &dyn Disk, identity: &Identity) -> bool {
+    let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
+    (0..identity.segments).all(|segment| {
+        media.read(identity.segment_start(segment), block.as_mut()).is_err()
+            || ChunkHeader::decode(block.as_ref())
+                .is_none_or(|(header, _)| header.drive_id == identity.drive_id)
+    })
+}
+
+/// The newer of the two superblocks, and which of them it is. With `searches` all of the media are looked through where neither is in
+/// its place.
 pub(crate) fn read_superblocks(
     media: &dyn Disk,
     recovery: &mut Recovery,
+    searches: bool,
 ) -> Result<(Superblock, usize), DriveError> {
     let mut unreadable = None;
     let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
@@ -63,6 +104,9 @@ pub(crate) fn read_superblocks(
         if second.is_ok() {
             break;
         }
+    }
+    if searches && first.is_err() && second.is_err() {
+        second = find_second(media).map_or(second, Ok);
     }
     let (superblock, which) = match (first, second) {
         (Ok(first), Ok(second)) => {

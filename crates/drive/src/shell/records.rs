@@ -80,7 +80,8 @@ impl Drive {
     /// Whether a record needs a dictionary that is not there.
     pub(crate) fn needs_lost_dictionary(&self, record: &[u8]) -> bool {
         let payload = record.get(RECORD_HEADER_BYTES..).unwrap_or_default();
-        record.first() == Some(&Encoding::ZstdDictionary.id())
+        self.identity.dictionary
+            && record.first() == Some(&Encoding::ZstdDictionary.id())
             && self.dictionary_of(Encoding::ZstdDictionary.id(), payload).is_none()
     }
 

@@ -1,17 +1,18 @@
 //! `assay drive create`: an empty drive in a new file or on a block device.
 
 use std::os::unix::fs::FileTypeExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail, ensure};
 use assay_drive::Codec;
+use assay_ports::filesystem;
 use assay_ports::media::Allocation;
 use clap::Args;
 
 use super::make::{NewDrive, Sizes};
 use crate::base::{Size, Unit};
-use crate::print;
+use crate::print::{self, shell_word};
 
 /// What was typed.
 #[derive(Debug, Args)]
@@ -70,9 +71,10 @@ pub(super) fn run(args: &CreateArgs) -> Result<ExitCode> {
     let is_device = args.path.metadata().is_ok_and(|there| there.file_type().is_block_device());
     let Sizes { capacity, logical } = if is_device { on_device(args)? } else { in_file(args)? };
     print::line(format_args!(
-        "{}: {logical} for the host on {capacity} of media, {}; show it with `assay drive attach {0}`",
+        "{}: {logical} for the host on {capacity} of media, {}; show it with `assay drive attach {}`",
         args.path.display(),
         args.codec,
+        shell_word(&args.path.display().to_string()),
     ));
     Ok(ExitCode::SUCCESS)
 }
@@ -80,6 +82,14 @@ pub(super) fn run(args: &CreateArgs) -> Result<ExitCode> {
 fn in_file(args: &CreateArgs) -> Result<Sizes> {
     let path = &args.path;
     ensure!(args.erase.is_none(), "--erase is for block devices, and {} is none", path.display());
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mount = filesystem::mount_of(folder).ok().flatten();
+    ensure!(
+        mount.is_none_or(|mount| mount.file_system != "devtmpfs"),
+        "there is no device {}; a file there would lie in memory",
+        path.display()
+    );
     let Some(capacity) = args.capacity else {
         bail!("say how many bytes {} may take, e.g. --capacity 20G", path.display())
     };

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use assay_ports::child::Process;
+use assay_ports::users::users;
 use assay_ports::{fuse, loopdev};
 use clap::Args;
 
@@ -38,7 +39,13 @@ pub(super) fn run(args: &DetachArgs) -> Result<ExitCode> {
     let is_needed = !args.if_needed || registry::find(&args.drive)?.is_some();
     print::line(match is_needed {
         true => detach(&args.drive)?,
-        false => format!("{} is not attached", args.drive.display()),
+        false if args.drive.symlink_metadata().is_err() => {
+            format!("{} is not there, and not attached", args.drive.display())
+        }
+        false => {
+            ensure_nobody_has(&args.drive)?;
+            format!("{} is not attached", args.drive.display())
+        }
     });
     Ok(ExitCode::SUCCESS)
 }
@@ -49,6 +56,7 @@ pub(super) fn run(args: &DetachArgs) -> Result<ExitCode> {
 /// One line: it is not attached, or in use by whom; the drive could not be closed.
 pub(crate) fn detach(named: &Path) -> Result<String> {
     let Some(attached) = registry::find(named)? else {
+        ensure_nobody_has(named)?;
         bail!("{} is not attached; there is nothing to do", named.display())
     };
     let media = attached.media.display();
@@ -64,6 +72,22 @@ pub(crate) fn detach(named: &Path) -> Result<String> {
     // One that belongs to another process tells that one how it ended.
     attachment.log.map_or(Ok(()), |log| check_end(&attached, &log))?;
     Ok(format!("{media} is detached"))
+}
+
+/// A drive that no ledger of ours tells of may be served all the same: attached by somebody else, or through a loop device.
+///
+/// # Errors
+/// One line: it is not there; who has it.
+fn ensure_nobody_has(named: &Path) -> Result<()> {
+    let path = named.canonicalize().with_context(|| named.display().to_string())?;
+    let users = users(&path).with_context(|| format!("cannot tell who uses {}", path.display()))?;
+    ensure!(
+        users.is_empty(),
+        "{} is in use: {}; if that is a drive's server, detach it with the ASSAY_STATE, or the user, that attached it",
+        path.display(),
+        users.join(", ")
+    );
+    Ok(())
 }
 
 /// The server sees its mount go, and closes the drive.

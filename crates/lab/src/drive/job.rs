@@ -123,6 +123,7 @@ impl From<WriteCache> for CacheMode {
 
 /// How collection chooses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum CollectBy {
     /// By age and live share.
     #[default]

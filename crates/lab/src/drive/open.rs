@@ -81,9 +81,14 @@ pub(super) fn in_words(path: &Path, error: DriveError) -> anyhow::Error {
     match error {
         DriveError::NotADrive => match media_shown_by(path) {
             Some(media) => anyhow!("this is how the drive on {media} is shown; name {media}"),
-            None => anyhow!("{error}; make one with `assay drive create` in a new file"),
+            None => anyhow!(
+                "{error}; make one with `assay drive create` in a new file, or, if it was one, let `assay drive check --repair` look for \
+                 what tells"
+            ),
         },
-        DriveError::Shrunk { .. } => anyhow!("{error}; bring its end back"),
+        DriveError::Shrunk { drive_bytes, .. } => anyhow!(
+            "{error}; bring its end back: a file with `truncate -s {drive_bytes}`, then `assay drive check --repair`"
+        ),
         error => error.into(),
     }
 }

@@ -53,7 +53,8 @@ fn tell(path: &Path, discards: bool, repaired: &Repair) -> Result<()> {
         let more = counted((repaired.lost.len() - LINES_MAX) as u64, "more range");
         print::line(format_args!("lost: {more}; --json names them all"));
     }
-    if let Some(lost) = repaired.lost.first()
+    // Of what may hold old data no place is more so than another.
+    if let Some(lost) = repaired.lost.iter().find(|lost| lost.loss != Loss::Doubtful)
         && let Some(way) = way_to_files(path, lost)?
     {
         print::line(way);
@@ -61,7 +62,8 @@ fn tell(path: &Path, discards: bool, repaired: &Repair) -> Result<()> {
     print::line(summary(path, repaired));
     if !discards && repaired.lost.iter().any(|lost| is_kept(lost.loss)) {
         print::line(
-            "reads of it fail until it is overwritten or discarded; --discard discards it at once",
+            "reads of what could not be read, or lies nobody knows where, fail until it is overwritten or discarded; --discard discards \
+             it at once",
         );
     }
     Ok(())
@@ -86,11 +88,21 @@ fn in_words_lost(Lost { range, loss }: &Lost) -> String {
 }
 
 fn summary(path: &Path, repaired: &Repair) -> String {
-    let bytes = lost_bytes(repaired);
-    let lost = match repaired.lost.len() as u64 {
-        0 => "nothing is lost".into(),
-        ranges => format!("{} lost in {}", human(bytes), counted(ranges, "range")),
+    let [lost, doubtful] = [false, true].map(|is_doubtful| extent(repaired, is_doubtful));
+    let in_ranges = |(bytes, ranges): (u64, u64), what| {
+        format!("{} {what} in {}", human(bytes), counted(ranges, "range"))
     };
+    let mut told = Vec::new();
+    if lost.1 > 0 || doubtful.1 == 0 {
+        told.push(match lost.1 {
+            0 => "nothing is lost".into(),
+            _ => in_ranges(lost, "lost"),
+        });
+    }
+    if doubtful.1 > 0 {
+        told.push(in_ranges(doubtful, "may hold old data,"));
+    }
+    let lost = told.join(", ");
     let done = [
         (repaired.nodes_restored, "part of the map restored", "parts of the map restored"),
         (repaired.blocks_moved, "block moved", "blocks moved"),
@@ -106,8 +118,12 @@ fn summary(path: &Path, repaired: &Repair) -> String {
     format!("{}: repaired: {done}; {lost}", path.display())
 }
 
-fn lost_bytes(repaired: &Repair) -> u64 {
-    repaired.lost.iter().map(|lost| lost.range.end - lost.range.start).sum()
+/// Bytes and ranges of what is lost, or of what may hold old data, which may overlap the other.
+fn extent(repaired: &Repair, is_doubtful: bool) -> (u64, u64) {
+    let its = repaired.lost.iter().filter(|lost| (lost.loss == Loss::Doubtful) == is_doubtful);
+    its.fold((0, 0), |(bytes, ranges), lost| {
+        (bytes + lost.range.end - lost.range.start, ranges + 1)
+    })
 }
 
 fn in_json(path: &Path, repaired: &Repair) -> serde_json::Value {
@@ -135,7 +151,8 @@ fn in_json(path: &Path, repaired: &Repair) -> serde_json::Value {
         "segments_retired": repaired.segments_retired,
         "segments_left": repaired.segments_left,
         "lost": lost,
-        "lost_bytes": lost_bytes(repaired),
+        "lost_bytes": extent(repaired, false).0,
+        "doubtful_bytes": extent(repaired, true).0,
         "damages": repaired.check.damages.len(),
     })
 }
@@ -186,7 +203,16 @@ mod tests {
             "vol.img: repaired: 1 block moved, 2 segments out of use; nothing is lost"
         );
         repaired.lost = vec![lost(0, 4096, Loss::Reverted), lost(8192, 12288, Loss::Doubtful)];
-        assert!(summary(path, &repaired).ends_with("8.0 KiB lost in 2 ranges"));
+        let text = summary(path, &repaired);
+        assert!(
+            text.ends_with("4.0 KiB lost in 1 range, 4.0 KiB may hold old data, in 1 range"),
+            "{text}"
+        );
+        let found = in_json(path, &repaired);
+        assert_eq!(
+            (found["lost_bytes"].as_u64(), found["doubtful_bytes"].as_u64()),
+            (Some(4096), Some(4096))
+        );
         assert_eq!(in_json(path, &repaired)["lost"][1]["loss"], "doubtful");
     }
 

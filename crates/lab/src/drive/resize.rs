@@ -64,6 +64,10 @@ fn resize_attached(attached: &Attached, size: Size) -> Result<Size> {
     let resized = file.and_then(|file| file.set_len(size.0));
     resized.map_err(|error| match Errno::from_io_error(&error) {
         Some(Errno::INVAL) => refused(&attached.media, size, before),
+        Some(Errno::ROFS) => anyhow!(
+            "{} is attached to be read only; detach it and attach it without --read-only to resize it",
+            attached.media.display()
+        ),
         _ => anyhow!("{}: cannot be resized: {error}", attached.media.display()),
     })?;
     devices.iter().try_for_each(|device| loopdev::update_size(device))?;

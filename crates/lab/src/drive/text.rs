@@ -7,7 +7,7 @@ use assay_drive::{Recovery, State, Status};
 use assay_ports::survival::NEVER;
 
 use super::health::{Attachment, Health};
-use super::job::CacheMode;
+use super::job::{CacheMode, CollectBy};
 use super::model_health::ModelHealth;
 use crate::devices::Scale;
 use crate::print::{counted, size};
@@ -56,7 +56,7 @@ pub(super) fn opened(health: &Health) -> Vec<String> {
     }
     lines.extend(health.status.problems.iter().map(|problem| format!("problem: {problem}")));
     if health.attachment.read_only {
-        lines.push("it takes no writes".into());
+        lines.push(format!("{} takes no writes", health.media.display()));
     }
     lines
 }
@@ -106,7 +106,7 @@ pub(super) fn line(now: &Health, before: &Health, seconds: f64) -> String {
     let rate = |now: u64, then: u64| size(now.saturating_sub(then) as f64 / seconds) + "/s";
     format!(
         "{}, {} free ({}), ratio {}, host read {} write {}, media read {} write {}, \
-         {:.0} flushes/s, {} writes refused",
+         {:.0} flushes/s, {:.0} writes/s refused",
         now.status.state.name(),
         human(now.status.free_bytes),
         free_share(&now.status),
@@ -116,7 +116,7 @@ pub(super) fn line(now: &Health, before: &Health, seconds: f64) -> String {
         rate(counts.read_bytes_media, then.read_bytes_media),
         rate(counts.write_bytes_media(), then.write_bytes_media()),
         counts.flushes.saturating_sub(then.flushes) as f64 / seconds,
-        counts.refused_writes.saturating_sub(then.refused_writes),
+        counts.refused_writes.saturating_sub(then.refused_writes) as f64 / seconds,
     )
 }
 
@@ -233,7 +233,16 @@ fn manner(attachment: &Attachment) -> Option<String> {
         0 => "no read-ahead".into(),
         bytes => format!("reading at least {}", human(bytes)),
     };
-    Some(format!("{cache}, {}, {ahead}", counted(attachment.threads?.into(), "thread")))
+    let mut words = vec![cache.to_owned(), counted(attachment.threads?.into(), "thread"), ahead];
+    words.extend(attachment.memory_bytes.map(|bytes| format!("{} for the map", human(bytes))));
+    words.extend(
+        attachment
+            .collect
+            .filter(|by| *by != CollectBy::default())
+            .map(|by| format!("collecting by {}", by.name())),
+    );
+    words.extend(attachment.rescue.then(|| "its reserve open for new data (--rescue)".to_owned()));
+    Some(words.join(", "))
 }
 
 fn space(log: &mut Log, status: &Status) {
@@ -412,7 +421,7 @@ mod tests {
             [
                 "it was not closed; 12 chunks with 0 entries replayed in 2 ms, 2 unfinished chunks dropped",
                 "problem: the first superblock is damaged",
-                "it takes no writes",
+                &format!("{} takes no writes", health.media.display()),
             ]
         );
     }
@@ -426,6 +435,6 @@ mod tests {
         now.status.counts.refused_writes += 2;
         let line = line(&now, &before, 2.0);
         assert!(line.contains("host read 0 B/s write 2.0 MiB/s"), "{line}");
-        assert!(line.ends_with("3 flushes/s, 2 writes refused"), "{line}");
+        assert!(line.ends_with("3 flushes/s, 2 writes/s refused"), "{line}");
     }
 }

@@ -42,7 +42,7 @@ pub enum MediaError {
         below: PathBuf,
     },
     /// It is no size that a disk can have.
-    #[error("{path}: {size} bytes is not a whole number of blocks of 4096 bytes, or none")]
+    #[error("{path} has {size} bytes, which is not a multiple of 4096 above 0")]
     Size {
         /// What was named.
         path: PathBuf,

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use assay_drive::{BlockBuffer, Codec, Disk, Drive, DriveOptions};
+use assay_drive::{BlockBuffer, Codec, Disk, Drive, DriveError, DriveOptions, Format, Unreadable};
 
-use super::host::{format, media_of, open};
+use super::host::{Host, format, media_of, open};
 use crate::common::media::{Fate, SimulatedMedia};
 
 /// Whatever a power cut does to one superblock, the other is found.
@@ -31,4 +31,47 @@ fn power_cuts_on_grown_media_leave_a_drive() {
         }
     }
     assert!(mended > 2, "hardly a superblock was torn: {mended}");
+}
+
+/// Nothing tells any more where the second one lies: a repair looks for it.
+#[test]
+fn a_repair_finds_the_second_superblock_of_grown_media() {
+    let mut host = Host::new(40, &format(Codec::None, 64 << 20), DriveOptions::default());
+    host.write(0, 64);
+    host.drive.close().unwrap();
+    let image = host.media.image();
+    let media = Arc::new(SimulatedMedia::new(host.media.size() + (3 << 20) + 4096));
+    let mut buffer = BlockBuffer::zeroed(image.len());
+    buffer.as_mut().copy_from_slice(&image);
+    media.write(0, buffer.as_ref(), true).unwrap();
+    media.wipe(0);
+    let opened = Drive::open(Arc::clone(&media) as Arc<dyn Disk>, DriveOptions::default());
+    assert!(matches!(opened, Err(DriveError::NotADrive)));
+    let disk = Arc::clone(&media) as Arc<dyn Disk>;
+    let repair = Drive::repair(disk, DriveOptions::default(), Unreadable::Kept, &mut |_, _| {});
+    assert!(repair.unwrap().lost.is_empty());
+    host.drive = open(&media, &host.options);
+    host.assert_right();
+}
+
+/// What an earlier drive left on larger media is not taken for the one that was there last.
+#[test]
+fn a_repair_does_not_bring_an_earlier_drive_back() {
+    let earlier = media_of(30);
+    let image = {
+        let format = Format { drive_id: 1, ..format(Codec::None, 64 << 20) };
+        Drive::format(Arc::clone(&earlier) as Arc<dyn Disk>, &format).unwrap();
+        earlier.image()
+    };
+    let media = media_of(40);
+    let mut buffer = BlockBuffer::zeroed(image.len());
+    buffer.as_mut().copy_from_slice(&image);
+    media.write(0, buffer.as_ref(), true).unwrap();
+    let host = Host::on(media, &format(Codec::None, 64 << 20), DriveOptions::default());
+    host.drive.close().unwrap();
+    host.media.wipe(0);
+    host.media.wipe(host.media.size() / 4096 - 1);
+    let disk = Arc::clone(&host.media) as Arc<dyn Disk>;
+    let repair = Drive::repair(disk, DriveOptions::default(), Unreadable::Kept, &mut |_, _| {});
+    assert!(matches!(repair, Err(DriveError::NotADrive)), "{repair:?}");
 }

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 
 use super::escape;
 use super::file_system::Kind;
+use crate::print::shell_word;
 
 /// The unit's file.
 const FILE: &str = "/etc/systemd/system/assay-drive@.service";
@@ -111,7 +112,7 @@ WantedBy=multi-user.target"
             Some(mount) => parts.push(self.mounting(mount)),
             None => parts.push(format!(
                 "# Attached at boot, and not mounted:\n# systemctl daemon-reload && systemctl enable --now {}",
-                shell(&self.name())
+                shell_word(&self.name())
             )),
         }
         Ok(parts.join("\n\n"))
@@ -146,18 +147,8 @@ WantedBy=multi-user.target"
 
 # systemctl daemon-reload && mount {}",
             escape::word(&mount.target.to_string_lossy()),
-            shell(&mount.target.to_string_lossy()),
+            shell_word(&mount.target.to_string_lossy()),
         )
-    }
-}
-
-/// A word for a shell.
-fn shell(word: &str) -> String {
-    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+=:@,".contains(sign);
-    if word.chars().all(is_plain) {
-        word.into()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 
