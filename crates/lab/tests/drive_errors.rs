@@ -61,7 +61,7 @@ fn sizes_that_cannot_be() {
             &["vol.img: the capacity may be 32.0 TiB", "at most"],
         );
     }
-    create(&["--capacity", "1000000"], &["1000000 bytes is not a whole number of blocks"]);
+    create(&["--capacity", "1000000"], &["1000000 bytes, which is not a multiple of 4096"]);
     create(&["--capacity", "64M", "--logical", "1000"], &["the logical size must be a multiple"]);
     create(&["--capacity", "64M", "--logical", "1E"], &["the logical size may be"]);
     create(&["--capacity", "64M", "--segment", "3M"], &["a segment is a power of two"]);

@@ -109,12 +109,15 @@ impl Group {
         stored.map(|record| record.length as usize).sum()
     }
 
-    /// What a replay of the wanted ones costs, in blocks that are changed in the map. A run of zeroes costs little for each.
+    /// What a replay of the wanted ones costs, in blocks that are changed in the map. Of a long run of zeroes each costs little.
     pub(crate) fn replay_blocks(&self, wanted: impl Fn(usize) -> bool) -> u64 {
         let wanted = self.records.iter().enumerate().filter(|(index, _)| wanted(*index));
         wanted
             .map(|(_, record)| match record.op {
-                Op::Zero => 1 + record.blocks() / ZERO_BLOCKS_PER_BLOCK,
+                Op::Zero => {
+                    let blocks = record.blocks();
+                    blocks.min(ZERO_BLOCKS_PER_BLOCK) + blocks / ZERO_BLOCKS_PER_BLOCK
+                }
                 _ => record.blocks(),
             })
             .sum()
@@ -129,7 +132,7 @@ impl Group {
 /// Longest run of zeroes in one entry: what its length field holds.
 pub(crate) const ZERO_BLOCKS_MAX: u32 = (1 << 15) - 1;
 
-/// Blocks of a run of zeroes that a replay applies in the time of one that was written.
+/// Blocks of a long run of zeroes that a replay applies in the time of one that was written.
 const ZERO_BLOCKS_PER_BLOCK: u64 = 64;
 
 #[cfg(test)]

@@ -21,6 +21,10 @@ const WRITTEN_PER_CHECKPOINT_BYTE: u64 = 25;
 /// Least written between checkpoints on a large drive, in bytes.
 const CHECKPOINT_WRITTEN_BYTES: u64 = 1 << 30;
 
+/// A checkpoint that is due so much waits for collection no longer: a host that never lets up would keep it at work, and the log to
+/// replay would grow without end.
+const OVERDUE_PERCENT: u64 = 125;
+
 /// Emptied segments for which it is worth to sync the media, where they are small; a large one is worth it alone.
 const RELEASE_BATCH: usize = 4;
 const SMALL_SEGMENT_BYTES: u32 = 4 << 20;
@@ -55,13 +59,17 @@ impl Drive {
         if self.read_only.is_some() || !self.has_begun() {
             return Ok(Rest::Idle);
         }
-        // First: a host that never lets up would keep collection at work, and the log to replay would grow without end.
-        if self.is_checkpoint_due(&maintenance)? {
-            self.checkpoint(&mut maintenance)?;
+        let due_percent = self.checkpoint_due_percent(&maintenance)?;
+        let (free, mark) = self.free_and_low_mark()?;
+        if free < mark
+            && due_percent < OVERDUE_PERCENT
+            && self.may_gain(&mut maintenance)?
+            && self.gain_segment(&mut maintenance)?
+        {
             return Ok(Rest::More);
         }
-        let (free, mark) = self.free_and_low_mark()?;
-        if free < mark && self.may_gain(&mut maintenance)? && self.gain_segment(&mut maintenance)? {
+        if due_percent >= 100 {
+            self.checkpoint(&mut maintenance)?;
             return Ok(Rest::More);
         }
         self.evict_map()?;
@@ -88,11 +96,6 @@ impl Drive {
         loop {
             if !self.has_begun() || is_met(&self.log()?.space) {
                 return Ok(());
-            }
-            // What is moved here is as much to replay as what the host writes.
-            if self.is_checkpoint_due(&maintenance)? {
-                self.checkpoint(&mut maintenance)?;
-                continue;
             }
             if self.may_gain(&mut maintenance)? && self.gain_segment(&mut maintenance)? {
                 continue;
@@ -272,14 +275,15 @@ impl Drive {
         Ok(space.map_segments() > space.checkpoint_segments() || newer())
     }
 
-    fn is_checkpoint_due(&self, maintenance: &Maintenance) -> Result<bool> {
+    /// How much of what is written between two checkpoints has been, in percent; one is due at 100.
+    fn checkpoint_due_percent(&self, maintenance: &Maintenance) -> Result<u64> {
         if self.is_short_of_memory()? {
-            return Ok(true);
+            return Ok(100);
         }
         let log = self.log()?;
         let since = log.log_bytes - maintenance.checkpoint_log_bytes;
         if let Some(bytes) = self.options.checkpoint_bytes {
-            return Ok(since >= bytes);
+            return Ok(percent_of(since, bytes));
         }
         let capacity = self.identity.media_bytes;
         let cost = self.map()?.dirty_leaf_count() as u64 * BLOCK_BYTES;
@@ -288,7 +292,7 @@ impl Drive {
         // However small its record, a block is a change of the map: of pages that shrink to a thirtieth, a log of this many bytes
         // would take a minute to replay.
         let blocks = log.replay_blocks - maintenance.checkpoint_replay_blocks;
-        Ok(since.max(blocks * BLOCK_BYTES) >= wanted)
+        Ok(percent_of(since.max(blocks * BLOCK_BYTES), wanted))
     }
 
     /// Whether changed leaves take so much of the map's memory that a checkpoint must make them clean.
@@ -336,4 +340,8 @@ impl Drive {
         }
         self.write_sealed()
     }
+}
+
+fn percent_of(part: u64, whole: u64) -> u64 {
+    (u128::from(part) * 100 / u128::from(whole.max(1))) as u64
 }

@@ -99,7 +99,7 @@ fn a_busy_drive_makes_its_checkpoints_too() {
         if count % STEP == 0 {
             drive.maintain().unwrap();
         }
-        if count % (10 * most - 333) == 0 {
+        if count % (2 * most - 333) == 0 {
             drive.flush().unwrap();
             entries = entries.max(open(Arc::new(media.killed())).status().recovery.entries);
         }
@@ -107,7 +107,7 @@ fn a_busy_drive_makes_its_checkpoints_too() {
     let collections = drive.status().counts.collections - before;
     println!("{end} blocks: {entries} entries of {most}, {collections} collections");
     assert!(collections > 8, "nothing was collected");
-    assert!(entries > STEP && entries <= most + STEP + RUN, "{entries} entries");
+    assert!(entries > STEP && entries <= most * 5 / 4 + STEP + RUN, "{entries} entries");
 }
 
 #[test]

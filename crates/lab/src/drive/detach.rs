@@ -79,7 +79,9 @@ pub(crate) fn detach(named: &Path) -> Result<String> {
 /// # Errors
 /// One line: it is not there; who has it.
 fn ensure_nobody_has(named: &Path) -> Result<()> {
-    let path = named.canonicalize().with_context(|| named.display().to_string())?;
+    let path = named
+        .canonicalize()
+        .with_context(|| format!("{} is not attached, nor there", named.display()))?;
     let users = users(&path).with_context(|| format!("cannot tell who uses {}", path.display()))?;
     ensure!(
         users.is_empty(),
