@@ -9,6 +9,9 @@ const DIRECTORY: u64 = 512 * LEAF;
 /// Blocks that lie by themselves in their leaf, at most.
 pub const FEW: u64 = 8;
 
+/// The same in a directory.
+const FEW_IN_DIRECTORY: u64 = 3;
+
 /// Segments that are not for data in a drive as small as most are here, and what is in one, of blocks that do not compress
 /// and of leaves with what is kept for their next version.
 const RESERVE: u64 = 16;
@@ -38,12 +41,12 @@ pub struct Places {
 
 impl Places {
     pub fn draw(segments: u64, random: &mut Random) -> Places {
-        match random.below(12) {
+        match random.below(13) {
             0..3 => Places::files(random),
             3 => Places::hot_files(random),
             4..6 => Places::rows(segments, LEAF, random),
-            6 => Places::rows(segments, DIRECTORY, random),
-            7..9 => Places::rows_before_files(segments, random),
+            6..8 => Places::rows(segments, DIRECTORY, random),
+            8..10 => Places::rows_before_files(segments, random),
             _ => Places::rows_after_files(segments, random),
         }
     }
@@ -114,7 +117,8 @@ fn room(segments: u64) -> u64 {
 
 /// Some blocks in each leaf, one every `apart` blocks: as many as fill so many segments.
 fn leaves(segments: u64, apart: u64, random: &mut Random) -> Vec<(u64, u64)> {
-    let blocks = 1 + random.below(FEW);
+    // Where directories are what lies on media, there is little beside them.
+    let blocks = 1 + random.below(if apart == LEAF { FEW } else { FEW_IN_DIRECTORY });
     // The map of directories costs as much again.
     let nodes = if apart == LEAF { 1 } else { 2 };
     let blocks_in_all = segments * BLOCKS_IN_SEGMENT * LEAVES_IN_SEGMENT;
