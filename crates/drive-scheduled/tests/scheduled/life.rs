@@ -21,7 +21,7 @@ use crate::world::World;
 
 /// Turns of threads after which a seed is taken to be in a loop. A wide drive with hardly any memory for its map makes hundreds of
 /// checkpoints and reads two hundred thousand nodes, which takes more than five million.
-const MAX_STEPS: usize = 50_000_000;
+const MAX_STEPS: usize = 20_000_000;
 
 /// Runs one seed, with a rule broken or none; says what happened, or what went wrong.
 pub fn run(seed: u64, broken: Option<Rule>) -> Result<Coverage, String> {

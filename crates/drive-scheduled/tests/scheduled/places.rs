@@ -41,12 +41,12 @@ pub struct Places {
 
 impl Places {
     pub fn draw(segments: u64, random: &mut Random) -> Places {
-        match random.below(13) {
+        match random.below(14) {
             0..3 => Places::files(random),
-            3 => Places::hot_files(random),
-            4..6 => Places::rows(segments, LEAF, random),
-            6..8 => Places::rows(segments, DIRECTORY, random),
-            8..10 => Places::rows_before_files(segments, random),
+            3..5 => Places::hot_files(random),
+            5..7 => Places::rows(segments, LEAF, random),
+            7..9 => Places::rows(segments, DIRECTORY, random),
+            9..11 => Places::rows_before_files(segments, random),
             _ => Places::rows_after_files(segments, random),
         }
     }
