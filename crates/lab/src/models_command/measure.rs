@@ -287,7 +287,7 @@ impl Bench<'_> {
         let plan =
             Preconditioning { bytes: self.data_bytes(), stored_share, seed: 1, stands_in: false };
         let mut shown = 0;
-        crate::drive::precondition(&self.device, &self.media, &plan, &mut |share| {
+        crate::drive::precondition(self.device, &self.media, &plan, &mut |share| {
             let percent = (share * 100.0) as u32;
             if percent > shown {
                 shown = percent;
