@@ -25,6 +25,13 @@ impl Drive {
             Err(DiskError::Full) if self.identity.units => self.write_whole_units(first, data),
             written => written,
         };
+        let written = match written {
+            // What lies beside cannot be read: the part alone may have what is kept for overwriting.
+            Err(DiskError::Full) if self.identity.units => {
+                self.write_group(first, data, Some(&Beside::default())).map(drop)
+            }
+            written => written,
+        };
         written.inspect_err(|error| self.count_refusal(error))
     }
 
@@ -257,7 +264,8 @@ impl Drive {
                 0 => map.nodes_with_discarded(blocks.clone()),
                 _ => map.nodes_with(blocks.clone()),
             };
-            if !admits(&mut log.space, &map, grown, nodes, blocks.clone()) {
+            let spares = beside.is_none() && self.leaves_parts(&blocks);
+            if !admits(&mut log.space, &map, grown, nodes, blocks.clone(), spares) {
                 return Ok(Outcome::Refused { empty_leaves: map.empty_leaves() });
             }
             nodes
@@ -283,6 +291,12 @@ impl Drive {
         Ok(Outcome::Done { is_sealed: log.has_jobs() })
     }
 
+    /// Whether a write of these blocks leaves parts of units where they were, which writing all of those would not.
+    fn leaves_parts(&self, blocks: &Range<u64>) -> bool {
+        let is_end = blocks.end.is_multiple_of(UNIT_BLOCKS) || blocks.end == self.blocks();
+        self.identity.units && !(blocks.start.is_multiple_of(UNIT_BLOCKS) && is_end)
+    }
+
     /// What must always hold: there is room for a checkpoint. Where it does not, that is told long before one is due.
     fn check_room(&self, space: &Space) {
         if !space.fits() {
@@ -296,7 +310,17 @@ impl Drive {
 }
 
 /// Whether there is room for a group that stores so much; remembers a refusal.
-fn admits(space: &mut Space, map: &Map, grown: Weight, nodes: Nodes, blocks: Range<u64>) -> bool {
+///
+/// One that `spares` what is kept for overwriting can be had with less, which is tried then: parts of units that stay where they were
+/// would fill it, and overwriting end.
+fn admits(
+    space: &mut Space,
+    map: &Map,
+    grown: Weight,
+    nodes: Nodes,
+    blocks: Range<u64>,
+    spares: bool,
+) -> bool {
     let map_bytes = space.map_bytes(map.nodes());
     space.forget_refusals_with_room(map_bytes);
     // What dies is counted only where it decides.
@@ -306,8 +330,9 @@ fn admits(space: &mut Space, map: &Map, grown: Weight, nodes: Nodes, blocks: Ran
         return true;
     }
     let need = need_of(most, map, blocks).unwrap_or(most);
+    let need = Need { fresh: need.fresh || spares, ..need };
     let is_admitted = space.admits(need, map_bytes);
-    if !is_admitted {
+    if !is_admitted && !spares {
         space.refuse(need);
     }
     is_admitted
