@@ -35,6 +35,7 @@ mod worker;
 pub use endpoint::{Address, Endpoint, Tls};
 pub use error::{Error, Result};
 pub use generator::Generator;
+pub use keys::Distortion;
 pub use outcome::{KindLatency, Observer, Outcome, Second, SecondPhase, ThreadOutcome, Unfinished};
 pub use preflight::preflight;
 pub use prepare::{

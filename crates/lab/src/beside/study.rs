@@ -153,7 +153,7 @@ fn leveled(paper: &Paper, level: &Level, study: &Study, scale: Option<f64>) -> R
     let cells: Vec<&Cell> = of_arm.iter().filter(is_in).copied().collect();
     let sum: f64 = cells.iter().filter_map(|cell| value(cell)).sum();
     let measured = (!cells.is_empty()).then(|| sum / cells.len() as f64);
-    let marked = cells.iter().filter(|cell| !cell.marks.is_empty()).count();
+    let marked = cells.iter().filter(|cell| !cell.warnings.is_empty()).count();
     let printed_threads = figure.on.threads;
     let whole_device = measured.and_then(|measured| {
         scale::whole(measured, &level.metric, scale, &threads, printed_threads)
@@ -229,7 +229,7 @@ fn differences(study: &Study, arms: &BTreeSet<&String>) -> Vec<String> {
     }
     differences.extend(study.form.clone());
     let done = || study.cells.iter().filter(|cell| cell.state == State::Done);
-    let marked = done().filter(|cell| !cell.marks.is_empty()).count();
+    let marked = done().filter(|cell| !cell.warnings.is_empty()).count();
     if marked > 0 {
         differences.push(format!("{marked} of {} cells are marked", done().count()));
     }

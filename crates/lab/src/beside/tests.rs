@@ -7,11 +7,11 @@ use super::{Standing, standing};
 use crate::claims::find::{PAPERS, find, of_study};
 use crate::claims::paper::Paper;
 use crate::plan::{Form, Plan};
-use crate::store::{self, Arm, Cell, CellKey, Disk, State, Study, Workload};
+use crate::store::{self, Arm, Cell, CellKey, Disk, State, Study, Warning, Workload};
 
 const ARMS: [&str; 2] = ["six 15K disks", "s1120 card"];
 
-fn cell(arm: &str, threads: u32, repeat: u32, tps: f64, marks: &[&str]) -> Cell {
+fn cell(arm: &str, threads: u32, repeat: u32, tps: f64, warnings: &[Warning]) -> Cell {
     Cell {
         id: 0,
         key: CellKey { arm: arm.into(), workload: "complex".into(), threads, repeat },
@@ -21,7 +21,7 @@ fn cell(arm: &str, threads: u32, repeat: u32, tps: f64, marks: &[&str]) -> Cell 
         started_at: None,
         ended_at: None,
         window_s: None,
-        marks: marks.iter().map(|mark| (*mark).to_owned()).collect(),
+        warnings: warnings.to_vec(),
         facts: BTreeMap::new(),
         results: [("tps".to_owned(), tps)].into(),
         errors: BTreeMap::new(),
@@ -54,7 +54,7 @@ fn study(paper: Option<store::Paper>) -> Study {
         }],
         cells: vec![
             cell(ARMS[0], 20, 1, 50.0, &[]),
-            cell(ARMS[0], 20, 2, 58.0, &["late"]),
+            cell(ARMS[0], 20, 2, 58.0, &[Warning::NotSettled]),
             cell(ARMS[1], 20, 1, 502.0, &[]),
             failed,
         ],

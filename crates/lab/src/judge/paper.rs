@@ -185,7 +185,7 @@ fn remarks(
         let groups = sides.iter().flatten().filter(|group| compared.contains(&group.threads));
         groups.flat_map(|group| group.done())
     };
-    let marked = cells().filter(|cell| !cell.marks.is_empty()).count();
+    let marked = cells().filter(|cell| !cell.warnings.is_empty()).count();
     if marked > 0 {
         remarks.push(format!("{marked} of {} marked", counted(cells().count() as u64, "cell")));
     }

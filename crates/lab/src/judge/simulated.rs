@@ -106,7 +106,7 @@ pub(in crate::judge) fn cell(arm: &str, results: &[(&str, f64)]) -> Cell {
         started_at: Some("2026-01-02T03:04:05Z".into()),
         ended_at: None,
         window_s: Some((2.0, 12.0)),
-        marks: vec![],
+        warnings: vec![],
         facts: [].into(),
         results: results.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
         errors: [].into(),

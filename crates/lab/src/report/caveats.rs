@@ -11,6 +11,7 @@ use crate::store::{Arm, Cell, State, Study};
 use super::format::{figure, plural};
 use super::headline;
 use super::series::Embedded;
+use crate::words;
 
 /// One thing to know before a number is quoted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -35,7 +36,7 @@ pub(super) fn of(
     let mut caveats: Vec<Caveat> = of_cells(study, State::Failed, "failed", |cell| {
         vec![cell.reason.clone().unwrap_or_else(|| "no reason was stored".into())]
     });
-    caveats.extend(of_cells(study, State::Done, "marked", |cell| cell.marks.clone()));
+    caveats.extend(of_cells(study, State::Done, "marked", words::warning::of_cell));
     caveats.extend(uneven(study, durability).into_iter().map(|text| caveat("safety", text)));
     caveats.extend(models(study));
     caveats.extend(waits_before_models(study));

@@ -32,7 +32,7 @@ pub(super) fn compared(study: &Study) -> String {
     text.push_str(&windows(study));
     let of_state = |state: State| study.cells.iter().filter(|cell| cell.state == state).count();
     let (done, failed) = (of_state(State::Done), of_state(State::Failed));
-    let marked = study.cells.iter().filter(|cell| !cell.marks.is_empty()).count();
+    let marked = study.cells.iter().filter(|cell| !cell.warnings.is_empty()).count();
     text.push_str(&format!(". {} of {} done", done, plural(study.cells.len(), "cell")));
     for (count, what) in [(failed, "failed"), (marked, "marked")] {
         if count > 0 {

@@ -105,7 +105,7 @@ fn models(study: &Study) -> Option<String> {
 
 fn trouble(study: &Study) -> Option<String> {
     let of_state = |state: State| study.cells.iter().filter(|cell| cell.state == state).count();
-    let marked = study.cells.iter().filter(|cell| !cell.marks.is_empty()).count();
+    let marked = study.cells.iter().filter(|cell| !cell.warnings.is_empty()).count();
     let told: Vec<String> = [
         (marked, if marked == 1 { "is marked" } else { "are marked" }),
         (of_state(State::Failed), "failed"),

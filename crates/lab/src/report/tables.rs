@@ -18,6 +18,7 @@ use crate::store::{Cell, Histogram, Series, State, Store, Study};
 use super::judged::{Judged, OfCell, OfGroup};
 use crate::judge::paper::Compared;
 use crate::judge::summary::{self, Figure, Group};
+use crate::words;
 
 /// Version of `results.json`.
 const FORMAT: u32 = 1;
@@ -90,7 +91,7 @@ pub(super) fn write_cells(
         "position",
         "state",
         "reason",
-        "marks",
+        "warnings",
         "started_at",
         "ended_at",
         "window_from_s",
@@ -105,7 +106,7 @@ pub(super) fn write_cells(
             cell.position.to_string(),
             cell.state.word().into(),
             optional(cell.reason.as_ref()),
-            cell.marks.join("; "),
+            words::warning::of_cell(cell).join("; "),
             optional(cell.started_at.as_ref()),
             optional(cell.ended_at.as_ref()),
             optional(cell.window_s.map(|(from, _)| from)),

@@ -7,6 +7,7 @@ use crate::store::{Cell, State, Study};
 use super::format::{bytes, figure, plural};
 use super::metrics::Metric;
 use crate::judge::summary::{Figure, Group};
+use crate::words;
 
 /// A table of figures: arms within thread counts, a metric a column.
 #[derive(Debug, Serialize)]
@@ -147,7 +148,7 @@ fn number_of(text: String, notes: &mut Vec<String>) -> usize {
 /// What is to be said of a row that has figures.
 fn remarks<'a>(group: &'a Group<'_>) -> impl Iterator<Item = String> + 'a {
     group.cells.iter().flat_map(|cell| match cell.state {
-        State::Done => cell.marks.clone(),
+        State::Done => words::warning::of_cell(cell),
         _ => vec![format!("repeat {} {}", cell.key.repeat, standing(cell))],
     })
 }
@@ -189,7 +190,7 @@ pub(super) fn cells(study: &Study) -> Vec<CellRow> {
     let mut cells: Vec<&Cell> = study.cells.iter().collect();
     cells.sort_by_key(|cell| cell.position);
     let row = |cell: &Cell| {
-        let mut remarks = cell.marks.clone();
+        let mut remarks = words::warning::of_cell(cell);
         if cell.state != State::Done {
             remarks.push(standing(cell));
         }

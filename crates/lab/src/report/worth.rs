@@ -15,6 +15,7 @@ use super::headline::named;
 use super::judged::{Judged, NO_PRICES, OfGroup};
 use super::tables::{optional, write_row};
 use crate::judge::summary::{Figure, Group};
+use crate::words;
 
 /// A table in words, a row for each arm under each load.
 #[derive(Debug, Serialize)]
@@ -31,8 +32,8 @@ struct Row {
     arm: usize,
     workload: String,
     threads: u32,
-    /// What is wrong with its cells: marks, which stand with the summary too.
-    marks: Vec<String>,
+    /// What is wrong with its cells, which stands with the summary too.
+    warnings: Vec<String>,
     fields: Vec<String>,
 }
 
@@ -114,17 +115,17 @@ fn row(study: &Study, group: &Group<'_>, fields: Vec<String>) -> Row {
         arm: group.arm,
         workload: workload.map(|one| one.name.clone()).unwrap_or_default(),
         threads: group.threads,
-        marks: marks(group),
+        warnings: warnings(group),
         fields,
     }
 }
 
 /// Each mark of its cells once.
-fn marks(group: &Group<'_>) -> Vec<String> {
-    let mut marks: Vec<String> = group.done().flat_map(|cell| cell.marks.clone()).collect();
-    marks.sort();
-    marks.dedup();
-    marks
+fn warnings(group: &Group<'_>) -> Vec<String> {
+    let mut warnings: Vec<String> = group.done().flat_map(words::warning::of_cell).collect();
+    warnings.sort();
+    warnings.dedup();
+    warnings
 }
 
 /// What arms cost; nothing where no prices were given, or too few for any arm.

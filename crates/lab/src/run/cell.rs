@@ -11,7 +11,7 @@ use assay_ports::child::identity;
 use super::progress::Progress;
 use super::series::{Seconds, of_watch};
 use super::setup::{ArmSetup, Setup};
-use super::{fill, full, marks, others, results, trace};
+use super::{fill, full, others, results, trace, warnings};
 use crate::base::CpuList;
 use crate::drive::Attached;
 use crate::judge::CLOCK_BEGAN;
@@ -21,7 +21,7 @@ use crate::print;
 use crate::rig::Rig;
 use crate::rig::dataset::{Request, endpoint};
 use crate::rig::server::{self, Server};
-use crate::store::Outcome;
+use crate::store::{Outcome, Warning};
 use crate::system::thing::Thing;
 use crate::watch::{Census, DriveTarget, Targets, Watch};
 
@@ -60,7 +60,7 @@ fn bring_up_and_measure(
     );
     outcome.facts.insert("server".into(), arm.binary.version_text.clone());
     outcome.facts.extend(placement(setup.plan, rig.drive().is_some()));
-    outcome.marks.extend(server.adjusted_settings());
+    outcome.warnings.extend(server.adjusted_settings().into_iter().map(adjusted));
     let measured = measure(setup, cell, &arm, &rig, &server, progress, outcome);
     let measured = measured.map_err(|error| explain(error, &mut server));
     let origin = measured.map_err(|error| rig.explain(error, &arm.rig))?;
@@ -71,7 +71,7 @@ fn bring_up_and_measure(
     progress.step(&cell.key, "taking the rig down");
     // The data are a copy that nobody needs again: killing is quicker than an orderly end.
     server.kill()?;
-    outcome.marks.extend(rig.drive_problems());
+    outcome.warnings.extend(rig.drive_problems().into_iter().map(problem));
     // What was measured holds even if something is left for `assay clean`.
     let taken_down = rig.take_down();
     let told = match (&trace, outcome.window_s, &taken_down) {
@@ -87,7 +87,7 @@ fn bring_up_and_measure(
         None => error,
     });
     let errors = taken_down.err().into_iter().chain(told.err());
-    outcome.marks.extend(errors.map(|error| one_line(&format!("{error:#}"))));
+    outcome.warnings.extend(errors.map(left_behind));
     Ok(())
 }
 
@@ -159,7 +159,7 @@ fn measure(
     outcome.second_latencies = seconds.latencies();
     outcome.series.extend(of_watch(&watched));
     outcome.facts.extend(watched.facts);
-    outcome.marks.extend(watched.notes);
+    outcome.warnings.extend(watched.warnings);
     let ran = ran?;
     setup.interrupt.check()?;
     results::fill(outcome, &ran);
@@ -168,14 +168,30 @@ fn measure(
     if let Some(lack) = full::lack(&outcome.series, window_s, &rig.data_dir()) {
         bail!(lack);
     }
-    let gap = marks::gap_mark(&watched.gaps, window_s);
+    let gap = warnings::stopped(&watched.gaps, window_s);
     if ran.events == 0 {
-        let why = gap.unwrap_or_else(|| "make seconds longer".into());
+        let why = match gap {
+            Some(_) => "Assay was stopped while it measured",
+            None => "make seconds longer",
+        };
         bail!("no transaction ended in the measuring window; {why}");
     }
-    outcome.marks.extend(gap);
-    outcome.marks.extend(others::mark(&outcome.results, &takers));
+    outcome.warnings.extend(gap);
+    outcome.warnings.extend(others::warning(&outcome.results, &takers));
     Ok(origin)
+}
+
+/// What the server says of a setting that it does not keep to.
+fn adjusted(line: String) -> Warning {
+    Warning::SettingAdjusted { line }
+}
+
+fn problem(problem: String) -> Warning {
+    Warning::DriveProblem { problem, is_while_measuring: false }
+}
+
+fn left_behind(error: anyhow::Error) -> Warning {
+    Warning::LeftBehind { error: one_line(&format!("{error:#}")) }
 }
 
 fn drive_target(drive: &Attached) -> DriveTarget {

@@ -2,6 +2,8 @@
 
 use assay_load::{Outcome, Schedule};
 
+use crate::store::Warning;
+
 /// What is not counted by the load is sampled once a second; this many samples a window should hold.
 const WINDOW_MIN_S: f64 = 5.0;
 
@@ -13,14 +15,10 @@ pub(super) fn fact(ran: &Outcome) -> Option<String> {
 }
 
 /// That a window ended by requests is too short to say much.
-pub(super) fn mark(ran: &Outcome) -> Option<String> {
+pub(super) fn warning(ran: &Outcome) -> Option<Warning> {
     let is_short = ran.elapsed_s < WINDOW_MIN_S;
-    (is_short && is_by_requests(&ran.schedule, ran.elapsed_s, ran.interrupted)).then(|| {
-        format!(
-            "the requests were done after {:.1} s: figures of disk and server rest on few samples; ask for more requests",
-            ran.elapsed_s
-        )
-    })
+    (is_short && is_by_requests(&ran.schedule, ran.elapsed_s, ran.interrupted))
+        .then_some(Warning::ShortWindow { length_s: ran.elapsed_s })
 }
 
 fn is_by_requests(schedule: &Schedule, elapsed_s: f64, interrupted: bool) -> bool {

@@ -1,4 +1,4 @@
-//! How full a modelled device was while a cell was measured: a result, and a mark where it is not what the plan says.
+//! How full a modelled device was while a cell was measured: a result, and a warning where it is not what the plan says.
 //!
 //! What holds data is counted by the drive inside the model (written and not zero, for the model of a drive that compresses).
 //! A model that stores blocks where they are addressed has no such count: there it is what the file system takes, metadata
@@ -8,7 +8,7 @@
 //! when measuring began and how full it was on average.
 
 use crate::plan::RigSpec;
-use crate::store::{Outcome, Series};
+use crate::store::{Outcome, Series, Warning};
 
 /// Points of percent by which it may be off.
 const TOLERANCE_PERCENT: f64 = 2.0;
@@ -22,7 +22,7 @@ struct Device {
     planned_percent: f64,
 }
 
-/// Puts `fill_begin_percent` and `fill_end_percent` into the results of a cell on a model, and a mark where they are off.
+/// Puts `fill_begin_percent` and `fill_end_percent` into the results of a cell on a model, and a warning where they are off.
 pub(super) fn verify(outcome: &mut Outcome, rig: &RigSpec) {
     let Some(device) = Device::of(rig) else { return };
     let Some((from_s, to_s)) = outcome.window_s else { return };
@@ -31,18 +31,14 @@ pub(super) fn verify(outcome: &mut Outcome, rig: &RigSpec) {
     for (name, percent) in [("fill_begin_percent", begin), ("fill_end_percent", end)] {
         outcome.results.extend(percent.map(|percent| (name.to_owned(), percent)));
     }
-    outcome.marks.extend(mark(device.planned_percent, begin, end));
+    outcome.warnings.extend(warning(device.planned_percent, begin, end));
 }
 
-fn mark(planned: f64, begin: Option<f64>, end: Option<f64>) -> Option<String> {
-    let (begin, end) = (begin?, end?);
-    let is_off = |percent: f64| (percent - planned).abs() > TOLERANCE_PERCENT;
-    (is_off(begin) || is_off((begin + end) / 2.0)).then(|| {
-        format!(
-            "the device was {begin:.1} % full when measuring began and {end:.1} % when it ended, the plan says \
-             {planned:.1} %: zeroes and what is not written hold no data"
-        )
-    })
+fn warning(planned_percent: f64, begin: Option<f64>, end: Option<f64>) -> Option<Warning> {
+    let (begin_percent, end_percent) = (begin?, end?);
+    let is_off = |percent: f64| (percent - planned_percent).abs() > TOLERANCE_PERCENT;
+    (is_off(begin_percent) || is_off((begin_percent + end_percent) / 2.0))
+        .then_some(Warning::Fill { begin_percent, end_percent, planned_percent })
 }
 
 impl Device {
@@ -113,12 +109,19 @@ mod tests {
         let right = held(0.51, 0.519);
         assert!((right.results["fill_begin_percent"] - 51.0).abs() < 1e-9);
         assert!((right.results["fill_end_percent"] - 51.9).abs() < 1e-9);
-        assert_eq!(right.marks, Vec::<String>::new());
-        assert_eq!(held(0.505, 0.526).marks, Vec::<String>::new(), "51.6 % on average");
-        let grown = held(0.51, 0.54).marks;
-        assert!(grown[0].contains("51.0 % full when measuring began and 54.0 %"), "{grown:?}");
-        assert_eq!(held(0.4, 0.5).marks.len(), 1);
-        assert_eq!(held(0.475, 0.52).marks.len(), 1, "it began too empty");
+        assert_eq!(right.warnings, Vec::<Warning>::new());
+        assert_eq!(held(0.505, 0.526).warnings, Vec::<Warning>::new(), "51.6 % on average");
+        let grown = held(0.51, 0.54).warnings;
+        let [Warning::Fill { begin_percent, end_percent, planned_percent }] = grown[..] else {
+            panic!("{grown:?}");
+        };
+        for (found, expected) in
+            [(begin_percent, 51.0), (end_percent, 54.0), (planned_percent, 50.0)]
+        {
+            assert!((found - expected).abs() < 1e-9, "{grown:?}");
+        }
+        assert_eq!(held(0.4, 0.5).warnings.len(), 1);
+        assert_eq!(held(0.475, 0.52).warnings.len(), 1, "it began too empty");
     }
 
     #[test]
@@ -133,7 +136,7 @@ mod tests {
         ]);
         verify(&mut outcome, &rig);
         assert!((outcome.results["fill_end_percent"] - 46.0).abs() < 0.01);
-        assert_eq!(outcome.marks.len(), 1, "4 % of it are free");
+        assert_eq!(outcome.warnings.len(), 1, "4 % of it are free");
     }
 
     #[test]
@@ -141,6 +144,6 @@ mod tests {
         let mut without = outcome(vec![]);
         verify(&mut without, &rig("p4610-3.2"));
         verify(&mut without, &RigSpec::default());
-        assert!(without.results.is_empty() && without.marks.is_empty());
+        assert!(without.results.is_empty() && without.warnings.is_empty());
     }
 }

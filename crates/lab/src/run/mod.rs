@@ -13,7 +13,6 @@ mod fill;
 mod full;
 mod live;
 mod machine;
-mod marks;
 mod missing;
 mod others;
 mod place;
@@ -23,6 +22,7 @@ mod results;
 mod series;
 mod setup;
 mod trace;
+mod warnings;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -5,6 +5,7 @@
 //! share of a machine is what a loaded one loses, and on one with processors to spare, a desktop's programs do not make a study worthless.
 
 use super::results::Results;
+use crate::store::{Program, Warning};
 use crate::watch::Taker;
 
 /// Percent of one processor.
@@ -13,69 +14,53 @@ const COMPARABLE_PERCENT: f64 = 25.0;
 /// Percent of all processors.
 const COMPARABLE_SHARE_PERCENT: f64 = 10.0;
 
-/// So many programs are named.
-const NAMED: usize = 3;
+/// So many programs are kept.
+const KEPT: usize = 10;
 
 /// What is said of a cell with these results; `takers` are other programs that took time while it was measured, those that took most first.
-pub fn mark(results: &Results, takers: &[Taker]) -> Option<String> {
+pub fn warning(results: &Results, takers: &[Taker]) -> Option<Warning> {
     let percent = *results.get("others_cpu_percent")?;
     let processors = assay_ports::cpu::available().map_or(1, |cpus| cpus.len());
     of(percent, processors, takers)
 }
 
-fn of(percent: f64, processors: usize, takers: &[Taker]) -> Option<String> {
+fn of(cpu_percent: f64, processors: usize, takers: &[Taker]) -> Option<Warning> {
     let limit = COMPARABLE_PERCENT.max(COMPARABLE_SHARE_PERCENT * processors as f64);
-    let said =
-        format!("other programs took {percent:.0} % of a processor beside it: {}", names(takers));
-    if percent > limit {
-        let advice = "end them, or measure on a machine that does nothing else";
-        return Some(format!("not comparable: {said}; {advice}"));
-    }
-    (percent > SAID_PERCENT).then_some(said)
-}
-
-fn names(takers: &[Taker]) -> String {
-    let name = |taker: &Taker| match taker.processes {
-        1 => format!("{} (process {})", taker.name, taker.pid),
-        several => format!("{} ({several} processes)", taker.name),
-    };
-    let named: Vec<String> = takers.iter().take(NAMED).map(name).collect();
-    match named.is_empty() {
-        true => "none that /proc shows here, or that is still there".to_owned(),
-        false => named.join(", "),
-    }
+    let programs = takers.iter().take(KEPT).map(Taker::program).collect();
+    let is_too_much = cpu_percent > limit;
+    (cpu_percent > SAID_PERCENT).then_some(Warning::OtherPrograms {
+        cpu_percent,
+        is_too_much,
+        programs,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn taker(name: &str, pid: u32, processes: usize) -> Taker {
-        Taker { name: name.into(), pid, processes, user_s: 1.0 }
-    }
-
     #[test]
     fn what_others_took_is_said_and_too_much_of_it_forbids_comparing() {
-        let busy = [taker("rustc", 70, 3), taker("node", 77, 1)];
-        assert_eq!(of(4.9, 2, &busy), None);
-        let said = "other programs took 24 % of a processor beside it: rustc (3 processes), node (process 77)";
-        assert_eq!(of(24.4, 2, &busy).unwrap(), said);
-        let told = of(25.6, 2, &busy).unwrap();
-        assert!(
-            told.starts_with("not comparable: other programs took 26 % of a processor beside it: "),
-            "{told}"
-        );
+        let took = |percent: f64, processors: usize| {
+            of(percent, processors, &[]).map(|warning| warning.forbids_comparing())
+        };
+        assert_eq!(took(4.9, 2), None);
+        assert_eq!(took(24.4, 2), Some(false));
+        assert_eq!(took(25.6, 2), Some(true));
         // A desktop's programs on sixteen processors are said, and no more than that.
-        assert!(of(100.0, 16, &busy).unwrap().starts_with("other programs took 100 %"));
-        assert!(of(170.0, 16, &busy).unwrap().starts_with("not comparable: "));
+        assert_eq!(took(100.0, 16), Some(false));
+        assert_eq!(took(170.0, 16), Some(true));
+        assert_eq!(warning(&Results::new(), &[]), None, "not known, not said");
     }
 
     #[test]
-    fn three_are_named_and_those_nobody_sees_are_not_invented() {
-        let many = ["a", "b", "c", "d"].map(|name| taker(name, 1, 1));
-        let said = of(10.0, 2, &many).unwrap();
-        assert!(said.ends_with(": a (process 1), b (process 1), c (process 1)"), "{said}");
-        assert!(of(10.0, 2, &[]).unwrap().contains("none that /proc shows here"));
-        assert_eq!(mark(&Results::new(), &many), None, "not known, not said");
+    fn who_took_it_is_kept_those_that_took_most_first() {
+        let taker = |pid| Taker { name: "rustc".into(), pid, processes: 3, user_s: 1.0 };
+        let takers: Vec<Taker> = (1..=20).map(taker).collect();
+        let Some(Warning::OtherPrograms { programs, .. }) = of(10.0, 2, &takers) else {
+            panic!("nothing was said");
+        };
+        assert_eq!(programs.len(), KEPT);
+        assert_eq!(programs[0], Program { name: "rustc".into(), pid: 1, processes: 3 });
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use assay_load::{KindLatency, Outcome as Ran};
 
-use super::{ending, marks};
+use super::{ending, warnings};
 use crate::drive::added_share;
 use crate::store::{Histogram, Outcome, Series};
 use crate::watch::STOOD_STILL_MS;
@@ -15,7 +15,7 @@ use crate::watch::STOOD_STILL_MS;
 /// Space is what there is at the window's end, not a mean: a large data folder is not walked every second, and it grows.
 const SPACE_LAYER: &str = "space";
 
-/// Turns what the load says and the series already in `outcome` into results, histograms and marks.
+/// Turns what the load says and the series already in `outcome` into results, histograms and warnings.
 pub fn fill(outcome: &mut Outcome, ran: &Ran) {
     outcome.window_s = Some((ran.measure_start_s, ran.measure_end_s));
     outcome.errors = ran.errors.clone();
@@ -24,7 +24,7 @@ pub fn fill(outcome: &mut Outcome, ran: &Ran) {
     results.extend(load_results(ran));
     results.extend(stood_still(&outcome.series, ran.measure_start_s, ran.measure_end_s));
     results.extend(derived(&results));
-    outcome.marks.extend(marks::marks(ran, &results));
+    outcome.warnings.extend(warnings::of(ran, &results));
     outcome.facts.extend(facts(ran));
     outcome.results = results;
 }

@@ -12,6 +12,8 @@ pub(crate) mod prices;
 mod read;
 mod records;
 mod seconds;
+mod unwatched;
+mod warning;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -25,13 +27,14 @@ pub use judging::{Judging, MARGIN_PERCENT};
 pub use paper::{Comparison, Paper, Printed};
 pub use records::{Arm, Cell, CellKey, Histogram, Series, State, Study, Workload};
 pub use seconds::{SecondLatencies, SecondLatency, bucket_of};
+pub use warning::{Below, Program, Role, Unwatched, Warning};
 pub use write::{Outcome, StudyHead, fingerprint};
 
 /// Name of the store's file inside a study's folder.
 pub const FILE_NAME: &str = "study.sqlite";
 
 /// Version of the tables below; a file with another one is refused.
-const SCHEMA_VERSION: i64 = 1;
+const SCHEMA_VERSION: i64 = 2;
 
 const TABLES: &str = "
 CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -45,7 +48,8 @@ CREATE TABLE cells (id INTEGER PRIMARY KEY, arm TEXT NOT NULL, workload TEXT NOT
   fingerprint TEXT NOT NULL, state TEXT NOT NULL, reason TEXT, started_at TEXT, ended_at TEXT,
   window_from_s REAL, window_to_s REAL, facts_json TEXT NOT NULL DEFAULT '{}', variables_hash TEXT,
   UNIQUE (arm, workload, threads, repeat));
-CREATE TABLE marks (cell_id INTEGER NOT NULL REFERENCES cells ON DELETE CASCADE, text TEXT NOT NULL);
+CREATE TABLE warnings (id INTEGER PRIMARY KEY, cell_id INTEGER NOT NULL REFERENCES cells ON DELETE CASCADE,
+  kind TEXT NOT NULL, facts_json TEXT);
 CREATE TABLE results (cell_id INTEGER NOT NULL REFERENCES cells ON DELETE CASCADE, name TEXT NOT NULL,
   value REAL NOT NULL, PRIMARY KEY (cell_id, name)) WITHOUT ROWID;
 CREATE TABLE errors (cell_id INTEGER NOT NULL REFERENCES cells ON DELETE CASCADE, code INTEGER NOT NULL,
@@ -57,14 +61,10 @@ CREATE TABLE samples (series_id INTEGER NOT NULL REFERENCES series ON DELETE CAS
 CREATE TABLE histograms (cell_id INTEGER NOT NULL REFERENCES cells ON DELETE CASCADE, kind TEXT NOT NULL,
   clock TEXT NOT NULL, latency_ns INTEGER NOT NULL, count INTEGER NOT NULL,
   PRIMARY KEY (cell_id, kind, clock, latency_ns)) WITHOUT ROWID;
+CREATE TABLE second_latencies (cell_id INTEGER PRIMARY KEY REFERENCES cells ON DELETE CASCADE,
+  histograms BLOB NOT NULL);
 CREATE TABLE variables (hash TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,
   PRIMARY KEY (hash, name)) WITHOUT ROWID;
-";
-
-/// Tables that studies written before them lack; they are added when such a study is continued, and read as empty until then.
-const LATER_TABLES: &str = "
-CREATE TABLE IF NOT EXISTS second_latencies (cell_id INTEGER PRIMARY KEY REFERENCES cells ON DELETE CASCADE,
-  histograms BLOB NOT NULL);
 ";
 
 /// How long another process may hold a study before that is an error.
@@ -93,7 +93,6 @@ impl Store {
             store.create_tables()?;
         }
         store.check_version()?;
-        store.db.execute_batch(LATER_TABLES).map_err(|error| store.cannot("write", error))?;
         Ok(store)
     }
 
@@ -178,7 +177,8 @@ impl Store {
             .map_err(|error| in_use::explain(error, &self.path, not_one))?;
         if version != SCHEMA_VERSION {
             bail!(
-                "{} has format {version}, this assay reads {SCHEMA_VERSION}; use the version that wrote it or another --out",
+                "{} was written by another version of Assay (format {version}, this one reads {SCHEMA_VERSION}): run its plan again \
+                 with another --out, or use the version that wrote it",
                 self.path.display()
             );
         }

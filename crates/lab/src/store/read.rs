@@ -7,6 +7,7 @@ use rusqlite::{Row, params};
 use serde::de::DeserializeOwned;
 
 use super::records::{Arm, Cell, CellKey, Histogram, Series, State, Study, Workload};
+use super::warning::{Stored, Warning};
 use super::write::BY_KEY;
 use super::{SecondLatencies, Store, judging};
 
@@ -140,16 +141,11 @@ impl Store {
         Ok(histograms)
     }
 
-    /// Response times of a cell's transactions, second by second; nothing of a study older than they are.
+    /// Response times of a cell's transactions, second by second, if it has any.
     ///
     /// # Errors
     /// A store that cannot be read.
     pub fn second_latencies(&self, cell_id: i64) -> Result<Option<SecondLatencies>> {
-        let table =
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'second_latencies'";
-        if self.column(table, [])?.is_empty() {
-            return Ok(None);
-        }
         let blobs: Vec<Vec<u8>> = self.rows(
             "SELECT histograms FROM second_latencies WHERE cell_id = ?1",
             [cell_id],
@@ -230,7 +226,7 @@ impl Store {
                     started_at: row.get(8)?,
                     ended_at: row.get(9)?,
                     window_s: window.0.zip(window.1),
-                    marks: Vec::new(),
+                    warnings: Vec::new(),
                     facts: BTreeMap::new(),
                     results: BTreeMap::new(),
                     errors: BTreeMap::new(),
@@ -273,11 +269,20 @@ impl Store {
                 Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned()))
             })?;
         Ok(Cell {
-            marks: self.column("SELECT text FROM marks WHERE cell_id = ?1", [id])?,
+            warnings: self.warnings(id)?,
             results: BTreeMap::from_iter(results),
             errors: BTreeMap::from_iter(errors),
             ..cell
         })
+    }
+
+    fn warnings(&self, cell_id: i64) -> Result<Vec<Warning>> {
+        let stored = self.rows(
+            "SELECT kind, facts_json FROM warnings WHERE cell_id = ?1 ORDER BY id",
+            [cell_id],
+            |row| Ok(Stored { kind: row.get(0)?, facts_json: row.get(1)? }),
+        )?;
+        stored.into_iter().map(Stored::warning).collect()
     }
 
     fn facts(&self) -> Result<BTreeMap<String, String>> {

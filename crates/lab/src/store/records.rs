@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::judging::Judging;
 use super::paper::Paper;
+use super::warning::Warning;
 
 /// One arm as it was run: a named rig with its server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -126,8 +127,8 @@ pub struct Cell {
     pub ended_at: Option<String>,
     /// The measuring window in seconds of the cell's clock (series use the same clock): from, to.
     pub window_s: Option<(f64, f64)>,
-    /// What was found wrong or worth knowing: a cell that does not reconcile carries a mark.
-    pub marks: Vec<String>,
+    /// What was found wrong or worth knowing.
+    pub warnings: Vec<Warning>,
     /// Circumstances: placement, server version, seeds, limits.
     pub facts: BTreeMap<String, String>,
     /// Figures over the measuring window, by name with the unit last.

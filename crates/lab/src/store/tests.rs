@@ -9,7 +9,7 @@ fn key(arm: &str, threads: u32) -> CellKey {
 fn outcome() -> Outcome {
     Outcome {
         window_s: Some((3.0, 13.0)),
-        marks: vec!["device bytes do not match".into()],
+        warnings: vec![Warning::LateCommands { percent: 4.25 }],
         results: [("tps".into(), 120.5), ("undefined".into(), f64::NAN)].into(),
         errors: [(1213, 4)].into(),
         series: vec![Series {
@@ -83,7 +83,7 @@ fn a_cell_is_read_as_it_was_written() {
     assert_eq!((cell.state, cell.window_s), (State::Done, Some((3.0, 13.0))));
     assert_eq!(cell.results, [("tps".to_string(), 120.5)].into(), "what is not a number is absent");
     assert_eq!(cell.errors, [(1213, 4)].into());
-    assert_eq!(cell.marks, ["device bytes do not match"]);
+    assert_eq!(cell.warnings, [Warning::LateCommands { percent: 4.25 }]);
     assert_eq!(store.series(cell.id).unwrap()[0].points, [(1, 100.0), (3, 130.0)]);
     assert_eq!(store.histograms(cell.id).unwrap(), outcome().histograms);
     assert_eq!(store.variables(cell.id).unwrap()["innodb_doublewrite"], "ON");
@@ -104,22 +104,6 @@ fn what_the_plan_says_of_judging_is_kept() {
     store.write_judging(&judging).unwrap();
     store.write_judging(&judging).unwrap();
     assert_eq!(store.study().unwrap().judging, judging);
-}
-
-#[test]
-fn a_study_older_than_the_latencies_of_seconds_opens_and_can_go_on() {
-    let (folder, store) = study();
-    store.db.execute_batch("DROP TABLE second_latencies").unwrap();
-    drop(store);
-    let store = Store::open(folder.path()).unwrap();
-    let cell = store.study().unwrap().cells.remove(0);
-    assert_eq!(store.second_latencies(cell.id).unwrap(), None);
-    drop(store);
-    let mut store = Store::open_or_create(folder.path()).unwrap();
-    store.begin_cell(&key("on", 8)).unwrap();
-    store.end_cell(&key("on", 8), &outcome()).unwrap();
-    let id = store.study().unwrap().cells[1].id;
-    assert_eq!(store.second_latencies(id).unwrap(), Some(seconds()));
 }
 
 #[test]
@@ -144,7 +128,7 @@ fn a_failed_cell_keeps_its_reason_and_can_be_tried_again() {
     store.begin_cell(&key("on", 1)).unwrap();
     store.end_cell(&key("on", 1), &outcome()).unwrap();
     let cell = store.study().unwrap().cells.remove(0);
-    assert_eq!((cell.state, cell.reason, cell.marks.len()), (State::Done, None, 1));
+    assert_eq!((cell.state, cell.reason, cell.warnings.len()), (State::Done, None, 1));
 }
 
 #[test]
@@ -237,5 +221,19 @@ fn a_study_that_is_deleted_or_replaced_under_the_run_is_told_as_that() {
         // The negative control: back in its place it is written to.
         std::fs::rename(folder.path().join("aside"), &path).unwrap();
         store.end_cell(&key("on", 8), &outcome()).unwrap();
+    }
+}
+
+#[test]
+fn a_study_of_another_version_is_refused_with_what_to_do() {
+    let (folder, store) = study();
+    for version in [SCHEMA_VERSION - 1, SCHEMA_VERSION + 1] {
+        store.db.pragma_update(None, "user_version", version).unwrap();
+        for opened in [Store::open(folder.path()), Store::open_or_create(folder.path())] {
+            let told = opened.unwrap_err().to_string();
+            assert!(told.contains(&format!("format {version}")), "{told}");
+            assert!(told.contains("another --out"), "{told}");
+            assert_eq!(told.lines().count(), 1, "{told}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use super::judging::{self, Judging};
 use super::paper::Paper;
 use super::records::{Arm, CellKey, Histogram, Series, State, Workload};
 use super::seconds::SecondLatencies;
+use super::warning::{Stored, Warning};
 use crate::print::now;
 
 /// What is known of a study before its first cell.
@@ -42,7 +43,7 @@ pub struct Outcome {
     /// The measuring window in seconds of the cell's clock.
     pub window_s: Option<(f64, f64)>,
     /// What was found wrong or worth knowing.
-    pub marks: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Circumstances.
     pub facts: BTreeMap<String, String>,
     /// Figures over the measuring window.
@@ -131,7 +132,7 @@ impl Store {
     pub fn begin_cell(&mut self, key: &CellKey) -> Result<()> {
         self.change(|transaction| {
             let id = cell_id(transaction, key)?;
-            for table in ["marks", "results", "errors", "series", "histograms", "second_latencies"]
+            for table in ["warnings", "results", "errors", "series", "histograms", "second_latencies"]
             {
                 transaction.execute(&format!("DELETE FROM {table} WHERE cell_id = ?1"), [id])?;
             }
@@ -241,9 +242,8 @@ fn write_variables(
 }
 
 fn write_counts(transaction: &Transaction<'_>, id: i64, outcome: &Outcome) -> Result<()> {
-    for mark in &outcome.marks {
-        transaction
-            .execute("INSERT INTO marks (cell_id, text) VALUES (?1, ?2)", params![id, mark])?;
+    for warning in &outcome.warnings {
+        write_warning(transaction, id, warning)?;
     }
     // SQLite stores NaN as NULL; a figure that could not be computed is absent.
     for (name, value) in outcome.results.iter().filter(|(_, value)| value.is_finite()) {
@@ -258,6 +258,16 @@ fn write_counts(transaction: &Transaction<'_>, id: i64, outcome: &Outcome) -> Re
             params![id, code, count.cast_signed()],
         )?;
     }
+    Ok(())
+}
+
+/// The kind by itself, for those who ask the file.
+fn write_warning(transaction: &Transaction<'_>, id: i64, warning: &Warning) -> Result<()> {
+    let stored = Stored::of(warning)?;
+    transaction.execute(
+        "INSERT INTO warnings (cell_id, kind, facts_json) VALUES (?1, ?2, ?3)",
+        params![id, stored.kind, stored.facts_json],
+    )?;
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::cpu::TICKS_PER_SECOND;
 use super::probe::number;
+use crate::store::Program;
 
 /// A program by its name, and what its processes took together.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +21,13 @@ pub(crate) struct Taker {
     pub(crate) processes: usize,
     /// Their user time, in seconds, and that of children they waited for.
     pub(crate) user_s: f64,
+}
+
+impl Taker {
+    /// As it is kept with a run.
+    pub(crate) fn program(&self) -> Program {
+        Program { name: self.name.clone(), pid: self.pid, processes: self.processes }
+    }
 }
 
 /// What every process had used at one moment.

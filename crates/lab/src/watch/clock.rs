@@ -17,6 +17,7 @@ use super::probe::{Notes, Probe};
 use super::series::{Gap, SeriesId, Watched};
 use super::sheet::Moment;
 use crate::base::sync::lock;
+use crate::store::Unwatched;
 
 /// A first sample that covers less time than this would be noise: it is left to the second after.
 const FIRST_SPAN_MIN: Duration = Duration::from_millis(500);
@@ -85,7 +86,7 @@ impl Clock {
     /// Ticks until the sender to `stop` is gone.
     pub(super) fn run(mut self, stop: &Receiver<()>, cpus: &[usize]) {
         if let Err(error) = assay_ports::cpu::bind_thread(cpus) {
-            self.notes.once(format!("the watch could not be bound to its processors: {error}"));
+            self.notes.unwatched(Unwatched::Unbound { error: error.to_string() });
         }
         for meter in &mut self.meters {
             meter.read(&mut self.notes);
@@ -124,7 +125,7 @@ impl Clock {
     fn hand_over_notes(&mut self) {
         let new = self.notes.take_new();
         if !new.is_empty() {
-            lock(&self.watched).notes.extend(new);
+            lock(&self.watched).warnings.extend(new);
         }
     }
 }

@@ -12,6 +12,7 @@ use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
 use super::series::Layer;
 use super::sheet::{Field, Formula, Sheet};
+use crate::store::Unwatched;
 
 /// Clock ticks a second in `/proc`: `USER_HZ`, fixed at 100 on every architecture we run on (`time(7)`).
 pub(super) const TICKS_PER_SECOND: f64 = 100.0;
@@ -60,7 +61,7 @@ impl CpuProbe {
         let others = assay_ports::cpu::available()
             .and_then(|processors| Others::declare(&mut sheet, own, processors))
             .inspect_err(|error| {
-                notes.once(format!("processor time of other programs is not watched: {error}"));
+                notes.unwatched(Unwatched::Others { error: error.to_string() });
             })
             .ok();
         let pressures =
@@ -82,7 +83,7 @@ impl Probe for CpuProbe {
                     others.fill(&text, reading);
                 }
             }
-            Err(error) => notes.once(format!("cannot read /proc/stat: {error}")),
+            Err(error) => notes.unwatched(Unwatched::Cpu { error: error.to_string() }),
         }
         for (file, some, full) in &mut self.pressures {
             if let Ok(text) = file.read() {

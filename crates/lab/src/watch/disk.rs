@@ -13,6 +13,7 @@ use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
 use super::series::Layer;
 use super::sheet::{Field, Formula, Sheet};
+use crate::store::{Below, Unwatched};
 
 const SECTOR_BYTES: f64 = 512.0;
 
@@ -64,39 +65,37 @@ pub(super) struct DiskProbe {
 /// The probes for the device under `path` and for the one under that: under the `media` of a drive, or else, if it is
 /// a loop device, under its file. What is not there is noted.
 pub(super) fn probes_under(path: &Path, media: Option<&Path>, notes: &mut Notes) -> Vec<DiskProbe> {
-    let Some(device) = find(path, "the data", notes) else { return Vec::new() };
+    let Some(device) = find(path, Below::Data, notes) else { return Vec::new() };
     let backing = match (media, device.backing_file.as_deref()) {
-        (Some(media), _) => find(media, "the drive", notes),
-        (None, Some(file)) => find(file, "the image", notes),
+        (Some(media), _) => find(media, Below::Drive, notes),
+        (None, Some(file)) => find(file, Below::Image, notes),
         (None, None) => None,
     };
     let mut probes = Vec::new();
     for (layer, device) in [(Layer::Disk, Some(&device)), (Layer::Backing, backing.as_ref())] {
         let Some(device) = device else { continue };
         if !device.is_counted() {
-            notes.once(format!(
-                "{} is not watched: its queue/iostats is 0; write 1 there to have its I/O counted",
-                device.name
-            ));
+            notes.unwatched(Unwatched::Uncounted { device: device.name.clone() });
             continue;
         }
         match DiskProbe::open(layer, device) {
             Ok(probe) => probes.push(probe),
-            Err(error) => notes.once(format!("{} is not watched: {error}", device.name)),
+            Err(error) => notes.unwatched(Unwatched::Device {
+                device: device.name.clone(),
+                error: error.to_string(),
+            }),
         }
     }
     probes
 }
 
-fn find(path: &Path, what: &str, notes: &mut Notes) -> Option<Device> {
-    let shown = path.display();
-    match Device::under(path) {
+fn find(path: &Path, below: Below, notes: &mut Notes) -> Option<Device> {
+    let error = match Device::under(path) {
         Ok(Some(device)) => return Some(device),
-        Ok(None) => notes.once(format!(
-            "no disk is watched under {what}: the file system of {shown} has no block device of its own"
-        )),
-        Err(error) => notes.once(format!("no disk is watched under {what}: {shown}: {error}")),
-    }
+        Ok(None) => None,
+        Err(error) => Some(error.to_string()),
+    };
+    notes.unwatched(Unwatched::Below { below, path: path.display().to_string(), error });
     None
 }
 
@@ -123,7 +122,10 @@ impl Probe for DiskProbe {
     fn read(&mut self, reading: &mut [f64], notes: &mut Notes) {
         match self.stat.read() {
             Ok(text) => fill(&text, &self.fields, reading),
-            Err(error) => notes.once(format!("the counters of {} are gone: {error}", self.name)),
+            Err(error) => notes.unwatched(Unwatched::DeviceGone {
+                device: self.name.clone(),
+                error: error.to_string(),
+            }),
         }
     }
 }

@@ -12,6 +12,7 @@ use super::probe::{Notes, Probe};
 use super::series::Layer;
 use super::sheet::{Field, Formula, Sheet};
 use crate::drive::Health;
+use crate::store::{Unwatched, Warning};
 
 /// A count of the drive: name, unit of its rate, label, and where it is found.
 type Counter = (&'static str, &'static str, &'static str, fn(&Counts) -> u64);
@@ -84,13 +85,15 @@ impl Probe for DriveProbe {
     fn read(&mut self, reading: &mut [f64], notes: &mut Notes) {
         let status = match Health::read(&self.status_file) {
             Ok(health) => health.status,
-            Err(error) => return notes.once(format!("the drive is not watched: {error:#}")),
+            Err(error) => return notes.unwatched(Unwatched::Drive { error: format!("{error:#}") }),
         };
         if status.state != State::Healthy {
-            notes.once(format!("the drive was {}", status.state.name().replace('_', " ")));
+            let state = status.state.name().replace('_', " ");
+            notes.once(Warning::DriveState { state });
         }
         for problem in &status.problems {
-            notes.once(format!("the drive says: {problem}"));
+            let problem = problem.clone();
+            notes.once(Warning::DriveProblem { problem, is_while_measuring: true });
         }
         for (&field, (_, _, _, count)) in self.counters.iter().zip(COUNTERS) {
             reading[field] = count(&status.counts) as f64;
@@ -162,7 +165,7 @@ mod tests {
     use crate::drive::used_health;
 
     /// Every series over a second in which the drive went from `before` to `after`.
-    fn values(before: &Status, after: &Status) -> (BTreeMap<String, f64>, Vec<String>) {
+    fn values(before: &Status, after: &Status) -> (BTreeMap<String, f64>, Vec<Warning>) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("status.json");
         let mut probe = DriveProbe::new(file.clone());
@@ -212,14 +215,21 @@ mod tests {
         assert!(values["drive_compression_ratio"] > 1.0);
         assert!((0.0..100.0).contains(&values["drive_segments_free_percent"]));
         assert!((90.0..100.0).contains(&values["drive_free_percent"]), "it is nearly empty");
-        assert_eq!(notes, Vec::<String>::new());
+        assert_eq!(notes, Vec::<Warning>::new());
     }
 
     #[test]
     fn a_drive_that_is_not_well_is_noted_once() {
         let problems = vec!["space is out".to_owned()];
         let ill = Status { state: State::Full, problems, ..used_health().status };
-        assert_eq!(values(&ill, &ill).1, ["the drive was full", "the drive says: space is out"]);
+        let problem = "space is out".into();
+        assert_eq!(
+            values(&ill, &ill).1,
+            [
+                Warning::DriveState { state: "full".into() },
+                Warning::DriveProblem { problem, is_while_measuring: true }
+            ]
+        );
     }
 
     #[test]
@@ -228,6 +238,9 @@ mod tests {
         let (mut reading, mut notes) = (probe.sheet.blank(), Notes::default());
         probe.read(&mut reading, &mut notes);
         assert!(reading.iter().all(|value| value.is_nan()));
-        assert!(notes.take_new()[0].starts_with("the drive is not watched: cannot read"));
+        let [Warning::Unwatched(Unwatched::Drive { error })] = &notes.take_new()[..] else {
+            panic!("it says that it is not watched");
+        };
+        assert!(error.starts_with("cannot read"), "{error}");
     }
 }

@@ -14,6 +14,7 @@ use super::series::Sample;
 use super::sheet::Moment;
 use super::*;
 use crate::rig::server::{Flavour, testing};
+use crate::store::{Below, Role, Unwatched, Warning};
 use crate::testing::skip;
 
 const MIB: u64 = 1 << 20;
@@ -227,13 +228,13 @@ fn what_is_missing_is_noted_and_the_rest_goes_on() {
     let (watch, _) = start(targets);
     await_sample(&watch, 0, "load_rss_bytes");
     let watched = watch.finish();
-    for part in ["no disk is watched", "server process", "not watched from inside"] {
-        assert!(
-            watched.notes.iter().any(|note| note.contains(part)),
-            "{part}: {:?}",
-            watched.notes
-        );
-    }
+    let is_told = |is_it: fn(&Unwatched) -> bool| {
+        let told = watched.warnings.iter();
+        told.into_iter().any(|one| matches!(one, Warning::Unwatched(what) if is_it(what)))
+    };
+    assert!(is_told(|what| matches!(what, Unwatched::Below { below: Below::Data, .. })));
+    assert!(is_told(|what| matches!(what, Unwatched::Process { role: Role::Server, .. })));
+    assert!(is_told(|what| matches!(what, Unwatched::Server { .. })));
     assert!(watched.series.iter().any(|info| info.name == "cpu_user_percent"));
     assert!(!watched.series.iter().any(|info| info.layer == Layer::Innodb));
 }
@@ -262,11 +263,13 @@ fn a_real_server_is_seen_from_inside() {
     let inserted = u32::try_from(origin.elapsed().as_secs()).unwrap();
     let sample = await_sample(&watch, inserted, "innodb_dirty_pages");
     // A folder in memory, or in the layers of a container, has no disk and says so.
-    let notes = |watched: &Watched| {
-        let notes = watched.notes.iter().filter(|note| !note.starts_with("no disk is watched"));
-        notes.cloned().collect::<Vec<_>>()
+    let has_no_disk =
+        |warning: &Warning| matches!(warning, Warning::Unwatched(Unwatched::Below { .. }));
+    let warnings = |watched: &Watched| {
+        let others = watched.warnings.iter().filter(|warning| !has_no_disk(warning));
+        others.cloned().collect::<Vec<_>>()
     };
-    assert_eq!(notes(&lock(&watch.watched)), [""; 0]);
+    assert_eq!(warnings(&lock(&watch.watched)), []);
     // Connections younger than ours: the watch's. It loses its server, and nothing else.
     let younger = "SELECT ID FROM information_schema.PROCESSLIST \
                    WHERE ID > CONNECTION_ID() AND USER = 'root' AND COMMAND = 'Sleep'";
@@ -290,5 +293,5 @@ fn a_real_server_is_seen_from_inside() {
     }
     assert_eq!(value(&watched, &second_without, "innodb_dirty_pages"), None);
     assert_eq!(value(&watched, &process_after, "innodb_dirty_pages"), None);
-    assert_eq!(notes(&watched).len(), 1, "{:?}", watched.notes);
+    assert_eq!(warnings(&watched), [Warning::Unwatched(Unwatched::ServerSilent)]);
 }

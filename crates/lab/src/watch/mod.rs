@@ -48,6 +48,7 @@ use probe::{Notes, Probe};
 use series::{Layer, SeriesId};
 
 use crate::base::sync::lock;
+use crate::store::{Role, Unwatched, Warning};
 
 /// What to watch.
 #[derive(Clone)]
@@ -111,7 +112,7 @@ impl Watch {
         let watched = Watched {
             series: series.collect(),
             facts: notes.take_facts(),
-            notes: notes.take_new(),
+            warnings: notes.take_new(),
             ..Watched::default()
         };
         let watched = Arc::new(Mutex::new(watched));
@@ -167,8 +168,8 @@ impl Watch {
         drop(senders);
         for handle in handles {
             if handle.join().is_err() {
-                let note = "a thread of the watch ended early; later samples lack its layers";
-                lock(&self.watched).notes.push(note.into());
+                let warning = Warning::Unwatched(Unwatched::ThreadEnded);
+                lock(&self.watched).warnings.push(warning);
             }
         }
     }
@@ -189,17 +190,16 @@ fn kernel_probes(targets: &Targets, notes: &mut Notes) -> anyhow::Result<Vec<Box
         probes.push(Box::new(disk));
     }
     let processes = [
-        (Layer::Server, targets.server_pid),
-        (Layer::Serving, targets.drive.as_ref().map(|drive| drive.pid)),
-        (Layer::Load, Some(targets.load_pid)),
+        (Layer::Server, Role::Server, targets.server_pid),
+        (Layer::Serving, Role::Serving, targets.drive.as_ref().map(|drive| drive.pid)),
+        (Layer::Load, Role::Load, Some(targets.load_pid)),
     ];
-    for (layer, pid) in processes {
+    for (layer, role, pid) in processes {
         let Some(pid) = pid else { continue };
-        match process::ProcessProbe::open(layer, pid, notes) {
+        match process::ProcessProbe::open(layer, role, pid, notes) {
             Ok(process) => probes.push(Box::new(process)),
             Err(error) => {
-                let name = layer.name();
-                notes.once(format!("the {name} process {pid} is not watched: {error}"));
+                notes.unwatched(Unwatched::Process { role, pid, error: error.to_string() });
             }
         }
     }
@@ -213,7 +213,7 @@ fn slow_probes(targets: &Targets, notes: &mut Notes) -> Vec<Box<dyn Probe>> {
     if let Some(opts) = &targets.mysql {
         match innodb::InnodbProbe::open(opts, notes) {
             Ok(innodb) => probes.push(Box::new(innodb)),
-            Err(error) => notes.once(format!("the server is not watched from inside: {error}")),
+            Err(error) => notes.unwatched(Unwatched::Server { error: error.to_string() }),
         }
     }
     let is_shrunk = targets.drive.is_some();

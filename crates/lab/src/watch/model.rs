@@ -9,6 +9,7 @@ use super::probe::{Notes, Probe};
 use super::series::Layer;
 use super::sheet::{Field, Formula, Sheet};
 use crate::drive::{Health, ModelHealth};
+use crate::store::Unwatched;
 
 /// Kinds of command: key in the health log, plural in names.
 const KINDS: [(&str, &str); 3] = [("read", "reads"), ("write", "writes"), ("flush", "flushes")];
@@ -96,7 +97,7 @@ impl Probe for ModelProbe {
         match Health::read(&self.status_file) {
             Ok(Health { model: Some(model), .. }) => self.fill(&model, reading),
             Ok(_) => {}
-            Err(error) => notes.once(format!("the model is not watched: {error:#}")),
+            Err(error) => notes.unwatched(Unwatched::Model { error: format!("{error:#}") }),
         }
     }
 }
@@ -170,6 +171,6 @@ mod tests {
         let (mut reading, mut notes) = (probe.sheet.blank(), Notes::default());
         probe.read(&mut reading, &mut notes);
         assert!(reading.iter().all(|value| value.is_nan()));
-        assert_eq!(notes.take_new(), Vec::<String>::new());
+        assert!(notes.take_new().is_empty());
     }
 }

@@ -1,8 +1,9 @@
 //! What the watch asks of a layer.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::sheet::Sheet;
+use crate::store::{Unwatched, Warning};
 
 /// One layer that can be read at any moment.
 pub(super) trait Probe: Send {
@@ -17,19 +18,23 @@ pub(super) trait Probe: Send {
 /// which are nothing wrong.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
-    said: BTreeSet<String>,
-    new: Vec<String>,
+    said: Vec<Warning>,
+    new: Vec<Warning>,
     facts: BTreeMap<String, String>,
 }
 
 impl Notes {
-    /// Notes `text` unless it was noted before.
-    pub(super) fn once(&mut self, text: impl Into<String>) {
-        let text = text.into();
-        if !self.said.contains(&text) {
-            self.said.insert(text.clone());
-            self.new.push(text);
+    /// Notes it unless it was noted before.
+    pub(super) fn once(&mut self, warning: Warning) {
+        if !self.said.contains(&warning) {
+            self.said.push(warning.clone());
+            self.new.push(warning);
         }
+    }
+
+    /// Notes, once, that something is not watched.
+    pub(super) fn unwatched(&mut self, what: Unwatched) {
+        self.once(Warning::Unwatched(what));
     }
 
     /// Tells how this machine's or server's figures came about; known when a probe is opened.
@@ -43,7 +48,7 @@ impl Notes {
     }
 
     /// What was noted since the last call.
-    pub(super) fn take_new(&mut self) -> Vec<String> {
+    pub(super) fn take_new(&mut self) -> Vec<Warning> {
         std::mem::take(&mut self.new)
     }
 }
@@ -60,10 +65,10 @@ mod tests {
     #[test]
     fn a_note_is_said_once() {
         let mut notes = Notes::default();
-        notes.once("gone");
-        notes.once("gone");
-        assert_eq!(notes.take_new(), ["gone"]);
-        notes.once("gone");
+        notes.unwatched(Unwatched::ServerSilent);
+        notes.unwatched(Unwatched::ServerSilent);
+        assert_eq!(notes.take_new(), [Warning::Unwatched(Unwatched::ServerSilent)]);
+        notes.unwatched(Unwatched::ServerSilent);
         assert!(notes.take_new().is_empty());
     }
 }

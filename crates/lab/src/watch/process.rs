@@ -14,6 +14,7 @@ use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
 use super::series::Layer;
 use super::sheet::{Field, Sheet};
+use crate::store::{Role, Unwatched};
 
 /// Threads above which context switches are not summed: 100 take about 1.5 ms.
 const THREADS_WALKED_MAX: f64 = 100.0;
@@ -22,7 +23,7 @@ const THREADS_WALKED_MAX: f64 = 100.0;
 pub(super) struct ProcessProbe {
     sheet: Sheet,
     pid: u32,
-    prefix: &'static str,
+    role: Role,
     stat: ProcFile,
     status: ProcFile,
     io: Option<ProcFile>,
@@ -47,25 +48,26 @@ impl ProcessProbe {
     ///
     /// # Errors
     /// When there is no such process.
-    pub(super) fn open(layer: Layer, pid: u32, notes: &mut Notes) -> io::Result<ProcessProbe> {
+    pub(super) fn open(
+        layer: Layer,
+        role: Role,
+        pid: u32,
+        notes: &mut Notes,
+    ) -> io::Result<ProcessProbe> {
         let stat = ProcFile::open(format!("/proc/{pid}/stat"))?;
         let status = ProcFile::open(format!("/proc/{pid}/status"))?;
-        let prefix = layer.name();
         let io = ProcFile::open(format!("/proc/{pid}/io")).and_then(|mut io| {
             io.read()?;
             Ok(io)
         });
         let io = io
             .inspect_err(|error| {
-                notes.once(format!(
-                    "bytes read and written by the {prefix} process are not watched: /proc/{pid}/io: {error}; \
-                     run as the same user or as root"
-                ));
+                notes.unwatched(Unwatched::ProcessIo { role, pid, error: error.to_string() });
             })
             .ok();
         let (sheet, fields) = declare(layer);
         let switches = Switches::default();
-        Ok(ProcessProbe { sheet, pid, prefix, stat, status, io, fields, switches })
+        Ok(ProcessProbe { sheet, pid, role, stat, status, io, fields, switches })
     }
 }
 
@@ -82,7 +84,7 @@ impl Probe for ProcessProbe {
                 (reading[fields.user], reading[fields.system]) = (user, system);
                 reading[fields.both] = user + system;
             }
-            Err(_) => return notes.once(format!("the {} process has ended", self.prefix)),
+            Err(_) => return notes.unwatched(Unwatched::ProcessEnded { role: self.role }),
         }
         if let Ok(text) = self.status.read() {
             (reading[fields.threads], reading[fields.rss]) = threads_and_rss(&text);
@@ -95,11 +97,8 @@ impl Probe for ProcessProbe {
         if reading[fields.threads] <= THREADS_WALKED_MAX {
             reading[fields.switches] = self.switches.walk(self.pid);
         } else {
-            notes.once(format!(
-                "context switches of the {} process are a gap while it has more than {THREADS_WALKED_MAX} threads; \
-                 those of the whole machine are in cpu_context_switches_per_s",
-                self.prefix
-            ));
+            let threads_max = THREADS_WALKED_MAX as u64;
+            notes.unwatched(Unwatched::Switches { role: self.role, threads_max });
         }
     }
 }
@@ -222,7 +221,8 @@ mod tests {
     #[test]
     fn our_own_work_is_seen() {
         let mut notes = Notes::default();
-        let mut probe = ProcessProbe::open(Layer::Load, std::process::id(), &mut notes).unwrap();
+        let mut probe =
+            ProcessProbe::open(Layer::Load, Role::Load, std::process::id(), &mut notes).unwrap();
         let mut read = |probe: &mut ProcessProbe| {
             let mut reading = probe.sheet.blank();
             probe.read(&mut reading, &mut notes);

@@ -5,6 +5,7 @@
 //! has gone. Samples name their series by position in the list of `SeriesInfo`, which is fixed when the watch
 //! starts.
 
+use crate::store::Warning;
 use std::collections::BTreeMap;
 
 /// The part of the machine that a series belongs to.
@@ -90,8 +91,8 @@ pub(crate) struct Watched {
     pub(crate) samples: Vec<Sample>,
     /// How some of it was counted, where servers and kernels differ: nothing is wrong with it.
     pub(crate) facts: BTreeMap<String, String>,
-    /// What could not be watched and why, in plain words.
-    pub(crate) notes: Vec<String>,
+    /// What could not be watched and why, and what the drive said of itself.
+    pub(crate) warnings: Vec<Warning>,
     /// When we did not run ourselves.
     pub(crate) gaps: Vec<Gap>,
 }

@@ -17,6 +17,7 @@ use rustix::fs::statvfs;
 use super::probe::{Notes, Probe};
 use super::series::Layer;
 use super::sheet::{Field, Formula, Sheet};
+use crate::store::Unwatched;
 
 /// A walk longer than this is repeated every `PAUSE` only.
 const WALK_LONG: Duration = Duration::from_millis(20);
@@ -98,7 +99,8 @@ impl SpaceProbe {
                 put(all, self.fields.all, reading);
             }
             Err(error) => {
-                notes.once(format!("cannot measure {}: {error}", self.data_dir.display()));
+                let path = self.data_dir.display().to_string();
+                notes.unwatched(Unwatched::Space { path, error: error.to_string() });
             }
         }
         if started.elapsed() > WALK_LONG {

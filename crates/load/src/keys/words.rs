@@ -8,6 +8,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Arithmetic, Distribution, RandType};
 use crate::random::Rng;
 
@@ -103,7 +105,7 @@ fn drawn(rng: &mut Rng) -> u32 {
 }
 
 /// What 32-bit arithmetic makes of a distribution on a large table.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Distortion {
     /// Rows in the table.
     pub rows: u64,

@@ -7,13 +7,10 @@ use anyhow::Result;
 use crate::judge::cell::figure::{Figure, figures};
 use crate::judge::cell::metric::Metric;
 use crate::judge::cell::sound::is_sound;
-use crate::store::{Cell, CellKey, SecondLatencies, State, Store};
+use crate::store::{Cell, CellKey, SecondLatencies, State, Store, Warning};
 
 /// The fact of a cell that says when its clock began, RFC 3339.
 pub(crate) const CLOCK_BEGAN: &str = "clock began";
-
-/// Marks that begin so forbid a verdict.
-pub(in crate::judge) const NOT_COMPARABLE: &str = "not comparable";
 
 /// Whether a cell may be judged.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,7 +82,7 @@ pub(crate) fn is_in(second: u32, window_s: (f64, f64)) -> bool {
     f64::from(second) > window_s.0 && f64::from(second) <= window_s.1 + 0.5
 }
 
-/// Whether figures of a cell may be set against another's: it ended, and no mark forbids it.
+/// Whether figures of a cell may be set against another's: it ended, and no warning forbids it.
 pub(crate) fn is_comparable(cell: &Cell) -> bool {
     standing(cell) == Standing::Usable
 }
@@ -94,11 +91,9 @@ fn standing(cell: &Cell) -> Standing {
     match cell.state {
         State::Pending | State::Running => Standing::Missing,
         State::Failed => Standing::Forbidden(format!("{} failed", cell.key)),
-        State::Done => {
-            let mark = cell.marks.iter().find(|mark| mark.starts_with(NOT_COMPARABLE));
-            mark.map_or(Standing::Usable, |_| {
-                Standing::LeftOut(format!("{} is marked as not comparable", cell.key))
-            })
-        }
+        State::Done => match cell.warnings.iter().any(Warning::forbids_comparing) {
+            true => Standing::LeftOut(format!("{} is marked as not comparable", cell.key)),
+            false => Standing::Usable,
+        },
     }
 }

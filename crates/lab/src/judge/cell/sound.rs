@@ -1,8 +1,7 @@
 //! Results and samples that can be: a store that was damaged or forged may hold figures that no machine measures, and sums of those are no
-//! numbers at all. Such a figure is taken away before anything is made of it, and its cell is marked, so that nothing rests on it.
+//! numbers at all. Such a figure is taken away before anything is made of it, and its cell carries a warning, so that nothing rests on it.
 
-use crate::judge::cell::measured::NOT_COMPARABLE;
-use crate::store::{Cell, Series};
+use crate::store::{Cell, Series, Warning};
 
 /// The largest figure of any unit that is believed: in bytes an exabyte. Squares and sums of what lies below are numbers.
 const LARGEST: f64 = 1e18;
@@ -22,9 +21,7 @@ pub(crate) fn sound_cell(mut cell: Cell) -> Cell {
         .collect();
     for name in unsound {
         cell.results.remove(&name);
-        cell.marks.push(format!(
-            "{NOT_COMPARABLE}: the stored {name} is no figure that can be measured, and is left out"
-        ));
+        cell.warnings.push(Warning::NoFigure { name });
     }
     cell
 }

@@ -15,7 +15,7 @@ fn cell(figures: &[(&str, f64)]) -> Cell {
         started_at: None,
         ended_at: None,
         window_s: Some((5.0, 25.0)),
-        marks: Vec::new(),
+        warnings: Vec::new(),
         facts: BTreeMap::new(),
         results: figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
         errors: BTreeMap::new(),

@@ -1,4 +1,4 @@
-//! The checks that a cell's own results can pass or fail, with the tolerances that its marks are made by.
+//! The checks that a cell's own results can pass or fail, with the tolerances that its warnings are made by.
 
 use std::collections::BTreeMap;
 

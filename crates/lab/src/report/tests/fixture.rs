@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::drive;
+use crate::store::Warning;
 use crate::store::{Arm, CellKey, Histogram, Outcome, Series, Store, StudyHead, Workload};
 
 /// A name that closes scripts, opens tags and ends attributes wherever it is not escaped.
@@ -223,7 +224,8 @@ fn make_trouble(place: usize, key: &CellKey, outcome: &mut Outcome) {
         };
     }
     if place == 0 {
-        outcome.marks.push("device bytes are 14 % more than InnoDB & redo wrote".into());
+        let arithmetic = "device bytes are 14 % more than InnoDB & redo wrote".into();
+        outcome.warnings.push(Warning::Disagreement { arithmetic });
         outcome.errors = [(1213, 17)].into();
     }
     if key.arm == HOSTILE {

@@ -1,6 +1,7 @@
 //! The figures beside a paper's are its own formula's, and what is left out of them is said.
 
 use super::*;
+use crate::store::Warning;
 use crate::store::{Arm, CellKey, Comparison, Outcome, Paper, Printed, Workload};
 
 const ARMS: [&str; 2] = ["csd", "plain"];
@@ -61,7 +62,7 @@ fn outcome(qps: Option<f64>, arm: &str, threads: u32) -> Outcome {
     ];
     Outcome {
         results: results.map(|(name, value)| (name.to_owned(), value)).into(),
-        marks: if threads == 8 { vec!["not comparable: late".into()] } else { vec![] },
+        warnings: if threads == 8 { vec![Warning::LateCommands { percent: 2.0 }] } else { vec![] },
         ..Outcome::default()
     }
 }

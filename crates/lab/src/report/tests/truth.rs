@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::report::{Wishes, write_as};
+use crate::store::Warning;
 use crate::store::prices::Prices;
 use crate::store::{Arm, CellKey, Disk, Judging, Outcome, Workload};
 
@@ -13,12 +14,12 @@ struct Load<'a> {
     tps: f64,
     /// What each repeat is off by either way, as a share.
     off: f64,
-    mark: Option<&'a str>,
+    warning: Option<Warning>,
     more: &'a [(&'a str, f64)],
 }
 
 fn load(arm: &str, threads: u32, tps: f64) -> Load<'_> {
-    Load { arm, threads, tps, off: 0.004, mark: None, more: &[] }
+    Load { arm, threads, tps, off: 0.004, warning: None, more: &[] }
 }
 
 /// Three repeats of each; the first arm that is named is asked about and `base` is the baseline.
@@ -67,7 +68,7 @@ fn store(folder: &Path, loads: &[Load<'_>]) -> Store {
             let outcome = Outcome {
                 window_s: Some((0.0, 20.0)),
                 results,
-                marks: load.mark.iter().map(|mark| (*mark).to_owned()).collect(),
+                warnings: load.warning.iter().cloned().collect(),
                 ..Outcome::default()
             };
             store.end_cell(&key, &outcome).unwrap();
@@ -99,11 +100,11 @@ fn sentence(page: &str) -> &str {
     after.split_once("</p>").unwrap().0
 }
 
-const MARK: Option<&str> = Some("not comparable: late");
+const LATE: Option<Warning> = Some(Warning::LateCommands { percent: 2.0 });
 
 #[test]
 fn no_number_is_made_of_cells_that_may_not_be_compared() {
-    let marked = |load: Load<'static>| Load { mark: MARK, ..load };
+    let marked = |load: Load<'static>| Load { warning: LATE, ..load };
     let both = [load("new", 8, 500.0), load("base", 8, 400.0)];
     let [some, other] = [load("new", 16, 777.0), load("base", 16, 600.0)];
     let half = page(&[both[0].copy(), both[1].copy(), marked(some), other], None);
@@ -127,7 +128,7 @@ fn no_number_is_made_of_cells_that_may_not_be_compared() {
 
 impl Load<'_> {
     fn copy(&self) -> Self {
-        Load { ..*self }
+        Load { warning: self.warning.clone(), ..*self }
     }
 }
 
@@ -269,7 +270,7 @@ fn verdicts_and_the_summary_stand_before_everything_else() {
 
 #[test]
 fn one_thread_is_never_called_threads() {
-    let marked = Load { mark: MARK, ..load("new", 1, 500.0) };
+    let marked = Load { warning: LATE, ..load("new", 1, 500.0) };
     let text = page(&[marked, load("base", 1, 400.0)], None);
     assert!(text.contains("new &#x2f; mixed &#x2f; 1 thread &#x2f; repeat 1"));
     assert!(!text.contains("1 threads"));

@@ -25,6 +25,7 @@ use mysql::{Conn, Opts, OptsBuilder, Row, Value};
 use super::probe::{Notes, Probe, number};
 use super::series::Layer;
 use super::sheet::{Field, Formula, Sheet};
+use crate::store::Unwatched;
 
 /// A statement that takes longer is given up. So slow a server answers the next one.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -109,7 +110,7 @@ impl Probe for InnodbProbe {
             Ok(()) => self.columns.fill(&self.values, reading),
             Err(error) => {
                 self.retry_at = Instant::now() + PATIENCE;
-                notes.once("the server stopped answering the watch; its counters are gaps from there on, until it answers again");
+                notes.unwatched(Unwatched::ServerSilent);
                 log::debug!("watch: {error}");
             }
         }
@@ -169,10 +170,10 @@ fn keep_if_answered(
 ) -> mysql::Result<()> {
     match Values::default().read(connection, &statement) {
         Ok(()) => statements.push(statement),
-        Err(mysql::Error::MySqlError(error)) => notes.once(format!(
-            "the server does not let the watch read {}*: {}; grant PROCESS and SELECT on performance_schema",
-            statement.prefix, error.message
-        )),
+        Err(mysql::Error::MySqlError(error)) => notes.unwatched(Unwatched::Refused {
+            prefix: statement.prefix.to_string(),
+            error: error.message,
+        }),
         Err(error) => return Err(error),
     }
     Ok(())

@@ -65,7 +65,7 @@ fn stalled(noise: &mut Noise, stalled: &[u32], stall_ms: f64) -> (Cell, Measured
         started_at: None,
         ended_at: None,
         window_s: Some((0.0, f64::from(SECONDS))),
-        marks: vec![],
+        warnings: vec![],
         facts: [(CLOCK_BEGAN.to_owned(), "2020-02-03T04:05:06.250Z".to_owned())].into(),
         results: BTreeMap::new(),
         errors: BTreeMap::new(),

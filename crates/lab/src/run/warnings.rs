@@ -1,0 +1,201 @@
+//! What is found wrong with a cell: figures that do not agree with each other, or that something stood in the way of.
+//!
+//! Guarantees: a warning holds what is off and by how much; a figure that is not known warns of nothing.
+
+use assay_load::{Outcome as Ran, Schedule, queries_per_event};
+
+use super::ending;
+use super::results::Results;
+use crate::drive::{ADDED_SHARE_MAX, LATE_SHARE_MAX, STOOD_STILL_MS_MAX};
+use crate::judge::reconcile;
+use crate::store::Warning;
+use crate::watch::{Gap, STOOD_STILL_MS};
+
+/// Half a percent more than what rounding, the window's edges and the watch's clock were seen to make.
+const RECIPE_TOLERANCE: f64 = 0.02;
+
+/// A generator that uses more of its processors than this is measured along with the server.
+const LOAD_BUSY_PERCENT: f64 = 85.0;
+
+/// All that is wrong with what `ran`, whose results these are.
+pub fn of(ran: &Ran, results: &Results) -> Vec<Warning> {
+    let schedule = &ran.schedule;
+    [
+        recipe(ran),
+        standstill(results),
+        model(results),
+        load(results, schedule),
+        (ran.steady == Some(false)).then_some(Warning::NotSettled),
+        unfinished(ran),
+        ending::warning(ran),
+        ran.workload.distortion(&ran.schema).map(Warning::DistortedKeys),
+    ]
+    .into_iter()
+    .flatten()
+    .chain(unreconciled(results, schedule))
+    .collect()
+}
+
+/// Figures that do not agree with each other.
+fn unreconciled(results: &Results, schedule: &Schedule) -> impl Iterator<Item = Warning> {
+    let checks = reconcile::of_results(results, schedule.threads);
+    checks.into_iter().filter(|check| !check.holds).map(disagreement)
+}
+
+fn disagreement(check: reconcile::Check) -> Warning {
+    Warning::Disagreement { arithmetic: check.arithmetic }
+}
+
+/// Queries ÷ transactions is the recipe's, but for events cut by the window's edges and for repeats.
+fn recipe(ran: &Ran) -> Option<Warning> {
+    let expected = queries_per_event(&ran.workload, &ran.schema).total() as f64;
+    let found = ran.queries.total() as f64 / ran.events as f64;
+    let edges = f64::from(ran.schedule.threads) / ran.events as f64;
+    let repeats = ran.errors.values().sum::<u64>() as f64 / ran.events as f64;
+    let check = reconcile::recipe(found, expected, RECIPE_TOLERANCE + edges + repeats)?;
+    (!check.holds).then(|| disagreement(check))
+}
+
+/// A model that our own processors kept from its time does not show the device, nor does one that is too fast for the port.
+fn model(results: &Results) -> Option<Warning> {
+    let late = *results.get("model_late_percent")?;
+    if late > LATE_SHARE_MAX * 100.0 {
+        return Some(Warning::LateCommands { percent: late });
+    }
+    let added = *results.get("model_added_percent")?;
+    (added > ADDED_SHARE_MAX * 100.0).then_some(Warning::AddedLatency { percent: added })
+}
+
+/// Commands that wait in the kernel while nobody answers are not late by the model's clock.
+fn standstill(results: &Results) -> Option<Warning> {
+    let stood_still_ms = *results.get(STOOD_STILL_MS)?;
+    let length_s = stood_still_ms / 1e3;
+    (stood_still_ms > STOOD_STILL_MS_MAX).then_some(Warning::Standstill { length_s })
+}
+
+/// While we do not run nothing loads the server, which goes on: the seconds of the window are not those of the load.
+pub fn stopped(gaps: &[Gap], window_s: (f64, f64)) -> Option<Warning> {
+    let inside = gaps.iter().filter(|gap| gap.from_s < window_s.1 && gap.to_s > window_s.0);
+    let length_s: f64 = inside.map(|gap| gap.length_s).sum();
+    (length_s > 0.0).then_some(Warning::Stopped { length_s })
+}
+
+fn load(results: &Results, schedule: &Schedule) -> Option<Warning> {
+    let cpus = match schedule.cpus.len() {
+        0 => assay_ports::cpu::available().map_or(1, |cpus| cpus.len()),
+        count => count,
+    };
+    let cpu_percent = (results.get("load_cpu_user_percent")?
+        + results.get("load_cpu_system_percent")?)
+        / cpus as f64;
+    (cpu_percent > LOAD_BUSY_PERCENT).then_some(Warning::LoadSaturated { cpu_percent })
+}
+
+/// A stall that reaches past the window's end: events are timed when they end, and these had not.
+fn unfinished(ran: &Ran) -> Option<Warning> {
+    let unfinished = ran.hidden_wait()?;
+    Some(Warning::Unfinished {
+        transactions: unfinished.events,
+        percent: ran.unfinished_percent(),
+        wait_ms_max: unfinished.wait_ms_max,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_load::{KindLatency, Latency};
+
+    use super::super::results::derived;
+    use super::*;
+
+    #[test]
+    fn a_model_that_is_kept_from_its_time_is_not_comparable() {
+        let results = |late: f64| -> Results { [("model_late_percent".to_owned(), late)].into() };
+        assert_eq!(model(&results(0.9)), None);
+        let found = model(&results(1.1)).unwrap();
+        assert_eq!(found, Warning::LateCommands { percent: 1.1 });
+        assert!(found.forbids_comparing());
+        assert_eq!(model(&Results::new()), None);
+        let added = |shown_ms: f64| -> Results {
+            let figures = [
+                ("model_late_per_s", 0.0),
+                ("model_commands_per_s", 100.0),
+                ("model_reads_per_s", 50.0),
+                ("model_read_latency_ms", 1.0),
+                ("model_read_shown_latency_ms", 1.0),
+                ("model_writes_per_s", 50.0),
+                ("model_write_latency_ms", 0.2),
+                ("model_write_shown_latency_ms", shown_ms),
+            ];
+            let mut results: Results = figures.map(|(name, value)| (name.to_owned(), value)).into();
+            results.extend(derived(&results));
+            results
+        };
+        assert_eq!(model(&added(0.25)), None, "4 % of the time of all");
+        let Some(Warning::AddedLatency { percent }) = model(&added(0.3)) else {
+            panic!("8.3 % longer");
+        };
+        assert!((percent - 8.333).abs() < 0.01, "{percent}");
+    }
+
+    #[test]
+    fn a_model_whose_server_stood_still_is_not_comparable() {
+        let found = |ms: f64| standstill(&[(STOOD_STILL_MS.to_owned(), ms)].into());
+        assert_eq!((found(0.0), found(200.0)), (None, None));
+        let found = found(4012.0).unwrap();
+        assert_eq!(found, Warning::Standstill { length_s: 4.012 });
+        assert!(found.forbids_comparing());
+    }
+
+    #[test]
+    fn a_cell_in_which_we_were_stopped_is_not_comparable() {
+        let gap = |from_s: f64, to_s: f64| Gap { from_s, to_s, length_s: 12.0 };
+        let found = |gaps: &[Gap]| stopped(gaps, (3.0, 13.0));
+        assert_eq!(found(&[]), None);
+        assert_eq!(found(&[gap(1.0, 2.5), gap(13.0, 26.0)]), None, "before and after the window");
+        for one in [gap(5.0, 18.0), gap(2.0, 3.5), gap(12.0, 25.0), gap(1.0, 99.0)] {
+            let found = found(&[one]).unwrap();
+            assert_eq!(found, Warning::Stopped { length_s: 12.0 });
+            assert!(found.forbids_comparing());
+        }
+        let both = found(&[gap(4.0, 5.0), gap(6.0, 7.0)]).unwrap();
+        assert_eq!(both, Warning::Stopped { length_s: 24.0 });
+    }
+
+    #[test]
+    fn what_was_still_waiting_is_told_where_no_percentile_shows_it() {
+        let ran = |wait_ms_max: f64| -> Ran {
+            let unfinished = assay_load::Unfinished { events: 18, wait_ms_max };
+            let times = |latency_ms_max| Latency { latency_ms_max, ..Latency::default() };
+            let kind = "transaction".into();
+            Ran {
+                events: 982,
+                latency: vec![KindLatency { kind, service: times(30.0), response: times(140.0) }],
+                unfinished,
+                ..Ran::default()
+            }
+        };
+        let Some(Warning::Unfinished { transactions, percent, wait_ms_max }) =
+            unfinished(&ran(351.4))
+        else {
+            panic!("18 were waiting");
+        };
+        assert_eq!((transactions, wait_ms_max), (18, 351.4));
+        assert!((percent - 1.8).abs() < 0.01, "{percent}");
+        assert_eq!(unfinished(&ran(139.0)), None, "others had waited longer");
+    }
+
+    #[test]
+    fn figures_that_do_not_agree_are_told_and_those_that_do_are_not() {
+        let results = |tps: f64| -> Results {
+            [("tps", tps), ("latency_ms_mean", 10.0), ("transactions", tps * 10.0)]
+                .map(|(name, value)| (name.to_owned(), value))
+                .into()
+        };
+        let schedule = Schedule { threads: 8, ..Schedule::default() };
+        assert_eq!(unreconciled(&results(790.0), &schedule).next(), None);
+        let found: Vec<Warning> = unreconciled(&results(700.0), &schedule).collect();
+        let arithmetic = "TPS × mean latency is 7.00, there were 8 threads".to_owned();
+        assert_eq!(found, [Warning::Disagreement { arithmetic }]);
+    }
+}

@@ -1,0 +1,205 @@
+//! What was found wrong with a run, or is worth knowing of it: a kind, and the figures it rests on.
+//!
+//! Guarantees: whoever decides on a warning decides by its kind; sentences are made of it where it is shown. In the table
+//! `warnings` the kind stands by itself and the rest beside it as JSON.
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+pub use super::unwatched::{Below, Role, Unwatched};
+
+/// One thing that was found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
+pub enum Warning {
+    /// Commands of an emulated device were answered later than the device would have.
+    LateCommands {
+        /// Share of all commands.
+        percent: f64,
+    },
+    /// Commands of an emulated device took longer than the device's, most of them being faster than can be shown.
+    AddedLatency {
+        /// Share of the device's own time.
+        percent: f64,
+    },
+    /// The process that serves an emulated device did not run.
+    Standstill {
+        /// In all, within the window.
+        length_s: f64,
+    },
+    /// We did not run ourselves: stopped, or on a machine that slept.
+    Stopped {
+        /// At least.
+        length_s: f64,
+    },
+    /// Programs that have no part in it used CPU time.
+    OtherPrograms {
+        /// Percent of one CPU.
+        cpu_percent: f64,
+        /// Whether it was too much for the run to be compared.
+        is_too_much: bool,
+        /// Those that used most.
+        programs: Vec<Program>,
+    },
+    /// The load generator used so much of its CPUs that it may be the limit.
+    LoadSaturated {
+        /// Percent of those CPUs.
+        cpu_percent: f64,
+    },
+    /// Throughput had not settled when measuring began.
+    NotSettled,
+    /// Transactions that were due before the window's end had not ended by then.
+    Unfinished {
+        /// How many.
+        transactions: u64,
+        /// Share of all.
+        percent: f64,
+        /// What the oldest had waited.
+        wait_ms_max: f64,
+    },
+    /// The requests were done so soon that what is sampled once a second rests on few samples.
+    ShortWindow {
+        /// After which they were done.
+        length_s: f64,
+    },
+    /// An emulated device was not as full as the plan says.
+    Fill {
+        /// When measuring began.
+        begin_percent: f64,
+        /// When it ended.
+        end_percent: f64,
+        /// By the plan.
+        planned_percent: f64,
+    },
+    /// The arithmetic of an old sysbench distorts the keys that are drawn.
+    DistortedKeys(assay_load::Distortion),
+    /// Figures do not agree with each other.
+    Disagreement {
+        /// What was computed from what.
+        arithmetic: String,
+    },
+    /// A stored result is no number that can be measured; it is left out.
+    NoFigure {
+        /// The result.
+        name: String,
+    },
+    /// The server runs with another value than was asked for.
+    SettingAdjusted {
+        /// The server's own words.
+        line: String,
+    },
+    /// The software drive was not healthy.
+    DriveState {
+        /// The state's name.
+        state: String,
+    },
+    /// The software drive says that something is wrong with it.
+    DriveProblem {
+        /// The drive's own words.
+        problem: String,
+        /// Whether it was said while the run was measured, and not only found at its end.
+        is_while_measuring: bool,
+    },
+    /// Something could not be watched.
+    Unwatched(Unwatched),
+    /// Something that was made for the run could not be taken down again.
+    LeftBehind {
+        /// What went wrong.
+        error: String,
+    },
+}
+
+/// A program that used CPU time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// Its name, as the kernel cuts it off.
+    pub name: String,
+    /// One of its processes.
+    pub pid: u32,
+    /// How many processes of that name.
+    pub processes: usize,
+}
+
+impl Warning {
+    /// Whether figures of such a run may not be set against another's: the machine, not what was measured, made them what they
+    /// are, or they are not known.
+    #[must_use]
+    pub fn forbids_comparing(&self) -> bool {
+        match self {
+            Warning::LateCommands { .. }
+            | Warning::AddedLatency { .. }
+            | Warning::Standstill { .. }
+            | Warning::Stopped { .. }
+            | Warning::NoFigure { .. } => true,
+            Warning::OtherPrograms { is_too_much, .. } => *is_too_much,
+            _ => false,
+        }
+    }
+}
+
+/// As it stands in the file.
+pub(super) struct Stored {
+    /// The kind's name.
+    pub(super) kind: String,
+    /// The rest, of a kind that has any.
+    pub(super) facts_json: Option<String>,
+}
+
+impl Stored {
+    /// To be written.
+    pub(super) fn of(warning: &Warning) -> Result<Stored> {
+        let mut value = serde_json::to_value(warning).context("cannot write JSON")?;
+        let facts_json = value.get_mut("facts").map(|facts| facts.take().to_string());
+        let kind = value.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+        Ok(Stored { kind, facts_json })
+    }
+
+    /// Read back.
+    ///
+    /// # Errors
+    /// A kind that there is not, or facts that are not its own.
+    pub(super) fn warning(self) -> Result<Warning> {
+        let what = || format!("the study holds a warning `{}` that does not parse", self.kind);
+        let mut value = json!({ "kind": self.kind });
+        if let Some(facts) = &self.facts_json {
+            value["facts"] = serde_json::from_str(facts).with_context(what)?;
+        }
+        serde_json::from_value(value).with_context(what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_is_read_as_it_was_written_and_an_unknown_kind_is_named() {
+        let programs = vec![Program { name: "rustc".into(), pid: 7, processes: 2 }];
+        for warning in [
+            Warning::NotSettled,
+            Warning::LateCommands { percent: 4.25 },
+            Warning::OtherPrograms { cpu_percent: 31.5, is_too_much: true, programs },
+            Warning::Unwatched(Unwatched::ServerSilent),
+            Warning::Unwatched(Unwatched::ProcessEnded { role: Role::Serving }),
+        ] {
+            assert_eq!(Stored::of(&warning).unwrap().warning().unwrap(), warning);
+        }
+        let stored = Stored::of(&Warning::NotSettled).unwrap();
+        assert_eq!((stored.kind.as_str(), &stored.facts_json), ("not_settled", &None));
+        let stored = Stored { kind: "haunted".into(), facts_json: None };
+        assert!(stored.warning().unwrap_err().to_string().contains("`haunted`"));
+    }
+
+    #[test]
+    fn a_machine_that_was_not_calm_forbids_comparing_and_a_remark_does_not() {
+        let others = |is_too_much| Warning::OtherPrograms {
+            cpu_percent: 30.0,
+            is_too_much,
+            programs: Vec::new(),
+        };
+        assert!(others(true).forbids_comparing() && !others(false).forbids_comparing());
+        assert!(Warning::Stopped { length_s: 1.0 }.forbids_comparing());
+        assert!(!Warning::NotSettled.forbids_comparing());
+    }
+}
