@@ -6,10 +6,8 @@ mod study;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
 use crate::claims::{find, paper};
-use crate::store::{Disk, Study};
+use crate::store::Study;
 pub(crate) use study::{Beside, Leveled, beside};
 
 /// What a study is to the papers that come with Assay, or to the one its plan names.
@@ -23,19 +21,15 @@ pub(crate) enum Standing {
     Apart,
 }
 
-/// How a study, whose arms stand on these disks, stands to claims; found as `assay claims --study` finds them.
-pub(crate) fn standing(study: &Study, disks: &BTreeMap<String, Disk>) -> Standing {
+/// How a study stands to claims; found as `assay claims --study` finds them.
+pub(crate) fn standing(study: &Study) -> Standing {
     match &study.paper {
-        Some(paper) => of_its_plan(paper, study, disks),
-        None => of_any(study, disks),
+        Some(paper) => of_its_plan(paper, study),
+        None => of_any(study),
     }
 }
 
-fn of_its_plan(
-    paper: &crate::store::Paper,
-    study: &Study,
-    disks: &BTreeMap<String, Disk>,
-) -> Standing {
+fn of_its_plan(paper: &crate::store::Paper, study: &Study) -> Standing {
     let Ok(found) = find::of_study(Some(paper)) else {
         let hint = |named: &String| {
             Standing::Partly(format!(
@@ -45,7 +39,7 @@ fn of_its_plan(
         };
         return paper.claims.as_ref().map_or(Standing::Apart, hint);
     };
-    match study::beside(&found, study, disks) {
+    match study::beside(&found, study) {
         Ok(beside) if study::meets(&beside) => Standing::Beside(Box::new(beside)),
         _ => Standing::Partly(format!(
             "The claims {} print no figure of what ran here; the plan {} repeats the paper, and its report sets both side by side.",
@@ -56,9 +50,9 @@ fn of_its_plan(
 }
 
 /// Of a plan that names none.
-fn of_any(study: &Study, disks: &BTreeMap<String, Disk>) -> Standing {
+fn of_any(study: &Study) -> Standing {
     let is_partly = |paper: &paper::Paper| {
-        study::beside(paper, study, disks).is_ok_and(|beside| study::meets(&beside))
+        study::beside(paper, study).is_ok_and(|beside| study::meets(&beside))
     };
     match find::all().unwrap_or_default().into_iter().find(is_partly) {
         Some(paper) => Standing::Partly(format!(

@@ -26,7 +26,7 @@ pub fn check(paper: &Paper, repeated: &Repeated, study: &Study) -> Result<()> {
     // A twin has its arm's name and a word more.
     let is_twin = |name: &str| study.judging.twins.contains_key(name);
     let its_arms = study.arms.iter().map(|arm| arm.name.as_str()).filter(|name| !is_twin(name));
-    let its_workloads = study.workloads.iter().map(|one| one.short_name());
+    let its_workloads = study.workloads.iter().map(|one| one.workload.as_str());
     let its_data_sets = study.workloads.iter().filter_map(|one| one.data_set.as_deref());
     for (what, named, known) in [
         ("arm", arms.collect(), its_arms.collect()),

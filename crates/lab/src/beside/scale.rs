@@ -5,8 +5,6 @@
 //! threads, and a response time for the whole device's only where the threads are divided by P too. A ratio of two arms of one
 //! scale needs neither.
 
-use std::collections::BTreeMap;
-
 use crate::claims::repeated::Repeated;
 use crate::store::{Disk, Study};
 
@@ -16,25 +14,14 @@ const ALIKE: f64 = 0.01;
 /// What the parallelism that an arm stands for is divided by: its preset's, times the devices that it is made of; 1 of what is no
 /// model. Nothing of a model whose scale the study does not keep, as older ones did not.
 #[must_use]
-pub fn of_arm(
-    repeated: &Repeated,
-    study: &Study,
-    disks: &BTreeMap<String, Disk>,
-    arm: &str,
-) -> Option<f64> {
-    let scale = disks.get(arm).and_then(|disk| disk.parallel_scale);
+pub fn of_arm(repeated: &Repeated, study: &Study, arm: &str) -> Option<f64> {
+    let disk = study.disk(arm);
+    let scale = disk.and_then(Disk::parallel_scale);
     let devices = repeated.devices.get(arm).copied().unwrap_or(1);
     match scale.filter(|scale| scale.is_finite() && *scale > 0.0) {
         Some(scale) => Some(scale * f64::from(devices)),
-        None => (!is_model(study, disks, arm)).then_some(1.0),
+        None => disk.is_none_or(|disk| disk.model().is_none()).then_some(1.0),
     }
-}
-
-fn is_model(study: &Study, disks: &BTreeMap<String, Disk>, arm: &str) -> bool {
-    let rig = study.arms.iter().filter(|one| one.name == arm).flat_map(|one| &one.rig);
-    let mut told = rig.filter(|(label, _)| label == "disk");
-    disks.get(arm).is_some_and(|disk| disk.kind == "model")
-        || told.any(|(_, disk)| disk.starts_with("model"))
 }
 
 /// Whether two scales, or a scale and a ratio, are the same.

@@ -1,6 +1,6 @@
 //! What a study measured beside what was printed, with the ratio of both and why they may not be compared.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -9,7 +9,8 @@ use super::{names, scale};
 use crate::claims::paper::Paper;
 use crate::claims::repeated::{self, Level, Which};
 use crate::judge::paper::{Compared, ComparedRow, compared_with_paper};
-use crate::store::{Cell, Disk, State, Study};
+use crate::store::{Cell, State, Study};
+use crate::words;
 
 /// A paper beside a study.
 #[derive(Debug, Clone, Serialize)]
@@ -62,11 +63,11 @@ pub struct Leveled {
     pub cells: (usize, usize),
 }
 
-/// Sets them side by side; `disks` are those of the study's arms.
+/// Sets them side by side.
 ///
 /// # Errors
 /// One line: no plan repeats this paper, a name of it is nearly one of the study, or the study has none of its arms.
-pub fn beside(paper: &Paper, study: &Study, disks: &BTreeMap<String, Disk>) -> Result<Beside> {
+pub fn beside(paper: &Paper, study: &Study) -> Result<Beside> {
     let own = own_gains(paper, study);
     let mut study = study.clone();
     study.paper = Some(repeated::printed(paper)?);
@@ -74,7 +75,7 @@ pub fn beside(paper: &Paper, study: &Study, disks: &BTreeMap<String, Disk>) -> R
     if own.is_empty() {
         names::check(paper, repeated, &study)?;
     }
-    let scale = |arm: &str| scale::of_arm(repeated, &study, disks, arm);
+    let scale = |arm: &str| scale::of_arm(repeated, &study, arm);
     let levels =
         repeated.levels.iter().map(|level| leveled(paper, level, &study, scale(&level.arm)));
     let levels = levels.collect::<Result<Vec<_>>>()?;
@@ -180,7 +181,7 @@ fn is_of(cell: &Cell, level: &Level, study: &Study) -> bool {
     let workload = study.workloads.iter().find(|one| one.name == cell.key.workload);
     cell.key.arm == level.arm
         && workload
-            .is_some_and(|one| one.short_name() == level.workload && one.data_set == level.data_set)
+            .is_some_and(|one| one.workload == level.workload && one.data_set == level.data_set)
 }
 
 /// What models at a scale do to levels, and to gains of two that are at different ones.
@@ -222,9 +223,12 @@ const SCALED_LEVELS: &str = "Levels of models at a scale: a rate is taken times 
 fn differences(study: &Study, arms: &BTreeSet<&String>) -> Vec<String> {
     let mut differences = Vec::new();
     for arm in study.arms.iter().filter(|arm| arms.contains(&arm.name)) {
-        let disk = arm.rig.iter().find(|(label, _)| label == "disk");
-        if let Some((_, disk)) = disk.filter(|(_, disk)| disk.starts_with("model")) {
-            differences.push(format!("{} is no device but a {disk}", arm.name));
+        if let Some(model) = arm.rig.model() {
+            differences.push(format!(
+                "{} is no device but a {}",
+                arm.name,
+                words::rig::model(model)
+            ));
         }
     }
     differences.extend(study.form.clone());

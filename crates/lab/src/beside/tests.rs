@@ -7,7 +7,9 @@ use super::{Standing, standing};
 use crate::claims::find::{PAPERS, find, of_study};
 use crate::claims::paper::Paper;
 use crate::plan::{Form, Plan};
-use crate::store::{self, Arm, Cell, CellKey, Disk, State, Study, Warning, Workload};
+use crate::store::{
+    self, Arm, Cell, CellKey, Disk, Media, Model, Rig, State, Study, Warning, Workload,
+};
 
 const ARMS: [&str; 2] = ["six 15K disks", "s1120 card"];
 
@@ -30,11 +32,19 @@ fn cell(arm: &str, threads: u32, repeat: u32, tps: f64, warnings: &[Warning]) ->
 
 /// Two arms, of which one is a model; of the card one of two repeats failed.
 fn study(paper: Option<store::Paper>) -> Study {
-    let arm = |name: &str, disk: &str| Arm {
+    scaled(paper, 1.0)
+}
+
+/// The same, the parallelism of the card's model divided so.
+fn scaled(paper: Option<store::Paper>, parallel_scale: f64) -> Study {
+    let arm = |name: &str, disk: Disk| Arm {
         name: name.into(),
-        rig: vec![("disk".into(), disk.into())],
+        rig: Rig { disk: Some(disk), ..Rig::default() },
         settings: BTreeMap::new(),
     };
+    let model =
+        Model { title: "a card".into(), capacity_scale: 20.0, parallel_scale, ..Model::default() };
+    let card = Disk { media: Media::Model(model), ..Disk::default() };
     let failed = Cell { state: State::Failed, ..cell(ARMS[1], 20, 2, 9e9, &[]) };
     Study {
         title: "mine".into(),
@@ -42,12 +52,14 @@ fn study(paper: Option<store::Paper>) -> Study {
         form: Some("Quick form: less.".into()),
         paper,
         judging: store::Judging::default(),
+        prices: None,
         plan_toml: String::new(),
         facts: BTreeMap::new(),
         notes: Vec::new(),
-        arms: vec![arm(ARMS[0], "/dev/sdb"), arm(ARMS[1], "model of a card, capacity ÷ 20")],
+        arms: vec![arm(ARMS[0], Disk::default()), arm(ARMS[1], card)],
         workloads: vec![Workload {
             name: "complex".into(),
+            workload: "complex".into(),
             data_set: None,
             recipe: "oltp_complex".into(),
             options: BTreeMap::new(),
@@ -61,20 +73,13 @@ fn study(paper: Option<store::Paper>) -> Study {
     }
 }
 
-/// The card's model, its parallelism divided so.
-fn disks(parallel_scale: f64) -> BTreeMap<String, Disk> {
-    let disk =
-        Disk { parallel_scale: Some(parallel_scale), kind: "model".into(), ..Disk::default() };
-    [(ARMS[1].to_owned(), disk)].into()
-}
-
 fn refused(paper: &Paper, study: &Study) -> String {
-    format!("{:#}", beside(paper, study, &disks(1.0)).unwrap_err())
+    format!("{:#}", beside(paper, study).unwrap_err())
 }
 
 #[test]
 fn measured_stands_beside_printed_with_their_ratio_and_why_not() {
-    let beside = beside(&find("stec-2013").unwrap(), &study(None), &disks(1.0)).unwrap();
+    let beside = beside(&find("stec-2013").unwrap(), &study(None)).unwrap();
     let level = |arm: &str, metric: &str| {
         beside.levels.iter().find(|one| one.arm == arm && one.metric == metric).unwrap()
     };
@@ -122,26 +127,20 @@ fn a_study_finds_its_paper_by_name_or_by_the_title_of_older_ones() {
 #[test]
 fn a_report_has_the_claims_of_its_plan_a_line_of_others_and_nothing_else() {
     let plan = |named: &str| Plan::read(named.as_ref(), Form::Quick).unwrap().plan.paper;
-    let Standing::Beside(beside) = standing(&study(plan("stec-2013")), &disks(1.0)) else {
-        panic!("its plan")
-    };
+    let Standing::Beside(beside) = standing(&study(plan("stec-2013"))) else { panic!("its plan") };
     assert_eq!((beside.claims.as_str(), beside.levels.is_empty()), ("stec-2013", false));
-    let Standing::Partly(hint) = standing(&study(None), &disks(1.0)) else {
-        panic!("arms of the same names")
-    };
+    let Standing::Partly(hint) = standing(&study(None)) else { panic!("arms of the same names") };
     assert!(hint.contains("`assay claims stec-2013 --study STUDY`"), "{hint}");
-    let Standing::Partly(hint) = standing(&study(plan("exflash-2015")), &disks(1.0)) else {
+    let Standing::Partly(hint) = standing(&study(plan("exflash-2015"))) else {
         panic!("no figure")
     };
     assert!(hint.contains("the plan exflash-2015 repeats the paper"), "{hint}");
     let mine = serde_json::from_str(r#"{"claims":"mine","title":"Mine","comparisons":[]}"#);
-    let Standing::Partly(hint) = standing(&study(Some(mine.unwrap())), &disks(1.0)) else {
-        panic!("a file")
-    };
+    let Standing::Partly(hint) = standing(&study(Some(mine.unwrap()))) else { panic!("a file") };
     assert!(hint.contains("the claims mine") && hint.contains("FILE.toml"), "{hint}");
     let mut other = study(None);
     other.cells.clear();
-    assert!(matches!(standing(&other, &disks(1.0)), Standing::Apart), "nothing was measured");
+    assert!(matches!(standing(&other), Standing::Apart), "nothing was measured");
 }
 
 #[test]
@@ -180,25 +179,25 @@ fn a_name_that_is_nearly_one_of_the_study_is_a_slip() {
     less.arms[1].name = "six 15K disks, again".into();
     less.judging.twins = [("six 15K disks, again".to_owned(), ARMS[0].to_owned())].into();
     let paper = Paper::parse("mine", &text.replace("s1120 card", "six 15K disks, old")).unwrap();
-    assert!(beside(&paper, &less, &BTreeMap::new()).is_ok());
+    assert!(beside(&paper, &less).is_ok());
 }
 
 #[test]
 fn levels_of_a_scale_model_are_those_of_the_whole_device_or_none() {
     let paper = find("stec-2013").unwrap();
-    let mut study = study(None);
-    for cell in &mut study.cells {
-        cell.results.insert("latency_ms_mean".into(), 100.0);
-    }
-    let levels = |disks: &BTreeMap<String, Disk>| {
-        let beside = beside(&paper, &study, disks).unwrap();
+    let levels = |parallel_scale: f64| {
+        let mut study = scaled(None, parallel_scale);
+        for cell in &mut study.cells {
+            cell.results.insert("latency_ms_mean".into(), 100.0);
+        }
+        let beside = beside(&paper, &study).unwrap();
         let of = |metric: &str| {
             let its = |one: &&super::study::Leveled| one.arm == ARMS[1] && one.metric == metric;
             beside.levels.iter().find(its).unwrap().clone()
         };
         (of("tps"), of("latency_ms_mean"), beside.differs.join("\n"))
     };
-    let (tps, latency, differs) = levels(&disks(4.0));
+    let (tps, latency, differs) = levels(4.0);
     assert_eq!((tps.measured, tps.whole_device), (Some(502.0), Some(2008.0)));
     assert_eq!(tps.ratio, Some(8.0));
     let row = crate::report::claim_rows::of_level(&tps);
@@ -212,10 +211,8 @@ fn levels_of_a_scale_model_are_those_of_the_whole_device_or_none() {
         differs.contains("stands for and six 15K disks all: their gain is not that of"),
         "{differs}"
     );
-    // Of a study that kept no scale, and of one at none.
-    let (tps, _, _) = levels(&BTreeMap::new());
-    assert_eq!((tps.parallel_scale, tps.ratio), (None, None));
-    let (tps, latency, differs) = levels(&disks(1.0));
+    // Of one at no scale.
+    let (tps, latency, differs) = levels(1.0);
     assert_eq!((tps.ratio, latency.whole_device), (Some(2.0), Some(100.0)));
     assert!(!differs.contains("at a scale") && !differs.contains("their gain"), "{differs}");
 }
@@ -226,12 +223,10 @@ fn devices_that_are_taken_together_are_scaled_together() {
     let repeated = paper.document.repeated.as_ref().unwrap();
     let plan = Plan::read("exflash-2015".as_ref(), Form::Quick).unwrap().plan;
     assert!(repeated.devices.keys().all(|arm| plan.arms.contains_key(arm)));
-    let disk = |scale| Disk { parallel_scale: Some(scale), ..Disk::default() };
-    let disks = [("PCIe card", 32.0), ("4 DIMMs", 8.0), ("8 DIMMs", 4.0)]
-        .map(|(arm, scale)| (arm.to_owned(), disk(scale)));
-    let disks: BTreeMap<String, Disk> = disks.into();
-    for arm in disks.keys() {
-        let scale = super::scale::of_arm(repeated, &study(None), &disks, arm);
+    for (arm, parallel_scale) in [("PCIe card", 32.0), ("4 DIMMs", 8.0), ("8 DIMMs", 4.0)] {
+        let mut study = scaled(None, parallel_scale);
+        study.arms[1].name = arm.into();
+        let scale = super::scale::of_arm(repeated, &study, arm);
         assert_eq!(scale, Some(32.0), "{arm}");
     }
 }

@@ -78,12 +78,12 @@ pub fn run(args: &ClaimsArgs) -> Result<ExitCode> {
 
 fn set_beside(args: &ClaimsArgs, folder: &Path) -> Result<()> {
     let store = Store::open(folder)?;
-    let (measured, disks) = (store.study()?, store.disks()?);
+    let measured = store.study()?;
     let paper = match &args.name {
         Some(named) => find::find(named)?,
         None => find::of_study(measured.paper.as_ref())?,
     };
-    let beside = study::beside(&paper, &measured, &disks)?;
+    let beside = study::beside(&paper, &measured)?;
     match args.json {
         true => print::line(serde_json::to_value(&beside)?),
         false => show::beside(&beside),

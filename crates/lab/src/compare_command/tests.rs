@@ -6,6 +6,7 @@ use clap::Parser;
 
 use super::*;
 use crate::store::{CellKey, Outcome, Series, Store, StudyHead, Workload};
+use crate::store::{Data, Rig, Tables};
 
 #[derive(Debug, Parser)]
 struct Line {
@@ -18,15 +19,21 @@ fn found(words: &[&str]) -> Result<Found> {
 }
 
 /// A study of arms of these levels, in 1/s; each repeat is off by `off`, half of them either way.
-fn write(folder: &Path, arms: &[(&str, f64)], off: f64, tables: &str, repeats: u32) {
+fn write(folder: &Path, arms: &[(&str, f64)], off: f64, tables: u32, repeats: u32) {
     let mut store = Store::open_or_create(folder).unwrap();
+    let data = Data {
+        data_set: None,
+        tables: Tables { count: tables, rows: 1000, ..Tables::default() },
+        fill: None,
+    };
     let arm = |(name, _): &(&str, f64)| Arm {
         name: (*name).into(),
-        rig: vec![("tables".into(), tables.into())],
+        rig: Rig { data: vec![data.clone()], ..Rig::default() },
         settings: [].into(),
     };
     let workload = Workload {
         name: "w".into(),
+        workload: "w".into(),
         data_set: None,
         recipe: "oltp_read_write".into(),
         options: [].into(),
@@ -40,6 +47,8 @@ fn write(folder: &Path, arms: &[(&str, f64)], off: f64, tables: &str, repeats: u
         facts: &[].into(),
         arms: &arms.iter().map(arm).collect::<Vec<_>>(),
         workloads: &[workload],
+        judging: &crate::store::Judging::default(),
+        prices: None,
     };
     store.write_head(&head).unwrap();
     for repeat in 1..=repeats {
@@ -73,16 +82,10 @@ fn exit_codes_tell_a_loss_from_none_and_from_not_knowing() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let arms = [("base", 1000.0), ("same", 1001.0), ("slow", 900.0), ("fast", 1200.0)];
-    write(&folder.path().join("quiet"), &arms, 0.004, "2 × 1000 rows", 5);
-    write(
-        &folder.path().join("loud"),
-        &[("base", 1000.0), ("slow", 980.0)],
-        0.2,
-        "2 × 1000 rows",
-        5,
-    );
-    write(&folder.path().join("after"), &arms, 0.004, "2 × 1000 rows", 5);
-    write(&folder.path().join("other"), &arms, 0.004, "9 × 1000 rows", 5);
+    write(&folder.path().join("quiet"), &arms, 0.004, 2, 5);
+    write(&folder.path().join("loud"), &[("base", 1000.0), ("slow", 980.0)], 0.2, 2, 5);
+    write(&folder.path().join("after"), &arms, 0.004, 2, 5);
+    write(&folder.path().join("other"), &arms, 0.004, 9, 5);
     let (quiet, loud, after) = (path("quiet"), path("loud"), path("after"));
     let code = |words: &[&str]| found(words).unwrap().exit_code;
     assert_eq!(code(&[&quiet, "base", "same"]), 0);
@@ -132,7 +135,7 @@ fn single_runs_of_two_studies_get_no_verdict_whatever_a_floor_within_one_says() 
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let at = |name: &str, level: f64, repeats: u32| {
         let arms = [("base", level), ("again", level * 1.001)];
-        write(&folder.path().join(name), &arms, 0.001, "t", repeats);
+        write(&folder.path().join(name), &arms, 0.001, 1, repeats);
         let twins = [("again".to_owned(), "base".to_owned())].into();
         let judging = crate::store::Judging { twins, ..Default::default() };
         Store::open(&folder.path().join(name)).unwrap().write_judging(&judging).unwrap();
@@ -180,8 +183,8 @@ fn what_one_side_lacks_is_listed_and_no_pass() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let arms = [("base", 1000.0), ("more", 1000.0)];
-    write(&folder.path().join("whole"), &arms, 0.004, "t", 5);
-    write(&folder.path().join("part"), &arms[..1], 0.004, "t", 5);
+    write(&folder.path().join("whole"), &arms, 0.004, 1, 5);
+    write(&folder.path().join("part"), &arms[..1], 0.004, 1, 5);
     let (whole, part) = (path("whole"), path("part"));
     let lone = |words: &[&str]| found(words).unwrap();
     let told = lone(&[&whole, &part]);
@@ -218,7 +221,7 @@ fn what_every_arm_lacks_is_said_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     for name in ["one", "two"] {
-        write(&folder.path().join(name), &[("a", 1e3), ("b", 1e3)], 0.004, "t", 3);
+        write(&folder.path().join(name), &[("a", 1e3), ("b", 1e3)], 0.004, 1, 3);
     }
     let store = Store::open(&folder.path().join("two")).unwrap();
     for arm in ["a", "b"] {
@@ -236,7 +239,7 @@ fn under_what_two_studies_were_run_is_told_beside_the_verdicts() {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let arms = [("base", 1000.0), ("slow", 900.0)];
     for name in ["before", "after"] {
-        write(&folder.path().join(name), &arms, 0.004, "t", 5);
+        write(&folder.path().join(name), &arms, 0.004, 1, 5);
     }
     let (before, after) = (path("before"), path("after"));
     let db = rusqlite::Connection::open(folder.path().join("after/study.sqlite")).unwrap();
@@ -260,8 +263,8 @@ fn under_what_two_studies_were_run_is_told_beside_the_verdicts() {
 fn what_cannot_be_compared_is_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    write(&folder.path().join("one"), &[("a", 1.0), ("b", 1.0)], 0.0, "t", 2);
-    write(&folder.path().join("two"), &[("c", 1.0), ("d", 1.0)], 0.0, "t", 2);
+    write(&folder.path().join("one"), &[("a", 1.0), ("b", 1.0)], 0.0, 1, 2);
+    write(&folder.path().join("two"), &[("c", 1.0), ("d", 1.0)], 0.0, 1, 2);
     let (one, two) = (path("one"), path("two"));
     let at = |arm: &str| format!("{one}:{arm}");
     for (words, says) in [

@@ -130,16 +130,6 @@ pub enum CacheName {
 }
 
 impl CacheName {
-    /// The word for it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            CacheName::Volatile => "volatile",
-            CacheName::Protected => "protected",
-            CacheName::Writethrough => "writethrough",
-        }
-    }
-
     /// What the drive makes of it.
     #[must_use]
     pub fn cache(self) -> WriteCache {

@@ -110,7 +110,7 @@ fn row(comparison: &Comparison, workload: &Workload, sides: &[Vec<&Group<'_>>; 2
     let printed = printed(comparison, workload);
     ComparedRow {
         data_set: workload.data_set.clone(),
-        workload: workload.short_name().to_owned(),
+        workload: workload.workload.clone(),
         counters: measured.is_some().then(|| sides.each_ref().map(|one| counters(one, &compared))),
         printed_percent: printed.and_then(|one| one.percent),
         printed_says: printed.and_then(|one| one.says.clone()),
@@ -123,7 +123,7 @@ fn printed<'a>(comparison: &'a Comparison, workload: &Workload) -> Option<&'a Pr
     comparison
         .printed
         .iter()
-        .find(|one| one.data_set == workload.data_set && one.workload == workload.short_name())
+        .find(|one| one.data_set == workload.data_set && one.workload == workload.workload)
 }
 
 /// A stored result over the repeats.

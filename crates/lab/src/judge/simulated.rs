@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::judge::cell::figure::figures;
 use crate::judge::cell::measured::{Measured, Standing};
 use crate::judge::statistics::simulated::{Noise, autoregression};
+use crate::store::Rig;
 use crate::store::{
     Arm, Cell, CellKey, Judging, SecondLatencies, SecondLatency, State, Study, Workload,
 };
@@ -71,7 +72,7 @@ pub(in crate::judge) fn key(arm: &str, threads: u32, repeat: u32) -> CellKey {
 
 /// A study of these arms under one workload, without its cells.
 pub(in crate::judge) fn study(arms: &[&str], twins: &[(&str, &str)]) -> Study {
-    let arm = |name: &&str| Arm { name: (*name).into(), rig: vec![], settings: [].into() };
+    let arm = |name: &&str| Arm { name: (*name).into(), rig: Rig::default(), settings: [].into() };
     Study {
         title: String::new(),
         question: None,
@@ -81,12 +82,14 @@ pub(in crate::judge) fn study(arms: &[&str], twins: &[(&str, &str)]) -> Study {
             twins: twins.iter().map(|(a, b)| ((*a).into(), (*b).into())).collect(),
             ..Judging::default()
         },
+        prices: None,
         plan_toml: String::new(),
         facts: [].into(),
         notes: vec![],
         arms: arms.iter().map(arm).collect(),
         workloads: vec![Workload {
             name: "w".into(),
+            workload: "w".into(),
             data_set: None,
             recipe: String::new(),
             options: [].into(),

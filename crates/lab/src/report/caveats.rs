@@ -41,7 +41,7 @@ pub(super) fn of(
     caveats.extend(models(study));
     caveats.extend(waits_before_models(study));
     caveats.extend(noise(judgement));
-    caveats.extend(study.notes.iter().map(|note| caveat("note", note.clone())));
+    caveats.extend(study.notes.iter().map(|note| caveat("note", words::note(*note).into())));
     caveats.extend(of_cells(study, State::Done, "errors", errors));
     caveats.extend(not_run(study));
     caveats.extend(once(study));

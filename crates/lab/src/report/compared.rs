@@ -12,7 +12,7 @@ pub(super) fn compared(study: &Study) -> String {
     let names =
         |names: Vec<&String>| list(&names.into_iter().map(|name| named(name)).collect::<Vec<_>>());
     let workloads: Vec<String> =
-        differences::optioned(study).map(|one| one.short_name().to_owned()).collect();
+        differences::optioned(study).map(|one| one.workload.clone()).collect();
     let (twins, arms): (Vec<&Arm>, Vec<&Arm>) =
         study.arms.iter().partition(|arm| is_twin(study, arm));
     let mut text = format!(

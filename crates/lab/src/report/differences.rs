@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::store::{Study, Workload};
+use crate::words;
 
 /// One thing, and what it is in each arm.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -37,13 +38,17 @@ type Names = BTreeMap<String, String>;
 
 /// Rig, layer by layer, then settings, then circumstances of the cells.
 pub(super) fn of_arms(study: &Study) -> Compared {
-    let rigs: Vec<Names> = study.arms.iter().map(|arm| joined(&arm.rig)).collect();
+    let rigs: Vec<_> = study.arms.iter().map(words::rig::layers).collect();
     let mut layers: Vec<&str> = Vec::new();
-    for (layer, _) in study.arms.iter().flat_map(|arm| &arm.rig) {
-        if !layers.contains(&layer.as_str()) {
+    for (layer, _) in rigs.iter().flatten() {
+        if !layers.contains(layer) {
             layers.push(layer);
         }
     }
+    let named = |rig: Vec<(&str, String)>| -> Names {
+        rig.into_iter().map(|(layer, what)| (layer.to_owned(), what)).collect()
+    };
+    let rigs: Vec<Names> = rigs.clone().into_iter().map(named).collect();
     let mut rows: Vec<Row> = layers.into_iter().map(|layer| row(layer, &rigs)).collect();
     let settings: Vec<Names> = study.arms.iter().map(|arm| arm.settings.clone()).collect();
     rows.extend(rows_of(&settings));
@@ -54,7 +59,7 @@ pub(super) fn of_arms(study: &Study) -> Compared {
 /// Workloads whose options are told: each once, whatever data sets it is run on, which change none.
 pub(super) fn optioned(study: &Study) -> impl Iterator<Item = &Workload> {
     let mut told = BTreeSet::new();
-    study.workloads.iter().filter(move |one| told.insert(one.short_name()))
+    study.workloads.iter().filter(move |one| told.insert(&one.workload))
 }
 
 /// Recipes and options, for each of those.
@@ -93,20 +98,6 @@ fn agreed<'a>(mut sets: impl Iterator<Item = &'a Names>) -> Names {
         common.retain(|name, value| set.get(name) == Some(value));
     }
     common
-}
-
-fn joined(rig: &[(String, String)]) -> Names {
-    let mut names = Names::new();
-    for (layer, what) in rig {
-        names
-            .entry(layer.clone())
-            .and_modify(|text: &mut String| {
-                text.push_str("; ");
-                text.push_str(what);
-            })
-            .or_insert_with(|| what.clone());
-    }
-    names
 }
 
 fn rows_of(sets: &[Names]) -> Vec<Row> {

@@ -94,9 +94,7 @@ pub(super) fn is_twin(study: &Study, arm: &Arm) -> bool {
 
 /// Arms that stand on a model and on no device: they are called so wherever their figures lead. A twin is its arm's model once more.
 pub(super) fn models(study: &Study) -> Vec<&str> {
-    let is_model = |arm: &&Arm| {
-        arm.rig.iter().any(|(layer, what)| layer == "disk" && what.starts_with("model"))
-    };
+    let is_model = |arm: &&Arm| arm.rig.model().is_some();
     let arms = study.arms.iter().filter(|arm| !is_twin(study, arm));
     arms.filter(is_model).map(|arm| arm.name.as_str()).collect()
 }

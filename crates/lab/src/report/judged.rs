@@ -13,7 +13,7 @@ use crate::judge::worth::endurance::{self, Endurance, Rated};
 use crate::judge::worth::interval::Interval;
 use crate::judge::{Comparison, Judgement, Level, Metric};
 use crate::store::prices::Prices;
-use crate::store::{Arm, Cell, CellKey, Disk, Store, Study};
+use crate::store::{Arm, Cell, CellKey, Disk, Study};
 
 use super::space;
 use crate::judge::summary::Group;
@@ -75,20 +75,17 @@ pub(super) struct OfGroup {
 }
 
 impl Judged {
-    /// Of the study in `store` and what was judged of it, with prices that go before those of its plan. `variables` holds, for each
+    /// Of a study and what was judged of it, with prices that go before those of its plan. `variables` holds, for each
     /// arm, the distinct sets of its servers' variables.
     ///
     /// # Errors
-    /// A store that cannot be read, or prices of an arm that is none.
+    /// Prices of an arm that is none.
     pub(super) fn of(
-        store: &Store,
         (study, groups, judgement): (&Study, &[Group<'_>], &Judgement),
         variables: &[Vec<BTreeMap<String, String>>],
         prices: Option<&Prices>,
     ) -> Result<Judged> {
-        let disks = store.disks()?;
-        let of_plan = Prices::of_plan(&study.plan_toml)?;
-        let prices = prices.or(of_plan.as_ref());
+        let prices = prices.or(study.prices.as_ref());
         if let Some(prices) = prices {
             prices.check_arms(study.arms.iter().map(|arm| arm.name.as_str()))?;
         }
@@ -96,15 +93,15 @@ impl Judged {
         let prices = prices.as_ref();
         let arms = study.arms.iter().zip(variables);
         let durability = arms.map(|(arm, sets)| {
-            durability::of_arm(&arm.settings, sets.first(), disks.get(&arm.name))
+            durability::of_arm(&arm.settings, sets.first(), arm.rig.disk.as_ref())
         });
-        let own = |arm: &str| prices.cloned().unwrap_or_default().of_arm(arm, disks.get(arm));
+        let own = |arm: &str| prices.cloned().unwrap_or_default().of_arm(arm, study.disk(arm));
         let rated = study.arms.iter().filter_map(|arm| {
-            Some((arm.name.clone(), endurance::rated(disks.get(&arm.name), &own(&arm.name))?))
+            Some((arm.name.clone(), endurance::rated(arm.rig.disk.as_ref(), &own(&arm.name))?))
         });
         let endurance = study.cells.iter().filter_map(|cell| {
             let arm = &cell.key.arm;
-            let found = endurance::of_results(&cell.results, disks.get(arm), &own(arm))?;
+            let found = endurance::of_results(&cell.results, study.disk(arm), &own(arm))?;
             Some(OfCell { key: cell.key.clone(), endurance: found })
         });
         Ok(Judged {
@@ -113,8 +110,8 @@ impl Judged {
             chains: study.cells.iter().filter_map(chain::of_cell).collect(),
             endurance: endurance.collect(),
             rated: rated.collect(),
-            scales: scales(study, &disks),
-            costs: prices.map(|prices| costs((study, groups), judgement, &disks, prices)),
+            scales: scales(study),
+            costs: prices.map(|prices| costs((study, groups), judgement, prices)),
         })
     }
 
@@ -127,7 +124,6 @@ impl Judged {
 fn costs(
     (study, groups): (&Study, &[Group<'_>]),
     judgement: &Judgement,
-    disks: &BTreeMap<String, Disk>,
     prices: &Prices,
 ) -> Vec<OfGroup> {
     let of_group = |group: &Group<'_>| {
@@ -136,7 +132,7 @@ fn costs(
             workload: &study.workloads.get(group.workload)?.name,
             threads: group.threads,
         };
-        let disk = disks.get(load.arm);
+        let disk = study.disk(load.arm);
         let own = prices.of_arm(load.arm, disk);
         let drives = own.drives.unwrap_or(1.0);
         // What several drives hold together hangs on how they are put together.
@@ -154,7 +150,7 @@ fn costs(
             Ok(cost) => (Some(cost), Vec::new()),
             Err(missing) => (None, missing),
         };
-        let (replaced, replaces) = load.replaces(&judgement.comparisons, disks).unzip();
+        let (replaced, replaces) = load.replaces(&judgement.comparisons, study).unzip();
         Some(OfGroup {
             arm: load.arm.to_owned(),
             workload: load.workload.to_owned(),
@@ -169,10 +165,10 @@ fn costs(
     groups.iter().filter_map(of_group).collect()
 }
 
-fn scales(study: &Study, disks: &BTreeMap<String, Disk>) -> BTreeMap<String, (f64, f64)> {
+fn scales(study: &Study) -> BTreeMap<String, (f64, f64)> {
     let of = |arm: &Arm| {
-        let disk = disks.get(&arm.name)?;
-        let scales = (disk.capacity_scale.unwrap_or(1.0), disk.parallel_scale.unwrap_or(1.0));
+        let model = arm.rig.model()?;
+        let scales = (model.capacity_scale, model.parallel_scale);
         (scales != (1.0, 1.0)).then(|| (arm.name.clone(), scales))
     };
     study.arms.iter().filter_map(of).collect()
@@ -196,11 +192,7 @@ impl Load<'_> {
     }
 
     /// The arm that it is judged against, and how many of that one's servers one of its own replaces.
-    fn replaces(
-        &self,
-        comparisons: &[Comparison],
-        disks: &BTreeMap<String, Disk>,
-    ) -> Option<(String, Interval)> {
+    fn replaces(&self, comparisons: &[Comparison], study: &Study) -> Option<(String, Interval)> {
         let is_it = |one: &&Comparison| {
             (one.arm.as_str(), one.workload.as_str(), one.threads, one.metric)
                 == (self.arm, self.workload, Some(self.threads), Metric::Throughput)
@@ -208,7 +200,7 @@ impl Load<'_> {
         let one = comparisons.iter().find(is_it)?;
         let found = one.difference.as_ref()?;
         let (low, high) = found.ratio_interval;
-        let scales = [scale(disks.get(&one.baseline)), scale(disks.get(self.arm))];
+        let scales = [scale(study.disk(&one.baseline)), scale(study.disk(self.arm))];
         let ratio = Interval { low, mid: found.ratio, high };
         Some((one.baseline.clone(), cost::consolidation(ratio, scales)))
             .filter(|(_, replaces)| replaces.is_sound())
@@ -231,7 +223,7 @@ fn of_several(drives: f64) -> Option<String> {
 const SCALES: std::ops::RangeInclusive<f64> = 1e-3..=1e9;
 
 fn scale(disk: Option<&Disk>) -> f64 {
-    let scale = disk.and_then(|disk| disk.parallel_scale);
+    let scale = disk.and_then(Disk::parallel_scale);
     scale.filter(|scale| SCALES.contains(scale)).unwrap_or(1.0)
 }
 

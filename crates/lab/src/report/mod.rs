@@ -52,8 +52,7 @@ use anyhow::Result;
 
 use crate::beside;
 use crate::judge::{self, summary};
-use crate::store::prices::Prices;
-use crate::store::{Store, Study};
+use crate::store::{Prices, Store, Study};
 
 use judged::Judged;
 
@@ -101,7 +100,7 @@ pub(crate) fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Res
     let groups = summary::groups(&study);
     let variables = variables(store, &study)?;
     let judgement = judge::judgement(store, &study)?;
-    let judged = Judged::of(store, (&study, &groups, &judgement), &variables, wishes.prices)?;
+    let judged = Judged::of((&study, &groups, &judgement), &variables, wishes.prices)?;
     judged.lacking().iter().for_each(|line| log::warn!("{line}"));
     let written = Written {
         html: folder.join("report.html"),
@@ -120,7 +119,7 @@ pub(crate) fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Res
         tables::write_latencies(file, &study, store)
     })?;
     let compared = judge::paper::compared(&study, &groups);
-    let claims = beside::standing(&study, &store.disks()?);
+    let claims = beside::standing(&study);
     if study.paper.is_some() {
         let path = written.tables.join("paper.csv");
         files::replace(&path, |file| paper::write_table(file, &compared))?;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::beside::Standing;
 use crate::judge::Judgement;
 use crate::judge::reconcile::Pair;
-use crate::store::{self, Cell, State, Study};
+use crate::store::{Cell, State, Study};
 
 use super::arms::look;
 use super::charts::{self, Plot};
@@ -220,7 +220,7 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
         factors: &input.judged.factors,
         differences: differences::of_arms(study),
         options: differences::of_workloads(study),
-        optioned: differences::optioned(study).map(store::Workload::short_name).collect(),
+        optioned: differences::optioned(study).map(|one| one.workload.as_str()).collect(),
         variables: differences::of_variables(input.variables),
         facts: &study.facts,
         plan_toml: &study.plan_toml,
@@ -268,7 +268,7 @@ fn workloads<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Vec<Workload<'a>> 
         .enumerate()
         .map(|(place, workload)| Workload {
             name: &workload.name,
-            short_name: workload.short_name(),
+            short_name: &workload.workload,
             data_set: workload.data_set.as_deref(),
             recipe: &workload.recipe,
             table: view::table(input.groups, place, &summary),

@@ -25,8 +25,6 @@ use crate::drive::{Attached, Health, Sizes};
 use crate::plan::{RigKind, RigSpec};
 use crate::system::ledger::{Ledger, Made};
 use crate::system::thing::Thing;
-pub use drive::manner as drive_manner;
-pub use model::description as model_description;
 use top_up::TopUp;
 use worn::Worn;
 

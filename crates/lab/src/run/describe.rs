@@ -1,80 +1,56 @@
-//! Arms and workloads in words, as the study's head keeps them for the report.
+//! Arms and workloads as the study's head keeps them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use assay_load::{Schema, SchemaKind};
-use assay_models::PAGE_BYTES;
 
-use super::promise::{self, keeps_pages_together};
+use super::guarantee;
 use super::setup::ArmSetup;
-use crate::base::Size;
+use crate::base::Unit;
+use crate::devices::{Mark, Preset};
 use crate::plan::{FootingKey, Load, ModelSpec, Plan, RigKind, RigSpec};
-use crate::rig;
-use crate::store::{Arm, Workload};
+use crate::store::{
+    Arm, Count, Data, Drive, Fault, FileSystem, Fill, Media, Model, Resource, Rig, Stall, Tables,
+    Workload,
+};
 
-/// An arm's rig from the bottom up, and its server's settings; what its data sets change is told of each. Nothing of an arm
-/// that is not run.
+/// An arm's rig and its server's settings; of what its data sets change each. Nothing of an arm that is not run.
 pub fn arm(name: &str, on: &[(&FootingKey, &ArmSetup)], location: &Path) -> Option<Arm> {
     let (_, arm) = on.first()?;
-    let rig = [
-        ("disk", disk(&arm.rig, location)),
-        ("file system", file_system(&arm.rig)),
-        ("page writes", page_writes(&arm.rig, &arm.settings).into()),
-        ("server", arm.binary.version_text.clone()),
-        ("tables", by_data_set(on, |arm| tables(&arm.schema))),
-    ];
-    let mut rig: Vec<_> = rig.map(|(label, text)| (label.to_owned(), text)).into();
-    if arm.rig.model.is_some() {
-        rig.push(("filled".into(), by_data_set(on, filled)));
-    }
-    rig.extend(
-        arm.rig.model.as_ref().into_iter().flat_map(|model| {
-            rig::model_description(model).unwrap_or_default().into_iter().skip(1)
-        }),
-    );
+    let rig = Rig {
+        disk: Some(guarantee::disk(&arm.rig, media(&arm.rig, location), location)),
+        file_system: file_system(&arm.rig),
+        server: arm.binary.version_text.clone(),
+        data: on.iter().map(|(key, arm)| data(key, arm)).collect(),
+    };
     Some(Arm { name: name.into(), rig, settings: arm.settings.clone() })
 }
 
-/// What is the same on all data sets once, else of each with its name.
-fn by_data_set(on: &[(&FootingKey, &ArmSetup)], text: impl Fn(&ArmSetup) -> String) -> String {
-    let texts: Vec<(&FootingKey, String)> = on.iter().map(|(key, arm)| (*key, text(arm))).collect();
-    match texts.as_slice() {
-        [(_, first), rest @ ..] if rest.iter().all(|(_, text)| text == first) => first.clone(),
-        all => {
-            let named = |(key, text): &(&FootingKey, String)| match &key.data_set {
-                Some(data_set) => format!("{data_set}: {text}"),
-                None => text.clone(),
-            };
-            all.iter().map(named).collect::<Vec<_>>().join("; ")
-        }
+fn data(key: &FootingKey, arm: &ArmSetup) -> Data {
+    let fill = arm.rig.model.as_ref().and_then(fill);
+    Data { data_set: key.data_set.clone(), tables: tables(&arm.schema), fill }
+}
+
+fn tables(schema: &Schema) -> Tables {
+    let generator = (!schema.generator.is_default()).then(|| schema.generator.name().to_owned());
+    Tables {
+        count: schema.tables,
+        rows: schema.table_size,
+        has_text: schema.kind == SchemaKind::Text,
+        generator,
+        create_options: schema.create_table_options.clone(),
     }
 }
 
-fn tables(schema: &Schema) -> String {
-    let mut tables = format!("{} × {} rows", schema.tables, schema.table_size);
-    if schema.kind == SchemaKind::Text {
-        tables = format!("{tables} with text");
-    }
-    if !schema.generator.is_default() {
-        tables = format!("{tables} of {}", schema.generator.name());
-    }
-    if !schema.create_table_options.is_empty() {
-        tables = format!("{tables}, {}", schema.create_table_options);
-    }
-    tables
-}
-
-fn filled(arm: &ArmSetup) -> String {
-    let Some(model) = &arm.rig.model else { return "not a model".into() };
-    let Ok((_, device)) = model.device() else { return "a model".into() };
-    format!(
-        "{:.1} % of {} ({} seen by the host), worn in with data of {}:1",
-        model.fill * 100.0,
-        Size(device.user_bytes()),
-        Size(model.logical_bytes(&device)),
-        model.ratio,
-    )
+fn fill(model: &ModelSpec) -> Option<Fill> {
+    let (_, device) = model.device().ok()?;
+    Some(Fill {
+        percent: model.fill * 100.0,
+        user_bytes: device.user_bytes(),
+        logical_bytes: model.logical_bytes(&device),
+        ratio: model.ratio,
+    })
 }
 
 /// Every workload with its recipe and options, on every data set.
@@ -84,6 +60,7 @@ pub fn workloads(plan: &Plan) -> Vec<Workload> {
         Some(Workload {
             name: load.name(),
             data_set: load.data_set.map(str::to_owned),
+            workload: load.workload.to_owned(),
             recipe: workload.recipe.name().to_owned(),
             options: options(workload, plan),
         })
@@ -109,143 +86,94 @@ fn options(workload: &assay_load::Workload, plan: &Plan) -> BTreeMap<String, Str
         .collect()
 }
 
-fn disk(rig: &RigSpec, location: &Path) -> String {
-    let place = location.display();
-    match (rig.kind, rig.size, &rig.device) {
-        (RigKind::Image, Some(size), _) => format!("image of {size} on a loop device, in {place}"),
-        (RigKind::Device, _, Some(device)) => device.display().to_string(),
-        (RigKind::Drive, ..) => drive(rig, location),
-        (RigKind::Model, ..) => model(rig),
-        _ => format!("folder in {place}"),
+fn media(rig: &RigSpec, location: &Path) -> Media {
+    let path = location.to_owned();
+    match (rig.kind, rig.size, &rig.device, &rig.model) {
+        (RigKind::Image, Some(size), ..) => Media::Image { bytes: size.0, folder: path },
+        (RigKind::Device, _, Some(device), _) => Media::Device { path: device.clone() },
+        (RigKind::Drive, ..) => Media::Drive(drive(rig, location)),
+        (RigKind::Model, _, _, Some(spec)) => {
+            spec.device().map_or(Media::Folder { path }, |(preset, device)| {
+                let obtained = device.obtained();
+                let resources = obtained.iter().map(|one| Resource {
+                    name: one.resource.clone(),
+                    real: one.real,
+                    factor: one.factor,
+                });
+                Media::Model(Model {
+                    preset: preset.name.clone(),
+                    title: preset.document.title.clone(),
+                    capacity_scale: spec.capacity_scale,
+                    parallel_scale: spec.parallel_scale,
+                    resources: resources.collect(),
+                    numbers: numbers(&preset),
+                    fault: fault(&preset),
+                })
+            })
+        }
+        _ => Media::Folder { path },
     }
 }
 
-fn drive(rig: &RigSpec, location: &Path) -> String {
-    let size = rig.disk_size().map_or_else(String::new, |size| format!(" of {size}"));
-    let media = match (&rig.device, rig.capacity) {
-        (Some(device), _) => device.display().to_string(),
-        (None, Some(capacity)) => format!("an image of {capacity} in {}", location.display()),
-        (None, None) => "an image".into(),
+fn drive(rig: &RigSpec, location: &Path) -> Drive {
+    Drive {
+        bytes: rig.disk_size().map(|size| size.0),
+        device: rig.device.clone(),
+        folder: location.to_owned(),
+        capacity_bytes: rig.capacity.map(|size| size.0),
+        codec: rig.drive_codec().to_string(),
+        has_dictionaries: rig.dictionary,
+        unit_bytes: match rig.unit.unwrap_or_default() {
+            Unit::Block => 4 << 10,
+            Unit::Page => 16 << 10,
+        },
+        read_ahead_bytes: rig.read_ahead.map(|size| size.0),
+    }
+}
+
+/// How many of a preset's numbers come from where.
+fn numbers(preset: &Preset) -> Vec<Count> {
+    let rows = preset.rows().unwrap_or_default();
+    let of = |mark: Mark| rows.iter().filter(|row| row.mark == mark).count();
+    let count = |mark: Mark| Count { sort: mark.name().to_owned(), count: of(mark) };
+    Mark::ALL.map(count).into()
+}
+
+fn fault(preset: &Preset) -> Option<Fault> {
+    let said = &preset.document.fault;
+    let stall = said.stall_ms.as_ref().zip(said.every_s.as_ref());
+    let fault = Fault {
+        stall: stall.map(|(length, every)| Stall { length_ms: length.value, every_s: every.value }),
+        slower: said.slower.as_ref().map(|figure| figure.value),
+        tears: said.tears.as_ref().is_some_and(|figure| figure.value),
     };
-    format!("software drive{size} on {media}, {}", rig::drive_manner(rig))
+    (fault != Fault::default()).then_some(fault)
 }
 
-fn model(rig: &RigSpec) -> String {
-    let Some(Ok((preset, _))) = rig.model.as_ref().map(ModelSpec::device) else {
-        return "a model".into();
-    };
-    let scale = rig.model.as_ref().map(ModelSpec::scale).unwrap_or_default();
-    format!(
-        "model of {}, capacity ÷ {}, parallelism ÷ {}",
-        preset.document.title, scale.capacity, scale.parallel
-    )
-}
-
-fn file_system(rig: &RigSpec) -> String {
-    if rig.kind == RigKind::Folder {
-        return "the one that is there".into();
-    }
-    let mut text = rig.file_system.unwrap_or_default().name().to_owned();
-    for (what, options) in
-        [("made with", rig.mkfs_options.join(" ")), ("mounted", rig.mount_options.join(","))]
-    {
-        if !options.is_empty() {
-            text = format!("{text}, {what} {options}");
-        }
-    }
-    rig.extsize.map_or(text.clone(), |size| format!("{text}, extsize {size}"))
-}
-
-/// What keeps a page from being half written when the power fails. The doublewrite buffer is on unless it is set
-/// otherwise; `DETECT_ONLY` finds a torn page and cannot mend it (MySQL manual, `innodb_doublewrite`).
-fn page_writes(rig: &RigSpec, settings: &BTreeMap<String, String>) -> &'static str {
-    let setting = settings.get("innodb_doublewrite").map(|value| value.to_ascii_uppercase());
-    let is_on = !matches!(setting.as_deref(), Some("OFF" | "0" | "FALSE" | "DETECT_ONLY"))
-        && !settings.contains_key("skip_innodb_doublewrite");
-    match (is_on, rig.kind) {
-        (true, _) => "safe: written twice, by the doublewrite buffer",
-        (false, RigKind::Drive) if keeps_pages_together(rig) => {
-            "safe: the drive writes up to 256 KiB whole or not at all"
-        }
-        (false, RigKind::Drive) => {
-            "safe unless the file system splits a page: the drive writes what it gets at once, up to 256 KiB, whole or not at all"
-        }
-        (false, RigKind::Model) if promises_pages(rig) && keeps_pages_together(rig) => {
-            "safe if the device keeps its promise to write pages whole"
-        }
-        (false, RigKind::Model) if promises_pages(rig) => {
-            "safe if the device keeps its promise to write pages whole and the file system splits none"
-        }
-        (false, _) => "safe only if the disk itself writes pages whole",
-    }
-}
-
-/// Whether the modelled device is said to write MySQL's pages whole.
-fn promises_pages(rig: &RigSpec) -> bool {
-    promise::atomic(rig).is_some_and(|atomic| atomic.bytes >= PAGE_BYTES)
+fn file_system(rig: &RigSpec) -> Option<FileSystem> {
+    (rig.kind != RigKind::Folder).then(|| FileSystem {
+        name: rig.file_system.unwrap_or_default().name().to_owned(),
+        mkfs_options: rig.mkfs_options.clone(),
+        mount_options: rig.mount_options.clone(),
+        extsize_bytes: rig.extsize.map(|size| size.0),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::FileSystem;
 
     #[test]
-    fn who_keeps_pages_whole_is_said_of_every_kind_of_arm() {
-        let of = |kind: RigKind, doublewrite: &str| {
-            let rig = RigSpec { kind, ..RigSpec::default() };
-            let settings = [("innodb_doublewrite".to_owned(), doublewrite.to_owned())].into();
-            page_writes(&rig, &settings)
-        };
-        let unset = page_writes(&RigSpec::default(), &BTreeMap::new());
-        assert_eq!(unset, of(RigKind::Image, "ON"));
-        assert_eq!(unset, of(RigKind::Drive, "DETECT_AND_RECOVER"));
-        assert!(of(RigKind::Drive, "OFF").starts_with("safe unless the file system splits"));
-        for off in ["OFF", "off", "0", "DETECT_ONLY"] {
-            assert!(of(RigKind::Image, off).starts_with("safe only if"), "{off}");
-        }
-    }
-
-    #[test]
-    fn a_drive_keeps_pages_whole_that_the_file_system_keeps_together() {
-        let told = |file_system: FileSystem, mkfs: &str, extsize: Option<u64>| {
-            let mkfs_options = mkfs.split_whitespace().map(str::to_owned).collect();
-            let rig = RigSpec {
-                kind: RigKind::Drive,
-                file_system: Some(file_system),
-                mkfs_options,
-                extsize: extsize.map(Size),
-                ..RigSpec::default()
-            };
-            let settings = [("innodb_doublewrite".to_owned(), "OFF".to_owned())].into();
-            page_writes(&rig, &settings).starts_with("safe: the drive")
-        };
-        for (mkfs, is_safe) in [
-            ("-O bigalloc -C 16384", true),
-            ("-O bigalloc -C16k", true),
-            ("-O bigalloc -C 65536", true),
-            ("-O bigalloc", true),
-            ("-O bigalloc -C 8192", false),
-            ("-C 16384", false),
-            ("", false),
-        ] {
-            assert_eq!(told(FileSystem::Ext4, mkfs, None), is_safe, "{mkfs}");
-        }
-        assert!(told(FileSystem::Xfs, "", Some(16 << 10)));
-        assert!(!told(FileSystem::Xfs, "", Some(8 << 10)));
-        assert!(!told(FileSystem::Xfs, "", None));
-    }
-
-    #[test]
-    fn a_drive_is_called_one_and_told_with_both_its_sizes() {
+    fn a_drive_is_kept_with_both_its_sizes() {
         let plan = Plan::parse(
             "title = \"t\"\nthreads = [1]\nseconds = 1\n[rig]\nkind = \"drive\"\ncapacity = \"1G\"\nlogical = \"2G\"\n\
              unit = \"16k\"\n[workloads.w]\nrecipe = \"oltp_read_write\"\n[arms.a]\n",
         );
-        assert_eq!(
-            disk(&plan.unwrap().rig, Path::new("/data")),
-            "software drive of 2G on an image of 1G in /data, zstd in units of 16 KiB"
-        );
+        let Media::Drive(drive) = media(&plan.unwrap().rig, Path::new("/data")) else {
+            panic!("it is a drive");
+        };
+        assert_eq!((drive.bytes, drive.capacity_bytes), (Some(2 << 30), Some(1 << 30)));
+        assert_eq!((drive.codec.as_str(), drive.unit_bytes), ("zstd", 16 << 10));
     }
 
     #[test]

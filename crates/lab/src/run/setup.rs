@@ -8,12 +8,12 @@ use anyhow::{Context, Result};
 use assay_load::Schema;
 
 use super::place::{Lock, NewFolders, is_same_device, location_of};
-use super::{check, describe, machine, promise};
+use super::{check, describe, machine};
 use crate::plan::{Footing, FootingKey, PageCompression, Plan, PlannedCell, ReadPlan, RigSpec};
 use crate::rig::Rig;
 use crate::rig::dataset::Datasets;
 use crate::rig::server::{self, Binary, Flavour, Wanted};
-use crate::store::{Arm, Disk, Judging, Store, StudyHead};
+use crate::store::{Arm, Judging, Note, Store, StudyHead};
 use crate::system::interrupt::Interrupt;
 use crate::system::ledger::{self, Ledger, Made};
 use crate::system::thing::Thing;
@@ -145,25 +145,17 @@ impl<'a> Setup<'a> {
             facts: &machine::facts(&self.location),
             arms: &arms,
             workloads: &describe::workloads(self.plan),
+            judging: &judging(self.plan),
+            prices: self.plan.prices.as_ref(),
         })?;
-        store.write_disks(&self.disks())?;
-        store.write_judging(&judging(self.plan))?;
         store.reset_interrupted()?;
         if retry_failed {
             store.reset_failed()?;
         }
         if is_same_device(&self.study, &self.location) {
-            store.note(
-                "The study lies on the measured disk; its results are written between cells, not in measured seconds.",
-            )?;
+            store.note(Note::OnMeasuredDisk)?;
         }
         Ok(store)
-    }
-
-    /// What each arm's disk promises; data sets do not change it.
-    fn disks(&self) -> BTreeMap<String, Disk> {
-        let disk = |arm: &ArmSetup| promise::disk(&arm.rig, &self.location);
-        self.arms.iter().map(|(key, arm)| (key.arm.clone(), disk(arm))).collect()
     }
 
     /// Removes datasets and folders.
@@ -232,8 +224,9 @@ pub fn retell(store: &mut Store, read: &ReadPlan) -> Result<()> {
         facts: &BTreeMap::new(),
         arms: &[],
         workloads: &describe::workloads(plan),
-    })?;
-    store.write_judging(&judging(plan))
+        judging: &judging(plan),
+        prices: plan.prices.as_ref(),
+    })
 }
 
 /// Says which other runs measure on this machine.

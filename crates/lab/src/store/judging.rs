@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Its key in the study's head.
-pub(super) const KEY: &str = "judging";
-
-/// What is needed to judge a study beside its figures. Of studies older than it: the default.
+/// What is needed to judge a study beside its figures.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Judging {
     /// The arm that the others are measured by; the first where none is named.

@@ -4,13 +4,13 @@
 //! crash leaves a cell either whole or not there, and the measured seconds carry no write of ours. Other
 //! programs (sqlite3, pandas, DuckDB) can read the file; the tables are named as the records are.
 
-mod disk;
 mod in_use;
 mod judging;
 mod paper;
 pub(crate) mod prices;
 mod read;
 mod records;
+mod rig;
 mod seconds;
 mod unwatched;
 mod warning;
@@ -22,10 +22,14 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use rusqlite::{Connection, OpenFlags, Transaction};
 
-pub use disk::{Atomic, Disk, Worth};
 pub use judging::{Judging, MARGIN_PERCENT};
 pub use paper::{Comparison, Paper, Printed};
-pub use records::{Arm, Cell, CellKey, Histogram, Series, State, Study, Workload};
+pub(crate) use prices::Prices;
+pub use records::{Arm, Cell, CellKey, Histogram, Note, Series, State, Study, Workload};
+pub use rig::{
+    Atomic, Cache, Count, Data, Disk, Drive, Fault, FileSystem, Fill, Media, Model, Resource, Rig,
+    RigLayer, Stall, Tables, Worth,
+};
 pub use seconds::{SecondLatencies, SecondLatency, bucket_of};
 pub use warning::{Below, Program, Role, Unwatched, Warning};
 pub use write::{Outcome, StudyHead, fingerprint};
@@ -38,11 +42,11 @@ const SCHEMA_VERSION: i64 = 2;
 
 const TABLES: &str = "
 CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE notes (text TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE notes (kind TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE arms (name TEXT PRIMARY KEY, position INTEGER NOT NULL, rig_json TEXT NOT NULL,
   settings_json TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE workloads (name TEXT PRIMARY KEY, position INTEGER NOT NULL, recipe TEXT NOT NULL,
-  options_json TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE workloads (name TEXT PRIMARY KEY, position INTEGER NOT NULL, workload TEXT NOT NULL, data_set TEXT,
+  recipe TEXT NOT NULL, options_json TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE cells (id INTEGER PRIMARY KEY, arm TEXT NOT NULL, workload TEXT NOT NULL,
   threads INTEGER NOT NULL, repeat INTEGER NOT NULL, position INTEGER NOT NULL,
   fingerprint TEXT NOT NULL, state TEXT NOT NULL, reason TEXT, started_at TEXT, ended_at TEXT,

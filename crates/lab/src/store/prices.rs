@@ -136,18 +136,6 @@ impl Prices {
         Ok(prices)
     }
 
-    /// What a plan's text says; nothing where it has no `[prices]`.
-    ///
-    /// # Errors
-    /// One line, of a plan that was never checked.
-    pub(crate) fn of_plan(plan_toml: &str) -> Result<Option<Prices>> {
-        let plan: toml::Table = toml::from_str(plan_toml).context("the study's plan")?;
-        let Some(table) = plan.get("prices") else { return Ok(None) };
-        let prices: Prices = table.clone().try_into().context("the study's [prices]")?;
-        prices.check()?;
-        Ok(Some(prices))
-    }
-
     /// Checks what can be known without a study.
     ///
     /// # Errors
@@ -330,14 +318,5 @@ mod tests {
         assert!(prices.check_arms(["flash", "disks"].into_iter()).is_ok());
         let error = prices.check_arms(["flask", "disks"].into_iter()).unwrap_err().to_string();
         assert_eq!(error, "prices: there is no arm `flash`; did you mean `flask`?");
-    }
-
-    #[test]
-    fn a_plan_may_have_prices_and_need_not() {
-        let plan = "title = \"t\"\n[prices]\nyears = 3\n[prices.arms.a]\ndrive_price = 5\n";
-        let prices = Prices::of_plan(plan).unwrap().unwrap();
-        assert_eq!((prices.years, prices.of_arm("a", None).drive_price), (Some(3.0), Some(5.0)));
-        assert_eq!(Prices::of_plan("title = \"t\"").unwrap(), None);
-        assert_eq!(Prices::of_plan("").unwrap(), None);
     }
 }

@@ -6,10 +6,10 @@ use anyhow::{Context, Result, bail};
 use rusqlite::{Row, params};
 use serde::de::DeserializeOwned;
 
-use super::records::{Arm, Cell, CellKey, Histogram, Series, State, Study, Workload};
+use super::records::{Arm, Cell, CellKey, Histogram, Note, Series, State, Study, Workload};
 use super::warning::{Stored, Warning};
 use super::write::BY_KEY;
-use super::{SecondLatencies, Store, judging};
+use super::{SecondLatencies, Store};
 
 /// No window ends later: a plan warms up and measures for a week each at most.
 const WINDOW_S_MAX: f64 = 15.0 * 86_400.0;
@@ -35,13 +35,14 @@ impl Store {
             form: self.text("form")?,
             paper: self.text("paper")?.map(|paper| parse(&paper)).transpose()?,
             judging: self
-                .text(judging::KEY)?
+                .text("judging")?
                 .map(|text| parse(&text))
                 .transpose()?
                 .unwrap_or_default(),
+            prices: self.text("prices")?.map(|prices| parse(&prices)).transpose()?,
             plan_toml: self.text("plan_toml")?.unwrap_or_default(),
             facts: self.facts()?,
-            notes: self.column("SELECT text FROM notes ORDER BY text", [])?,
+            notes: self.notes()?,
             arms,
             workloads,
             cells,
@@ -180,6 +181,11 @@ impl Store {
         .map(BTreeMap::from_iter)
     }
 
+    fn notes(&self) -> Result<Vec<Note>> {
+        let words = self.column("SELECT kind FROM notes ORDER BY kind", [])?;
+        words.iter().map(|word| word.parse().map_err(anyhow::Error::msg)).collect()
+    }
+
     fn arms(&self) -> Result<Vec<Arm>> {
         let rows = self.rows(
             "SELECT name, rig_json, settings_json FROM arms ORDER BY position",
@@ -195,17 +201,23 @@ impl Store {
 
     fn workloads(&self) -> Result<Vec<Workload>> {
         let rows = self.rows(
-            "SELECT name, recipe, options_json FROM workloads ORDER BY position",
+            "SELECT name, data_set, workload, recipe, options_json FROM workloads ORDER BY position",
             [],
-            three_texts,
+            |row| {
+                let workload = Workload {
+                    name: row.get(0)?,
+                    data_set: row.get(1)?,
+                    workload: row.get(2)?,
+                    recipe: row.get(3)?,
+                    options: BTreeMap::new(),
+                };
+                Ok((workload, row.get::<_, String>(4)?))
+            },
         )?;
-        let mut data_sets = self.named("data_set.")?;
-        rows.into_iter()
-            .map(|(name, recipe, options)| {
-                let data_set = data_sets.remove(&name);
-                Ok(Workload { name, data_set, recipe, options: parse(&options)? })
-            })
-            .collect()
+        let whole = |(workload, options): (Workload, String)| {
+            Ok(Workload { options: parse(&options)?, ..workload })
+        };
+        rows.into_iter().map(whole).collect()
     }
 
     fn cells(&self) -> Result<Vec<Cell>> {

@@ -11,6 +11,8 @@ use serde::Serialize;
 
 use super::judging::Judging;
 use super::paper::Paper;
+use super::prices::Prices;
+use super::rig::{Disk, Rig};
 use super::warning::Warning;
 
 /// One arm as it was run: a named rig with its server.
@@ -18,8 +20,8 @@ use super::warning::Warning;
 pub struct Arm {
     /// The arm's name in the plan.
     pub name: String,
-    /// What the rig is made of, layer by layer from media to server: label and description.
-    pub rig: Vec<(String, String)>,
+    /// What the rig is made of, from media to server.
+    pub rig: Rig,
     /// Server settings of this arm that the plan sets, the plan-wide ones included.
     pub settings: BTreeMap<String, String>,
 }
@@ -32,19 +34,13 @@ pub struct Workload {
     /// The data set that it is run on, if the plan has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_set: Option<String>,
+    /// Its name in the plan.
+    #[serde(skip)]
+    pub workload: String,
     /// The sysbench recipe it runs, e.g. `oltp_read_write`.
     pub recipe: String,
     /// Every option of the workload, defaults included.
     pub options: BTreeMap<String, String>,
-}
-
-impl Workload {
-    /// The name without the data set's.
-    #[must_use]
-    pub fn short_name(&self) -> &str {
-        let data_set = self.data_set.as_deref().and_then(|set| self.name.strip_prefix(set));
-        data_set.and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&self.name)
-    }
 }
 
 /// Which cell: the coordinates in the plan's matrix.
@@ -163,6 +159,41 @@ pub struct Histogram {
     pub buckets: Vec<(u64, u64)>,
 }
 
+impl Study {
+    /// The disk under an arm's server, if the study says.
+    #[must_use]
+    pub fn disk(&self, arm: &str) -> Option<&Disk> {
+        self.arms.iter().find(|one| one.name == arm)?.rig.disk.as_ref()
+    }
+}
+
+/// Something that should be known of a whole study.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Note {
+    /// The study lies on the disk that is measured.
+    OnMeasuredDisk,
+}
+
+impl Note {
+    /// The word stored.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Note::OnMeasuredDisk => "on_measured_disk",
+        }
+    }
+}
+
+impl FromStr for Note {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Note, String> {
+        let known = [Note::OnMeasuredDisk].into_iter().find(|note| note.word() == word);
+        known.ok_or_else(|| format!("`{word}` is not a note on a study"))
+    }
+}
+
 /// A whole study, read from the store.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Study {
@@ -178,12 +209,15 @@ pub struct Study {
     pub paper: Option<Paper>,
     /// What is needed to judge it beside its figures.
     pub judging: Judging,
+    /// What servers, drives and power cost, if the plan says so.
+    #[serde(skip)]
+    pub prices: Option<Prices>,
     /// The plan as it was given.
     pub plan_toml: String,
     /// The machine and the programs: kernel, processors, memory, disk, versions.
     pub facts: BTreeMap<String, String>,
     /// What should be known of the whole study.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Arms in the plan's order; colours follow this order.
     pub arms: Vec<Arm>,
     /// Workloads in the plan's order.

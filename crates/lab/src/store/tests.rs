@@ -40,9 +40,10 @@ fn seconds() -> SecondLatencies {
 fn study() -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Store::open_or_create(folder.path()).unwrap();
-    let arm = |name: &str| Arm { name: name.into(), rig: vec![], settings: [].into() };
+    let arm = |name: &str| Arm { name: name.into(), rig: Rig::default(), settings: [].into() };
     let workload = Workload {
         name: "read_write".into(),
+        workload: "read_write".into(),
         data_set: None,
         recipe: "oltp_read_write".into(),
         options: [].into(),
@@ -56,6 +57,8 @@ fn study() -> (tempfile::TempDir, Store) {
         facts: &[("kernel".into(), "6.1".into())].into(),
         arms: &[arm("on"), arm("off")],
         workloads: &[workload],
+        judging: &crate::store::Judging::default(),
+        prices: None,
     };
     store.write_head(&head).unwrap();
     for (position, key) in [key("off", 8), key("on", 8), key("on", 1)].iter().enumerate() {
@@ -212,7 +215,7 @@ fn a_study_that_is_deleted_or_replaced_under_the_run_is_told_as_that() {
             store.end_cell(&key("on", 8), &outcome()).unwrap_err(),
             store.begin_cell(&key("on", 1)).unwrap_err(),
             store.reset_interrupted().map(drop).unwrap_err(),
-            store.note("a note").unwrap_err(),
+            store.note(Note::OnMeasuredDisk).unwrap_err(),
         ];
         for told in told.map(|error| format!("{error:#}")) {
             let says = format!("the study {} was deleted or replaced while", path.display());

@@ -7,9 +7,10 @@ use rusqlite::{Transaction, params};
 use sha2::{Digest, Sha256};
 
 use super::Store;
-use super::judging::{self, Judging};
+use super::judging::Judging;
 use super::paper::Paper;
-use super::records::{Arm, CellKey, Histogram, Series, State, Workload};
+use super::prices::Prices;
+use super::records::{Arm, CellKey, Histogram, Note, Series, State, Workload};
 use super::seconds::SecondLatencies;
 use super::warning::{Stored, Warning};
 use crate::print::now;
@@ -33,6 +34,10 @@ pub struct StudyHead<'a> {
     pub arms: &'a [Arm],
     /// Workloads in the plan's order.
     pub workloads: &'a [Workload],
+    /// What is needed to judge it.
+    pub judging: &'a Judging,
+    /// What servers, drives and power cost, if the plan says so.
+    pub prices: Option<&'a Prices>,
 }
 
 /// What a cell leaves behind, however it ended.
@@ -67,17 +72,21 @@ impl Store {
     /// A store that cannot be written.
     pub fn write_head(&mut self, head: &StudyHead<'_>) -> Result<()> {
         let paper = head.paper.map(json).transpose()?;
+        let prices = head.prices.map(json).transpose()?;
+        let judging = json(head.judging)?;
         let mut texts: Vec<(String, &str)> =
             vec![("title".into(), head.title), ("plan_toml".into(), head.plan_toml)];
+        texts.push(("judging".into(), &judging));
         texts.extend(paper.as_ref().map(|paper| ("paper".into(), paper.as_str())));
+        texts.extend(prices.as_ref().map(|prices| ("prices".into(), prices.as_str())));
         texts.extend(head.form.map(|form| ("form".into(), form)));
         texts.extend(head.question.map(|question| ("question".into(), question)));
         texts.extend(head.facts.iter().map(|(name, fact)| (format!("fact.{name}"), fact.as_str())));
-        // Beside the facts, so that studies without data sets look as they always did.
-        texts.extend(head.workloads.iter().filter_map(|workload| {
-            Some((format!("data_set.{}", workload.name), workload.data_set.as_deref()?))
-        }));
         self.change(|transaction| {
+            // A plan may have lost what it had.
+            for key in ["question", "form", "paper", "prices"] {
+                transaction.execute("DELETE FROM study WHERE key = ?1", [key])?;
+            }
             for (key, value) in texts {
                 transaction.execute(
                     "INSERT OR REPLACE INTO study (key, value) VALUES (?1, ?2)",
@@ -92,23 +101,40 @@ impl Store {
             }
             for (position, workload) in head.workloads.iter().enumerate() {
                 transaction.execute(
-                    "INSERT OR REPLACE INTO workloads (name, position, recipe, options_json) VALUES (?1, ?2, ?3, ?4)",
-                    params![workload.name, position as i64, workload.recipe, json(&workload.options)?],
+                    "INSERT OR REPLACE INTO workloads (name, position, workload, data_set, recipe, options_json)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                    params![
+                        workload.name,
+                        position as i64,
+                        workload.workload,
+                        workload.data_set,
+                        workload.recipe,
+                        json(&workload.options)?
+                    ],
                 )?;
             }
             Ok(())
         })
     }
 
-    /// Keeps what the plan says of judging, or brings it up to date.
-    ///
-    /// # Errors
-    /// A store that cannot be written.
-    pub fn write_judging(&self, judging: &Judging) -> Result<()> {
+    /// Keeps what is needed to judge a study, in place of what it has.
+    #[cfg(test)]
+    pub(crate) fn write_judging(&self, judging: &Judging) -> Result<()> {
+        let judging = json(judging)?;
         self.execute(
-            "INSERT OR REPLACE INTO study (key, value) VALUES (?1, ?2)",
-            params![judging::KEY, json(judging)?],
+            "INSERT OR REPLACE INTO study (key, value) VALUES ('judging', ?1)",
+            [judging],
         )?;
+        Ok(())
+    }
+
+    /// Keeps the disk of an arm, in place of what it has.
+    #[cfg(test)]
+    pub(crate) fn write_disk(&self, arm: &str, disk: &crate::store::Disk) -> Result<()> {
+        let disk = json(disk)?;
+        let sql =
+            "UPDATE arms SET rig_json = json_set(rig_json, '$.disk', json(?2)) WHERE name = ?1";
+        self.execute(sql, params![arm, disk])?;
         Ok(())
     }
 
@@ -186,8 +212,8 @@ impl Store {
     ///
     /// # Errors
     /// A store that cannot be written.
-    pub fn note(&self, text: &str) -> Result<()> {
-        self.execute("INSERT OR IGNORE INTO notes (text) VALUES (?1)", [text])?;
+    pub fn note(&self, note: Note) -> Result<()> {
+        self.execute("INSERT OR IGNORE INTO notes (kind) VALUES (?1)", [note.word()])?;
         Ok(())
     }
 }

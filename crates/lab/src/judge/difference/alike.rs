@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::store::{Arm, Cell, Study, Workload};
+use crate::store::{Arm, Cell, Study, Tables, Workload};
+use crate::words;
 
 use crate::judge::difference::studies::shared_workloads;
 
@@ -14,7 +15,6 @@ pub(crate) fn scale_differences(a: (&Study, &Arm), b: (&Study, &Arm)) -> Vec<Str
     let mut found = Vec::new();
     for ours in shared_workloads(a.0, b.0) {
         let Some(theirs) = b.0.workloads.iter().find(|one| one.name == ours.name) else { continue };
-        let (ours, theirs) = (load(a, ours), load(b, theirs));
         let name = &ours.name;
         let is_kept_by_both = |option: &str| {
             option != ARRIVALS
@@ -25,18 +25,25 @@ pub(crate) fn scale_differences(a: (&Study, &Arm), b: (&Study, &Arm)) -> Vec<Str
             found.push(format!("workload `{name}` has {option} {value} and {other}"));
         }
     }
-    let mut differ = |what: &str, ours: Option<String>, theirs: Option<String>| {
-        let text = |one: Option<String>| one.unwrap_or_else(|| "none".into());
-        let told = format!("{what}: {} and {}", text(ours.clone()), text(theirs.clone()));
-        if ours != theirs && !found.contains(&told) {
+    for workload in shared_workloads(a.0, b.0).filter(|one| is_run(a, one) && is_run(b, one)) {
+        let of_set = |arm: &'_ Arm| arm.rig.tables(workload.data_set.as_deref()).cloned();
+        let (ours, theirs) = (of_set(a.1), of_set(b.1));
+        let is_alike = match (&ours, &theirs) {
+            (Some(ours), Some(theirs)) => ours.are_as_many(theirs),
+            (None, None) => true,
+            _ => false,
+        };
+        let text = |tables: Option<Tables>| tables.as_ref().map_or("none".into(), words::rig::rows);
+        let told = format!("tables: {} and {}", text(ours), text(theirs));
+        if !is_alike && !found.contains(&told) {
             found.push(told);
         }
-    };
-    for workload in shared_workloads(a.0, b.0).filter(|one| is_run(a, one) && is_run(b, one)) {
-        let of_set = |arm| tables(arm, workload.data_set.as_deref());
-        differ("tables", of_set(a.1), of_set(b.1));
     }
-    differ("scale", model_scale(a.1), model_scale(b.1));
+    let scale = |arm: &'_ Arm| arm.rig.model().map(|one| (one.capacity_scale, one.parallel_scale));
+    if scale(a.1) != scale(b.1) {
+        let text = |arm: &Arm| arm.rig.model().map_or("none".into(), words::rig::scale);
+        found.push(format!("scale: {} and {}", text(a.1), text(b.1)));
+    }
     found
 }
 
@@ -66,66 +73,44 @@ pub(super) fn differing(
     all.filter(|(_, a, b)| a != b).collect()
 }
 
-/// A workload as it was run on an arm. Studies in whose options the rate is not yet kept have it with their results, and how it was
-/// spaced in neither: then it differs from nothing.
-fn load((study, arm): (&Study, &Arm), workload: &Workload) -> Workload {
-    let mut load = workload.clone();
-    let mut its = cells((study, arm), workload);
-    if let Some(rate) = its.find_map(|cell| cell.results.get("target_rate")) {
-        load.options.entry("rate".into()).or_insert_with(|| rate.to_string());
-    }
-    load
-}
-
-fn layer<'a>(arm: &'a Arm, label: &str) -> Option<&'a str> {
-    arm.rig.iter().find(|(one, _)| one == label).map(|(_, text)| text.as_str())
-}
-
-/// How many rows of what the data set has, without the options that compress them, which are what an arm is about. An arm whose data
-/// sets are all alike names none.
-fn tables(arm: &Arm, data_set: Option<&str>) -> Option<String> {
-    let all = layer(arm, "tables")?;
-    let head = data_set.map(|name| format!("{name}: ")).unwrap_or_default();
-    let its = all.split("; ").find_map(|text| text.strip_prefix(head.as_str()));
-    its.unwrap_or(all).split(", ").next().map(str::to_owned)
-}
-
-/// What a model's capacity and parallelism are divided by; a device of its own is whole.
-fn model_scale(arm: &Arm) -> Option<String> {
-    let disk = layer(arm, "disk")?;
-    let scale = disk.starts_with("model of ").then(|| disk.split_once(", capacity ÷ "))??;
-    Some(format!("capacity ÷ {}", scale.1))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::judge::simulated::study;
+    use crate::store::{Data, Disk, Media, Model, Rig};
 
-    fn arm(disk: &str, tables: &str, pages: &str) -> Arm {
-        let rig = [("disk", disk), ("tables", tables), ("page writes", pages)];
-        Arm {
-            name: "a".into(),
-            rig: rig.map(|(label, text)| (label.to_owned(), text.to_owned())).into(),
-            settings: [].into(),
-        }
+    fn tables(rows: u64, create_options: &str) -> Tables {
+        Tables { count: 2, rows, create_options: create_options.into(), ..Tables::default() }
+    }
+
+    fn arm_with(media: Media, data: &[(Option<&str>, Tables)]) -> Arm {
+        let data = data.iter().map(|(set, tables)| Data {
+            data_set: set.map(str::to_owned),
+            tables: tables.clone(),
+            fill: None,
+        });
+        let disk = Some(Disk { media, ..Disk::default() });
+        let rig = Rig { disk, data: data.collect(), ..Rig::default() };
+        Arm { name: "a".into(), rig, settings: [].into() }
+    }
+
+    fn arm(device: &str, tables: Tables) -> Arm {
+        arm_with(Media::Device { path: device.into() }, &[(None, tables)])
     }
 
     #[test]
     fn what_is_not_alike_is_named() {
         let whole = study(&["a"], &[]);
-        let plain = arm("/dev/sda", "2 × 1000 rows", "safe: written twice");
+        let plain = arm("/dev/sda", tables(1000, ""));
         let differs = |other: &Arm| scale_differences((&whole, &plain), (&whole, other));
-        assert!(
-            differs(&arm("/dev/sdb", "2 × 1000 rows, COMPRESSION='zlib'", "safe: the drive"))
-                .is_empty()
-        );
+        assert!(differs(&arm("/dev/sdb", tables(1000, "COMPRESSION='zlib'"))).is_empty());
         assert_eq!(
-            differs(&arm("/dev/sda", "2 × 9000 rows", "safe: written twice")),
+            differs(&arm("/dev/sda", tables(9000, ""))),
             ["tables: 2 × 1000 rows and 2 × 9000 rows"]
         );
         let model =
-            arm("model of x, capacity ÷ 40, parallelism ÷ 4", "2 × 1000 rows", "safe: by y");
+            Media::Model(Model { capacity_scale: 40.0, parallel_scale: 4.0, ..Model::default() });
+        let model = arm_with(model, &[(None, tables(1000, ""))]);
         assert_eq!(differs(&model), ["scale: none and capacity ÷ 40, parallelism ÷ 4"]);
         let mut other = study(&["a"], &[]);
         other.workloads[0].options.insert("rand_type".into(), "zipf".into());
@@ -139,9 +124,11 @@ mod tests {
     fn tables_are_those_of_the_data_sets_that_both_are_run_on() {
         let mut both = study(&["a"], &[]);
         both.workloads[0].data_set = Some("full".into());
-        let many = arm("/dev/sda", "empty: 2 × 100 rows, X; full: 2 × 9000 rows, X", "safe");
-        let one = arm("/dev/sda", "2 × 9000 rows", "safe");
-        let other = arm("/dev/sda", "2 × 100 rows", "safe");
+        let device = Media::Device { path: "/dev/sda".into() };
+        let sets = [(Some("empty"), tables(100, "X")), (Some("full"), tables(9000, "X"))];
+        let many = arm_with(device, &sets);
+        let one = arm("/dev/sda", tables(9000, ""));
+        let other = arm("/dev/sda", tables(100, ""));
         let found = |a: &Arm, b: &Arm| scale_differences((&both, a), (&both, b));
         assert_eq!(found(&many, &one), Vec::<String>::new());
         assert_eq!(found(&one, &many), Vec::<String>::new());
@@ -149,8 +136,8 @@ mod tests {
     }
 
     #[test]
-    fn studies_of_different_rates_are_not_alike_also_where_only_results_tell_the_rate() {
-        let plain = arm("/dev/sda", "2 × 1000 rows", "safe: written twice");
+    fn studies_of_different_rates_are_not_alike() {
+        let plain = arm("/dev/sda", tables(1000, ""));
         let paced = |rate: &str, arrivals: &str| {
             let mut study = study(&["a"], &[]);
             let options = [("rate", rate), ("arrivals", arrivals)];
@@ -165,9 +152,5 @@ mod tests {
         assert_eq!(found(&open, &fast), ["workload `w` has rate none and 250"]);
         let even = paced("100", "even");
         assert_eq!(found(&slow, &even), ["workload `w` has arrivals poisson and even"]);
-        let mut older = study(&["a"], &[]);
-        older.cells = vec![crate::judge::simulated::cell("a", &[("target_rate", 100.0)])];
-        assert_eq!(found(&older, &slow), Vec::<String>::new());
-        assert_eq!(found(&older, &fast), ["workload `w` has rate 100 and 250"]);
     }
 }

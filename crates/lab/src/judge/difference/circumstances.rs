@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::judge::difference::alike::differing;
-use crate::store::{Arm, Cell, State, Study};
+use crate::store::{Arm, Cell, RigLayer, State, Study};
+use crate::words;
 
 /// Something that was not the same.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -21,9 +22,11 @@ pub(crate) struct Circumstance {
 /// Facts of the machine that say where a study lies and not what it was run on.
 const FACTS_OF_PLACE: [&str; 1] = ["location"];
 
-/// Layers of a rig that others tell already: a model's scale and where its numbers are from, by the disk; how many rows, by what
+/// Whether others tell a layer of a rig already: a model's scale and where its numbers are from, by the disk; how many rows, by what
 /// must be alike.
-const LAYERS_TOLD: [&str; 3] = ["scale", "numbers", "tables"];
+fn is_told(layer: &RigLayer) -> bool {
+    matches!(layer, RigLayer::Scale(_) | RigLayer::Numbers { .. } | RigLayer::Tables(_))
+}
 
 /// Facts of cells that are chosen by the plan.
 const PLACEMENT: [&str; 3] = ["server_cpus", "load_cpus", "drive_cpus"];
@@ -41,8 +44,9 @@ fn of((study, arm): (&Study, &Arm)) -> BTreeMap<String, String> {
         .filter(|cell| cell.key.arm == arm.name && cell.state == State::Done)
         .collect();
     let mut all: BTreeMap<String, String> = of_machine(study);
-    let layers = arm.rig.iter().filter(|(label, _)| !LAYERS_TOLD.contains(&label.as_str()));
-    all.extend(layers.cloned());
+    let layers = arm.rig.layers();
+    let layers = layers.iter().filter(|layer| !is_told(layer));
+    all.extend(layers.map(|layer| (layer.name().to_owned(), words::rig::text(layer))));
     all.extend(arm.settings.clone());
     all.extend(of_cells(&cells));
     let form = if study.form.is_some() { "quick" } else { "full" };
@@ -112,7 +116,7 @@ mod tests {
         let mut study = study(&["a"], &[]);
         study.facts = owned(facts);
         study.arms[0].settings = owned(settings);
-        study.arms[0].rig = vec![("server".into(), "mysqld 9".into())];
+        study.arms[0].rig.server = "mysqld 9".into();
         study.cells = vec![Cell { window_s: Some(window_s), ..cell("a", &[]) }];
         study
     }
@@ -133,7 +137,7 @@ mod tests {
         let facts = [("kernel", "6.2"), ("memory", "8151706 kB"), ("processors", "4")];
         let mut after = side(&facts, &[("sync_binlog", "0")], (5.0, 65.0));
         after.form = Some("Quick form: …".into());
-        after.arms[0].rig[0].1 = "mysqld 8".into();
+        after.arms[0].rig.server = "mysqld 8".into();
         after.cells[0].started_at = Some("2026-02-03T00:00:00Z".into());
         after.cells[0].key.repeat = 3;
         assert_eq!(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use super::{Checks, Commits, Durability, Flushes, Pages};
-use crate::store::{Arm, Disk, Store, Study};
+use crate::store::{Arm, Cache, Disk, Store, Study};
 
 /// A page of InnoDB as it is by default (MySQL manual, `innodb_page_size`), for which the disk's record tells whether file
 /// systems split it.
@@ -48,7 +48,7 @@ pub(crate) fn of_stored(store: &Store, study: &Study, arm: &Arm) -> Result<Durab
             break;
         }
     }
-    Ok(of_arm(&arm.settings, variables.as_ref(), store.disks()?.get(&arm.name)))
+    Ok(of_arm(&arm.settings, variables.as_ref(), arm.rig.disk.as_ref()))
 }
 
 /// What is known of a server.
@@ -177,9 +177,9 @@ fn written_once(server: Server<'_>, disk: Option<&Disk>) -> Pages {
 /// MySQL flushes no doublewrite file with `O_DIRECT` (8.0.20 and later, `Double_write::is_fsync_required` in `buf0dblwr.cc`), so
 /// a cache that loses its content in any order may lose the copy and half of the page. Our own drive keeps the order.
 fn copy_is_not_flushed(server: Server<'_>, disk: Option<&Disk>) -> Option<String> {
-    let disk = disk.filter(|disk| disk.kind != "drive")?;
-    let is_volatile = match disk.cache.as_deref() {
-        Some(cache) => cache == "volatile",
+    let disk = disk.filter(|disk| !disk.is_drive())?;
+    let is_volatile = match disk.cache {
+        Some(cache) => cache == Cache::Volatile,
         None => disk.kernel_cache.as_deref() == Some("write back"),
     };
     let is_so = is_volatile && server.is_direct() && !server.is_mariadb();
@@ -207,8 +207,8 @@ fn flushes(server: Server<'_>, disk: Option<&Disk>, notes: &mut Vec<String>) -> 
     let Some(disk) = disk else { return Flushes::Unknown };
     let has_barriers =
         !disk.mount_options.iter().any(|option| NO_BARRIERS.contains(&option.as_str()));
-    match disk.cache.as_deref() {
-        Some("protected" | "writethrough") => Flushes::NotNeeded,
+    match disk.cache {
+        Some(Cache::Protected | Cache::Writethrough) => Flushes::NotNeeded,
         _ if !has_barriers && disk.kernel_cache.as_deref() != Some("write through") => {
             notes.push("the file system is mounted without barriers".into());
             Flushes::Lost

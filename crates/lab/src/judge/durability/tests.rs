@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::store::{Atomic, Disk};
+use crate::store::{Atomic, Cache, Disk, Drive, Media, Model};
 
 type Names = BTreeMap<String, String>;
 
@@ -33,20 +33,22 @@ fn mariadb(changed: &str) -> Names {
 }
 
 fn image() -> Disk {
-    Disk { kind: "image".into(), kernel_cache: Some("write back".into()), ..Disk::default() }
+    let media = Media::Image { bytes: 1 << 30, folder: "/data".into() };
+    Disk { media, kernel_cache: Some("write back".into()), ..Disk::default() }
 }
 
 fn drive(keeps_pages_together: bool) -> Disk {
     let atomic_write_bytes = Some(Atomic { bytes: 256 << 10, by_format: true });
-    Disk { kind: "drive".into(), atomic_write_bytes, keeps_pages_together, ..Disk::default() }
+    let media = Media::Drive(Drive::default());
+    Disk { media, atomic_write_bytes, keeps_pages_together, ..Disk::default() }
 }
 
-fn model(cache: &str, promised: bool) -> Disk {
+fn model(cache: Cache, promised: bool) -> Disk {
     Disk {
-        kind: "model".into(),
+        media: Media::Model(Model::default()),
         atomic_write_bytes: promised.then_some(Atomic { bytes: 16 << 10, by_format: false }),
         keeps_pages_together: true,
-        cache: Some(cache.into()),
+        cache: Some(cache),
         ..Disk::default()
     }
 }
@@ -97,17 +99,17 @@ fn one_write_is_as_safe_as_disk_file_system_and_page_cache_together() {
         (drive(false), "", Pages::MaySplit),
         (drive(true), "innodb_flush_method=fsync", Pages::MaySplit),
         (drive(true), "innodb_page_size=32768", Pages::MaySplit),
-        (model("protected", true), "", Pages::Promised),
-        (model("protected", true), "innodb_page_size=32768", Pages::Single),
-        (model("protected", false), "", Pages::Single),
+        (model(Cache::Protected, true), "", Pages::Promised),
+        (model(Cache::Protected, true), "innodb_page_size=32768", Pages::Single),
+        (model(Cache::Protected, false), "", Pages::Single),
         (image(), "", Pages::Single),
     ] {
         let found = of(&off(more), &disk);
-        assert_eq!(found.pages, pages, "{} {more}", disk.kind);
+        assert_eq!(found.pages, pages, "{disk:?} {more}");
     }
     let unknown = of_arm(&Names::new(), Some(&off("")), None);
     assert_eq!((unknown.pages, unknown.class), (Pages::Unknown, Class::Unknown));
-    let promised = of(&off(""), &model("protected", true));
+    let promised = of(&off(""), &model(Cache::Protected, true));
     assert_eq!(promised.class, Class::Promised);
     assert_eq!(promised.label, "pages safe if the device keeps its word · commits safe");
 }
@@ -117,7 +119,7 @@ fn what_keeps_the_same_by_other_means_is_alike_and_what_keeps_less_is_not() {
     let twice = of(&mysql(""), &image());
     let whole = of(&mysql("innodb_doublewrite=OFF"), &drive(true));
     assert_eq!(twice.unlike(&whole), None, "{:?}", twice.differs(&whole));
-    let promised = of(&mysql("innodb_doublewrite=OFF"), &model("protected", true));
+    let promised = of(&mysql("innodb_doublewrite=OFF"), &model(Cache::Protected, true));
     let unlike = twice.unlike(&promised).unwrap();
     assert!(unlike.starts_with("they are not equally safe, pages: written twice"), "{unlike}");
     let lax = of(&mysql("innodb_flush_log_at_trx_commit=2"), &image());
@@ -172,12 +174,12 @@ fn flushes_are_honoured_needless_lost_or_the_devices_own_business() {
     };
     assert_eq!(with(&["noatime"], image()).flushes, Flushes::AsTheDeviceSays);
     assert_eq!(with(&[], drive(true)).flushes, Flushes::AsTheDeviceSays, "of what it lies on");
-    assert_eq!(with(&[], model("volatile", false)).flushes, Flushes::Honoured);
-    for cache in ["protected", "writethrough"] {
+    assert_eq!(with(&[], model(Cache::Volatile, false)).flushes, Flushes::Honoured);
+    for cache in [Cache::Protected, Cache::Writethrough] {
         assert_eq!(with(&["nobarrier"], model(cache, false)).flushes, Flushes::NotNeeded);
     }
     for option in ["nobarrier", "barrier=0"] {
-        for disk in [image(), model("volatile", false), drive(true)] {
+        for disk in [image(), model(Cache::Volatile, false), drive(true)] {
             let lost = with(&[option], disk);
             assert_eq!((lost.flushes, lost.class), (Flushes::Lost, Class::PagesAtRisk));
             assert_eq!(lost.label, "pages at risk · commits at risk");
@@ -187,7 +189,8 @@ fn flushes_are_honoured_needless_lost_or_the_devices_own_business() {
     let through = Disk { kernel_cache: Some("write through".into()), ..image() };
     assert_eq!(with(&["nobarrier"], through).class, Class::Safe, "there is no cache to flush");
     for method in ["nosync", "littlesync"] {
-        let found = of(&mysql(&format!("innodb_flush_method={method}")), &model("protected", true));
+        let found =
+            of(&mysql(&format!("innodb_flush_method={method}")), &model(Cache::Protected, true));
         assert_eq!((found.flushes, found.class), (Flushes::Lost, Class::PagesAtRisk));
     }
     let found = of(&mysql("innodb_flush_method=O_DIRECT_NO_FSYNC"), &image());
@@ -221,8 +224,8 @@ fn a_copy_that_is_not_flushed_is_told_where_a_cache_could_lose_it() {
         of(variables, disk).notes.iter().any(|note| note.contains("does not flush the copy"))
     };
     assert!(is_told(&mysql(""), &image()));
-    assert!(is_told(&mysql(""), &model("volatile", false)));
-    assert!(!is_told(&mysql(""), &model("protected", false)));
+    assert!(is_told(&mysql(""), &model(Cache::Volatile, false)));
+    assert!(!is_told(&mysql(""), &model(Cache::Protected, false)));
     assert!(!is_told(&mysql(""), &drive(true)), "the drive keeps the order");
     assert!(!is_told(&mysql("innodb_flush_method=fsync"), &image()));
     assert!(!is_told(&mariadb(""), &image()), "MariaDB flushes it");
@@ -257,6 +260,6 @@ fn classes_have_an_order_and_what_differs_is_named() {
         "pages: written twice, by the doublewrite buffer, against written once, on a disk that does not promise to write \
          them whole"
     );
-    let modelled = safe.differs(&of(&mysql(""), &model("protected", false))).unwrap();
+    let modelled = safe.differs(&of(&mysql(""), &model(Cache::Protected, false))).unwrap();
     assert_eq!(modelled, "flushes: as the device says, against not needed by the modelled device");
 }

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::store::{Arm, Study};
+use crate::store::{Arm, RigLayer, Study};
 
-/// Layers of a rig that say again what others or the settings have said: no factors of their own.
-const CONSEQUENCES: [&str; 4] = ["page writes", "scale", "numbers", "fault"];
+/// Whether a layer of a rig says again what others have said: it is no factor of its own.
+fn is_consequence(layer: &RigLayer) -> bool {
+    matches!(layer, RigLayer::Scale(_) | RigLayer::Numbers { .. } | RigLayer::Fault(_))
+}
 
 /// Two arms and what is not the same in them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -36,17 +38,17 @@ pub(crate) fn of_pairs(study: &Study) -> Vec<Pair> {
 
 /// Names of layers and settings that are not the same in both.
 pub(crate) fn factors(one: &Arm, other: &Arm) -> Vec<String> {
-    let layers: BTreeSet<&String> =
-        [one, other].iter().flat_map(|arm| arm.rig.iter().map(|(layer, _)| layer)).collect();
-    let of_layer = |arm: &Arm, layer: &str| -> Vec<String> {
-        let its = arm.rig.iter().filter(|(name, _)| name == layer);
-        its.map(|(_, what)| what.clone()).collect()
-    };
+    let [its, others] = [one, other].map(|arm| arm.rig.layers());
+    let layers: BTreeSet<&str> = its
+        .iter()
+        .chain(&others)
+        .filter(|layer| !is_consequence(layer))
+        .map(RigLayer::name)
+        .collect();
+    let of = |all: &[RigLayer], name: &str| all.iter().find(|one| one.name() == name).cloned();
     let settings: BTreeSet<&String> = one.settings.keys().chain(other.settings.keys()).collect();
-    let differing_layers = layers.into_iter().filter(|layer| {
-        !CONSEQUENCES.contains(&layer.as_str()) && of_layer(one, layer) != of_layer(other, layer)
-    });
+    let differing_layers = layers.into_iter().filter(|layer| of(&its, layer) != of(&others, layer));
     let differing_settings =
         settings.into_iter().filter(|name| one.settings.get(*name) != other.settings.get(*name));
-    differing_layers.chain(differing_settings).cloned().collect()
+    differing_layers.map(str::to_owned).chain(differing_settings.cloned()).collect()
 }

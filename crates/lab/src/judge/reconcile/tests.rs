@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::store::Arm;
+use crate::store::{Arm, Disk, Media, Rig};
 
 fn holds(check: Option<Check>) -> bool {
     check.unwrap().holds
@@ -146,21 +146,19 @@ fn a_cells_percentiles_are_checked_on_both_clocks() {
 
 #[test]
 fn factors_between_arms_are_named_once_each() {
-    let arm = |disk: &str, pages: &str, settings: &[(&str, &str)]| Arm {
-        name: disk.into(),
-        rig: [("disk", disk), ("page writes", pages), ("server", "9.7.0")]
-            .map(|(layer, what)| (layer.to_owned(), what.to_owned()))
-            .into(),
+    let arm = |path: &str, settings: &[(&str, &str)]| Arm {
+        name: path.into(),
+        rig: Rig {
+            disk: Some(Disk { media: Media::Device { path: path.into() }, ..Disk::default() }),
+            server: "9.7.0".into(),
+            ..Rig::default()
+        },
         settings: settings.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect(),
     };
-    let on = arm("plain", "twice", &[("innodb_doublewrite", "ON")]);
-    let off = arm("plain", "once", &[("innodb_doublewrite", "OFF")]);
-    let drive = arm("drive", "once", &[("innodb_doublewrite", "OFF"), ("sync_binlog", "0")]);
+    let on = arm("/dev/plain", &[("innodb_doublewrite", "ON")]);
+    let off = arm("/dev/plain", &[("innodb_doublewrite", "OFF")]);
+    let drive = arm("/dev/drive", &[("innodb_doublewrite", "OFF"), ("sync_binlog", "0")]);
     assert!(super::factors::factors(&on, &on).is_empty());
-    assert_eq!(
-        super::factors::factors(&on, &off),
-        ["innodb_doublewrite"],
-        "its consequence is none"
-    );
+    assert_eq!(super::factors::factors(&on, &off), ["innodb_doublewrite"]);
     assert_eq!(super::factors::factors(&on, &drive), ["disk", "innodb_doublewrite", "sync_binlog"]);
 }

@@ -92,7 +92,7 @@ pub(crate) fn of_results(
 ) -> Option<Endurance> {
     let figure = |name: &str| results.get(name).copied().filter(|value| value.is_finite());
     let tps = figure("tps").filter(|tps| *tps > 0.0)?;
-    let is_software_drive = disk.is_some_and(|disk| disk.kind == "drive");
+    let is_software_drive = disk.is_some_and(Disk::is_drive);
     let counted = figure("drive_write_bytes_host_per_s").filter(|bytes| *bytes > 0.0);
     let to_media = counted.and_then(|_| figure("drive_write_bytes_media_per_s"));
     // What our own drive writes to its media is what the device below is given; what that writes inside, nobody sees.
@@ -100,7 +100,7 @@ pub(crate) fn of_results(
         (true, Some(to_media)) => (to_media, None),
         _ => (figure("disk_write_bytes_per_s")?, to_media),
     };
-    let scale = disk.and_then(|disk| disk.parallel_scale).unwrap_or(1.0);
+    let scale = disk.and_then(Disk::parallel_scale).unwrap_or(1.0);
     let per_day = |bytes_per_s: f64| bytes_per_s * scale * SECONDS_PER_DAY;
     let rated = rated(disk, own).map(|rated| rated.bytes).filter(|bytes| bytes.is_finite());
     let life = |budget: Option<f64>, bytes_per_s: Option<f64>| {
@@ -130,7 +130,7 @@ fn cells_bytes(disk: &Disk) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Worth;
+    use crate::store::{Drive, Media, Model, Worth};
 
     fn results(figures: &[(&str, f64)]) -> BTreeMap<String, f64> {
         figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
@@ -144,9 +144,7 @@ mod tests {
     /// Of 3.2 TB, 3 writes a day for 5 years.
     fn model(capacity_scale: f64, parallel_scale: f64) -> Disk {
         Disk {
-            kind: "model".into(),
-            capacity_scale: Some(capacity_scale),
-            parallel_scale: Some(parallel_scale),
+            media: Media::Model(Model { capacity_scale, parallel_scale, ..Model::default() }),
             user_bytes: Some(3.2e12),
             raw_per_user: Some(1.25),
             worth: worth(&[("drive_writes_per_day", 3.0), ("warranty_years", 5.0)]),
@@ -222,7 +220,7 @@ mod tests {
 
     #[test]
     fn what_the_software_drive_writes_is_what_its_device_is_given() {
-        let disk = Disk { kind: "drive".into(), ..Disk::default() };
+        let disk = Disk { media: Media::Drive(Drive::default()), ..Disk::default() };
         let own = Each { endurance_bytes: Some(1e15), ..Each::default() };
         let found = of_results(&cell(1.0), Some(&disk), &own).unwrap();
         assert_eq!(found.host_bytes_per_transaction, 30_000.0);

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::drive;
+use crate::store::Note;
+use crate::store::Rig;
 use crate::store::Warning;
 use crate::store::{Arm, CellKey, Histogram, Outcome, Series, Store, StudyHead, Workload};
 
@@ -99,15 +101,7 @@ pub(super) fn study(folder: &std::path::Path, shape: &Shape) -> Store {
 fn write_head(store: &mut Store, shape: &Shape) {
     let arm = |(place, name): (usize, &&str)| Arm {
         name: (*name).into(),
-        rig: vec![
-            ("media".into(), "image file on /data, 40 GB".into()),
-            (
-                "filesystem".into(),
-                if place == 2 { "xfs, extsize=16k" } else { "ext4, noatime, data=writeback" }
-                    .into(),
-            ),
-            ("server".into(), "MySQL 9.7.0".into()),
-        ],
+        rig: Rig { server: format!("MySQL 9.7.{}", place / 2), ..Rig::default() },
         settings: [
             ("innodb_doublewrite", if place == 1 { "OFF" } else { "ON" }),
             ("innodb_buffer_pool_size", "2G"),
@@ -119,6 +113,7 @@ fn write_head(store: &mut Store, shape: &Shape) {
     };
     let workload = |name: &&str| Workload {
         name: (*name).into(),
+        workload: (*name).into(),
         data_set: None,
         recipe: format!("oltp_{name}"),
         options: [
@@ -157,9 +152,11 @@ fn write_head(store: &mut Store, shape: &Shape) {
         facts: &facts,
         arms: &shape.arms.iter().enumerate().map(arm).collect::<Vec<_>>(),
         workloads: &shape.workloads.iter().map(workload).collect::<Vec<_>>(),
+        judging: &crate::store::Judging::default(),
+        prices: None,
     };
     store.write_head(&head).unwrap();
-    store.note("the disk's write cache could not be read <i>from sysfs</i>").unwrap();
+    store.note(Note::OnMeasuredDisk).unwrap();
 }
 
 /// How a server of this arm does under this workload: a rate that levels off, a latency that does not.

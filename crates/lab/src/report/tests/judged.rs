@@ -8,7 +8,7 @@ use super::fixture::{Shape, study};
 use super::*;
 use crate::report::{Wishes, write_as};
 use crate::store::prices::Prices;
-use crate::store::{Disk, Worth};
+use crate::store::{Cache, Disk, Media, Model, Worth};
 
 const PRICES: &str = "currency = \"USD\"\nyears = 3\n[target]\ntps = 5000\n[every_arm]\nserver_price = 9999\n\
     operating_per_year = 1151.67\n[arms.\"doublewrite on\"]\ndrive_price = 1570\n[arms.\"doublewrite off\"]\n\
@@ -16,17 +16,20 @@ const PRICES: &str = "currency = \"USD\"\nyears = 3\n[target]\ntps = 5000\n[ever
 
 fn priced(prices: Option<&str>) -> Report {
     let folder = tempfile::tempdir().unwrap();
-    let mut store = study(folder.path(), &Shape::small());
+    let store = study(folder.path(), &Shape::small());
     let worth = Worth { value: 17.52e15, mark: "computed".into(), source: "its makers".into() };
     let disk = Disk {
-        kind: "model".into(),
-        cache: Some("protected".into()),
-        parallel_scale: Some(36.0),
+        media: Media::Model(Model {
+            capacity_scale: 1.0,
+            parallel_scale: 36.0,
+            ..Model::default()
+        }),
+        cache: Some(Cache::Protected),
         user_bytes: Some(3.2e12),
         worth: [("endurance_bytes".to_owned(), worth)].into(),
         ..Disk::default()
     };
-    store.write_disks(&[("doublewrite on".to_owned(), disk)].into()).unwrap();
+    store.write_disk("doublewrite on", &disk).unwrap();
     let prices = prices.map(|text| Prices::parse(text).unwrap());
     let written =
         write_as(&store, folder.path(), &Wishes { prices: prices.as_ref(), ..Wishes::default() })

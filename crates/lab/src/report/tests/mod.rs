@@ -224,6 +224,8 @@ fn a_study_without_a_single_result_still_makes_a_page() {
         facts: &BTreeMap::new(),
         arms: &[],
         workloads: &[],
+        judging: &crate::store::Judging::default(),
+        prices: None,
     };
     store.write_head(&head).unwrap();
     write(&store, folder.path()).unwrap();

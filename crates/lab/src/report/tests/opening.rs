@@ -5,6 +5,7 @@ use super::*;
 use crate::report::{Wishes, write_as};
 use crate::store::prices::Prices;
 use crate::store::{Arm, CellKey, Judging, Outcome, Workload};
+use crate::store::{Disk, Media, Model, Rig};
 
 /// A study of models of these levels in 1/s, in which each repeat is off by up to `off` either way; `again` is the twin of `base`, which is
 /// the baseline.
@@ -12,11 +13,15 @@ fn study(folder: &Path, arms: &[(&str, f64)], off: f64) -> Store {
     let mut store = Store::open_or_create(folder).unwrap();
     let arm = |(name, _): &(&str, f64)| Arm {
         name: (*name).into(),
-        rig: vec![("disk".into(), "model of a disk".into())],
+        rig: Rig {
+            disk: Some(Disk { media: Media::Model(Model::default()), ..Disk::default() }),
+            ..Rig::default()
+        },
         settings: [("innodb_doublewrite".to_owned(), "ON".to_owned())].into(),
     };
     let workloads = ["read write", "write only"].map(|name| Workload {
         name: name.into(),
+        workload: name.into(),
         data_set: None,
         recipe: "oltp_read_write".into(),
         options: BTreeMap::new(),
@@ -30,6 +35,8 @@ fn study(folder: &Path, arms: &[(&str, f64)], off: f64) -> Store {
         facts: &BTreeMap::new(),
         arms: &arms.iter().map(arm).collect::<Vec<_>>(),
         workloads: &workloads,
+        judging: &crate::store::Judging::default(),
+        prices: None,
     };
     store.write_head(&head).unwrap();
     let judging = Judging {

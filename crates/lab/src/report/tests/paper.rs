@@ -1,6 +1,7 @@
 //! The figures beside a paper's are its own formula's, and what is left out of them is said.
 
 use super::*;
+use crate::store::Rig;
 use crate::store::Warning;
 use crate::store::{Arm, CellKey, Comparison, Outcome, Paper, Printed, Workload};
 
@@ -72,11 +73,13 @@ fn write_study(folder: &Path) -> Written {
     let paper = paper();
     let workload = |set: &str| Workload {
         name: format!("{set}: write"),
+        workload: "write".into(),
         data_set: Some(set.into()),
         recipe: "oltp_write_only".into(),
         options: BTreeMap::new(),
     };
-    let arm = |name: &str| Arm { name: name.into(), rig: vec![], settings: BTreeMap::new() };
+    let arm =
+        |name: &str| Arm { name: name.into(), rig: Rig::default(), settings: BTreeMap::new() };
     let head = StudyHead {
         title: "beside a paper",
         question: None,
@@ -86,6 +89,8 @@ fn write_study(folder: &Path) -> Written {
         facts: &BTreeMap::new(),
         arms: &ARMS.map(arm),
         workloads: &["small", "large", "more"].map(workload),
+        judging: &crate::store::Judging::default(),
+        prices: None,
     };
     store.write_head(&head).unwrap();
     for (position, (arm, set, threads, repeat, qps)) in (1..).zip(CELLS) {
@@ -161,9 +166,10 @@ fn the_table_says_the_same_on_the_page_and_in_csv() {
 fn claims_stand_beside_measurements_with_the_conditions_that_differ() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Store::open_or_create(folder.path()).unwrap();
-    let arm = |name: &str| Arm { name: name.into(), rig: Vec::new(), settings: [].into() };
+    let arm = |name: &str| Arm { name: name.into(), rig: Rig::default(), settings: [].into() };
     let workload = Workload {
         name: "complex".into(),
+        workload: "complex".into(),
         data_set: None,
         recipe: "oltp_complex".into(),
         options: BTreeMap::new(),
@@ -177,6 +183,8 @@ fn claims_stand_beside_measurements_with_the_conditions_that_differ() {
         facts: &BTreeMap::new(),
         arms: &[arm("six 15K disks"), arm("s1120 card")],
         workloads: &[workload],
+        judging: &crate::store::Judging::default(),
+        prices: None,
     };
     store.write_head(&head).unwrap();
     for (position, (arm, tps)) in

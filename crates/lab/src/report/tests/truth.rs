@@ -5,7 +5,7 @@ use super::*;
 use crate::report::{Wishes, write_as};
 use crate::store::Warning;
 use crate::store::prices::Prices;
-use crate::store::{Arm, CellKey, Disk, Judging, Outcome, Workload};
+use crate::store::{Arm, CellKey, Disk, Judging, Media, Model, Outcome, Rig, Workload};
 
 /// An arm at a thread count: its throughput, and results beyond it.
 struct Load<'a> {
@@ -28,9 +28,10 @@ fn store(folder: &Path, loads: &[Load<'_>]) -> Store {
     let mut names: Vec<&str> = loads.iter().map(|load| load.arm).collect();
     let mut seen = std::collections::BTreeSet::new();
     names.retain(|name| seen.insert(*name));
-    let arm = |name: &&str| Arm { name: (*name).into(), rig: Vec::new(), settings: [].into() };
+    let arm = |name: &&str| Arm { name: (*name).into(), rig: Rig::default(), settings: [].into() };
     let workload = Workload {
         name: "mixed".into(),
+        workload: "mixed".into(),
         data_set: None,
         recipe: "oltp_read_write".into(),
         options: BTreeMap::new(),
@@ -44,6 +45,8 @@ fn store(folder: &Path, loads: &[Load<'_>]) -> Store {
         facts: &BTreeMap::new(),
         arms: &names.iter().map(arm).collect::<Vec<_>>(),
         workloads: &[workload],
+        judging: &crate::store::Judging::default(),
+        prices: None,
     };
     store.write_head(&head).unwrap();
     let judging = Judging { baseline: Some("base".into()), ..Judging::default() };
@@ -291,20 +294,16 @@ fn a_caption_leaves_no_arm_out() {
 fn lives_say_what_a_scale_model_was_multiplied_by_and_servers_are_whole() {
     let folder = tempfile::tempdir().unwrap();
     let more: &[(&str, f64)] = &[("disk_write_bytes_per_s", 2e6)];
-    let mut store = store(
+    let store = store(
         folder.path(),
         &[Load { more, ..load("new", 8, 500.0) }, Load { more, ..load("base", 8, 400.0) }],
     );
-    let model = Disk {
-        kind: "model".into(),
-        capacity_scale: Some(4000.0),
-        parallel_scale: Some(36.0),
-        user_bytes: Some(3.2e12),
-        ..Disk::default()
-    };
-    store
-        .write_disks(&[("new".to_owned(), model.clone()), ("base".to_owned(), model)].into())
-        .unwrap();
+    let media =
+        Media::Model(Model { capacity_scale: 4000.0, parallel_scale: 36.0, ..Model::default() });
+    let model = Disk { media, user_bytes: Some(3.2e12), ..Disk::default() };
+    for arm in ["new", "base"] {
+        store.write_disk(arm, &model).unwrap();
+    }
     let prices = format!("{PRICES}[target]\ntps = 200000\n");
     let text = page_of(folder.path(), &store, Some(&prices));
     let life = text.split_once("<section id=\"endurance\">").unwrap().1;

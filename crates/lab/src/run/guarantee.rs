@@ -1,4 +1,4 @@
-//! What an arm's disk promises and is worth, from the plan and the machine: the record that the study keeps of it.
+//! What an arm's disk guarantees and is worth, from the plan and the machine: the record that the study keeps of it.
 
 use std::path::Path;
 
@@ -10,17 +10,17 @@ use assay_models::PAGE_BYTES;
 use crate::base::Size;
 use crate::devices::{CacheName, Preset};
 use crate::plan::{FileSystem, ModelSpec, RigKind, RigSpec};
-use crate::store::{Atomic, Disk, Worth};
+use crate::store::{Atomic, Cache, Disk, Media, Worth};
 
 /// What the software drive writes whole or not at all (`docs/on-media.md`).
 const DRIVE_ATOMIC_BYTES: u64 = 256 << 10;
 
-/// The disk of a rig in `location`.
+/// The disk of a rig on these `media` in `location`.
 #[must_use]
-pub fn disk(rig: &RigSpec, location: &Path) -> Disk {
+pub fn disk(rig: &RigSpec, media: Media, location: &Path) -> Disk {
     let of_model = rig.model.as_ref().map(of_model).unwrap_or_default();
     Disk {
-        kind: rig.kind.name().into(),
+        media,
         atomic_write_bytes: atomic(rig),
         keeps_pages_together: keeps_pages_together(rig),
         kernel_cache: kernel_cache(rig, location),
@@ -30,8 +30,7 @@ pub fn disk(rig: &RigSpec, location: &Path) -> Disk {
 }
 
 /// What it writes whole or not at all, and who says so; nothing where nobody does, or where it tears on purpose.
-#[must_use]
-pub fn atomic(rig: &RigSpec) -> Option<Atomic> {
+fn atomic(rig: &RigSpec) -> Option<Atomic> {
     match rig.kind {
         RigKind::Drive => Some(Atomic { bytes: DRIVE_ATOMIC_BYTES, by_format: true }),
         RigKind::Model => {
@@ -55,10 +54,7 @@ fn of_model(model: &ModelSpec) -> Disk {
         (name.clone(), Worth { value: figure.value, mark, source: figure.source.clone() })
     });
     Disk {
-        cache: cache(&behind).map(|cache| cache.name().to_owned()),
-        preset: Some(preset.name.clone()),
-        capacity_scale: Some(model.capacity_scale),
-        parallel_scale: Some(model.parallel_scale),
+        cache: cache(&behind),
         user_bytes: capacity.map(|capacity| capacity.user_bytes.value as f64),
         raw_per_user: capacity.and_then(|capacity| Some(capacity.raw_per_user.as_ref()?.value)),
         worth: worth.collect(),
@@ -75,16 +71,20 @@ fn behind(preset: &Preset) -> Preset {
     over.unwrap_or_else(|| preset.clone())
 }
 
-fn cache(preset: &Preset) -> Option<CacheName> {
+fn cache(preset: &Preset) -> Option<Cache> {
     let document = &preset.document;
     let of_host = document.host.as_ref().map(|host| host.cache.value);
-    of_host.or_else(|| document.array.as_ref().map(|array| array.cache.value))
+    let named = of_host.or_else(|| document.array.as_ref().map(|array| array.cache.value))?;
+    Some(match named {
+        CacheName::Volatile => Cache::Volatile,
+        CacheName::Protected => Cache::Protected,
+        CacheName::Writethrough => Cache::Writethrough,
+    })
 }
 
 /// Whether the file system gives a page room in one piece, so that it comes down as one write: ext4 with clusters of a page or
 /// more (`mkfs.ext4(8)`, `-O bigalloc -C`), XFS with such an extent size hint (`xfs_io(8)`, `extsize`).
-#[must_use]
-pub fn keeps_pages_together(rig: &RigSpec) -> bool {
+fn keeps_pages_together(rig: &RigSpec) -> bool {
     if rig.kind == RigKind::Folder {
         return false;
     }
@@ -142,11 +142,11 @@ mod tests {
             let model = format!(
                 "kind = \"model\"\nmodel = {{ preset = \"{preset}\", capacity_scale = 800, parallel_scale = 36 }}"
             );
-            disk(&rig(&model), Path::new("/"))
+            disk(&rig(&model), Media::default(), Path::new("/"))
         };
         let p4610 = model("p4610-3.2");
-        assert_eq!(p4610.cache.as_deref(), Some("protected"));
-        assert_eq!((p4610.user_bytes, p4610.parallel_scale), (Some(3.2e12), Some(36.0)));
+        assert_eq!(p4610.cache, Some(Cache::Protected));
+        assert_eq!(p4610.user_bytes, Some(3.2e12));
         assert_eq!(p4610.worth["endurance_bytes"].value, 17.52e15);
         assert_eq!(p4610.worth["endurance_bytes"].mark, "computed");
         assert!(p4610.atomic_write_bytes.is_none_or(|atomic| atomic.bytes < PAGE_BYTES));
@@ -163,18 +163,44 @@ mod tests {
 
     #[test]
     fn a_drive_keeps_pages_by_its_format_and_a_plain_disk_tells_of_nothing() {
-        let drive = disk(&rig("kind = \"drive\"\ncapacity = \"1G\""), Path::new("/"));
+        let told = |text: &str| disk(&rig(text), Media::default(), Path::new("/"));
+        let drive = told("kind = \"drive\"\ncapacity = \"1G\"");
         assert!(drive.atomic_write_bytes.is_some_and(|atomic| atomic.by_format));
         assert_eq!(drive.cache, None, "its flushes go to a device that alone knows");
-        let plain = disk(
-            &rig("kind = \"image\"\nsize = \"1G\"\nmount_options = [\"nobarrier\"]"),
-            Path::new("/"),
-        );
+        let plain = told("kind = \"image\"\nsize = \"1G\"\nmount_options = [\"nobarrier\"]");
         assert_eq!(
             (plain.atomic_write_bytes, plain.mount_options),
             (None, vec!["nobarrier".into()])
         );
-        let folder = disk(&rig("kind = \"folder\""), Path::new("/"));
+        let folder = told("kind = \"folder\"");
         assert!(!folder.mount_options.is_empty(), "as the kernel tells of /");
+    }
+
+    #[test]
+    fn pages_stay_together_where_the_file_system_gives_them_room_in_one_piece() {
+        let keeps = |file_system: FileSystem, mkfs: &str, extsize: Option<u64>| {
+            keeps_pages_together(&RigSpec {
+                kind: RigKind::Drive,
+                file_system: Some(file_system),
+                mkfs_options: mkfs.split_whitespace().map(str::to_owned).collect(),
+                extsize: extsize.map(Size),
+                ..RigSpec::default()
+            })
+        };
+        for (mkfs, does) in [
+            ("-O bigalloc -C 16384", true),
+            ("-O bigalloc -C16k", true),
+            ("-O bigalloc -C 65536", true),
+            ("-O bigalloc", true),
+            ("-O bigalloc -C 8192", false),
+            ("-C 16384", false),
+            ("", false),
+        ] {
+            assert_eq!(keeps(FileSystem::Ext4, mkfs, None), does, "{mkfs}");
+        }
+        assert!(keeps(FileSystem::Xfs, "", Some(16 << 10)));
+        assert!(!keeps(FileSystem::Xfs, "", Some(8 << 10)));
+        assert!(!keeps(FileSystem::Xfs, "", None));
+        assert!(!keeps(FileSystem::Btrfs, "", None));
     }
 }
