@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::drive;
 use crate::store::Note;
-use crate::store::Rig;
 use crate::store::Warning;
 use crate::store::{Arm, CellKey, Histogram, Outcome, Series, Store, StudyHead, Workload};
+use crate::store::{Disk, FileSystem, Media, Rig};
 
 /// A name that closes scripts, opens tags and ends attributes wherever it is not escaped.
 pub(super) const HOSTILE: &str = "a</script><b>&\"";
@@ -98,10 +98,28 @@ pub(super) fn study(folder: &std::path::Path, shape: &Shape) -> Store {
     store
 }
 
+/// Image files with one file system or another.
+fn rig(place: usize) -> Rig {
+    let media = Media::Image { bytes: 40 << 30, folder: "/data".into() };
+    let ext4 = FileSystem {
+        name: "ext4".into(),
+        mount_options: ["noatime", "data=writeback"].map(str::to_owned).into(),
+        ..FileSystem::default()
+    };
+    let xfs =
+        FileSystem { name: "xfs".into(), extsize_bytes: Some(16 << 10), ..FileSystem::default() };
+    Rig {
+        disk: Some(Disk { media, ..Disk::default() }),
+        file_system: Some(if place == 2 { xfs } else { ext4 }),
+        server: "MySQL 9.7.0".into(),
+        data: Vec::new(),
+    }
+}
+
 fn write_head(store: &mut Store, shape: &Shape) {
     let arm = |(place, name): (usize, &&str)| Arm {
         name: (*name).into(),
-        rig: Rig { server: format!("MySQL 9.7.{}", place / 2), ..Rig::default() },
+        rig: rig(place),
         settings: [
             ("innodb_doublewrite", if place == 1 { "OFF" } else { "ON" }),
             ("innodb_buffer_pool_size", "2G"),

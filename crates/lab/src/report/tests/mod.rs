@@ -133,7 +133,7 @@ fn what_differs_between_arms_is_on_top() {
     let place = |text: &str| markup.find(text).unwrap_or_else(|| panic!("{text} is not there"));
     let row = |name: &str| place(&format!("<th scope=\"row\">{name}</th>"));
     let same = place("What is the same in all arms");
-    assert!(row("innodb_doublewrite") < same && row("filesystem") < same);
+    assert!(row("innodb_doublewrite") < same && row("file system") < same);
     assert!(row("innodb_buffer_pool_size") > same && row("server_cpus") > same);
     assert!(!markup.contains("pid_file"), "what changes with every start is no difference");
 }

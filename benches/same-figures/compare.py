@@ -1,0 +1,56 @@
+"""Compares two results.json: every figure, verdict, text and name, byte for byte, but for sentences that became values.
+
+Prints how much was compared; fails at the first that is not the same.
+"""
+
+import json
+import sys
+
+# Sentences that became values, and who wrote the file.
+BECAME_VALUES = {"rig", "notes", "written_by", "format"}
+RENAMED = {"marks": "warnings"}
+
+counts = {"figures": 0, "verdicts": 0, "texts": 0}
+
+
+class Number(str):
+    """A number as it is written."""
+
+
+def read(path):
+    with open(path) as file:
+        return json.load(file, parse_float=Number, parse_int=Number)
+
+
+def same_object(old, new, path):
+    old = {RENAMED.get(name, name): value for name, value in old.items() if name not in BECAME_VALUES}
+    new = {name: value for name, value in new.items() if name not in BECAME_VALUES}
+    assert old.keys() == new.keys(), f"{path}: {old.keys() ^ new.keys()} on one side only"
+    for name, value in old.items():
+        if name == "warnings":
+            assert len(value) == len(new[name]), f"{path}.{name}"
+        else:
+            same(value, new[name], f"{path}.{name}")
+    counts["verdicts"] += "verdict" in old
+
+
+def same_list(old, new, path):
+    assert len(old) == len(new), f"{path}: {len(old)} and {len(new)}"
+    for place, (one, other) in enumerate(zip(old, new)):
+        same(one, other, f"{path}[{place}]")
+
+
+def same(old, new, path):
+    assert type(old) is type(new), f"{path}: {old!r} and {new!r}"
+    if isinstance(old, dict):
+        same_object(old, new, path)
+    elif isinstance(old, list):
+        same_list(old, new, path)
+    else:
+        assert old == new, f"{path}: {old!r} and {new!r}"
+        counts["figures" if isinstance(old, Number) else "texts"] += 1
+
+
+if __name__ == "__main__":
+    same(read(sys.argv[1]), read(sys.argv[2]), "results")
+    print(", ".join(f"{count} {what}" for what, count in counts.items()), "are the same")
