@@ -20,7 +20,7 @@ fn cell(arm: &str, threads: u32, repeat: u32, tps: f64, marks: &[&str]) -> Cell 
         reason: None,
         started_at: None,
         ended_at: None,
-        window_s: None,
+        window: None,
         marks: marks.iter().map(|mark| (*mark).to_owned()).collect(),
         facts: BTreeMap::new(),
         results: [("tps".to_owned(), tps)].into(),

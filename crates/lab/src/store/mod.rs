@@ -23,7 +23,7 @@ use rusqlite::{Connection, OpenFlags, Transaction};
 pub use disk::{Atomic, Disk, Worth};
 pub use judging::{Judging, MARGIN_PERCENT};
 pub use paper::{Comparison, Paper, Printed};
-pub use records::{Arm, Cell, CellKey, Histogram, Series, State, Study, Workload};
+pub use records::{Arm, Cell, CellKey, Clock, Histogram, Series, State, Study, Timed, Workload};
 pub use seconds::{SecondLatencies, SecondLatency, bucket_of};
 pub use write::{Outcome, StudyHead, fingerprint};
 
