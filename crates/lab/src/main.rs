@@ -13,6 +13,7 @@ mod estimate;
 mod judge;
 mod load_command;
 mod messages;
+mod metrics;
 mod models_command;
 mod plan;
 mod print;

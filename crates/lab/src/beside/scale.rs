@@ -6,6 +6,7 @@
 //! scale needs neither.
 
 use crate::claims::repeated::Repeated;
+use crate::metrics;
 use crate::store::{Disk, Study};
 
 /// Shares of a scale that two may differ by and be the same.
@@ -30,10 +31,10 @@ pub fn is_alike(one: f64, other: f64) -> bool {
     (one / other - 1.0).abs() <= ALIKE
 }
 
-/// Whether a result is so much a second.
+/// Whether the result of this name is so much a second.
 #[must_use]
 pub fn is_rate(metric: &str) -> bool {
-    matches!(metric, "tps" | "qps") || metric.ends_with("_per_s")
+    metrics::find(metric).is_some_and(|metric| metric.unit.is_rate())
 }
 
 /// What a result at a scale comes to for the whole device; nothing where nobody can tell.

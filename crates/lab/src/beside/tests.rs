@@ -22,7 +22,7 @@ fn cell(arm: &str, threads: u32, repeat: u32, tps: f64, warnings: &[Warning]) ->
         reason: None,
         started_at: None,
         ended_at: None,
-        window_s: None,
+        window: None,
         warnings: warnings.to_vec(),
         facts: BTreeMap::new(),
         results: [("tps".to_owned(), tps)].into(),

@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::Parser;
 
 use super::*;
+use crate::metrics::{Window, metric};
 use crate::store::{CellKey, Outcome, Series, Store, StudyHead, Workload};
 use crate::store::{Data, Rig, Tables};
 
@@ -61,15 +62,9 @@ fn write(folder: &Path, arms: &[(&str, f64)], off: f64, tables: u32, repeats: u3
             let points =
                 (1..=20).map(|second| (second, tps * (1.0 + 0.01 * f64::from(second % 3))));
             let outcome = Outcome {
-                window_s: Some((0.0, 20.0)),
+                window: Some(Window { from_s: 0.0, to_s: 20.0 }),
                 results: [("tps".to_owned(), tps), ("latency_ms_p99".to_owned(), 8e3 / tps)].into(),
-                series: vec![Series {
-                    name: "tps".into(),
-                    unit: "1/s".into(),
-                    label: String::new(),
-                    layer: "load".into(),
-                    points: points.collect(),
-                }],
+                series: vec![Series { points: points.collect(), ..Series::of(metric!("tps")) }],
                 ..Outcome::default()
             };
             store.end_cell(&key, &outcome).unwrap();

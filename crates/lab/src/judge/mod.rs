@@ -16,7 +16,7 @@ pub(crate) mod summary;
 pub(crate) mod worth;
 
 pub(crate) use cell::figure::is_of_too_few;
-pub(crate) use cell::measured::{CLOCK_BEGAN, is_comparable, is_in};
+pub(crate) use cell::measured::{CLOCK_BEGAN, is_comparable};
 pub(crate) use cell::metric::Metric;
 pub(crate) use cell::sound::{sound_cell, sound_series};
 pub(crate) use cell::stalls::{DEPTH_LEAST, Departure, Stall, Stalls};

@@ -10,6 +10,7 @@ use super::papers::{RelativeDifferences, relative_differences};
 use crate::store::{Comparison, Printed, State, Study, Workload};
 
 use super::summary::{self, Group};
+use crate::metrics::{Metric, metric};
 use crate::print::counted;
 
 /// One comparison of the paper.
@@ -140,17 +141,19 @@ fn counters(side: &[&Group<'_>], threads: &[u32]) -> Counters {
         let values: Vec<f64> = its.filter_map(|group| value(group)).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     };
-    let mean = |name: &str| over(&|group| mean_of(group, name));
-    let media = mean("media_write_bytes_per_transaction");
+    let mean = |metric: &Metric| over(&|group| mean_of(group, metric.name));
+    let media = mean(metric!("media_write_bytes_per_transaction"));
     Counters {
-        media_write_bytes_per_transaction: media.or_else(|| mean("write_bytes_per_transaction")),
+        media_write_bytes_per_transaction: media
+            .or_else(|| mean(metric!("write_bytes_per_transaction"))),
         // What was hardly written has no amplification to speak of: a few kilobytes of tables make any figure of it.
-        drive_write_amplification: mean("drive_write_amplification")
+        drive_write_amplification: mean(metric!("drive_write_amplification"))
             .filter(|one| *one > 0.0 && media.is_none_or(|bytes| bytes >= WRITTEN_LEAST_BYTES)),
-        innodb_hit_ratio: mean("innodb_hit_ratio"),
-        model_late_percent: mean("model_late_percent"),
+        innodb_hit_ratio: mean(metric!("innodb_hit_ratio")),
+        model_late_percent: mean(metric!("model_late_percent")),
         cpu_percent: over(&|group| {
-            Some(mean_of(group, "cpu_user_percent")? + mean_of(group, "cpu_system_percent")?)
+            let of = |metric: &Metric| mean_of(group, metric.name);
+            Some(of(metric!("cpu_user_percent"))? + of(metric!("cpu_system_percent"))?)
         }),
     }
 }

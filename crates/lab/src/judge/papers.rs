@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::judge::cell::measured::is_in;
 use crate::judge::statistics::{mean, quantile, standard_deviation};
+use crate::metrics::{Metric, metric};
 use crate::store::{Cell, Series};
 
 /// The mean of relative differences: of each thread count `(arm − against) ÷ against`, and the plain mean of those (Percona, "Testing the
@@ -54,6 +54,9 @@ pub(crate) const PERCENTILE_OF_PERCENTILES: &str = "A row of response times has 
 pub(crate) struct Samples {
     /// What was sampled, with its unit.
     pub(crate) what: &'static str,
+    /// Of which metric its samples are.
+    #[serde(skip)]
+    pub(crate) metric: &'static Metric,
     /// Standard deviation.
     pub(crate) sd: f64,
     /// Mean.
@@ -66,31 +69,32 @@ pub(crate) struct Samples {
     pub(crate) seconds: usize,
 }
 
-/// The samples' name, the series, and whether it is what is left of a hundred.
-const SAMPLED: [(&str, &[&str]); 3] = [
-    ("tps", &["tps"]),
-    ("latency_ms_p95 of each second", &["latency_ms_p95"]),
-    ("cpu_idle_percent", &["cpu_idle_percent"]),
+/// The samples' name and the series.
+const SAMPLED: [(&str, &Metric); 3] = [
+    ("tps", metric!("tps")),
+    ("latency_ms_p95 of each second", metric!("latency_ms_p95")),
+    ("cpu_idle_percent", metric!("cpu_idle_percent")),
 ];
 
 /// The table of a cell.
 pub(crate) fn interval_table(cell: &Cell, series: &[Series]) -> IntervalTable {
-    let window = cell.window_s.unwrap_or((0.0, 0.0));
-    let of = |(what, names): &(&'static str, &[&str])| {
-        let one = series.iter().find(|one| names.contains(&one.name.as_str()))?;
-        let inside = one.points.iter().filter(|(second, _)| is_in(*second, window));
-        samples(what, &inside.map(|point| point.1).collect::<Vec<f64>>())
+    let window = cell.window.unwrap_or_default();
+    let of = |(what, metric): &(&'static str, &'static Metric)| {
+        let one = series.iter().find(|one| one.name == metric.name)?;
+        let inside = one.points.iter().filter(|(second, _)| window.contains_second(*second));
+        samples(what, metric, &inside.map(|point| point.1).collect::<Vec<f64>>())
     };
     IntervalTable {
         rows: SAMPLED.iter().filter_map(of).collect(),
-        latency_ms_p95: cell.results.get("latency_ms_p95").copied(),
+        latency_ms_p95: cell.results.get(metric!("latency_ms_p95").name).copied(),
     }
 }
 
 /// Nothing of fewer than two.
-fn samples(what: &'static str, values: &[f64]) -> Option<Samples> {
+fn samples(what: &'static str, metric: &'static Metric, values: &[f64]) -> Option<Samples> {
     (values.len() >= 2).then(|| Samples {
         what,
+        metric,
         sd: standard_deviation(values),
         mean: mean(values),
         p95: quantile(values, 0.95),
@@ -127,9 +131,10 @@ mod tests {
         // transactions a hundredth of themselves.
         let mut values = vec![10.0; 9];
         values.push(500.0);
-        let found = samples("latency_ms_p95 of each second", &values).unwrap();
+        let found =
+            samples("latency_ms_p95 of each second", metric!("latency_ms_p95"), &values).unwrap();
         assert_eq!((found.mean, found.max), (59.0, 500.0));
         assert!(found.p95 > 250.0, "while 99 of 100 transactions took 10 ms: {}", found.p95);
-        assert_eq!(samples("tps", &[1.0]), None);
+        assert_eq!(samples("tps", metric!("tps"), &[1.0]), None);
     }
 }

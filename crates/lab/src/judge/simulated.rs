@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::judge::cell::figure::figures;
 use crate::judge::cell::measured::{Measured, Standing};
 use crate::judge::statistics::simulated::{Noise, autoregression};
+use crate::metrics::Window;
 use crate::store::Rig;
 use crate::store::{
     Arm, Cell, CellKey, Judging, SecondLatencies, SecondLatency, State, Study, Workload,
@@ -108,7 +109,7 @@ pub(in crate::judge) fn cell(arm: &str, results: &[(&str, f64)]) -> Cell {
         reason: None,
         started_at: Some("2026-01-02T03:04:05Z".into()),
         ended_at: None,
-        window_s: Some((2.0, 12.0)),
+        window: Some(Window { from_s: 2.0, to_s: 12.0 }),
         warnings: vec![],
         facts: [].into(),
         results: results.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::metrics::metric;
 use crate::store::{Cell, State, Study};
 
 use super::{Metric, is_comparable, is_of_too_few};
@@ -70,7 +71,7 @@ impl Figure {
 pub(crate) fn result(cell: &Cell, name: &str) -> Option<f64> {
     let part = |name: &str| cell.results.get(name).copied();
     let is_of_few = Metric::named(name)
-        .zip(part("transactions"))
+        .zip(part(metric!("transactions").name))
         .is_some_and(|(metric, transactions)| is_of_too_few(metric, transactions));
     if is_of_few { None } else { part(name) }
 }

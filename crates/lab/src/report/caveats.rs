@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::judge::Judgement;
 use crate::judge::durability::Durability;
+use crate::metrics::{Metric, Window, metric};
 use crate::store::{Arm, Cell, State, Study};
 
 use super::format::{figure, plural};
@@ -133,17 +134,37 @@ fn models(study: &Study) -> Option<Caveat> {
 /// The kernel's mean latency of a model's commands above the model's own by more than this factor is told.
 const WAITS_FROM: f64 = 1.25;
 
+/// Kinds of command: how many a model was asked, how long they took by the kernel, and how long by the model.
+const COMMANDS: [(&str, [&Metric; 3]); 2] = [
+    (
+        "read",
+        [
+            metric!("model_reads_per_s"),
+            metric!("disk_read_latency_ms"),
+            metric!("model_read_shown_latency_ms"),
+        ],
+    ),
+    (
+        "write",
+        [
+            metric!("model_writes_per_s"),
+            metric!("disk_write_latency_ms"),
+            metric!("model_write_shown_latency_ms"),
+        ],
+    ),
+];
+
 /// What commands wait in the kernel for their way to a model, which the model cannot see, is neither late nor added there.
 fn waits_before_models(study: &Study) -> Option<Caveat> {
-    let of_kind = |arm: &Arm, kind: &str| {
+    let of_kind = |arm: &Arm, (kind, metrics): (&str, [&Metric; 3])| {
         let its = study.cells.iter().filter(|cell| cell.key.arm == arm.name);
-        let ratios: Vec<f64> = its.filter_map(|cell| waited(cell, kind)).collect();
+        let ratios: Vec<f64> = its.filter_map(|cell| waited(cell, metrics)).collect();
         let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
         (mean > WAITS_FROM).then(|| format!("{} times for {kind}s of {}", figure(mean), arm.name))
     };
     let arms = study.arms.iter().filter(|arm| !headline::is_twin(study, arm));
     let told: Vec<String> =
-        arms.flat_map(|arm| ["read", "write"].map(|kind| of_kind(arm, kind))).flatten().collect();
+        arms.flat_map(|arm| COMMANDS.map(|kind| of_kind(arm, kind))).flatten().collect();
     let text = format!(
         "commands took longer by the kernel's account than the models showed them: in the mean {}. They wait in the kernel for the way to \
          the model, longer than for a device with queues of its own, and that is in no count of what is late or added",
@@ -153,11 +174,12 @@ fn waits_before_models(study: &Study) -> Option<Caveat> {
 }
 
 /// The kernel's mean latency of a cell's commands ÷ the model's, of a kind that came at least once a second.
-fn waited(cell: &Cell, kind: &str) -> Option<f64> {
-    let figure = |name: String| cell.results.get(&name).copied().filter(|value| *value > 0.0);
-    figure(format!("model_{kind}s_per_s")).filter(|rate| *rate >= 1.0)?;
-    let kernel_ms = figure(format!("disk_{kind}_latency_ms"))?;
-    Some(kernel_ms / figure(format!("model_{kind}_shown_latency_ms"))?)
+fn waited(cell: &Cell, metrics: [&Metric; 3]) -> Option<f64> {
+    let figure =
+        |metric: &Metric| cell.results.get(metric.name).copied().filter(|value| *value > 0.0);
+    let [rate, kernel_ms, model_ms] = metrics.map(figure);
+    rate.filter(|rate| *rate >= 1.0)?;
+    Some(kernel_ms? / model_ms?)
 }
 
 /// What one arm differs by from itself, where that is known.
@@ -180,7 +202,7 @@ fn noise(judgement: &Judgement) -> Option<Caveat> {
 
 /// What lies outside of every study of this kind, with this one's own bounds.
 fn not_tested(study: &Study) -> Option<Caveat> {
-    let lengths = study.cells.iter().filter_map(|cell| cell.window_s).map(|(from, to)| to - from);
+    let lengths = study.cells.iter().filter_map(|cell| cell.window).map(Window::length_s);
     let longest = lengths.fold(0.0, f64::max);
     let text = format!(
         "cells were measured for at most {}, so what takes longer is not in the figures: wear, heat, a device that fills up, a backup or an \

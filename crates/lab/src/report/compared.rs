@@ -1,5 +1,6 @@
 //! What was compared, in words: how much of it, for how long, and how much of it ended well.
 
+use crate::metrics::Window;
 use crate::store::{Arm, State, Study};
 
 use super::differences;
@@ -56,7 +57,7 @@ fn data_sets(study: &Study) -> String {
 
 /// How long cells were measured.
 fn windows(study: &Study) -> String {
-    let lengths = study.cells.iter().filter_map(|cell| cell.window_s).map(|(from, to)| to - from);
+    let lengths = study.cells.iter().filter_map(|cell| cell.window).map(Window::length_s);
     let (low, high) =
         lengths.fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(one), high.max(one)));
     match (low.round(), high.round()) {

@@ -12,6 +12,7 @@ use crate::judge::worth::cost::{self, Cost, Measured};
 use crate::judge::worth::endurance::{self, Endurance, Rated};
 use crate::judge::worth::interval::Interval;
 use crate::judge::{Comparison, Judgement, Level, Metric};
+use crate::metrics::{Metric as Entry, metric};
 use crate::store::prices::Prices;
 use crate::store::{Arm, Cell, CellKey, Disk, Study};
 
@@ -230,11 +231,11 @@ fn scale(disk: Option<&Disk>) -> f64 {
 /// Bytes of data for each byte that they take. Of modelled flash, which holds what wore it in too, by what the database wrote while it was
 /// measured; of other drives by their own ratio; files that are compressed by punching holes, by what is allocated to them.
 fn space_ratio(cell: &Cell) -> Option<f64> {
-    let figure = |name: &str| cell.results.get(name).copied().filter(|bytes| *bytes > 0.0);
-    let of_files = figure("space_file_bytes")? / figure("space_allocated_bytes")?;
+    let figure = |one: &Entry| cell.results.get(one.name).copied().filter(|value| *value > 0.0);
+    let of_files = figure(metric!("space_file_bytes"))? / figure(metric!("space_allocated_bytes"))?;
     let of_drive = match space::is_worn(cell) {
         true => space::stored_ratio(cell)?,
-        false => figure("drive_compression_ratio").unwrap_or(1.0),
+        false => figure(metric!("drive_compression_ratio")).unwrap_or(1.0),
     };
     Some(of_files * of_drive)
 }

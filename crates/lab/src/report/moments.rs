@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::judge::{self, Stall};
+use crate::metrics::{self, Shown, Unit};
 use crate::store::{Cell, Series};
 
 use super::format::{bytes, figure, plural};
@@ -17,9 +18,6 @@ pub(super) type Moments = BTreeMap<&'static str, String>;
 
 /// Fewer seconds have nothing usual.
 const SECONDS_LEAST: usize = 3;
-
-/// Charts whose lowest second is what one looks for; of the others it is the highest.
-const FEARED_LOW: [&str; 2] = ["throughput", "drive-free"];
 
 /// Of throughput, rates and times that vary by less, the furthest second is no news.
 const STEADY_SHARE: f64 = 0.02;
@@ -36,9 +34,10 @@ pub(super) fn of_cell(cell: &Cell, series: &[Series]) -> Moments {
 /// What each chart of the page shows of the cell, in their order; empty where it has nothing.
 pub(super) fn told(input: &Input<'_>, cell: &Cell, its: &Moments) -> Vec<String> {
     let of_chart = |template: &second::Template| {
-        let text = its.get(template.name()).cloned().unwrap_or_default();
-        match template.name() {
-            "throughput" => text + &breakdown(input, cell),
+        let chart = template.chart();
+        let text = its.get(chart.name).cloned().unwrap_or_default();
+        match chart.of {
+            Some(metrics::Chart::Throughput) => text + &breakdown(input, cell),
             _ => text,
         }
     };
@@ -55,8 +54,7 @@ fn finding(chart: &Chart, cell: &Cell, series: &[Series]) -> Option<String> {
     };
     let role = if chart.series.len() > 1 { role } else { "" };
     let usual = median(&points)?;
-    let is_feared_low = FEARED_LOW.contains(&chart.name);
-    let (word, furthest) = match is_feared_low {
+    let (word, furthest) = match is_feared_low(chart) {
         true => ("least", points.iter().min_by(|a, b| a.1.total_cmp(b.1))?),
         false => ("most", points.iter().max_by(|a, b| a.1.total_cmp(b.1))?),
     };
@@ -75,9 +73,15 @@ fn finding(chart: &Chart, cell: &Cell, series: &[Series]) -> Option<String> {
     ))
 }
 
+/// Whether the lowest second is what one looks for, as more of what the chart shows is better; of other charts it is the highest.
+fn is_feared_low(chart: &Chart) -> bool {
+    let first = chart.series.first().and_then(|(name, _)| metrics::find(name));
+    first.is_some_and(metrics::Metric::is_better_higher)
+}
+
 /// Of the window alone, as the judge has it.
 fn inside(cell: &Cell, series: &Series) -> BTreeMap<u32, f64> {
-    let is_in = |second: u32| cell.window_s.is_none_or(|window| judge::is_in(second, window));
+    let is_in = |second: u32| cell.window.is_none_or(|window| window.contains_second(second));
     series.points.iter().copied().filter(|(second, _)| is_in(*second)).collect()
 }
 
@@ -105,13 +109,24 @@ fn median(points: &BTreeMap<u32, f64>) -> Option<f64> {
 }
 
 /// With its unit; bytes with their prefix.
-fn amount(value: f64, unit: &str) -> String {
+fn amount(value: f64, unit: Shown) -> String {
     match unit {
-        "B" => bytes(value),
-        "B/s" => format!("{}/s", bytes(value)),
-        "1/s" | "transactions/s" | "rows/s" => format!("{}/s", figure(value)),
-        "" => figure(value),
-        unit => format!("{} {unit}", figure(value)),
+        Shown::Bytes => bytes(value),
+        Shown::BytesPerSecond => format!("{}/s", bytes(value)),
+        Shown::PerSecond | Shown::TransactionsPerSecond | Shown::RowsPerSecond => {
+            format!("{}/s", figure(value))
+        }
+        Shown::Bare => figure(value),
+        unit => format!("{} {}", figure(value), unit.text()),
+    }
+}
+
+/// As it is stored, with the word for its unit where that is known.
+fn counted(value: f64, unit: Option<Unit>) -> String {
+    match unit {
+        None => figure(value),
+        Some(Unit::PerSecond) => format!("{}/s", figure(value)),
+        Some(unit) => format!("{} {}", figure(value), unit.word()),
     }
 }
 
@@ -147,10 +162,11 @@ fn fell(event: &Stall) -> String {
 fn meanwhile(input: &Input<'_>, event: &Stall) -> String {
     let Some(first) = event.departures.first() else { return String::new() };
     let head = input.series.heads.iter().find(|head| head.name == first.series);
-    let (label, unit) = head.map_or((first.series.as_str(), ""), |head| (&head.label, &head.unit));
+    let label = head.map_or(&first.series, |head| &head.label);
+    let unit = head.map(|head| head.unit);
     format!(
         ", when {label} was {} (usually {})",
-        amount(first.value, unit),
-        amount(first.median, unit)
+        counted(first.value, unit),
+        counted(first.median, unit)
     )
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::beside::Standing;
 use crate::judge::Judgement;
 use crate::judge::reconcile::Pair;
+use crate::metrics::{Group as Columns, Window};
 use crate::store::{Cell, State, Study};
 
 use super::arms::look;
@@ -20,12 +21,12 @@ use super::judged::Judged;
 use super::metrics;
 use super::moments::{self, Moments};
 use super::opening::{Opening, opening};
-use super::second::{self, Shown, Template};
+use super::second::{self, Drawn, Template};
 use super::series::{Embedded, Head};
 use super::space::{Space, space};
 use super::sweeps::{Sweep, sweeps};
 use super::tails::{Distributions, Tail, tails};
-use super::{caveats, chain, claimed, drive, model, paper, template, verdicts, view, worth};
+use super::{caveats, chain, claimed, paper, template, verdicts, view, worth};
 use crate::judge::summary::{self, Group};
 
 /// Nothing may be fetched, by anything on the page: its own script and style stand in it, pictures are made in it.
@@ -140,7 +141,7 @@ struct Workload<'a> {
 
 #[derive(Serialize)]
 struct Second<'a> {
-    charts: Vec<Shown>,
+    charts: Vec<Drawn>,
     threads: Vec<u32>,
     repeats: Vec<u32>,
     layers: BTreeMap<&'a str, Vec<(usize, &'a Head, bool)>>,
@@ -166,7 +167,7 @@ struct DataCell<'a> {
     repeat: u32,
     /// Why there is nothing to draw.
     reason: Option<String>,
-    window: Option<(f64, f64)>,
+    window: Option<Window>,
     series: &'a BTreeMap<usize, Value>,
     /// What each chart of seconds shows of it, in their order.
     found: Vec<String>,
@@ -261,6 +262,7 @@ fn arms<'a>(study: &'a Study, judged: &'a Judged) -> Vec<Arm<'a>> {
 fn workloads<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Vec<Workload<'a>> {
     let summary = metrics::summary();
     let more = metrics::more(input.study);
+    let [drive, model] = [Columns::Drive, Columns::Model].map(metrics::columns);
     let study = input.study;
     study
         .workloads
@@ -273,8 +275,8 @@ fn workloads<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Vec<Workload<'a>> 
             recipe: &workload.recipe,
             table: view::table(input.groups, place, &summary),
             more: view::table(input.groups, place, &more),
-            drive: view::table_where_any(input.groups, place, &drive::FIGURES),
-            model: view::table_where_any(input.groups, place, &model::FIGURES),
+            drive: view::table_where_any(input.groups, place, &drive),
+            model: view::table_where_any(input.groups, place, &model),
             sweeps: sweeps(input, place, &more, plots),
             tails: tails(input, place, plots),
         })
@@ -286,7 +288,7 @@ fn second<'a>(input: &'a Input<'_>) -> Option<Second<'a>> {
     let mut layers: BTreeMap<&str, Vec<(usize, &Head, bool)>> = BTreeMap::new();
     for (place, head) in input.series.heads.iter().enumerate() {
         let is_here = !input.series.left_out.contains(&head.name);
-        layers.entry(&head.layer).or_default().push((place, head, is_here));
+        layers.entry(head.layer.word()).or_default().push((place, head, is_here));
     }
     let repeats: BTreeSet<u32> = cells.iter().map(|cell| cell.key.repeat).collect();
     (!layers.is_empty()).then(|| Second {
@@ -312,7 +314,7 @@ fn data<'a>(input: &'a Input<'_>, plots: &'a [Plot]) -> Data<'a> {
             threads: cell.key.threads,
             repeat: cell.key.repeat,
             reason: (cell.state != State::Done).then(|| view::standing(cell)),
-            window: cell.window_s,
+            window: cell.window,
             series,
             found: moments::told(input, cell, its),
         })

@@ -5,31 +5,28 @@ use crate::judge::{Comparison, Word};
 
 use super::format::{figure, plural};
 use super::judged::{Judged, OfGroup};
-use super::metrics::{Metric, metric};
+use super::metrics::{Metric, column, columns};
 use super::numbers::Number;
 use super::sides::{At, Sides, told};
 use super::space::WRITTEN_LEAST_BYTES;
 use crate::judge::summary::Figure;
+use crate::metrics::{Group, metric};
 
 /// Written to the device under the server's file system.
 pub(super) const WRITTEN: Metric<'static> =
-    metric("write_bytes_per_transaction", "", "kB", 1e-3, "Written to the device, a transaction");
-
-const KNOWN: [Metric<'static>; 3] = [
-    metric("media_write_bytes_per_transaction", "", "kB", 1e-3, "Written to media, a transaction"),
-    WRITTEN,
-    metric("read_bytes_per_transaction", "", "kB", 1e-3, "Read from the device, a transaction"),
-];
+    column(metric!("write_bytes_per_transaction"), Group::Taken);
 
 /// Bytes that a transaction took: written to flash, else to the device, else, where nothing is written, read. Nobody judges counters, so
 /// there is no verdict, but how far the repeats lie apart.
 pub(super) fn taken(sides: &Sides<'_>) -> Option<Number> {
-    let counts =
-        |at: &[At]| at.iter().any(|one| one.arm.max(one.base) * 1e3 >= WRITTEN_LEAST_BYTES);
-    let known: Vec<(&Metric<'_>, Vec<At>)> =
-        KNOWN.iter().map(|one| (one, sides.at(one))).filter(|(_, at)| !at.is_empty()).collect();
-    let (metric, at) = known.iter().find(|(_, at)| counts(at)).or(known.first())?;
-    let (value, unit) = match mean_ratio(at).filter(|_| counts(at)) {
+    let counts = |(metric, at): &(Metric<'_>, Vec<At>)| {
+        at.iter().any(|one| one.arm.max(one.base) / metric.scale >= WRITTEN_LEAST_BYTES)
+    };
+    let all = columns(Group::Taken).into_iter();
+    let known: Vec<(Metric<'_>, Vec<At>)> =
+        all.map(|one| (one, sides.at(&one))).filter(|(_, at)| !at.is_empty()).collect();
+    let first @ (metric, at) = known.iter().find(|one| counts(one)).or(known.first())?;
+    let (value, unit) = match mean_ratio(at).filter(|_| counts(first)) {
         Some(found) => ratio(found),
         None => (figure(at.last()?.arm), metric.unit.to_owned()),
     };

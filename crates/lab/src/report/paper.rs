@@ -6,18 +6,20 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::format::figure;
+use super::metrics::{Metric, column};
 use super::tables::{optional, write_row};
 use crate::judge::paper::{Compared, ComparedRow, Counters};
+use crate::metrics::{Group, metric};
 
 /// `paper.csv`: a row a comparison × workload × data set.
 pub(super) fn write_table(file: &mut dyn Write, tables: &[Compared]) -> Result<()> {
     const HEAD: &str = "table,metric,arm,against,data_set,workload,measured_percent,threads_lowest,threads_lowest_percent,\
         threads_highest,threads_highest_percent,threads_compared,printed_percent,printed_says";
     const COUNTERS: [&str; 5] = [
-        "media_write_bytes_per_transaction",
-        "drive_write_amplification",
-        "innodb_hit_ratio",
-        "model_late_percent",
+        metric!("media_write_bytes_per_transaction").name,
+        metric!("drive_write_amplification").name,
+        metric!("innodb_hit_ratio").name,
+        metric!("model_late_percent").name,
         "cpu_percent",
     ];
     let of_side = |side: &'static str| COUNTERS.iter().map(move |name| format!("{side}_{name}"));
@@ -111,9 +113,10 @@ fn shown_row(row: &ComparedRow) -> ShownRow {
         place.map_or_else(nothing, |(threads, gain)| format!("{} at {threads}", percent(*gain)))
     };
     let by_threads = row.measured.as_ref().map_or(&[][..], |one| &one.by_threads);
-    let pair = |of: fn(&Counters) -> Option<f64>, scale: f64| {
+    let pair = |of: fn(&Counters) -> Option<f64>, shown: Metric<'_>| {
         let Some(both) = &row.counters else { return nothing() };
-        let one = |side: &Counters| of(side).map_or_else(nothing, |value| figure(value * scale));
+        let one =
+            |side: &Counters| of(side).map_or_else(nothing, |value| figure(value * shown.scale));
         format!("{} / {}", one(&both[0]), one(&both[1]))
     };
     ShownRow {
@@ -125,11 +128,17 @@ fn shown_row(row: &ComparedRow) -> ShownRow {
         printed: row.printed_percent.map_or_else(nothing, percent),
         says: row.printed_says.clone().unwrap_or_default(),
         pairs: vec![
-            pair(|one| one.media_write_bytes_per_transaction, 1e-3),
-            pair(|one| one.drive_write_amplification, 1.0),
-            pair(|one| one.innodb_hit_ratio, 100.0),
-            pair(|one| one.model_late_percent, 1.0),
-            pair(|one| one.cpu_percent, 1.0),
+            pair(
+                |one| one.media_write_bytes_per_transaction,
+                column(metric!("media_write_bytes_per_transaction"), Group::Machine),
+            ),
+            pair(
+                |one| one.drive_write_amplification,
+                column(metric!("drive_write_amplification"), Group::Drive),
+            ),
+            pair(|one| one.innodb_hit_ratio, column(metric!("innodb_hit_ratio"), Group::More)),
+            pair(|one| one.model_late_percent, column(metric!("model_late_percent"), Group::Model)),
+            pair(|one| one.cpu_percent, column(metric!("cpu_user_percent"), Group::Machine)),
         ],
         remarks: row.remarks.join("; "),
     }

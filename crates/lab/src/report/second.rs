@@ -1,13 +1,15 @@
-//! Charts of the second-by-second page: which series stand in which chart. A chart is a row of the table below;
-//! one whose series nobody recorded is left out, and a series that is in no chart can be chosen by name.
+//! Charts of the second-by-second page: how each is drawn and what it says. Which series stand in it, and as what, is in the catalogue. A chart
+//! whose series nobody recorded is left out, and a series that is in no chart can be chosen by name.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use plotly::common::{DashType, Line, Mode};
 use plotly::layout::Axis;
 use plotly::{Scatter, Trace};
 use serde::Serialize;
 
+use crate::metrics::{self, Chart as Series, Shown};
 use crate::store::Study;
 
 use super::charts::{Plot, hover, label};
@@ -15,140 +17,157 @@ use super::series::Embedded;
 use super::{drive, model};
 
 /// One chart, drawn once for each arm, all on one scale.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(super) struct Chart {
+    /// Which of the catalogue's; nothing of the one whose series is chosen by name.
+    #[serde(skip)]
+    pub(super) of: Option<Series>,
     /// Name, for the page's hooks.
     pub(super) name: &'static str,
     /// Heading.
-    pub(super) title: &'static str,
+    title: &'static str,
     /// Unit of its y axis.
-    pub(super) unit: &'static str,
+    pub(super) unit: Shown,
     /// What it shows and where it was measured.
-    pub(super) caption: &'static str,
+    caption: &'static str,
     /// Series and what they are called in the legend, from the bottom up where they are stacked.
-    pub(super) series: &'static [(&'static str, &'static str)],
+    pub(super) series: Vec<(&'static str, &'static str)>,
     /// Areas on top of one another instead of lines.
     pub(super) is_stacked: bool,
     /// The end of the y axis where it is fixed.
-    pub(super) top: Option<f64>,
+    top: Option<f64>,
     /// Whether only arms on a software drive or a model have it.
+    is_of_drive: bool,
+}
+
+/// A chart but for its series.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layout {
+    pub(super) of: Series,
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
+    pub(super) unit: Shown,
+    pub(super) caption: &'static str,
+    pub(super) is_stacked: bool,
+    pub(super) top: Option<f64>,
     pub(super) is_of_drive: bool,
 }
 
 /// A chart of lines that every arm has.
 pub(super) const fn lines(
+    of: Series,
     name: &'static str,
     title: &'static str,
-    unit: &'static str,
+    unit: Shown,
     caption: &'static str,
-    series: &'static [(&'static str, &'static str)],
-) -> Chart {
-    Chart { name, title, unit, caption, series, is_stacked: false, top: None, is_of_drive: false }
+) -> Layout {
+    Layout { of, name, title, unit, caption, is_stacked: false, top: None, is_of_drive: false }
 }
 
 /// The same, of arms alone that stand on a software drive or a model.
-pub(super) const fn of_drive(chart: Chart) -> Chart {
-    Chart { is_of_drive: true, ..chart }
+pub(super) const fn of_drive(chart: Layout) -> Layout {
+    Layout { is_of_drive: true, ..chart }
+}
+
+impl Layout {
+    fn chart(self) -> Chart {
+        let Layout { of, name, title, unit, caption, is_stacked, top, is_of_drive } = self;
+        let lines = metrics::all().filter_map(|metric| {
+            let line = metric.line.filter(|line| line.chart == of)?;
+            Some((line.place, (metric.name, line.role)))
+        });
+        let mut lines: Vec<(u8, (&str, &str))> = lines.collect();
+        lines.sort_by_key(|(place, _)| *place);
+        let series = lines.into_iter().map(|(_, line)| line).collect();
+        Chart { of: Some(of), name, title, unit, caption, series, is_stacked, top, is_of_drive }
+    }
 }
 
 /// The charts of the ScaleFlux papers, in their order, and those that explain them.
-const CHARTS: [Chart; 11] = [
+const CHARTS: [Layout; 11] = [
     lines(
+        Series::Throughput,
         "throughput",
         "Throughput",
-        "transactions/s",
+        Shown::TransactionsPerSecond,
         "Transactions committed in each second, counted by the load generator.",
-        &[("tps", "transactions")],
     ),
     lines(
+        Series::Latency,
         "latency",
         "Latency",
-        "ms",
+        Shown::Milliseconds,
         "Response time of the transactions that ended in each second, seen by the load generator.",
-        &[("latency_ms_p50", "p50"), ("latency_ms_p95", "p95"), ("latency_ms_p99", "p99")],
     ),
-    Chart {
+    Layout {
         is_stacked: true,
         top: Some(100.0),
         ..lines(
+            Series::Cpu,
             "cpu",
             "CPU",
-            "%",
+            Shown::Percent,
             "All processors of the machine, from the kernel's accounting.",
-            &[
-                ("cpu_user_percent", "user"),
-                ("cpu_system_percent", "system"),
-                ("cpu_iowait_percent", "I/O wait"),
-            ],
         )
     },
-    Chart {
+    Layout {
         is_stacked: true,
         ..lines(
+            Series::CpuByProcess,
             "cpu-by-process",
             "CPU by process",
-            "%",
+            Shown::Percent,
             "User and system time of the processes that take part, and user time of others; 100 is one processor. What the kernel does on its own account is not in it.",
-            &[
-                ("server_cpu_percent", "server"),
-                ("serving_cpu_percent", "software drive or model"),
-                ("load_cpu_percent", "load generator"),
-                ("others_cpu_percent", "other programs"),
-            ],
         )
     },
     lines(
+        Series::DiskLatency,
         "disk-latency",
         "Disk latency",
-        "ms",
+        Shown::Milliseconds,
         "Mean time of a request at the block device under the data, queueing included, from the kernel's accounting.",
-        &[("disk_read_latency_ms", "read"), ("disk_write_latency_ms", "write")],
     ),
     lines(
+        Series::DiskOperations,
         "disk-operations",
         "Disk operations",
-        "1/s",
+        Shown::PerSecond,
         "Requests completed by the block device under the data, from the kernel's accounting.",
-        &[("disk_reads_per_s", "reads"), ("disk_writes_per_s", "writes")],
     ),
     lines(
+        Series::DiskBytes,
         "disk-bytes",
         "Disk bytes",
-        "B/s",
+        Shown::BytesPerSecond,
         "Bytes moved by the block device under the data, from the kernel's accounting.",
-        &[("disk_read_bytes_per_s", "read"), ("disk_write_bytes_per_s", "written")],
     ),
     lines(
+        Series::RowsWritten,
         "rows-written",
         "InnoDB rows written",
-        "rows/s",
+        Shown::RowsPerSecond,
         "Rows inserted, updated and deleted, from the server's own counters.",
-        &[
-            ("innodb_rows_inserted_per_s", "inserted"),
-            ("innodb_rows_updated_per_s", "updated"),
-            ("innodb_rows_deleted_per_s", "deleted"),
-        ],
     ),
     lines(
+        Series::RowsRead,
         "rows-read",
         "InnoDB rows read",
-        "rows/s",
+        Shown::RowsPerSecond,
         "Rows read, from the server's own counters.",
-        &[("innodb_rows_read_per_s", "read")],
     ),
     lines(
+        Series::DirtyPages,
         "dirty-pages",
         "Dirty pages",
-        "pages",
+        Shown::Pages,
         "Pages of the buffer pool that are newer than the disk, from the server's own counters.",
-        &[("innodb_dirty_pages", "dirty")],
     ),
     lines(
+        Series::CheckpointAge,
         "checkpoint-age",
         "Checkpoint age",
-        "B",
+        Shown::Bytes,
         "Redo log since the last checkpoint, from the server's own counters; near its capacity the server stalls to flush.",
-        &[("innodb_checkpoint_age_bytes", "age")],
     ),
 ];
 
@@ -161,63 +180,76 @@ pub(super) struct Template {
 }
 
 impl Template {
-    /// The chart's name.
-    pub(super) fn name(&self) -> &'static str {
-        self.chart.name
+    pub(super) fn chart(&self) -> &Chart {
+        &self.chart
     }
 }
 
 /// The charts that have at least one of the series recorded.
 pub(super) fn templates(recorded: &BTreeSet<&str>) -> Vec<Template> {
     let has_data = |chart: &&Chart| chart.series.iter().any(|(name, _)| recorded.contains(name));
-    all().filter(has_data).map(template).collect()
+    all().filter(has_data).cloned().map(template).collect()
 }
 
 /// Every chart that there can be.
 pub(super) fn all() -> impl Iterator<Item = &'static Chart> {
-    CHARTS.iter().chain(&model::CHARTS).chain(&drive::CHARTS)
+    static ALL: LazyLock<Vec<Chart>> = LazyLock::new(|| {
+        let layouts = CHARTS.iter().chain(&model::CHARTS).chain(&drive::CHARTS);
+        layouts.map(|layout| layout.chart()).collect()
+    });
+    ALL.iter()
 }
 
 /// A chart and the arms that it is drawn for.
 #[derive(Serialize)]
-pub(super) struct Shown {
+pub(super) struct Drawn {
     #[serde(flatten)]
     chart: Chart,
     arms: Vec<usize>,
 }
 
 /// Charts with their arms: all of them, but of a software drive those that have one.
-pub(super) fn shown(templates: &[Template], study: &Study, series: &Embedded) -> Vec<Shown> {
+pub(super) fn shown(templates: &[Template], study: &Study, series: &Embedded) -> Vec<Drawn> {
     let has = |chart: &Chart, arm: &str| {
         let is_it =
             |place: &usize| chart.series.iter().any(|one| one.0 == series.heads[*place].name);
         let cells = study.cells.iter().zip(&series.cells).filter(|(cell, _)| cell.key.arm == arm);
         cells.flat_map(|(_, series)| series.keys()).any(is_it)
     };
-    let show = |&Template { chart, .. }: &Template| {
+    let show = |Template { chart, .. }: &Template| {
         let arms = study.arms.iter().enumerate();
-        let arms = arms.filter(|(_, arm)| !chart.is_of_drive || has(&chart, &arm.name));
-        Shown { chart, arms: arms.map(|(place, _)| place).collect() }
+        let arms = arms.filter(|(_, arm)| !chart.is_of_drive || has(chart, &arm.name));
+        Drawn { chart: chart.clone(), arms: arms.map(|(place, _)| place).collect() }
     };
     templates.iter().map(show).collect()
 }
 
 /// The chart of whatever series is chosen by name.
 pub(super) fn any_series() -> Template {
-    template(&lines("any", "All counters", "", "", &[("", "value")]))
+    template(Chart {
+        of: None,
+        name: "any",
+        title: "All counters",
+        unit: Shown::Bare,
+        caption: "",
+        series: vec![("", "value")],
+        is_stacked: false,
+        top: None,
+        is_of_drive: false,
+    })
 }
 
 /// Every series that stands in a chart.
 pub(super) fn charted() -> impl Iterator<Item = &'static str> {
-    all().flat_map(|chart| chart.series).map(|(name, _)| *name)
+    all().flat_map(|chart| &chart.series).map(|(name, _)| *name)
 }
 
-fn template(chart: &Chart) -> Template {
+fn template(chart: Chart) -> Template {
     let mut plot = Plot::new(Axis::new().tick_suffix(" s"), Axis::new());
     for (place, (_, role)) in chart.series.iter().enumerate() {
-        plot.push(0, trace(place, role, chart));
+        plot.push(0, trace(place, role, &chart));
     }
-    Template { chart: *chart, plot }
+    Template { chart, plot }
 }
 
 fn trace(place: usize, role: &str, chart: &Chart) -> Box<dyn Trace> {
@@ -226,7 +258,7 @@ fn trace(place: usize, role: &str, chart: &Chart) -> Box<dyn Trace> {
         .name(label(role))
         .mode(Mode::Lines)
         .connect_gaps(false)
-        .hover_template(hover(chart.unit));
+        .hover_template(hover(chart.unit.text()));
     if chart.is_stacked {
         trace.stack_group("all").line(line)
     } else {
@@ -240,5 +272,30 @@ fn dash(place: usize) -> DashType {
         1 => DashType::Dot,
         2 => DashType::Dash,
         _ => DashType::DashDot,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_chart_has_lines_and_every_line_a_chart() {
+        for chart in all() {
+            assert!(!chart.series.is_empty(), "{}", chart.name);
+        }
+        for line in metrics::all().filter_map(|metric| metric.line) {
+            assert_eq!(all().filter(|one| one.of == Some(line.chart)).count(), 1, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn lines_stand_in_the_order_of_their_places() {
+        let chart = all().find(|one| one.of == Some(Series::CpuByProcess)).unwrap();
+        let roles: Vec<&str> = chart.series.iter().map(|one| one.1).collect();
+        assert_eq!(
+            roles,
+            ["server", "software drive or model", "load generator", "other programs"]
+        );
     }
 }

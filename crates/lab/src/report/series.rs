@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::metrics::{self, Layer, Unit};
 use crate::store::Series;
 
 /// Points that a chart of a page's width can tell apart.
@@ -46,8 +47,8 @@ impl Reduced {
         for &(second, value) in &series.points {
             values[(second - first) as usize] = Some(value);
         }
-        let mut reduced =
-            Reduced { first, step: 1, values, is_worst: series.name.contains("latency") };
+        let is_worst = metrics::find(&series.name).is_some_and(|metric| metric.is_latency);
+        let mut reduced = Reduced { first, step: 1, values, is_worst };
         let factor = reduced.values.len().div_ceil(MAX_POINTS);
         reduced.thin(factor);
         Some(reduced)
@@ -120,10 +121,10 @@ pub(super) struct Head {
     pub(super) name: String,
     /// What a person reads.
     pub(super) label: String,
-    /// Unit of its axis.
-    pub(super) unit: String,
+    /// Unit of its values.
+    pub(super) unit: Unit,
     /// The layer it was read at.
-    pub(super) layer: String,
+    pub(super) layer: Layer,
 }
 
 /// The series of all cells on their way into the page.
@@ -160,8 +161,8 @@ impl Collector {
             self.heads.push(Head {
                 name: series.name.clone(),
                 label: series.label.clone(),
-                unit: series.unit.clone(),
-                layer: series.layer.clone(),
+                unit: series.unit,
+                layer: series.layer,
             });
             self.heads.len() - 1
         })
@@ -237,9 +238,9 @@ pub(super) mod tests {
     fn series(name: &str, points: Vec<(u32, f64)>) -> Series {
         Series {
             name: name.into(),
-            unit: "1/s".into(),
+            unit: Unit::PerSecond,
             label: name.into(),
-            layer: "load".into(),
+            layer: Layer::Load,
             points,
         }
     }

@@ -7,6 +7,7 @@ use super::headline;
 use super::metrics;
 use super::page::Input;
 use crate::judge::summary::{Figure, Group};
+use crate::metrics::metric;
 
 /// More thread counts than this are not listed one by one.
 const LISTED: usize = 4;
@@ -114,7 +115,7 @@ pub(super) fn told(all: &[At], unit: &str) -> String {
 
 /// `1/s` alone does not say of what.
 pub(super) fn unit(metric: &metrics::Metric<'_>) -> String {
-    if metric.name == "tps" { "transactions/s".into() } else { metric.unit.into() }
+    if metric.name == metric!("tps").name { "transactions/s".into() } else { metric.unit.into() }
 }
 
 /// The comparisons that one is made of: of its thread counts, or itself.

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::metrics::{Group as Kinds, Layer, Metric as Entry, find, metric};
 use crate::store::{Cell, Study};
 
 use super::charts::{self, Plot};
@@ -29,7 +30,7 @@ pub(super) fn space<'a>(input: &Input<'_>, plots: &mut Vec<Plot>) -> Option<Spac
     let (study, groups) = (input.study, input.groups);
     let columns = Columns::of(study, groups);
     // Bars are of what every arm has.
-    let of_all = columns.own.iter().filter(|kind| kind.name.starts_with("space_"));
+    let of_all = columns.own.iter().filter(|kind| is_of_every_arm(kind));
     let plot = charts::space(study, &of_all.copied().collect::<Vec<_>>(), groups)?;
     plots.push(plot);
     Some(Space {
@@ -39,6 +40,11 @@ pub(super) fn space<'a>(input: &Input<'_>, plots: &mut Vec<Plot>) -> Option<Spac
         columns: columns.heads(),
         has_worn: !columns.worn.is_empty(),
     })
+}
+
+/// Whether it is of files and file systems, and not of a drive that some arms have.
+fn is_of_every_arm(kind: &Metric<'_>) -> bool {
+    find(kind.name).is_some_and(|one| one.layer == Layer::Space)
 }
 
 /// Of the table: what is the database's own, what of a model holds what wore it in too, and whether anything was stored smaller.
@@ -54,10 +60,10 @@ impl Columns {
         let is_any = |of: &dyn Fn(usize, usize) -> bool| {
             loads.iter().any(|(workload, arm)| of(*workload, *arm))
         };
-        let own = metrics::SPACE.into_iter().filter(|kind| {
+        let own = metrics::columns(Kinds::Space).into_iter().filter(|kind| {
             is_any(&|workload, arm| of_database(groups, arm, workload, kind).is_some())
         });
-        let worn = metrics::WORN
+        let worn = metrics::columns(Kinds::Worn)
             .into_iter()
             .filter(|kind| is_any(&|workload, arm| of_worn(groups, arm, workload, kind).is_some()));
         let is_stored = is_any(&|workload, arm| stored(groups, arm, workload).is_some());
@@ -111,8 +117,8 @@ fn cells<'a>(
 
 /// Whether what the drive below says of its room is of a model that was worn in: of other data than the database's, too.
 pub(super) fn is_worn(cell: &Cell) -> bool {
-    let has = |name: &str| cell.results.contains_key(name);
-    has("model_commands_per_s") && has("drive_logical_bytes_used")
+    let has = |metric: &Entry| cell.results.contains_key(metric.name);
+    has(metric!("model_commands_per_s")) && has(metric!("drive_logical_bytes_used"))
 }
 
 /// A space metric that is of the database's data alone: the room that a worn model's drive has taken is not.
@@ -122,7 +128,7 @@ pub(super) fn of_database(
     workload: usize,
     kind: &Metric<'_>,
 ) -> Option<Figure> {
-    let is_of_drive = metrics::WORN.iter().any(|worn| worn.name == kind.name);
+    let is_of_drive = find(kind.name).is_some_and(|one| one.column_of(Kinds::Worn).is_some());
     let its = cells(groups, arm, workload).filter(|cell| !(is_of_drive && is_worn(cell)));
     Figure::of(its.filter_map(|cell| kind.of(cell)).collect())
 }
@@ -141,11 +147,11 @@ pub(super) const WRITTEN_LEAST_BYTES: f64 = 512.0;
 /// checkpoints. Zeroes are left out: they take no room on any drive. It is of the database's data alone, whatever else the drive holds.
 /// Nothing where hardly anything was written.
 pub(super) fn stored_ratio(cell: &Cell) -> Option<f64> {
-    let figure = |name: &str| cell.results.get(name).copied();
-    let zeroes = figure("drive_write_bytes_zero_per_s").unwrap_or(0.0);
-    let written = figure("drive_write_bytes_host_per_s")? - zeroes;
-    let stored = figure("drive_write_bytes_payload_per_s").filter(|bytes| *bytes > 0.0)?;
-    (written >= WRITTEN_LEAST_BYTES * figure("tps")?).then_some(written / stored)
+    let figure = |metric: &Entry| cell.results.get(metric.name).copied();
+    let zeroes = figure(metric!("drive_write_bytes_zero_per_s")).unwrap_or(0.0);
+    let written = figure(metric!("drive_write_bytes_host_per_s"))? - zeroes;
+    let stored = figure(metric!("drive_write_bytes_payload_per_s")).filter(|bytes| *bytes > 0.0)?;
+    (written >= WRITTEN_LEAST_BYTES * figure(metric!("tps"))?).then_some(written / stored)
 }
 
 fn stored_figure(groups: &[Group<'_>], arm: usize, workload: usize) -> Option<Figure> {
@@ -170,7 +176,9 @@ struct Held<'a> {
 
 /// `Under write only: on CSD 3.10 GB of files take 1.40 GB of media (2.21 : 1) and on plain …`
 fn finding(study: &Study, groups: &[Group<'_>]) -> Option<String> {
-    let [files, allocated, _, physical] = metrics::SPACE;
+    let files = metrics::column(metric!("space_file_bytes"), Kinds::Space);
+    let allocated = metrics::column(metric!("space_allocated_bytes"), Kinds::Space);
+    let physical = metrics::column(metric!("space_physical_bytes"), Kinds::Space);
     let workloads = 0..study.workloads.len();
     let (workload, kind, place) = workloads
         .flat_map(|workload| [(workload, physical, "media"), (workload, allocated, "blocks")])

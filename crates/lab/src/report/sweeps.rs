@@ -6,6 +6,7 @@ use super::charts::{self, Plot};
 use super::format::{figure, plural};
 use super::metrics::{self, Metric};
 use super::page::Input;
+use crate::metrics::Group;
 
 /// A chart against threads, with the figures it can show.
 #[derive(Serialize)]
@@ -32,7 +33,8 @@ pub(super) fn sweeps(
     more: &[Metric<'_>],
     plots: &mut Vec<Plot>,
 ) -> Vec<Sweep> {
-    let others: Vec<Metric<'_>> = metrics::MACHINE.iter().chain(more).copied().collect();
+    let others: Vec<Metric<'_>> =
+        metrics::columns(Group::Machine).into_iter().chain(more.iter().copied()).collect();
     // Of the percentiles the 95th is shown first: it is the one sysbench prints.
     let [p50, p95, p99, p999] = metrics::LATENCY;
     let kinds = [

@@ -109,8 +109,8 @@ pub(super) fn write_cells(
             words::warning::of_cell(cell).join("; "),
             optional(cell.started_at.as_ref()),
             optional(cell.ended_at.as_ref()),
-            optional(cell.window_s.map(|(from, _)| from)),
-            optional(cell.window_s.map(|(_, to)| to)),
+            optional(cell.window.map(|window| window.from_s)),
+            optional(cell.window.map(|window| window.to_s)),
             if with_series.contains(&cell.id) {
                 format!("series/{}", series_file(cell))
             } else {
@@ -195,8 +195,8 @@ pub(super) fn write_latencies(file: &mut dyn Write, study: &Study, store: &Store
     for cell in &study.cells {
         for Histogram { kind, clock, buckets } in store.histograms(cell.id)? {
             for (latency_ns, count) in buckets {
-                let bucket =
-                    [kind.clone(), clock.clone(), latency_ns.to_string(), count.to_string()];
+                let words = [kind.word(), clock.word()].map(str::to_owned);
+                let bucket = words.into_iter().chain([latency_ns, count].map(|n| n.to_string()));
                 write_row(file, coordinates(cell).into_iter().chain(bucket))?;
             }
         }

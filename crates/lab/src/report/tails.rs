@@ -30,8 +30,7 @@ pub(super) type Distributions = BTreeMap<i64, Vec<(u64, u64)>>;
 
 /// The distribution of a cell's response times, if it has one.
 pub(super) fn of_transactions(histograms: Vec<Histogram>) -> Option<Vec<(u64, u64)>> {
-    let is_it = |one: &Histogram| one.kind == "transaction" && one.clock == "response";
-    histograms.into_iter().find(is_it).map(|one| one.buckets)
+    histograms.into_iter().find(Histogram::is_of_responses).map(|one| one.buckets)
 }
 
 /// A chart with what it says.

@@ -179,8 +179,7 @@ fn departed(stalls: &crate::judge::Stalls) -> String {
 fn samples(judged: &Judgement) -> List {
     let rows = judged.cells.iter().flat_map(|cell| {
         cell.samples.rows.iter().map(|row| {
-            let is_latency = row.what.starts_with("latency");
-            let whole = cell.samples.latency_ms_p95.filter(|_| is_latency);
+            let whole = cell.samples.latency_ms_p95.filter(|_| row.metric.is_latency);
             vec![
                 cell.key.to_string(),
                 row.what.to_owned(),

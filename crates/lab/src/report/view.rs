@@ -202,7 +202,7 @@ pub(super) fn cells(study: &Study) -> Vec<CellRow> {
             threads: cell.key.threads,
             repeat: cell.key.repeat,
             started_at: cell.started_at.clone().unwrap_or_default(),
-            seconds: cell.window_s.map(|(from, to)| figure(to - from)).unwrap_or_default(),
+            seconds: cell.window.map(|window| figure(window.length_s())).unwrap_or_default(),
             tps: Field::of(&tps, Figure::of(tps.of(cell).into_iter().collect())),
             remarks,
         })

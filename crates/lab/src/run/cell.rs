@@ -16,6 +16,7 @@ use crate::base::CpuList;
 use crate::drive::Attached;
 use crate::judge::CLOCK_BEGAN;
 use crate::messages::one_line;
+use crate::metrics::Window;
 use crate::plan::{Placement, Plan, PlannedCell};
 use crate::print;
 use crate::rig::Rig;
@@ -74,8 +75,8 @@ fn bring_up_and_measure(
     outcome.warnings.extend(rig.drive_problems().into_iter().map(problem));
     // What was measured holds even if something is left for `assay clean`.
     let taken_down = rig.take_down();
-    let told = match (&trace, outcome.window_s, &taken_down) {
-        (Some(path), Some(window_s), Ok(())) => trace::tell_window(path, origin, window_s),
+    let told = match (&trace, outcome.window, &taken_down) {
+        (Some(path), Some(window), Ok(())) => trace::tell_window(path, origin, window),
         _ => Ok(()),
     };
     if let Some(name) = trace.as_deref().and_then(Path::file_name) {
@@ -164,11 +165,11 @@ fn measure(
     setup.interrupt.check()?;
     results::fill(outcome, &ran);
     fill::verify(outcome, &arm.rig);
-    let window_s = (ran.measure_start_s, ran.measure_end_s);
-    if let Some(lack) = full::lack(&outcome.series, window_s, &rig.data_dir()) {
+    let window = Window { from_s: ran.measure_start_s, to_s: ran.measure_end_s };
+    if let Some(lack) = full::lack(&outcome.series, window, &rig.data_dir()) {
         bail!(lack);
     }
-    let gap = warnings::stopped(&watched.gaps, window_s);
+    let gap = warnings::stopped(&watched.gaps, window);
     if ran.events == 0 {
         let why = match gap {
             Some(_) => "Assay was stopped while it measured",

@@ -7,6 +7,7 @@
 //! A server writes where nothing lay, so a device gets fuller while it is measured: what must agree with the plan is how full it was
 //! when measuring began and how full it was on average.
 
+use crate::metrics::{Metric, has_ended, metric};
 use crate::plan::RigSpec;
 use crate::store::{Outcome, Series, Warning};
 
@@ -25,11 +26,13 @@ struct Device {
 /// Puts `fill_begin_percent` and `fill_end_percent` into the results of a cell on a model, and a warning where they are off.
 pub(super) fn verify(outcome: &mut Outcome, rig: &RigSpec) {
     let Some(device) = Device::of(rig) else { return };
-    let Some((from_s, to_s)) = outcome.window_s else { return };
+    let Some(window) = outcome.window else { return };
     let at = |second: f64| device.percent_at(&outcome.series, second);
-    let (begin, end) = (at(from_s), at(to_s));
-    for (name, percent) in [("fill_begin_percent", begin), ("fill_end_percent", end)] {
-        outcome.results.extend(percent.map(|percent| (name.to_owned(), percent)));
+    let (begin, end) = (at(window.from_s), at(window.to_s));
+    for (metric, percent) in
+        [(metric!("fill_begin_percent"), begin), (metric!("fill_end_percent"), end)]
+    {
+        outcome.results.extend(percent.map(|percent| (metric.name.to_owned(), percent)));
     }
     outcome.warnings.extend(warning(device.planned_percent, begin, end));
 }
@@ -56,18 +59,16 @@ impl Device {
 
     /// Share of it that held data at this second of the cell's clock: by the last sample until then, else by the first.
     fn percent_at(&self, series: &[Series], second_s: f64) -> Option<f64> {
-        let value = |name: &str| {
-            let points = &series.iter().find(|one| one.name == name)?.points;
-            let until =
-                points.iter().rev().find(|(second, _)| f64::from(*second) <= second_s + 0.5);
+        let value = |metric: &Metric| {
+            let points = &series.iter().find(|one| one.name == metric.name)?.points;
+            let until = points.iter().rev().find(|(second, _)| has_ended(*second, second_s));
             until.or(points.first()).map(|point| point.1)
         };
         let held = if self.has_drive {
-            value("drive_logical_bytes_used")?
+            value(metric!("drive_logical_bytes_used"))?
         } else {
-            let free =
-                value("space_filesystem_total_bytes")? - value("space_filesystem_used_bytes")?;
-            self.file_system_bytes - free
+            let total = value(metric!("space_filesystem_total_bytes"))?;
+            self.file_system_bytes - (total - value(metric!("space_filesystem_used_bytes"))?)
         };
         Some(held / self.user_bytes * 100.0)
     }
@@ -76,11 +77,11 @@ impl Device {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::{Window, find};
     use crate::plan::Plan;
 
     fn series(name: &str, points: &[(u32, f64)]) -> Series {
-        let (unit, label, layer) = (String::new(), String::new(), String::new());
-        Series { name: name.into(), unit, label, layer, points: points.to_vec() }
+        Series { points: points.to_vec(), ..Series::of(find(name).unwrap()) }
     }
 
     /// A rig on a model of this preset, half full.
@@ -93,7 +94,7 @@ mod tests {
     }
 
     fn outcome(series: Vec<Series>) -> Outcome {
-        Outcome { window_s: Some((2.0, 6.0)), series, ..Outcome::default() }
+        Outcome { window: Some(Window { from_s: 2.0, to_s: 6.0 }), series, ..Outcome::default() }
     }
 
     #[test]

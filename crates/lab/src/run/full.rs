@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use assay_ports::filesystem;
 
+use crate::metrics::Window;
 use crate::store::Series;
 use crate::watch::ROOM;
 
@@ -15,11 +16,11 @@ use crate::watch::ROOM;
 const LEFT_BYTES: f64 = (1 << 20) as f64;
 
 /// The line, if the file system that holds `folder` had no room in a second of the window, or has none at its end.
-pub fn lack(series: &[Series], window_s: (f64, f64), folder: &Path) -> Option<String> {
+pub fn lack(series: &[Series], window: Window, folder: &Path) -> Option<String> {
     let points = series.iter().find(|one| one.name == ROOM).map_or(&[][..], |one| &one.points);
     let now = filesystem::room_bytes(folder).ok().flatten();
     let now_bytes = now.map_or(f64::INFINITY, |bytes| bytes as f64);
-    let since = full_since(points, window_s, now_bytes)?;
+    let since = full_since(points, window, now_bytes)?;
     let root = filesystem::mount_of(folder).ok().flatten().map(|mount| mount.target);
     let root = root.unwrap_or_else(|| PathBuf::from(folder));
     // Of one that is still full the rig itself says what to do.
@@ -34,14 +35,12 @@ pub fn lack(series: &[Series], window_s: (f64, f64), folder: &Path) -> Option<St
 }
 
 /// Since when there was no room, in words. A server that waits may keep the watch from its samples: what is left at the end counts too.
-fn full_since(points: &[(u32, f64)], window_s: (f64, f64), now_bytes: f64) -> Option<String> {
-    let (from_s, to_s) = window_s;
-    let inside = |second: u32| f64::from(second) > from_s && f64::from(second) <= to_s + 0.5;
-    let first = points.iter().find(|(second, bytes)| inside(*second) && *bytes < LEFT_BYTES);
-    match first {
+fn full_since(points: &[(u32, f64)], window: Window, now_bytes: f64) -> Option<String> {
+    let mut inside = points.iter().filter(|(second, _)| window.contains_second(*second));
+    match inside.find(|(_, bytes)| *bytes < LEFT_BYTES) {
         Some((second, _)) => {
-            let of_window = (f64::from(*second) - from_s).ceil();
-            Some(format!("from second {of_window:.0} of {:.0} measured", to_s - from_s))
+            let of_window = (f64::from(*second) - window.from_s).ceil();
+            Some(format!("from second {of_window:.0} of {:.0} measured", window.length_s()))
         }
         None => (now_bytes < LEFT_BYTES).then(|| "when measuring ended".to_owned()),
     }
@@ -56,11 +55,11 @@ mod tests {
     #[test]
     fn a_second_without_room_in_the_window_counts_and_none_beside_it() {
         let points = [(1, 0.0), (2, 90.0 * MIB), (3, 40.0 * MIB), (4, 0.5 * MIB), (5, 60.0 * MIB)];
-        let since = |from_s, to_s, now| full_since(&points, (from_s, to_s), now);
+        let since = |from_s, to_s, now| full_since(&points, Window { from_s, to_s }, now);
         assert_eq!(since(1.0, 6.0, 60.0 * MIB).unwrap(), "from second 3 of 5 measured");
         assert_eq!(since(1.0, 3.0, 40.0 * MIB), None, "before and after the window");
         assert_eq!(since(4.0, 6.0, 60.0 * MIB), None);
         assert_eq!(since(4.0, 6.0, 0.0).unwrap(), "when measuring ended");
-        assert_eq!(full_since(&[], (0.0, 9.0), 2.0 * MIB), None);
+        assert_eq!(full_since(&[], Window { from_s: 0.0, to_s: 9.0 }, 2.0 * MIB), None);
     }
 }

@@ -4,6 +4,7 @@
 //! thing is made that is measured; then each cell gets a rig of its own and the store gets each cell when it ends.
 //! Ctrl-C ends the cell in hand, which is run again next time; everything before it stays. `q` in the live view lets that cell end.
 
+mod aggregate;
 mod cell;
 pub mod check;
 mod count;
@@ -23,6 +24,9 @@ mod series;
 mod setup;
 mod trace;
 mod warnings;
+
+#[cfg(test)]
+mod made_tests;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -5,6 +5,7 @@
 //! share of a machine is what a loaded one loses, and on one with processors to spare, a desktop's programs do not make a study worthless.
 
 use super::results::Results;
+use crate::metrics::metric;
 use crate::store::{Program, Warning};
 use crate::watch::Taker;
 
@@ -19,7 +20,7 @@ const KEPT: usize = 10;
 
 /// What is said of a cell with these results; `takers` are other programs that took time while it was measured, those that took most first.
 pub fn warning(results: &Results, takers: &[Taker]) -> Option<Warning> {
-    let percent = *results.get("others_cpu_percent")?;
+    let percent = *results.get(metric!("others_cpu_percent").name)?;
     let processors = assay_ports::cpu::available().map_or(1, |cpus| cpus.len());
     of(percent, processors, takers)
 }

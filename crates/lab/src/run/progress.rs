@@ -10,6 +10,7 @@ use assay_load::{PrepareProgress, PrepareStage, Second};
 use super::count::{Count, Lengths};
 use super::live::{DISK_SERIES, Seen, View};
 use crate::base::sync::lock;
+use crate::metrics::{Metric, metric};
 use crate::plan::{Plan, PlannedCell};
 use crate::print::{self, Living, time};
 use crate::rig::dataset::LoadProgress;
@@ -101,10 +102,15 @@ impl Progress {
         if let Shown::View(view) = &self.shown {
             view.change(|seen| seen.end_cell(count));
         }
-        let figure = |name: &str| outcome.results.get(name).copied().unwrap_or(f64::NAN);
+        let figure =
+            |metric: &Metric| outcome.results.get(metric.name).copied().unwrap_or(f64::NAN);
         let what = match &outcome.reason {
             Some(reason) => format!("FAILED: {reason}"),
-            None => format!("{:.1} tps, p99 {:.2} ms", figure("tps"), figure("latency_ms_p99")),
+            None => format!(
+                "{:.1} tps, p99 {:.2} ms",
+                figure(metric!("tps")),
+                figure(metric!("latency_ms_p99"))
+            ),
         };
         let left = match count.done < count.cells {
             true => format!(" ({} left)", time(count.seconds_left())),

@@ -6,6 +6,7 @@ use assay_load::{Observer, Second, SecondPhase};
 
 use super::progress::Progress;
 use crate::base::sync::lock;
+use crate::metrics::{Metric, metric};
 use crate::store::{CellKey, SecondLatencies, SecondLatency, Series};
 use crate::watch::{Census, Watched};
 
@@ -46,11 +47,11 @@ impl<'a> Seconds<'a> {
         let whole = seen.seconds.iter().filter(|second| second.length_s > 0.5);
         LOAD_SERIES
             .iter()
-            .map(|&(name, unit, label, value)| Series {
-                name: name.into(),
-                unit: unit.into(),
-                label: label.into(),
-                layer: "load".into(),
+            .map(|(metric, value)| Series {
+                name: metric.name.into(),
+                unit: metric.unit,
+                label: metric.label.into(),
+                layer: metric.layer,
                 points: whole
                     .clone()
                     .map(|second| (second.end_s.round() as u32, value(second)))
@@ -87,23 +88,20 @@ impl Observer for Seconds<'_> {
     }
 }
 
-/// Name, unit, label and value of a series.
-type LoadSeries = (&'static str, &'static str, &'static str, fn(&Second) -> f64);
+/// A series and its value in a second.
+type LoadSeries = (&'static Metric, fn(&Second) -> f64);
 
-const LOAD_SERIES: [LoadSeries; 9] = [
-    ("tps", "1/s", "transactions", |second| second.tps),
-    ("qps", "1/s", "queries", |second| second.qps),
-    ("latency_ms_mean", "ms", "transaction latency, mean", |second| second.latency.latency_ms_mean),
-    ("latency_ms_p50", "ms", "transaction latency, p50", |second| second.latency.latency_ms_p50),
-    ("latency_ms_p95", "ms", "transaction latency, p95", |second| second.latency.latency_ms_p95),
-    ("latency_ms_p99", "ms", "transaction latency, p99", |second| second.latency.latency_ms_p99),
-    ("latency_ms_max", "ms", "transaction latency, maximum", |second| {
-        second.latency.latency_ms_max
-    }),
-    ("errors_ignored_per_s", "1/s", "errors ignored", |second| {
-        second.errors as f64 / second.length_s
-    }),
-    ("queue_length", "count", "planned events waiting", |second| second.queue_length as f64),
+/// What the load tells of each second.
+pub(super) const LOAD_SERIES: [LoadSeries; 9] = [
+    (metric!("tps"), |second| second.tps),
+    (metric!("qps"), |second| second.qps),
+    (metric!("latency_ms_mean"), |second| second.latency.latency_ms_mean),
+    (metric!("latency_ms_p50"), |second| second.latency.latency_ms_p50),
+    (metric!("latency_ms_p95"), |second| second.latency.latency_ms_p95),
+    (metric!("latency_ms_p99"), |second| second.latency.latency_ms_p99),
+    (metric!("latency_ms_max"), |second| second.latency.latency_ms_max),
+    (metric!("errors_ignored_per_s"), |second| second.errors as f64 / second.length_s),
+    (metric!("queue_length"), |second| second.queue_length as f64),
 ];
 
 /// The watch's series.
@@ -114,9 +112,9 @@ pub fn of_watch(watched: &Watched) -> Vec<Series> {
         .iter()
         .map(|info| Series {
             name: info.name.clone(),
-            unit: info.unit.into(),
+            unit: info.metric.unit,
             label: info.label.clone(),
-            layer: info.layer.name().into(),
+            layer: info.metric.layer,
             points: Vec::with_capacity(watched.samples.len()),
         })
         .collect();

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use assay_models::{Trace, window_record};
 
 use crate::drive::{TraceHead, monotonic_s};
+use crate::metrics::Window;
 use crate::plan::{PlannedCell, RigSpec};
 
 /// The folder of a study that holds them.
@@ -42,16 +43,16 @@ fn file_name(cell: &PlannedCell) -> String {
     format!("{:03}-{}.trace", cell.position, words.join("-").to_lowercase())
 }
 
-/// Tells a trace that has ended which part of it was measured: `window_s` in seconds since `origin`.
+/// Tells a trace that has ended which part of it was measured: `window` is of the clock that began at `origin`.
 ///
 /// # Errors
 /// One line: it cannot be read or written.
-pub fn tell_window(path: &Path, origin: Instant, window_s: (f64, f64)) -> Result<()> {
+pub fn tell_window(path: &Path, origin: Instant, window: Window) -> Result<()> {
     let origin_s = monotonic_s() - origin.elapsed().as_secs_f64();
     let mark = || -> Result<()> {
         let head = TraceHead::parse(&Trace::read_text(File::open(path)?)?)?;
         let at = |seconds| head.on_clock(origin_s + seconds);
-        let record = window_record(at(window_s.0), at(window_s.1));
+        let record = window_record(at(window.from_s), at(window.to_s));
         Ok(OpenOptions::new().append(true).open(path)?.write_all(&record)?)
     };
     mark().with_context(|| format!("cannot tell {} its measuring window", path.display()))

@@ -8,8 +8,9 @@ use super::ending;
 use super::results::Results;
 use crate::drive::{ADDED_SHARE_MAX, LATE_SHARE_MAX, STOOD_STILL_MS_MAX};
 use crate::judge::reconcile;
+use crate::metrics::{Window, metric};
 use crate::store::Warning;
-use crate::watch::{Gap, STOOD_STILL_MS};
+use crate::watch::Gap;
 
 /// Half a percent more than what rounding, the window's edges and the watch's clock were seen to make.
 const RECIPE_TOLERANCE: f64 = 0.02;
@@ -58,24 +59,24 @@ fn recipe(ran: &Ran) -> Option<Warning> {
 
 /// A model that our own processors kept from its time does not show the device, nor does one that is too fast for the port.
 fn model(results: &Results) -> Option<Warning> {
-    let late = *results.get("model_late_percent")?;
+    let late = *results.get(metric!("model_late_percent").name)?;
     if late > LATE_SHARE_MAX * 100.0 {
         return Some(Warning::LateCommands { percent: late });
     }
-    let added = *results.get("model_added_percent")?;
+    let added = *results.get(metric!("model_added_percent").name)?;
     (added > ADDED_SHARE_MAX * 100.0).then_some(Warning::AddedLatency { percent: added })
 }
 
 /// Commands that wait in the kernel while nobody answers are not late by the model's clock.
 fn standstill(results: &Results) -> Option<Warning> {
-    let stood_still_ms = *results.get(STOOD_STILL_MS)?;
+    let stood_still_ms = *results.get(metric!("model_stood_still_ms").name)?;
     let length_s = stood_still_ms / 1e3;
     (stood_still_ms > STOOD_STILL_MS_MAX).then_some(Warning::Standstill { length_s })
 }
 
 /// While we do not run nothing loads the server, which goes on: the seconds of the window are not those of the load.
-pub fn stopped(gaps: &[Gap], window_s: (f64, f64)) -> Option<Warning> {
-    let inside = gaps.iter().filter(|gap| gap.from_s < window_s.1 && gap.to_s > window_s.0);
+pub fn stopped(gaps: &[Gap], window: Window) -> Option<Warning> {
+    let inside = gaps.iter().filter(|gap| gap.from_s < window.to_s && gap.to_s > window.from_s);
     let length_s: f64 = inside.map(|gap| gap.length_s).sum();
     (length_s > 0.0).then_some(Warning::Stopped { length_s })
 }
@@ -85,8 +86,8 @@ fn load(results: &Results, schedule: &Schedule) -> Option<Warning> {
         0 => assay_ports::cpu::available().map_or(1, |cpus| cpus.len()),
         count => count,
     };
-    let cpu_percent = (results.get("load_cpu_user_percent")?
-        + results.get("load_cpu_system_percent")?)
+    let cpu_percent = (results.get(metric!("load_cpu_user_percent").name)?
+        + results.get(metric!("load_cpu_system_percent").name)?)
         / cpus as f64;
     (cpu_percent > LOAD_BUSY_PERCENT).then_some(Warning::LoadSaturated { cpu_percent })
 }
@@ -140,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_model_whose_server_stood_still_is_not_comparable() {
-        let found = |ms: f64| standstill(&[(STOOD_STILL_MS.to_owned(), ms)].into());
+        let found = |ms: f64| standstill(&[("model_stood_still_ms".to_owned(), ms)].into());
         assert_eq!((found(0.0), found(200.0)), (None, None));
         let found = found(4012.0).unwrap();
         assert_eq!(found, Warning::Standstill { length_s: 4.012 });
@@ -150,7 +151,7 @@ mod tests {
     #[test]
     fn a_cell_in_which_we_were_stopped_is_not_comparable() {
         let gap = |from_s: f64, to_s: f64| Gap { from_s, to_s, length_s: 12.0 };
-        let found = |gaps: &[Gap]| stopped(gaps, (3.0, 13.0));
+        let found = |gaps: &[Gap]| stopped(gaps, Window { from_s: 3.0, to_s: 13.0 });
         assert_eq!(found(&[]), None);
         assert_eq!(found(&[gap(1.0, 2.5), gap(13.0, 26.0)]), None, "before and after the window");
         for one in [gap(5.0, 18.0), gap(2.0, 3.5), gap(12.0, 25.0), gap(1.0, 99.0)] {

@@ -25,7 +25,9 @@ use rusqlite::{Connection, OpenFlags, Transaction};
 pub use judging::{Judging, MARGIN_PERCENT};
 pub use paper::{Comparison, Paper, Printed};
 pub(crate) use prices::Prices;
-pub use records::{Arm, Cell, CellKey, Histogram, Note, Series, State, Study, Workload};
+pub use records::{
+    Arm, Cell, CellKey, Clock, Histogram, Note, Series, State, Study, Timed, Workload,
+};
 pub use rig::{
     Atomic, Cache, Count, Data, Disk, Drive, Fault, FileSystem, Fill, Media, Model, Resource, Rig,
     RigLayer, Stall, Tables, Worth,

@@ -1,15 +1,17 @@
 //! Reading a study back, for resuming and for the report.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use rusqlite::{Row, params};
 use serde::de::DeserializeOwned;
 
-use super::records::{Arm, Cell, CellKey, Histogram, Note, Series, State, Study, Workload};
+use super::records::{Arm, Cell, CellKey, Histogram, Note, Series, State, Study, Timed, Workload};
 use super::warning::{Stored, Warning};
 use super::write::BY_KEY;
 use super::{SecondLatencies, Store};
+use crate::metrics::Window;
 
 /// No window ends later: a plan warms up and measures for a week each at most.
 const WINDOW_S_MAX: f64 = 15.0 * 86_400.0;
@@ -101,11 +103,27 @@ impl Store {
             [cell_id],
             |row| {
                 let id: i64 = row.get(0)?;
-                let (name, unit, label) = (row.get(1)?, row.get(2)?, row.get(3)?);
-                Ok((id, Series { name, unit, label, layer: row.get(4)?, points: Vec::new() }))
+                let (name, label): (String, String) = (row.get(1)?, row.get(3)?);
+                let (unit, layer): (String, String) = (row.get(2)?, row.get(4)?);
+                Ok((id, name, label, unit, layer))
             },
         )?;
-        heads.into_iter().map(|(id, series)| self.with_points(id, series)).collect()
+        let series = heads.into_iter().map(|(id, name, label, unit, layer)| {
+            let unit = self.word(&unit, &format!("series {name}"))?;
+            let layer = self.word(&layer, &format!("series {name}"))?;
+            self.with_points(id, Series { name, unit, label, layer, points: Vec::new() })
+        });
+        series.collect()
+    }
+
+    /// One of a few words, which stands in the store with what is called `of_what`.
+    fn word<T: FromStr<Err = String>>(&self, word: &str, of_what: &str) -> Result<T> {
+        word.parse().map_err(|error| {
+            anyhow!(
+                "cannot read {of_what} of the study {}: {error}; it is damaged, or a later assay made it",
+                self.path.display()
+            )
+        })
     }
 
     fn with_points(&self, id: i64, series: Series) -> Result<Series> {
@@ -134,6 +152,8 @@ impl Store {
         let mut histograms: Vec<Histogram> = Vec::new();
         for (kind, clock, (latency_ns, count)) in rows {
             let bucket = (latency_ns.cast_unsigned(), count.cast_unsigned());
+            let clock = self.word(&clock, &format!("latencies of {kind}"))?;
+            let kind = Timed::named(&kind);
             match histograms.last_mut() {
                 Some(last) if last.kind == kind && last.clock == clock => last.buckets.push(bucket),
                 _ => histograms.push(Histogram { kind, clock, buckets: vec![bucket] }),
@@ -237,7 +257,7 @@ impl Store {
                     reason: row.get(7)?,
                     started_at: row.get(8)?,
                     ended_at: row.get(9)?,
-                    window_s: window.0.zip(window.1),
+                    window: window.0.zip(window.1).map(|(from_s, to_s)| Window { from_s, to_s }),
                     warnings: Vec::new(),
                     facts: BTreeMap::new(),
                     results: BTreeMap::new(),
@@ -258,11 +278,13 @@ impl Store {
 
     /// Whoever goes through the seconds of a window relies on there being few enough of them.
     fn check_window(&self, cell: &Cell) -> Result<()> {
-        let is_one = |(from, to): (f64, f64)| 0.0 <= from && from <= to && to <= WINDOW_S_MAX;
-        match cell.window_s.filter(|window| !is_one(*window)) {
+        let is_one = |Window { from_s, to_s }: Window| {
+            0.0 <= from_s && from_s <= to_s && to_s <= WINDOW_S_MAX
+        };
+        match cell.window.filter(|window| !is_one(*window)) {
             None => Ok(()),
-            Some((from, to)) => bail!(
-                "the study {} is damaged: cell {} is said to have been measured from second {from:?} to {to:?}; take a copy of \
+            Some(Window { from_s, to_s }) => bail!(
+                "the study {} is damaged: cell {} is said to have been measured from second {from_s:?} to {to_s:?}; take a copy of \
                  the study that is not, or run it again with another --out",
                 self.path.display(),
                 cell.key

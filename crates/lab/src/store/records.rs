@@ -14,6 +14,7 @@ use super::paper::Paper;
 use super::prices::Prices;
 use super::rig::{Disk, Rig};
 use super::warning::Warning;
+use crate::metrics::{Layer, Unit, Window};
 
 /// One arm as it was run: a named rig with its server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -121,8 +122,9 @@ pub struct Cell {
     pub started_at: Option<String>,
     /// End of tearing it down, RFC 3339 in UTC.
     pub ended_at: Option<String>,
-    /// The measuring window in seconds of the cell's clock (series use the same clock): from, to.
-    pub window_s: Option<(f64, f64)>,
+    /// The measuring window on the cell's clock, which series use too.
+    #[serde(rename = "window_s")]
+    pub window: Option<Window>,
     /// What was found wrong or worth knowing.
     pub warnings: Vec<Warning>,
     /// Circumstances: placement, server version, seeds, limits.
@@ -138,25 +140,105 @@ pub struct Cell {
 pub struct Series {
     /// Name with the unit last, e.g. `disk_write_bytes_per_s`.
     pub name: String,
-    /// Unit for an axis, e.g. `B/s`, `ms`, `%`.
-    pub unit: String,
+    /// What its values are in.
+    pub unit: Unit,
     /// What a person reads, e.g. "disk writes".
     pub label: String,
-    /// The layer it was read at: `load`, `cpu`, `disk`, `backing`, `server`, `innodb`, `space`.
-    pub layer: String,
+    /// The layer it was read at.
+    pub layer: Layer,
     /// Second of the cell's clock and value. Seconds without a value are absent, not zero.
     pub points: Vec<(u32, f64)>,
 }
 
+#[cfg(test)]
+impl Series {
+    /// Of a metric, without seconds.
+    pub(crate) fn of(metric: &crate::metrics::Metric) -> Series {
+        let (name, label) = (metric.name.into(), metric.label.into());
+        Series { name, unit: metric.unit, label, layer: metric.layer, points: Vec::new() }
+    }
+}
+
 /// A latency distribution over the measuring window.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Histogram {
-    /// `transaction` or a statement kind, e.g. `point_select`.
-    pub kind: String,
-    /// `service` (from the actual start) or `response` (from the planned start).
-    pub clock: String,
+    /// Of what.
+    pub kind: Timed,
+    /// By which clock.
+    pub clock: Clock,
     /// Latency in nanoseconds (upper end of the bucket) and count; empty buckets are left out, ascending.
     pub buckets: Vec<(u64, u64)>,
+}
+
+impl Histogram {
+    /// Whether it is of the times that users wait for.
+    #[must_use]
+    pub fn is_of_responses(&self) -> bool {
+        self.kind == Timed::Transaction && self.clock == Clock::Response
+    }
+}
+
+/// What a latency distribution is of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Timed {
+    /// Whole events.
+    Transaction,
+    /// A kind of statement by the load's word for it, e.g. `point_select`.
+    Statement(String),
+}
+
+impl Timed {
+    /// The load's word for whole events.
+    pub const TRANSACTION: &str = "transaction";
+
+    /// By the load's word.
+    #[must_use]
+    pub fn named(word: &str) -> Timed {
+        match word {
+            Timed::TRANSACTION => Timed::Transaction,
+            kind => Timed::Statement(kind.to_owned()),
+        }
+    }
+
+    /// The word stored and shown.
+    #[must_use]
+    pub fn word(&self) -> &str {
+        match self {
+            Timed::Transaction => Timed::TRANSACTION,
+            Timed::Statement(kind) => kind,
+        }
+    }
+}
+
+/// From when on a latency is reckoned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// From the actual start.
+    Service,
+    /// From the planned start.
+    Response,
+}
+
+impl Clock {
+    /// The word stored and shown.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Clock::Service => "service",
+            Clock::Response => "response",
+        }
+    }
+}
+
+impl FromStr for Clock {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Clock, String> {
+        [Clock::Service, Clock::Response]
+            .into_iter()
+            .find(|clock| clock.word() == word)
+            .ok_or_else(|| format!("`{word}` is no clock of latencies that this assay knows"))
+    }
 }
 
 impl Study {

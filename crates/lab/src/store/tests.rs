@@ -1,6 +1,9 @@
 //! What is written is what is read, also after an interruption.
 
 use super::*;
+use crate::metrics::{Window, metric};
+
+const WINDOW: Window = Window { from_s: 3.0, to_s: 13.0 };
 
 fn key(arm: &str, threads: u32) -> CellKey {
     CellKey { arm: arm.into(), workload: "read_write".into(), threads, repeat: 1 }
@@ -8,20 +11,17 @@ fn key(arm: &str, threads: u32) -> CellKey {
 
 fn outcome() -> Outcome {
     Outcome {
-        window_s: Some((3.0, 13.0)),
+        window: Some(WINDOW),
         warnings: vec![Warning::LateCommands { percent: 4.25 }],
         results: [("tps".into(), 120.5), ("undefined".into(), f64::NAN)].into(),
         errors: [(1213, 4)].into(),
         series: vec![Series {
-            name: "tps".into(),
-            unit: "1/s".into(),
-            label: "transactions".into(),
-            layer: "load".into(),
             points: vec![(1, 100.0), (2, f64::NAN), (3, 130.0)],
+            ..Series::of(metric!("tps"))
         }],
         histograms: vec![Histogram {
-            kind: "transaction".into(),
-            clock: "service".into(),
+            kind: Timed::Transaction,
+            clock: Clock::Service,
             buckets: vec![(1_000, 3), (2_000, 1)],
         }],
         variables: [("innodb_doublewrite".into(), "ON".into())].into(),
@@ -83,16 +83,41 @@ fn a_cell_is_read_as_it_was_written() {
         "the order of the plan's matrix"
     );
     let cell = &study.cells[1];
-    assert_eq!((cell.state, cell.window_s), (State::Done, Some((3.0, 13.0))));
+    assert_eq!((cell.state, cell.window), (State::Done, Some(WINDOW)));
     assert_eq!(cell.results, [("tps".to_string(), 120.5)].into(), "what is not a number is absent");
     assert_eq!(cell.errors, [(1213, 4)].into());
     assert_eq!(cell.warnings, [Warning::LateCommands { percent: 4.25 }]);
-    assert_eq!(store.series(cell.id).unwrap()[0].points, [(1, 100.0), (3, 130.0)]);
+    let points = vec![(1, 100.0), (3, 130.0)];
+    assert_eq!(store.series(cell.id).unwrap(), [Series { points, ..Series::of(metric!("tps")) }]);
     assert_eq!(store.histograms(cell.id).unwrap(), outcome().histograms);
     assert_eq!(store.variables(cell.id).unwrap()["innodb_doublewrite"], "ON");
     assert_eq!(store.second_latencies(cell.id).unwrap(), Some(seconds()));
     assert_eq!(store.second_latencies(study.cells[0].id).unwrap(), None);
     assert_eq!(store.points(cell.id, "tps").unwrap(), [(1, 100.0), (3, 130.0)]);
+}
+
+#[test]
+fn a_word_that_nobody_knows_is_named() {
+    let (_folder, mut store) = study();
+    store.begin_cell(&key("on", 8)).unwrap();
+    store.end_cell(&key("on", 8), &outcome()).unwrap();
+    let id = store.study().unwrap().cells[1].id;
+    let spoil = |table: &str, column: &str, word: &str, right: &str| {
+        let set = |word: &str| {
+            store.execute(&format!("UPDATE {table} SET {column} = ?1"), [word]).unwrap();
+        };
+        set(word);
+        let errors = [store.series(id).err(), store.histograms(id).err()];
+        set(right);
+        errors.into_iter().flatten().map(|error| error.to_string()).collect::<String>()
+    };
+    let told = spoil("series", "unit", "furlongs", "1/s");
+    assert!(told.contains("series tps") && told.contains("`furlongs` is no unit"), "{told}");
+    let told = spoil("series", "layer", "cellar", "load");
+    assert!(told.contains("series tps") && told.contains("`cellar` is no layer"), "{told}");
+    let told = spoil("histograms", "clock", "sundial", "service");
+    assert!(told.contains("of transaction") && told.contains("`sundial` is no clock"), "{told}");
+    assert!(store.series(id).is_ok() && store.histograms(id).is_ok());
 }
 
 #[test]

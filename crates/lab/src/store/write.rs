@@ -13,6 +13,7 @@ use super::prices::Prices;
 use super::records::{Arm, CellKey, Histogram, Note, Series, State, Workload};
 use super::seconds::SecondLatencies;
 use super::warning::{Stored, Warning};
+use crate::metrics::Window;
 use crate::print::now;
 
 /// What is known of a study before its first cell.
@@ -45,8 +46,8 @@ pub struct StudyHead<'a> {
 pub struct Outcome {
     /// Why it failed; nothing if it is done.
     pub reason: Option<String>,
-    /// The measuring window in seconds of the cell's clock.
-    pub window_s: Option<(f64, f64)>,
+    /// The measuring window on the cell's clock.
+    pub window: Option<Window>,
     /// What was found wrong or worth knowing.
     pub warnings: Vec<Warning>,
     /// Circumstances.
@@ -240,8 +241,8 @@ fn write_cell(transaction: &Transaction<'_>, id: i64, outcome: &Outcome) -> Resu
             state.word(),
             outcome.reason,
             now(),
-            outcome.window_s.map(|(from, _)| from),
-            outcome.window_s.map(|(_, to)| to),
+            outcome.window.map(|window| window.from_s),
+            outcome.window.map(|window| window.to_s),
             json(&outcome.facts)?,
             write_variables(transaction, &outcome.variables)?,
         ],
@@ -300,7 +301,7 @@ fn write_warning(transaction: &Transaction<'_>, id: i64, warning: &Warning) -> R
 fn write_series(transaction: &Transaction<'_>, cell_id: i64, series: &Series) -> Result<()> {
     transaction.execute(
         "INSERT INTO series (cell_id, name, unit, label, layer) VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![cell_id, series.name, series.unit, series.label, series.layer],
+        params![cell_id, series.name, series.unit.word(), series.label, series.layer.word()],
     )?;
     let id = transaction.last_insert_rowid();
     let mut insert = transaction
@@ -318,8 +319,8 @@ fn write_histogram(transaction: &Transaction<'_>, id: i64, histogram: &Histogram
     for &(latency_ns, count) in &histogram.buckets {
         insert.execute(params![
             id,
-            histogram.kind,
-            histogram.clock,
+            histogram.kind.word(),
+            histogram.clock.word(),
             latency_ns.cast_signed(),
             count.cast_signed()
         ])?;

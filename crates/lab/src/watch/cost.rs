@@ -3,8 +3,8 @@
 use rustix::time::{ClockId, clock_gettime};
 
 use super::probe::{Notes, Probe};
-use super::series::Layer;
 use super::sheet::{Field, Sheet};
+use crate::metrics::Metric;
 
 /// Processor time of the thread that reads it (`clock_gettime(2)`, `CLOCK_THREAD_CPUTIME_ID`).
 pub(super) struct CostProbe {
@@ -13,11 +13,10 @@ pub(super) struct CostProbe {
 }
 
 impl CostProbe {
-    /// For the thread that is called `name` in the series `watch_NAME_cpu_percent`.
-    pub(super) fn new(name: &str) -> CostProbe {
-        let mut sheet = Sheet::new(Layer::Watch);
-        let label = format!("CPU time of the watch, {name} thread (100 = one CPU)");
-        let used = sheet.seconds(&format!("watch_{name}_cpu"), label);
+    /// For the thread whose cost this metric is.
+    pub(super) fn new(metric: &'static Metric) -> CostProbe {
+        let mut sheet = Sheet::default();
+        let used = sheet.seconds(metric);
         CostProbe { sheet, used }
     }
 }
@@ -31,4 +30,10 @@ impl Probe for CostProbe {
         let used = clock_gettime(ClockId::ThreadCPUTime);
         reading[self.used] = used.tv_sec as f64 + used.tv_nsec as f64 / 1e9;
     }
+}
+
+/// All that can be declared.
+#[cfg(test)]
+pub(super) fn whole_sheet(metric: &'static Metric) -> Sheet {
+    CostProbe::new(metric).sheet
 }

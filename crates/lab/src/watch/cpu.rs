@@ -10,19 +10,33 @@ use anyhow::Context;
 use super::others::Others;
 use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
-use super::series::Layer;
 use super::sheet::{Field, Formula, Sheet};
+use crate::metrics::{Metric, metric};
 use crate::store::Unwatched;
 
 /// Clock ticks a second in `/proc`: `USER_HZ`, fixed at 100 on every architecture we run on (`time(7)`).
 pub(super) const TICKS_PER_SECOND: f64 = 100.0;
 
 /// Classes in the order of `/proc/stat`'s `cpu` lines.
-const CLASSES: [&str; 8] = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
+const CLASSES: [&Metric; 8] = [
+    metric!("cpu_user_percent"),
+    metric!("cpu_nice_percent"),
+    metric!("cpu_system_percent"),
+    metric!("cpu_idle_percent"),
+    metric!("cpu_iowait_percent"),
+    metric!("cpu_irq_percent"),
+    metric!("cpu_softirq_percent"),
+    metric!("cpu_steal_percent"),
+];
 const IDLE: usize = 3;
 const IOWAIT: usize = 4;
 
-const PRESSURES: [&str; 3] = ["cpu", "io", "memory"];
+/// Files of `/proc/pressure`, and of each how long some and how long all tasks waited.
+const PRESSURES: [(&str, [&Metric; 2]); 3] = [
+    ("cpu", [metric!("pressure_cpu_some_percent"), metric!("pressure_cpu_full_percent")]),
+    ("io", [metric!("pressure_io_some_percent"), metric!("pressure_io_full_percent")]),
+    ("memory", [metric!("pressure_memory_some_percent"), metric!("pressure_memory_full_percent")]),
+];
 
 /// All processors and each of them.
 pub(super) struct CpuProbe {
@@ -56,7 +70,7 @@ impl CpuProbe {
         let unreadable = "cannot read /proc/stat; mount proc at /proc";
         let mut stat = ProcFile::open("/proc/stat").context(unreadable)?;
         let cores = core_numbers(&stat.read().context(unreadable)?);
-        let mut sheet = Sheet::new(Layer::Cpu);
+        let mut sheet = Sheet::default();
         let fields = CpuFields::declare(&mut sheet, &cores);
         let others = assay_ports::cpu::available()
             .and_then(|processors| Others::declare(&mut sheet, own, processors))
@@ -64,8 +78,10 @@ impl CpuProbe {
                 notes.unwatched(Unwatched::Others { error: error.to_string() });
             })
             .ok();
-        let pressures =
-            PRESSURES.iter().filter_map(|name| open_pressure(&mut sheet, name)).collect();
+        let pressures = PRESSURES
+            .iter()
+            .filter_map(|(name, metrics)| open_pressure(&mut sheet, name, *metrics))
+            .collect();
         Ok(CpuProbe { sheet, stat, fields, others, pressures })
     }
 }
@@ -98,21 +114,17 @@ impl CpuFields {
         let classes = CLASSES.map(|_| sheet.field());
         let total = sheet.field();
         for (class, over) in CLASSES.iter().zip(classes) {
-            let label = format!("{} (all CPUs)", class.replace("iowait", "I/O wait"));
-            sheet.series(format!("cpu_{class}_percent"), "percent", label, share(over, total));
+            sheet.series(class, "", share(over, total));
         }
         let mut declare_core = |&number: &usize| {
             let (busy, iowait, total) = (sheet.field(), sheet.field(), sheet.field());
-            for (what, label, over) in [("busy", "busy", busy), ("iowait", "I/O wait", iowait)] {
-                let label = format!("{label} (CPU {number})");
-                let name = format!("cpu{number}_{what}_percent");
-                sheet.series(name, "percent", label, share(over, total));
-            }
+            let whose = number.to_string();
+            sheet.series(metric!("cpu{}_busy_percent"), &whose, share(busy, total));
+            sheet.series(metric!("cpu{}_iowait_percent"), &whose, share(iowait, total));
             Core { number, busy, iowait, total }
         };
         let cores = cores.iter().map(&mut declare_core).collect();
-        let context_switches =
-            sheet.counter("cpu_context_switches", "1/s", "context switches (all CPUs)".into());
+        let context_switches = sheet.counter(metric!("cpu_context_switches_per_s"), "");
         CpuFields { classes, total, cores, context_switches }
     }
 
@@ -164,16 +176,20 @@ fn sum(seconds: &[f64]) -> f64 {
     seconds.iter().filter(|value| !value.is_nan()).sum()
 }
 
-fn open_pressure(sheet: &mut Sheet, name: &str) -> Option<(ProcFile, Field, Field)> {
+fn open_pressure(
+    sheet: &mut Sheet,
+    name: &str,
+    metrics: [&'static Metric; 2],
+) -> Option<(ProcFile, Field, Field)> {
     let mut file = ProcFile::open(format!("/proc/pressure/{name}")).ok()?;
     // A kernel started with psi=0 has the files and answers EOPNOTSUPP.
     file.read().ok()?;
-    let mut declare = |who: &str| {
-        let label = format!("pressure: {who} tasks wait for {name}");
-        sheet.seconds(&format!("pressure_{name}_{who}"), label)
-    };
-    let (some, full) = (declare("some"), declare("full"));
+    let [some, full] = declare_pressure(sheet, metrics);
     Some((file, some, full))
+}
+
+fn declare_pressure(sheet: &mut Sheet, metrics: [&'static Metric; 2]) -> [Field; 2] {
+    metrics.map(|metric| sheet.seconds(metric))
 }
 
 /// Seconds in which some, and in which all tasks waited; NaN where the kernel has no such line.
@@ -183,6 +199,18 @@ fn stalled_seconds(text: &str) -> (f64, f64) {
         number(line.and_then(|line| line.split_once("total=")).map(|(_, total)| total.trim())) / 1e6
     };
     (of("some"), of("full"))
+}
+
+/// All that can be declared.
+#[cfg(test)]
+pub(super) fn whole_sheet() -> Sheet {
+    let mut sheet = Sheet::default();
+    CpuFields::declare(&mut sheet, &[0, 1]);
+    super::others::declare(&mut sheet);
+    for (_, metrics) in PRESSURES {
+        declare_pressure(&mut sheet, metrics);
+    }
+    sheet
 }
 
 #[cfg(test)]
@@ -202,7 +230,7 @@ mod tests {
         intr 350355 0 0\nctxt 537203\nbtime 1795200567\n";
 
     fn values(before: &str, after: &str) -> Vec<(String, f64)> {
-        let mut sheet = Sheet::new(Layer::Cpu);
+        let mut sheet = Sheet::default();
         let fields = CpuFields::declare(&mut sheet, &core_numbers(before));
         let at = Instant::now();
         let moment = |text: &str, at| {
@@ -229,8 +257,7 @@ mod tests {
         let values = values(BEFORE, AFTER);
         assert_eq!(get(&values, "cpu_user_percent"), Some(25.64));
         assert_eq!(get(&values, "cpu_iowait_percent"), Some(12.82));
-        let all: f64 =
-            CLASSES.iter().filter_map(|class| get(&values, &format!("cpu_{class}_percent"))).sum();
+        let all: f64 = CLASSES.iter().filter_map(|class| get(&values, class.name)).sum();
         assert!((all - 100.0).abs() < 0.05, "{all}");
         assert_eq!(get(&values, "cpu0_busy_percent"), Some(73.68));
         assert_eq!(get(&values, "cpu1_busy_percent"), Some(0.0));

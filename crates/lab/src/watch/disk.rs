@@ -11,48 +11,75 @@ use std::path::Path;
 use super::device::Device;
 use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
-use super::series::Layer;
 use super::sheet::{Field, Formula, Sheet};
+use crate::metrics::{Metric, metric};
 use crate::store::{Below, Unwatched};
 
 const SECTOR_BYTES: f64 = 512.0;
 
-/// What each of the kernel's columns holds, in its order.
-const COLUMNS: [Column; 17] = [
-    Column::Count("reads", "reads"),
-    Column::Count("read_merges", "read requests merged"),
-    Column::Sectors("read_bytes", "bytes read"),
-    Column::Millis,
-    Column::Count("writes", "writes"),
-    Column::Count("write_merges", "write requests merged"),
-    Column::Sectors("write_bytes", "bytes written"),
-    Column::Millis,
-    Column::InFlight,
-    Column::Millis,
-    Column::Millis,
-    Column::Count("discards", "discards"),
-    Column::Count("discard_merges", "discard requests merged"),
-    Column::Sectors("discard_bytes", "bytes discarded"),
-    Column::Millis,
-    Column::Count("flushes", "flushes"),
-    Column::Millis,
-];
+/// What the kernel counts of one device, and what becomes of it.
+#[derive(Debug, Clone, Copy)]
+struct Counted {
+    /// What each of the kernel's columns holds, in its order.
+    columns: [Column; 17],
+    /// Which columns give how often and how long, by operation.
+    latencies: [(&'static Metric, usize, usize); 4],
+    queue_depth: &'static Metric,
+    utilisation: &'static Metric,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Column {
+    Count(&'static Metric),
+    Sectors(&'static Metric),
+    InFlight(&'static Metric),
+    Millis,
+}
+
+macro_rules! counted {
+    ($of:literal) => {
+        Counted {
+            columns: [
+                Column::Count(metric!(concat!($of, "_reads_per_s"))),
+                Column::Count(metric!(concat!($of, "_read_merges_per_s"))),
+                Column::Sectors(metric!(concat!($of, "_read_bytes_per_s"))),
+                Column::Millis,
+                Column::Count(metric!(concat!($of, "_writes_per_s"))),
+                Column::Count(metric!(concat!($of, "_write_merges_per_s"))),
+                Column::Sectors(metric!(concat!($of, "_write_bytes_per_s"))),
+                Column::Millis,
+                Column::InFlight(metric!(concat!($of, "_in_flight"))),
+                Column::Millis,
+                Column::Millis,
+                Column::Count(metric!(concat!($of, "_discards_per_s"))),
+                Column::Count(metric!(concat!($of, "_discard_merges_per_s"))),
+                Column::Sectors(metric!(concat!($of, "_discard_bytes_per_s"))),
+                Column::Millis,
+                Column::Count(metric!(concat!($of, "_flushes_per_s"))),
+                Column::Millis,
+            ],
+            latencies: [
+                (metric!(concat!($of, "_read_latency_ms")), 0, 3),
+                (metric!(concat!($of, "_write_latency_ms")), 4, 7),
+                (metric!(concat!($of, "_discard_latency_ms")), 11, 14),
+                (metric!(concat!($of, "_flush_latency_ms")), 15, 16),
+            ],
+            queue_depth: metric!(concat!($of, "_queue_depth")),
+            utilisation: metric!(concat!($of, "_utilisation_percent")),
+        }
+    };
+}
+
+/// The device that holds the data's file system.
+const DISK: Counted = counted!("disk");
+/// The device below that.
+const BACKING: Counted = counted!("backing");
+
 /// Columns that every kernel has.
 const COLUMNS_OLDEST: usize = 11;
-/// Which columns give how often and how long, by operation.
-const LATENCIES: [(&str, usize, usize); 4] =
-    [("read", 0, 3), ("write", 4, 7), ("discard", 11, 14), ("flush", 15, 16)];
 const BUSY: usize = 9;
 const QUEUE: usize = 10;
 const FIRST_FLUSH: usize = 15;
-
-#[derive(Clone, Copy)]
-enum Column {
-    Count(&'static str, &'static str),
-    Sectors(&'static str, &'static str),
-    Millis,
-    InFlight,
-}
 
 /// One block device.
 pub(super) struct DiskProbe {
@@ -72,13 +99,13 @@ pub(super) fn probes_under(path: &Path, media: Option<&Path>, notes: &mut Notes)
         (None, None) => None,
     };
     let mut probes = Vec::new();
-    for (layer, device) in [(Layer::Disk, Some(&device)), (Layer::Backing, backing.as_ref())] {
+    for (counted, device) in [(&DISK, Some(&device)), (&BACKING, backing.as_ref())] {
         let Some(device) = device else { continue };
         if !device.is_counted() {
             notes.unwatched(Unwatched::Uncounted { device: device.name.clone() });
             continue;
         }
-        match DiskProbe::open(layer, device) {
+        match DiskProbe::open(counted, device) {
             Ok(probe) => probes.push(probe),
             Err(error) => notes.unwatched(Unwatched::Device {
                 device: device.name.clone(),
@@ -104,12 +131,12 @@ impl DiskProbe {
     ///
     /// # Errors
     /// When they cannot be read or are not counters.
-    fn open(layer: Layer, device: &Device) -> io::Result<DiskProbe> {
+    fn open(counted: &Counted, device: &Device) -> io::Result<DiskProbe> {
         let mut stat = ProcFile::open(device.stat_path())?;
         let columns = column_count(&stat.read()?)
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "unknown counters"))?;
         let columns = if device.partition { columns.min(FIRST_FLUSH) } else { columns };
-        let (sheet, fields) = declare(layer, &device.name, columns);
+        let (sheet, fields) = declare(counted, &device.name, columns);
         Ok(DiskProbe { sheet, stat, name: device.name.clone(), fields })
     }
 }
@@ -130,45 +157,33 @@ impl Probe for DiskProbe {
     }
 }
 
-fn declare(layer: Layer, device: &str, columns: usize) -> (Sheet, Vec<Field>) {
-    let mut sheet = Sheet::new(layer);
-    let prefix = layer.name();
-    let fields: Vec<_> = COLUMNS[..columns]
+fn declare(counted: &Counted, device: &str, columns: usize) -> (Sheet, Vec<Field>) {
+    let mut sheet = Sheet::default();
+    let fields: Vec<_> = counted.columns[..columns]
         .iter()
         .map(|column| match *column {
-            Column::Count(name, label) => {
-                sheet.counter(&format!("{prefix}_{name}"), "1/s", format!("{label} ({device})"))
-            }
-            Column::Sectors(name, label) => {
-                sheet.counter(&format!("{prefix}_{name}"), "bytes/s", format!("{label} ({device})"))
-            }
+            Column::Count(metric) | Column::Sectors(metric) => sheet.counter(metric, device),
+            Column::InFlight(metric) => sheet.gauge(metric, device),
             Column::Millis => sheet.field(),
-            Column::InFlight => {
-                let label = format!("requests in flight ({device})");
-                sheet.gauge(&format!("{prefix}_in_flight"), "count", label)
-            }
         })
         .collect();
-    for (operation, count, millis) in LATENCIES.into_iter().filter(|&(.., millis)| millis < columns)
-    {
+    let latencies = counted.latencies.into_iter();
+    for (metric, count, millis) in latencies.filter(|&(.., millis)| millis < columns) {
         let (over, under) = (fields[millis], fields[count]);
         let formula = Formula::Quotient { over, under, base: 0.0, scale: 1.0 };
-        let name = format!("{prefix}_{operation}_latency_ms");
-        sheet.series(name, "ms", format!("{operation} latency, mean ({device})"), formula);
+        sheet.series(metric, device, formula);
     }
     // Milliseconds a second: 1000 of queue time is one request in flight all along, 1000 of busy time is 100 %.
     let depth = Formula::Rate { field: fields[QUEUE], scale: 1e-3 };
-    let label = format!("queue depth, mean ({device})");
-    sheet.series(format!("{prefix}_queue_depth"), "count", label, depth);
+    sheet.series(counted.queue_depth, device, depth);
     let busy = Formula::Rate { field: fields[BUSY], scale: 0.1 };
-    let label = format!("utilisation ({device})");
-    sheet.series(format!("{prefix}_utilisation_percent"), "percent", label, busy);
+    sheet.series(counted.utilisation, device, busy);
     (sheet, fields)
 }
 
 /// How many columns we know this kernel has; nothing if the text is not a line of counters.
 fn column_count(text: &str) -> Option<usize> {
-    let words = text.split_ascii_whitespace().take(COLUMNS.len());
+    let words = text.split_ascii_whitespace().take(DISK.columns.len());
     let numbers = words.take_while(|word| word.parse::<u64>().is_ok()).count();
     (numbers >= COLUMNS_OLDEST).then_some(match numbers {
         17.. => 17,
@@ -179,11 +194,17 @@ fn column_count(text: &str) -> Option<usize> {
 
 fn fill(text: &str, fields: &[Field], reading: &mut [f64]) {
     let mut words = text.split_ascii_whitespace();
-    for (&field, column) in fields.iter().zip(COLUMNS) {
+    for (&field, column) in fields.iter().zip(DISK.columns) {
         let value = number(words.next());
         reading[field] =
             if matches!(column, Column::Sectors(..)) { value * SECTOR_BYTES } else { value };
     }
+}
+
+/// All that can be declared.
+#[cfg(test)]
+pub(super) fn whole_sheets() -> [Sheet; 2] {
+    [DISK, BACKING].map(|counted| declare(&counted, "vda", counted.columns.len()).0)
 }
 
 #[cfg(test)]
@@ -207,7 +228,7 @@ mod tests {
     ];
 
     fn values(pair: [&str; 2], columns: usize) -> Vec<(String, f64)> {
-        let (sheet, fields) = declare(Layer::Disk, "vda", columns);
+        let (sheet, fields) = declare(&DISK, "vda", columns);
         let start = Instant::now();
         let [before, after] = [0, 1].map(|second| {
             let mut reading = sheet.blank();

@@ -9,39 +9,51 @@ use std::path::PathBuf;
 use assay_drive::{Counts, State, Status};
 
 use super::probe::{Notes, Probe};
-use super::series::Layer;
 use super::sheet::{Field, Formula, Sheet};
 use crate::drive::Health;
+use crate::metrics::{Metric, metric};
 use crate::store::{Unwatched, Warning};
 
-/// A count of the drive: name, unit of its rate, label, and where it is found.
-type Counter = (&'static str, &'static str, &'static str, fn(&Counts) -> u64);
+/// A count of the drive, and where it is found.
+type Counter = (&'static Metric, fn(&Counts) -> u64);
 
 const COUNTERS: [Counter; 20] = [
-    ("read_bytes_host", "bytes/s", "bytes read by the host", |c| c.read_bytes_host),
-    ("read_bytes_media", "bytes/s", "bytes read from media", |c| c.read_bytes_media),
-    ("reads_media", "1/s", "reads of media", |c| c.reads_media),
-    ("write_bytes_host", "bytes/s", "bytes written by the host", |c| c.write_bytes_host),
-    ("write_bytes_media", "bytes/s", "bytes written to media", Counts::write_bytes_media),
-    ("write_bytes_payload", "bytes/s", "compressed data written", |c| c.write_bytes_payload),
-    ("write_bytes_table", "bytes/s", "headers and tables written", |c| c.write_bytes_table),
-    ("write_bytes_collection", "bytes/s", "written by collection", |c| c.write_bytes_collection),
-    ("write_bytes_checkpoint", "bytes/s", "written by checkpoints", |c| c.write_bytes_checkpoint),
-    ("write_bytes_zero", "bytes/s", "zeroes written by the host", |c| c.write_bytes_zero),
-    ("write_bytes_raw", "bytes/s", "stored as they came", |c| c.write_bytes_raw),
-    ("discard_bytes_host", "bytes/s", "discarded by the host", |c| c.discard_bytes_host),
-    ("writes_host", "1/s", "writes by the host", |c| c.commands_by_size.iter().sum()),
-    ("writes_atomic", "1/s", "writes of up to 256 KiB, whole or not at all", atomic),
-    ("writes_media", "1/s", "writes to media", |c| c.writes_media),
-    ("flushes", "1/s", "flushes and forced writes by the host", |c| c.flushes),
-    ("flushes_media", "1/s", "flushes of media", |c| c.flushes_media),
-    ("collections", "1/s", "segments collected", |c| c.collections),
-    ("collection_stalls", "1/s", "writes that waited for collection", |c| c.collection_stalls),
-    ("checkpoints", "1/s", "checkpoints", |c| c.checkpoints),
+    (metric!("drive_read_bytes_host_per_s"), |c| c.read_bytes_host),
+    (metric!("drive_read_bytes_media_per_s"), |c| c.read_bytes_media),
+    (metric!("drive_reads_media_per_s"), |c| c.reads_media),
+    (metric!("drive_write_bytes_host_per_s"), |c| c.write_bytes_host),
+    (metric!("drive_write_bytes_media_per_s"), Counts::write_bytes_media),
+    (metric!("drive_write_bytes_payload_per_s"), |c| c.write_bytes_payload),
+    (metric!("drive_write_bytes_table_per_s"), |c| c.write_bytes_table),
+    (metric!("drive_write_bytes_collection_per_s"), |c| c.write_bytes_collection),
+    (metric!("drive_write_bytes_checkpoint_per_s"), |c| c.write_bytes_checkpoint),
+    (metric!("drive_write_bytes_zero_per_s"), |c| c.write_bytes_zero),
+    (metric!("drive_write_bytes_raw_per_s"), |c| c.write_bytes_raw),
+    (metric!("drive_discard_bytes_host_per_s"), |c| c.discard_bytes_host),
+    (metric!("drive_writes_host_per_s"), |c| c.commands_by_size.iter().sum()),
+    (metric!("drive_writes_atomic_per_s"), atomic),
+    (metric!("drive_writes_media_per_s"), |c| c.writes_media),
+    (metric!("drive_flushes_per_s"), |c| c.flushes),
+    (metric!("drive_flushes_media_per_s"), |c| c.flushes_media),
+    (metric!("drive_collections_per_s"), |c| c.collections),
+    (metric!("drive_collection_stalls_per_s"), |c| c.collection_stalls),
+    (metric!("drive_checkpoints_per_s"), |c| c.checkpoints),
 ];
 
-/// What write amplification is made of, by the names of the counters above.
-const PARTS: [&str; 4] = ["payload", "table", "collection", "checkpoint"];
+/// What write amplification is made of: the whole, then its parts, each with the counter that is set against the host's bytes.
+const AMPLIFICATION: [(&Metric, &Metric); 5] = [
+    (metric!("drive_write_amplification"), metric!("drive_write_bytes_media_per_s")),
+    (metric!("drive_write_amplification_payload"), metric!("drive_write_bytes_payload_per_s")),
+    (metric!("drive_write_amplification_table"), metric!("drive_write_bytes_table_per_s")),
+    (
+        metric!("drive_write_amplification_collection"),
+        metric!("drive_write_bytes_collection_per_s"),
+    ),
+    (
+        metric!("drive_write_amplification_checkpoint"),
+        metric!("drive_write_bytes_checkpoint_per_s"),
+    ),
+];
 
 /// The last class of sizes holds what is larger than one command may be.
 fn atomic(counts: &Counts) -> u64 {
@@ -70,7 +82,7 @@ struct Gauges {
 impl DriveProbe {
     /// Of the drive whose health is in `status_file`.
     pub(super) fn new(status_file: PathBuf) -> DriveProbe {
-        let mut sheet = Sheet::new(Layer::Drive);
+        let mut sheet = Sheet::default();
         let counters = declare_counters(&mut sheet);
         let gauges = declare_gauges(&mut sheet);
         DriveProbe { sheet, status_file, counters, gauges }
@@ -95,7 +107,7 @@ impl Probe for DriveProbe {
             let problem = problem.clone();
             notes.once(Warning::DriveProblem { problem, is_while_measuring: true });
         }
-        for (&field, (_, _, _, count)) in self.counters.iter().zip(COUNTERS) {
+        for (&field, (_, count)) in self.counters.iter().zip(COUNTERS) {
             reading[field] = count(&status.counts) as f64;
         }
         self.gauges.fill(&status, reading);
@@ -103,42 +115,33 @@ impl Probe for DriveProbe {
 }
 
 fn declare_counters(sheet: &mut Sheet) -> Vec<Field> {
-    let declare = |sheet: &mut Sheet, (name, unit, label, _): Counter| {
-        sheet.counter(&format!("drive_{name}"), unit, format!("{label} (drive)"))
+    let fields: Vec<Field> = COUNTERS.iter().map(|(metric, _)| sheet.counter(metric, "")).collect();
+    let field = |metric: &Metric| {
+        let mut all = COUNTERS.iter().zip(&fields);
+        all.find(|((one, _), _)| one.name == metric.name).map(|(_, field)| *field)
     };
-    let fields: Vec<Field> = COUNTERS.iter().map(|counter| declare(sheet, *counter)).collect();
-    let named = |name: &str| COUNTERS.iter().zip(&fields).find(|(one, _)| one.0 == name);
-    let whole = std::iter::once((String::new(), "media"));
-    let parts = PARTS.iter().map(|part| (format!("_{part}"), *part));
-    for (suffix, part) in whole.chain(parts) {
-        let counted = named(&format!("write_bytes_{part}")).zip(named("write_bytes_host"));
-        let Some(((_, &over), (_, &under))) = counted else { continue };
+    let host = field(metric!("drive_write_bytes_host_per_s"));
+    for (metric, counter) in AMPLIFICATION {
+        let Some((over, under)) = field(counter).zip(host) else { continue };
         let formula = Formula::Quotient { over, under, base: 0.0, scale: 1.0 };
-        let label = format!("write amplification, {part} (drive)");
-        sheet.series(format!("drive_write_amplification{suffix}"), "ratio", label, formula);
+        sheet.series(metric, "", formula);
     }
     fields
 }
 
 fn declare_gauges(sheet: &mut Sheet) -> Gauges {
-    let mut gauge =
-        |name: &str, unit, label: &str| sheet.gauge(name, unit, format!("{label} (drive)"));
-    let logical = gauge("drive_logical_bytes_used", "bytes", "blocks that hold data");
-    let media = gauge("drive_media_bytes_used", "bytes", "media taken by them");
-    let ratio = gauge("drive_compression_ratio", "ratio", "compression ratio");
-    let segments_free = gauge("drive_segments_free", "count", "segments not in use");
-    let free = gauge("drive_free_bytes", "bytes", "room for data that do not compress");
-    let map = gauge("drive_map_bytes", "bytes", "memory of the map");
+    let logical = sheet.gauge(metric!("drive_logical_bytes_used"), "");
+    let media = sheet.gauge(metric!("drive_media_bytes_used"), "");
+    let ratio = sheet.gauge(metric!("drive_compression_ratio"), "");
+    let segments_free = sheet.gauge(metric!("drive_segments_free"), "");
+    let free = sheet.gauge(metric!("drive_free_bytes"), "");
+    let map = sheet.gauge(metric!("drive_map_bytes"), "");
     let (segments, usable) = (sheet.field(), sheet.field());
-    for (name, label, part, whole) in [
-        ("drive_segments_free_percent", "segments not in use (drive)", segments_free, segments),
-        ("drive_free_percent", "room for data that do not compress (drive)", free, usable),
-    ] {
-        sheet.series(name.into(), "percent", label.into(), Formula::Share { part, whole });
-    }
-    sheet.set_layer(Layer::Space);
-    let physical = Formula::Value(media);
-    sheet.series("space_physical_bytes".into(), "bytes", "taken of the media".into(), physical);
+    let of_segments = Formula::Share { part: segments_free, whole: segments };
+    sheet.series(metric!("drive_segments_free_percent"), "", of_segments);
+    let of_room = Formula::Share { part: free, whole: usable };
+    sheet.series(metric!("drive_free_percent"), "", of_room);
+    sheet.series(metric!("space_physical_bytes"), "", Formula::Value(media));
     Gauges { logical, media, ratio, segments_free, segments, free, usable, map }
 }
 
@@ -153,6 +156,12 @@ impl Gauges {
         reading[self.usable] = status.usable_bytes as f64;
         reading[self.map] = status.map_bytes as f64;
     }
+}
+
+/// All that can be declared.
+#[cfg(test)]
+pub(super) fn whole_sheet() -> Sheet {
+    DriveProbe::new(PathBuf::new()).sheet
 }
 
 #[cfg(test)]

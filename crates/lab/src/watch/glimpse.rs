@@ -49,20 +49,16 @@ impl<const N: usize> Glimpse<N> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::series::{Layer, SeriesInfo};
+    use super::super::series::SeriesInfo;
     use super::*;
+    use crate::metrics::metric;
 
     #[test]
     fn the_last_seconds_are_seen_in_order_with_their_gaps() {
-        let info = |name: &str| SeriesInfo {
-            name: name.into(),
-            unit: "1/s",
-            label: String::new(),
-            layer: Layer::Disk,
-        };
-        let series = ["reads", "writes"].map(info).to_vec();
+        let metrics = [metric!("disk_reads_per_s"), metric!("disk_writes_per_s")];
+        let series = metrics.map(|metric| SeriesInfo::of(metric, "vda")).to_vec();
         let watched = Arc::new(Mutex::new(Watched { series, ..Watched::default() }));
-        let glimpse = Glimpse::of(&watched, ["writes", "flushes"]);
+        let glimpse = Glimpse::of(&watched, ["disk_writes_per_s", "disk_flushes_per_s"]);
         assert!(glimpse.last(3).is_empty() && glimpse.is_counted());
         for second in 1..=4 {
             let values = if second == 3 { vec![] } else { vec![(0, 9.0), (1, f64::from(second))] };
@@ -72,6 +68,6 @@ mod tests {
         assert_eq!(glimpse.last(9).len(), 4);
         lock(&watched).add(5, &[(0, 9.0)]);
         assert_eq!(glimpse.last(9).len(), 4, "its writes are still to come");
-        assert!(!Glimpse::of(&watched, ["flushes"]).is_counted());
+        assert!(!Glimpse::of(&watched, ["disk_flushes_per_s"]).is_counted());
     }
 }

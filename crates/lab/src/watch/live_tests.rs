@@ -13,6 +13,7 @@ use super::device::Device;
 use super::series::Sample;
 use super::sheet::Moment;
 use super::*;
+use crate::metrics::Layer;
 use crate::rig::server::{Flavour, testing};
 use crate::store::{Below, Role, Unwatched, Warning};
 use crate::testing::skip;
@@ -188,7 +189,7 @@ fn a_loop_device_is_watched_above_and_below() {
     let name = rig.device.trim_start_matches("/dev/");
     let label = format!("bytes written ({name})");
     let info = watched.series.iter().find(|info| info.label == label).unwrap();
-    assert_eq!(info.layer, Layer::Disk);
+    assert_eq!(info.metric.layer, Layer::Disk);
     let bytes = (32 * MIB) as f64;
     for layer in ["disk", "backing"] {
         let written = growth(&watched, first.second, &format!("{layer}_write_bytes"));
@@ -236,7 +237,7 @@ fn what_is_missing_is_noted_and_the_rest_goes_on() {
     assert!(is_told(|what| matches!(what, Unwatched::Process { role: Role::Server, .. })));
     assert!(is_told(|what| matches!(what, Unwatched::Server { .. })));
     assert!(watched.series.iter().any(|info| info.name == "cpu_user_percent"));
-    assert!(!watched.series.iter().any(|info| info.layer == Layer::Innodb));
+    assert!(!watched.series.iter().any(|info| info.metric.layer == Layer::Innodb));
 }
 
 #[test]

@@ -27,6 +27,8 @@ mod sheet;
 mod space;
 
 #[cfg(test)]
+mod declarable;
+#[cfg(test)]
 mod live_tests;
 
 use std::path::PathBuf;
@@ -38,6 +40,8 @@ use std::time::Instant;
 use anyhow::Context;
 
 pub(crate) use census::{Census, Taker};
+#[cfg(test)]
+pub(crate) use declarable::declarable;
 pub(crate) use glimpse::Glimpse;
 pub(crate) use model::STOOD_STILL_MS;
 pub(crate) use series::{Gap, Watched};
@@ -45,9 +49,10 @@ pub(crate) use space::ROOM;
 
 use clock::Meter;
 use probe::{Notes, Probe};
-use series::{Layer, SeriesId};
+use series::SeriesId;
 
 use crate::base::sync::lock;
+use crate::metrics::metric;
 use crate::store::{Role, Unwatched, Warning};
 
 /// What to watch.
@@ -190,20 +195,20 @@ fn kernel_probes(targets: &Targets, notes: &mut Notes) -> anyhow::Result<Vec<Box
         probes.push(Box::new(disk));
     }
     let processes = [
-        (Layer::Server, Role::Server, targets.server_pid),
-        (Layer::Serving, Role::Serving, targets.drive.as_ref().map(|drive| drive.pid)),
-        (Layer::Load, Role::Load, Some(targets.load_pid)),
+        (Role::Server, targets.server_pid),
+        (Role::Serving, targets.drive.as_ref().map(|drive| drive.pid)),
+        (Role::Load, Some(targets.load_pid)),
     ];
-    for (layer, role, pid) in processes {
+    for (role, pid) in processes {
         let Some(pid) = pid else { continue };
-        match process::ProcessProbe::open(layer, role, pid, notes) {
+        match process::ProcessProbe::open(role, pid, notes) {
             Ok(process) => probes.push(Box::new(process)),
             Err(error) => {
                 notes.unwatched(Unwatched::Process { role, pid, error: error.to_string() });
             }
         }
     }
-    probes.push(Box::new(cost::CostProbe::new("kernel")));
+    probes.push(Box::new(cost::CostProbe::new(metric!("watch_kernel_cpu_percent"))));
     Ok(probes)
 }
 
@@ -224,6 +229,6 @@ fn slow_probes(targets: &Targets, notes: &mut Notes) -> Vec<Box<dyn Probe>> {
             probes.push(Box::new(model::ModelProbe::new(drive.status_file.clone())));
         }
     }
-    probes.push(Box::new(cost::CostProbe::new("server")));
+    probes.push(Box::new(cost::CostProbe::new(metric!("watch_server_cpu_percent"))));
     probes
 }

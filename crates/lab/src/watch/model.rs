@@ -6,16 +6,41 @@ use std::path::PathBuf;
 use assay_models::Resource;
 
 use super::probe::{Notes, Probe};
-use super::series::Layer;
 use super::sheet::{Field, Formula, Sheet};
 use crate::drive::{Health, ModelHealth};
+use crate::metrics::{Metric, metric};
 use crate::store::Unwatched;
 
-/// Kinds of command: key in the health log, plural in names.
-const KINDS: [(&str, &str); 3] = [("read", "reads"), ("write", "writes"), ("flush", "flushes")];
+/// Kinds of command: key in the health log; how many, how long as modelled, and how long as shown.
+const KINDS: [(&str, [&Metric; 3]); 3] = [
+    (
+        "read",
+        [
+            metric!("model_reads_per_s"),
+            metric!("model_read_latency_ms"),
+            metric!("model_read_shown_latency_ms"),
+        ],
+    ),
+    (
+        "write",
+        [
+            metric!("model_writes_per_s"),
+            metric!("model_write_latency_ms"),
+            metric!("model_write_shown_latency_ms"),
+        ],
+    ),
+    (
+        "flush",
+        [
+            metric!("model_flushes_per_s"),
+            metric!("model_flush_latency_ms"),
+            metric!("model_flush_shown_latency_ms"),
+        ],
+    ),
+];
 
 /// The series of how long a model's server has stood still since it began to keep time.
-pub(crate) const STOOD_STILL_MS: &str = "model_stood_still_ms";
+pub(crate) const STOOD_STILL_MS: &str = metric!("model_stood_still_ms").name;
 
 /// A model that is served.
 pub(super) struct ModelProbe {
@@ -38,22 +63,17 @@ struct OfKind {
 impl ModelProbe {
     /// Of the model whose health is in `status_file`.
     pub(super) fn new(status_file: PathBuf) -> ModelProbe {
-        let mut sheet = Sheet::new(Layer::Model);
-        let kinds = KINDS.map(|(kind, plural)| (kind, declare_kind(&mut sheet, kind, plural)));
-        let mut counter = |name: &str, label: &str| {
-            sheet.counter(&format!("model_{name}"), "1/s", format!("{label} (model)"))
-        };
-        let commands = counter("commands", "commands");
-        let late = counter("late", "commands that our own processors made late");
-        let too_fast = counter("too_fast", "commands faster than can be shown here");
-        let waited = Resource::ALL.iter().map(|resource| {
-            let name = resource.name();
-            (name, counter(&format!("waited_for_{name}"), &format!("waited longest for {name}")))
-        });
-        let waited = waited.collect();
+        let mut sheet = Sheet::default();
+        let kinds = KINDS.map(|(kind, metrics)| (kind, declare_kind(&mut sheet, metrics)));
         let kinds = kinds.into();
-        let label = "its server has stood still so far (model)".to_owned();
-        let stood_still_ms = sheet.gauge(STOOD_STILL_MS, "ms", label);
+        let commands = sheet.counter(metric!("model_commands_per_s"), "");
+        let late = sheet.counter(metric!("model_late_per_s"), "");
+        let too_fast = sheet.counter(metric!("model_too_fast_per_s"), "");
+        let waited = Resource::ALL.iter();
+        let waited = waited
+            .map(|resource| (resource.name(), sheet.counter(waited_for(*resource), "")))
+            .collect();
+        let stood_still_ms = sheet.gauge(metric!("model_stood_still_ms"), "");
         ModelProbe { sheet, status_file, kinds, commands, late, too_fast, stood_still_ms, waited }
     }
 
@@ -75,17 +95,36 @@ impl ModelProbe {
     }
 }
 
-fn declare_kind(sheet: &mut Sheet, kind: &str, plural: &str) -> OfKind {
-    let commands = sheet.counter(&format!("model_{plural}"), "1/s", format!("{plural} (model)"));
+fn declare_kind(sheet: &mut Sheet, [commands, modelled, shown]: [&'static Metric; 3]) -> OfKind {
+    let commands = sheet.counter(commands, "");
     let (modelled_s, shown_s) = (sheet.field(), sheet.field());
-    for (name, over, label) in [
-        (format!("model_{kind}_latency_ms"), modelled_s, "as modelled"),
-        (format!("model_{kind}_shown_latency_ms"), shown_s, "as shown"),
-    ] {
+    for (metric, over) in [(modelled, modelled_s), (shown, shown_s)] {
         let formula = Formula::Quotient { over, under: commands, base: 0.0, scale: 1e3 };
-        sheet.series(name, "ms", format!("{kind}, {label} (model)"), formula);
+        sheet.series(metric, "", formula);
     }
     OfKind { commands, modelled_s, shown_s }
+}
+
+fn waited_for(resource: Resource) -> &'static Metric {
+    match resource {
+        Resource::Nothing => metric!("model_waited_for_nothing_per_s"),
+        Resource::Firmware => metric!("model_waited_for_firmware_per_s"),
+        Resource::Controller => metric!("model_waited_for_controller_per_s"),
+        Resource::Link => metric!("model_waited_for_link_per_s"),
+        Resource::Engine => metric!("model_waited_for_engine_per_s"),
+        Resource::Buffer => metric!("model_waited_for_buffer_per_s"),
+        Resource::Flash => metric!("model_waited_for_flash_per_s"),
+        Resource::Die => metric!("model_waited_for_die_per_s"),
+        Resource::Channel => metric!("model_waited_for_channel_per_s"),
+        Resource::Seek => metric!("model_waited_for_seek_per_s"),
+        Resource::Rotation => metric!("model_waited_for_rotation_per_s"),
+        Resource::Platter => metric!("model_waited_for_platter_per_s"),
+        Resource::Spindle => metric!("model_waited_for_spindle_per_s"),
+        Resource::Operations => metric!("model_waited_for_operations_per_s"),
+        Resource::Bytes => metric!("model_waited_for_bytes_per_s"),
+        Resource::Network => metric!("model_waited_for_network_per_s"),
+        Resource::Fault => metric!("model_waited_for_fault_per_s"),
+    }
 }
 
 impl Probe for ModelProbe {
@@ -100,6 +139,12 @@ impl Probe for ModelProbe {
             Err(error) => notes.unwatched(Unwatched::Model { error: format!("{error:#}") }),
         }
     }
+}
+
+/// All that can be declared.
+#[cfg(test)]
+pub(super) fn whole_sheet() -> Sheet {
+    ModelProbe::new(PathBuf::new()).sheet
 }
 
 #[cfg(test)]

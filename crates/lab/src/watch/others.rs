@@ -13,6 +13,7 @@ use std::io;
 use super::process::cpu_seconds;
 use super::procfile::ProcFile;
 use super::{probe, sheet};
+use crate::metrics::metric;
 
 /// The counter of others' time.
 pub(super) struct Others {
@@ -34,8 +35,7 @@ impl Others {
     ) -> io::Result<Others> {
         let open = |pid: &u32| ProcFile::open(format!("/proc/{pid}/stat"));
         let own = own.iter().map(open).collect::<io::Result<_>>()?;
-        let label = "user time of other programs (100 = one CPU)".to_owned();
-        let field = sheet.seconds("others_cpu", label);
+        let field = declare(sheet);
         Ok(Others { own, processors, largest_s: f64::NEG_INFINITY, field })
     }
 
@@ -54,6 +54,11 @@ impl Others {
         self.largest_s = self.largest_s.max(others_s);
         self.largest_s
     }
+}
+
+/// The series of their time.
+pub(super) fn declare(sheet: &mut sheet::Sheet) -> sheet::Field {
+    sheet.seconds(metric!("others_cpu_percent"))
 }
 
 /// Seconds in user mode, niced or not, of these processors (`proc_stat(5)`, the first two columns of each).
@@ -132,7 +137,7 @@ mod tests {
     fn a_busy_program_is_seen_and_one_of_ours_is_not() {
         let busy = Busy::start();
         let (me, child) = (std::process::id(), busy.process.id());
-        let mut sheet = sheet::Sheet::new(crate::watch::series::Layer::Cpu);
+        let mut sheet = sheet::Sheet::default();
         let mut declare = |own: &[u32]| {
             Others::declare(&mut sheet, own, assay_ports::cpu::available().unwrap()).unwrap()
         };

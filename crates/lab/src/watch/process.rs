@@ -12,8 +12,8 @@ use std::io;
 use super::cpu::TICKS_PER_SECOND;
 use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
-use super::series::Layer;
 use super::sheet::{Field, Sheet};
+use crate::metrics::{Metric, metric};
 use crate::store::{Role, Unwatched};
 
 /// Threads above which context switches are not summed: 100 take about 1.5 ms.
@@ -44,16 +44,11 @@ struct Fields {
 }
 
 impl ProcessProbe {
-    /// Opens the counters of process `pid`; `layer` gives the series their prefix.
+    /// Opens the counters of process `pid`.
     ///
     /// # Errors
     /// When there is no such process.
-    pub(super) fn open(
-        layer: Layer,
-        role: Role,
-        pid: u32,
-        notes: &mut Notes,
-    ) -> io::Result<ProcessProbe> {
+    pub(super) fn open(role: Role, pid: u32, notes: &mut Notes) -> io::Result<ProcessProbe> {
         let stat = ProcFile::open(format!("/proc/{pid}/stat"))?;
         let status = ProcFile::open(format!("/proc/{pid}/status"))?;
         let io = ProcFile::open(format!("/proc/{pid}/io")).and_then(|mut io| {
@@ -65,7 +60,7 @@ impl ProcessProbe {
                 notes.unwatched(Unwatched::ProcessIo { role, pid, error: error.to_string() });
             })
             .ok();
-        let (sheet, fields) = declare(layer);
+        let (sheet, fields) = declare(role);
         let switches = Switches::default();
         Ok(ProcessProbe { sheet, pid, role, stat, status, io, fields, switches })
     }
@@ -103,27 +98,52 @@ impl Probe for ProcessProbe {
     }
 }
 
-fn declare(layer: Layer) -> (Sheet, Fields) {
-    let mut sheet = Sheet::new(layer);
-    let prefix = layer.name();
-    let mut cpu = |class: &str| {
-        let label = format!("{class} time of the {prefix} process (100 = one CPU)");
-        sheet.seconds(&format!("{prefix}_cpu_{class}"), label)
+/// The metrics of a process, in the order of [`Fields`].
+type Metrics = [&'static Metric; 9];
+
+macro_rules! metrics_of {
+    ($of:literal) => {
+        [
+            metric!(concat!($of, "_cpu_user_percent")),
+            metric!(concat!($of, "_cpu_system_percent")),
+            metric!(concat!($of, "_cpu_percent")),
+            metric!(concat!($of, "_read_bytes_per_s")),
+            metric!(concat!($of, "_write_bytes_per_s")),
+            metric!(concat!($of, "_cancelled_write_bytes_per_s")),
+            metric!(concat!($of, "_context_switches_per_s")),
+            metric!(concat!($of, "_threads")),
+            metric!(concat!($of, "_rss_bytes")),
+        ]
     };
-    let (user, system) = (cpu("user"), cpu("system"));
-    let label = format!("user and system time of the {prefix} process (100 = one CPU)");
-    let both = sheet.seconds(&format!("{prefix}_cpu"), label);
-    let mut counter = |name: &str, unit, label: &str| {
-        sheet.counter(&format!("{prefix}_{name}"), unit, format!("{label} by the {prefix} process"))
+}
+
+const SERVER: Metrics = metrics_of!("server");
+const SERVING: Metrics = metrics_of!("serving");
+const LOAD: Metrics = metrics_of!("load");
+
+fn metrics_of(role: Role) -> Metrics {
+    match role {
+        Role::Server => SERVER,
+        Role::Serving => SERVING,
+        Role::Load => LOAD,
+    }
+}
+
+fn declare(role: Role) -> (Sheet, Fields) {
+    let mut sheet = Sheet::default();
+    let [user, system, both, read, write, cancelled, switches, threads, rss] = metrics_of(role);
+    let fields = Fields {
+        user: sheet.seconds(user),
+        system: sheet.seconds(system),
+        both: sheet.seconds(both),
+        read: sheet.counter(read, ""),
+        write: sheet.counter(write, ""),
+        cancelled: sheet.counter(cancelled, ""),
+        switches: sheet.counter(switches, ""),
+        threads: sheet.gauge(threads, ""),
+        rss: sheet.gauge(rss, ""),
     };
-    let read = counter("read_bytes", "bytes/s", "bytes read from storage");
-    let write = counter("write_bytes", "bytes/s", "bytes written towards storage");
-    let cancelled = counter("cancelled_write_bytes", "bytes/s", "bytes that never needed writing");
-    let switches = counter("context_switches", "1/s", "context switches");
-    let of = |what: &str| format!("{what} of the {prefix} process");
-    let threads = sheet.gauge(&format!("{prefix}_threads"), "count", of("threads"));
-    let rss = sheet.gauge(&format!("{prefix}_rss_bytes"), "bytes", of("resident memory"));
-    (sheet, Fields { user, system, both, threads, rss, read, write, cancelled, switches })
+    (sheet, fields)
 }
 
 /// User and system seconds of `/proc/PID/stat`, fields 14 and 15 (`proc_pid_stat(5)`).
@@ -188,6 +208,12 @@ impl Switches {
     }
 }
 
+/// All that can be declared.
+#[cfg(test)]
+pub(super) fn whole_sheets() -> [Sheet; 3] {
+    [Role::Server, Role::Serving, Role::Load].map(|role| declare(role).0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,8 +247,7 @@ mod tests {
     #[test]
     fn our_own_work_is_seen() {
         let mut notes = Notes::default();
-        let mut probe =
-            ProcessProbe::open(Layer::Load, Role::Load, std::process::id(), &mut notes).unwrap();
+        let mut probe = ProcessProbe::open(Role::Load, std::process::id(), &mut notes).unwrap();
         let mut read = |probe: &mut ProcessProbe| {
             let mut reading = probe.sheet.blank();
             probe.read(&mut reading, &mut notes);

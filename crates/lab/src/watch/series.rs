@@ -8,66 +8,23 @@
 use crate::store::Warning;
 use std::collections::BTreeMap;
 
-/// The part of the machine that a series belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Layer {
-    /// All processors, and the kernel's pressure figures.
-    Cpu,
-    /// The block device that holds the data's file system.
-    Disk,
-    /// The block device under the image file, or under the drive's media.
-    Backing,
-    /// The software drive, by its own counters.
-    Drive,
-    /// The model of a device, by its own counters.
-    Model,
-    /// The process that serves the drive.
-    Serving,
-    /// The server's process.
-    Server,
-    /// The load generator's process.
-    Load,
-    /// The server's statements, threads and network bytes.
-    Sql,
-    /// The storage engine.
-    Innodb,
-    /// Files and file system.
-    Space,
-    /// What watching costs.
-    Watch,
-}
-
-impl Layer {
-    /// The word for this layer in series names, the store and the report.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Layer::Cpu => "cpu",
-            Layer::Disk => "disk",
-            Layer::Backing => "backing",
-            Layer::Drive => "drive",
-            Layer::Model => "model",
-            Layer::Serving => "serving",
-            Layer::Server => "server",
-            Layer::Load => "load",
-            Layer::Sql => "sql",
-            Layer::Innodb => "innodb",
-            Layer::Space => "space",
-            Layer::Watch => "watch",
-        }
-    }
-}
+use crate::metrics::Metric;
 
 /// What one series is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SeriesInfo {
-    /// The one word for it in store and report, unit last, e.g. `disk_write_bytes_per_s`.
+    pub(crate) metric: &'static Metric,
+    /// Its one word in store and report: the metric's, with the processor's number where it is of one.
     pub(crate) name: String,
-    /// The unit: `percent`, `1/s`, `bytes/s`, `bytes`, `ms`, `ms/s`, `pages`, `ratio` or `count`.
-    pub(crate) unit: &'static str,
     /// What a person reads, e.g. "bytes written (vda)".
     pub(crate) label: String,
-    /// Where it was measured.
-    pub(crate) layer: Layer,
+}
+
+impl SeriesInfo {
+    /// Of a device of this name or a processor of this number; of most metrics there is one, and it stands for nothing.
+    pub(super) fn of(metric: &'static Metric, whose: &str) -> SeriesInfo {
+        SeriesInfo { metric, name: metric.name_of(whose), label: metric.label_of(whose) }
+    }
 }
 
 /// Position in the list of series.

@@ -6,7 +6,8 @@
 
 use std::time::Instant;
 
-use super::series::{Layer, SeriesInfo};
+use super::series::SeriesInfo;
+use crate::metrics::Metric;
 
 /// A field's place in a reading.
 pub(super) type Field = usize;
@@ -30,37 +31,31 @@ pub(super) enum Formula {
 }
 
 /// What a probe reads and what becomes of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Sheet {
-    layer: Layer,
     fields: usize,
     series: Vec<(SeriesInfo, Formula)>,
 }
 
 impl Sheet {
-    pub(super) fn new(layer: Layer) -> Sheet {
-        Sheet { layer, fields: 0, series: Vec::new() }
-    }
-
-    /// Declares a counter with a series `name_per_s`.
-    pub(super) fn counter(&mut self, name: &str, unit: &'static str, label: String) -> Field {
+    /// Declares a counter whose growth each second is recorded.
+    pub(super) fn counter(&mut self, metric: &'static Metric, whose: &str) -> Field {
         let field = self.field();
-        self.series(format!("{name}_per_s"), unit, label, Formula::Rate { field, scale: 1.0 });
+        self.series(metric, whose, Formula::Rate { field, scale: 1.0 });
         field
     }
 
-    /// Declares a counter of seconds with a series `name_percent`: what part of the time it grew in.
-    pub(super) fn seconds(&mut self, name: &str, label: String) -> Field {
+    /// Declares a counter of seconds of which is recorded in what part of the time it grew, in percent.
+    pub(super) fn seconds(&mut self, metric: &'static Metric) -> Field {
         let field = self.field();
-        let formula = Formula::Rate { field, scale: 100.0 };
-        self.series(format!("{name}_percent"), "percent", label, formula);
+        self.series(metric, "", Formula::Rate { field, scale: 100.0 });
         field
     }
 
-    /// Declares a value that is reported as it is.
-    pub(super) fn gauge(&mut self, name: &str, unit: &'static str, label: String) -> Field {
+    /// Declares a value that is recorded as it is.
+    pub(super) fn gauge(&mut self, metric: &'static Metric, whose: &str) -> Field {
         let field = self.field();
-        self.series(name.to_owned(), unit, label, Formula::Value(field));
+        self.series(metric, whose, Formula::Value(field));
         field
     }
 
@@ -71,19 +66,8 @@ impl Sheet {
     }
 
     /// Declares a series computed by `formula`.
-    pub(super) fn series(
-        &mut self,
-        name: String,
-        unit: &'static str,
-        label: String,
-        formula: Formula,
-    ) {
-        self.series.push((SeriesInfo { name, unit, label, layer: self.layer }, formula));
-    }
-
-    /// Series declared from now on belong to `layer`.
-    pub(super) fn set_layer(&mut self, layer: Layer) {
-        self.layer = layer;
+    pub(super) fn series(&mut self, metric: &'static Metric, whose: &str, formula: Formula) {
+        self.series.push((SeriesInfo::of(metric, whose), formula));
     }
 
     pub(super) fn infos(&self) -> impl Iterator<Item = &SeriesInfo> {
@@ -147,14 +131,15 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::metrics::metric;
 
     fn sheet() -> Sheet {
-        let mut sheet = Sheet::new(Layer::Disk);
-        let writes = sheet.counter("disk_writes", "1/s", "writes".into());
+        let mut sheet = Sheet::default();
+        let writes = sheet.counter(metric!("disk_writes_per_s"), "vda");
         let spent = sheet.field();
         let formula = Formula::Quotient { over: spent, under: writes, base: 0.0, scale: 1.0 };
-        sheet.series("disk_write_latency_ms".into(), "ms", "write latency".into(), formula);
-        sheet.gauge("disk_in_flight", "count", "in flight".into());
+        sheet.series(metric!("disk_write_latency_ms"), "vda", formula);
+        sheet.gauge(metric!("disk_in_flight"), "vda");
         sheet
     }
 

@@ -15,8 +15,8 @@ use assay_ports::filesystem::room_bytes;
 use rustix::fs::statvfs;
 
 use super::probe::{Notes, Probe};
-use super::series::Layer;
 use super::sheet::{Field, Formula, Sheet};
+use crate::metrics::{Metric, metric};
 use crate::store::Unwatched;
 
 /// A walk longer than this is repeated every `PAUSE` only.
@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 const DEPTH_MAX: usize = 4;
 
 /// The series of what the file system has left for the server.
-pub(crate) const ROOM: &str = "space_filesystem_room_bytes";
+pub(crate) const ROOM: &str = metric!("space_filesystem_room_bytes").name;
 
 /// Folders that belong to the server, not to a schema of the user.
 const SERVER_FOLDERS: [&str; 4] = ["mysql", "sys", "performance_schema", "information_schema"];
@@ -42,14 +42,24 @@ enum Group {
     Other,
 }
 
-const GROUPS: [(Group, &str); 7] = [
-    (Group::Tables, "tables"),
-    (Group::Redo, "redo"),
-    (Group::Undo, "undo"),
-    (Group::Doublewrite, "doublewrite"),
-    (Group::Binlog, "binlog"),
-    (Group::System, "system"),
-    (Group::Other, "other"),
+macro_rules! used {
+    ($of:literal) => {
+        [
+            metric!(concat!("space_", $of, "_file_bytes")),
+            metric!(concat!("space_", $of, "_allocated_bytes")),
+        ]
+    };
+}
+
+/// What files of each group have and what they were given.
+const GROUPS: [(Group, [&Metric; 2]); 7] = [
+    (Group::Tables, used!("tables")),
+    (Group::Redo, used!("redo")),
+    (Group::Undo, used!("undo")),
+    (Group::Doublewrite, used!("doublewrite")),
+    (Group::Binlog, used!("binlog")),
+    (Group::System, used!("system")),
+    (Group::Other, used!("other")),
 ];
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -80,8 +90,7 @@ impl SpaceProbe {
         let (mut sheet, fields) = declare();
         if !is_shrunk {
             let allocated = Formula::Value(fields.all.1);
-            let label = "taken of the media".into();
-            sheet.series("space_physical_bytes".into(), "bytes", label, allocated);
+            sheet.series(metric!("space_physical_bytes"), "", allocated);
         }
         SpaceProbe { sheet, data_dir, fields, next_walk: Instant::now() }
     }
@@ -131,24 +140,13 @@ impl Probe for SpaceProbe {
 }
 
 fn declare() -> (Sheet, Fields) {
-    let mut sheet = Sheet::new(Layer::Space);
-    let mut gauge = |name: &str, label: String| sheet.gauge(name, "bytes", label);
-    let all = (
-        gauge("space_file_bytes", "file sizes".into()),
-        gauge("space_allocated_bytes", "allocated to files".into()),
-    );
-    let mut pair = |(_, name): &(Group, &str)| {
-        (
-            gauge(&format!("space_{name}_file_bytes"), format!("file sizes, {name}")),
-            gauge(&format!("space_{name}_allocated_bytes"), format!("allocated, {name}")),
-        )
-    };
-    let groups = GROUPS.iter().map(&mut pair).collect();
-    let filesystem = (
-        gauge("space_filesystem_used_bytes", "file system, used".into()),
-        gauge("space_filesystem_total_bytes", "file system, total".into()),
-    );
-    let room = gauge(ROOM, "file system, left for the server".into());
+    let mut sheet = Sheet::default();
+    let mut pair = |one, other| (sheet.gauge(one, ""), sheet.gauge(other, ""));
+    let all = pair(metric!("space_file_bytes"), metric!("space_allocated_bytes"));
+    let groups = GROUPS.iter().map(|(_, [file, allocated])| pair(file, allocated)).collect();
+    let filesystem =
+        pair(metric!("space_filesystem_used_bytes"), metric!("space_filesystem_total_bytes"));
+    let room = sheet.gauge(metric!("space_filesystem_room_bytes"), "");
     (sheet, Fields { all, groups, filesystem, room })
 }
 
@@ -205,6 +203,12 @@ fn group_of(top: Option<&str>, name: &str) -> Group {
         }
         None => Group::Other,
     }
+}
+
+/// All that can be declared.
+#[cfg(test)]
+pub(super) fn whole_sheet() -> Sheet {
+    SpaceProbe::new(PathBuf::new(), false).sheet
 }
 
 #[cfg(test)]

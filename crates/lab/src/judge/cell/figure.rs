@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use crate::judge::cell::measured::Measured;
 use crate::judge::cell::metric::Metric;
 use crate::judge::statistics::{MeanVariance, mean_variance};
+use crate::metrics::metric;
 use crate::store::{SecondLatency, bucket_of};
 
 /// A percentile with fewer transactions above it than this is the luck of a few.
@@ -37,7 +38,7 @@ pub(in crate::judge) fn figures(
 ) {
     let seconds = cell.latencies.seconds();
     let transactions = match whole.iter().map(|(_, count)| count).sum::<u64>() {
-        0 => results.get("transactions").copied(),
+        0 => results.get(metric!("transactions").name).copied(),
         count => Some(count as f64),
     };
     for metric in Metric::ALL {

@@ -59,27 +59,22 @@ fn read(store: &Store, cell: &Cell) -> Result<Measured> {
         figures: BTreeMap::new(),
         absent: BTreeMap::new(),
     };
-    let Some(window) = cell.window_s.filter(|_| cell.state == State::Done) else {
+    let Some(window) = cell.window.filter(|_| cell.state == State::Done) else {
         return Ok(measured);
     };
     let points = store.points(cell.id, Metric::Throughput.name())?;
-    let inside = points.into_iter().filter(|(second, _)| is_in(*second, window));
+    let inside = points.into_iter().filter(|(second, _)| window.contains_second(*second));
     measured.tps = inside.map(|point| point.1).filter(|value| is_sound(*value)).collect();
     if let Some(all) = store.second_latencies(cell.id)? {
         let seconds = all.seconds();
-        let inside = seconds.iter().filter(|one| is_in(one.second, window));
+        let inside = seconds.iter().filter(|one| window.contains_second(one.second));
         inside.for_each(|one| measured.latencies.push(one));
     }
     let histograms = store.histograms(cell.id)?;
-    let whole = histograms.iter().find(|one| one.kind == "transaction" && one.clock == "response");
+    let whole = histograms.iter().find(|one| one.is_of_responses());
     let buckets = whole.map_or(&[][..], |one| &one.buckets);
     figures(&mut measured, &cell.results, buckets);
     Ok(measured)
-}
-
-/// Second n of a series ends n seconds after the clock began, so the first of a window is the one after its start.
-pub(crate) fn is_in(second: u32, window_s: (f64, f64)) -> bool {
-    f64::from(second) > window_s.0 && f64::from(second) <= window_s.1 + 0.5
 }
 
 /// Whether figures of a cell may be set against another's: it ended, and no warning forbids it.

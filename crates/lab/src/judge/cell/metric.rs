@@ -1,6 +1,8 @@
-//! What is judged: throughput, and percentiles of the response time of a transaction.
+//! What is judged: throughput, and percentiles of the response time of a transaction; a view on the few metrics of the catalogue that are.
 
 use serde::{Serialize, Serializer};
+
+use crate::metrics::{self, metric};
 
 /// A figure of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,47 +24,40 @@ impl Metric {
     pub(crate) const ALL: [Metric; 5] =
         [Metric::Throughput, Metric::P50, Metric::P95, Metric::P99, Metric::P999];
 
+    /// What the catalogue says of it.
+    fn entry(self) -> &'static metrics::Metric {
+        match self {
+            Metric::Throughput => metric!("tps"),
+            Metric::P50 => metric!("latency_ms_p50"),
+            Metric::P95 => metric!("latency_ms_p95"),
+            Metric::P99 => metric!("latency_ms_p99"),
+            Metric::P999 => metric!("latency_ms_p999"),
+        }
+    }
+
     /// The name of the stored result.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Metric::Throughput => "tps",
-            Metric::P50 => "latency_ms_p50",
-            Metric::P95 => "latency_ms_p95",
-            Metric::P99 => "latency_ms_p99",
-            Metric::P999 => "latency_ms_p999",
-        }
+        self.entry().name
     }
 
     /// What a person reads.
     pub(crate) fn label(self) -> &'static str {
-        match self {
-            Metric::Throughput => "throughput",
-            Metric::P50 => "p50",
-            Metric::P95 => "p95",
-            Metric::P99 => "p99",
-            Metric::P999 => "p99.9",
-        }
+        self.entry().judged.map_or(self.name(), |judged| judged.label)
     }
 
     /// The unit of its values.
     pub(crate) fn unit(self) -> &'static str {
-        if self == Metric::Throughput { "1/s" } else { "ms" }
+        self.entry().unit.word()
     }
 
     /// The share of transactions that a percentile leaves above it.
     pub(crate) fn tail(self) -> Option<f64> {
-        match self {
-            Metric::Throughput => None,
-            Metric::P50 => Some(0.5),
-            Metric::P95 => Some(0.05),
-            Metric::P99 => Some(0.01),
-            Metric::P999 => Some(0.001),
-        }
+        self.entry().judged.and_then(|judged| judged.tail)
     }
 
     /// Whether more of it is better.
     pub(crate) fn is_better_higher(self) -> bool {
-        self == Metric::Throughput
+        self.entry().is_better_higher()
     }
 
     /// The metric of this name, as stored or as read.
@@ -74,5 +69,21 @@ impl Metric {
 impl Serialize for Metric {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_catalogue_has_judged_is_judged() {
+        let judged = metrics::all().filter(|one| one.judged.is_some()).map(|one| one.name);
+        assert_eq!(judged.collect::<Vec<_>>(), Metric::ALL.map(Metric::name));
+        assert_eq!(Metric::ALL.map(Metric::label), ["throughput", "p50", "p95", "p99", "p99.9"]);
+        let tails = [None, Some(0.5), Some(0.05), Some(0.01), Some(0.001)];
+        assert_eq!(Metric::ALL.map(Metric::tail), tails);
+        assert_eq!(Metric::ALL.map(Metric::unit), ["1/s", "ms", "ms", "ms", "ms"]);
+        assert_eq!(Metric::ALL.map(Metric::is_better_higher), [true, false, false, false, false]);
     }
 }

@@ -8,9 +8,10 @@
 
 use serde::Serialize;
 
-use crate::judge::cell::measured::{CLOCK_BEGAN, Measured, is_in};
+use crate::judge::cell::measured::{CLOCK_BEGAN, Measured};
 use crate::judge::cell::period::{Period, period, train};
 use crate::judge::statistics::{median, median_deviation};
+use crate::metrics::{Layer, Metric, Window, metric};
 use crate::store::{Cell, SecondLatency, Series, bucket_of};
 
 /// Windows shorter than this have no usual second.
@@ -74,7 +75,7 @@ pub(crate) struct Departure {
     /// Its name.
     pub(crate) series: String,
     /// Its layer.
-    pub(crate) layer: String,
+    pub(crate) layer: Layer,
     /// Its value furthest from the median.
     pub(crate) value: f64,
     /// Its median over the window.
@@ -85,18 +86,18 @@ pub(crate) struct Departure {
 
 /// The breakdowns of a cell, from its series; nothing of a window too short to have a usual second.
 pub(crate) fn stalls(cell: &Cell, measured: &Measured, series: &[Series]) -> Option<Stalls> {
-    let window = cell.window_s?;
-    let tps = inside(series, "tps", window);
+    let window = cell.window?;
+    let tps = inside(series, metric!("tps"), window);
     if tps.len() < SECONDS_LEAST {
         return None;
     }
-    let longest = inside(series, "latency_ms_max", window);
-    let usual_ms = median(&inside(series, "latency_ms_p50", window).values());
+    let longest = inside(series, metric!("latency_ms_max"), window);
+    let usual_ms = median(&inside(series, metric!("latency_ms_p50"), window).values());
     let seconds = measured.latencies.seconds();
     let flagged = flagged(&tps, &longest, &seconds, cell.key.threads);
     let below: Vec<(&Series, Points)> = series
         .iter()
-        .filter(|one| one.layer != "load")
+        .filter(|one| one.layer != Layer::Load)
         .map(|one| (one, inside_of(one, window)))
         .collect();
     let event = |span: &(u32, u32)| {
@@ -119,14 +120,14 @@ pub(crate) fn stalls(cell: &Cell, measured: &Measured, series: &[Series]) -> Opt
 }
 
 /// The period of events, or of those among them that have one.
-fn regular(events: &[Stall], window: (f64, f64)) -> Option<Period> {
+fn regular(events: &[Stall], window: Window) -> Option<Period> {
     let seconds: Vec<f64> = events.iter().map(|one| f64::from(one.from_second)).collect();
     period(&seconds).or_else(|| {
         let is_event = |place: usize| {
-            let second = window.0 as u32 + 1 + place as u32;
+            let second = window.from_s as u32 + 1 + place as u32;
             events.iter().any(|one| one.from_second == second)
         };
-        let all: Vec<bool> = (0..(window.1 - window.0).round() as usize).map(is_event).collect();
+        let all: Vec<bool> = (0..window.length_s().round() as usize).map(is_event).collect();
         let places = train(&all)?;
         period(&places.iter().map(|place| *place as f64).collect::<Vec<f64>>())
     })
@@ -146,15 +147,16 @@ impl Points {
     }
 }
 
-fn inside(series: &[Series], name: &str, window: (f64, f64)) -> Points {
+fn inside(series: &[Series], metric: &Metric, window: Window) -> Points {
     series
         .iter()
-        .find(|one| one.name == name)
+        .find(|one| one.name == metric.name)
         .map_or_else(Points::default, |one| inside_of(one, window))
 }
 
-fn inside_of(series: &Series, window: (f64, f64)) -> Points {
-    Points(series.points.iter().copied().filter(|(second, _)| is_in(*second, window)).collect())
+fn inside_of(series: &Series, window: Window) -> Points {
+    let inside = series.points.iter().copied();
+    Points(inside.filter(|(second, _)| window.contains_second(*second)).collect())
 }
 
 fn within(points: &Points, span: (u32, u32)) -> impl Iterator<Item = f64> {
@@ -254,7 +256,7 @@ fn departures(below: &[(&Series, Points)], span: (u32, u32)) -> Vec<Departure> {
             .max_by(|a, b| (a - centre).abs().total_cmp(&(b - centre).abs()))?;
         Some(Departure {
             series: series.name.clone(),
-            layer: series.layer.clone(),
+            layer: series.layer,
             value,
             median: centre,
             deviations: (value - centre) / deviation,

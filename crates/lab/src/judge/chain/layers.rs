@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Results;
+use crate::metrics::{Metric, metric};
 
 /// What a transaction was at one layer. Absent is not known.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -51,69 +52,101 @@ pub(super) const MEDIA: &str = "media";
 const BELOW: &str = "device below";
 
 /// Parts of what a drive writes to its media.
-const PARTS: [(&str, &str); 4] = [
-    ("media: payload", "payload"),
-    ("media: tables", "table"),
-    ("media: collection", "collection"),
-    ("media: checkpoints", "checkpoint"),
+const PARTS: [(&str, &Metric); 4] = [
+    ("media: payload", metric!("drive_write_bytes_payload_per_s")),
+    ("media: tables", metric!("drive_write_bytes_table_per_s")),
+    ("media: collection", metric!("drive_write_bytes_collection_per_s")),
+    ("media: checkpoints", metric!("drive_write_bytes_checkpoint_per_s")),
 ];
 
-/// Series of the counters of a layer, without `_per_s`: bytes written, writes, bytes read, reads, flushes.
-type Names = [&'static str; 5];
+/// The counters of a layer, as far as there are any.
+#[derive(Debug, Clone, Copy)]
+struct Counters {
+    write_bytes: &'static Metric,
+    writes: Option<&'static Metric>,
+    read_bytes: Option<&'static Metric>,
+    reads: Option<&'static Metric>,
+    flushes: Option<&'static Metric>,
+}
+
+const fn bytes_alone(write_bytes: &'static Metric) -> Counters {
+    Counters { write_bytes, writes: None, read_bytes: None, reads: None, flushes: None }
+}
 
 /// What the server writes, by kind of file. Pages are InnoDB's; that a doublewrite buffer writes them again is its own layer.
-const FILE_KINDS: [(&str, Names); 5] = [
+const FILE_KINDS: [(&str, Counters); 5] = [
     (
         PAGES,
-        [
-            "innodb_file_data_write_bytes",
-            "innodb_pages_written",
-            "innodb_file_data_read_bytes",
-            "innodb_pages_read",
-            "innodb_fsyncs_data",
-        ],
+        Counters {
+            write_bytes: metric!("innodb_file_data_write_bytes_per_s"),
+            writes: Some(metric!("innodb_pages_written_per_s")),
+            read_bytes: Some(metric!("innodb_file_data_read_bytes_per_s")),
+            reads: Some(metric!("innodb_pages_read_per_s")),
+            flushes: Some(metric!("innodb_fsyncs_data_per_s")),
+        },
     ),
     (
         DOUBLEWRITE,
-        [
-            "innodb_file_doublewrite_write_bytes",
-            "innodb_doublewrite_writes",
-            "",
-            "",
-            "innodb_fsyncs_doublewrite",
-        ],
+        Counters {
+            writes: Some(metric!("innodb_doublewrite_writes_per_s")),
+            flushes: Some(metric!("innodb_fsyncs_doublewrite_per_s")),
+            ..bytes_alone(metric!("innodb_file_doublewrite_write_bytes_per_s"))
+        },
     ),
-    (REDO, ["innodb_file_redo_write_bytes", "innodb_redo_writes", "", "", "innodb_fsyncs_redo"]),
-    (BINARY_LOG, ["sql_binlog_write_bytes", "", "", "", "sql_binlog_fsyncs"]),
-    (TEMPORARY, ["innodb_file_temp_write_bytes", "", "", "", ""]),
+    (
+        REDO,
+        Counters {
+            writes: Some(metric!("innodb_redo_writes_per_s")),
+            flushes: Some(metric!("innodb_fsyncs_redo_per_s")),
+            ..bytes_alone(metric!("innodb_file_redo_write_bytes_per_s"))
+        },
+    ),
+    (
+        BINARY_LOG,
+        Counters {
+            flushes: Some(metric!("sql_binlog_fsyncs_per_s")),
+            ..bytes_alone(metric!("sql_binlog_write_bytes_per_s"))
+        },
+    ),
+    (TEMPORARY, bytes_alone(metric!("innodb_file_temp_write_bytes_per_s"))),
 ];
 
-const DEVICE_NAMES: Names =
-    ["disk_write_bytes", "disk_writes", "disk_read_bytes", "disk_reads", "disk_flushes"];
-const DRIVE_NAMES: Names =
-    ["drive_write_bytes_host", "drive_writes_host", "drive_read_bytes_host", "", "drive_flushes"];
-const MEDIA_NAMES: Names = [
-    "drive_write_bytes_media",
-    "drive_writes_media",
-    "drive_read_bytes_media",
-    "drive_reads_media",
-    "drive_flushes_media",
-];
-const BELOW_NAMES: Names = [
-    "backing_write_bytes",
-    "backing_writes",
-    "backing_read_bytes",
-    "backing_reads",
-    "backing_flushes",
-];
+const DEVICE_COUNTERS: Counters = Counters {
+    write_bytes: metric!("disk_write_bytes_per_s"),
+    writes: Some(metric!("disk_writes_per_s")),
+    read_bytes: Some(metric!("disk_read_bytes_per_s")),
+    reads: Some(metric!("disk_reads_per_s")),
+    flushes: Some(metric!("disk_flushes_per_s")),
+};
+const DRIVE_COUNTERS: Counters = Counters {
+    write_bytes: metric!("drive_write_bytes_host_per_s"),
+    writes: Some(metric!("drive_writes_host_per_s")),
+    read_bytes: Some(metric!("drive_read_bytes_host_per_s")),
+    reads: None,
+    flushes: Some(metric!("drive_flushes_per_s")),
+};
+const MEDIA_COUNTERS: Counters = Counters {
+    write_bytes: metric!("drive_write_bytes_media_per_s"),
+    writes: Some(metric!("drive_writes_media_per_s")),
+    read_bytes: Some(metric!("drive_read_bytes_media_per_s")),
+    reads: Some(metric!("drive_reads_media_per_s")),
+    flushes: Some(metric!("drive_flushes_media_per_s")),
+};
+const BELOW_COUNTERS: Counters = Counters {
+    write_bytes: metric!("backing_write_bytes_per_s"),
+    writes: Some(metric!("backing_writes_per_s")),
+    read_bytes: Some(metric!("backing_read_bytes_per_s")),
+    reads: Some(metric!("backing_reads_per_s")),
+    flushes: Some(metric!("backing_flushes_per_s")),
+};
 
 /// Every layer that something is known of.
 pub(super) fn of_results(results: &Results, tps: f64) -> Vec<Layer> {
-    let read = |name: &'static str, names: Names| Layer::read(results, tps, name, names);
+    let read = |name, counters| Layer::read(results, tps, name, counters);
     let mut layers: Vec<Layer> =
-        FILE_KINDS.into_iter().map(|(name, names)| read(name, names)).collect();
+        FILE_KINDS.into_iter().map(|(name, counters)| read(name, counters)).collect();
     let files = all_files(&layers);
-    let device = read(DEVICE, DEVICE_NAMES);
+    let device = read(DEVICE, DEVICE_COUNTERS);
     let file_system = device.write_bytes.zip(files.write_bytes);
     layers.push(files);
     layers.push(Layer {
@@ -123,29 +156,34 @@ pub(super) fn of_results(results: &Results, tps: f64) -> Vec<Layer> {
     });
     layers.push(device);
     // The model of a device that stores where it is addressed has no drive inside, whose counts stand still.
-    if results.get("drive_write_bytes_host_per_s").is_some_and(|bytes| *bytes > 0.0) {
-        layers.push(read(DRIVE, DRIVE_NAMES));
-        let part = |part| format!("drive_write_bytes_{part}_per_s");
+    if results.get(DRIVE_COUNTERS.write_bytes.name).is_some_and(|bytes| *bytes > 0.0) {
+        layers.push(read(DRIVE, DRIVE_COUNTERS));
         layers.extend(PARTS.into_iter().map(|(name, of)| Layer {
             name,
-            write_bytes: results.get(&part(of)).map(|bytes| bytes / tps),
+            write_bytes: results.get(of.name).map(|bytes| bytes / tps),
             ..Layer::default()
         }));
-        layers.push(read(MEDIA, MEDIA_NAMES));
+        layers.push(read(MEDIA, MEDIA_COUNTERS));
     }
     // A model lies in the page cache and is never synced: what reaches the disk below it is chance.
-    if !results.contains_key("model_commands_per_s") {
-        layers.push(read(BELOW, BELOW_NAMES));
+    if !results.contains_key(metric!("model_commands_per_s").name) {
+        layers.push(read(BELOW, BELOW_COUNTERS));
     }
     layers.retain(Layer::is_known);
     layers
 }
 
 impl Layer {
-    fn read(results: &Results, tps: f64, name: &'static str, names: Names) -> Layer {
-        let figure = |series: &str| Some(results.get(&format!("{series}_per_s"))? / tps);
-        let [write_bytes, writes, read_bytes, reads, flushes] = names.map(figure);
-        Layer { name, write_bytes, writes, read_bytes, reads, flushes }
+    fn read(results: &Results, tps: f64, name: &'static str, counters: Counters) -> Layer {
+        let figure = |metric: &Metric| Some(results.get(metric.name)? / tps);
+        Layer {
+            name,
+            write_bytes: figure(counters.write_bytes),
+            writes: counters.writes.and_then(figure),
+            read_bytes: counters.read_bytes.and_then(figure),
+            reads: counters.reads.and_then(figure),
+            flushes: counters.flushes.and_then(figure),
+        }
     }
 
     fn is_known(&self) -> bool {

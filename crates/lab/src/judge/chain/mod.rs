@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::judge::reconcile::{self, Check};
+use crate::metrics::metric;
 use crate::store::{Cell, CellKey, State};
 
 pub(crate) use layers::{Boundary, Layer};
@@ -42,7 +43,7 @@ pub(crate) struct Chain {
 
 /// The chain of a cell that ended with transactions; nothing of others.
 pub(crate) fn of_cell(cell: &Cell) -> Option<Chain> {
-    let tps = cell.results.get("tps").copied().filter(|tps| *tps > 0.0)?;
+    let tps = cell.results.get(metric!("tps").name).copied().filter(|tps| *tps > 0.0)?;
     if cell.state != State::Done {
         return None;
     }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Results;
+use crate::metrics::{Metric, metric};
 
 /// Microseconds of something for each transaction. What goes on at once adds up to more than the transaction took.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -26,59 +27,60 @@ pub(crate) struct Space {
     pub(crate) per_byte_above: Option<f64>,
 }
 
-/// Series whose seconds are in each unit, and microseconds of one of it: percent of a processor, milliseconds a second,
-/// microseconds a second.
-const PERCENT_US: f64 = 1e4;
-const MS_US: f64 = 1e3;
+const US_PER_MS: f64 = 1e3;
 
-const RATES: [(&str, &str, f64); 8] = [
-    ("processor: server", "server_cpu_percent", PERCENT_US),
-    ("processor: load", "load_cpu_percent", PERCENT_US),
-    ("processor: drive", "serving_cpu_percent", PERCENT_US),
-    ("server waits: data files", "innodb_file_data_wait_us_per_s", 1.0),
-    ("server waits: doublewrite", "innodb_file_doublewrite_wait_us_per_s", 1.0),
-    ("server waits: redo log", "innodb_file_redo_wait_us_per_s", 1.0),
-    ("server waits: binary log", "sql_binlog_wait_us_per_s", 1.0),
-    ("server waits: row locks", "innodb_row_lock_ms_per_s", MS_US),
+/// What time is spent on, each second.
+const RATES: [(&str, &Metric); 8] = [
+    ("processor: server", metric!("server_cpu_percent")),
+    ("processor: load", metric!("load_cpu_percent")),
+    ("processor: drive", metric!("serving_cpu_percent")),
+    ("server waits: data files", metric!("innodb_file_data_wait_us_per_s")),
+    ("server waits: doublewrite", metric!("innodb_file_doublewrite_wait_us_per_s")),
+    ("server waits: redo log", metric!("innodb_file_redo_wait_us_per_s")),
+    ("server waits: binary log", metric!("sql_binlog_wait_us_per_s")),
+    ("server waits: row locks", metric!("innodb_row_lock_ms_per_s")),
 ];
 
 /// Operations whose number and mean latency are counted: of the device as the kernel sees it, and of a model as it should be.
-const OPERATIONS: [(&str, &str, &str); 6] = [
-    ("device: reads", "disk_reads_per_s", "disk_read_latency_ms"),
-    ("device: writes", "disk_writes_per_s", "disk_write_latency_ms"),
-    ("device: flushes", "disk_flushes_per_s", "disk_flush_latency_ms"),
-    ("as modelled: reads", "model_reads_per_s", "model_read_latency_ms"),
-    ("as modelled: writes", "model_writes_per_s", "model_write_latency_ms"),
-    ("as modelled: flushes", "model_flushes_per_s", "model_flush_latency_ms"),
+const OPERATIONS: [(&str, &Metric, &Metric); 6] = [
+    ("device: reads", metric!("disk_reads_per_s"), metric!("disk_read_latency_ms")),
+    ("device: writes", metric!("disk_writes_per_s"), metric!("disk_write_latency_ms")),
+    ("device: flushes", metric!("disk_flushes_per_s"), metric!("disk_flush_latency_ms")),
+    ("as modelled: reads", metric!("model_reads_per_s"), metric!("model_read_latency_ms")),
+    ("as modelled: writes", metric!("model_writes_per_s"), metric!("model_write_latency_ms")),
+    ("as modelled: flushes", metric!("model_flushes_per_s"), metric!("model_flush_latency_ms")),
 ];
 
 /// The transaction's own time first, then what is known of where it went.
 pub(super) fn times(results: &Results, tps: f64) -> Vec<Spent> {
-    let figure = |name: &str| results.get(name).copied();
-    let whole = figure("service_ms_mean").map(|ms| Spent { what: "transaction", us: ms * MS_US });
-    let rates = RATES
-        .iter()
-        .filter_map(|&(what, name, us)| Some(Spent { what, us: figure(name)? * us / tps }));
+    let figure = |metric: &Metric| results.get(metric.name).copied();
+    let whole = figure(metric!("service_ms_mean"))
+        .map(|ms| Spent { what: "transaction", us: ms * US_PER_MS });
+    let rates = RATES.iter().filter_map(|&(what, metric)| {
+        Some(Spent { what, us: figure(metric)? * metric.unit.spent_us_per_s()? / tps })
+    });
     let operations = OPERATIONS.iter().filter_map(|&(what, count, latency)| {
-        Some(Spent { what, us: figure(count)? * figure(latency)? * MS_US / tps })
+        Some(Spent { what, us: figure(count)? * figure(latency)? * US_PER_MS / tps })
     });
     whole.into_iter().chain(rates).chain(operations).collect()
 }
 
-const LAYERS: [(&str, &str); 4] = [
-    ("data files", "space_file_bytes"),
-    ("allocated", "space_allocated_bytes"),
-    ("on the drive", "drive_logical_bytes_used"),
-    ("media", "space_physical_bytes"),
+const HELD_BY_DRIVE: &Metric = metric!("drive_logical_bytes_used");
+
+const LAYERS: [(&str, &Metric); 4] = [
+    ("data files", metric!("space_file_bytes")),
+    ("allocated", metric!("space_allocated_bytes")),
+    ("on the drive", HELD_BY_DRIVE),
+    ("media", metric!("space_physical_bytes")),
 ];
 
 /// What is known of where the data lie.
 pub(super) fn space(results: &Results) -> Vec<Space> {
-    let is_model = results.contains_key("model_commands_per_s");
+    let is_model = results.contains_key(metric!("model_commands_per_s").name);
     let mut above: Option<f64> = None;
-    let of = |&(layer, name): &(&'static str, &str)| {
-        let bytes = *results.get(name)?;
-        let is_comparable = !(is_model && name == "drive_logical_bytes_used");
+    let of = |&(layer, metric): &(&'static str, &Metric)| {
+        let bytes = *results.get(metric.name)?;
+        let is_comparable = !(is_model && metric.name == HELD_BY_DRIVE.name);
         let over = above.replace(bytes).filter(|over| *over > 0.0 && is_comparable);
         Some(Space { layer, bytes, per_byte_above: over.map(|over| bytes / over) })
     };

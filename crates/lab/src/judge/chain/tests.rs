@@ -4,6 +4,7 @@ use super::layers::{
     BINARY_LOG, DEVICE, DOUBLEWRITE, DRIVE, FILE_SYSTEM, FILES, MEDIA, PAGES, REDO,
 };
 use super::*;
+use crate::metrics::Window;
 
 fn cell(figures: &[(&str, f64)]) -> Cell {
     Cell {
@@ -14,7 +15,7 @@ fn cell(figures: &[(&str, f64)]) -> Cell {
         reason: None,
         started_at: None,
         ended_at: None,
-        window_s: Some((5.0, 25.0)),
+        window: Some(Window { from_s: 5.0, to_s: 25.0 }),
         warnings: Vec::new(),
         facts: BTreeMap::new(),
         results: figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::judge::difference::alike::differing;
+use crate::metrics::Window;
 use crate::store::{Arm, Cell, RigLayer, State, Study};
 use crate::words;
 
@@ -75,10 +76,10 @@ fn of_cells(cells: &[&Cell]) -> BTreeMap<String, String> {
     all.extend(range(dates.map(str::to_owned)).map(|text| ("date".to_owned(), text)));
     let repeats = cells.iter().map(|cell| cell.key.repeat).max();
     all.extend(repeats.map(|repeats| ("repeats".to_owned(), repeats.to_string())));
-    let windows = || cells.iter().filter_map(|cell| cell.window_s);
+    let windows = || cells.iter().filter_map(|cell| cell.window);
     let lengths = [
-        ("warmup_seconds", whole_seconds(windows().map(|(from, _)| from))),
-        ("seconds", whole_seconds(windows().map(|(from, to)| to - from))),
+        ("warmup_seconds", whole_seconds(windows().map(|window| window.from_s))),
+        ("seconds", whole_seconds(windows().map(Window::length_s))),
     ];
     all.extend(lengths.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?))));
     for name in PLACEMENT {
@@ -109,7 +110,11 @@ mod tests {
     use super::*;
     use crate::judge::simulated::{cell, study};
 
-    fn side(facts: &[(&str, &str)], settings: &[(&str, &str)], window_s: (f64, f64)) -> Study {
+    fn window(from_s: f64, to_s: f64) -> Window {
+        Window { from_s, to_s }
+    }
+
+    fn side(facts: &[(&str, &str)], settings: &[(&str, &str)], window: Window) -> Study {
         let owned = |all: &[(&str, &str)]| -> BTreeMap<String, String> {
             all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
         };
@@ -117,25 +122,25 @@ mod tests {
         study.facts = owned(facts);
         study.arms[0].settings = owned(settings);
         study.arms[0].rig.server = "mysqld 9".into();
-        study.cells = vec![Cell { window_s: Some(window_s), ..cell("a", &[]) }];
+        study.cells = vec![Cell { window: Some(window), ..cell("a", &[]) }];
         study
     }
 
     #[test]
     fn what_two_studies_were_run_under_is_told_where_it_differs() {
         let facts = [("kernel", "6.1"), ("memory", "16303412 kB"), ("location", "/tmp/one")];
-        let before = side(&facts, &[("innodb_buffer_pool_size", "32M")], (2.0, 12.04));
+        let before = side(&facts, &[("innodb_buffer_pool_size", "32M")], window(2.0, 12.04));
         let told = |a: &Study, b: &Study| -> Vec<String> {
             let all = circumstances((a, &a.arms[0]), (b, &b.arms[0]));
             all.into_iter().map(|one| format!("{}: {} and {}", one.what, one.a, one.b)).collect()
         };
         assert_eq!(told(&before, &before), Vec::<String>::new());
         let facts = [("kernel", "6.1"), ("memory", "16303400 kB"), ("location", "/tmp/two")];
-        let same = side(&facts, &[("innodb_buffer_pool_size", "32M")], (2.0, 11.98));
+        let same = side(&facts, &[("innodb_buffer_pool_size", "32M")], window(2.0, 11.98));
         assert_eq!(told(&before, &same), Vec::<String>::new(), "the same machine, another folder");
 
         let facts = [("kernel", "6.2"), ("memory", "8151706 kB"), ("processors", "4")];
-        let mut after = side(&facts, &[("sync_binlog", "0")], (5.0, 65.0));
+        let mut after = side(&facts, &[("sync_binlog", "0")], window(5.0, 65.0));
         after.form = Some("Quick form: …".into());
         after.arms[0].rig.server = "mysqld 8".into();
         after.cells[0].started_at = Some("2026-02-03T00:00:00Z".into());

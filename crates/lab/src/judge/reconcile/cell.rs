@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Check, ascending, check, little, markov, rate, same};
+use crate::metrics::{Metric, metric};
 
 /// Of what InnoDB wrote to its files, the device writes at least so much: what is cached for a while or compressed by
 /// punching holes falls below.
@@ -35,8 +36,35 @@ const RATE_TOLERANCE: f64 = 0.02;
 /// Histograms have three digits.
 const PERCENTILE_TOLERANCE: f64 = 0.005;
 
-/// Percentiles of the results, by the ends of their names.
-const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
+/// Times of transactions by one clock.
+struct Times {
+    mean: &'static Metric,
+    /// What each is called, the share of transactions within it, and where it stands.
+    percentiles: [(&'static str, f64, &'static Metric); 4],
+    max: &'static Metric,
+}
+
+const RESPONSE: Times = Times {
+    mean: metric!("latency_ms_mean"),
+    percentiles: [
+        ("p50", 0.5, metric!("latency_ms_p50")),
+        ("p95", 0.95, metric!("latency_ms_p95")),
+        ("p99", 0.99, metric!("latency_ms_p99")),
+        ("p999", 0.999, metric!("latency_ms_p999")),
+    ],
+    max: metric!("latency_ms_max"),
+};
+
+const SERVICE: Times = Times {
+    mean: metric!("service_ms_mean"),
+    percentiles: [
+        ("p50", 0.5, metric!("service_ms_p50")),
+        ("p95", 0.95, metric!("service_ms_p95")),
+        ("p99", 0.99, metric!("service_ms_p99")),
+        ("p999", 0.999, metric!("service_ms_p999")),
+    ],
+    max: metric!("service_ms_max"),
+};
 
 /// Every check that these results of a cell with so many threads allow; what is not known is not checked.
 pub(crate) fn of_results(results: &BTreeMap<String, f64>, threads: u32) -> Vec<Check> {
@@ -51,8 +79,8 @@ pub(crate) fn of_results(results: &BTreeMap<String, f64>, threads: u32) -> Vec<C
     .into_iter()
     .flatten()
     .collect();
-    for clock in ["latency", "service"] {
-        checks.extend(percentiles(figures, clock));
+    for times in [RESPONSE, SERVICE] {
+        checks.extend(percentiles(figures, &times));
     }
     checks
 }
@@ -61,42 +89,44 @@ pub(crate) fn of_results(results: &BTreeMap<String, f64>, threads: u32) -> Vec<C
 struct Figures<'a>(&'a BTreeMap<String, f64>);
 
 impl Figures<'_> {
-    fn get(self, name: &str) -> Option<f64> {
-        self.0.get(name).copied()
+    fn get(self, metric: &Metric) -> Option<f64> {
+        self.0.get(metric.name).copied()
     }
 
-    fn or_zero(self, name: &str) -> f64 {
-        self.get(name).unwrap_or(0.0)
+    fn or_zero(self, metric: &Metric) -> f64 {
+        self.get(metric).unwrap_or(0.0)
     }
 }
 
 /// In closed loop, that is without a target rate.
 fn littles_law(figures: Figures<'_>, threads: u32) -> Option<Check> {
-    if figures.get("target_rate").is_some() {
+    if figures.get(metric!("target_rate")).is_some() {
         return None;
     }
     let threads = f64::from(threads);
     // Transactions that the window's edges cut.
-    let edges = threads / figures.get("transactions").unwrap_or(f64::INFINITY);
-    let (tps, latency_ms) = (figures.get("tps")?, figures.get("latency_ms_mean")?);
+    let edges = threads / figures.get(metric!("transactions")).unwrap_or(f64::INFINITY);
+    let (tps, latency_ms) =
+        (figures.get(metric!("tps"))?, figures.get(metric!("latency_ms_mean"))?);
     little(threads, tps, latency_ms, LITTLE_TOLERANCE + edges)
 }
 
 fn target_rate(figures: Figures<'_>) -> Option<Check> {
-    let (target, achieved) = (figures.get("target_rate")?, figures.get("tps")?);
-    let seconds = figures.get("transactions")? / achieved;
+    let (target, achieved) = (figures.get(metric!("target_rate"))?, figures.get(metric!("tps"))?);
+    let seconds = figures.get(metric!("transactions"))? / achieved;
     rate(achieved, target, target * seconds, RATE_TOLERANCE)
 }
 
 /// What the device wrote is about what InnoDB, the binary log as far as it is known, and flushes explain.
 fn device_bytes(figures: Figures<'_>) -> Option<Check> {
-    let file = |kind: &str| figures.get(&format!("innodb_file_{kind}_write_bytes_per_s"));
-    let files = file("data")? + file("redo")? + file("doublewrite")?;
-    let device = figures.get("disk_write_bytes_per_s")?;
+    let files = figures.get(metric!("innodb_file_data_write_bytes_per_s"))?
+        + figures.get(metric!("innodb_file_redo_write_bytes_per_s"))?
+        + figures.get(metric!("innodb_file_doublewrite_write_bytes_per_s"))?;
+    let device = figures.get(metric!("disk_write_bytes_per_s"))?;
     if files <= BYTES_PER_S_LEAST {
         return None;
     }
-    let logged = files + figures.or_zero("sql_binlog_write_bytes_per_s");
+    let logged = files + figures.or_zero(metric!("sql_binlog_write_bytes_per_s"));
     let flushes = flushes_per_s(figures);
     let most = logged * FILE_BYTES_MOST + flushes * FLUSH_BYTES_MOST;
     let least = files * FILE_BYTES_LEAST;
@@ -130,43 +160,48 @@ fn device_bytes(figures: Figures<'_>) -> Option<Check> {
 
 /// Flushes that the server asked for, or that came to the device if those are more; zero where neither is known.
 fn flushes_per_s(figures: Figures<'_>) -> f64 {
-    let asked_for =
-        figures.or_zero("innodb_fsyncs_per_s") + figures.or_zero("sql_binlog_fsyncs_per_s");
-    asked_for.max(figures.or_zero("disk_flushes_per_s"))
+    let asked_for = figures.or_zero(metric!("innodb_fsyncs_per_s"))
+        + figures.or_zero(metric!("sql_binlog_fsyncs_per_s"));
+    asked_for.max(figures.or_zero(metric!("disk_flushes_per_s")))
 }
 
 /// What the drive says it was given is what the kernel says it gave to the drive's device. A model of disks has no drive inside,
 /// which would be given nothing.
 fn drive_bytes(figures: Figures<'_>) -> Option<Check> {
-    let told = figures.get("drive_write_bytes_host_per_s").filter(|told| *told > 0.0)?;
-    let given = figures.get("disk_write_bytes_per_s").filter(|given| *given > BYTES_PER_S_LEAST)?;
+    let told = figures.get(metric!("drive_write_bytes_host_per_s")).filter(|told| *told > 0.0)?;
+    let given = figures
+        .get(metric!("disk_write_bytes_per_s"))
+        .filter(|given| *given > BYTES_PER_S_LEAST)?;
     let (drive, device) = (("the drive took", told), ("its device wrote", given));
     same("the drive takes what its device writes", drive, device, DRIVE_TOLERANCE)
 }
 
 /// What went to media is payload, tables, collection and checkpoints.
 fn media_parts(figures: Figures<'_>) -> Option<Check> {
-    let part = |part: &str| figures.get(&format!("drive_write_bytes_{part}_per_s"));
-    let parts = part("payload")? + part("table")? + part("collection")? + part("checkpoint")?;
-    let media = part("media").filter(|media| *media > BYTES_PER_S_LEAST)?;
+    let parts = figures.get(metric!("drive_write_bytes_payload_per_s"))?
+        + figures.get(metric!("drive_write_bytes_table_per_s"))?
+        + figures.get(metric!("drive_write_bytes_collection_per_s"))?
+        + figures.get(metric!("drive_write_bytes_checkpoint_per_s"))?;
+    let media = figures.get(metric!("drive_write_bytes_media_per_s"));
+    let media = media.filter(|media| *media > BYTES_PER_S_LEAST)?;
     let (media, parts) = (("the drive wrote to media", media), ("its parts come to", parts));
     same("parts of what went to media add up", media, parts, PARTS_TOLERANCE)
 }
 
-fn percentiles(figures: Figures<'_>, clock: &str) -> Vec<Check> {
-    let figure = |name: &str| figures.get(&format!("{clock}_ms_{name}"));
-    let known: Vec<(&str, f64, f64)> = PERCENTILES
+fn percentiles(figures: Figures<'_>, times: &Times) -> Vec<Check> {
+    let known: Vec<(&str, f64, f64)> = times
+        .percentiles
         .iter()
-        .filter_map(|&(name, share)| Some((name, share, figure(name)?)))
+        .filter_map(|&(name, share, metric)| Some((name, share, figures.get(metric)?)))
         .collect();
-    let mean = figure("mean");
+    let mean = figures.get(times.mean);
     let bounds = known
         .iter()
         .filter_map(|&(_, share, value)| markov(share, value, mean?, PERCENTILE_TOLERANCE));
     let mut checks: Vec<Check> = bounds.collect();
     let mut ladder: Vec<(&str, f64)> =
         known.iter().map(|&(name, _, value)| (name, value)).collect();
-    ladder.extend(figure("max").map(|max| ("max", max)));
+    ladder.extend(figures.get(times.max).map(|max| ("max", max)));
     if ladder.len() > 1 {
         checks.extend(ascending(&ladder, PERCENTILE_TOLERANCE));
     }

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::metrics::{Metric, metric};
 use crate::store::Disk;
 use crate::store::prices::Each;
 
@@ -90,15 +91,16 @@ pub(crate) fn of_results(
     disk: Option<&Disk>,
     own: &Each,
 ) -> Option<Endurance> {
-    let figure = |name: &str| results.get(name).copied().filter(|value| value.is_finite());
-    let tps = figure("tps").filter(|tps| *tps > 0.0)?;
+    let figure =
+        |metric: &Metric| results.get(metric.name).copied().filter(|value| value.is_finite());
+    let tps = figure(metric!("tps")).filter(|tps| *tps > 0.0)?;
     let is_software_drive = disk.is_some_and(Disk::is_drive);
-    let counted = figure("drive_write_bytes_host_per_s").filter(|bytes| *bytes > 0.0);
-    let to_media = counted.and_then(|_| figure("drive_write_bytes_media_per_s"));
+    let counted = figure(metric!("drive_write_bytes_host_per_s")).filter(|bytes| *bytes > 0.0);
+    let to_media = counted.and_then(|_| figure(metric!("drive_write_bytes_media_per_s")));
     // What our own drive writes to its media is what the device below is given; what that writes inside, nobody sees.
     let (given, media) = match (is_software_drive, to_media) {
         (true, Some(to_media)) => (to_media, None),
-        _ => (figure("disk_write_bytes_per_s")?, to_media),
+        _ => (figure(metric!("disk_write_bytes_per_s"))?, to_media),
     };
     let scale = disk.and_then(Disk::parallel_scale).unwrap_or(1.0);
     let per_day = |bytes_per_s: f64| bytes_per_s * scale * SECONDS_PER_DAY;

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::drive;
-use crate::store::Note;
-use crate::store::Warning;
-use crate::store::{Arm, CellKey, Histogram, Outcome, Series, Store, StudyHead, Workload};
-use crate::store::{Disk, FileSystem, Media, Rig};
+use crate::metrics::{Layer, Unit, Window, find};
+use crate::store::{
+    Arm, CellKey, Clock, Disk, FileSystem, Histogram, Media, Note, Outcome, Rig, Series, Store,
+    StudyHead, Timed, Warning, Workload,
+};
 
 /// A name that closes scripts, opens tags and ends attributes wherever it is not escaped.
 pub(super) const HOSTILE: &str = "a</script><b>&\"";
@@ -211,13 +212,13 @@ fn outcome(place: usize, key: &CellKey, shape: &Shape) -> Outcome {
         ("pid_file", if place.is_multiple_of(2) { "/tmp/a.pid" } else { "/tmp/b.pid" }),
     ];
     let mut outcome = Outcome {
-        window_s: Some((5.0, f64::from(shape.seconds) - 1.0)),
+        window: Some(Window { from_s: 5.0, to_s: f64::from(shape.seconds) - 1.0 }),
         facts: [("server_cpus".into(), "0".into()), ("load_cpus".into(), "1".into())].into(),
         results: results(&load, drive::is_under(&key.arm), &mut noise),
         series: series(&load, shape, drive::is_under(&key.arm), &mut noise),
         histograms: vec![Histogram {
-            kind: "transaction".into(),
-            clock: "response".into(),
+            kind: Timed::Transaction,
+            clock: Clock::Response,
             buckets: vec![(1_000_000, 90), (20_000_000, 10)],
         }],
         variables: variables.map(|(name, value)| (name.into(), value.into())).into(),
@@ -292,52 +293,45 @@ fn results(load: &Load, has_drive: bool, noise: &mut Noise) -> BTreeMap<String, 
 fn series(load: &Load, shape: &Shape, has_drive: bool, noise: &mut Noise) -> Vec<Series> {
     let Load { tps, latency_ms, write_bytes, busy } = *load;
     let kinds = [
-        ("tps", "1/s", "load", tps, 0.07),
-        ("qps", "1/s", "load", tps * 20.0, 0.07),
-        ("latency_ms_p50", "ms", "load", latency_ms * 0.9, 0.1),
-        ("latency_ms_p95", "ms", "load", latency_ms * 2.1, 0.2),
-        ("latency_ms_p99", "ms", "load", latency_ms * 3.7, 0.3),
-        ("cpu_user_percent", "%", "cpu", 46.0 * busy, 0.1),
-        ("cpu_system_percent", "%", "cpu", 15.0 * busy, 0.1),
-        ("cpu_iowait_percent", "%", "cpu", 19.0 * busy, 0.4),
-        ("server_cpu_percent", "percent", "server", 71.0 * busy, 0.1),
-        ("load_cpu_percent", "percent", "load", 20.0 * busy, 0.1),
-        ("disk_reads_per_s", "1/s", "disk", tps * 1.1, 0.1),
-        ("disk_writes_per_s", "1/s", "disk", tps * 2.6, 0.2),
-        ("disk_read_bytes_per_s", "B/s", "disk", tps * 18_000.0, 0.1),
-        ("disk_write_bytes_per_s", "B/s", "disk", tps * write_bytes, 0.2),
-        ("disk_read_latency_ms", "ms", "disk", 0.4, 0.3),
-        ("disk_write_latency_ms", "ms", "disk", 0.8, 0.4),
-        ("innodb_rows_inserted_per_s", "rows/s", "innodb", tps, 0.07),
-        ("innodb_rows_updated_per_s", "rows/s", "innodb", tps * 2.0, 0.07),
-        ("innodb_rows_deleted_per_s", "rows/s", "innodb", tps, 0.07),
-        ("innodb_rows_read_per_s", "rows/s", "innodb", tps * 414.0, 0.07),
-        ("innodb_dirty_pages", "pages", "innodb", 31_000.0, 0.02),
-        ("space_allocated_bytes", "B", "space", 0.9e9, 0.001),
+        ("tps", tps, 0.07),
+        ("qps", tps * 20.0, 0.07),
+        ("latency_ms_p50", latency_ms * 0.9, 0.1),
+        ("latency_ms_p95", latency_ms * 2.1, 0.2),
+        ("latency_ms_p99", latency_ms * 3.7, 0.3),
+        ("cpu_user_percent", 46.0 * busy, 0.1),
+        ("cpu_system_percent", 15.0 * busy, 0.1),
+        ("cpu_iowait_percent", 19.0 * busy, 0.4),
+        ("server_cpu_percent", 71.0 * busy, 0.1),
+        ("load_cpu_percent", 20.0 * busy, 0.1),
+        ("disk_reads_per_s", tps * 1.1, 0.1),
+        ("disk_writes_per_s", tps * 2.6, 0.2),
+        ("disk_read_bytes_per_s", tps * 18_000.0, 0.1),
+        ("disk_write_bytes_per_s", tps * write_bytes, 0.2),
+        ("disk_read_latency_ms", 0.4, 0.3),
+        ("disk_write_latency_ms", 0.8, 0.4),
+        ("innodb_rows_inserted_per_s", tps, 0.07),
+        ("innodb_rows_updated_per_s", tps * 2.0, 0.07),
+        ("innodb_rows_deleted_per_s", tps, 0.07),
+        ("innodb_rows_read_per_s", tps * 414.0, 0.07),
+        ("innodb_dirty_pages", 31_000.0, 0.02),
+        ("space_allocated_bytes", 0.9e9, 0.001),
     ];
-    let drive = drive::kinds(tps, write_bytes)
-        .map(|(name, unit, value, part)| (name, unit, "drive", value, part));
-    let serving = [("serving_cpu_percent", "percent", "serving", 31.0 * busy, 0.2)];
+    let drive = drive::kinds(tps, write_bytes);
+    let serving = [("serving_cpu_percent", 31.0 * busy, 0.2)];
     let of_drive = drive.into_iter().chain(serving).filter(|_| has_drive);
     let mut all: Vec<Series> = Vec::new();
-    for (name, unit, layer, value, part) in kinds.into_iter().chain(of_drive) {
-        let label = name.replace('_', " ");
-        all.push(Series {
-            name: name.into(),
-            unit: unit.into(),
-            label,
-            layer: layer.into(),
-            points: points(shape.seconds, value, part, noise),
-        });
+    for (name, value, part) in kinds.into_iter().chain(of_drive) {
+        let (label, points) = (name.replace('_', " "), points(shape.seconds, value, part, noise));
+        all.push(Series { label, points, ..Series::of(find(name).unwrap()) });
     }
     for number in 0..shape.other_series {
         // As in life: some counters stand still, some are hardly ever anything but zero.
         let (value, part) = if number % 3 == 0 { (0.0, 0.0) } else { (1000.0, 0.5) };
         all.push(Series {
             name: format!("other_{number}_per_s"),
-            unit: "1/s".into(),
+            unit: Unit::PerSecond,
             label: format!("other counter <{number}>"),
-            layer: if number % 2 == 0 { "drive" } else { "backing" }.into(),
+            layer: if number % 2 == 0 { Layer::Drive } else { Layer::Backing },
             points: points(shape.seconds, value, part, noise),
         });
     }

@@ -2,6 +2,7 @@
 //! three lines, prices beside speeds, and no twin as an arm of its own.
 
 use super::*;
+use crate::metrics::Window;
 use crate::report::{Wishes, write_as};
 use crate::store::prices::Prices;
 use crate::store::{Arm, CellKey, Judging, Outcome, Workload};
@@ -65,7 +66,7 @@ fn study(folder: &Path, arms: &[(&str, f64)], off: f64) -> Store {
 
 fn outcome(tps: f64) -> Outcome {
     Outcome {
-        window_s: Some((0.0, 20.0)),
+        window: Some(Window { from_s: 0.0, to_s: 20.0 }),
         results: [
             ("tps".to_owned(), tps),
             ("latency_ms_p99".to_owned(), 8e3 / tps),

@@ -2,6 +2,7 @@
 //! verdict that an interval does not carry, no room that is not the database's, and nothing that is no number.
 
 use super::*;
+use crate::metrics::Window;
 use crate::report::{Wishes, write_as};
 use crate::store::Warning;
 use crate::store::prices::Prices;
@@ -69,7 +70,7 @@ fn store(folder: &Path, loads: &[Load<'_>]) -> Store {
                 [("tps".to_owned(), tps), ("latency_ms_p99".to_owned(), 8e3 / tps)].into();
             results.extend(load.more.iter().map(|(name, value)| ((*name).to_owned(), *value)));
             let outcome = Outcome {
-                window_s: Some((0.0, 20.0)),
+                window: Some(Window { from_s: 0.0, to_s: 20.0 }),
                 results,
                 warnings: load.warning.iter().cloned().collect(),
                 ..Outcome::default()

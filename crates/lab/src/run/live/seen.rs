@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use assay_load::{Second, SecondPhase};
 
+use crate::metrics::metric;
 use crate::run::count::Count;
 use crate::store::CellKey;
 use crate::watch::Glimpse;
@@ -13,14 +14,14 @@ const SECONDS_KEPT: usize = 240;
 
 /// Series of the device: of each operation its bytes (but for flushes), how many and how long.
 pub const DISK_SERIES: [&str; 8] = [
-    "disk_read_bytes_per_s",
-    "disk_reads_per_s",
-    "disk_read_latency_ms",
-    "disk_write_bytes_per_s",
-    "disk_writes_per_s",
-    "disk_write_latency_ms",
-    "disk_flushes_per_s",
-    "disk_flush_latency_ms",
+    metric!("disk_read_bytes_per_s").name,
+    metric!("disk_reads_per_s").name,
+    metric!("disk_read_latency_ms").name,
+    metric!("disk_write_bytes_per_s").name,
+    metric!("disk_writes_per_s").name,
+    metric!("disk_write_latency_ms").name,
+    metric!("disk_flushes_per_s").name,
+    metric!("disk_flush_latency_ms").name,
 ];
 
 /// A second of all of [`DISK_SERIES`].

@@ -23,8 +23,8 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder, Row, Value};
 
 use super::probe::{Notes, Probe, number};
-use super::series::Layer;
 use super::sheet::{Field, Formula, Sheet};
+use crate::metrics::{Gives, Metric, metric};
 use crate::store::Unwatched;
 
 /// A statement that takes longer is given up. So slow a server answers the next one.
@@ -186,8 +186,8 @@ fn status_names() -> Vec<&'static str> {
 
 /// Metrics that are the first source a server of this status can have.
 fn metrics_missing_from(status: &Values) -> Vec<&'static str> {
-    let lacking = wanted::all().filter(|wanted| status.source_of(wanted).is_none());
-    let terms = lacking.flat_map(|wanted| wanted.sources.iter().copied().flatten());
+    let lacking = wanted::all().filter(|(_, gives)| status.source_of(*gives).is_none());
+    let terms = lacking.flat_map(|(_, gives)| gives.sources.iter().copied().flatten());
     terms.filter_map(|term| term.strip_prefix("metrics.")).collect()
 }
 
@@ -254,7 +254,7 @@ impl Values {
     }
 
     /// The first source of which this server has every term, as slots and signs.
-    fn source_of(&self, wanted: &wanted::Wanted) -> Option<Vec<(usize, f64)>> {
+    fn source_of(&self, wanted: Gives) -> Option<Vec<(usize, f64)>> {
         let term = |&term: &&'static str| {
             let sign = if term.starts_with('-') { -1.0 } else { 1.0 };
             Some((*self.slots.get(wanted::bare(term))?, sign))
@@ -283,28 +283,19 @@ struct Columns {
 impl Columns {
     /// Declares a series for everything that the server has a source of.
     fn declare(values: &Values) -> Columns {
-        let mut sheet = Sheet::new(Layer::Innodb);
+        let mut sheet = Sheet::default();
         let mut sources = Vec::new();
         let mut by_name = HashMap::new();
-        let mut declare = |sheet: &mut Sheet, wanted: &wanted::Wanted, counter: bool| {
-            let Some(source) = values.source_of(wanted) else { return };
-            let sql = wanted.name.starts_with("sql_");
-            sheet.set_layer(if sql { Layer::Sql } else { Layer::Innodb });
-            let declare = if counter { Sheet::counter } else { Sheet::gauge };
-            let field = declare(sheet, wanted.name, wanted.unit, wanted.label.into());
-            by_name.insert(wanted.name, field);
+        for (metric, gives) in wanted::all() {
+            let Some(source) = values.source_of(gives) else { continue };
+            let declare = if gives.is_counter { Sheet::counter } else { Sheet::gauge };
+            let field = declare(&mut sheet, metric, "");
+            by_name.insert(metric.name, field);
             sources.push((field, source));
-        };
-        for wanted in wanted::COUNTERS {
-            declare(&mut sheet, wanted, true);
         }
-        for wanted in wanted::GAUGES {
-            declare(&mut sheet, wanted, false);
-        }
-        sheet.set_layer(Layer::Innodb);
         declare_derived(&mut sheet, &by_name);
         let rows_from_handlers = !values.slots.contains_key("Innodb_rows_read")
-            && by_name.contains_key("innodb_rows_read");
+            && by_name.contains_key(metric!("innodb_rows_read_per_s").name);
         Columns { sheet, sources, rows_from_handlers }
     }
 
@@ -326,25 +317,36 @@ impl Columns {
 }
 
 fn declare_derived(sheet: &mut Sheet, by_name: &HashMap<&str, Field>) {
-    let pair = |a: &str, b: &str| Some((*by_name.get(a)?, *by_name.get(b)?));
-    if let Some((over, under)) = pair("innodb_read_misses", "innodb_read_requests") {
-        let formula = Formula::Quotient { over, under, base: 1.0, scale: -1.0 };
-        sheet.series("innodb_hit_ratio".into(), "ratio", "buffer pool hit ratio".into(), formula);
+    let pair = |a: &Metric, b: &Metric| Some((*by_name.get(a.name)?, *by_name.get(b.name)?));
+    let quotient =
+        |base, scale| move |(over, under)| Formula::Quotient { over, under, base, scale };
+    let share = |(part, whole)| Formula::Share { part, whole };
+    let without = |(field, without)| Formula::RateWithout { field, without };
+    let hits = pair(metric!("innodb_read_misses_per_s"), metric!("innodb_read_requests_per_s"));
+    let dirty = pair(metric!("innodb_dirty_pages"), metric!("innodb_pool_pages"));
+    let fsyncs = pair(metric!("innodb_fsyncs_per_s"), metric!("innodb_fsyncs_redo_per_s"));
+    let lock_wait =
+        pair(metric!("innodb_row_lock_ms_per_s"), metric!("innodb_row_lock_waits_per_s"));
+    for (metric, formula) in [
+        (metric!("innodb_hit_ratio"), hits.map(quotient(1.0, -1.0))),
+        (metric!("innodb_dirty_pages_percent"), dirty.map(share)),
+        (metric!("innodb_fsyncs_data_per_s"), fsyncs.map(without)),
+        (metric!("innodb_row_lock_wait_ms"), lock_wait.map(quotient(0.0, 1.0))),
+    ] {
+        if let Some(formula) = formula {
+            sheet.series(metric, "", formula);
+        }
     }
-    if let Some((part, whole)) = pair("innodb_dirty_pages", "innodb_pool_pages") {
-        let label = "dirty pages, of the buffer pool".into();
-        let formula = Formula::Share { part, whole };
-        sheet.series("innodb_dirty_pages_percent".into(), "percent", label, formula);
+}
+
+/// All that can be declared.
+#[cfg(test)]
+pub(super) fn whole_sheet() -> Sheet {
+    let mut values = Values::default();
+    for term in wanted::names("") {
+        values.put(["", term, ""], 0.0);
     }
-    if let Some((field, without)) = pair("innodb_fsyncs", "innodb_fsyncs_redo") {
-        let label = "fsyncs, data and doublewrite files".into();
-        let formula = Formula::RateWithout { field, without };
-        sheet.series("innodb_fsyncs_data_per_s".into(), "1/s", label, formula);
-    }
-    if let Some((over, under)) = pair("innodb_row_lock_ms", "innodb_row_lock_waits") {
-        let formula = Formula::Quotient { over, under, base: 0.0, scale: 1.0 };
-        sheet.series("innodb_row_lock_wait_ms".into(), "ms", "row lock wait, mean".into(), formula);
-    }
+    Columns::declare(&values).sheet
 }
 
 #[cfg(test)]

@@ -30,23 +30,20 @@ fn stalled(noise: &mut Noise, stalled: &[u32], stall_ms: f64) -> (Cell, Measured
         longest.push(times.iter().map(|(ns, _)| *ns as f64 / 1e6).fold(0.0, f64::max));
         latencies.push(&SecondLatency::of(second, &times));
     }
-    let of = |name: &str, layer: &str, value: &dyn Fn(u32) -> f64| Series {
-        name: name.into(),
-        unit: String::new(),
-        label: String::new(),
-        layer: layer.into(),
+    let of = |metric, value: &dyn Fn(u32) -> f64| Series {
         points: (1..=SECONDS).map(|second| (second, value(second))).collect(),
+        ..Series::of(metric)
     };
     let wave = |second: u32| 1.0 + 0.1 * f64::from(second % 7);
     let series = vec![
-        of("tps", "load", &|second| tps[second as usize - 1]),
-        of("latency_ms_p50", "load", &|_| 7.0),
-        of("latency_ms_max", "load", &|second| longest[second as usize - 1]),
-        of("disk_write_latency_ms", "disk", &|second| {
+        of(metric!("tps"), &|second| tps[second as usize - 1]),
+        of(metric!("latency_ms_p50"), &|_| 7.0),
+        of(metric!("latency_ms_max"), &|second| longest[second as usize - 1]),
+        of(metric!("disk_write_latency_ms"), &|second| {
             wave(second) * if stalled.contains(&second) { 30.0 } else { 1.0 }
         }),
-        of("innodb_dirty_pages", "innodb", &|second| 1000.0 * wave(second)),
-        of("constant", "server", &|_| 5.0),
+        of(metric!("innodb_dirty_pages"), &|second| 1000.0 * wave(second)),
+        of(metric!("server_threads"), &|_| 5.0),
     ];
     let measured = Measured {
         key: key("arm", THREADS, 1),
@@ -64,7 +61,7 @@ fn stalled(noise: &mut Noise, stalled: &[u32], stall_ms: f64) -> (Cell, Measured
         reason: None,
         started_at: None,
         ended_at: None,
-        window_s: Some((0.0, f64::from(SECONDS))),
+        window: Some(Window { from_s: 0.0, to_s: f64::from(SECONDS) }),
         warnings: vec![],
         facts: [(CLOCK_BEGAN.to_owned(), "2020-02-03T04:05:06.250Z".to_owned())].into(),
         results: BTreeMap::new(),
@@ -92,7 +89,7 @@ fn a_stall_of_200_ms_every_10_s_is_found_dated_and_called_periodic() {
         assert!((190.0..260.0).contains(&delay), "{delay}");
         assert!((8..=12).contains(&first.transactions.unwrap()), "{first:?}");
         assert_eq!(first.departures[0].series, "disk_write_latency_ms");
-        assert!(first.departures.iter().all(|one| one.series != "constant"));
+        assert!(first.departures.iter().all(|one| one.series != "server_threads"));
         assert!((found.period.unwrap().seconds - 10.0).abs() < 0.1);
         assert!(found.text.contains("one every 10.0 s, the first in second 7 ("), "{}", found.text);
     }
@@ -181,6 +178,6 @@ fn a_drop_of_seconds_is_one_event_with_its_depth() {
     assert_eq!(spans, [(21, 23)]);
     assert!((45.0..75.0).contains(&found.events[0].depth_percent), "{found:?}");
     assert!(found.period.is_none() && found.text.starts_with("a stall in second 21 ("));
-    let short = Cell { window_s: Some((0.0, 8.0)), ..cell };
+    let short = Cell { window: Some(Window { from_s: 0.0, to_s: 8.0 }), ..cell };
     assert!(stalls(&short, &measured, &series).is_none(), "no usual second in so few");
 }

@@ -1,0 +1,131 @@
+//! What the load generator counts: transactions, queries, and how long they took.
+//!
+//! Results are from its own totals and histograms of the whole window, which its seconds cannot tell as well: no percentile follows from
+//! percentiles.
+
+use super::super::entry::{Metric, result, series};
+use super::super::layer::Layer::Load;
+use super::super::shown::{Chart, Group, Shown};
+use super::super::unit::Unit::{Count, Milliseconds, PerSecond, PerTransaction};
+
+pub(super) const TOTALS: &[Metric] = &[
+    series(Load, "tps", PerSecond, "transactions")
+        .computed()
+        .better_higher()
+        .judged("throughput", None)
+        .column(
+            Group::Throughput,
+            1,
+            "TPS",
+            Shown::PerSecond,
+            "transactions committed per second, counted by the load generator",
+        )
+        .line(Chart::Throughput, 1, "transactions"),
+    series(Load, "qps", PerSecond, "queries").computed().better_higher().column(
+        Group::Throughput,
+        2,
+        "QPS",
+        Shown::PerSecond,
+        "queries answered per second, counted by the load generator",
+    ),
+    // Response times: from the planned start, with all attempts.
+    series(Load, "latency_ms_mean", Milliseconds, "transaction latency, mean")
+        .computed()
+        .latency()
+        .column(Group::More, 1, "mean", Shown::Milliseconds, "mean response time of a transaction"),
+    series(Load, "latency_ms_p50", Milliseconds, "transaction latency, p50")
+        .computed()
+        .latency()
+        .judged("p50", Some(0.5))
+        .column(
+            Group::Latency,
+            1,
+            "p50",
+            Shown::Milliseconds,
+            "median response time of a transaction, seen by the load generator",
+        )
+        .line(Chart::Latency, 1, "p50"),
+    series(Load, "latency_ms_p95", Milliseconds, "transaction latency, p95")
+        .computed()
+        .latency()
+        .judged("p95", Some(0.05))
+        .column(
+            Group::Latency,
+            2,
+            "p95",
+            Shown::Milliseconds,
+            "95 of 100 transactions were answered within this time",
+        )
+        .line(Chart::Latency, 2, "p95"),
+    series(Load, "latency_ms_p99", Milliseconds, "transaction latency, p99")
+        .computed()
+        .latency()
+        .judged("p99", Some(0.01))
+        .column(
+            Group::Latency,
+            3,
+            "p99",
+            Shown::Milliseconds,
+            "99 of 100 transactions were answered within this time",
+        )
+        .line(Chart::Latency, 3, "p99"),
+    result(Load, "latency_ms_p999", Milliseconds, "transaction latency, p99.9")
+        .latency()
+        .judged("p99.9", Some(0.001))
+        .column(
+            Group::Latency,
+            4,
+            "p99.9",
+            Shown::Milliseconds,
+            "999 of 1 000 transactions were answered within this time",
+        ),
+    series(Load, "latency_ms_max", Milliseconds, "transaction latency, maximum")
+        .computed()
+        .latency()
+        .column(
+            Group::More,
+            2,
+            "max",
+            Shown::Milliseconds,
+            "longest response time of a transaction",
+        ),
+    // Service times: from the actual start, of the attempt that succeeded.
+    result(Load, "service_ms_mean", Milliseconds, "transaction service time, mean").latency(),
+    result(Load, "service_ms_p50", Milliseconds, "transaction service time, p50").latency(),
+    result(Load, "service_ms_p95", Milliseconds, "transaction service time, p95").latency(),
+    result(Load, "service_ms_p99", Milliseconds, "transaction service time, p99").latency(),
+    result(Load, "service_ms_p999", Milliseconds, "transaction service time, p99.9").latency(),
+    result(Load, "service_ms_max", Milliseconds, "transaction service time, maximum").latency(),
+    series(Load, "errors_ignored_per_s", PerSecond, "errors ignored"),
+    series(Load, "queue_length", Count, "planned events waiting"),
+    result(Load, "transactions", Count, "transactions"),
+    result(Load, "queries_per_transaction", PerTransaction, "queries").column(
+        Group::More,
+        3,
+        "queries",
+        Shown::PerTransaction,
+        "queries for each transaction",
+    ),
+    result(Load, "errors_ignored", Count, "errors ignored").column(
+        Group::More,
+        16,
+        "errors",
+        Shown::Bare,
+        "errors after which the transaction was tried again",
+    ),
+    result(Load, "reconnects", Count, "connections made anew"),
+    result(Load, "target_rate", PerSecond, "planned rate").column(
+        Group::More,
+        17,
+        "target",
+        Shown::PerSecond,
+        "planned rate of transactions",
+    ),
+    result(Load, "achieved_rate", PerSecond, "rate reached").column(
+        Group::More,
+        18,
+        "achieved",
+        Shown::PerSecond,
+        "rate of transactions that was reached",
+    ),
+];

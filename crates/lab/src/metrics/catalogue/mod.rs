@@ -1,0 +1,33 @@
+//! The catalogue's entries, a table for each layer.
+
+mod cpu;
+mod device;
+mod drive;
+mod innodb;
+mod load;
+mod model;
+mod process;
+mod space;
+mod sql;
+mod watch;
+
+use super::entry::Metric;
+
+/// Every table. What the server gives is recorded in the order in which it stands here.
+pub(super) const TABLES: &[&[Metric]] = &[
+    load::TOTALS,
+    cpu::PROCESSORS,
+    device::DISK,
+    device::BACKING,
+    device::TAKEN,
+    process::SERVER,
+    process::SERVING,
+    process::LOAD,
+    process::TAKEN,
+    innodb::ENGINE,
+    sql::STATEMENTS,
+    space::FILES,
+    drive::DRIVE,
+    model::MODEL,
+    watch::COST,
+];

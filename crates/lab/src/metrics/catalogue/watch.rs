@@ -1,0 +1,20 @@
+//! What watching costs, so that nobody need wonder.
+
+use super::super::entry::{Metric, series};
+use super::super::layer::Layer::Watch;
+use super::super::unit::Unit::Percent;
+
+pub(super) const COST: &[Metric] = &[
+    series(
+        Watch,
+        "watch_kernel_cpu_percent",
+        Percent,
+        "CPU time of the watch, kernel thread (100 = one CPU)",
+    ),
+    series(
+        Watch,
+        "watch_server_cpu_percent",
+        Percent,
+        "CPU time of the watch, server thread (100 = one CPU)",
+    ),
+];

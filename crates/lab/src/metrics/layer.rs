@@ -1,0 +1,84 @@
+//! The layers that metrics belong to.
+
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+
+/// The part of the machine that a metric was measured at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Layer {
+    /// All processors, and the kernel's pressure figures.
+    Cpu,
+    /// The block device that holds the data's file system.
+    Disk,
+    /// The block device under the image file, or under the drive's media.
+    Backing,
+    /// The software drive, by its own counters.
+    Drive,
+    /// The model of a device, by its own counters.
+    Model,
+    /// The process that serves the drive.
+    Serving,
+    /// The server's process.
+    Server,
+    /// The load generator: what it counts, and its process.
+    Load,
+    /// The server's statements, threads and network bytes.
+    Sql,
+    /// The storage engine.
+    Innodb,
+    /// Files and file system.
+    Space,
+    /// What watching costs.
+    Watch,
+}
+
+impl Layer {
+    pub(crate) const ALL: [Layer; 12] = [
+        Layer::Cpu,
+        Layer::Disk,
+        Layer::Backing,
+        Layer::Drive,
+        Layer::Model,
+        Layer::Serving,
+        Layer::Server,
+        Layer::Load,
+        Layer::Sql,
+        Layer::Innodb,
+        Layer::Space,
+        Layer::Watch,
+    ];
+
+    /// As it is stored, shown, and put before most names.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Layer::Cpu => "cpu",
+            Layer::Disk => "disk",
+            Layer::Backing => "backing",
+            Layer::Drive => "drive",
+            Layer::Model => "model",
+            Layer::Serving => "serving",
+            Layer::Server => "server",
+            Layer::Load => "load",
+            Layer::Sql => "sql",
+            Layer::Innodb => "innodb",
+            Layer::Space => "space",
+            Layer::Watch => "watch",
+        }
+    }
+}
+
+impl FromStr for Layer {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Layer, String> {
+        let found = Layer::ALL.into_iter().find(|layer| layer.word() == word);
+        found.ok_or_else(|| format!("`{word}` is no layer that this assay knows"))
+    }
+}
+
+impl Serialize for Layer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}

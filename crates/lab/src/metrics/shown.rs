@@ -1,0 +1,164 @@
+//! Where tables and charts show a metric, and in which units people read it.
+
+use serde::{Serialize, Serializer};
+
+#[cfg(test)]
+use super::unit::Unit;
+
+/// A unit as people read it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// A number that needs none.
+    Bare,
+    PerSecond,
+    TransactionsPerSecond,
+    RowsPerSecond,
+    BytesPerSecond,
+    MegabytesPerSecond,
+    Bytes,
+    Megabytes,
+    /// Of a transaction, where the rest of the line says so.
+    Kilobytes,
+    KilobytesPerTransaction,
+    PerTransaction,
+    MicrosecondsPerQuery,
+    Milliseconds,
+    Percent,
+    PercentOfProcessor,
+    /// A share between 0 and 1.
+    ShareInPercent,
+    BytesPerByte,
+    Pages,
+}
+
+impl Shown {
+    pub(crate) const fn text(self) -> &'static str {
+        match self {
+            Shown::Bare => "",
+            Shown::PerSecond => "1/s",
+            Shown::TransactionsPerSecond => "transactions/s",
+            Shown::RowsPerSecond => "rows/s",
+            Shown::BytesPerSecond => "B/s",
+            Shown::MegabytesPerSecond => "MB/s",
+            Shown::Bytes => "B",
+            Shown::Megabytes => "MB",
+            Shown::Kilobytes => "kB",
+            Shown::KilobytesPerTransaction => "kB/trx",
+            Shown::PerTransaction => "/trx",
+            Shown::MicrosecondsPerQuery => "µs/query",
+            Shown::Milliseconds => "ms",
+            Shown::Percent | Shown::ShareInPercent => "%",
+            Shown::PercentOfProcessor => "% of a CPU",
+            Shown::BytesPerByte => "bytes/byte",
+            Shown::Pages => "pages",
+        }
+    }
+
+    /// Stored value × scale = shown value.
+    pub(crate) const fn scale(self) -> f64 {
+        match self {
+            Shown::MegabytesPerSecond | Shown::Megabytes => 1e-6,
+            Shown::Kilobytes | Shown::KilobytesPerTransaction => 1e-3,
+            Shown::ShareInPercent => 100.0,
+            _ => 1.0,
+        }
+    }
+
+    /// Whether values of this unit may be read so.
+    #[cfg(test)]
+    pub(super) fn fits(self, unit: Unit) -> bool {
+        let units: &[Unit] = match self {
+            Shown::Bare => &[Unit::Ratio, Unit::Count],
+            Shown::PerSecond | Shown::TransactionsPerSecond | Shown::RowsPerSecond => {
+                &[Unit::PerSecond]
+            }
+            Shown::BytesPerSecond | Shown::MegabytesPerSecond => &[Unit::BytesPerSecond],
+            Shown::Bytes | Shown::Megabytes => &[Unit::Bytes],
+            Shown::Kilobytes | Shown::KilobytesPerTransaction => &[Unit::BytesPerTransaction],
+            Shown::PerTransaction => &[Unit::PerTransaction],
+            Shown::MicrosecondsPerQuery => &[Unit::MicrosecondsPerQuery],
+            Shown::Milliseconds => &[Unit::Milliseconds],
+            Shown::Percent | Shown::PercentOfProcessor => &[Unit::Percent],
+            Shown::ShareInPercent | Shown::BytesPerByte => &[Unit::Ratio],
+            Shown::Pages => &[Unit::Pages],
+        };
+        units.contains(&unit)
+    }
+}
+
+impl Serialize for Shown {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.text())
+    }
+}
+
+/// Columns of tables that stand together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// Transactions and queries per second.
+    Throughput,
+    /// Response time of a transaction.
+    Latency,
+    /// What the machine did for it.
+    Machine,
+    /// What is shown on request.
+    More,
+    /// The software drive's table.
+    Drive,
+    /// The models' table.
+    Model,
+    /// Space at the end of a cell, from the files down to the media.
+    Space,
+    /// The same of a model of a drive, whose flash holds what wore it in too.
+    Worn,
+    /// What a transaction took, on the first screen: the one nearest to the media first.
+    Taken,
+}
+
+/// A metric as a column of a table.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Column {
+    pub(crate) group: Group,
+    /// Columns of a group stand in the order of their places.
+    pub(crate) place: u8,
+    pub(crate) head: &'static str,
+    pub(crate) shown: Shown,
+    /// What it is and where it was measured.
+    pub(crate) title: &'static str,
+    /// A second metric that is added to it.
+    pub(crate) plus: Option<&'static str>,
+}
+
+/// Charts of the second-by-second page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Chart {
+    Throughput,
+    Latency,
+    Cpu,
+    CpuByProcess,
+    DiskLatency,
+    DiskOperations,
+    DiskBytes,
+    RowsWritten,
+    RowsRead,
+    DirtyPages,
+    CheckpointAge,
+    ModelLatency,
+    ModelWaits,
+    ModelLate,
+    DriveBytes,
+    DriveOperations,
+    DriveAmplification,
+    DriveCollection,
+    DriveFree,
+}
+
+/// A series as a line of a chart.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Line {
+    pub(crate) chart: Chart,
+    /// Lines of a chart stand in the order of their places, from the bottom up where they are stacked.
+    pub(crate) place: u8,
+    /// What the legend calls it.
+    pub(crate) role: &'static str,
+}

@@ -1,0 +1,100 @@
+//! The units that stored values are in.
+
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+
+/// What a stored value counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Unit {
+    PerSecond,
+    BytesPerSecond,
+    /// Waiting that several do at once: 1000 of it is one who waits all along.
+    MillisecondsPerSecond,
+    /// The same in microseconds.
+    MicrosecondsPerSecond,
+    Bytes,
+    Milliseconds,
+    /// Of a whole, or of the time of one processor.
+    Percent,
+    /// Of InnoDB, 16 KiB commonly.
+    Pages,
+    Ratio,
+    Count,
+    BytesPerTransaction,
+    PerTransaction,
+    MicrosecondsPerQuery,
+}
+
+impl Unit {
+    pub(crate) const ALL: [Unit; 13] = [
+        Unit::PerSecond,
+        Unit::BytesPerSecond,
+        Unit::MillisecondsPerSecond,
+        Unit::MicrosecondsPerSecond,
+        Unit::Bytes,
+        Unit::Milliseconds,
+        Unit::Percent,
+        Unit::Pages,
+        Unit::Ratio,
+        Unit::Count,
+        Unit::BytesPerTransaction,
+        Unit::PerTransaction,
+        Unit::MicrosecondsPerQuery,
+    ];
+
+    /// As it is stored beside a series.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Unit::PerSecond => "1/s",
+            Unit::BytesPerSecond => "bytes/s",
+            Unit::MillisecondsPerSecond => "ms/s",
+            Unit::MicrosecondsPerSecond => "us/s",
+            Unit::Bytes => "bytes",
+            Unit::Milliseconds => "ms",
+            Unit::Percent => "percent",
+            Unit::Pages => "pages",
+            Unit::Ratio => "ratio",
+            Unit::Count => "count",
+            Unit::BytesPerTransaction => "bytes/transaction",
+            Unit::PerTransaction => "1/transaction",
+            Unit::MicrosecondsPerQuery => "us/query",
+        }
+    }
+
+    /// Whether it is so much a second, and so as many times as much of as many devices.
+    pub(crate) const fn is_rate(self) -> bool {
+        matches!(
+            self,
+            Unit::PerSecond
+                | Unit::BytesPerSecond
+                | Unit::MillisecondsPerSecond
+                | Unit::MicrosecondsPerSecond
+        )
+    }
+
+    /// Microseconds spent in each second at one of it; nothing of what is no time spent. A percent is of one processor.
+    pub(crate) const fn spent_us_per_s(self) -> Option<f64> {
+        match self {
+            Unit::Percent => Some(1e4),
+            Unit::MillisecondsPerSecond => Some(1e3),
+            Unit::MicrosecondsPerSecond => Some(1.0),
+            _ => None,
+        }
+    }
+}
+
+impl FromStr for Unit {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Unit, String> {
+        let found = Unit::ALL.into_iter().find(|unit| unit.word() == word);
+        found.ok_or_else(|| format!("`{word}` is no unit that this assay knows"))
+    }
+}
+
+impl Serialize for Unit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}

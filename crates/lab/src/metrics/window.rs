@@ -1,0 +1,58 @@
+//! The measuring window, and the one rule of what lies inside it.
+
+use serde::{Serialize, Serializer};
+
+/// A stretch of a cell's clock, in seconds since that began.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Window {
+    pub(crate) from_s: f64,
+    pub(crate) to_s: f64,
+}
+
+impl Window {
+    /// Whether the sample of this second is of the window. Second n ends n seconds after the clock began, so the first of a window is the
+    /// one after its start; the last may end a moment after it, see [`has_ended`].
+    pub(crate) fn contains_second(self, second: u32) -> bool {
+        f64::from(second) > self.from_s && has_ended(second, self.to_s)
+    }
+
+    pub(crate) fn length_s(self) -> f64 {
+        self.to_s - self.from_s
+    }
+}
+
+/// Whether a second had ended at this moment of the clock. Half a second more counts: the load's seconds have the whole number that is
+/// nearest to their end, so the last of a window that ends at 22.98 s is second 23.
+pub(crate) fn has_ended(second: u32, at_s: f64) -> bool {
+    f64::from(second) <= at_s + 0.5
+}
+
+/// As `[from, to]`.
+impl Serialize for Window {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (self.from_s, self.to_s).serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_begins_with_the_second_after_its_start_and_ends_with_the_one_nearest_to_its_end() {
+        let inside = |from_s, to_s| -> Vec<u32> {
+            (0..10).filter(|second| Window { from_s, to_s }.contains_second(*second)).collect()
+        };
+        assert_eq!(inside(2.0, 5.0), [3, 4, 5]);
+        assert_eq!(inside(2.02, 4.98), [3, 4, 5], "second 5 ended at 4.98");
+        assert_eq!(inside(2.02, 5.4), [3, 4, 5]);
+        assert_eq!(inside(1.98, 5.5), [2, 3, 4, 5, 6]);
+        assert_eq!(inside(3.0, 3.0), [0_u32; 0]);
+    }
+
+    #[test]
+    fn a_window_is_written_as_its_two_ends() {
+        let json = serde_json::to_string(&Window { from_s: 3.0, to_s: 13.5 }).unwrap();
+        assert_eq!(json, "[3.0,13.5]");
+    }
+}

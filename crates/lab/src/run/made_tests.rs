@@ -1,0 +1,91 @@
+//! Whatever a run can record or store is in the catalogue of metrics, and whatever is there a run can make.
+
+use std::collections::BTreeSet;
+
+use assay_load::{KindLatency, Latency, Outcome as Ran};
+
+use super::results::{self, Results};
+use super::series::LOAD_SERIES;
+use crate::metrics::{self, Metric};
+use crate::store::{Outcome, Series};
+use crate::watch::declarable;
+
+/// Each series that the watch can declare and the load tells of, some of them of two processors.
+fn recorded() -> Vec<(String, &'static Metric)> {
+    let watched = declarable().into_iter().map(|info| (info.name, info.metric));
+    let load = LOAD_SERIES.iter().map(|(metric, _)| (metric.name.to_owned(), *metric));
+    watched.chain(load).collect()
+}
+
+#[test]
+fn every_series_is_made_once_and_none_is_made_by_nobody() {
+    let recorded = recorded();
+    for (name, metric) in &recorded {
+        assert_eq!(metrics::find(name), Some(*metric));
+        assert!(metric.is_series, "{name}");
+        // What lies below tells what is taken of the media: the file system, or the drive in its place.
+        let most = if *name == "space_physical_bytes" { 2 } else { 1 };
+        assert_eq!(recorded.iter().filter(|(other, _)| other == name).count(), most, "{name}");
+    }
+    let made: BTreeSet<&str> = recorded.iter().map(|(_, metric)| metric.name).collect();
+    let known = metrics::all().filter(|metric| metric.is_series).map(|metric| metric.name);
+    assert_eq!(made, known.collect());
+}
+
+/// The results of a run of which everything is known.
+fn stored() -> Results {
+    let one_to_nine = || (1..=9).map(|second| (second, f64::from(second))).collect();
+    let series = |(name, metric): (String, &Metric)| Series {
+        name,
+        points: one_to_nine(),
+        ..Series::of(metric)
+    };
+    let mut outcome =
+        Outcome { series: recorded().into_iter().map(series).collect(), ..Outcome::default() };
+    let latency = KindLatency {
+        kind: "transaction".into(),
+        service: Latency::default(),
+        response: Latency::default(),
+    };
+    let mut ran = Ran {
+        measure_start_s: 1.0,
+        measure_end_s: 9.0,
+        events: 8,
+        tps: 1.0,
+        qps: 20.0,
+        latency: vec![latency],
+        rate_target: Some(1.0),
+        client_cpu_s: Some(1.0),
+        ..Ran::default()
+    };
+    ran.queries.read = 160;
+    results::fill(&mut outcome, &ran);
+    outcome.results
+}
+
+#[test]
+fn every_result_is_known_and_none_is_made_by_nobody() {
+    let stored = stored();
+    for name in stored.keys() {
+        assert!(metrics::find(name).is_some(), "{name}");
+    }
+    let made: BTreeSet<&str> =
+        stored.keys().filter_map(|name| Some(metrics::find(name)?.name)).collect();
+    let known: BTreeSet<&str> = metrics::all().map(|metric| metric.name).collect();
+    // What a rig on a model knows of its fill, see `fill`.
+    let of_rig = BTreeSet::from(["fill_begin_percent", "fill_end_percent"]);
+    assert_eq!(known.difference(&made).copied().collect::<BTreeSet<_>>(), of_rig);
+}
+
+#[test]
+fn what_a_metric_comes_to_is_by_its_rule() {
+    let stored = stored();
+    assert_eq!(stored["disk_reads_per_s"], 5.5, "the mean of seconds 2 to 9");
+    let squares: f64 = (2..=9).map(|n| f64::from(n * n)).sum();
+    assert_eq!(stored["disk_read_latency_ms"], squares / 44.0, "as many reads as milliseconds");
+    assert_eq!(stored["space_file_bytes"], 9.0, "what was last seen");
+    assert_eq!(stored["model_stood_still_ms"], 8.0, "from second 1 to second 9");
+    assert_eq!(stored["drive_write_amplification"], 1.0, "of the window as one");
+    assert_eq!(stored["server_cpu_us_per_query"], 5.5 * 1e4 / 20.0);
+    assert_eq!(stored["tps"], 1.0, "the load's own, not the mean of its seconds");
+}

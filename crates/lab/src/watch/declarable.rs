@@ -1,0 +1,24 @@
+//! For tests: every series that the watch can declare, on a machine that counts everything, with two processors.
+
+use super::series::SeriesInfo;
+use super::sheet::Sheet;
+use super::{cost, cpu, disk, drive, innodb, model, process, space};
+use crate::metrics::metric;
+
+/// Each once, but what is taken of the media, which either the file system tells or the drive.
+pub(crate) fn declarable() -> Vec<SeriesInfo> {
+    let sheets: Vec<Sheet> = [
+        cpu::whole_sheet(),
+        innodb::whole_sheet(),
+        space::whole_sheet(),
+        drive::whole_sheet(),
+        model::whole_sheet(),
+        cost::whole_sheet(metric!("watch_kernel_cpu_percent")),
+        cost::whole_sheet(metric!("watch_server_cpu_percent")),
+    ]
+    .into_iter()
+    .chain(disk::whole_sheets())
+    .chain(process::whole_sheets())
+    .collect();
+    sheets.iter().flat_map(Sheet::infos).cloned().collect()
+}
