@@ -28,6 +28,7 @@ mod system;
 #[cfg(test)]
 mod testing;
 mod watch;
+mod words;
 
 use std::process::ExitCode;
 

@@ -12,7 +12,7 @@ use crate::judge::paper::{Compared, ComparedRow, compared_with_paper};
 use crate::store::{Cell, Disk, State, Study};
 
 /// A paper beside a study.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Beside {
     /// Name of the claims.
     pub claims: String,

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::format::figure;
 use super::tables::{optional, write_row};
 use crate::judge::paper::{Compared, ComparedRow, Counters};
+use crate::words::paper::remarks;
 
 /// `paper.csv`: a row a comparison × workload × data set.
 pub(super) fn write_table(file: &mut dyn Write, tables: &[Compared]) -> Result<()> {
@@ -64,7 +65,7 @@ fn fields(table: &Compared, row: &ComparedRow) -> Vec<String> {
         });
         fields.extend(all.map(optional));
     }
-    fields.push(row.remarks.join("; "));
+    fields.push(remarks(row).join("; "));
     fields
 }
 
@@ -131,7 +132,7 @@ fn shown_row(row: &ComparedRow) -> ShownRow {
             pair(|one| one.model_late_percent, 1.0),
             pair(|one| one.cpu_percent, 1.0),
         ],
-        remarks: row.remarks.join("; "),
+        remarks: remarks(row).join("; "),
     }
 }
 

@@ -9,6 +9,7 @@ use super::results::Results;
 use crate::drive::{ADDED_SHARE_MAX, LATE_SHARE_MAX, STOOD_STILL_MS_MAX};
 use crate::judge::reconcile;
 use crate::watch::{Gap, STOOD_STILL_MS};
+use crate::words;
 
 /// Half a percent more than what rounding, the window's edges and the watch's clock were seen to make.
 const RECIPE_TOLERANCE: f64 = 0.02;
@@ -38,7 +39,8 @@ pub fn marks(ran: &Ran, results: &Results) -> Vec<String> {
 /// Figures that do not agree with each other.
 fn unreconciled(results: &Results, schedule: &Schedule) -> impl Iterator<Item = String> {
     let checks = reconcile::of_results(results, schedule.threads);
-    checks.into_iter().filter(|check| !check.holds).map(|check| check.arithmetic)
+    let failing = checks.into_iter().filter(|check| !check.holds);
+    failing.map(|check| words::reconcile::arithmetic(&check))
 }
 
 /// Queries ÷ transactions is the recipe's, but for events cut by the window's edges and for repeats.
@@ -48,7 +50,7 @@ fn recipe_mark(ran: &Ran) -> Option<String> {
     let edges = f64::from(ran.schedule.threads) / ran.events as f64;
     let repeats = ran.errors.values().sum::<u64>() as f64 / ran.events as f64;
     let check = reconcile::recipe(found, expected, RECIPE_TOLERANCE + edges + repeats)?;
-    (!check.holds).then_some(check.arithmetic)
+    (!check.holds).then(|| words::reconcile::arithmetic(&check))
 }
 
 /// A model that our own processors kept from its time does not show the device, nor does one that is too fast for the port.
