@@ -3,7 +3,7 @@
 use super::{Found, Told};
 use crate::judge::{Circumstance, Comparison};
 use crate::print::{self, counted};
-use crate::words::{circumstance, verdict};
+use crate::words::{circumstance, reason, verdict};
 
 impl Found {
     pub(super) fn print(&self) {
@@ -66,6 +66,6 @@ fn threads(one: &Comparison) -> String {
 fn of(one: &Comparison) -> Vec<String> {
     let said = verdict::text_with_word(one);
     let line = format!("  {}, {}: {said}", threads(one), one.metric.label());
-    let because = verdict::because(one).map(|because| format!("      {because}"));
+    let because = reason::because(one).map(|because| format!("      {because}"));
     std::iter::once(line).chain(because).collect()
 }

@@ -9,7 +9,7 @@ use crate::judge::papers::Sampled;
 use crate::judge::{Comparison, Judgement, Metric, OfCell};
 use crate::store::Study;
 use crate::words::samples::{self, PERCENTILE_OF_PERCENTILES};
-use crate::words::{stalls, steady, verdict};
+use crate::words::{reason, stalls, steady, verdict};
 
 use super::format::figure;
 use super::tables::{optional, write_row};
@@ -115,7 +115,7 @@ fn row(study: &Study, one: &Comparison) -> Option<Row> {
         metric: one.metric.label(),
         word: verdict::word(one.verdict.word),
         text: verdict::text(one),
-        because: verdict::because(one).unwrap_or_default(),
+        because: reason::because(one).unwrap_or_default(),
     })
 }
 
@@ -239,7 +239,7 @@ pub(super) fn write_verdicts(file: &mut dyn Write, judged: &Judgement) -> Result
             optional(one.improvement_factor),
             verdict::word(one.verdict.word).to_owned(),
             verdict::text(one),
-            optional(verdict::because(one)),
+            optional(reason::because(one)),
             optional(one.verdict.repeats_more),
         ];
         write_row(file, row)?;

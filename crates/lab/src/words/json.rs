@@ -10,7 +10,7 @@ use crate::judge::{
 use crate::store::CellKey;
 
 use super::samples::{self, PERCENTILE_OF_PERCENTILES};
-use super::{stalls, steady, verdict};
+use super::{reason, stalls, steady, verdict};
 
 /// A study, judged.
 #[derive(Debug, Serialize)]
@@ -75,7 +75,7 @@ impl<'a> ComparisonView<'a> {
             p_corrected: one.p_corrected,
             verdict: one.verdict.word,
             text: verdict::text(one),
-            because: verdict::because(one),
+            because: reason::because(one),
             repeats_more: one.verdict.repeats_more,
             left_out: one.left_out.iter().map(verdict::not_comparable).collect(),
         }

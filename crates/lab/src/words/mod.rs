@@ -8,6 +8,7 @@ pub(crate) mod durability;
 pub(crate) mod endurance;
 pub(crate) mod json;
 pub(crate) mod paper;
+pub(crate) mod reason;
 pub(crate) mod reconcile;
 pub(crate) mod samples;
 pub(crate) mod size;

@@ -39,6 +39,12 @@ pub(super) fn comparison(word: Word, reason: Option<Reason>) -> Comparison {
     }
 }
 
+/// The same with an interval that rests on this.
+pub(super) fn resting_on(basis: Basis, one: Comparison) -> Comparison {
+    let difference = one.difference.map(|found| Difference { basis, ..found });
+    Comparison { difference, ..one }
+}
+
 /// A cell at 8 threads.
 pub(super) fn key(arm: &str, repeat: u32) -> CellKey {
     CellKey { arm: arm.into(), workload: "w".into(), threads: 8, repeat }

@@ -187,7 +187,7 @@ mod tests {
         let (slow, fast) = (paced("100", "poisson"), paced("250", "poisson"));
         let rates = option("rate", values("100", "250"));
         assert_eq!(found(&slow, &slow), Vec::new());
-        assert_eq!(found(&slow, &fast), [rates.clone()]);
+        assert_eq!(found(&slow, &fast), std::slice::from_ref(&rates));
         assert_eq!(found(&open, &fast), [option("rate", [None, Some("250".into())])]);
         let even = paced("100", "even");
         assert_eq!(found(&slow, &even), [option("arrivals", values("poisson", "even"))]);
