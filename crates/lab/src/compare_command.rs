@@ -4,7 +4,6 @@ mod ending;
 mod lines;
 mod sides;
 
-use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
@@ -16,6 +15,7 @@ use crate::judge::{
 };
 use crate::print;
 use crate::store::Arm;
+use crate::words::{circumstance, json, unlike};
 use ending::{Decision, Margin, decide};
 use sides::{Side, lone_arms, lone_loads, open, pairs, side};
 
@@ -92,6 +92,7 @@ struct Found {
     fail_if_worse_by_percent: f64,
     not_alike: Vec<String>,
     /// Under what all of the two studies was run, where that differs.
+    #[serde(serialize_with = "circumstance::serialize")]
     differs: Vec<Circumstance>,
     /// What only one side has.
     not_compared: Vec<String>,
@@ -119,9 +120,9 @@ struct Told {
     b: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_alike: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "circumstance::serialize")]
     differs: Vec<Circumstance>,
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "json::comparison")]
     comparison: Comparison,
 }
 
@@ -132,7 +133,7 @@ fn compare(args: &CompareArgs) -> Result<Found> {
     };
     let pairs = pairs(&a, &b)?;
     let each = differences(&a, &b, &pairs)?;
-    let unlike = each_once(each.iter().flatten());
+    let unlike = each_once(each.iter().flatten().cloned());
     ensure!(
         unlike.is_empty() || args.anyway,
         "they are not alike: {}; --anyway compares them all the same",
@@ -209,20 +210,25 @@ fn of_all(told: &[Told]) -> Vec<Circumstance> {
     first.iter().filter(is_everywhere).cloned().collect()
 }
 
-/// What makes the two of each pair no answers to one question, each thing once.
+/// What makes the two of each pair no answers to one question, in words, each thing once.
 fn differences(a: &Side, b: &Side, pairs: &[(&Arm, &Arm)]) -> Result<Vec<Vec<String>>> {
     let of_pair = |(one, other): &(&Arm, &Arm)| {
-        let mut found = scale_differences((&a.study, one), (&b.study, other));
+        let scale = scale_differences((&a.study, one), (&b.study, other));
         let durability = durability::of_stored(&a.store, &a.study, one)?;
-        found.extend(durability.unlike(&durability::of_stored(&b.store, &b.study, other)?));
-        Ok(each_once(found.iter()))
+        let safety = durability.unlike(&durability::of_stored(&b.store, &b.study, other)?);
+        Ok(each_once(scale.iter().map(unlike::text).chain(unlike::safety(&safety))))
     };
     pairs.iter().map(of_pair).collect()
 }
 
-fn each_once<'a>(all: impl Iterator<Item = &'a String>) -> Vec<String> {
-    let mut told = BTreeSet::new();
-    all.filter(|one| told.insert(*one)).cloned().collect()
+fn each_once(all: impl Iterator<Item = String>) -> Vec<String> {
+    let mut told = Vec::new();
+    for one in all {
+        if !told.contains(&one) {
+            told.push(one);
+        }
+    }
+    told
 }
 
 #[cfg(test)]

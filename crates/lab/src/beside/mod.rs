@@ -16,9 +16,25 @@ pub(crate) enum Standing {
     /// Its plan repeats this paper: printed figures stand beside measured ones.
     Beside(Box<Beside>),
     /// It has something of a paper, but its plan does not say so, or the paper is not at hand: what would set them side by side.
-    Partly(String),
+    Partly(Hint),
     /// It has nothing of any.
     Apart,
+}
+
+/// What would set a study beside what is printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Hint {
+    /// Its plan names these claims, which are none of Assay's own: their file.
+    NameFile(String),
+    /// These claims print no figure of what ran: the plan that repeats their paper.
+    RunPlan {
+        /// Name of the claims.
+        claims: String,
+        /// The plan.
+        plan: String,
+    },
+    /// These claims print figures of what ran, and its plan does not name them: their name.
+    NameClaims(String),
 }
 
 /// How a study stands to claims; found as `assay claims --study` finds them.
@@ -31,21 +47,15 @@ pub(crate) fn standing(study: &Study) -> Standing {
 
 fn of_its_plan(paper: &crate::store::Paper, study: &Study) -> Standing {
     let Ok(found) = find::of_study(Some(paper)) else {
-        let hint = |named: &String| {
-            Standing::Partly(format!(
-                "This study's plan names the claims {named}, which are none of Assay's own: `assay claims FILE.toml --study STUDY` \
-                 sets every figure of that file beside this study."
-            ))
-        };
+        let hint = |named: &String| Standing::Partly(Hint::NameFile(named.clone()));
         return paper.claims.as_ref().map_or(Standing::Apart, hint);
     };
     match study::beside(&found, study) {
         Ok(beside) if study::meets(&beside) => Standing::Beside(Box::new(beside)),
-        _ => Standing::Partly(format!(
-            "The claims {} print no figure of what ran here; the plan {} repeats the paper, and its report sets both side by side.",
-            found.name,
-            found.document.repeated.as_ref().map_or("", |repeated| repeated.plan.as_str())
-        )),
+        _ => Standing::Partly(Hint::RunPlan {
+            claims: found.name.clone(),
+            plan: found.document.repeated.map_or_else(String::new, |repeated| repeated.plan),
+        }),
     }
 }
 
@@ -55,11 +65,7 @@ fn of_any(study: &Study) -> Standing {
         study::beside(paper, study).is_ok_and(|beside| study::meets(&beside))
     };
     match find::all().unwrap_or_default().into_iter().find(is_partly) {
-        Some(paper) => Standing::Partly(format!(
-            "The claims {0} print figures of what ran here, but the plan does not name them: `assay claims {0} --study STUDY` sets \
-             them beside what was measured.",
-            paper.name
-        )),
+        Some(paper) => Standing::Partly(Hint::NameClaims(paper.name)),
         None => Standing::Apart,
     }
 }

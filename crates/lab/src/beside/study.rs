@@ -13,7 +13,7 @@ use crate::store::{Cell, State, Study};
 use crate::words;
 
 /// A paper beside a study.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Beside {
     /// Name of the claims.
     pub claims: String,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::beside;
-use super::{Standing, standing};
+use super::{Hint, Standing, standing};
 use crate::claims::find::{PAPERS, find, of_study};
 use crate::claims::paper::Paper;
 use crate::plan::{Form, Plan};
@@ -130,14 +130,15 @@ fn a_report_has_the_claims_of_its_plan_a_line_of_others_and_nothing_else() {
     let Standing::Beside(beside) = standing(&study(plan("stec-2013"))) else { panic!("its plan") };
     assert_eq!((beside.claims.as_str(), beside.levels.is_empty()), ("stec-2013", false));
     let Standing::Partly(hint) = standing(&study(None)) else { panic!("arms of the same names") };
-    assert!(hint.contains("`assay claims stec-2013 --study STUDY`"), "{hint}");
+    assert_eq!(hint, Hint::NameClaims("stec-2013".into()));
     let Standing::Partly(hint) = standing(&study(plan("exflash-2015"))) else {
         panic!("no figure")
     };
-    assert!(hint.contains("the plan exflash-2015 repeats the paper"), "{hint}");
+    let name = || "exflash-2015".to_owned();
+    assert_eq!(hint, Hint::RunPlan { claims: name(), plan: name() });
     let mine = serde_json::from_str(r#"{"claims":"mine","title":"Mine","comparisons":[]}"#);
     let Standing::Partly(hint) = standing(&study(Some(mine.unwrap()))) else { panic!("a file") };
-    assert!(hint.contains("the claims mine") && hint.contains("FILE.toml"), "{hint}");
+    assert_eq!(hint, Hint::NameFile("mine".into()));
     let mut other = study(None);
     other.cells.clear();
     assert!(matches!(standing(&other), Standing::Apart), "nothing was measured");

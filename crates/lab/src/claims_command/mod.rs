@@ -13,6 +13,7 @@ use crate::claims::paper::Paper;
 
 mod show;
 use crate::print;
+use crate::report::claim_rows::BesideView;
 use crate::store::Store;
 
 /// Published figures, what follows from them, and what was measured beside them
@@ -85,7 +86,7 @@ fn set_beside(args: &ClaimsArgs, folder: &Path) -> Result<()> {
     };
     let beside = study::beside(&paper, &measured)?;
     match args.json {
-        true => print::line(serde_json::to_value(&beside)?),
+        true => print::line(serde_json::to_value(BesideView::of(&beside))?),
         false => show::beside(&beside),
     }
     Ok(())

@@ -52,7 +52,7 @@ fn code(told: &Told, margin: Margin) -> u8 {
             _ => 2,
         };
     }
-    match one.verdict.verdict {
+    match one.verdict.word {
         Word::Worse if middle <= least => 1,
         _ if low > least && !found.rests_on_seconds_alone() => 0,
         Word::Better => 0,

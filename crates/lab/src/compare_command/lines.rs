@@ -3,6 +3,7 @@
 use super::{Found, Told};
 use crate::judge::{Circumstance, Comparison};
 use crate::print::{self, counted};
+use crate::words::{circumstance, reason, verdict};
 
 impl Found {
     pub(super) fn print(&self) {
@@ -24,7 +25,7 @@ impl Found {
                 lines.extend(own.map(|one| differs("  ", one)));
                 head = next;
             }
-            lines.extend(verdict(&told.comparison));
+            lines.extend(of(&told.comparison));
         }
         lines.extend(self.not_compared.iter().map(|text| format!("not compared: {text}")));
         lines.extend(self.not_alike.iter().map(|text| unlike("", text)));
@@ -54,7 +55,7 @@ fn unlike(indent: &str, text: &str) -> String {
 }
 
 fn differs(indent: &str, one: &Circumstance) -> String {
-    format!("{indent}differs: {}: {} and {}", one.what, one.a, one.b)
+    format!("{indent}differs: {}", circumstance::text(one))
 }
 
 fn threads(one: &Comparison) -> String {
@@ -62,13 +63,9 @@ fn threads(one: &Comparison) -> String {
 }
 
 /// The verdict, and what it is said of only.
-fn verdict(one: &Comparison) -> Vec<String> {
-    let word = one.verdict.verdict.text();
-    let text = &one.verdict.text;
-    // A verdict that begins with its word needs it no second time.
-    let is_said = text.starts_with(word);
-    let said = if is_said { text.clone() } else { format!("{word}: {text}") };
+fn of(one: &Comparison) -> Vec<String> {
+    let said = verdict::text_with_word(one);
     let line = format!("  {}, {}: {said}", threads(one), one.metric.label());
-    let because = one.verdict.because.as_ref().map(|because| format!("      {because}"));
+    let because = reason::because(one).map(|because| format!("      {because}"));
     std::iter::once(line).chain(because).collect()
 }

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::judge::{Lone, arms, baseline_of, lone};
 use crate::store::{Arm, Store, Study};
+use crate::words::unlike;
 
 /// A study, and the arm named with it.
 pub(super) struct Side {
@@ -112,7 +113,7 @@ pub(super) fn lone_loads(a: &Side, b: &Side, pairs: &[(&Arm, &Arm)]) -> Vec<Stri
         for lone in its {
             let (side, arm) = if lone.is_of_b { (b, other) } else { (a, one) };
             let who = if is_of_all(lone) { side.name.clone() } else { side.with(&arm.name) };
-            let text = format!("only {who} has {}", lone.what);
+            let text = format!("only {who} has {}", unlike::lone(lone));
             if !told.contains(&text) {
                 told.push(text);
             }

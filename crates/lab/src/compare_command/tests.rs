@@ -151,9 +151,10 @@ fn single_runs_of_two_studies_get_no_verdict_whatever_a_floor_within_one_says() 
     for b in ["lower", "lower, thrice"] {
         let told = of(b, &[]);
         let one = &told.comparisons[0].comparison;
-        assert_eq!(one.verdict.verdict, crate::judge::Word::CannotTell);
-        assert!(one.verdict.text.starts_with("cannot tell: in these runs 12 % slower"), "{one:?}");
-        assert!(!one.verdict.text.contains("interval"), "{one:?}");
+        assert_eq!(one.verdict.word, crate::judge::Word::CannotTell);
+        let text = crate::words::verdict::text(one);
+        assert!(text.starts_with("cannot tell: in these runs 12 % slower"), "{text}");
+        assert!(!text.contains("interval"), "{text}");
         assert_eq!(told.exit_code, 2);
         let json = serde_json::to_value(&told).unwrap();
         assert_eq!(json["comparisons"][0]["difference"]["basis"], "separate_runs");

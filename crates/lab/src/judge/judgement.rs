@@ -1,9 +1,8 @@
-//! All that is judged of a study, as it stands in `results.json`.
+//! All that is judged of a study.
 
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use serde::Serialize;
 
 use crate::judge::cell::measured::{Measured, Standing, measured};
 use crate::judge::cell::metric::Metric;
@@ -13,10 +12,9 @@ use crate::judge::cell::steady::{Steady, steady};
 use crate::judge::difference::compare::{Difference, LEVEL, Stratum, within_study};
 use crate::judge::difference::level::{Level, levels};
 use crate::judge::difference::noise::{NoiseFloor, NoiseSpread, Twins};
+use crate::judge::difference::reason::Reason;
 use crate::judge::difference::verdict::{Verdict, Word, p_of, verdict};
-use crate::judge::papers::{
-    IntervalTable, PERCENTILE_OF_PERCENTILES, improvement_factor, interval_table,
-};
+use crate::judge::papers::{IntervalTable, improvement_factor, interval_table};
 use crate::judge::statistics::holm;
 use crate::store::{CellKey, State, Store, Study};
 
@@ -24,7 +22,7 @@ use crate::store::{CellKey, State, Store, Study};
 pub(in crate::judge) const SEED: u64 = 1;
 
 /// A study, judged.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Judgement {
     /// How often an interval covers the truth.
     pub(crate) level: f64,
@@ -38,14 +36,12 @@ pub(crate) struct Judgement {
     pub(crate) levels: Vec<Level>,
     /// Every arm against the baseline, by workload, arm, metric, then thread counts, at last over all of them.
     pub(crate) comparisons: Vec<Comparison>,
-    /// What the samples of each cell's table of seconds are, and are not.
-    pub(crate) samples_note: &'static str,
     /// Each cell by itself.
     pub(crate) cells: Vec<OfCell>,
 }
 
 /// One arm against the baseline.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Comparison {
     /// The workload.
     pub(crate) workload: String,
@@ -63,19 +59,18 @@ pub(crate) struct Comparison {
     pub(crate) difference: Option<Difference>,
     /// p, corrected over the thread counts of the workload.
     pub(crate) p_corrected: Option<f64>,
+    /// The share that does not matter.
+    pub(crate) margin: f64,
     /// What may be said.
-    #[serde(flatten)]
     pub(crate) verdict: Verdict,
-    /// Why cells that have been run have no part in it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) left_out: Vec<String>,
+    /// Cells that have been run and have no part in it, for they are marked as not comparable.
+    pub(crate) left_out: Vec<CellKey>,
 }
 
 /// A cell judged by itself.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct OfCell {
     /// Which.
-    #[serde(flatten)]
     pub(crate) key: CellKey,
     /// Whether throughput held still.
     pub(crate) steady: Option<Steady>,
@@ -101,7 +96,6 @@ pub(crate) fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
         noise_floor: twins.floor(),
         levels: levels(&comparable(&cells), &twins),
         comparisons: comparisons(study, &cells, &twins, margin),
-        samples_note: PERCENTILE_OF_PERCENTILES,
         cells: by_itself
             .map(|(cell, measured)| {
                 let series = sound_series(store.series(cell.id)?);
@@ -176,7 +170,7 @@ impl<'a> Pair<'a> {
     /// At each thread count, and over all.
     fn judged(&self, metric: Metric, noise: Option<&NoiseSpread>, margin: f64) -> Vec<Comparison> {
         let counts = self.thread_counts();
-        let strata: Vec<Result<Stratum<'a>, String>> =
+        let strata: Vec<Result<Stratum<'a>, Reason>> =
             counts.iter().map(|threads| self.stratum(*threads)).collect();
         let of = |strata: &[Stratum<'_>]| within_study(metric, strata, noise, SEED);
         let teller = Teller {
@@ -189,13 +183,14 @@ impl<'a> Pair<'a> {
         };
         let mut all = teller.of_thread_counts(&counts, &strata, of);
         if counts.len() > 1 {
-            let whole: Result<Vec<Stratum<'a>>, String> = strata.into_iter().collect();
+            let whole: Result<Vec<Stratum<'a>>, Reason> = strata.into_iter().collect();
             let found = whole.as_ref().ok().and_then(|whole| of(whole));
             let p = found.as_ref().map(|one| p_of(one, 1));
             let each: Vec<(u32, Word)> =
-                all.iter().filter_map(|one| Some((one.threads?, one.verdict.verdict))).collect();
+                all.iter().filter_map(|one| Some((one.threads?, one.verdict.word))).collect();
             let whole = teller.told(None, whole.as_deref().map_err(Clone::clone), found, p);
-            all.push(Comparison { verdict: whole.verdict.clone().beside(&each), ..whole });
+            let verdict = whole.verdict.beside(&each);
+            all.push(Comparison { verdict, ..whole });
         }
         all
     }
@@ -215,7 +210,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Repeats that both arms have; an error where a cell forbids a verdict.
-    fn stratum(&self, threads: u32) -> Result<Stratum<'a>, String> {
+    fn stratum(&self, threads: u32) -> Result<Stratum<'a>, Reason> {
         let of = |arm: &'a str| {
             self.its().filter(move |cell| cell.key.arm == arm && cell.key.threads == threads)
         };
@@ -238,7 +233,7 @@ impl Teller<'_> {
     pub(in crate::judge) fn of_thread_counts(
         &self,
         counts: &[u32],
-        strata: &[Result<Stratum<'_>, String>],
+        strata: &[Result<Stratum<'_>, Reason>],
         compare: impl Fn(&[Stratum<'_>]) -> Option<Difference>,
     ) -> Vec<Comparison> {
         let differences: Vec<Option<Difference>> =
@@ -255,11 +250,11 @@ impl Teller<'_> {
     fn told(
         &self,
         threads: Option<u32>,
-        strata: Result<&[Stratum<'_>], String>,
+        strata: Result<&[Stratum<'_>], Reason>,
         difference: Option<Difference>,
         p: Option<f64>,
     ) -> Comparison {
-        let left_out: Vec<String> = strata
+        let left_out: Vec<CellKey> = strata
             .iter()
             .flat_map(|strata| strata.iter().flat_map(|one| one.left_out.clone()))
             .collect();
@@ -281,19 +276,18 @@ impl Teller<'_> {
             improvement_factor: difference.as_ref().and_then(factor),
             difference,
             p_corrected: p,
-            verdict: verdict.without(&left_out),
+            margin: self.margin,
+            verdict,
             left_out,
         }
     }
 }
 
 /// Why nothing can be told of cells that nothing forbids.
-fn why_none(strata: &[Stratum<'_>], metric: Metric) -> String {
+fn why_none(strata: &[Stratum<'_>], metric: Metric) -> Reason {
     let mut cells = strata.iter().flat_map(|one| one.base.iter().chain(&one.other));
-    let absent = cells.find_map(|cell| cell.absent.get(&metric));
-    absent.cloned().unwrap_or_else(|| {
-        "one repeat, and nothing tells how it varies: measure for longer, or repeat".into()
-    })
+    let absent = cells.find_map(|cell| Some((&cell.key, *cell.absent.get(&metric)?)));
+    absent.map_or(Reason::SpreadUnknown, |(key, why)| Reason::FigureAbsent(key.clone(), why))
 }
 
 /// Holm's correction over those that there are.

@@ -11,10 +11,9 @@ use crate::store::{Comparison, Printed, State, Study, Workload};
 
 use super::summary::{self, Group};
 use crate::metrics::{Metric, metric};
-use crate::print::counted;
 
 /// One comparison of the paper.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Compared {
     /// Where it is printed, and what it is called there.
     pub(crate) table: String,
@@ -29,7 +28,7 @@ pub(crate) struct Compared {
 }
 
 /// One workload on one data set.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ComparedRow {
     /// The data set, if there are any.
     pub(crate) data_set: Option<String>,
@@ -44,7 +43,45 @@ pub(crate) struct ComparedRow {
     /// Counters of the arm, and of what it is measured by.
     pub(crate) counters: Option<[Counters; 2]>,
     /// What is missing or marked.
-    pub(crate) remarks: Vec<String>,
+    pub(crate) remarks: Vec<Remark>,
+}
+
+/// What a figure beside a paper's lacks, or what is wrong with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Remark {
+    /// Neither arm is run on it.
+    RunOnNeither,
+    /// This arm alone is run on it.
+    RunOnlyOn(String),
+    /// A thread count has no part in the mean.
+    LeftOut {
+        /// Which.
+        threads: u32,
+        /// The arm for whose sake.
+        arm: String,
+        /// Why.
+        why: Missing,
+    },
+    /// Cells in the mean carry marks.
+    Marked {
+        /// So many
+        marked: usize,
+        /// of so many.
+        cells: usize,
+    },
+}
+
+/// Why an arm has no figure at a thread count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// The plan has no such cell.
+    NotPlanned,
+    /// Its cells ended without this result.
+    NoResult(String),
+    /// Its cells failed.
+    Failed,
+    /// It was not run yet.
+    NotRun,
 }
 
 /// What explains a difference: means over the thread counts compared.
@@ -164,12 +201,12 @@ fn remarks(
     sides: &[Vec<&Group<'_>>; 2],
     counts: &[u32],
     compared: &[u32],
-) -> Vec<String> {
+) -> Vec<Remark> {
     let names = [&comparison.arm, &comparison.against];
     match sides.each_ref().map(Vec::is_empty) {
-        [true, true] => return vec!["neither is run on it".into()],
-        [true, false] => return vec![format!("only {} is run on it", names[1])],
-        [false, true] => return vec![format!("only {} is run on it", names[0])],
+        [true, true] => return vec![Remark::RunOnNeither],
+        [true, false] => return vec![Remark::RunOnlyOn(names[1].clone())],
+        [false, true] => return vec![Remark::RunOnlyOn(names[0].clone())],
         [false, false] => {}
     }
     let mut remarks = Vec::new();
@@ -177,10 +214,7 @@ fn remarks(
         for (side, name) in sides.iter().zip(names) {
             let group = side.iter().find(|group| group.threads == threads);
             if let Some(why) = why_missing(group.copied(), &comparison.metric) {
-                remarks.push(format!(
-                    "{} left out: {name} {why}",
-                    counted(u64::from(threads), "thread")
-                ));
+                remarks.push(Remark::LeftOut { threads, arm: name.clone(), why });
             }
         }
     }
@@ -190,20 +224,20 @@ fn remarks(
     };
     let marked = cells().filter(|cell| !cell.warnings.is_empty()).count();
     if marked > 0 {
-        remarks.push(format!("{marked} of {} marked", counted(cells().count() as u64, "cell")));
+        remarks.push(Remark::Marked { marked, cells: cells().count() });
     }
     remarks
 }
 
-fn why_missing(group: Option<&Group<'_>>, metric: &str) -> Option<String> {
-    let Some(group) = group else { return Some("is not run with so many".into()) };
+fn why_missing(group: Option<&Group<'_>>, metric: &str) -> Option<Missing> {
+    let Some(group) = group else { return Some(Missing::NotPlanned) };
     if mean_of(group, metric).is_some() {
         return None;
     }
     let states = || group.cells.iter().map(|cell| cell.state);
     Some(match () {
-        () if states().any(|state| state == State::Done) => format!("has no {metric}"),
-        () if states().any(|state| state == State::Failed) => "failed".into(),
-        () => "was not run yet".into(),
+        () if states().any(|state| state == State::Done) => Missing::NoResult(metric.to_owned()),
+        () if states().any(|state| state == State::Failed) => Missing::Failed,
+        () => Missing::NotRun,
     })
 }

@@ -36,7 +36,7 @@ pub(crate) fn improvement_factor(base: f64, value: f64, is_better_higher: bool) 
 
 /// Statistics of a cell's seconds as if each were a sample (Percona, "MySQL benchmarks on eXFlash DIMMs", 2015: sd, mean, 95th
 /// percentile and maximum of throughput, response time and idle time of the processors).
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct IntervalTable {
     /// A row for each thing sampled that the cell has.
     pub(crate) rows: Vec<Samples>,
@@ -44,19 +44,23 @@ pub(crate) struct IntervalTable {
     pub(crate) latency_ms_p95: Option<f64>,
 }
 
-/// What stands beside every such table of response times.
-pub(crate) const PERCENTILE_OF_PERCENTILES: &str = "A row of response times has the 95th percentile of each second as its samples: its mean is a mean of percentiles and its 95th \
-     percentile one of percentiles, and neither says within what time 95 of 100 transactions were answered, as a second with ten \
-     transactions weighs as much as one with a thousand. That time stands beside it.";
+/// What is sampled once a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sampled {
+    /// Transactions per second.
+    Throughput,
+    /// The 95th percentile of the response times of each second, in ms.
+    LatencyP95,
+    /// What is left of a hundred by all processors, in percent.
+    CpuIdle,
+}
 
 /// One row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Samples {
-    /// What was sampled, with its unit.
-    pub(crate) what: &'static str,
-    /// Of which metric its samples are.
+    /// What was sampled.
     #[serde(skip)]
-    pub(crate) metric: &'static Metric,
+    pub(crate) what: Sampled,
     /// Standard deviation.
     pub(crate) sd: f64,
     /// Mean.
@@ -69,20 +73,20 @@ pub(crate) struct Samples {
     pub(crate) seconds: usize,
 }
 
-/// The samples' name and the series.
-const SAMPLED: [(&str, &Metric); 3] = [
-    ("tps", metric!("tps")),
-    ("latency_ms_p95 of each second", metric!("latency_ms_p95")),
-    ("cpu_idle_percent", metric!("cpu_idle_percent")),
+/// What is sampled, and the series that holds it.
+const SAMPLED: [(Sampled, &Metric); 3] = [
+    (Sampled::Throughput, metric!("tps")),
+    (Sampled::LatencyP95, metric!("latency_ms_p95")),
+    (Sampled::CpuIdle, metric!("cpu_idle_percent")),
 ];
 
 /// The table of a cell.
 pub(crate) fn interval_table(cell: &Cell, series: &[Series]) -> IntervalTable {
     let window = cell.window.unwrap_or_default();
-    let of = |(what, metric): &(&'static str, &'static Metric)| {
+    let of = |(what, metric): &(Sampled, &'static Metric)| {
         let one = series.iter().find(|one| one.name == metric.name)?;
         let inside = one.points.iter().filter(|(second, _)| window.contains_second(*second));
-        samples(what, metric, &inside.map(|point| point.1).collect::<Vec<f64>>())
+        samples(*what, &inside.map(|point| point.1).collect::<Vec<f64>>())
     };
     IntervalTable {
         rows: SAMPLED.iter().filter_map(of).collect(),
@@ -91,10 +95,9 @@ pub(crate) fn interval_table(cell: &Cell, series: &[Series]) -> IntervalTable {
 }
 
 /// Nothing of fewer than two.
-fn samples(what: &'static str, metric: &'static Metric, values: &[f64]) -> Option<Samples> {
+fn samples(what: Sampled, values: &[f64]) -> Option<Samples> {
     (values.len() >= 2).then(|| Samples {
         what,
-        metric,
         sd: standard_deviation(values),
         mean: mean(values),
         p95: quantile(values, 0.95),
@@ -131,10 +134,9 @@ mod tests {
         // transactions a hundredth of themselves.
         let mut values = vec![10.0; 9];
         values.push(500.0);
-        let found =
-            samples("latency_ms_p95 of each second", metric!("latency_ms_p95"), &values).unwrap();
+        let found = samples(Sampled::LatencyP95, &values).unwrap();
         assert_eq!((found.mean, found.max), (59.0, 500.0));
         assert!(found.p95 > 250.0, "while 99 of 100 transactions took 10 ms: {}", found.p95);
-        assert_eq!(samples("tps", metric!("tps"), &[1.0]), None);
+        assert_eq!(samples(Sampled::Throughput, &[1.0]), None);
     }
 }

@@ -56,7 +56,8 @@ pub(super) fn of(
 pub(super) fn uneven(study: &Study, durability: &[Durability]) -> Vec<String> {
     let Some((first, rest)) = durability.split_first() else { return Vec::new() };
     let told = |(kept, arm): (&Durability, &Arm)| {
-        let differs = first.differs(kept).filter(|_| first.class != kept.class)?;
+        let unlike = if first.class == kept.class { Vec::new() } else { first.differs(kept) };
+        let differs = words::durability::differences(&unlike)?;
         let first = study.arms.first()?;
         Some(format!(
             "{} and {} do not keep data alike, so their speeds are not of the same thing: {differs}.",

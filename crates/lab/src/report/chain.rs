@@ -5,9 +5,11 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::judge::chain::{Chain, Layer};
+use crate::judge::chain::{Boundary, Chain, Layer};
 use crate::judge::reconcile::Check;
 use crate::store::Study;
+use crate::words::chain::{activity, held, layer};
+use crate::words::reconcile;
 
 use super::flow::{Flow, flows};
 use super::format::{bytes, figure};
@@ -71,7 +73,7 @@ fn evidence(workload: String, threads: u32, sides: &[(usize, Vec<&Chain>)]) -> E
     let checks: Vec<&Check> = all().flat_map(|chain| &chain.checks).collect();
     let mut disagreements: Vec<String> = Vec::new();
     for check in checks.iter().filter(|check| !check.holds) {
-        let text = format!("{}: {}", check.name, check.arithmetic);
+        let text = format!("{}: {}", reconcile::name(check), reconcile::arithmetic(check));
         if !disagreements.contains(&text) {
             disagreements.push(text);
         }
@@ -94,7 +96,7 @@ fn blocks(sides: &[(usize, Vec<&Chain>)]) -> Vec<Block> {
     let of_layers = |read: fn(&Layer) -> Option<f64>| {
         move |chain: &Chain| -> Entries {
             let layers = chain.layers.iter();
-            layers.filter_map(|layer| Some((layer.name.to_owned(), read(layer)?))).collect()
+            layers.filter_map(|one| Some((layer(one.name).to_owned(), read(one)?))).collect()
         }
     };
     let kb = |bytes: f64| figure(bytes / 1e3);
@@ -113,15 +115,16 @@ fn blocks(sides: &[(usize, Vec<&Chain>)]) -> Vec<Block> {
 
 fn amplification(chain: &Chain) -> Entries {
     let boundaries = chain.amplification.iter();
-    boundaries.map(|one| (format!("{} → {}", one.from, one.to), one.factor)).collect()
+    let between = |one: &Boundary| format!("{} → {}", layer(one.from), layer(one.to));
+    boundaries.map(|one| (between(one), one.factor)).collect()
 }
 
 fn spent(chain: &Chain) -> Entries {
-    chain.spent.iter().map(|one| (one.what.to_owned(), one.us)).collect()
+    chain.spent.iter().map(|one| (activity(one.what).to_owned(), one.us)).collect()
 }
 
 fn space(chain: &Chain) -> Entries {
-    chain.space.iter().map(|one| (one.layer.to_owned(), one.bytes)).collect()
+    chain.space.iter().map(|one| (held(one.layer).to_owned(), one.bytes)).collect()
 }
 
 /// Means over the repeats, in the order in which names first come.
@@ -176,15 +179,16 @@ pub(super) fn write_table(file: &mut dyn Write, chains: &[Chain]) -> Result<()> 
 }
 
 fn figures(chain: &Chain) -> Vec<(&'static str, String, f64)> {
-    let of_layer = |layer: &Layer| {
+    let of_layer = |one: &Layer| {
         let all = [
-            ("write_bytes_per_transaction", layer.write_bytes),
-            ("writes_per_transaction", layer.writes),
-            ("read_bytes_per_transaction", layer.read_bytes),
-            ("reads_per_transaction", layer.reads),
-            ("flushes_per_transaction", layer.flushes),
+            ("write_bytes_per_transaction", one.write_bytes),
+            ("writes_per_transaction", one.writes),
+            ("read_bytes_per_transaction", one.read_bytes),
+            ("reads_per_transaction", one.reads),
+            ("flushes_per_transaction", one.flushes),
         ];
-        all.map(|(measure, value)| (measure, layer.name, value))
+        let name = layer(one.name);
+        all.map(|(measure, value)| (measure, name, value))
     };
     let layers = chain.layers.iter().flat_map(of_layer);
     let known = layers.filter_map(|(measure, name, value)| Some((measure, name.into(), value?)));

@@ -1,15 +1,41 @@
-//! What was printed and what was measured, as the rows that the terminal and the report show.
+//! What was printed and what was measured, as the rows that the terminal and the report show, and as JSON has it.
 
 use serde::Serialize;
 
-use crate::beside::Leveled;
+use crate::beside::{Beside, Leveled};
 use crate::claims::text;
 use crate::judge::paper::{Compared, ComparedRow};
 use crate::print;
+use crate::words::paper::{self, ComparedView, remarks};
 
 /// What a gain's ratio is.
 pub(crate) const RATIO: &str =
     "A gain's ratio is (100 + measured) ÷ (100 + printed): of what one arm is to the other.";
+
+/// A paper beside a study as JSON has it.
+#[derive(Debug, Serialize)]
+pub(crate) struct BesideView<'a> {
+    claims: &'a str,
+    paper: &'a str,
+    study: &'a str,
+    gains: Vec<ComparedView<'a>>,
+    levels: &'a [Leveled],
+    differs: &'a [String],
+}
+
+impl<'a> BesideView<'a> {
+    /// Of a paper beside a study.
+    pub(crate) fn of(beside: &'a Beside) -> BesideView<'a> {
+        BesideView {
+            claims: &beside.claims,
+            paper: &beside.paper,
+            study: &beside.study,
+            gains: paper::view(&beside.gains),
+            levels: &beside.levels,
+            differs: &beside.differs,
+        }
+    }
+}
 
 /// A printed figure and the measured one, in words.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -34,7 +60,7 @@ pub(crate) fn of_gain(gain: &Compared) -> Vec<Row> {
         let ratio = printed.zip(measured);
         let ratio = ratio.map(|(printed, measured)| (100.0 + measured) / (100.0 + printed));
         let says = row.printed_says.iter().map(|says| format!("printed: {says}"));
-        let notes: Vec<String> = says.chain(row.remarks.iter().cloned()).collect();
+        let notes: Vec<String> = says.chain(remarks(row)).collect();
         Row {
             what: name(&row.workload, row.data_set.as_ref()),
             printed: percent(printed),

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::beside::{Beside, Standing};
+use crate::beside::{Beside, Hint, Standing};
 use crate::report::claim_rows::{RATIO, Row, of_gain, of_level};
 
 /// The section, or the line in its place; nothing of a study that no claims know.
@@ -34,9 +34,26 @@ pub(super) fn claimed(standing: &Standing) -> Option<Claimed> {
             tables: Vec::new(),
             differs: Vec::new(),
             ratio: RATIO,
-            hint: Some(hint.clone()),
+            hint: Some(told(hint)),
         }),
         Standing::Beside(beside) => Some(section(beside)),
+    }
+}
+
+fn told(hint: &Hint) -> String {
+    match hint {
+        Hint::NameFile(named) => format!(
+            "This study's plan names the claims {named}, which are none of Assay's own: `assay claims FILE.toml --study STUDY` \
+             sets every figure of that file beside this study."
+        ),
+        Hint::RunPlan { claims, plan } => format!(
+            "The claims {claims} print no figure of what ran here; the plan {plan} repeats the paper, and its report sets both side by \
+             side."
+        ),
+        Hint::NameClaims(claims) => format!(
+            "The claims {claims} print figures of what ran here, but the plan does not name them: `assay claims {claims} --study STUDY` \
+             sets them beside what was measured."
+        ),
     }
 }
 
@@ -55,5 +72,21 @@ fn section(beside: &Beside) -> Claimed {
         differs: beside.differs.clone(),
         ratio: RATIO,
         hint: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_names_the_command_or_the_plan_that_sets_both_side_by_side() {
+        let named = told(&Hint::NameClaims("stec-2013".into()));
+        assert!(named.contains("`assay claims stec-2013 --study STUDY`"), "{named}");
+        let (claims, plan) = ("exflash".to_owned(), "exflash-2015".to_owned());
+        let run = told(&Hint::RunPlan { claims, plan });
+        assert!(run.contains("the plan exflash-2015 repeats the paper"), "{run}");
+        let file = told(&Hint::NameFile("mine".into()));
+        assert!(file.contains("the claims mine") && file.contains("FILE.toml"), "{file}");
     }
 }

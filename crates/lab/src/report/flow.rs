@@ -7,16 +7,24 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use crate::judge::chain::Chain;
+use crate::judge::chain::{Chain, LayerName};
 
 use super::format::figure;
 use crate::judge::summary::Figure;
+use crate::words::chain::layer;
 
-/// What InnoDB's and the server's files are called in a chain, from the top down.
-const FILES: [&str; 5] = ["data files", "doublewrite", "redo log", "binary log", "temporary files"];
+/// InnoDB's and the server's files, from the top down.
+const FILES: [LayerName; 5] = [
+    LayerName::DataFiles,
+    LayerName::Doublewrite,
+    LayerName::RedoLog,
+    LayerName::BinaryLog,
+    LayerName::TemporaryFiles,
+];
 
 /// What lies below them.
-const BELOW: [&str; 4] = ["all files", "device", "drive", "media"];
+const BELOW: [LayerName; 4] =
+    [LayerName::AllFiles, LayerName::Device, LayerName::Drive, LayerName::Media];
 
 /// Places of the bars on the picture, in its own units.
 const LEFT: f64 = 168.0;
@@ -43,7 +51,7 @@ pub(super) struct Flow {
 /// Mean bytes of one layer over the repeats.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Layer {
-    name: &'static str,
+    name: LayerName,
     bytes: Option<f64>,
 }
 
@@ -70,13 +78,13 @@ pub(super) fn flows(sides: &[(usize, Vec<&Chain>)]) -> Vec<Flow> {
     .collect()
 }
 
-fn layers(chains: &[&Chain], names: &[&'static str]) -> Vec<Layer> {
-    let one = |name: &&'static str| {
+fn layers(chains: &[&Chain], names: &[LayerName]) -> Vec<Layer> {
+    let one = |name: &LayerName| {
         let its =
             || chains.iter().flat_map(|chain| &chain.layers).filter(|layer| layer.name == *name);
         its().next()?;
         let bytes = Figure::of(its().filter_map(|layer| layer.write_bytes).collect());
-        Some(Layer { name, bytes: bytes.map(|figure| figure.mean) })
+        Some(Layer { name: *name, bytes: bytes.map(|figure| figure.mean) })
     };
     names.iter().filter_map(one).collect()
 }
@@ -89,12 +97,12 @@ fn files(chains: &[&Chain]) -> Vec<Layer> {
 /// Below the files there is always a device, and media in it, whether anything is known of them or not.
 fn below(chains: &[&Chain]) -> Vec<Layer> {
     let known = layers(chains, &BELOW);
-    let is_known = |name: &str| known.iter().find(|layer| layer.name == name).copied();
-    let always = |name: &&'static str| match (is_known(name), *name) {
-        (None, "drive") => None,
+    let is_known = |name| known.iter().find(|layer| layer.name == name).copied();
+    let always = |name| match (is_known(name), name) {
+        (None, LayerName::Drive) => None,
         (found, name) => Some(found.unwrap_or(Layer { name, bytes: None })),
     };
-    BELOW.iter().filter_map(always).collect()
+    BELOW.into_iter().filter_map(always).collect()
 }
 
 /// What all pictures of one workload share, so that they can be laid beside one another.
@@ -125,7 +133,7 @@ fn picture(files: &[Layer], below: &[Layer], frame: &Frame) -> String {
             "<text class=\"name\" x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{} <tspan class=\"figure\">{}</tspan></text>",
             left - 8.0,
             top + own.max(APART - 3.0) / 2.0 + 4.0,
-            one.name,
+            layer(one.name),
             kb(one.bytes)
         );
         bar(&mut svg, left, top, own, one.bytes.is_some());
@@ -142,7 +150,7 @@ fn picture(files: &[Layer], below: &[Layer], frame: &Frame) -> String {
         let _ = write!(
             svg,
             "<text class=\"name\" x=\"{x:.0}\" y=\"12\">{}</text><text class=\"figure\" x=\"{x:.0}\" y=\"27\">{}</text>",
-            one.name,
+            layer(one.name),
             kb(one.bytes)
         );
         if let Some(next) = below.get(place + 1) {
@@ -207,7 +215,8 @@ fn kb(bytes: Option<f64>) -> String {
 
 fn words(files: &[Layer], below: &[Layer]) -> String {
     let all = files.iter().chain(below);
-    let told: Vec<String> = all.map(|one| format!("{} {}", one.name, kb(one.bytes))).collect();
+    let told = all.map(|one| format!("{} {}", layer(one.name), kb(one.bytes)));
+    let told: Vec<String> = told.collect();
     format!("Bytes written for each transaction: {}", told.join(", "))
 }
 
@@ -215,17 +224,20 @@ fn words(files: &[Layer], below: &[Layer]) -> String {
 mod tests {
     use super::*;
 
-    const fn layer(name: &'static str, bytes: Option<f64>) -> Layer {
+    const fn layer(name: LayerName, bytes: Option<f64>) -> Layer {
         Layer { name, bytes }
     }
 
     #[test]
     fn widths_are_bytes_and_the_unknown_is_drawn_as_such() {
-        let files = [layer("data files", Some(40_000.0)), layer("redo log", Some(10_000.0))];
+        let files = [
+            layer(LayerName::DataFiles, Some(40_000.0)),
+            layer(LayerName::RedoLog, Some(10_000.0)),
+        ];
         let below = [
-            layer("all files", Some(50_000.0)),
-            layer("device", Some(100_000.0)),
-            layer("media", None),
+            layer(LayerName::AllFiles, Some(50_000.0)),
+            layer(LayerName::Device, Some(100_000.0)),
+            layer(LayerName::Media, None),
         ];
         let svg = picture(&files, &below, &Frame { columns: 3, left: LEFT, most: 100_000.0 });
         let heights: Vec<f64> = svg

@@ -9,6 +9,7 @@ use plotly::{Layout, Scatter};
 
 use crate::judge::{Comparison, Judgement, Metric};
 use crate::store::Study;
+use crate::words::verdict::word;
 
 use super::arms::look;
 use super::charts::{Plot, label};
@@ -105,7 +106,7 @@ fn points(
     let text = |(value, (_, one)): (&f64, &(&String, &Comparison))| {
         let word = match headline::is_mixed(judged, one) {
             true => headline::BY_THREADS,
-            false => one.verdict.verdict.text(),
+            false => word(one.verdict.word),
         };
         format!("{value:+.0} % {word}").replace('-', "−")
     };

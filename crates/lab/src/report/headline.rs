@@ -50,9 +50,9 @@ pub(super) fn by_threads<'a>(judged: &'a Judgement, whole: &Comparison) -> Vec<&
 /// that over all is "equivalent" or could not be made.
 pub(super) fn hangs_on_threads(judged: &Judgement, whole: &Comparison) -> bool {
     let parts = by_threads(judged, whole);
-    let is_any = |word: Word| parts.iter().any(|one| one.verdict.verdict == word);
+    let is_any = |word: Word| parts.iter().any(|one| one.verdict.word == word);
     let is_unmade = whole.threads.is_none() && whole.difference.is_none();
-    let is_equivalent = whole.threads.is_none() && whole.verdict.verdict == Word::Equivalent;
+    let is_equivalent = whole.threads.is_none() && whole.verdict.word == Word::Equivalent;
     match (is_any(Word::Better), is_any(Word::Worse)) {
         (true, true) => true,
         (better, worse) => (is_unmade || is_equivalent) && (better || worse),
@@ -76,15 +76,6 @@ pub(super) fn capital(sentence: String) -> String {
 /// A name as it stands in a sentence: one with a comma in it would fall apart.
 pub(super) fn named(name: &str) -> String {
     if name.contains(',') { format!("“{name}”") } else { name.to_owned() }
-}
-
-/// Why there is no comparison, without the cell's coordinates, which stand under Verdicts.
-pub(super) fn short_reason(because: &str) -> &str {
-    match because {
-        one if one.ends_with("is marked as not comparable") => "a cell is marked as not comparable",
-        one if one.ends_with(" failed") => "a cell failed",
-        other => other,
-    }
 }
 
 /// Whether the arm is another one run again, which shows the noise and is no arm of its own.

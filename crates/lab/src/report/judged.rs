@@ -15,6 +15,7 @@ use crate::judge::{Comparison, Judgement, Level, Metric};
 use crate::metrics::{Metric as Entry, metric};
 use crate::store::prices::Prices;
 use crate::store::{Arm, Cell, CellKey, Disk, Study};
+use crate::words;
 
 use super::space;
 use crate::judge::summary::Group;
@@ -24,6 +25,8 @@ use crate::judge::summary::Group;
 pub(super) struct Judged {
     /// Of each arm of the study, in their order.
     pub(super) durability: Vec<Durability>,
+    /// What stands beside figures of each arm.
+    labels: Vec<String>,
     /// What differs between each two arms.
     pub(super) factors: Vec<Pair>,
     /// Of each cell that has one.
@@ -93,9 +96,11 @@ impl Judged {
         let prices = prices.map(|prices| prices.with_twins(&study.judging.twins));
         let prices = prices.as_ref();
         let arms = study.arms.iter().zip(variables);
-        let durability = arms.map(|(arm, sets)| {
-            durability::of_arm(&arm.settings, sets.first(), arm.rig.disk.as_ref())
-        });
+        let durability: Vec<Durability> = arms
+            .map(|(arm, sets)| {
+                durability::of_arm(&arm.settings, sets.first(), arm.rig.disk.as_ref())
+            })
+            .collect();
         let own = |arm: &str| prices.cloned().unwrap_or_default().of_arm(arm, study.disk(arm));
         let rated = study.arms.iter().filter_map(|arm| {
             Some((arm.name.clone(), endurance::rated(arm.rig.disk.as_ref(), &own(&arm.name))?))
@@ -106,7 +111,8 @@ impl Judged {
             Some(OfCell { key: cell.key.clone(), endurance: found })
         });
         Ok(Judged {
-            durability: durability.collect(),
+            labels: durability.iter().map(words::durability::label).collect(),
+            durability,
             factors: reconcile::of_pairs(study),
             chains: study.cells.iter().filter_map(chain::of_cell).collect(),
             endurance: endurance.collect(),
@@ -118,7 +124,7 @@ impl Judged {
 
     /// The label beside figures of the arm at this place.
     pub(super) fn label(&self, arm: usize) -> &str {
-        self.durability.get(arm).map_or("", |durability| &durability.label)
+        self.labels.get(arm).map_or("", String::as_str)
     }
 }
 

@@ -5,8 +5,11 @@
 
 use serde::Serialize;
 
-use crate::judge::{Comparison, Metric, size};
+use crate::judge::{Comparison, Metric, Word};
 use crate::store::State;
+use crate::words::reason::reason_in_short;
+use crate::words::size::Size;
+use crate::words::verdict::word;
 
 use super::format::{figure, plural};
 use super::headline::{self, BY_THREADS};
@@ -65,15 +68,12 @@ fn judged(
         _ if headline::hangs_on_threads(input.judgement, one) => by_threads(one, &parts, metric),
         None => untold(one, sides, metric),
         Some(found) => {
-            let size = size(one.metric, found);
-            let (claim, interval) = size.split_once(" (").unwrap_or((&size, ""));
-            let (value, unit) = split(claim);
-            let word = one.verdict.verdict.text();
+            let size = Size::of(one.metric, found);
             Number {
-                value,
-                unit,
-                interval: interval.trim_end_matches(')').into(),
-                verdict: Some((word, kind(word))),
+                value: size.value,
+                unit: size.unit.into(),
+                interval: size.interval,
+                verdict: Some(verdict(one)),
                 details: vec![told(&sides::compared(&parts), &sides::unit(metric))],
                 ..Number::named("")
             }
@@ -82,41 +82,29 @@ fn judged(
     Number { name: name.into(), durability, ..number }
 }
 
-/// `12 %` and `faster`; `2.4` and `times the throughput`.
-fn split(claim: &str) -> (String, String) {
-    let (value, unit) = match claim.split_once(" % ") {
-        Some((value, side)) => (format!("{value} %"), side),
-        None => {
-            let (value, unit) = claim.split_once(' ').unwrap_or((claim, ""));
-            (value.to_owned(), unit)
-        }
-    };
-    (value, unit.to_owned())
-}
-
 /// Thread counts come out otherwise than one another, or not all could be compared: each by itself, as a figure over all would hide it.
 fn by_threads(whole: &Comparison, parts: &[&Comparison], metric: &metrics::Metric<'_>) -> Number {
     let line = |one: &&Comparison| {
         let threads = plural(one.threads? as usize, "thread");
         let Some(found) = &one.difference else {
-            let because = one.verdict.because.as_deref().map_or("", headline::short_reason);
+            let because = reason_in_short(one).unwrap_or_default();
             return Some(format!("At {threads}: {because}"));
         };
-        let word = one.verdict.verdict.text();
-        let size = size(one.metric, found);
+        let word = word(one.verdict.word);
+        let size = Size::of(one.metric, found);
         let pair = format!("{} against {}", figure(found.value), figure(found.baseline_value));
         Some(format!("At {threads} {word}: {size}; {pair} {}", unit(metric)))
     };
     let is_mixed = whole.difference.is_some();
-    let because = whole.verdict.because.as_deref().map_or("", headline::short_reason);
+    let because = || reason_in_short(whole).unwrap_or_default();
     let (value, unit, interval, word) = match is_mixed {
-        true => ("Hangs", "on the threads", "", BY_THREADS),
-        false => ("–", "", because, "at some threads"),
+        true => ("Hangs", "on the threads", String::new(), BY_THREADS),
+        false => ("–", "", format!("over all: {}", because()), "at some threads"),
     };
     Number {
         value: value.into(),
         unit: unit.into(),
-        interval: if is_mixed { String::new() } else { format!("over all: {interval}") },
+        interval,
         verdict: Some((word, "neither")),
         details: parts.iter().filter_map(line).collect(),
         ..Number::named("")
@@ -125,7 +113,6 @@ fn by_threads(whole: &Comparison, parts: &[&Comparison], metric: &metrics::Metri
 
 /// Nothing can be said of the difference: what was measured of the arm that may be compared, and why no more.
 fn untold(one: &Comparison, sides: &Sides<'_>, metric: &metrics::Metric<'_>) -> Number {
-    let word = one.verdict.verdict.text();
     let at = sides.at(metric);
     let most = at.last();
     let details = match most {
@@ -135,19 +122,21 @@ fn untold(one: &Comparison, sides: &Sides<'_>, metric: &metrics::Metric<'_>) -> 
     Number {
         unit: most.map_or_else(String::new, |_| unit(metric)),
         value: most.map_or_else(|| "–".into(), |most| figure(most.arm)),
-        interval: one.verdict.because.as_deref().map_or("", headline::short_reason).to_owned(),
-        verdict: Some((word, kind(word))),
+        interval: reason_in_short(one).unwrap_or_default(),
+        verdict: Some(verdict(one)),
         details: vec![details],
         ..Number::named("")
     }
 }
 
-fn kind(word: &str) -> &'static str {
-    match word {
-        "better" => "better",
-        "worse" => "worse",
-        _ => "neither",
-    }
+/// The verdict in words, and its kind for the style sheet.
+fn verdict(one: &Comparison) -> (&'static str, &'static str) {
+    let kind = match one.verdict.word {
+        Word::Better => "better",
+        Word::Worse => "worse",
+        Word::Equivalent | Word::CannotTell => "neither",
+    };
+    (word(one.verdict.word), kind)
 }
 
 impl Number {

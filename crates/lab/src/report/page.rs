@@ -11,6 +11,7 @@ use crate::judge::Judgement;
 use crate::judge::reconcile::Pair;
 use crate::metrics::{Group as Columns, Window};
 use crate::store::{Cell, State, Study};
+use crate::words;
 
 use super::arms::look;
 use super::charts::{self, Plot};
@@ -236,8 +237,12 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
 }
 
 fn durability(judged: &Judged) -> Vec<Kept<'_>> {
-    let kept = judged.durability.iter();
-    kept.map(|one| Kept { label: &one.label, sentences: one.sentences() }).collect()
+    let all = judged.durability.iter().enumerate();
+    let kept = |(place, one)| Kept {
+        label: judged.label(place),
+        sentences: words::durability::sentences(one),
+    };
+    all.map(kept).collect()
 }
 
 fn arms<'a>(study: &'a Study, judged: &'a Judged) -> Vec<Arm<'a>> {

@@ -2,6 +2,7 @@
 
 use crate::judge::worth::cost::Cost;
 use crate::judge::{Comparison, Word};
+use crate::words::verdict::word;
 
 use super::format::{figure, plural};
 use super::judged::{Judged, OfGroup};
@@ -80,13 +81,13 @@ pub(super) fn price(judged: &Judged, parts: &[&Comparison]) -> Option<Number> {
         (mid * found.ratio / found.ratio_interval.1, mid * found.ratio / found.ratio_interval.0);
     let (value, unit) = ratio(mid);
     let is_told = low > 1.0 || high < 1.0;
-    let in_one_run = if part.verdict.is_of_one_run { ", of this one run" } else { "" };
+    let in_one_run = if part.verdict.is_of_one_run() { ", of this one run" } else { "" };
     Some(Number {
         name: "Price of a transaction a second".into(),
         value,
         unit,
         interval: format!("95 % interval {} to {}{in_one_run}", joined(low), joined(high)),
-        verdict: (!is_told).then_some((Word::CannotTell.text(), "neither")),
+        verdict: (!is_told).then_some((word(Word::CannotTell), "neither")),
         details: vec![format!(
             "{} against {} {} over {} years, at {}",
             figure(arm.cost_per_tps.mid),

@@ -10,6 +10,7 @@ use super::metrics::{Metric, column};
 use super::tables::{optional, write_row};
 use crate::judge::paper::{Compared, ComparedRow, Counters};
 use crate::metrics::{Group, metric};
+use crate::words::paper::remarks;
 
 /// `paper.csv`: a row a comparison × workload × data set.
 pub(super) fn write_table(file: &mut dyn Write, tables: &[Compared]) -> Result<()> {
@@ -66,7 +67,7 @@ fn fields(table: &Compared, row: &ComparedRow) -> Vec<String> {
         });
         fields.extend(all.map(optional));
     }
-    fields.push(row.remarks.join("; "));
+    fields.push(remarks(row).join("; "));
     fields
 }
 
@@ -140,7 +141,7 @@ fn shown_row(row: &ComparedRow) -> ShownRow {
             pair(|one| one.model_late_percent, column(metric!("model_late_percent"), Group::Model)),
             pair(|one| one.cpu_percent, column(metric!("cpu_user_percent"), Group::Machine)),
         ],
-        remarks: row.remarks.join("; "),
+        remarks: remarks(row).join("; "),
     }
 }
 

@@ -6,13 +6,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::judge::{Comparison, Judgement, Metric, Word, size};
+use crate::judge::{Comparison, Judgement, Metric, Word};
 use crate::store::Study;
+use crate::words::reason::{reason, reason_in_short};
+use crate::words::size::Size;
 
 use super::format::{figure, list, plural, threads};
-use super::headline::{
-    asked, by_threads, capital, hangs_on_threads, is_twin, named, short_reason, whole,
-};
+use super::headline::{asked, by_threads, capital, hangs_on_threads, is_twin, named, whole};
 
 /// So many comparisons of one kind are told one by one.
 const SINGLE: usize = 2;
@@ -20,9 +20,8 @@ const SINGLE: usize = 2;
 /// The verdict in a sentence or two.
 pub(super) fn sentence(study: &Study, judged: &Judgement) -> String {
     let all = whole(judged, Metric::Throughput);
-    let is_untold = |one: &&Comparison| {
-        one.verdict.verdict == Word::CannotTell && !hangs_on_threads(judged, one)
-    };
+    let is_untold =
+        |one: &&Comparison| one.verdict.word == Word::CannotTell && !hangs_on_threads(judged, one);
     match all.as_slice() {
         [] if judged.cells.is_empty() => "Nothing has been measured yet.".into(),
         [] => nothing_to_compare(study, judged),
@@ -87,16 +86,14 @@ fn single(judged: &Judgement, one: &Comparison, names_workload: bool) -> String 
         return format!("{under}{against} {base}, {arm} is {how}.");
     }
     let Some(found) = &one.difference else {
-        let why = one.verdict.because.as_deref().map_or("nothing was measured", short_reason);
+        let why = reason_in_short(one).unwrap_or_else(|| "nothing was measured".into());
         return capital(format!("{under}{arm} and {base} cannot be compared: {why}."));
     };
-    let size = size(Metric::Throughput, found);
-    let (claim, interval) = size.split_once(" (").unwrap_or((&size, ""));
-    let interval = interval.trim_end_matches(')');
-    let in_one_run = if one.verdict.is_of_one_run { " in this one run" } else { "" };
-    let is_factor = claim.ends_with("the throughput");
-    capital(match one.verdict.verdict {
-        Word::Better | Word::Worse if is_factor => {
+    let size = Size::of(Metric::Throughput, found);
+    let (claim, interval) = (size.claim(), &size.interval);
+    let in_one_run = if one.verdict.is_of_one_run() { " in this one run" } else { "" };
+    capital(match one.verdict.word {
+        Word::Better | Word::Worse if size.is_factor => {
             format!("{under}{arm} gives {claim} of {base}{in_one_run} ({interval}).")
         }
         Word::Better | Word::Worse => {
@@ -104,7 +101,7 @@ fn single(judged: &Judgement, one: &Comparison, names_workload: bool) -> String 
         }
         Word::Equivalent => format!("{under}{arm} and {base} are equally fast ({interval})."),
         Word::CannotTell => {
-            let was = if is_factor { "gave" } else { "was" };
+            let was = if size.is_factor { "gave" } else { "was" };
             let but = although(one).map_or(String::new(), |because| format!(", but {because}"));
             format!(
                 "{under}it cannot be told which of {arm} and {base} is faster: {arm} {was} {claim} here ({interval}){but}."
@@ -114,10 +111,9 @@ fn single(judged: &Judgement, one: &Comparison, names_workload: bool) -> String 
 }
 
 /// Why nothing is told though the interval lies on one side.
-fn although(one: &Comparison) -> Option<&str> {
+fn although(one: &Comparison) -> Option<String> {
     let (low, high) = one.difference.as_ref()?.ratio_interval;
-    let because = one.verdict.because.as_deref()?;
-    (low > 1.0 || high < 1.0).then(|| because.split("; ").next().unwrap_or(because))
+    reason(one).filter(|_| low > 1.0 || high < 1.0)
 }
 
 /// `faster at 1 and 4 threads, slower at 16 threads and undecided at 64 threads`: those that are neither stand last.
@@ -129,7 +125,7 @@ fn thread_by_thread(parts: &[&Comparison]) -> String {
         ("undecided", Some(Word::CannotTell)),
         ("not compared", None),
     ];
-    let of = |one: &Comparison| one.difference.as_ref().map(|_| one.verdict.verdict);
+    let of = |one: &Comparison| one.difference.as_ref().map(|_| one.verdict.word);
     let told = words.into_iter().filter_map(|(text, word)| {
         let its: Vec<u32> =
             parts.iter().filter(|one| of(one) == word).filter_map(|one| one.threads).collect();
@@ -141,7 +137,7 @@ fn thread_by_thread(parts: &[&Comparison]) -> String {
 /// How many came out how, of one arm under many workloads.
 fn counted(judged: &Judgement, all: &[&Comparison]) -> String {
     let Some(first) = all.first() else { return String::new() };
-    let of_one_run = all.iter().filter(|one| one.verdict.is_of_one_run).count();
+    let of_one_run = all.iter().filter(|one| one.verdict.is_of_one_run()).count();
     let remark = match of_one_run {
         0 => String::new(),
         count => format!(" ({count} by one run only)"),
@@ -191,14 +187,14 @@ fn outcomes(judged: &Judgement, all: &[&Comparison]) -> Vec<(&'static str, usize
 fn outcome(judged: &Judgement, one: &Comparison) -> &'static str {
     if hangs_on_threads(judged, one) {
         let parts = by_threads(judged, one);
-        let is_any = |word: Word| parts.iter().any(|part| part.verdict.verdict == word);
+        let is_any = |word: Word| parts.iter().any(|part| part.verdict.word == word);
         return match (is_any(Word::Better), is_any(Word::Worse)) {
             (true, true) => "faster or slower by the thread count",
             (true, false) => "faster at some thread counts",
             _ => "slower at some thread counts",
         };
     }
-    match one.verdict.verdict {
+    match one.verdict.word {
         Word::Better => "faster",
         Word::Worse => "slower",
         Word::Equivalent => "equally fast",
@@ -216,10 +212,11 @@ fn nothing_told(judged: &Judgement, all: &[&Comparison]) -> String {
     let unmade: Vec<&&Comparison> = all.iter().filter(|one| one.difference.is_none()).collect();
     let head = format!("Nothing can be told apart from {base} by throughput");
     if unmade.len() == all.len() {
-        let because = unmade.first().and_then(|one| reason(one));
-        let same = unmade.iter().all(|one| reason(one) == because);
-        let why =
-            because.filter(|_| same).unwrap_or("cells failed or are marked as not comparable");
+        let because = unmade.first().and_then(|one| reason_in_short(one));
+        let same = unmade.iter().all(|one| reason_in_short(one) == because);
+        let why = because
+            .filter(|_| same)
+            .unwrap_or_else(|| "cells failed or are marked as not comparable".into());
         return format!("{head}: no comparison could be made, as {why}.");
     }
     let mut parts = Vec::new();
@@ -237,10 +234,6 @@ fn nothing_told(judged: &Judgement, all: &[&Comparison]) -> String {
         true => format!("{head}."),
         false => format!("{head}: {}.", parts.join(", and ")),
     }
-}
-
-fn reason(one: &Comparison) -> Option<&str> {
-    one.verdict.because.as_deref().map(short_reason)
 }
 
 /// The smallest difference that any of the comparisons could have shown, in percent; nothing where only one run is known of each.

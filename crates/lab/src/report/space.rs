@@ -190,14 +190,17 @@ fn finding(study: &Study, groups: &[Group<'_>]) -> Option<String> {
     if left_out > 0 {
         all.drain(TOLD - 1..all.len() - 1);
     }
-    let told = |one: &Held<'_>| {
+    let is_one_workload = study.workloads.len() <= 1;
+    let told = |(nth, one): (usize, &Held<'_>)| {
         let (files, taken) = (bytes(one.files), bytes(one.taken));
-        format!("on {} {files} of files take {taken} of {place}", named(one.arm)) + &by(one)
+        // Without a workload before it the sentence begins here.
+        let on = if is_one_workload && nth == 0 { "On" } else { "on" };
+        format!("{on} {} {files} of files take {taken} of {place}", named(one.arm)) + &by(one)
     };
-    let told: Vec<String> = all.iter().map(told).collect();
-    let under = match study.workloads.len() {
-        0 | 1 => String::new(),
-        _ => format!("Under {}: ", study.workloads.get(workload)?.name),
+    let told: Vec<String> = all.iter().enumerate().map(told).collect();
+    let under = match is_one_workload {
+        true => String::new(),
+        false => format!("Under {}: ", study.workloads.get(workload)?.name),
     };
     let between = match left_out {
         0 => String::new(),
@@ -205,8 +208,6 @@ fn finding(study: &Study, groups: &[Group<'_>]) -> Option<String> {
         count => format!("; {count} more lie between"),
     };
     let text = format!("{under}{}{between}.", list(&told));
-    // Without a workload before it the sentence begins here.
-    let text = text.strip_prefix("on ").map_or(text.clone(), |rest| format!("On {rest}"));
     Some(text + &of_models(study, groups).unwrap_or_default())
 }
 

@@ -7,18 +7,21 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::beside::{Beside, Standing};
+use crate::beside::Standing;
 use crate::judge::Judgement;
-use crate::judge::chain::Chain;
-use crate::judge::durability::Durability;
 use crate::judge::reconcile::Pair;
-use crate::judge::worth::endurance::Rated;
 use crate::store::{Cell, Histogram, Series, State, Store, Study};
 
+use super::claim_rows::BesideView;
 use super::judged::{Judged, OfCell, OfGroup};
 use crate::judge::paper::Compared;
 use crate::judge::summary::{self, Figure, Group};
 use crate::words;
+use crate::words::chain::ChainView;
+use crate::words::durability::DurabilityView;
+use crate::words::endurance::{self, RatedView};
+use crate::words::json::JudgementView;
+use crate::words::paper::{self, ComparedView};
 
 /// Version of `results.json`.
 const FORMAT: u32 = 1;
@@ -211,16 +214,16 @@ struct Results<'a> {
     #[serde(flatten)]
     study: &'a Study,
     summary: Vec<Summary<'a>>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    compared_with_paper: &'a [Compared],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    compared_with_paper: Vec<ComparedView<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    claims: Option<&'a Beside>,
-    judgement: &'a Judgement,
-    durability: BTreeMap<&'a str, &'a Durability>,
+    claims: Option<BesideView<'a>>,
+    judgement: JudgementView<'a>,
+    durability: BTreeMap<&'a str, DurabilityView>,
     factors: &'a [Pair],
-    chain: &'a [Chain],
+    chain: Vec<ChainView<'a>>,
     endurance: &'a [OfCell],
-    rated: &'a BTreeMap<String, Rated>,
+    rated: BTreeMap<&'a str, RatedView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     costs: Option<&'a [OfGroup]>,
     variables: BTreeMap<&'a str, &'a BTreeMap<String, String>>,
@@ -282,22 +285,22 @@ pub(super) fn write_results(
         written_by: concat!("assay ", env!("CARGO_PKG_VERSION")),
         study,
         summary: summary.collect(),
-        compared_with_paper: found.compared,
+        compared_with_paper: paper::view(found.compared),
         claims: match found.claims {
-            Standing::Beside(beside) => Some(beside),
+            Standing::Beside(beside) => Some(BesideView::of(beside)),
             _ => None,
         },
-        judgement: found.judgement,
+        judgement: JudgementView::of(found.judgement),
         durability: study
             .arms
             .iter()
             .zip(&found.judged.durability)
-            .map(|(arm, durability)| (arm.name.as_str(), durability))
+            .map(|(arm, durability)| (arm.name.as_str(), DurabilityView::of(durability)))
             .collect(),
         factors: &found.judged.factors,
-        chain: &found.judged.chains,
+        chain: found.judged.chains.iter().map(ChainView::of).collect(),
         endurance: &found.judged.endurance,
-        rated: &found.judged.rated,
+        rated: endurance::view(&found.judged.rated),
         costs: found.judged.costs.as_deref(),
         variables: study
             .arms

@@ -5,8 +5,11 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::judge::papers::Sampled;
 use crate::judge::{Comparison, Judgement, Metric, OfCell};
 use crate::store::Study;
+use crate::words::samples::{self, PERCENTILE_OF_PERCENTILES};
+use crate::words::{reason, stalls, steady, verdict};
 
 use super::format::figure;
 use super::tables::{optional, write_row};
@@ -63,7 +66,7 @@ pub(super) fn shown(study: &Study, judged: &Judgement) -> Option<Shown> {
         (!tables.is_empty()).then_some(Part { title, is_first, tables })
     };
     let parts = [part("Throughput and p99", true), part("Other percentiles", false)];
-    let lists = [noise(judged), cells(judged), samples(judged)];
+    let lists = [noise(judged), cells(judged), sampled(judged)];
     let shown = Shown {
         lead: lead(judged),
         parts: parts.into_iter().flatten().collect(),
@@ -110,9 +113,9 @@ fn row(study: &Study, one: &Comparison) -> Option<Row> {
         name: one.arm.clone(),
         threads: one.threads.map_or_else(|| "all".into(), |threads| threads.to_string()),
         metric: one.metric.label(),
-        word: one.verdict.verdict.text(),
-        text: one.verdict.text.clone(),
-        because: one.verdict.because.clone().unwrap_or_default(),
+        word: verdict::word(one.verdict.word),
+        text: verdict::text(one),
+        because: reason::because(one).unwrap_or_default(),
     })
 }
 
@@ -145,11 +148,11 @@ fn cells(judged: &Judgement) -> List {
         let steady = one.steady.as_ref();
         vec![
             one.key.to_string(),
-            steady.map_or_else(|| "too short to tell".into(), |steady| steady.text.clone()),
+            steady.map_or_else(|| "too short to tell".into(), steady::text),
             steady
                 .map_or_else(String::new, |s| format!("{:+.1} %/min", s.slope_percent_per_minute)),
             steady.map_or_else(String::new, |s| format!("{:.1} %", s.spread_percent)),
-            one.stalls.as_ref().map_or_else(String::new, |stalls| stalls.text.clone()),
+            one.stalls.as_ref().map_or_else(String::new, stalls::text),
             one.stalls.as_ref().map_or_else(String::new, departed),
         ]
     };
@@ -176,13 +179,14 @@ fn departed(stalls: &crate::judge::Stalls) -> String {
     departures.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
-fn samples(judged: &Judgement) -> List {
+fn sampled(judged: &Judgement) -> List {
     let rows = judged.cells.iter().flat_map(|cell| {
         cell.samples.rows.iter().map(|row| {
-            let whole = cell.samples.latency_ms_p95.filter(|_| row.metric.is_latency);
+            let is_latency = row.what == Sampled::LatencyP95;
+            let whole = cell.samples.latency_ms_p95.filter(|_| is_latency);
             vec![
                 cell.key.to_string(),
-                row.what.to_owned(),
+                samples::what(row.what).to_owned(),
                 figure(row.sd),
                 figure(row.mean),
                 figure(row.p95),
@@ -193,7 +197,7 @@ fn samples(judged: &Judgement) -> List {
     });
     List {
         title: "Seconds as samples, as Percona's paper on eXFlash prints them",
-        lead: judged.samples_note.into(),
+        lead: PERCENTILE_OF_PERCENTILES.into(),
         head: vec!["cell", "sampled", "sd", "mean", "95thpct", "max", "p95 of transactions"],
         rows: rows.collect(),
     }
@@ -209,7 +213,6 @@ pub(super) fn write_verdicts(file: &mut dyn Write, judged: &Judgement) -> Result
         let found = one.difference.as_ref();
         let permutation = found.and_then(|found| found.permutation.as_ref());
         let basis = found.map(|found| serde_json::to_value(found.basis)).transpose()?;
-        let verdict = &one.verdict;
         let row = [
             one.workload.clone(),
             optional(one.threads),
@@ -230,14 +233,14 @@ pub(super) fn write_verdicts(file: &mut dyn Write, judged: &Judgement) -> Result
             optional(found.map(|found| found.deviation)),
             optional(found.map(|found| found.p_t)),
             optional(permutation.map(|one| one.permuted.p)),
-            optional(permutation.map(|one| one.of.as_str())),
+            optional(permutation.map(|one| verdict::units(one.of))),
             optional(permutation.map(|one| one.units)),
             optional(one.p_corrected),
             optional(one.improvement_factor),
-            verdict.verdict.text().to_owned(),
-            verdict.text.clone(),
-            optional(verdict.because.as_ref()),
-            optional(verdict.repeats_more),
+            verdict::word(one.verdict.word).to_owned(),
+            verdict::text(one),
+            optional(reason::because(one)),
+            optional(one.verdict.repeats_more),
         ];
         write_row(file, row)?;
     }
@@ -256,7 +259,7 @@ pub(super) fn write_stalls(file: &mut dyn Write, judged: &Judgement) -> Result<(
             cell.key.workload.clone(),
             cell.key.threads.to_string(),
             cell.key.repeat.to_string(),
-            optional(steady.map(|one| one.text.as_str())),
+            optional(steady.map(steady::text)),
             optional(steady.map(|one| one.slope_percent_per_minute)),
             optional(steady.map(|one| one.slope_interval.0)),
             optional(steady.map(|one| one.slope_interval.1)),

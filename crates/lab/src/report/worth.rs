@@ -5,10 +5,11 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::judge::worth::cost::Cost;
+use crate::judge::worth::cost::{Bound, Cost};
 use crate::judge::worth::endurance::Endurance;
 use crate::judge::worth::interval::Interval;
 use crate::store::{CellKey, Study};
+use crate::words::endurance;
 
 use super::format::{bytes, count, figure, list};
 use super::headline::named;
@@ -76,10 +77,9 @@ pub(super) fn endurance(study: &Study, groups: &[Group<'_>], judged: &Judged) ->
         })
         .collect();
     let mut notes: Vec<String> = scaled(judged);
-    let rated = judged
-        .rated
-        .iter()
-        .map(|(arm, rated)| format!("{arm}: rated for {} ({})", bytes(rated.bytes), rated.how));
+    let rated = judged.rated.iter().map(|(arm, rated)| {
+        format!("{arm}: rated for {} ({})", bytes(rated.bytes), endurance::how(&rated.by))
+    });
     notes.extend(rated);
     if rows.iter().any(|row| !judged.rated.contains_key(&study.arms[row.arm].name)) {
         notes.push(
@@ -200,12 +200,19 @@ fn cost_fields(one: &OfGroup, cost: &Cost) -> Vec<String> {
         maybe(cost.drive_cost_per_gb),
         fleet.map_or_else(
             || NONE.to_owned(),
-            |fleet| format!("{}, by {}", whole(fleet.servers), fleet.bound_by),
+            |fleet| format!("{}, by {}", whole(fleet.servers), bound(fleet.bound_by)),
         ),
         maybe(fleet.map(|fleet| fleet.cost)),
         maybe(one.replaces),
         matters.collect::<Vec<_>>().join("; "),
     ]
+}
+
+fn bound(by: Bound) -> &'static str {
+    match by {
+        Bound::Load => "load",
+        Bound::Data => "data",
+    }
 }
 
 /// What of the table is of a whole device and was measured on a part of it, a line for each scale.

@@ -44,7 +44,7 @@ fn unreconciled(results: &Results, schedule: &Schedule) -> impl Iterator<Item = 
 }
 
 fn disagreement(check: reconcile::Check) -> Warning {
-    Warning::Disagreement { arithmetic: check.arithmetic }
+    Warning::Disagreement(check.sides)
 }
 
 /// Queries ÷ transactions is the recipe's, but for events cut by the window's edges and for repeats.
@@ -108,6 +108,7 @@ mod tests {
 
     use super::super::results::derived;
     use super::*;
+    use crate::store::Sides;
 
     #[test]
     fn a_model_that_is_kept_from_its_time_is_not_comparable() {
@@ -196,7 +197,6 @@ mod tests {
         let schedule = Schedule { threads: 8, ..Schedule::default() };
         assert_eq!(unreconciled(&results(790.0), &schedule).next(), None);
         let found: Vec<Warning> = unreconciled(&results(700.0), &schedule).collect();
-        let arithmetic = "TPS × mean latency is 7.00, there were 8 threads".to_owned();
-        assert_eq!(found, [Warning::Disagreement { arithmetic }]);
+        assert_eq!(found, [Warning::Disagreement(Sides::Little { busy: 7.0, threads: 8.0 })]);
     }
 }

@@ -12,6 +12,7 @@ mod read;
 mod records;
 mod rig;
 mod seconds;
+mod sides;
 mod unwatched;
 mod warning;
 mod write;
@@ -30,9 +31,10 @@ pub use records::{
 };
 pub use rig::{
     Atomic, Cache, Count, Data, Disk, Drive, Fault, FileSystem, Fill, Media, Model, Resource, Rig,
-    RigLayer, Stall, Tables, Worth,
+    RigLayer, Scale, Stall, Tables, Worth,
 };
 pub use seconds::{SecondLatencies, SecondLatency, bucket_of};
+pub use sides::{ExplainedWrites, Sides};
 pub use warning::{Below, Program, Role, Unwatched, Warning};
 pub use write::{Outcome, StudyHead, fingerprint};
 

@@ -238,6 +238,23 @@ pub struct Model {
     pub fault: Option<Fault>,
 }
 
+impl Model {
+    /// What it is divided by.
+    #[must_use]
+    pub fn scale(&self) -> Scale {
+        Scale { capacity: self.capacity_scale, parallel: self.parallel_scale }
+    }
+}
+
+/// What an emulated device is divided by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scale {
+    /// Its capacity.
+    pub capacity: f64,
+    /// Its parallelism, and so its rates.
+    pub parallel: f64,
+}
+
 /// A resource of an emulated device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Resource {

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::sides::Sides;
 pub use super::unwatched::{Below, Role, Unwatched};
 
 /// One thing that was found.
@@ -75,10 +76,7 @@ pub enum Warning {
     /// The arithmetic of an old sysbench distorts the keys that are drawn.
     DistortedKeys(assay_load::Distortion),
     /// Figures do not agree with each other.
-    Disagreement {
-        /// What was computed from what.
-        arithmetic: String,
-    },
+    Disagreement(Sides),
     /// A stored result is no number that can be measured; it is left out.
     NoFigure {
         /// The result.

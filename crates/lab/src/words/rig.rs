@@ -2,7 +2,8 @@
 
 use crate::base::Size;
 use crate::store::{
-    Arm, Count, Data, Drive, Fault, FileSystem, Fill, Media, Model, Resource, RigLayer, Tables,
+    Arm, Count, Data, Drive, Fault, FileSystem, Fill, Media, Model, Resource, RigLayer, Scale,
+    Tables,
 };
 
 /// Each layer's name and what it is.
@@ -61,12 +62,12 @@ fn manner(drive: &Drive) -> String {
 
 /// An emulated device with its scale.
 pub(crate) fn model(model: &Model) -> String {
-    format!("model of {}, {}", model.title, scale(model))
+    format!("model of {}, {}", model.title, scale(model.scale()))
 }
 
 /// What is left of the device.
-pub(crate) fn scale(model: &Model) -> String {
-    format!("capacity ÷ {}, parallelism ÷ {}", model.capacity_scale, model.parallel_scale)
+pub(crate) fn scale(scale: Scale) -> String {
+    format!("capacity ÷ {}, parallelism ÷ {}", scale.capacity, scale.parallel)
 }
 
 fn file_system(made: &FileSystem) -> String {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::unwatched;
+use super::{reconcile, unwatched};
 use crate::store::{Cell, Program, Warning};
 
 /// So many programs are named.
@@ -69,8 +69,8 @@ fn said(warning: &Warning) -> Cow<'_, str> {
             format!("the drive says: {problem}")
         }
         Warning::Unwatched(what) => unwatched::text(what),
-        Warning::Disagreement { arithmetic: said }
-        | Warning::SettingAdjusted { line: said }
+        Warning::Disagreement(sides) => reconcile::of_sides(sides, false),
+        Warning::SettingAdjusted { line: said }
         | Warning::DriveProblem { problem: said, is_while_measuring: false }
         | Warning::LeftBehind { error: said } => return said.into(),
     };

@@ -14,7 +14,7 @@ use crate::metrics::metric;
 use crate::store::{SecondLatency, bucket_of};
 
 /// A percentile with fewer transactions above it than this is the luck of a few.
-const ABOVE_LEAST: f64 = 5.0;
+pub(crate) const ABOVE_LEAST: f64 = 5.0;
 
 /// A figure of a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,6 +23,15 @@ pub(crate) struct Figure {
     pub(crate) value: f64,
     /// Variance of its logarithm from one stretch of time to another within the cell, if that can be told.
     pub(crate) within: Option<MeanVariance>,
+}
+
+/// Why a cell has no figure that one would expect.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Absent {
+    /// Its value is not above zero, or no number: there is no ratio to it.
+    Unusable(f64),
+    /// Fewer than [`ABOVE_LEAST`] of its transactions lie above the percentile.
+    TooFewAbove,
 }
 
 /// Whether a figure of so many transactions would be the luck of a few.
@@ -44,16 +53,11 @@ pub(in crate::judge) fn figures(
     for metric in Metric::ALL {
         let Some(value) = results.get(metric.name()).copied() else { continue };
         if !(value > 0.0 && value.is_finite()) {
-            let text = format!("{}: {} is {value}", cell.key, metric.label());
-            cell.absent.insert(metric, text);
+            cell.absent.insert(metric, Absent::Unusable(value));
             continue;
         }
         if transactions.is_some_and(|all| is_of_too_few(metric, all)) {
-            let text = format!(
-                "fewer than {ABOVE_LEAST} transactions lie above {} in a cell; measure for longer",
-                metric.label()
-            );
-            cell.absent.insert(metric, text);
+            cell.absent.insert(metric, Absent::TooFewAbove);
             continue;
         }
         let within = match metric.tail() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use crate::judge::cell::figure::{Figure, figures};
+use crate::judge::cell::figure::{Absent, Figure, figures};
 use crate::judge::cell::metric::Metric;
 use crate::judge::cell::sound::is_sound;
 use crate::store::{Cell, CellKey, SecondLatencies, State, Store, Warning};
@@ -13,16 +13,16 @@ use crate::store::{Cell, CellKey, SecondLatencies, State, Store, Warning};
 pub(crate) const CLOCK_BEGAN: &str = "clock began";
 
 /// Whether a cell may be judged.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// It ended, and nothing forbids it.
     Usable,
     /// It was not run, or is not yet.
     Missing,
-    /// It is marked as not comparable, and why: this machine was the reason, so other repeats may stand without it.
-    LeftOut(String),
-    /// It failed, and why: what an arm cannot do is no matter of chance, so nothing is said without it.
-    Forbidden(String),
+    /// It is marked as not comparable: this machine was the reason, so other repeats may stand without it.
+    NotComparable,
+    /// It failed: what an arm cannot do is no matter of chance, so nothing is said without it.
+    Failed,
 }
 
 /// A cell with what was seen in its measuring window.
@@ -39,7 +39,7 @@ pub(crate) struct Measured {
     /// What is judged of it; absent where it cannot be told.
     pub(crate) figures: BTreeMap<Metric, Figure>,
     /// Why figures are absent that one would expect.
-    pub(crate) absent: BTreeMap<Metric, String>,
+    pub(crate) absent: BTreeMap<Metric, Absent>,
 }
 
 /// The cells of a study that may be compared, with what is needed of their series.
@@ -85,10 +85,10 @@ pub(crate) fn is_comparable(cell: &Cell) -> bool {
 fn standing(cell: &Cell) -> Standing {
     match cell.state {
         State::Pending | State::Running => Standing::Missing,
-        State::Failed => Standing::Forbidden(format!("{} failed", cell.key)),
-        State::Done => match cell.warnings.iter().any(Warning::forbids_comparing) {
-            true => Standing::LeftOut(format!("{} is marked as not comparable", cell.key)),
-            false => Standing::Usable,
-        },
+        State::Failed => Standing::Failed,
+        State::Done if cell.warnings.iter().any(Warning::forbids_comparing) => {
+            Standing::NotComparable
+        }
+        State::Done => Standing::Usable,
     }
 }

@@ -3,7 +3,7 @@
 pub(in crate::judge) mod figure;
 pub(in crate::judge) mod measured;
 pub(in crate::judge) mod metric;
-mod period;
+pub(in crate::judge) mod period;
 pub(in crate::judge) mod sound;
 pub(in crate::judge) mod stalls;
 pub(in crate::judge) mod steady;

@@ -46,8 +46,6 @@ pub(crate) struct Stalls {
     pub(crate) events: Vec<Stall>,
     /// Whether they come at regular intervals.
     pub(crate) period: Option<Period>,
-    /// The same in words.
-    pub(crate) text: String,
 }
 
 /// One breakdown.
@@ -115,8 +113,7 @@ pub(crate) fn stalls(cell: &Cell, measured: &Measured, series: &[Series]) -> Opt
     };
     let events: Vec<Stall> = spans(&flagged).iter().map(event).collect();
     let period = regular(&events, window);
-    let text = text(&events, period.as_ref());
-    Some(Stalls { events, period, text })
+    Some(Stalls { events, period })
 }
 
 /// The period of events, or of those among them that have one.
@@ -274,28 +271,6 @@ fn wall_clock(cell: &Cell, second: u32) -> Option<String> {
     let began: jiff::Timestamp = cell.facts.get(CLOCK_BEGAN)?.parse().ok()?;
     let at = began.checked_add(jiff::SignedDuration::from_secs(i64::from(second) - 1)).ok()?;
     Some(at.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string())
-}
-
-fn text(events: &[Stall], period: Option<&Period>) -> String {
-    let Some(first) = events.first() else { return "no stall, no drop".into() };
-    let delays: Vec<f64> = events.iter().filter_map(|one| one.delay_ms).collect();
-    let depths: Vec<f64> = events.iter().map(|one| one.depth_percent).collect();
-    let size = format!(
-        "about {:.0} ms long, throughput {:.0} % down",
-        median(&delays).max(0.0),
-        median(&depths).max(0.0)
-    );
-    let when = match &first.at {
-        Some(at) => format!("second {} ({at})", first.from_second),
-        None => format!("second {}", first.from_second),
-    };
-    match (period, events.len()) {
-        (Some(period), seen) => {
-            format!("{seen} stalls, one every {:.1} s, the first in {when}, {size}", period.seconds)
-        }
-        (None, 1) => format!("a stall in {when}, {size}"),
-        (None, seen) => format!("{seen} stalls, the first in {when}, {size}"),
-    }
 }
 
 #[cfg(test)]

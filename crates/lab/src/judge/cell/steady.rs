@@ -46,8 +46,9 @@ pub(crate) struct Steady {
     pub(crate) autocorrelation: f64,
     /// Seconds of the window after which it was steady: 0 if it was from the first, nothing if that cannot be told or never was.
     pub(crate) settled_after_s: Option<usize>,
-    /// The same in words.
-    pub(crate) text: String,
+    /// The interval of the drift over the window, in percent of the mean.
+    #[serde(skip)]
+    pub(crate) drift_interval: (f64, f64),
 }
 
 /// Of the seconds of a window; nothing of a window too short to say.
@@ -66,20 +67,6 @@ pub(crate) fn steady(tps: &[f64]) -> Option<Steady> {
         Held::Drifting => settled_after(tps),
         Held::TooShortToTell => None,
     };
-    let way = if drift_percent > 0.0 { "rose" } else { "fell" };
-    let text = match (held, settled_after_s) {
-        (Held::Steady, _) => "steady".to_owned(),
-        (Held::Drifting, Some(after)) => format!("settled after {after} s of the window"),
-        (Held::Drifting, None) => {
-            format!("not settled: it {way} by {:.0} % over the window", drift_percent.abs())
-        }
-        (Held::TooShortToTell, _) => format!(
-            "too short to tell: its drift over the window lies between {:+.0} and {:+.0} %",
-            percent(fitted.interval.0 * seconds),
-            percent(fitted.interval.1 * seconds)
-        )
-        .replace('-', "−"),
-    };
     Some(Steady {
         held,
         slope_percent_per_minute: percent(fitted.slope * 60.0),
@@ -88,7 +75,10 @@ pub(crate) fn steady(tps: &[f64]) -> Option<Steady> {
         spread_percent: percent(standard_deviation(tps)),
         autocorrelation: autocorrelation(tps, 1),
         settled_after_s,
-        text,
+        drift_interval: (
+            percent(fitted.interval.0 * seconds),
+            percent(fitted.interval.1 * seconds),
+        ),
     })
 }
 
@@ -146,7 +136,8 @@ mod tests {
             steadies += u32::from(held_of(&mut noise, 120, 0.02, 0.0).held == Held::Steady);
             let found = held_of(&mut noise, 120, 0.02, 4.0);
             assert!(found.slope_percent_per_minute < 0.0);
-            falls += u32::from(found.text.starts_with("not settled: it fell by"));
+            let is_settled = found.settled_after_s.is_some() || found.held != Held::Drifting;
+            falls += u32::from(!is_settled && found.drift_percent < 0.0);
         }
         assert!(steadies >= 92, "{steadies} of 100 that are steady");
         assert!(falls >= 95, "{falls} of 100 that never settle");
@@ -165,8 +156,9 @@ mod tests {
         let steadies = count(&mut noise, 10, 10.0, Held::Steady);
         assert!(steadies <= 5, "{steadies} of 100 that fall");
         let found = held_of(&mut noise, 10, 0.1, 0.0);
-        assert!(found.text.starts_with("too short to tell: its drift over the window lies"));
-        assert_eq!(found.settled_after_s, None);
+        assert_eq!((found.held, found.settled_after_s), (Held::TooShortToTell, None));
+        let (low, high) = found.drift_interval;
+        assert!(low < found.drift_percent && found.drift_percent < high, "{found:?}");
         // More seconds tell.
         let steadies = count(&mut noise, 2400, 0.0, Held::Steady);
         assert!(steadies >= 85, "{steadies} of 100 long ones");

@@ -5,11 +5,47 @@ use serde::Serialize;
 use super::Results;
 use crate::metrics::{Metric, metric};
 
+/// A layer that bytes go through, or a part of what it writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LayerName {
+    /// InnoDB's pages.
+    DataFiles,
+    /// Their second copies.
+    Doublewrite,
+    /// InnoDB's log.
+    RedoLog,
+    /// The server's log.
+    BinaryLog,
+    /// What neither keeps.
+    TemporaryFiles,
+    /// All of those together.
+    AllFiles,
+    /// What the file system adds or keeps back.
+    FileSystem,
+    /// The block device under it.
+    Device,
+    /// The software drive, or the drive inside of a model.
+    Drive,
+    /// Of what that writes: compressed data,
+    MediaPayload,
+    /// headers, tables and padding around them,
+    MediaTables,
+    /// what is moved to make room,
+    MediaCollection,
+    /// and the map.
+    MediaCheckpoints,
+    /// All that it writes.
+    Media,
+    /// The device that the drive's media lie on.
+    DeviceBelow,
+}
+
 /// What a transaction was at one layer. Absent is not known.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Layer {
     /// Which.
-    pub(crate) name: &'static str,
+    #[serde(skip)]
+    pub(crate) name: LayerName,
     /// Bytes written for each transaction. Of the file system: what the device wrote beyond what the files explain; below zero
     /// where less reached it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,34 +65,22 @@ pub(crate) struct Layer {
 }
 
 /// Bytes written at one layer for each byte written at another.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Boundary {
     /// The layer above.
-    pub(crate) from: &'static str,
+    pub(crate) from: LayerName,
     /// The layer below, or a part of what it wrote.
-    pub(crate) to: &'static str,
+    pub(crate) to: LayerName,
     /// Bytes below for each byte above.
     pub(crate) factor: f64,
 }
 
-pub(super) const PAGES: &str = "data files";
-pub(super) const DOUBLEWRITE: &str = "doublewrite";
-pub(super) const REDO: &str = "redo log";
-pub(super) const BINARY_LOG: &str = "binary log";
-const TEMPORARY: &str = "temporary files";
-pub(super) const FILES: &str = "all files";
-pub(super) const FILE_SYSTEM: &str = "file system";
-pub(super) const DEVICE: &str = "device";
-pub(super) const DRIVE: &str = "drive";
-pub(super) const MEDIA: &str = "media";
-const BELOW: &str = "device below";
-
 /// Parts of what a drive writes to its media.
-const PARTS: [(&str, &Metric); 4] = [
-    ("media: payload", metric!("drive_write_bytes_payload_per_s")),
-    ("media: tables", metric!("drive_write_bytes_table_per_s")),
-    ("media: collection", metric!("drive_write_bytes_collection_per_s")),
-    ("media: checkpoints", metric!("drive_write_bytes_checkpoint_per_s")),
+const PARTS: [(LayerName, &Metric); 4] = [
+    (LayerName::MediaPayload, metric!("drive_write_bytes_payload_per_s")),
+    (LayerName::MediaTables, metric!("drive_write_bytes_table_per_s")),
+    (LayerName::MediaCollection, metric!("drive_write_bytes_collection_per_s")),
+    (LayerName::MediaCheckpoints, metric!("drive_write_bytes_checkpoint_per_s")),
 ];
 
 /// The counters of a layer, as far as there are any.
@@ -74,9 +98,9 @@ const fn bytes_alone(write_bytes: &'static Metric) -> Counters {
 }
 
 /// What the server writes, by kind of file. Pages are InnoDB's; that a doublewrite buffer writes them again is its own layer.
-const FILE_KINDS: [(&str, Counters); 5] = [
+const FILE_KINDS: [(LayerName, Counters); 5] = [
     (
-        PAGES,
+        LayerName::DataFiles,
         Counters {
             write_bytes: metric!("innodb_file_data_write_bytes_per_s"),
             writes: Some(metric!("innodb_pages_written_per_s")),
@@ -86,7 +110,7 @@ const FILE_KINDS: [(&str, Counters); 5] = [
         },
     ),
     (
-        DOUBLEWRITE,
+        LayerName::Doublewrite,
         Counters {
             writes: Some(metric!("innodb_doublewrite_writes_per_s")),
             flushes: Some(metric!("innodb_fsyncs_doublewrite_per_s")),
@@ -94,7 +118,7 @@ const FILE_KINDS: [(&str, Counters); 5] = [
         },
     ),
     (
-        REDO,
+        LayerName::RedoLog,
         Counters {
             writes: Some(metric!("innodb_redo_writes_per_s")),
             flushes: Some(metric!("innodb_fsyncs_redo_per_s")),
@@ -102,13 +126,13 @@ const FILE_KINDS: [(&str, Counters); 5] = [
         },
     ),
     (
-        BINARY_LOG,
+        LayerName::BinaryLog,
         Counters {
             flushes: Some(metric!("sql_binlog_fsyncs_per_s")),
             ..bytes_alone(metric!("sql_binlog_write_bytes_per_s"))
         },
     ),
-    (TEMPORARY, bytes_alone(metric!("innodb_file_temp_write_bytes_per_s"))),
+    (LayerName::TemporaryFiles, bytes_alone(metric!("innodb_file_temp_write_bytes_per_s"))),
 ];
 
 const DEVICE_COUNTERS: Counters = Counters {
@@ -142,39 +166,38 @@ const BELOW_COUNTERS: Counters = Counters {
 
 /// Every layer that something is known of.
 pub(super) fn of_results(results: &Results, tps: f64) -> Vec<Layer> {
-    let read = |name, counters| Layer::read(results, tps, name, counters);
+    let read = |name: LayerName, counters| Layer::read(results, tps, name, counters);
     let mut layers: Vec<Layer> =
         FILE_KINDS.into_iter().map(|(name, counters)| read(name, counters)).collect();
     let files = all_files(&layers);
-    let device = read(DEVICE, DEVICE_COUNTERS);
+    let device = read(LayerName::Device, DEVICE_COUNTERS);
     let file_system = device.write_bytes.zip(files.write_bytes);
     layers.push(files);
-    layers.push(Layer {
-        name: FILE_SYSTEM,
-        write_bytes: file_system.map(|(device, files)| device - files),
-        ..Layer::default()
-    });
+    layers.push(Layer::written(
+        LayerName::FileSystem,
+        file_system.map(|(device, files)| device - files),
+    ));
     layers.push(device);
     // The model of a device that stores where it is addressed has no drive inside, whose counts stand still.
     if results.get(DRIVE_COUNTERS.write_bytes.name).is_some_and(|bytes| *bytes > 0.0) {
-        layers.push(read(DRIVE, DRIVE_COUNTERS));
-        layers.extend(PARTS.into_iter().map(|(name, of)| Layer {
-            name,
-            write_bytes: results.get(of.name).map(|bytes| bytes / tps),
-            ..Layer::default()
-        }));
-        layers.push(read(MEDIA, MEDIA_COUNTERS));
+        layers.push(read(LayerName::Drive, DRIVE_COUNTERS));
+        layers.extend(
+            PARTS.into_iter().map(|(name, of)| {
+                Layer::written(name, results.get(of.name).map(|bytes| bytes / tps))
+            }),
+        );
+        layers.push(read(LayerName::Media, MEDIA_COUNTERS));
     }
     // A model lies in the page cache and is never synced: what reaches the disk below it is chance.
     if !results.contains_key(metric!("model_commands_per_s").name) {
-        layers.push(read(BELOW, BELOW_COUNTERS));
+        layers.push(read(LayerName::DeviceBelow, BELOW_COUNTERS));
     }
     layers.retain(Layer::is_known);
     layers
 }
 
 impl Layer {
-    fn read(results: &Results, tps: f64, name: &'static str, counters: Counters) -> Layer {
+    fn read(results: &Results, tps: f64, name: LayerName, counters: Counters) -> Layer {
         let figure = |metric: &Metric| Some(results.get(metric.name)? / tps);
         Layer {
             name,
@@ -186,6 +209,11 @@ impl Layer {
         }
     }
 
+    /// One of which nothing is counted but bytes written.
+    fn written(name: LayerName, write_bytes: Option<f64>) -> Layer {
+        Layer { name, write_bytes, writes: None, read_bytes: None, reads: None, flushes: None }
+    }
+
     fn is_known(&self) -> bool {
         [self.write_bytes, self.writes, self.read_bytes, self.reads, self.flushes]
             .iter()
@@ -195,20 +223,30 @@ impl Layer {
 
 /// Pages, their second copies and the redo log, which must be known, and of the others what is.
 fn all_files(kinds: &[Layer]) -> Layer {
-    let of = |name: &str| kinds.iter().find(|kind| kind.name == name);
-    let bytes = |name: &str| of(name).and_then(|kind| kind.write_bytes);
-    let of_innodb = [PAGES, DOUBLEWRITE, REDO].map(bytes).into_iter().sum::<Option<f64>>();
-    let beside: f64 = [BINARY_LOG, TEMPORARY].into_iter().filter_map(bytes).sum();
-    Layer { name: FILES, write_bytes: of_innodb.map(|bytes| bytes + beside), ..Layer::default() }
+    let of = |name: LayerName| kinds.iter().find(|kind| kind.name == name);
+    let bytes = |name: LayerName| of(name).and_then(|kind| kind.write_bytes);
+    let of_innodb = [LayerName::DataFiles, LayerName::Doublewrite, LayerName::RedoLog]
+        .map(bytes)
+        .into_iter()
+        .sum::<Option<f64>>();
+    let beside: f64 =
+        [LayerName::BinaryLog, LayerName::TemporaryFiles].into_iter().filter_map(bytes).sum();
+    Layer::written(LayerName::AllFiles, of_innodb.map(|bytes| bytes + beside))
 }
 
 /// Factors between layers that are known, and above zero where it is divided by them.
 pub(super) fn boundaries(layers: &[Layer]) -> Vec<Boundary> {
-    let bytes = |name: &str| layers.iter().find(|layer| layer.name == name)?.write_bytes;
-    let chain = [(PAGES, FILES), (FILES, DEVICE), (DEVICE, DRIVE), (DRIVE, MEDIA)];
-    let parts = PARTS.map(|(part, _)| (DRIVE, part));
-    let whole = [(PAGES, DEVICE), (PAGES, MEDIA)];
-    let factor = |(from, to): (&'static str, &'static str)| {
+    let bytes = |name: LayerName| layers.iter().find(|layer| layer.name == name)?.write_bytes;
+    let chain = [
+        (LayerName::DataFiles, LayerName::AllFiles),
+        (LayerName::AllFiles, LayerName::Device),
+        (LayerName::Device, LayerName::Drive),
+        (LayerName::Drive, LayerName::Media),
+    ];
+    let parts = PARTS.map(|(part, _)| (LayerName::Drive, part));
+    let whole =
+        [(LayerName::DataFiles, LayerName::Device), (LayerName::DataFiles, LayerName::Media)];
+    let factor = |(from, to): (LayerName, LayerName)| {
         let (above, below) = (bytes(from).filter(|above| *above > 0.0)?, bytes(to)?);
         Some(Boundary { from, to, factor: below / above })
     };

@@ -11,23 +11,20 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
 use crate::judge::reconcile::{self, Check};
 use crate::metrics::metric;
 use crate::store::{Cell, CellKey, State};
 
-pub(crate) use layers::{Boundary, Layer};
-pub(crate) use spent::{Space, Spent};
+pub(crate) use layers::{Boundary, Layer, LayerName};
+pub(crate) use spent::{Activity, Held, Space, Spent};
 
 /// Results of a cell, by name.
 type Results = BTreeMap<String, f64>;
 
 /// One cell's chain.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Chain {
     /// Which cell.
-    #[serde(flatten)]
     pub(crate) key: CellKey,
     /// Layers that something is known of, the server's first.
     pub(crate) layers: Vec<Layer>,
@@ -61,12 +58,12 @@ pub(crate) fn of_cell(cell: &Cell) -> Option<Chain> {
 #[cfg(test)]
 impl Chain {
     /// A layer by its name.
-    fn layer(&self, name: &str) -> Option<&Layer> {
+    fn layer(&self, name: LayerName) -> Option<&Layer> {
         self.layers.iter().find(|layer| layer.name == name)
     }
 
     /// How many bytes of the second layer one byte of the first became.
-    fn amplified(&self, from: &str, to: &str) -> Option<f64> {
+    fn amplified(&self, from: LayerName, to: LayerName) -> Option<f64> {
         let boundary = self.amplification.iter().find(|one| one.from == from && one.to == to)?;
         Some(boundary.factor)
     }

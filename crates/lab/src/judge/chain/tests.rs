@@ -1,7 +1,8 @@
 //! Chains of cells whose bytes are known beforehand.
 
-use super::layers::{
-    BINARY_LOG, DEVICE, DOUBLEWRITE, DRIVE, FILE_SYSTEM, FILES, MEDIA, PAGES, REDO,
+use super::LayerName::{
+    AllFiles, BinaryLog, DataFiles, Device, DeviceBelow, Doublewrite, Drive, FileSystem, Media,
+    MediaCheckpoints, MediaCollection, MediaPayload, MediaTables, RedoLog, TemporaryFiles,
 };
 use super::*;
 use crate::metrics::Window;
@@ -49,7 +50,7 @@ fn chain(figures: &[&[(&str, f64)]]) -> Chain {
     of_cell(&cell(&figures.concat())).unwrap()
 }
 
-fn bytes(chain: &Chain, layer: &str) -> Option<f64> {
+fn bytes(chain: &Chain, layer: LayerName) -> Option<f64> {
     chain.layer(layer)?.write_bytes
 }
 
@@ -57,22 +58,22 @@ fn bytes(chain: &Chain, layer: &str) -> Option<f64> {
 fn a_transaction_is_followed_from_pages_to_media() {
     let chain = chain(&[&SERVER, &DRIVE_BELOW]);
     for (layer, expected) in [
-        (PAGES, 26_214.4),
-        (DOUBLEWRITE, 26_214.4),
-        (REDO, 4000.0),
-        (BINARY_LOG, 1000.0),
-        (FILES, 57_428.8),
-        (FILE_SYSTEM, 2571.2),
-        (DEVICE, 60_000.0),
-        (DRIVE, 60_000.0),
-        ("media: collection", 17_400.0),
-        (MEDIA, 54_000.0),
+        (DataFiles, 26_214.4),
+        (Doublewrite, 26_214.4),
+        (RedoLog, 4000.0),
+        (BinaryLog, 1000.0),
+        (AllFiles, 57_428.8),
+        (FileSystem, 2571.2),
+        (Device, 60_000.0),
+        (Drive, 60_000.0),
+        (MediaCollection, 17_400.0),
+        (Media, 54_000.0),
     ] {
         let found = bytes(&chain, layer).unwrap();
-        assert!((found - expected).abs() < 1e-6, "{layer}: {found}");
+        assert!((found - expected).abs() < 1e-6, "{layer:?}: {found}");
     }
-    assert_eq!(chain.layer(PAGES).unwrap().writes, Some(1.6));
-    assert_eq!(chain.layer(REDO).unwrap().flushes, Some(0.9));
+    assert_eq!(chain.layer(DataFiles).unwrap().writes, Some(1.6));
+    assert_eq!(chain.layer(RedoLog).unwrap().flushes, Some(0.9));
 }
 
 /// The first test of a chain: an amplification that is known comes back, whole and in its parts.
@@ -83,17 +84,17 @@ fn an_amplification_that_is_known_comes_back() {
         drive[1].1 = expected * 6e6;
         drive[4].1 = collection;
         let chain = chain(&[&SERVER, &drive]);
-        let found = chain.amplified(DRIVE, MEDIA).unwrap();
+        let found = chain.amplified(Drive, Media).unwrap();
         assert!((found / expected - 1.0).abs() < 0.03, "{found} for {expected}");
-        let parts: f64 = ["payload", "tables", "collection", "checkpoints"]
-            .iter()
-            .map(|part| chain.amplified(DRIVE, &format!("media: {part}")).unwrap())
+        let parts: f64 = [MediaPayload, MediaTables, MediaCollection, MediaCheckpoints]
+            .into_iter()
+            .map(|part| chain.amplified(Drive, part).unwrap())
             .sum();
         assert!((parts / expected - 1.0).abs() < 0.03, "{parts} for {expected}");
         assert!(chain.checks.iter().all(|check| check.holds), "{:?}", chain.checks);
     }
     let chain = chain(&[&SERVER, &DRIVE_BELOW]);
-    let whole = chain.amplified(PAGES, MEDIA).unwrap();
+    let whole = chain.amplified(DataFiles, Media).unwrap();
     assert!((whole - 5_400_000.0 / 2_621_440.0).abs() < 1e-9);
 }
 
@@ -104,37 +105,35 @@ fn a_count_that_is_four_percent_off_is_found() {
     let chain = chain(&[&SERVER, &drive]);
     let failing: Vec<_> = chain.checks.iter().filter(|check| !check.holds).collect();
     assert_eq!(failing.len(), 1);
-    assert_eq!(failing[0].name, "parts of what went to media add up");
+    assert!(matches!(failing[0].sides, reconcile::Sides::Media { .. }), "{failing:?}");
 }
 
 #[test]
 fn what_nobody_counted_is_absent_and_never_zero() {
     let plain = chain(&[&SERVER]);
-    for layer in [DRIVE, MEDIA, "media: payload", "device below", "temporary files"] {
-        assert_eq!(plain.layer(layer), None, "{layer}");
+    for layer in [Drive, Media, MediaPayload, DeviceBelow, TemporaryFiles] {
+        assert_eq!(plain.layer(layer), None, "{layer:?}");
     }
-    let pages = plain.layer(PAGES).unwrap();
+    let pages = plain.layer(DataFiles).unwrap();
     assert_eq!((pages.read_bytes, pages.flushes), (None, None));
-    let json = serde_json::to_value(&plain).unwrap();
-    assert!(json["layers"][0].get("read_bytes").is_none(), "{json}");
-    assert_eq!(plain.amplified(DRIVE, MEDIA), None);
+    assert_eq!(plain.amplified(Drive, Media), None);
     // Without the redo log's bytes nothing is said of all files, nor of the file system.
     let some: Vec<_> = SERVER.into_iter().filter(|(name, _)| !name.contains("redo")).collect();
     let blind = chain(&[&some]);
-    assert_eq!((bytes(&blind, FILES), bytes(&blind, FILE_SYSTEM)), (None, None));
-    assert_eq!(bytes(&blind, DEVICE), Some(60_000.0));
+    assert_eq!((bytes(&blind, AllFiles), bytes(&blind, FileSystem)), (None, None));
+    assert_eq!(bytes(&blind, Device), Some(60_000.0));
     // What was counted and did not happen is zero.
     let still = chain(&[&SERVER, &[("innodb_file_temp_write_bytes_per_s", 0.0)]]);
-    assert_eq!(bytes(&still, "temporary files"), Some(0.0));
+    assert_eq!(bytes(&still, TemporaryFiles), Some(0.0));
 }
 
 #[test]
 fn a_model_without_a_drive_inside_has_no_media_and_none_has_a_device_below() {
     let below = ("backing_write_bytes_per_s", 7e6);
-    assert!(chain(&[&SERVER, &[below]]).layer("device below").is_some());
+    assert!(chain(&[&SERVER, &[below]]).layer(DeviceBelow).is_some());
     let disks = [below, ("model_commands_per_s", 50.0), ("drive_write_bytes_host_per_s", 0.0)];
     let chain = chain(&[&SERVER, &disks]);
-    assert_eq!((chain.layer(DRIVE), chain.layer("device below")), (None, None));
+    assert_eq!((chain.layer(Drive), chain.layer(DeviceBelow)), (None, None));
 }
 
 #[test]
@@ -150,22 +149,22 @@ fn time_is_of_a_transaction_and_space_of_a_byte_above() {
         ("space_physical_bytes", 1e9),
     ];
     let chain = chain(&[&SERVER, &figures]);
-    let spent: BTreeMap<&str, f64> = chain.spent.iter().map(|one| (one.what, one.us)).collect();
+    let spent: BTreeMap<Activity, f64> = chain.spent.iter().map(|one| (one.what, one.us)).collect();
     let expected = [
-        ("transaction", 80_000.0),
-        ("processor: server", 5000.0),
-        ("device: reads", 6000.0),
-        ("server waits: redo log", 4000.0),
+        (Activity::Transaction, 80_000.0),
+        (Activity::ServerCpu, 5000.0),
+        (Activity::DeviceReads, 6000.0),
+        (Activity::RedoLogWaits, 4000.0),
     ];
     assert_eq!(spent, expected.into(), "writes have no latency, so nothing is said of them");
     let space = |figures: &[(&str, f64)]| {
         let chain = super::tests::chain(&[&SERVER, figures]);
         chain.space.iter().map(|one| (one.layer, one.per_byte_above)).collect::<Vec<_>>()
     };
-    assert_eq!(space(&figures), [("data files", None), ("media", Some(0.5))]);
+    assert_eq!(space(&figures), [(Held::DataFiles, None), (Held::Media, Some(0.5))]);
     let mut worn = figures.to_vec();
     worn.extend([("drive_logical_bytes_used", 4e9), ("model_commands_per_s", 1.0)]);
-    let expected = [("data files", None), ("on the drive", None), ("media", Some(0.25))];
+    let expected = [(Held::DataFiles, None), (Held::OnDrive, None), (Held::Media, Some(0.25))];
     assert_eq!(space(&worn), expected, "what wore a model in is no data of its files");
 }
 

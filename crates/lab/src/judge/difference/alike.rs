@@ -2,48 +2,61 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::store::{Arm, Cell, Study, Tables, Workload};
-use crate::words;
+use crate::store::{Arm, Cell, Model, Scale, Study, Tables, Workload};
 
 use crate::judge::difference::studies::shared_workloads;
 
 /// Says how events of a rate are spaced; nothing without a rate, which differs then itself.
 const ARRIVALS: &str = "arrivals";
 
-/// In what two arms differ that makes their figures no answer to one question; empty if in nothing.
-pub(crate) fn scale_differences(a: (&Study, &Arm), b: (&Study, &Arm)) -> Vec<String> {
+/// Something that both sides should share and do not, as it is on each; nothing where a side has none.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Unlike {
+    /// An option of a workload.
+    Option {
+        /// The workload.
+        workload: String,
+        /// The option.
+        option: String,
+        /// Its values.
+        values: [Option<String>; 2],
+    },
+    /// How many rows of what the tables hold.
+    Tables([Option<Tables>; 2]),
+    /// What models are divided by.
+    Scale([Option<Scale>; 2]),
+}
+
+/// In what two arms differ that makes their figures no answer to one question, each thing once; empty if in nothing.
+pub(crate) fn scale_differences(a: (&Study, &Arm), b: (&Study, &Arm)) -> Vec<Unlike> {
     let mut found = Vec::new();
     for ours in shared_workloads(a.0, b.0) {
         let Some(theirs) = b.0.workloads.iter().find(|one| one.name == ours.name) else { continue };
-        let name = &ours.name;
         let is_kept_by_both = |option: &str| {
             option != ARRIVALS
                 || [&ours, &theirs].iter().all(|one| one.options.contains_key(option))
         };
         let options = differing(&ours.options, &theirs.options).into_iter();
-        for (option, value, other) in options.filter(|one| is_kept_by_both(&one.0)) {
-            found.push(format!("workload `{name}` has {option} {value} and {other}"));
-        }
+        let options = options.filter(|(option, _)| is_kept_by_both(option));
+        found.extend(options.map(|(option, values)| Unlike::Option {
+            workload: ours.name.clone(),
+            option,
+            values: values.map(|value| value.cloned()),
+        }));
     }
     for workload in shared_workloads(a.0, b.0).filter(|one| is_run(a, one) && is_run(b, one)) {
-        let of_set = |arm: &'_ Arm| arm.rig.tables(workload.data_set.as_deref()).cloned();
-        let (ours, theirs) = (of_set(a.1), of_set(b.1));
-        let is_alike = match (&ours, &theirs) {
-            (Some(ours), Some(theirs)) => ours.are_as_many(theirs),
-            (None, None) => true,
-            _ => false,
+        let both = [a.1, b.1].map(|arm| arm.rig.tables(workload.data_set.as_deref()).cloned());
+        let is_alike = match &both {
+            [Some(ours), Some(theirs)] => ours.are_as_many(theirs),
+            [ours, theirs] => ours.is_none() && theirs.is_none(),
         };
-        let text = |tables: Option<Tables>| tables.as_ref().map_or("none".into(), words::rig::rows);
-        let told = format!("tables: {} and {}", text(ours), text(theirs));
-        if !is_alike && !found.contains(&told) {
-            found.push(told);
+        let unlike = Unlike::Tables(both);
+        if !is_alike && !found.contains(&unlike) {
+            found.push(unlike);
         }
     }
-    let scale = |arm: &'_ Arm| arm.rig.model().map(|one| (one.capacity_scale, one.parallel_scale));
-    if scale(a.1) != scale(b.1) {
-        let text = |arm: &Arm| arm.rig.model().map_or("none".into(), words::rig::scale);
-        found.push(format!("scale: {} and {}", text(a.1), text(b.1)));
-    }
+    let scales = [a.1, b.1].map(|arm| arm.rig.model().map(Model::scale));
+    found.extend((scales[0] != scales[1]).then_some(Unlike::Scale(scales)));
     found
 }
 
@@ -61,16 +74,13 @@ fn cells<'a>(
 }
 
 /// Names whose values differ, those that one side alone has included, with both values.
-pub(super) fn differing(
-    a: &BTreeMap<String, String>,
-    b: &BTreeMap<String, String>,
-) -> Vec<(String, String, String)> {
-    let value = |side: &BTreeMap<String, String>, name: &String| {
-        side.get(name).cloned().unwrap_or_else(|| "none".into())
-    };
+pub(super) fn differing<'a, V: PartialEq>(
+    a: &'a BTreeMap<String, V>,
+    b: &'a BTreeMap<String, V>,
+) -> Vec<(String, [Option<&'a V>; 2])> {
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
-    let all = names.into_iter().map(|name| (name.clone(), value(a, name), value(b, name)));
-    all.filter(|(_, a, b)| a != b).collect()
+    let all = names.into_iter().map(|name| (name.clone(), [a.get(name), b.get(name)]));
+    all.filter(|(_, [a, b])| a != b).collect()
 }
 
 #[cfg(test)]
@@ -98,6 +108,14 @@ mod tests {
         arm_with(Media::Device { path: device.into() }, &[(None, tables)])
     }
 
+    fn values(a: &str, b: &str) -> [Option<String>; 2] {
+        [a, b].map(|one| Some(one.to_owned()))
+    }
+
+    fn option(option: &str, values: [Option<String>; 2]) -> Unlike {
+        Unlike::Option { workload: "w".into(), option: option.into(), values }
+    }
+
     #[test]
     fn what_is_not_alike_is_named() {
         let whole = study(&["a"], &[]);
@@ -106,18 +124,20 @@ mod tests {
         assert!(differs(&arm("/dev/sdb", tables(1000, "COMPRESSION='zlib'"))).is_empty());
         assert_eq!(
             differs(&arm("/dev/sda", tables(9000, ""))),
-            ["tables: 2 × 1000 rows and 2 × 9000 rows"]
+            [Unlike::Tables([Some(tables(1000, "")), Some(tables(9000, ""))])]
         );
         let model =
             Media::Model(Model { capacity_scale: 40.0, parallel_scale: 4.0, ..Model::default() });
         let model = arm_with(model, &[(None, tables(1000, ""))]);
-        assert_eq!(differs(&model), ["scale: none and capacity ÷ 40, parallelism ÷ 4"]);
+        let scale = Scale { capacity: 40.0, parallel: 4.0 };
+        assert_eq!(differs(&model), [Unlike::Scale([None, Some(scale)])]);
         let mut other = study(&["a"], &[]);
         other.workloads[0].options.insert("rand_type".into(), "zipf".into());
         let found = scale_differences((&other, &plain), (&whole, &plain));
-        assert_eq!(found, ["workload `w` has rand_type zipf and none"]);
+        assert_eq!(found, [option("rand_type", [Some("zipf".into()), None])]);
         let found = scale_differences((&whole, &plain), (&other, &plain));
-        assert_eq!(found, ["workload `w` has rand_type none and zipf"], "that b alone has");
+        let of_b = option("rand_type", [None, Some("zipf".into())]);
+        assert_eq!(found, [of_b], "that b alone has");
     }
 
     #[test]
@@ -130,9 +150,10 @@ mod tests {
         let one = arm("/dev/sda", tables(9000, ""));
         let other = arm("/dev/sda", tables(100, ""));
         let found = |a: &Arm, b: &Arm| scale_differences((&both, a), (&both, b));
-        assert_eq!(found(&many, &one), Vec::<String>::new());
-        assert_eq!(found(&one, &many), Vec::<String>::new());
-        assert_eq!(found(&many, &other), ["tables: 2 × 9000 rows and 2 × 100 rows"]);
+        assert_eq!(found(&many, &one), Vec::new());
+        assert_eq!(found(&one, &many), Vec::new());
+        let rows = Unlike::Tables([Some(tables(9000, "X")), Some(tables(100, ""))]);
+        assert_eq!(found(&many, &other), [rows]);
     }
 
     #[test]
@@ -147,10 +168,11 @@ mod tests {
         let found = |a: &Study, b: &Study| scale_differences((a, &plain), (b, &plain));
         let open = study(&["a"], &[]);
         let (slow, fast) = (paced("100", "poisson"), paced("250", "poisson"));
-        assert_eq!(found(&slow, &slow), Vec::<String>::new());
-        assert_eq!(found(&slow, &fast), ["workload `w` has rate 100 and 250"]);
-        assert_eq!(found(&open, &fast), ["workload `w` has rate none and 250"]);
+        let rates = option("rate", values("100", "250"));
+        assert_eq!(found(&slow, &slow), Vec::new());
+        assert_eq!(found(&slow, &fast), std::slice::from_ref(&rates));
+        assert_eq!(found(&open, &fast), [option("rate", [None, Some("250".into())])]);
         let even = paced("100", "even");
-        assert_eq!(found(&slow, &even), ["workload `w` has arrivals poisson and even"]);
+        assert_eq!(found(&slow, &even), [option("arrivals", values("poisson", "even"))]);
     }
 }

@@ -16,8 +16,10 @@ use crate::judge::cell::figure::Figure;
 use crate::judge::cell::measured::{Measured, Standing};
 use crate::judge::cell::metric::Metric;
 use crate::judge::difference::noise::NoiseSpread;
-use crate::judge::difference::permute::{Permutation, permutation};
+use crate::judge::difference::permute::{Permutation, Units, permutation};
+use crate::judge::difference::reason::Reason;
 use crate::judge::statistics::{MeanVariance, Spread, exchange, mean, paired, unpaired};
+use crate::store::CellKey;
 
 /// How often an interval covers the truth.
 pub(crate) const LEVEL: f64 = 0.95;
@@ -46,8 +48,8 @@ pub(crate) struct Stratum<'a> {
     pub(crate) base: Vec<&'a Measured>,
     /// Cells of the other; the n-th is of the same repeat as the n-th of the baseline, unless they are of two studies.
     pub(crate) other: Vec<&'a Measured>,
-    /// Why cells of either are not among them that have been run.
-    pub(crate) left_out: Vec<String>,
+    /// Cells of either that have been run and are not among them, for they are marked as not comparable.
+    pub(crate) left_out: Vec<CellKey>,
 }
 
 /// Where cells are left out, so many must remain.
@@ -63,16 +65,16 @@ impl<'a> Stratum<'a> {
         mut base: impl Iterator<Item = &'a Measured>,
         mut other: impl Iterator<Item = &'a Measured>,
         is_one_study: bool,
-    ) -> Result<Stratum<'a>, String> {
+    ) -> Result<Stratum<'a>, Reason> {
         let mut left_out = Vec::new();
         let mut usable = |cells: &mut dyn Iterator<Item = &'a Measured>| {
             let mut its = Vec::new();
             for cell in cells {
-                match &cell.standing {
+                match cell.standing {
                     Standing::Usable => its.push(cell),
                     Standing::Missing => {}
-                    Standing::LeftOut(why) => left_out.push(why.clone()),
-                    Standing::Forbidden(why) => return Err(why.clone()),
+                    Standing::NotComparable => left_out.push(cell.key.clone()),
+                    Standing::Failed => return Err(Reason::CellFailed(cell.key.clone())),
                 }
             }
             Ok(its)
@@ -81,8 +83,8 @@ impl<'a> Stratum<'a> {
         let whole = Stratum { base, other, left_out };
         let stratum = if is_one_study { whole.of_shared_repeats() } else { whole };
         match (stratum.base.len().min(stratum.other.len()), stratum.left_out.first()) {
-            (0..REPEATS_LEAST, Some(why)) => Err(why.clone()),
-            (0, None) => Err("no repeat of both has been run".into()),
+            (0..REPEATS_LEAST, Some(cell)) => Err(Reason::CellNotComparable(cell.clone())),
+            (0, None) => Err(Reason::NoSharedRepeat),
             _ => Ok(stratum),
         }
     }
@@ -98,7 +100,7 @@ impl<'a> Stratum<'a> {
 }
 
 /// A difference and what is known of it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Difference {
     /// What is compared of the baseline: the mean over its cells, in the metric's unit.
     pub(crate) baseline_value: f64,
@@ -125,7 +127,6 @@ pub(crate) struct Difference {
     /// A permutation test of the same.
     pub(crate) permutation: Option<Permutation>,
     /// The logarithm of the ratio.
-    #[serde(skip)]
     pub(crate) log: Spread,
 }
 
@@ -250,7 +251,7 @@ pub(crate) fn between_studies(
             let logs =
                 |figures: &[Figure]| figures.iter().map(|f| f.value.ln()).collect::<Vec<_>>();
             exchange(&logs(a), &logs(b), seed).map(|permuted| Permutation {
-                of: "repeats of both studies".into(),
+                of: Units::RepeatsOfBothStudies,
                 units: a.len() + b.len(),
                 permuted,
             })

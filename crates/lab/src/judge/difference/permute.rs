@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
 use crate::judge::cell::measured::Measured;
 use crate::judge::cell::metric::Metric;
 use crate::judge::difference::compare::Stratum;
@@ -13,15 +11,28 @@ use crate::store::SecondLatency;
 /// With fewer repeats than this no permutation of them can be surprising at 5 %: 2 ÷ 2⁶ is 3 %.
 const REPEATS_TO_PERMUTE: usize = 6;
 
+/// What is exchanged as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Units {
+    /// Repeats, in each of which both arms ran.
+    Repeats,
+    /// Repeats of two studies, which have nothing in common.
+    RepeatsOfBothStudies,
+    /// Blocks of time within repeats.
+    Blocks {
+        /// Seconds of each.
+        length_s: usize,
+    },
+}
+
 /// What was permuted, and what came of it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Permutation {
-    /// What the units are: `repeats`, or `blocks of 8 s within repeats`.
-    pub(crate) of: String,
+    /// What the units are.
+    pub(crate) of: Units,
     /// How many there are.
     pub(crate) units: usize,
     /// What was found.
-    #[serde(flatten)]
     pub(crate) permuted: Permuted,
 }
 
@@ -34,7 +45,7 @@ pub(in crate::judge) fn permutation(
 ) -> Option<Permutation> {
     if logs.len() >= REPEATS_TO_PERMUTE {
         let permuted = flip_signs(logs, seed)?;
-        return Some(Permutation { of: "repeats".into(), units: logs.len(), permuted });
+        return Some(Permutation { of: Units::Repeats, units: logs.len(), permuted });
     }
     let pairs: Vec<(&Measured, &Measured)> = strata
         .iter()
@@ -52,7 +63,7 @@ pub(in crate::judge) fn permutation(
         })
         .collect();
     let permuted = flip_signs(&differences, seed)?;
-    let of = format!("blocks of {length} s within repeats");
+    let of = Units::Blocks { length_s: length };
     Some(Permutation { of, units: differences.len(), permuted })
 }
 

@@ -8,8 +8,8 @@ use crate::judge::cell::measured::{Measured, measured};
 use crate::judge::cell::metric::Metric;
 use crate::judge::difference::compare::{Stratum, between_studies, within_study};
 use crate::judge::difference::noise::{NoiseSpread, Twins};
+use crate::judge::difference::reason::Reason;
 use crate::judge::judgement::{Comparison, SEED, Teller, baseline};
-use crate::print;
 use crate::store::{Arm, Store, Study, Workload};
 
 /// One side.
@@ -43,16 +43,16 @@ pub(crate) struct Between<'a> {
 pub(crate) struct Lone {
     /// Whether it is the judged side that has it.
     pub(crate) is_of_b: bool,
-    /// What: a workload, or one at some thread counts.
-    pub(crate) what: String,
+    /// The workload.
+    pub(crate) workload: String,
+    /// The thread counts of it that the other lacks; nothing where it lacks the workload.
+    pub(crate) threads: Option<Vec<u32>>,
 }
 
 /// What is not compared, for only one side has it.
 pub(crate) fn lone(a: (&Study, &Arm), b: (&Study, &Arm)) -> Vec<Lone> {
     let (ours, theirs) = (planned(a), planned(b));
-    let of_b = only_in(&theirs, &ours).into_iter().map(|what| Lone { is_of_b: true, what });
-    let of_a = only_in(&ours, &theirs).into_iter().map(|what| Lone { is_of_b: false, what });
-    of_a.chain(of_b).collect()
+    only_in(&ours, &theirs, false).chain(only_in(&theirs, &ours, true)).collect()
 }
 
 /// Thread counts by workload that an arm was planned for.
@@ -67,15 +67,16 @@ fn planned((study, arm): (&Study, &Arm)) -> BTreeMap<String, BTreeSet<u32>> {
 fn only_in(
     one: &BTreeMap<String, BTreeSet<u32>>,
     other: &BTreeMap<String, BTreeSet<u32>>,
-) -> Vec<String> {
-    let of_workload = |(workload, counts): (&String, &BTreeSet<u32>)| {
-        let Some(theirs) = other.get(workload) else {
-            return Some(format!("the workload `{workload}`"));
+    is_of_b: bool,
+) -> impl Iterator<Item = Lone> {
+    one.iter().filter_map(move |(workload, counts)| {
+        let threads = match other.get(workload) {
+            None => None,
+            Some(theirs) if counts.is_subset(theirs) => return None,
+            Some(theirs) => Some(counts.difference(theirs).copied().collect()),
         };
-        let counts: Vec<u32> = counts.difference(theirs).copied().collect();
-        (!counts.is_empty()).then(|| format!("`{workload}` at {}", print::threads(&counts)))
-    };
-    one.iter().filter_map(of_workload).collect()
+        Some(Lone { is_of_b, workload: workload.clone(), threads })
+    })
 }
 
 /// Compares two arms workload by workload; what one side lacks is left out, and told by [`lone`].
@@ -141,11 +142,11 @@ fn of_workload(
     let counts = |side: usize| its(side).map(|cell| cell.key.threads).collect::<BTreeSet<u32>>();
     let both: Vec<u32> = counts(0).intersection(&counts(1)).copied().collect();
     let noise = spread(&sides, metric, workload);
-    let stratum = |threads: &u32| -> Result<Stratum<'_>, String> {
+    let stratum = |threads: &u32| -> Result<Stratum<'_>, Reason> {
         let of = |side: usize| its(side).filter(|cell| cell.key.threads == *threads);
         Stratum::of(of(0), of(1), asked.is_one_study)
     };
-    let strata: Vec<Result<Stratum<'_>, String>> = both.iter().map(stratum).collect();
+    let strata: Vec<Result<Stratum<'_>, Reason>> = both.iter().map(stratum).collect();
     let teller = Teller {
         workload,
         baseline: &asked.a.arm.name,

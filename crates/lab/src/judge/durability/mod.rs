@@ -98,13 +98,34 @@ pub(crate) enum Checks {
     Off,
 }
 
+/// What else should be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Note {
+    /// `DETECT_ONLY`: torn pages are found and not mended.
+    TornPagesNotMended,
+    /// Without checksums recovery cannot tell a torn page from a whole one.
+    TornPagesNotFound,
+    /// MariaDB's `fast` flushes no data files; the log's flush covers them on one device.
+    DataFilesNotFlushed,
+    /// And they are not written past the page cache either.
+    DataFilesNotFlushedNorDirect,
+    /// With `O_DIRECT` the copy of a page is not flushed before the page.
+    CopyNotFlushed,
+    /// `innodb_flush_method` for tests of the server only, which flushes little or not at all.
+    FlushMethodForTests,
+    /// `innodb_flush_method` leaves data files unflushed; the log's flush covers them on one device.
+    FlushMethodWithoutDataFiles,
+    /// The file system is mounted without barriers.
+    NoBarriers,
+    /// Without checksums recovery cannot tell where a redo log that was cut off ends.
+    LogEndNotFound,
+}
+
 /// What one arm keeps.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Durability {
     /// All of it in one word.
     pub(crate) class: Class,
-    /// Pages and commits in a few words, to stand beside a figure.
-    pub(crate) label: String,
     /// What keeps a page whole.
     pub(crate) pages: Pages,
     /// When a commit is on the disk.
@@ -115,29 +136,71 @@ pub(crate) struct Durability {
     pub(crate) page_checksums: Checks,
     /// Checksums of the redo log.
     pub(crate) log_checksums: Checks,
-    /// What else should be known, in sentences.
-    pub(crate) notes: Vec<String>,
+    /// What else should be known.
+    pub(crate) notes: Vec<Note>,
 }
 
 /// How far something can be relied upon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Standing {
+pub(crate) enum Standing {
+    /// What is stored does not tell.
     Unknown,
+    /// A power cut may take it.
     AtRisk,
+    /// It survives if the device keeps its word.
     Promised,
+    /// It survives.
     Safe,
 }
 
+/// What of pages and commits survives a power cut, by whatever means: what stands beside a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// Flushes are lost, and with them whatever hangs on those.
+    Nothing,
+    /// How far pages can be relied upon, and by how much commits may be late.
+    Of(Standing, Lag),
+}
+
+/// By how much commits are on the disk later than they are answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lag {
+    /// What is stored does not tell.
+    Unknown,
+    /// As long as the operating system likes.
+    LeftToSystem,
+    /// So many groups of commits.
+    Groups(u64),
+    /// So many seconds.
+    Seconds(u64),
+    /// They are there before.
+    None,
+}
+
+/// Something that two arms do not keep alike: how the one does, and how the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Difference {
+    /// What keeps pages whole.
+    Pages(Pages, Pages),
+    /// When commits are on the disk.
+    Commits(Commits, Commits),
+    /// What becomes of flushes.
+    Flushes(Flushes, Flushes),
+    /// Checksums of pages.
+    PageChecksums(Checks, Checks),
+    /// Checksums of the redo log.
+    LogChecksums(Checks, Checks),
+}
+
 impl Durability {
-    /// Puts the parts together: class and label follow from them.
+    /// Puts the parts together: the class follows from them.
     fn of(
         (pages, commits, flushes): (Pages, Commits, Flushes),
         (page_checksums, log_checksums): (Checks, Checks),
-        notes: Vec<String>,
+        notes: Vec<Note>,
     ) -> Durability {
         Durability {
             class: class(pages, commits, flushes),
-            label: label(pages, commits, flushes),
             pages,
             commits,
             flushes,
@@ -147,42 +210,35 @@ impl Durability {
         }
     }
 
-    /// What is not the same in another, in words; nothing where speeds of both may be compared as they are. Whoever compares two
-    /// arms prints it.
-    pub(crate) fn differs(&self, other: &Durability) -> Option<String> {
+    /// What survives a power cut.
+    pub(crate) fn kept(&self) -> Kept {
+        match self.flushes {
+            Flushes::Lost => Kept::Nothing,
+            _ => Kept::Of(self.pages.standing(), self.commits.lag()),
+        }
+    }
+
+    /// What is not the same in another; nothing where speeds of both may be compared as they are.
+    pub(crate) fn differs(&self, other: &Durability) -> Vec<Difference> {
+        let (page_checksums, log_checksums) = (self.page_checksums, self.log_checksums);
         let aspects = [
-            ("pages", self.pages.words(), other.pages.words()),
-            ("commits", self.commits.words(), other.commits.words()),
-            ("flushes", self.flushes.words().into(), other.flushes.words().into()),
-            ("checksums of pages", self.page_checksums.words(), other.page_checksums.words()),
-            ("checksums of the log", self.log_checksums.words(), other.log_checksums.words()),
+            (self.pages != other.pages).then_some(Difference::Pages(self.pages, other.pages)),
+            (self.commits != other.commits)
+                .then_some(Difference::Commits(self.commits, other.commits)),
+            (self.flushes != other.flushes)
+                .then_some(Difference::Flushes(self.flushes, other.flushes)),
+            (page_checksums != other.page_checksums)
+                .then_some(Difference::PageChecksums(page_checksums, other.page_checksums)),
+            (log_checksums != other.log_checksums)
+                .then_some(Difference::LogChecksums(log_checksums, other.log_checksums)),
         ];
-        let different = aspects.into_iter().filter(|(_, one, other)| one != other);
-        let told: Vec<String> = different
-            .map(|(aspect, one, other)| format!("{aspect}: {one}, against {other}"))
-            .collect();
-        (!told.is_empty()).then(|| told.join("; "))
+        aspects.into_iter().flatten().collect()
     }
 
     /// Why the two are no answers to one question: one keeps less than the other, or by another's word; nothing where they keep the
     /// same, by whatever means.
-    pub(crate) fn unlike(&self, other: &Durability) -> Option<String> {
-        let differs = self.differs(other).filter(|_| self.label != other.label)?;
-        Some(format!("they are not equally safe, {differs}"))
-    }
-
-    /// Everything, a sentence each.
-    pub(crate) fn sentences(&self) -> Vec<String> {
-        let mut sentences = vec![
-            format!("pages: {}", self.pages.words()),
-            format!("commits: {}", self.commits.words()),
-            format!("flushes: {}", self.flushes.words()),
-        ];
-        for (what, checks) in [("pages", self.page_checksums), ("the log", self.log_checksums)] {
-            sentences.push(format!("checksums of {what}: {}", checks.words()));
-        }
-        sentences.extend(self.notes.iter().cloned());
-        sentences
+    pub(crate) fn unlike(&self, other: &Durability) -> Vec<Difference> {
+        if self.kept() == other.kept() { Vec::new() } else { self.differs(other) }
     }
 }
 
@@ -197,31 +253,6 @@ fn class(pages: Pages, commits: Commits, flushes: Flushes) -> Class {
     }
 }
 
-fn label(pages: Pages, commits: Commits, flushes: Flushes) -> String {
-    if flushes == Flushes::Lost {
-        return "pages at risk · commits at risk".into();
-    }
-    let pages = match pages.standing() {
-        Standing::Unknown => "pages not known",
-        Standing::AtRisk => "pages at risk",
-        Standing::Promised => "pages safe if the device keeps its word",
-        Standing::Safe => "pages safe",
-    };
-    let commits = match commits {
-        Commits::Unknown => "commits not known".into(),
-        Commits::LeftToSystem => "commits left to the system".into(),
-        Commits::EachGroups(groups) => format!("commits each {groups} groups"),
-        Commits::EachSeconds(1) | Commits::WrittenThenEachSeconds(1) => {
-            "commits each second".into()
-        }
-        Commits::EachSeconds(seconds) | Commits::WrittenThenEachSeconds(seconds) => {
-            format!("commits each {seconds} s")
-        }
-        Commits::AtCommit => "commits safe".into(),
-    };
-    format!("{pages} · {commits}")
-}
-
 impl Pages {
     fn standing(self) -> Standing {
         match self {
@@ -230,21 +261,6 @@ impl Pages {
             Pages::Promised => Standing::Promised,
             Pages::WrittenWhole | Pages::WrittenTwice => Standing::Safe,
         }
-    }
-
-    fn words(self) -> String {
-        match self {
-            Pages::Unknown => "written once, on a disk of which nothing was kept",
-            Pages::Single => "written once, on a disk that does not promise to write them whole",
-            Pages::MaySplit => {
-                "written once, where the file system or the page cache may split them"
-            }
-            Pages::TwiceInVain => "written twice, in a way that does not help",
-            Pages::Promised => "written once, whole by the device's word",
-            Pages::WrittenWhole => "written once, whole by the drive's format",
-            Pages::WrittenTwice => "written twice, by the doublewrite buffer",
-        }
-        .into()
     }
 }
 
@@ -257,40 +273,15 @@ impl Commits {
         }
     }
 
-    fn words(self) -> String {
+    fn lag(self) -> Lag {
         match self {
-            Commits::Unknown => "not known".into(),
-            Commits::LeftToSystem => "flushed when the operating system does".into(),
-            Commits::EachGroups(groups) => format!("flushed with every {groups} groups of commits"),
-            Commits::EachSeconds(seconds) => {
-                format!("written and flushed every {seconds} s, lost with the server before")
+            Commits::Unknown => Lag::Unknown,
+            Commits::LeftToSystem => Lag::LeftToSystem,
+            Commits::EachGroups(groups) => Lag::Groups(groups),
+            Commits::EachSeconds(seconds) | Commits::WrittenThenEachSeconds(seconds) => {
+                Lag::Seconds(seconds)
             }
-            Commits::WrittenThenEachSeconds(seconds) => {
-                format!("written at commit, flushed every {seconds} s")
-            }
-            Commits::AtCommit => "flushed before they are answered".into(),
+            Commits::AtCommit => Lag::None,
         }
-    }
-}
-
-impl Flushes {
-    fn words(self) -> &'static str {
-        match self {
-            Flushes::Lost => "not sent",
-            Flushes::Unknown => "not known",
-            Flushes::AsTheDeviceSays => "as the device says",
-            Flushes::Honoured => "honoured by the model",
-            Flushes::NotNeeded => "not needed by the modelled device",
-        }
-    }
-}
-
-impl Checks {
-    fn words(self) -> String {
-        match self {
-            Checks::On => "on",
-            Checks::Off => "off",
-        }
-        .into()
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use super::{Checks, Commits, Durability, Flushes, Pages};
+use super::{Checks, Commits, Durability, Flushes, Note, Pages};
 use crate::store::{Arm, Cache, Disk, Store, Study};
 
 /// A page of InnoDB as it is by default (MySQL manual, `innodb_page_size`), for which the disk's record tells whether file
@@ -29,7 +29,7 @@ pub(crate) fn of_arm(
     let flushes = flushes(server, disk, &mut notes);
     let log_checksums = on_or_off(server.text("innodb_log_checksums"), Checks::On);
     if log_checksums == Checks::Off {
-        notes.push("recovery cannot tell where a redo log that was cut off ends".into());
+        notes.push(Note::LogEndNotFound);
     }
     let parts = (pages, commits(server), flushes);
     Durability::of(parts, (page_checksums, log_checksums), notes)
@@ -125,26 +125,25 @@ fn pages(
     server: Server<'_>,
     disk: Option<&Disk>,
     checksums: Checks,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Pages {
     let is_skipped =
         server.variables.is_none() && server.settings.contains_key("skip_innodb_doublewrite");
     match server.text("innodb_doublewrite").as_deref() {
         _ if is_skipped => written_once(server, disk),
         Some("DETECT_ONLY") => {
-            notes.push("torn pages are found and not mended".into());
+            notes.push(Note::TornPagesNotMended);
             written_once(server, disk)
         }
         Some(text) if is_off(text) => written_once(server, disk),
         _ if checksums == Checks::Off => {
-            notes
-                .push("without checksums recovery cannot tell a torn page from a whole one".into());
+            notes.push(Note::TornPagesNotFound);
             // It is as good as the disk alone.
             written_once(server, disk).max(Pages::TwiceInVain)
         }
         Some("FAST") => written_twice_fast(server, notes),
         _ => {
-            notes.extend(copy_is_not_flushed(server, disk));
+            notes.extend(is_copy_at_risk(server, disk).then_some(Note::CopyNotFlushed));
             Pages::WrittenTwice
         }
     }
@@ -152,12 +151,12 @@ fn pages(
 
 /// MariaDB's `fast` flushes the copies and not the data files; the log's flush then has to cover those, which it does on one
 /// device and past the page cache (MDEV-33545).
-fn written_twice_fast(server: Server<'_>, notes: &mut Vec<String>) -> Pages {
+fn written_twice_fast(server: Server<'_>, notes: &mut Vec<Note>) -> Pages {
     if server.is_direct() {
-        notes.push("data files are not flushed: all files are on one device, whose flush for the log covers them".into());
+        notes.push(Note::DataFilesNotFlushed);
         return Pages::WrittenTwice;
     }
-    notes.push("data files are neither flushed nor written past the page cache".into());
+    notes.push(Note::DataFilesNotFlushedNorDirect);
     Pages::TwiceInVain
 }
 
@@ -176,33 +175,23 @@ fn written_once(server: Server<'_>, disk: Option<&Disk>) -> Pages {
 
 /// MySQL flushes no doublewrite file with `O_DIRECT` (8.0.20 and later, `Double_write::is_fsync_required` in `buf0dblwr.cc`), so
 /// a cache that loses its content in any order may lose the copy and half of the page. Our own drive keeps the order.
-fn copy_is_not_flushed(server: Server<'_>, disk: Option<&Disk>) -> Option<String> {
-    let disk = disk.filter(|disk| !disk.is_drive())?;
+fn is_copy_at_risk(server: Server<'_>, disk: Option<&Disk>) -> bool {
+    let Some(disk) = disk.filter(|disk| !disk.is_drive()) else { return false };
     let is_volatile = match disk.cache {
         Some(cache) => cache == Cache::Volatile,
         None => disk.kernel_cache.as_deref() == Some("write back"),
     };
-    let is_so = is_volatile && server.is_direct() && !server.is_mariadb();
-    is_so.then(|| {
-        "with O_DIRECT the server does not flush the copy before the page: both are lost together if the device's cache is \
-         volatile and keeps no order"
-            .into()
-    })
+    is_volatile && server.is_direct() && !server.is_mariadb()
 }
 
-fn flushes(server: Server<'_>, disk: Option<&Disk>, notes: &mut Vec<String>) -> Flushes {
+fn flushes(server: Server<'_>, disk: Option<&Disk>, notes: &mut Vec<Note>) -> Flushes {
     let method = server.text("innodb_flush_method");
     if matches!(method.as_deref(), Some("NOSYNC" | "LITTLESYNC")) {
-        notes.push(
-            "innodb_flush_method flushes not at all or little, for tests of the server only".into(),
-        );
+        notes.push(Note::FlushMethodForTests);
         return Flushes::Lost;
     }
     if method.as_deref().is_some_and(|method| method.contains("NO_FSYNC")) {
-        notes.push(
-            "innodb_flush_method leaves data files unflushed: all files are on one device, whose flush for the log covers them"
-                .into(),
-        );
+        notes.push(Note::FlushMethodWithoutDataFiles);
     }
     let Some(disk) = disk else { return Flushes::Unknown };
     let has_barriers =
@@ -210,7 +199,7 @@ fn flushes(server: Server<'_>, disk: Option<&Disk>, notes: &mut Vec<String>) -> 
     match disk.cache {
         Some(Cache::Protected | Cache::Writethrough) => Flushes::NotNeeded,
         _ if !has_barriers && disk.kernel_cache.as_deref() != Some("write through") => {
-            notes.push("the file system is mounted without barriers".into());
+            notes.push(Note::NoBarriers);
             Flushes::Lost
         }
         Some(_) => Flushes::Honoured,

@@ -74,11 +74,11 @@ fn every_setting_of_the_doublewrite_buffer_on_a_plain_disk() {
         let class = if pages == Pages::Single { Class::PagesAtRisk } else { Class::Safe };
         assert_eq!(found.class, class, "{value}");
     }
-    assert_eq!(of(&mysql(""), &image()).label, "pages safe · commits safe");
+    assert_eq!(of(&mysql(""), &image()).kept(), Kept::Of(Standing::Safe, Lag::None));
     let off = of(&mysql("innodb_doublewrite=OFF"), &image());
-    assert_eq!(off.label, "pages at risk · commits safe");
+    assert_eq!(off.kept(), Kept::Of(Standing::AtRisk, Lag::None));
     let detected = of(&mysql("innodb_doublewrite=DETECT_ONLY"), &image());
-    assert!(detected.notes.iter().any(|note| note.contains("not mended")), "{detected:?}");
+    assert!(detected.notes.contains(&Note::TornPagesNotMended), "{detected:?}");
 }
 
 #[test]
@@ -111,46 +111,47 @@ fn one_write_is_as_safe_as_disk_file_system_and_page_cache_together() {
     assert_eq!((unknown.pages, unknown.class), (Pages::Unknown, Class::Unknown));
     let promised = of(&off(""), &model(Cache::Protected, true));
     assert_eq!(promised.class, Class::Promised);
-    assert_eq!(promised.label, "pages safe if the device keeps its word · commits safe");
+    assert_eq!(promised.kept(), Kept::Of(Standing::Promised, Lag::None));
 }
 
 #[test]
 fn what_keeps_the_same_by_other_means_is_alike_and_what_keeps_less_is_not() {
     let twice = of(&mysql(""), &image());
     let whole = of(&mysql("innodb_doublewrite=OFF"), &drive(true));
-    assert_eq!(twice.unlike(&whole), None, "{:?}", twice.differs(&whole));
+    assert_eq!(twice.unlike(&whole), [], "{:?}", twice.differs(&whole));
     let promised = of(&mysql("innodb_doublewrite=OFF"), &model(Cache::Protected, true));
-    let unlike = twice.unlike(&promised).unwrap();
-    assert!(unlike.starts_with("they are not equally safe, pages: written twice"), "{unlike}");
+    let unlike = twice.unlike(&promised);
+    assert_eq!(unlike[0], Difference::Pages(Pages::WrittenTwice, Pages::Promised));
     let lax = of(&mysql("innodb_flush_log_at_trx_commit=2"), &image());
-    assert!(twice.unlike(&lax).unwrap().contains("commits: "));
+    let commits = Difference::Commits(Commits::AtCommit, Commits::WrittenThenEachSeconds(1));
+    assert!(twice.unlike(&lax).contains(&commits));
 }
 
 #[test]
 fn commits_are_as_late_as_the_later_of_both_logs() {
     let at = |changed: &str| of(&mysql(changed), &image());
-    for (changed, commits, label) in [
-        ("", Commits::AtCommit, "commits safe"),
-        ("innodb_flush_log_at_trx_commit=0", Commits::EachSeconds(1), "commits each second"),
-        (
-            "innodb_flush_log_at_trx_commit=2",
-            Commits::WrittenThenEachSeconds(1),
-            "commits each second",
-        ),
+    for (changed, commits, lag) in [
+        ("", Commits::AtCommit, Lag::None),
+        ("innodb_flush_log_at_trx_commit=0", Commits::EachSeconds(1), Lag::Seconds(1)),
+        ("innodb_flush_log_at_trx_commit=2", Commits::WrittenThenEachSeconds(1), Lag::Seconds(1)),
         (
             "innodb_flush_log_at_trx_commit=2 innodb_flush_log_at_timeout=5",
             Commits::WrittenThenEachSeconds(5),
-            "commits each 5 s",
+            Lag::Seconds(5),
         ),
-        ("sync_binlog=0", Commits::LeftToSystem, "commits left to the system"),
-        ("sync_binlog=100", Commits::EachGroups(100), "commits each 100 groups"),
-        ("innodb_flush_log_at_trx_commit=2 sync_binlog=0", Commits::LeftToSystem, "left to"),
-        ("sync_binlog=0 log_bin=OFF", Commits::AtCommit, "commits safe"),
-        ("innodb_flush_log_at_trx_commit=7", Commits::Unknown, "commits not known"),
+        ("sync_binlog=0", Commits::LeftToSystem, Lag::LeftToSystem),
+        ("sync_binlog=100", Commits::EachGroups(100), Lag::Groups(100)),
+        (
+            "innodb_flush_log_at_trx_commit=2 sync_binlog=0",
+            Commits::LeftToSystem,
+            Lag::LeftToSystem,
+        ),
+        ("sync_binlog=0 log_bin=OFF", Commits::AtCommit, Lag::None),
+        ("innodb_flush_log_at_trx_commit=7", Commits::Unknown, Lag::Unknown),
     ] {
         let found = at(changed);
         assert_eq!(found.commits, commits, "{changed}");
-        assert!(found.label.contains(label), "{changed}: {}", found.label);
+        assert_eq!(found.kept(), Kept::Of(Standing::Safe, lag), "{changed}");
         let class = match commits {
             Commits::AtCommit => Class::Safe,
             Commits::Unknown => Class::Unknown,
@@ -182,7 +183,7 @@ fn flushes_are_honoured_needless_lost_or_the_devices_own_business() {
         for disk in [image(), model(Cache::Volatile, false), drive(true)] {
             let lost = with(&[option], disk);
             assert_eq!((lost.flushes, lost.class), (Flushes::Lost, Class::PagesAtRisk));
-            assert_eq!(lost.label, "pages at risk · commits at risk");
+            assert_eq!(lost.kept(), Kept::Nothing);
         }
     }
     assert_eq!(with(&["barrier=1"], image()).flushes, Flushes::AsTheDeviceSays);
@@ -195,7 +196,7 @@ fn flushes_are_honoured_needless_lost_or_the_devices_own_business() {
     }
     let found = of(&mysql("innodb_flush_method=O_DIRECT_NO_FSYNC"), &image());
     assert_eq!(found.class, Class::Safe);
-    assert!(found.notes.iter().any(|note| note.contains("on one device")), "{found:?}");
+    assert!(found.notes.contains(&Note::FlushMethodWithoutDataFiles), "{found:?}");
 }
 
 #[test]
@@ -215,14 +216,13 @@ fn copies_without_checksums_help_nobody_and_whole_writes_do_without() {
     }
     let log = of(&mysql("innodb_log_checksums=OFF"), &image());
     assert_eq!((log.log_checksums, log.class), (Checks::Off, Class::Safe));
-    assert!(log.notes.iter().any(|note| note.contains("redo log")), "{log:?}");
+    assert!(log.notes.contains(&Note::LogEndNotFound), "{log:?}");
 }
 
 #[test]
 fn a_copy_that_is_not_flushed_is_told_where_a_cache_could_lose_it() {
-    let is_told = |variables: &Names, disk: &Disk| {
-        of(variables, disk).notes.iter().any(|note| note.contains("does not flush the copy"))
-    };
+    let is_told =
+        |variables: &Names, disk: &Disk| of(variables, disk).notes.contains(&Note::CopyNotFlushed);
     assert!(is_told(&mysql(""), &image()));
     assert!(is_told(&mysql(""), &model(Cache::Volatile, false)));
     assert!(!is_told(&mysql(""), &model(Cache::Protected, false)));
@@ -252,14 +252,11 @@ fn classes_have_an_order_and_what_differs_is_named() {
         [Class::Unknown, Class::PagesAtRisk, Class::CommitsAtRisk, Class::Promised, Class::Safe];
     assert!(classes.is_sorted());
     let safe = of(&mysql(""), &image());
-    assert_eq!(safe.differs(&safe), None);
-    assert_eq!(safe.differs(&of(&mysql("innodb_io_capacity=9"), &image())), None, "no durability");
+    assert_eq!(safe.differs(&safe), []);
+    assert_eq!(safe.differs(&of(&mysql("innodb_io_capacity=9"), &image())), [], "no durability");
     let off = of(&mysql("innodb_doublewrite=OFF"), &image());
-    assert_eq!(
-        safe.differs(&off).unwrap(),
-        "pages: written twice, by the doublewrite buffer, against written once, on a disk that does not promise to write \
-         them whole"
-    );
-    let modelled = safe.differs(&of(&mysql(""), &model(Cache::Protected, false))).unwrap();
-    assert_eq!(modelled, "flushes: as the device says, against not needed by the modelled device");
+    assert_eq!(safe.differs(&off), [Difference::Pages(Pages::WrittenTwice, Pages::Single)]);
+    let modelled = safe.differs(&of(&mysql(""), &model(Cache::Protected, false)));
+    let flushes = Difference::Flushes(Flushes::AsTheDeviceSays, Flushes::NotNeeded);
+    assert_eq!(modelled, [flushes]);
 }

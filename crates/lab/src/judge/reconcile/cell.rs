@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Check, ascending, check, little, markov, rate, same};
+use super::{Check, ExplainedWrites, Sides, ascending, check, little, markov, rate, same};
 use crate::metrics::{Metric, metric};
 
 /// Of what InnoDB wrote to its files, the device writes at least so much: what is cached for a while or compressed by
@@ -122,7 +122,7 @@ fn device_bytes(figures: Figures<'_>) -> Option<Check> {
     let files = figures.get(metric!("innodb_file_data_write_bytes_per_s"))?
         + figures.get(metric!("innodb_file_redo_write_bytes_per_s"))?
         + figures.get(metric!("innodb_file_doublewrite_write_bytes_per_s"))?;
-    let device = figures.get(metric!("disk_write_bytes_per_s"))?;
+    let written = figures.get(metric!("disk_write_bytes_per_s"))?;
     if files <= BYTES_PER_S_LEAST {
         return None;
     }
@@ -130,32 +130,9 @@ fn device_bytes(figures: Figures<'_>) -> Option<Check> {
     let flushes = flushes_per_s(figures);
     let most = logged * FILE_BYTES_MOST + flushes * FLUSH_BYTES_MOST;
     let least = files * FILE_BYTES_LEAST;
-    let mb = |bytes: f64| format!("{:.1} MB/s", bytes / 1e6);
-    let arithmetic = if device < least {
-        format!(
-            "the device wrote {}, InnoDB {} to its files: pages stayed in memory or took less space than they have, \
-             so bytes written for each transaction are too few; measure for longer",
-            mb(device),
-            mb(files),
-        )
-    } else if device > most {
-        format!(
-            "the device wrote {}, InnoDB and the binary log {} to their files, which with {flushes:.0} flushes/s explains \
-             {}: something else wrote to it, so do not compare what it wrote",
-            mb(device),
-            mb(logged),
-            mb(most),
-        )
-    } else {
-        format!(
-            "the device wrote {}, the server explains {} to {}",
-            mb(device),
-            mb(least),
-            mb(most)
-        )
-    };
-    let holds = (least..=most).contains(&device);
-    check("the device writes what the server does", &[device, least, most], holds, arithmetic)
+    let holds = (least..=most).contains(&written);
+    let device = ExplainedWrites { written, files, logged, flushes, least, most };
+    check(Sides::Device(device), &[written, least, most], holds)
 }
 
 /// Flushes that the server asked for, or that came to the device if those are more; zero where neither is known.
@@ -168,12 +145,12 @@ fn flushes_per_s(figures: Figures<'_>) -> f64 {
 /// What the drive says it was given is what the kernel says it gave to the drive's device. A model of disks has no drive inside,
 /// which would be given nothing.
 fn drive_bytes(figures: Figures<'_>) -> Option<Check> {
-    let told = figures.get(metric!("drive_write_bytes_host_per_s")).filter(|told| *told > 0.0)?;
-    let given = figures
+    let taken =
+        figures.get(metric!("drive_write_bytes_host_per_s")).filter(|taken| *taken > 0.0)?;
+    let written = figures
         .get(metric!("disk_write_bytes_per_s"))
-        .filter(|given| *given > BYTES_PER_S_LEAST)?;
-    let (drive, device) = (("the drive took", told), ("its device wrote", given));
-    same("the drive takes what its device writes", drive, device, DRIVE_TOLERANCE)
+        .filter(|bytes| *bytes > BYTES_PER_S_LEAST)?;
+    same(Sides::Drive { taken, written }, (taken, written), DRIVE_TOLERANCE)
 }
 
 /// What went to media is payload, tables, collection and checkpoints.
@@ -182,14 +159,13 @@ fn media_parts(figures: Figures<'_>) -> Option<Check> {
         + figures.get(metric!("drive_write_bytes_table_per_s"))?
         + figures.get(metric!("drive_write_bytes_collection_per_s"))?
         + figures.get(metric!("drive_write_bytes_checkpoint_per_s"))?;
-    let media = figures.get(metric!("drive_write_bytes_media_per_s"));
-    let media = media.filter(|media| *media > BYTES_PER_S_LEAST)?;
-    let (media, parts) = (("the drive wrote to media", media), ("its parts come to", parts));
-    same("parts of what went to media add up", media, parts, PARTS_TOLERANCE)
+    let whole = figures.get(metric!("drive_write_bytes_media_per_s"));
+    let whole = whole.filter(|whole| *whole > BYTES_PER_S_LEAST)?;
+    same(Sides::Media { whole, parts }, (whole, parts), PARTS_TOLERANCE)
 }
 
 fn percentiles(figures: Figures<'_>, times: &Times) -> Vec<Check> {
-    let known: Vec<(&str, f64, f64)> = times
+    let known: Vec<(&'static str, f64, f64)> = times
         .percentiles
         .iter()
         .filter_map(|&(name, share, metric)| Some((name, share, figures.get(metric)?)))
@@ -199,7 +175,7 @@ fn percentiles(figures: Figures<'_>, times: &Times) -> Vec<Check> {
         .iter()
         .filter_map(|&(_, share, value)| markov(share, value, mean?, PERCENTILE_TOLERANCE));
     let mut checks: Vec<Check> = bounds.collect();
-    let mut ladder: Vec<(&str, f64)> =
+    let mut ladder: Vec<(&'static str, f64)> =
         known.iter().map(|&(name, _, value)| (name, value)).collect();
     ladder.extend(figures.get(times.max).map(|max| ("max", max)));
     if ladder.len() > 1 {

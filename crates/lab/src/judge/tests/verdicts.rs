@@ -1,12 +1,14 @@
 //! What is said of differences whose truth is known, and what no verdict may be given on.
 
 use super::{cells, judged, throughput};
-use crate::judge::cell::figure::figures;
+use crate::judge::cell::figure::{Absent, figures};
 use crate::judge::cell::measured::{Measured, Standing};
 use crate::judge::cell::metric::Metric;
 use crate::judge::difference::compare::{Basis, LEVEL};
 use crate::judge::difference::noise::NoiseSpread;
-use crate::judge::difference::verdict::Word;
+use crate::judge::difference::permute::Units;
+use crate::judge::difference::reason::Reason;
+use crate::judge::difference::verdict::{Verdict, Word};
 use crate::judge::simulated::{Truth, key};
 use crate::judge::statistics::simulated::Noise;
 use crate::judge::statistics::{mean, power};
@@ -17,7 +19,7 @@ fn the_same_drive_twice_is_equivalent() {
     let truth = Truth { second: 0.03, ..Truth::minute(0.004) };
     let equivalent = (0..100)
         .filter(|_| {
-            throughput(&cells(&mut noise, &truth, 8, 5, 1.0)).verdict.verdict == Word::Equivalent
+            throughput(&cells(&mut noise, &truth, 8, 5, 1.0)).verdict.word == Word::Equivalent
         })
         .count();
     println!("equivalent: {equivalent} of 100");
@@ -35,7 +37,7 @@ fn a_drive_that_is_5_percent_slower_is_found_as_often_as_promised() {
         let promised = power((1.0_f64 / 0.95).ln(), deviation, repeats, LEVEL);
         let mut words = [0.0; 4];
         for _ in 0..500 {
-            let found = throughput(&cells(&mut noise, &truth, 8, repeats, 0.95)).verdict.verdict;
+            let found = throughput(&cells(&mut noise, &truth, 8, repeats, 0.95)).verdict.word;
             words[found as usize] += 1.0 / 500.0;
         }
         let worse = words[Word::Worse as usize];
@@ -54,7 +56,7 @@ fn a_family_of_thread_counts_raises_no_more_false_alarms_than_one_test() {
             let all: Vec<Measured> =
                 (1..=8).flat_map(|threads| cells(&mut noise, &truth, threads, 4, 1.0)).collect();
             judged(&all, &[]).iter().any(|one| {
-                one.threads.is_some() && matches!(one.verdict.verdict, Word::Better | Word::Worse)
+                one.threads.is_some() && matches!(one.verdict.word, Word::Better | Word::Worse)
             })
         })
         .count();
@@ -67,11 +69,11 @@ fn one_repeat_says_what_it_rests_on_and_never_equivalent() {
     let mut noise = Noise::new(24);
     let truth = Truth { second: 0.01, ..Truth::minute(0.0) };
     let same = throughput(&cells(&mut noise, &truth, 8, 1, 1.0));
-    assert_eq!(same.verdict.verdict, Word::CannotTell);
-    assert!(same.verdict.because.as_ref().unwrap().starts_with("one repeat, and no arm ran twice"));
+    assert_eq!(same.verdict.word, Word::CannotTell);
+    assert_eq!(same.verdict.reason, Some(Reason::OneRun));
     let faster = throughput(&cells(&mut noise, &truth, 8, 1, 1.5));
-    assert_eq!(faster.verdict.verdict, Word::Better);
-    assert!(faster.verdict.text.starts_with("in this one run "), "{}", faster.verdict.text);
+    assert_eq!(faster.verdict.word, Word::Better);
+    assert!(faster.verdict.is_of_one_run(), "{:?}", faster.verdict);
     assert_eq!(faster.difference.unwrap().basis, Basis::OneRepeat);
 }
 
@@ -80,7 +82,7 @@ fn a_difference_within_the_noise_floor_is_neither_better_nor_worse() {
     let quiet = Truth { second: 0.01, ..Truth::minute(0.001) };
     let mut noise = Noise::new(25);
     let mut all = cells(&mut noise, &quiet, 8, 3, 1.05);
-    assert_eq!(throughput(&all).verdict.verdict, Word::Better, "without a noise floor");
+    assert_eq!(throughput(&all).verdict.word, Word::Better, "without a noise floor");
     for (repeat, level) in [(1, 1080.0), (2, 920.0), (3, 1075.0), (4, 925.0)] {
         if repeat == 4 {
             all.push(quiet.cell(&mut noise, key("base", 8, 4), 1000.0));
@@ -88,28 +90,31 @@ fn a_difference_within_the_noise_floor_is_neither_better_nor_worse() {
         all.push(quiet.cell(&mut noise, key("again", 8, repeat), level));
     }
     let found = judged(&all, &[("again", "base")]).remove(0);
-    assert_eq!(found.verdict.verdict, Word::CannotTell, "{found:?}");
-    assert!(found.verdict.because.as_ref().unwrap().contains("within the noise floor of"));
+    assert_eq!(found.verdict.word, Word::CannotTell, "{found:?}");
+    let Some(Reason::WithinFloor { floor_percent, differences: 4 }) = found.verdict.reason else {
+        panic!("{:?}", found.verdict);
+    };
+    assert!(floor_percent > 5.0, "{floor_percent}");
 }
 
 #[test]
 fn no_verdict_where_a_cell_forbids_one() {
     let mut noise = Noise::new(26);
     let mut all = cells(&mut noise, &Truth::minute(0.0), 8, 3, 2.0);
-    assert_eq!(throughput(&all).verdict.verdict, Word::Better);
-    all[3].standing = Standing::Forbidden("other / w / 8 threads / repeat 2 failed".into());
+    assert_eq!(throughput(&all).verdict.word, Word::Better);
+    all[3].standing = Standing::Failed;
     let found = throughput(&all);
-    assert_eq!((found.verdict.verdict, &found.difference), (Word::CannotTell, &None));
-    assert!(found.verdict.because.unwrap().contains("repeat 2 failed"));
-    all[3].standing = Standing::LeftOut("other / w / 8 threads / repeat 2 is late".into());
+    assert_eq!((found.verdict.word, &found.difference), (Word::CannotTell, &None));
+    assert_eq!(found.verdict.reason, Some(Reason::CellFailed(key("other", 8, 2))));
+    all[3].standing = Standing::NotComparable;
     let found = throughput(&all);
-    assert_eq!((found.verdict.verdict, found.difference.unwrap().repeats), (Word::Better, 2));
-    assert!(found.verdict.text.ends_with("; left out: other / w / 8 threads / repeat 2 is late"));
+    assert_eq!((found.verdict.word, found.difference.unwrap().repeats), (Word::Better, 2));
+    assert_eq!(found.left_out, [key("other", 8, 2)]);
     let mut fewer = all.clone();
-    fewer[0].standing = Standing::LeftOut("base / w / 8 threads / repeat 1 is late".into());
+    fewer[0].standing = Standing::NotComparable;
     let found = throughput(&fewer);
-    assert_eq!(found.verdict.verdict, Word::CannotTell, "one repeat of three is what was chosen");
-    assert!(found.verdict.because.unwrap().contains("is late"));
+    assert_eq!(found.verdict.word, Word::CannotTell, "one repeat of three is what was chosen");
+    assert_eq!(found.verdict.reason, Some(Reason::CellNotComparable(key("base", 8, 1))));
     all[3].standing = Standing::Missing;
     assert_eq!(
         throughput(&all).difference.unwrap().repeats,
@@ -123,9 +128,8 @@ fn what_would_tell_is_said_and_does() {
     let mut noise = Noise::new(27);
     let truth = Truth::minute(0.02);
     let found = throughput(&cells(&mut noise, &truth, 8, 2, 1.06));
-    assert_eq!(found.verdict.verdict, Word::CannotTell);
+    assert_eq!(found.verdict.word, Word::CannotTell);
     let more = found.verdict.repeats_more.unwrap();
-    assert!(found.verdict.because.unwrap().contains(&format!("about {more} more repeat")));
     let needed = 2 + more;
     assert!((3..200).contains(&needed), "{needed}");
 }
@@ -138,9 +142,9 @@ fn enough_repeats_are_permuted_and_few_are_not() {
         found.difference.unwrap().permutation.unwrap()
     };
     let many = of(&mut noise, 7);
-    assert_eq!((many.of.as_str(), many.units), ("repeats", 7));
+    assert_eq!((many.of, many.units), (Units::Repeats, 7));
     let few = of(&mut noise, 2);
-    assert!(few.of.starts_with("blocks of ") && few.units >= 6, "{few:?}");
+    assert!(matches!(few.of, Units::Blocks { .. }) && few.units >= 6, "{few:?}");
 }
 
 #[test]
@@ -171,7 +175,8 @@ fn a_percentile_of_too_few_transactions_is_not_judged() {
     let truth = Truth { timed: 4, ..Truth::minute(0.0) };
     let found = judged(&cells(&mut noise, &truth, 8, 3, 1.0), &[]);
     let p99 = found.iter().find(|one| one.metric == Metric::P99).unwrap();
-    assert!(p99.verdict.because.as_ref().unwrap().contains("fewer than 5 transactions"), "{p99:?}");
+    let why = Reason::FigureAbsent(key("base", 8, 1), Absent::TooFewAbove);
+    assert_eq!(p99.verdict.reason, Some(why), "{p99:?}");
 }
 
 #[test]
@@ -187,19 +192,17 @@ fn one_repeat_and_a_floor_speak_of_one_run_and_say_what_they_take_for_granted() 
     }
     let twins = [("again", "base")];
     let found = judged(&all, &twins).remove(0);
-    assert_eq!(found.verdict.verdict, Word::Better);
-    assert!(found.verdict.text.starts_with("in this one run 50"), "{found:?}");
-    assert!(
-        found.verdict.because.as_ref().unwrap().contains("than those of the arm that ran twice")
-    );
+    assert_eq!(found.verdict.word, Word::Better);
+    assert_eq!(found.verdict.reason, Some(Reason::OneRunAndFloor), "{found:?}");
+    assert!(found.verdict.is_of_one_run());
     // What it takes for granted is no formality: an arm ten times as noisy is told apart from itself time and again.
     let loud = Truth { cell: 0.05, ..truth };
     let mut alarms = 0;
     for _ in 0..100 {
         all[1] = loud.cell(&mut noise, key("other", 8, 1), 1000.0);
         let found = judged(&all, &twins).remove(0).verdict;
-        alarms += u32::from(matches!(found.verdict, Word::Better | Word::Worse));
-        assert!(found.verdict == Word::CannotTell || found.is_of_one_run, "{found:?}");
+        alarms += u32::from(matches!(found.word, Word::Better | Word::Worse));
+        assert!(found.word == Word::CannotTell || found.is_of_one_run(), "{found:?}");
     }
     assert!(alarms > 20, "{alarms} of 100");
 }
@@ -238,21 +241,20 @@ fn gains_at_one_thread_count_do_not_make_up_for_losses_at_another() {
         let mut found = judged(&all, &[]).into_iter();
         found.rfind(|one| one.metric == Metric::Throughput).unwrap().verdict
     };
-    let mixed = over_all([1.5, 0.9]);
-    assert_eq!(mixed.verdict, Word::CannotTell);
-    assert_eq!(
-        mixed.because.as_deref(),
-        Some("it depends on the threads: better at 1 thread; worse at 16 threads")
-    );
-    assert!(mixed.text.starts_with("no verdict over all: 16"), "{}", mixed.text);
-    let even = over_all([1.1, 0.91]);
-    assert!(even.text.starts_with("no verdict over all: "), "{}", even.text);
-    assert!(!even.text.contains("cannot tell"), "{}", even.text);
+    let directions = vec![(1, Word::Better), (16, Word::Worse)];
+    let is_split = |found: &Verdict| match &found.reason {
+        Some(Reason::DependsOnThreads { directions: its, .. }) => *its == directions,
+        _ => false,
+    };
+    for ratios in [[1.5, 0.9], [1.1, 0.91]] {
+        let found = over_all(ratios);
+        assert!(found.word == Word::CannotTell && is_split(&found), "{found:?}");
+        assert_eq!(found.repeats_more, None);
+    }
     let same_way = over_all([1.5, 1.1]);
-    assert_eq!((same_way.verdict, same_way.because), (Word::Better, None));
+    assert_eq!((same_way.word, same_way.reason), (Word::Better, None));
     let hidden = over_all([1.04, 1.0]);
-    assert_eq!(hidden.verdict, Word::Equivalent);
-    assert!(hidden.text.ends_with("; but better at 1 thread"), "{}", hidden.text);
+    assert_eq!((hidden.word, hidden.exceptions), (Word::Equivalent, vec![(1, Word::Better)]));
 }
 
 #[test]
@@ -263,10 +265,8 @@ fn an_arm_that_did_nothing_is_told_so() {
     let nothing = [("tps".to_owned(), 0.0)].into();
     figures(&mut all[1], &nothing, &[]);
     let found = throughput(&all);
-    assert_eq!(
-        found.verdict.because.as_deref(),
-        Some("other / w / 8 threads / repeat 1: throughput is 0")
-    );
+    let why = Reason::FigureAbsent(key("other", 8, 1), Absent::Unusable(0.0));
+    assert_eq!(found.verdict.reason, Some(why));
 }
 
 #[test]

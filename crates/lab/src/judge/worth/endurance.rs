@@ -51,33 +51,61 @@ pub(crate) struct Endurance {
 }
 
 /// What a whole device is rated for, and how that is known.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Rated {
     /// Bytes that it may be given.
     pub(crate) bytes: f64,
     /// From where.
-    pub(crate) how: String,
+    pub(crate) by: RatedBy,
+}
+
+/// From where a rating is known.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum RatedBy {
+    /// `endurance_bytes` was given.
+    Given,
+    /// Drive writes a day and years of warranty were given.
+    GivenWrites {
+        /// Drive writes a day.
+        per_day: f64,
+        /// For so many years.
+        years: f64,
+    },
+    /// The preset has it.
+    Preset {
+        /// How it is known there.
+        mark: String,
+        /// And from where.
+        source: String,
+    },
+    /// The preset has drive writes a day and years of warranty.
+    PresetWrites {
+        /// Drive writes a day.
+        per_day: f64,
+        /// For so many years.
+        years: f64,
+    },
 }
 
 /// What the device under `disk` is rated for: what `own` says, else its preset; nothing where neither says enough.
 pub(crate) fn rated(disk: Option<&Disk>, own: &Each) -> Option<Rated> {
     let capacity = own.capacity_bytes.or(disk.and_then(|disk| disk.user_bytes));
     if let Some(bytes) = own.endurance_bytes {
-        return Some(Rated { bytes, how: "endurance_bytes as given".into() });
+        return Some(Rated { bytes, by: RatedBy::Given });
     }
-    if let Some((writes, years)) = own.drive_writes_per_day.zip(own.warranty_years) {
-        let how = format!("{writes} drive writes a day for {years} years, as given");
-        return Some(Rated { bytes: of_writes(writes, capacity?, years), how });
+    if let Some((per_day, years)) = own.drive_writes_per_day.zip(own.warranty_years) {
+        let bytes = of_writes(per_day, capacity?, years);
+        return Some(Rated { bytes, by: RatedBy::GivenWrites { per_day, years } });
     }
     let worth = |name: &str| disk?.worth.get(name);
     if let Some(endurance) = worth("endurance_bytes") {
-        let how = format!("{}, {}", endurance.mark, endurance.source);
-        return Some(Rated { bytes: endurance.value, how });
+        let (mark, source) = (endurance.mark.clone(), endurance.source.clone());
+        return Some(Rated { bytes: endurance.value, by: RatedBy::Preset { mark, source } });
     }
     let (writes, years) = worth("drive_writes_per_day").zip(worth("warranty_years"))?;
-    let how =
-        format!("{} drive writes a day for {} years, by the preset", writes.value, years.value);
-    Some(Rated { bytes: of_writes(writes.value, capacity?, years.value), how })
+    let (per_day, years) = (writes.value, years.value);
+    let bytes = of_writes(per_day, capacity?, years);
+    Some(Rated { bytes, by: RatedBy::PresetWrites { per_day, years } })
 }
 
 /// Makers reckon years of 365 days: 3 writes a day of 3.2 TB for 5 years are 17.52 PB.

@@ -20,11 +20,25 @@ pub(crate) struct Bill {
     pub(crate) total: f64,
 }
 
+/// What a part of a bill is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum What {
+    /// The server without its drives.
+    Server,
+    /// Its drives.
+    Drives,
+    /// Whatever running it costs a year.
+    Operating,
+    /// Electricity.
+    Energy,
+}
+
 /// A part of a bill.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Part {
     /// What it is for.
-    pub(crate) what: &'static str,
+    pub(crate) what: What,
     /// The key that it follows from.
     pub(crate) price: &'static str,
     /// Over all years, after discounts.
@@ -33,7 +47,7 @@ pub(crate) struct Part {
 
 impl Bill {
     /// What a part comes to.
-    pub(crate) fn amount(&self, what: &str) -> Option<f64> {
+    pub(crate) fn amount(&self, what: What) -> Option<f64> {
         self.parts.iter().find(|part| part.what == what).map(|part| part.amount)
     }
 }
@@ -59,18 +73,18 @@ pub(crate) fn bill(prices: &Prices, own: &Each) -> Result<Bill, Vec<String>> {
     let paid = 1.0 - own.discount_percent.unwrap_or(0.0) / 100.0;
     let drives = own.drives.unwrap_or(1.0);
     let mut parts = vec![
-        Part { what: "server", price: "server_price", amount: server * paid },
-        Part { what: "drives", price: "drive_price", amount: drive * drives * paid },
+        Part { what: What::Server, price: "server_price", amount: server * paid },
+        Part { what: What::Drives, price: "drive_price", amount: drive * drives * paid },
     ];
     parts.extend(own.operating_per_year.map(|amount| Part {
-        what: "operating",
+        what: What::Operating,
         price: "operating_per_year",
         amount: amount * years,
     }));
     parts.extend(prices.price_per_kwh.map(|price| {
         let power_w = own.server_power_w.unwrap_or(0.0) + own.drive_power_w.unwrap_or(0.0) * drives;
         let amount = power_w / 1000.0 * HOURS_PER_YEAR * years * price;
-        Part { what: "energy", price: "price_per_kwh", amount }
+        Part { what: What::Energy, price: "price_per_kwh", amount }
     }));
     let total = parts.iter().map(|part| part.amount).sum();
     Ok(Bill { currency: currency.clone(), years, parts, total })

@@ -10,7 +10,7 @@ mod tests;
 
 use serde::Serialize;
 
-pub(crate) use bill::{Bill, Part, bill};
+pub(crate) use bill::{Bill, Part, What, bill};
 
 use crate::judge::worth::interval::Interval;
 use crate::store::prices::{Each, Prices, Target};
@@ -58,8 +58,18 @@ pub(crate) struct Fleet {
     pub(crate) drives: Interval,
     /// What all of it costs over the years.
     pub(crate) cost: Interval,
-    /// What decides how many: `load` or `data`.
-    pub(crate) bound_by: &'static str,
+    /// What decides how many.
+    pub(crate) bound_by: Bound,
+}
+
+/// What decides how many servers a target takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Bound {
+    /// Transactions a second.
+    Load,
+    /// Bytes.
+    Data,
 }
 
 /// What a price does to the cost of a transaction.
@@ -89,7 +99,7 @@ pub(crate) fn of(measured: &Measured, prices: &Prices, own: &Each) -> Result<Cos
     let total = bill.total * replicas;
     let holds = measured.capacity_bytes.zip(measured.space_ratio);
     let data_bytes = holds.map(|(capacity, ratio)| ratio.times(capacity));
-    let drives = bill.amount("drives").unwrap_or(0.0) * replicas;
+    let drives = bill.amount(What::Drives).unwrap_or(0.0) * replicas;
     let fleet = prices.target.and_then(|target| {
         let server =
             Server { tps, data_bytes, drives: own.drives.unwrap_or(1.0), cost: bill.total };
@@ -130,10 +140,10 @@ fn fleet(target: Target, server: Server, replicas: f64) -> Option<Fleet> {
     let for_data = target.data_bytes.zip(server.data_bytes);
     let for_data = for_data.map(|(bytes, held)| whole(held.dividing(bytes)));
     let (servers, bound_by) = match (for_load, for_data) {
-        (Some(load), Some(data)) if data.mid > load.mid => (load.max(data), "data"),
-        (Some(load), Some(data)) => (load.max(data), "load"),
-        (Some(load), None) => (load, "load"),
-        (None, Some(data)) => (data, "data"),
+        (Some(load), Some(data)) if data.mid > load.mid => (load.max(data), Bound::Data),
+        (Some(load), Some(data)) => (load.max(data), Bound::Load),
+        (Some(load), None) => (load, Bound::Load),
+        (None, Some(data)) => (data, Bound::Data),
         (None, None) => return None,
     };
     let servers = servers.times(replicas);

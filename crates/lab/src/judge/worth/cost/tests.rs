@@ -126,12 +126,12 @@ fn a_gigabyte_costs_less_where_it_takes_less_and_data_may_take_more_servers_than
     assert!(near(plain.drive_cost_per_gb.unwrap().mid, 2.0 * 11_414.0 / 800.0, 1e-9));
     assert!(near(half.drive_cost_per_gb.unwrap().mid, 11_414.0 / 800.0, 1e-9));
     let (plain, half) = (plain.fleet.unwrap(), half.fleet.unwrap());
-    assert_eq!((plain.servers.mid, plain.bound_by), (12.0, "data"), "six of each of both");
+    assert_eq!((plain.servers.mid, plain.bound_by), (12.0, Bound::Data), "six of each of both");
     assert_eq!(half.servers.mid, 6.0);
     assert!(near(plain.cost.mid, 12.0 * 24_868.0, 1e-3));
     // Without a capacity nothing is said of data.
     let unknown = cost(&prices, "flash", &measured(251.0));
-    assert_eq!((unknown.drive_cost_per_gb, unknown.fleet.unwrap().bound_by), (None, "load"));
+    assert_eq!((unknown.drive_cost_per_gb, unknown.fleet.unwrap().bound_by), (None, Bound::Load));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn energy_discount_and_replicas_are_reckoned() {
     let prices = Prices::parse(text).unwrap();
     let cost = cost(&prices, "any", &measured(100.0));
     let energy = 0.2 * 8766.0 * 2.0 * 0.25;
-    assert!(near(cost.bill.amount("energy").unwrap(), energy, 1e-12));
+    assert!(near(cost.bill.amount(What::Energy).unwrap(), energy, 1e-12));
     assert!(near(cost.bill.total, 900.0 + 900.0 + energy, 1e-12));
     assert!(near(cost.cost_per_tps.mid, 3.0 * cost.bill.total / 100.0, 1e-12));
 }

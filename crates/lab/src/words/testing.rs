@@ -1,0 +1,51 @@
+//! Invented comparisons, to see what is said of them.
+
+use crate::judge::{Basis, Comparison, Difference, Metric, Reason, Spread, Verdict, Word};
+use crate::store::CellKey;
+
+/// A difference of this ratio within this interval, of three repeats.
+pub(super) fn difference(ratio: f64, ratio_interval: (f64, f64)) -> Difference {
+    Difference {
+        baseline_value: 1.0,
+        value: ratio,
+        ratio,
+        ratio_interval,
+        difference: 0.0,
+        difference_interval: (0.0, 0.0),
+        basis: Basis::Repeats,
+        repeats: 3,
+        thread_counts: 1,
+        deviation: 0.1,
+        p_t: 0.5,
+        permutation: None,
+        log: Spread { mean: ratio.ln(), error: 0.1, df: 2.0 },
+    }
+}
+
+/// Throughput 19 % higher, of which this is said.
+pub(super) fn comparison(word: Word, reason: Option<Reason>) -> Comparison {
+    Comparison {
+        workload: "w".into(),
+        threads: Some(8),
+        baseline: "base".into(),
+        arm: "other".into(),
+        metric: Metric::Throughput,
+        improvement_factor: None,
+        difference: Some(difference(1.19, (1.15, 1.23))),
+        p_corrected: None,
+        margin: 0.03,
+        verdict: Verdict { word, reason, repeats_more: None, exceptions: Vec::new() },
+        left_out: Vec::new(),
+    }
+}
+
+/// The same with an interval that rests on this.
+pub(super) fn resting_on(basis: Basis, one: Comparison) -> Comparison {
+    let difference = one.difference.map(|found| Difference { basis, ..found });
+    Comparison { difference, ..one }
+}
+
+/// A cell at 8 threads.
+pub(super) fn key(arm: &str, repeat: u32) -> CellKey {
+    CellKey { arm: arm.into(), workload: "w".into(), threads: 8, repeat }
+}
