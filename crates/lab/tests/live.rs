@@ -184,16 +184,19 @@ fn a_cell_in_which_the_run_was_stopped_may_not_be_compared() {
     assert_eq!(terminal.ended().code(), Some(2));
     let db = rusqlite::Connection::open(world.path("study/study.sqlite")).unwrap();
     let mut found = db
-        .prepare("SELECT position, text FROM marks JOIN cells ON id = cell_id WHERE text LIKE '%Assay was stopped%'")
+        .prepare(
+            "SELECT position, facts_json FROM warnings JOIN cells ON cells.id = cell_id WHERE kind = 'stopped'",
+        )
         .unwrap();
-    let marks: Vec<(u32, String)> = found
+    let warnings: Vec<(u32, String)> = found
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
         .unwrap()
         .map(Result::unwrap)
         .collect();
-    assert_eq!(marks.len(), 1, "the second cell was not stopped: {marks:?}");
-    assert_eq!(marks[0].0, 1);
-    assert!(marks[0].1.starts_with("not comparable: Assay was stopped for "), "{marks:?}");
+    assert_eq!(warnings.len(), 1, "the second cell was not stopped: {warnings:?}");
+    assert_eq!(warnings[0].0, 1);
+    let facts: serde_json::Value = serde_json::from_str(&warnings[0].1).unwrap();
+    assert!(facts["length_s"].as_f64().unwrap() > 1.0, "{facts}");
 }
 
 /// Waits until every thread of it is stopped (`proc(5)`, state `T`).

@@ -192,8 +192,8 @@ fn is_refused_for_this_machine(results: &Value, arm: &str, true_ratio: f64) -> b
     let because = one["because"].as_str().unwrap_or_default();
     let cells = || results["cells"].as_array().unwrap().iter();
     let says_why = cells().any(|cell| {
-        let marks = cell["marks"].as_array().unwrap();
-        marks.iter().any(|mark| mark.as_str().unwrap().contains("of the model's commands late"))
+        let warnings = cell["warnings"].as_array().unwrap();
+        warnings.iter().any(|warning| warning["kind"] == "late_commands")
     });
     let median = |arm: &str| {
         let all = cells().filter(|cell| cell["arm"] == arm);

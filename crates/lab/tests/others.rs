@@ -15,6 +15,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use serde_json::Value;
+
 use common::{FOLDER, World, cells, has_loop_devices, has_server, small_plan};
 use runs::{server_under_load_below, start_run};
 
@@ -43,12 +45,18 @@ impl Drop for Busy {
     }
 }
 
-/// Marks of the study's cells that speak of other programs.
-fn marks_of_others(world: &World, study: &str) -> Vec<String> {
+/// What the study's cells say of other programs.
+fn warnings_of_others(world: &World, study: &str) -> Vec<Value> {
     let db = rusqlite::Connection::open(world.path(study).join("study.sqlite")).unwrap();
-    let sql = "SELECT text FROM marks WHERE text LIKE '%other programs took%'";
+    let sql = "SELECT facts_json FROM warnings WHERE kind = 'other_programs'";
     let mut statement = db.prepare(sql).unwrap();
-    statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    let texts = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    texts.map(|text| serde_json::from_str(&text.unwrap()).unwrap()).collect()
+}
+
+fn names_busy_ones(warning: &Value) -> bool {
+    let programs = warning["programs"].as_array().unwrap();
+    programs.iter().any(|one| one["name"].as_str().unwrap().starts_with("busy-"))
 }
 
 #[test]
@@ -61,22 +69,22 @@ fn a_cell_beside_a_busy_program_names_it_and_may_not_be_compared() {
     let run = |study: &str| {
         let output = world.run(&["run", "plan.toml", "--out", study]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        marks_of_others(&world, study)
+        warnings_of_others(&world, study)
     };
     // One for each processor: however many there are, it is more than a tenth of them.
     let processors = std::thread::available_parallelism().unwrap().get();
     let busy: Vec<Busy> =
         (0..processors).map(|n| Busy::start(&world, &format!("busy-{n}"))).collect();
-    let marks = run("beside");
+    let found = run("beside");
     assert!(
-        marks.len() == 1
-            && marks[0].starts_with("not comparable: other programs took ")
-            && marks[0].contains("busy-"),
-        "{marks:?}"
+        found.len() == 1 && found[0]["is_too_much"] == true && names_busy_ones(&found[0]),
+        "{found:?}"
     );
+    let report = std::fs::read_to_string(world.path("beside/report.html")).unwrap();
+    assert!(report.contains("not comparable: other programs took "), "it stands in the report");
     drop(busy);
-    let marks = run("alone");
-    assert!(marks.iter().all(|mark| !mark.contains("busy-")), "{marks:?}");
+    let found = run("alone");
+    assert!(!found.iter().any(names_busy_ones), "{found:?}");
 }
 
 /// A small file system in memory, unmounted when dropped.

@@ -6,7 +6,7 @@
 
 use super::results::Results;
 use crate::metrics::metric;
-use crate::store::{Program, Warning};
+use crate::store::Warning;
 use crate::watch::Taker;
 
 /// Percent of one processor.
@@ -39,6 +39,7 @@ fn of(cpu_percent: f64, processors: usize, takers: &[Taker]) -> Option<Warning> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::Program;
 
     #[test]
     fn what_others_took_is_said_and_too_much_of_it_forbids_comparing() {

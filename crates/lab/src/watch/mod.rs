@@ -43,7 +43,6 @@ pub(crate) use census::{Census, Taker};
 #[cfg(test)]
 pub(crate) use declarable::declarable;
 pub(crate) use glimpse::Glimpse;
-pub(crate) use model::STOOD_STILL_MS;
 pub(crate) use series::{Gap, Watched};
 pub(crate) use space::ROOM;
 

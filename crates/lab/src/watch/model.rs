@@ -39,9 +39,6 @@ const KINDS: [(&str, [&Metric; 3]); 3] = [
     ),
 ];
 
-/// The series of how long a model's server has stood still since it began to keep time.
-pub(crate) const STOOD_STILL_MS: &str = metric!("model_stood_still_ms").name;
-
 /// A model that is served.
 pub(super) struct ModelProbe {
     sheet: Sheet,
@@ -203,7 +200,7 @@ mod tests {
         assert!((values["model_read_shown_latency_ms"] - 0.2).abs() < 1e-9);
         assert_eq!(values["model_late_per_s"], 2.0);
         assert_eq!(values["model_waited_for_die_per_s"], 20.0);
-        assert_eq!(values[STOOD_STILL_MS], 250.0);
+        assert_eq!(values["model_stood_still_ms"], 250.0);
         assert!(!values.contains_key("model_write_latency_ms"), "there were none");
     }
 

@@ -9,6 +9,7 @@ mod judged;
 mod opening;
 mod pages;
 mod paper;
+mod safety;
 mod seconds;
 mod truth;
 mod verdicts;

@@ -1,0 +1,168 @@
+//! Crash safety is judged once: whatever an arm's doublewrite buffer, flush method, file system and disk are, every place that speaks of it
+//! says the same, and what it says follows from those four.
+
+use super::*;
+use crate::judge::durability;
+use crate::judge::durability::Class;
+use crate::store::{
+    Arm, Atomic, CellKey, Disk, Drive, FileSystem, Judging, Media, Model, Outcome, Rig, Workload,
+};
+
+/// What decides of the pages of an arm.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    doublewrite: &'static str,
+    flush_method: &'static str,
+    keeps_pages_together: bool,
+    disk: &'static str,
+}
+
+fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for doublewrite in ["ON", "OFF", "DETECT_ONLY", "DETECT_AND_RECOVER"] {
+        for flush_method in ["O_DIRECT", "O_DIRECT_NO_FSYNC", "fsync"] {
+            for keeps_pages_together in [true, false] {
+                for disk in ["image", "device", "folder", "drive", "says so", "says nothing"] {
+                    cases.push(Case { doublewrite, flush_method, keeps_pages_together, disk });
+                }
+            }
+        }
+    }
+    cases
+}
+
+impl Case {
+    fn name(self) -> String {
+        let together = if self.keeps_pages_together { "together" } else { "split" };
+        format!("{} {} {together} {}", self.doublewrite, self.flush_method, self.disk)
+    }
+
+    fn arm(self) -> Arm {
+        let whole = |by_format| Some(Atomic { bytes: 256 << 10, by_format });
+        let path = || "/data".into();
+        let (media, atomic_write_bytes) = match self.disk {
+            "image" => (Media::Image { bytes: 1 << 30, folder: path() }, None),
+            "device" => (Media::Device { path: path() }, None),
+            "folder" => (Media::Folder { path: path() }, None),
+            "drive" => (Media::Drive(Drive::default()), whole(true)),
+            "says so" => (Media::Model(Model::default()), whole(false)),
+            _ => (Media::Model(Model::default()), None),
+        };
+        let keeps_pages_together = self.keeps_pages_together;
+        let disk = Disk { media, atomic_write_bytes, keeps_pages_together, ..Disk::default() };
+        let file_system = Some(FileSystem { name: "ext4".into(), ..FileSystem::default() });
+        let settings =
+            [("innodb_doublewrite", self.doublewrite), ("innodb_flush_method", self.flush_method)];
+        Arm {
+            name: self.name(),
+            rig: Rig { disk: Some(disk), file_system, ..Rig::default() },
+            settings: settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+        }
+    }
+
+    /// What holds of its pages, by the manuals: written twice and mended, or written once, whole, in one piece, past the page cache.
+    fn expected(self) -> Class {
+        let is_twice = matches!(self.doublewrite, "ON" | "DETECT_AND_RECOVER");
+        let is_one_piece = self.keeps_pages_together && self.flush_method != "fsync";
+        match self.disk {
+            _ if is_twice => Class::Safe,
+            "drive" if is_one_piece => Class::Safe,
+            "says so" if is_one_piece => Class::Promised,
+            _ => Class::PagesAtRisk,
+        }
+    }
+}
+
+fn study_of(folder: &Path, cases: &[Case]) -> Store {
+    let mut store = Store::open_or_create(folder).unwrap();
+    let arms: Vec<Arm> = cases.iter().map(|case| case.arm()).collect();
+    let workload = Workload {
+        name: "w".into(),
+        data_set: None,
+        workload: "w".into(),
+        recipe: "oltp_read_write".into(),
+        options: BTreeMap::new(),
+    };
+    store
+        .write_head(&StudyHead {
+            title: "safety",
+            question: None,
+            plan_toml: "",
+            form: None,
+            paper: None,
+            facts: &BTreeMap::new(),
+            arms: &arms,
+            workloads: &[workload],
+            judging: &Judging::default(),
+            prices: None,
+        })
+        .unwrap();
+    for (position, arm) in arms.iter().enumerate() {
+        let key = CellKey { arm: arm.name.clone(), workload: "w".into(), threads: 1, repeat: 1 };
+        store.plan_cell(&key, position as u32 + 1, "f").unwrap();
+        store.begin_cell(&key).unwrap();
+        let results = [("tps".to_owned(), 100.0 + position as f64)].into();
+        store.end_cell(&key, &Outcome { results, ..Outcome::default() }).unwrap();
+    }
+    store
+}
+
+/// The texts of a page's elements of this arm that begin so.
+fn said<'a>(markup: &'a str, arm: usize, begins: &str) -> Vec<&'a str> {
+    let its = format!(" data-arm=\"{arm}\"");
+    let behind = markup.split(its.as_str()).skip(1);
+    let its = behind.map(|text| text.split(" data-arm=").next().unwrap());
+    let marks = its.flat_map(|text| text.split('>'));
+    marks
+        .filter(|text| text.starts_with(begins))
+        .map(|text| text.split('<').next().unwrap())
+        .collect()
+}
+
+#[test]
+fn every_place_says_the_same_of_crash_safety() {
+    let folder = tempfile::tempdir().unwrap();
+    let cases = cases();
+    let store = study_of(folder.path(), &cases);
+    let written = write(&store, folder.path()).unwrap();
+    let page = markup(&fs::read_to_string(&written.html).unwrap());
+    let json: Value = serde_json::from_slice(&fs::read(&written.json).unwrap()).unwrap();
+    let tables = ["cells.csv", "summary.csv"].map(|table| rows(&written.tables.join(table)));
+    let study = store.study().unwrap();
+    for (place, case) in cases.iter().enumerate() {
+        let name = case.name();
+        let judged = durability::of_stored(&store, &study, &study.arms[place]).unwrap();
+        assert_eq!(judged.class, case.expected(), "{name}");
+        let stored = &json["durability"][&name];
+        assert_eq!(stored["class"], serde_json::to_value(judged.class).unwrap(), "{name}");
+        let label = stored["label"].as_str().unwrap();
+        for table in &tables {
+            let its: Vec<&str> = table
+                .iter()
+                .filter(|row| row["arm"] == name)
+                .map(|row| row["durability"].as_str())
+                .collect();
+            assert_eq!(its, [label], "{name}");
+        }
+        let on_page = said(&page, place, "pages ");
+        assert!(on_page.len() > 1, "{name}: it stands in the summary and under what was run");
+        assert!(on_page.iter().all(|text| *text == label), "{name}: {label} and {on_page:?}");
+        let why = said(&page, place, "pages: ");
+        assert_eq!(why.len(), 1, "{name}");
+    }
+    // Whom a comparison calls unequally safe is of another class, or keeps its pages by another's word.
+    let first = durability::of_stored(&store, &study, &study.arms[0]).unwrap();
+    for (case, arm) in cases.iter().zip(&study.arms) {
+        let kept = durability::of_stored(&store, &study, arm).unwrap();
+        let is_unlike = !first.unlike(&kept).is_empty();
+        assert_eq!(is_unlike, case.expected() != cases[0].expected(), "{}", case.name());
+    }
+}
+
+#[test]
+fn a_place_that_says_otherwise_is_noticed() {
+    let markup = "<tr data-arm=\"0\"><td>x</td><small>pages safe</small></tr><tr data-arm=\"1\"><b>pages at risk</b></tr>\
+        <td data-arm=\"0\"><b>pages at risk</b></td>";
+    assert_eq!(said(markup, 0, "pages "), ["pages safe", "pages at risk"]);
+    assert_eq!(said(markup, 1, "pages "), ["pages at risk"]);
+}
