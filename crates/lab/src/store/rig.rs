@@ -44,7 +44,10 @@ impl Rig {
     pub fn layers(&self) -> Vec<RigLayer> {
         let model = self.model();
         let disk = self.disk.as_ref().map(|disk| RigLayer::Disk(disk.media.clone()));
-        let filled = model.is_some().then(|| RigLayer::Filled(self.data.clone()));
+        let set = |one: &Data| one.data_set.clone();
+        let tables = self.data.iter().map(|one| (set(one), one.tables.clone())).collect();
+        let fills = || self.data.iter().map(|one| (set(one), one.fill.clone())).collect();
+        let filled = model.is_some().then(|| RigLayer::Filled(fills()));
         let numbers = model.map(|model| RigLayer::Numbers {
             preset: model.preset.clone(),
             numbers: model.numbers.clone(),
@@ -53,7 +56,7 @@ impl Rig {
             disk,
             self.disk.as_ref().map(|_| RigLayer::FileSystem(self.file_system.clone())),
             (!self.server.is_empty()).then(|| RigLayer::Server(self.server.clone())),
-            (!self.data.is_empty()).then(|| RigLayer::Tables(self.data.clone())),
+            (!self.data.is_empty()).then_some(RigLayer::Tables(tables)),
             filled,
             model.map(|model| RigLayer::Scale(model.resources.clone())),
             numbers,
@@ -66,8 +69,7 @@ impl Rig {
 }
 
 /// One layer of a rig.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "layer", content = "value", rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum RigLayer {
     /// The block device, or the directory.
     Disk(Media),
@@ -76,9 +78,9 @@ pub enum RigLayer {
     /// The server.
     Server(String),
     /// The tables of each data set.
-    Tables(Vec<Data>),
+    Tables(Vec<(Option<String>, Tables)>),
     /// How full the emulated device is, of each data set.
-    Filled(Vec<Data>),
+    Filled(Vec<(Option<String>, Option<Fill>)>),
     /// What is left of each of its resources.
     Scale(Vec<Resource>),
     /// Where its preset's numbers are from.

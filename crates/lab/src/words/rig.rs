@@ -1,9 +1,9 @@
 //! An arm's rig in words, layer by layer.
 
+use super::NONE;
 use crate::base::Size;
 use crate::store::{
-    Arm, Count, Data, Drive, Fault, FileSystem, Fill, Media, Model, Resource, RigLayer, Scale,
-    Tables,
+    Arm, Count, Drive, Fault, FileSystem, Fill, Media, Model, Resource, RigLayer, Scale, Tables,
 };
 
 /// Each layer's name and what it is.
@@ -18,8 +18,10 @@ pub(crate) fn text(layer: &RigLayer) -> String {
         RigLayer::FileSystem(None) => "the one that is there".into(),
         RigLayer::FileSystem(Some(made)) => file_system(made),
         RigLayer::Server(version) => version.clone(),
-        RigLayer::Tables(data) => by_data_set(data, |one| Some(tables(&one.tables))),
-        RigLayer::Filled(data) => by_data_set(data, |one| one.fill.as_ref().map(fill)),
+        RigLayer::Tables(all) => by_data_set(all, tables),
+        RigLayer::Filled(all) => {
+            by_data_set(all, |one| one.as_ref().map_or_else(|| NONE.to_owned(), fill))
+        }
         RigLayer::Scale(resources) => resources.iter().map(resource).collect::<Vec<_>>().join(", "),
         RigLayer::Numbers { preset, numbers: all } => numbers(preset, all),
         RigLayer::Fault(what) => format!("put there: it {}", fault(what)),
@@ -86,11 +88,9 @@ fn file_system(made: &FileSystem) -> String {
 }
 
 /// What is the same on all data sets once, else of each with its name.
-fn by_data_set(data: &[Data], text: impl Fn(&Data) -> Option<String>) -> String {
-    let texts: Vec<(Option<&str>, String)> = data
-        .iter()
-        .map(|one| (one.data_set.as_deref(), text(one).unwrap_or_else(|| "none".into())))
-        .collect();
+fn by_data_set<T>(all: &[(Option<String>, T)], text: impl Fn(&T) -> String) -> String {
+    let texts: Vec<(Option<&str>, String)> =
+        all.iter().map(|(data_set, one)| (data_set.as_deref(), text(one))).collect();
     match texts.as_slice() {
         [(_, first), rest @ ..] if rest.iter().all(|(_, text)| text == first) => first.clone(),
         all => {
@@ -169,10 +169,8 @@ mod tests {
 
     #[test]
     fn data_sets_are_named_where_they_differ() {
-        let data = |name: &str, rows: u64| Data {
-            data_set: Some(name.into()),
-            tables: Tables { count: 2, rows, ..Tables::default() },
-            fill: None,
+        let data = |name: &str, rows: u64| {
+            (Some(name.to_owned()), Tables { count: 2, rows, ..Tables::default() })
         };
         let alike = RigLayer::Tables(vec![data("a", 10), data("b", 10)]);
         assert_eq!(text(&alike), "2 × 10 rows");
