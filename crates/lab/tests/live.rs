@@ -185,7 +185,7 @@ fn a_cell_in_which_the_run_was_stopped_may_not_be_compared() {
     let db = rusqlite::Connection::open(world.path("study/study.sqlite")).unwrap();
     let mut found = db
         .prepare(
-            "SELECT position, facts_json FROM warnings JOIN cells ON cells.id = cell_id WHERE kind = 'stopped'",
+            "SELECT position, warnings.facts_json FROM warnings JOIN cells ON cells.id = cell_id WHERE kind = 'stopped'",
         )
         .unwrap();
     let warnings: Vec<(u32, String)> = found
