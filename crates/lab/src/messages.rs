@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 use anyhow::Result;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
+use crate::base::clock::now_precisely;
 use crate::print;
 
 struct StandardError;
@@ -45,7 +46,7 @@ fn say(level: Level, named: &str, words: &str) {
         return print::note(format_args!("assay: {named}{words}"));
     };
     let words = one_line(words);
-    let (time, name) = (print::now_precisely(), level.as_str().to_lowercase());
+    let (time, name) = (now_precisely(), level.as_str().to_lowercase());
     print::note(format_args!("{time} {name} {words}"));
     if let Some(mut journal) = journal.as_ref() {
         // Priorities are written as by sd-daemon(3). What cannot be told there is in the log all the same.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::base::text::counted;
 use crate::beside::Beside;
 use crate::claims::document::{Conditions, RemarkKind};
 use crate::claims::outcome::{Outcome, Verdict, count};
@@ -17,7 +18,7 @@ pub fn list(papers: &[(Paper, Vec<Outcome>)]) {
     let width = papers.iter().map(|(paper, _)| paper.name.len()).max().unwrap_or_default();
     for (paper, outcomes) in papers {
         print::line(format_args!("{:<width$}  {}", paper.name, paper.document.title));
-        let figures = print::counted(paper.figures.len() as u64, "figure");
+        let figures = counted(paper.figures.len() as u64, "figure");
         print::line(format_args!("{:<width$}  {figures}; {}", "", summary(outcomes)));
     }
 }
@@ -43,7 +44,7 @@ fn summary(outcomes: &[Outcome]) -> String {
     let of = |verdict| count(outcomes, verdict);
     format!(
         "{}: {} follow, {} do not, {} cannot be told",
-        print::counted(outcomes.len() as u64, "check"),
+        counted(outcomes.len() as u64, "check"),
         of(Verdict::Follows),
         of(Verdict::DoesNotFollow),
         of(Verdict::CannotBeTold)
@@ -104,7 +105,7 @@ fn shared<'a>(mut all: impl Iterator<Item = &'a Conditions>) -> Conditions {
 }
 
 fn conditions(on: &Conditions) -> Vec<String> {
-    let threads = on.threads.map(|threads| print::counted(u64::from(threads), "thread"));
+    let threads = on.threads.map(|threads| counted(u64::from(threads), "thread"));
     let all = [on.arm.clone(), on.workload.clone(), on.data_set.clone(), threads];
     all.into_iter().flatten().collect()
 }

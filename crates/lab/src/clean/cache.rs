@@ -8,7 +8,8 @@ use std::time::SystemTime;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::print::{self, counted, size};
+use crate::base::text::{counted, size};
+use crate::print;
 use crate::rig::cache::{self, Shelf};
 use crate::rig::kept::{self, KINDS, Kept, Removal};
 

@@ -1,8 +1,9 @@
 //! What was found, line by line.
 
 use super::{Found, Told};
+use crate::base::text::counted;
 use crate::judge::{Circumstance, Comparison};
-use crate::print::{self, counted};
+use crate::print;
 use crate::words::{circumstance, reason, verdict};
 
 impl Found {

@@ -11,8 +11,9 @@ use assay_ports::media::Allocation;
 use clap::Args;
 
 use super::make::{NewDrive, Sizes};
+use crate::base::text::shell_word;
 use crate::base::{Size, Unit};
-use crate::print::{self, shell_word};
+use crate::print;
 
 /// What was typed.
 #[derive(Debug, Args)]

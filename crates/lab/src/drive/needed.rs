@@ -9,6 +9,7 @@ use super::attach::{attach as attach_now, check_right};
 use super::health::{Attachment, Health};
 use super::job::AttachOptions;
 use super::{registry, status};
+use crate::base::text::list;
 use crate::print;
 
 /// How long one that is just being attached, or detached, by somebody else may take.
@@ -70,7 +71,7 @@ fn fits(health: Health, options: &AttachOptions) -> Result<Health> {
     if !differences.is_empty() {
         print::note(format_args!(
             "assay: {media} is attached already, with {}; detach and attach it to change that",
-            print::list(&differences)
+            list(&differences)
         ));
     }
     Ok(health)

@@ -16,6 +16,7 @@ use super::open::{is_no_drive, open, with_media};
 use super::prometheus::{self, Told};
 use super::registry::{self, Attached, Drive};
 use super::text;
+use crate::base::clock;
 use crate::print;
 use crate::system::interrupt;
 
@@ -206,7 +207,7 @@ impl Watch {
                 "\x1b[H\x1b[2J{}\n\nlast second  {line}",
                 text::whole(&health)
             )),
-            (false, false) => print::line(format_args!("{} {line}", print::now())),
+            (false, false) => print::line(format_args!("{} {line}", clock::now())),
         }
         self.before = Some((now, health));
         Ok(())

@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use super::source::CLUSTER_BYTES;
-use crate::print::{Living, size, time};
+use crate::base::text::{size, time};
+use crate::print::Living;
 
 /// Progress of the measuring.
 pub struct Progress {

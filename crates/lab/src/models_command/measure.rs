@@ -14,13 +14,14 @@ use serde::Serialize;
 
 use super::fio::{self, Found, Job};
 use super::taken::{Asked, Measured, Taken};
+use crate::base::text::size;
 use crate::devices::Device;
 use crate::devices::Scale;
 use crate::devices::closed::{Conditions, DEPTH, DEPTH_OF_WRITES, SEQUENTIAL_BYTES};
 use crate::devices::preset::Preset;
 use crate::drive::provide;
 use crate::drive::{AttachOptions, Attached, Health, ModelJob};
-use crate::print::{Living, size};
+use crate::print::Living;
 use crate::system::free_bytes;
 use crate::system::interrupt::Interrupt;
 use crate::system::ledger::{Ledger, Made, state_folder};

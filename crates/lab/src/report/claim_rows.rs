@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
+use crate::base::text::counted;
 use crate::beside::{Beside, Leveled};
 use crate::claims::text;
 use crate::judge::paper::{Compared, ComparedRow};
-use crate::print;
 use crate::words::paper::{self, ComparedView, remarks};
 
 /// What a gain's ratio is.
@@ -78,7 +78,7 @@ pub(crate) fn of_level(level: &Leveled) -> Row {
     match level.cells {
         (0, _) => notes = vec![format!("{} was not measured", level.metric)],
         (cells, marked) if marked > 0 => {
-            notes.push(format!("{marked} of {} marked", print::counted(cells as u64, "cell")));
+            notes.push(format!("{marked} of {} marked", counted(cells as u64, "cell")));
         }
         _ => {}
     }

@@ -12,10 +12,11 @@ use serde_json::json;
 
 use super::cache::Shelf;
 use super::kept;
+use crate::base::text::size;
 use crate::devices::{Device, WEAR_SEED};
 use crate::drive::provide;
 use crate::plan::ModelSpec;
-use crate::print::{self, size};
+use crate::print;
 use crate::store::fingerprint;
 
 /// Changed when what wears a device in changes, so that what is kept is made anew.

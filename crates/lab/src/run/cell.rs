@@ -13,12 +13,12 @@ use super::series::{Seconds, of_watch};
 use super::setup::{ArmSetup, Setup};
 use super::{fill, full, others, results, trace, warnings};
 use crate::base::CpuList;
+use crate::base::clock::now_precisely;
 use crate::drive::Attached;
 use crate::judge::CLOCK_BEGAN;
 use crate::messages::one_line;
 use crate::metrics::Window;
 use crate::plan::{Placement, Plan, PlannedCell};
-use crate::print;
 use crate::rig::Rig;
 use crate::rig::dataset::{Request, endpoint};
 use crate::rig::server::{self, Server};
@@ -132,7 +132,7 @@ fn measure(
     let endpoint = endpoint(server.socket());
     assay_load::preflight(&endpoint, &arm.schema, workload, &schedule)?;
     let origin = Instant::now();
-    outcome.facts.insert(CLOCK_BEGAN.into(), print::now_precisely());
+    outcome.facts.insert(CLOCK_BEGAN.into(), now_precisely());
     let targets = Targets {
         data_dir: rig.data_dir(),
         server_pid: Some(server.pid()),

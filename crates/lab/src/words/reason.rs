@@ -1,9 +1,9 @@
 //! Why no more can be said of a comparison.
 
+use crate::base::text::counted;
 use crate::judge::{
     ABOVE_LEAST, Absent, Comparison, Metric, Reason, SignificanceTest, Verdict, Word,
 };
-use crate::print::counted;
 use crate::store::CellKey;
 
 use super::short;

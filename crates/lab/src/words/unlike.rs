@@ -2,9 +2,9 @@
 
 use crate::judge::durability::Difference;
 use crate::judge::{Lone, Unlike};
-use crate::print;
 
 use super::{NONE, durability, rig};
+use crate::base::text::threads;
 
 /// `tables: 2 × 1000 rows and 2 × 9000 rows`.
 pub(crate) fn text(unlike: &Unlike) -> String {
@@ -36,7 +36,7 @@ pub(crate) fn lone(lone: &Lone) -> String {
     let workload = &lone.workload;
     match &lone.threads {
         None => format!("the workload `{workload}`"),
-        Some(counts) => format!("`{workload}` at {}", print::threads(counts)),
+        Some(counts) => format!("`{workload}` at {}", threads(counts)),
     }
 }
 
