@@ -19,9 +19,9 @@ use assay_load::{
 };
 use serde::Serialize;
 
-use crate::base::sync::lock;
 use crate::print;
 use crate::report::files;
+use assay_base::sync::lock;
 
 /// Runs `assay load` with the words after `load`.
 ///

@@ -1,7 +1,6 @@
 //! The `assay` command: args → plan → rig → load and watch → store → report.
 
 mod args;
-mod base;
 mod beside;
 mod claims;
 mod claims_command;

@@ -11,8 +11,8 @@ use std::sync::OnceLock;
 use anyhow::Result;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
-use crate::base::clock::now_precisely;
 use crate::print;
+use assay_base::clock::now_precisely;
 
 struct StandardError;
 

@@ -10,7 +10,7 @@ use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 
-use crate::base::sync::lock;
+use assay_base::sync::lock;
 
 /// Writes a line to standard error. That nobody reads it changes nothing about the work in hand.
 pub fn note(text: impl Display) {

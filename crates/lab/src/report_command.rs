@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::base::text_file;
 use crate::print;
 use crate::report::{self, Wishes};
 use crate::store::Store;
 use crate::store::prices::Prices;
+use assay_base::text_file;
 
 /// What was typed after `assay report`.
 #[derive(Debug, clap::Args)]

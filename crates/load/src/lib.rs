@@ -18,7 +18,6 @@ pub mod random;
 pub mod recipe;
 pub mod schedule;
 pub mod schema;
-pub mod suggest;
 pub mod sysbench;
 pub mod text;
 pub mod workload;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
-use assay_load::suggest::nearest;
+use assay_base::suggest::nearest;
 
 use crate::claims::paper::Paper;
 use crate::claims::repeated::Repeated;

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use assay_load::suggest::nearest;
+use assay_base::suggest::nearest;
 
 use super::paper::Paper;
-use crate::base::text_file;
+use assay_base::text_file;
 
 macro_rules! papers {
     ($($name:literal,)+) => {

@@ -1,7 +1,7 @@
 //! A paper: its figures by name, with their places and conditions, and everything that refers to them checked.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use assay_load::suggest::nearest;
+use assay_base::suggest::nearest;
 use indexmap::IndexMap;
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use super::document::{Conditions, Document, RemarkKind, Source, Table};
 use super::expression::{Expression, Named};
 use super::interval::Interval;
 use super::printed::Printed;
-use crate::base::one_line;
+use assay_base::one_line;
 
 /// A paper that was read and whose references all lead somewhere.
 #[derive(Debug, Clone)]

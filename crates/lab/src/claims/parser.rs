@@ -4,7 +4,7 @@ use std::iter::Peekable;
 use std::str::CharIndices;
 
 use anyhow::{Result, anyhow, bail, ensure};
-use assay_load::suggest::nearest;
+use assay_base::suggest::nearest;
 
 use super::expression::{FUNCTIONS, Node};
 

@@ -8,10 +8,10 @@ use std::time::SystemTime;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::base::text::{counted, size};
 use crate::print;
 use crate::rig::cache::{self, Shelf};
 use crate::rig::kept::{self, KINDS, Kept, Removal};
+use assay_base::text::{counted, size};
 
 /// What becomes of an entry.
 enum Fate {

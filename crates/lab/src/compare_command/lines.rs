@@ -1,10 +1,10 @@
 //! What was found, line by line.
 
 use super::{Found, Told};
-use crate::base::text::counted;
 use crate::judge::{Circumstance, Comparison};
 use crate::print;
 use crate::words::{circumstance, reason, verdict};
+use assay_base::text::counted;
 
 impl Found {
     pub(super) fn print(&self) {

@@ -1,8 +1,8 @@
 //! What no device can be, said with the number that is wrong.
 
 use anyhow::{Result, bail, ensure};
+use assay_base::suggest;
 use assay_drive::{BLOCK_BYTES, Codec};
-use assay_load::suggest;
 
 use super::document::{Capacity, Document, Engine, Flash, Host, Kind};
 use super::fault;

@@ -6,6 +6,7 @@
 mod bounds;
 mod check;
 pub(crate) mod closed;
+mod compression;
 mod device;
 mod document;
 mod fault;
@@ -24,6 +25,7 @@ mod tests;
 mod volume;
 
 pub(crate) use bounds::{check_number, plain};
+pub(crate) use compression::{Unit, codec_name, read_ahead};
 pub(crate) use device::Device;
 pub(crate) use document::CacheName;
 pub(crate) use figure::Mark;

@@ -8,7 +8,7 @@ use assay_models::{Rate, Time, WriteCache};
 use super::document::CacheName;
 use super::preset::Preset;
 use super::scale::{Obtained, Scale, whole_dies};
-use crate::base::text::size;
+use assay_base::text::size;
 
 /// More than any drive takes.
 const DATA_BYTES_MAX: f64 = 1e15;

@@ -5,15 +5,15 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use assay_base::suggest;
 use assay_drive::BLOCK_BYTES;
-use assay_load::suggest;
 
 use super::document::Document;
 use super::fault::Fault;
 use super::figure::Mark;
 use super::{bounds, check};
-use crate::base::one_line;
-use crate::base::text_file;
+use assay_base::one_line;
+use assay_base::text_file;
 
 macro_rules! presets {
     ($($name:literal,)+) => {

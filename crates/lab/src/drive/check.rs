@@ -13,9 +13,9 @@ use serde_json::json;
 use super::open::open;
 use super::text::human;
 use super::{registry, repair};
-use crate::base::text::counted;
-use crate::base::text::time;
 use crate::print::{self, Living};
+use assay_base::text::counted;
+use assay_base::text::time;
 
 /// How often progress is shown on a terminal, and elsewhere.
 const SHOWN_EVERY: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(10)];

@@ -11,9 +11,10 @@ use assay_ports::media::Allocation;
 use clap::Args;
 
 use super::make::{NewDrive, Sizes};
-use crate::base::text::shell_word;
-use crate::base::{Size, Unit};
+use crate::devices::Unit;
 use crate::print;
+use assay_base::Size;
+use assay_base::text::shell_word;
 
 /// What was typed.
 #[derive(Debug, Args)]

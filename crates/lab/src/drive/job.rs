@@ -11,9 +11,10 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 use super::health::Health;
-use crate::base::Size;
+use crate::devices::read_ahead;
 use crate::devices::{Device, Preset, Scale};
 use crate::system::thing::Thing;
+use assay_base::Size;
 
 /// How a drive is attached; `attach` takes it from its command line.
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
@@ -143,7 +144,7 @@ impl CollectBy {
 }
 
 fn parse_read_ahead(text: &str) -> std::result::Result<Size, String> {
-    Size::parse(text)?.as_read_ahead()
+    read_ahead(Size::parse(text)?)
 }
 
 impl Default for AttachOptions {

@@ -9,8 +9,8 @@ use super::attach::{attach as attach_now, check_right};
 use super::health::{Attachment, Health};
 use super::job::AttachOptions;
 use super::{registry, status};
-use crate::base::text::list;
 use crate::print;
+use assay_base::text::list;
 
 /// How long one that is just being attached, or detached, by somebody else may take.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use anyhow::{Context, Result, anyhow};
 use assay_models::{Command, Due, Observer, Recorder, Time};
 
-use crate::base::sync::lock;
 use crate::drive::TraceHead;
+use assay_base::sync::lock;
 
 /// Bytes that are written at once, by the thread that answers: few enough to be copied in some microseconds.
 const BUFFER_BYTES: usize = 64 << 10;

@@ -11,8 +11,8 @@ use serde_json::json;
 use super::check::{LINES_MAX, Progress};
 use super::open::{in_words, open, open_media};
 use super::text::human;
-use crate::base::text::counted;
 use crate::print;
+use assay_base::text::counted;
 
 /// Repairs the drive on `media`; exit code 1 when something is lost.
 ///

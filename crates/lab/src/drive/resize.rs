@@ -12,9 +12,9 @@ use rustix::io::Errno;
 
 use super::open::open;
 use super::registry::{self, Attached, Drive};
-use crate::base::Size;
 use crate::print;
 use crate::system::thing::ensure_unused;
+use assay_base::Size;
 
 /// What was typed.
 #[derive(Debug, Args)]

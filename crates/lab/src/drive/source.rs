@@ -19,8 +19,8 @@ use super::opened::Opened;
 use super::registry::STATUS_FILE;
 use super::stack::Stack;
 use super::standstill::Standstill;
-use crate::base::sync::lock;
 use crate::drive::{TraceHead, monotonic_s};
+use assay_base::sync::lock;
 
 /// What its health is told from.
 pub(super) struct Source {

@@ -8,7 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::base::sync::lock;
+use assay_base::sync::lock;
 
 /// How often it asks to be woken.
 const TICK: Duration = Duration::from_millis(20);

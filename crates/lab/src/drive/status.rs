@@ -16,9 +16,9 @@ use super::open::{is_no_drive, open, with_media};
 use super::prometheus::{self, Told};
 use super::registry::{self, Attached, Drive};
 use super::text;
-use crate::base::clock;
 use crate::print;
 use crate::system::interrupt;
+use assay_base::clock;
 
 /// What was typed.
 #[derive(Debug, Args)]

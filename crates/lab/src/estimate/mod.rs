@@ -28,9 +28,9 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use clap::Args;
 
-use crate::base::Size;
 use crate::print;
 use crate::system::interrupt::Interrupt;
+use assay_base::Size;
 use find::Findings;
 use measure::{Outcome, Task};
 use progress::Progress;

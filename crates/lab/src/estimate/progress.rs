@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use super::source::CLUSTER_BYTES;
-use crate::base::text::{size, time};
 use crate::print::Living;
+use assay_base::text::{size, time};
 
 /// Progress of the measuring.
 pub struct Progress {

@@ -3,7 +3,7 @@
 use super::arms::{ARMS, place};
 use super::tally::Shrinkage;
 use super::view::{Note, Row};
-use crate::base::text::size;
+use assay_base::text::size;
 
 /// Longest name in the table.
 const NAME_WIDTH: usize = 34;

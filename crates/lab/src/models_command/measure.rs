@@ -14,7 +14,6 @@ use serde::Serialize;
 
 use super::fio::{self, Found, Job};
 use super::taken::{Asked, Measured, Taken};
-use crate::base::text::size;
 use crate::devices::Device;
 use crate::devices::Scale;
 use crate::devices::closed::{Conditions, DEPTH, DEPTH_OF_WRITES, SEQUENTIAL_BYTES};
@@ -26,6 +25,7 @@ use crate::system::free_bytes;
 use crate::system::interrupt::Interrupt;
 use crate::system::ledger::{Ledger, Made, state_folder};
 use crate::system::thing::Thing;
+use assay_base::text::size;
 
 /// What is measured, and how.
 #[derive(Debug)]

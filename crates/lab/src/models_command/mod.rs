@@ -13,7 +13,6 @@ use clap::Args;
 
 use self::measure::{Outcome, Plan};
 use self::show::Told;
-use crate::base::Size;
 use crate::devices::closed::Conditions;
 use crate::devices::preset::{PRESETS, Preset};
 use crate::devices::{Device, Scale, THREADS, mark, parse_ratio};
@@ -22,6 +21,7 @@ use crate::drive::{
 };
 use crate::print;
 use crate::system::interrupt::Interrupt;
+use assay_base::Size;
 
 /// Devices as data, and models of them that keep time
 #[derive(Debug, Args)]

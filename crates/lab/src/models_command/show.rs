@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::measure::Outcome;
-use crate::base::text::{grouped, number};
 use crate::devices::Device;
 use crate::devices::Mark;
 use crate::devices::closed::Closed;
 use crate::devices::preset::{Preset, Row};
 use crate::devices::{Obtained, Scale};
 use crate::print;
+use assay_base::text::{grouped, number};
 
 /// Everything that is told of one device.
 pub struct Told<'a> {

@@ -8,7 +8,7 @@ use assay_load::{Generator, Schema, SchemaKind};
 use serde::{Deserialize, Serialize};
 
 use super::{Arm, Plan, RigKind, RigSpec};
-use crate::base::units::Size;
+use assay_base::Size;
 
 /// What differs from the plan's tables and the arms' models.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -5,6 +5,7 @@
 
 mod cells;
 mod check;
+mod cpu_list;
 mod data_set;
 mod model;
 mod noise;
@@ -22,10 +23,11 @@ use assay_load::{Arrivals, Pace, Schema, Workload};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::base::{CpuList, Value, one_line, text_file};
 use crate::store::prices::Prices;
 use crate::store::{MARGIN_PERCENT, Paper};
+use assay_base::{Value, one_line, text_file};
 pub use cells::{PlannedCell, cells};
+pub use cpu_list::CpuList;
 pub use data_set::{DataSet, Footing, FootingKey, Load};
 pub use model::ModelSpec;
 pub use noise::NoiseFloor;

@@ -5,8 +5,8 @@ use assay_drive::{BLOCK_BYTES, RECORD_OVERHEAD_BYTES};
 use assay_models::PAGE_BYTES;
 use serde::{Deserialize, Serialize};
 
-use crate::base::units::Size;
 use crate::devices::{Device, Nand, Preset, Scale};
+use assay_base::Size;
 
 /// A device's model at the bottom of a rig.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

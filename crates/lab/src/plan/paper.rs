@@ -1,7 +1,7 @@
 //! Checks that what a plan says of a paper is about arms, data sets and workloads that it has.
 
 use anyhow::{Context, Result, ensure};
-use assay_load::suggest::nearest;
+use assay_base::suggest::nearest;
 
 use super::Plan;
 use crate::claims;

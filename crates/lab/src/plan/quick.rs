@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use toml::{Table, Value};
 
 use super::{Plan, cells};
-use crate::base::one_line;
+use assay_base::one_line;
 
 /// Which form of a plan is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

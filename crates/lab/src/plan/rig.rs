@@ -7,7 +7,8 @@ use assay_drive::{BLOCK_BYTES, Codec, Format};
 use serde::{Deserialize, Serialize};
 
 use super::model::ModelSpec;
-use crate::base::units::{Size, Unit, codec_name};
+use crate::devices::{Unit, codec_name, read_ahead};
+use assay_base::Size;
 
 /// The server's own files take about 200 MB before the first row.
 const SERVER_DISK_MIN: Size = Size(512 << 20);
@@ -161,7 +162,7 @@ impl RigSpec {
             "a drive has 1 to 1024 threads; set threads to such a number"
         );
         if let Some(size) = self.read_ahead {
-            size.as_read_ahead().map_err(|what| anyhow!("read_ahead: {what}"))?;
+            read_ahead(size).map_err(|what| anyhow!("read_ahead: {what}"))?;
         }
         self.check_drive()?;
         if let Some(model) = &self.model {

@@ -1,6 +1,6 @@
 //! The plans that come with Assay, so that the program alone can run them.
 
-use assay_load::suggest::nearest;
+use assay_base::suggest::nearest;
 
 macro_rules! plans {
     ($($name:literal,)+) => {

@@ -7,7 +7,8 @@ use assay_load::{Generator, Recipe};
 use crate::store::CellKey;
 
 use super::*;
-use crate::base::{Size, Unit};
+use crate::devices::Unit;
+use assay_base::Size;
 
 mod data_sets;
 mod noise;

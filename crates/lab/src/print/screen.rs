@@ -13,7 +13,7 @@ use std::sync::Mutex;
 
 use assay_ports::terminal::{ERASE_BELOW, Size, size};
 
-use crate::base::sync::lock;
+use assay_base::sync::lock;
 
 static PAINTED: Mutex<Option<Painted>> = Mutex::new(None);
 

@@ -15,11 +15,11 @@ use super::device::VirtualDevice;
 use super::outcome::{Measured, Outcome};
 use super::question::{Question, Wanted};
 use super::show;
-use crate::base::text::time;
 use crate::devices::Scale;
 use crate::drive::TraceHead;
 use crate::print::{self, Living};
 use crate::system::interrupt;
+use assay_base::text::time;
 
 /// Ask any model what it was recorded that another was asked, without waiting
 #[derive(Debug, Args)]

@@ -1,9 +1,9 @@
 //! A replay's outcome for people.
 
 use super::outcome::{Latency, Named, OfKind, Outcome};
-use crate::base::text::number;
-use crate::base::text::{counted, size, time};
 use crate::print;
+use assay_base::text::number;
+use assay_base::text::{counted, size, time};
 
 /// Below this share of reads, what was never written makes no difference that others do not drown.
 const UNWRITTEN_SHARE_MAX: f64 = 0.01;

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use crate::base::text::counted;
 use crate::beside::{Beside, Leveled};
 use crate::claims::text;
 use crate::judge::paper::{Compared, ComparedRow};
 use crate::words::paper::{self, ComparedView, remarks};
+use assay_base::text::counted;
 
 /// What a gain's ratio is.
 pub(crate) const RATIO: &str =

@@ -1,6 +1,6 @@
 //! Numbers as people read them: three significant digits, thousands apart, one decimal sign everywhere.
 
-pub(super) use crate::base::text::{list, threads};
+pub(super) use assay_base::text::{list, threads};
 
 /// Between groups of three digits: a narrow no-break space, as ISO 80000-1 (7.3.1) has it.
 pub(super) const GROUP: char = '\u{202f}';

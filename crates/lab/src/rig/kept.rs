@@ -15,7 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::cache::{self, Shelf};
-use crate::base::sync::lock;
+use assay_base::sync::lock;
 
 /// The kinds, as their folders are called, in words.
 pub(crate) const KINDS: [(&str, &str); 3] = [

@@ -46,7 +46,7 @@ fn line(spec: &RigSpec, folder: &Path, total_bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::Size;
+    use assay_base::Size;
 
     #[test]
     fn each_kind_of_rig_names_the_key_that_gives_it_room() {

@@ -12,12 +12,12 @@ use serde_json::json;
 
 use super::cache::Shelf;
 use super::kept;
-use crate::base::text::size;
 use crate::devices::{Device, WEAR_SEED};
 use crate::drive::provide;
 use crate::plan::ModelSpec;
 use crate::print;
 use crate::store::fingerprint;
+use assay_base::text::size;
 
 /// Changed when what wears a device in changes, so that what is kept is made anew.
 const METHOD: u32 = 1;

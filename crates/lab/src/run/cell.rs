@@ -12,12 +12,11 @@ use super::progress::Progress;
 use super::series::{Seconds, of_watch};
 use super::setup::{ArmSetup, Setup};
 use super::{fill, full, others, results, trace, warnings};
-use crate::base::CpuList;
-use crate::base::clock::now_precisely;
 use crate::drive::Attached;
 use crate::judge::CLOCK_BEGAN;
 use crate::messages::one_line;
 use crate::metrics::Window;
+use crate::plan::CpuList;
 use crate::plan::{Placement, Plan, PlannedCell};
 use crate::rig::Rig;
 use crate::rig::dataset::{Request, endpoint};
@@ -25,6 +24,7 @@ use crate::rig::server::{self, Server};
 use crate::store::{Outcome, Warning};
 use crate::system::thing::Thing;
 use crate::watch::{Census, DriveTarget, Targets, Watch};
+use assay_base::clock::now_precisely;
 
 /// Runs a cell to its end. Whatever goes wrong is in the outcome, beside what was seen until then.
 pub fn run(setup: &mut Setup<'_>, cell: &PlannedCell, progress: &Progress) -> Outcome {

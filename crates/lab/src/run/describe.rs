@@ -7,7 +7,7 @@ use assay_load::{Schema, SchemaKind};
 
 use super::guarantee;
 use super::setup::ArmSetup;
-use crate::base::Unit;
+use crate::devices::Unit;
 use crate::devices::{Mark, Preset};
 use crate::plan::{FootingKey, Load, ModelSpec, Plan, RigKind, RigSpec};
 use crate::store::{

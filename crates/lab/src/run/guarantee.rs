@@ -7,10 +7,10 @@ use assay_ports::filesystem;
 use super::machine;
 use assay_models::PAGE_BYTES;
 
-use crate::base::Size;
 use crate::devices::{CacheName, Preset};
 use crate::plan::{FileSystem, ModelSpec, RigKind, RigSpec};
 use crate::store::{Atomic, Cache, Disk, Media, Worth};
+use assay_base::Size;
 
 /// What the software drive writes whole or not at all (`docs/on-media.md`).
 const DRIVE_ATOMIC_BYTES: u64 = 256 << 10;

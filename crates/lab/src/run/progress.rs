@@ -9,8 +9,6 @@ use assay_load::{PrepareProgress, PrepareStage, Second};
 
 use super::count::{Count, Lengths};
 use super::live::{DISK_SERIES, Seen, View};
-use crate::base::sync::lock;
-use crate::base::text::time;
 use crate::metrics::{Metric, metric};
 use crate::plan::{Plan, PlannedCell};
 use crate::print::{self, Living};
@@ -18,6 +16,8 @@ use crate::rig::dataset::LoadProgress;
 use crate::store::{CellKey, Outcome};
 use crate::system::interrupt::Interrupt;
 use crate::watch::Watch;
+use assay_base::sync::lock;
+use assay_base::text::time;
 
 /// Progress of one run.
 #[derive(Debug)]

@@ -5,10 +5,10 @@ use std::sync::Mutex;
 use assay_load::{Observer, Second, SecondPhase};
 
 use super::progress::Progress;
-use crate::base::sync::lock;
 use crate::metrics::{Metric, metric};
 use crate::store::{CellKey, SecondLatencies, SecondLatency, Series};
 use crate::watch::{Census, Watched};
+use assay_base::sync::lock;
 
 /// Keeps every second of the load and shows it.
 #[derive(Debug)]

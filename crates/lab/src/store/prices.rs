@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use assay_load::suggest::nearest;
+use assay_base::suggest::nearest;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::base::one_line;
-use crate::base::text_file;
 use crate::store::Disk;
+use assay_base::one_line;
+use assay_base::text_file;
 
 /// The most that an amount, a rate, a number of years or of drives may be: far beyond any, and small enough that no product of
 /// them leaves the range of numbers.

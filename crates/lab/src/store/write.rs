@@ -13,8 +13,8 @@ use super::prices::Prices;
 use super::records::{Arm, CellKey, Histogram, Note, Series, State, Workload};
 use super::seconds::SecondLatencies;
 use super::warning::{Stored, Warning};
-use crate::base::clock::now;
 use crate::metrics::Window;
+use assay_base::clock::now;
 
 /// What is known of a study before its first cell.
 #[derive(Debug)]

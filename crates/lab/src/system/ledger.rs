@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::left::{Found, Unreadable, delete, found, ledgers, sweep};
 use super::thing::Thing;
-use crate::base::sync::lock;
+use assay_base::sync::lock;
 
 /// The folder of ledgers in the state folder.
 const LEDGERS: &str = "ledgers";

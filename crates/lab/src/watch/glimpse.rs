@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::series::{SeriesId, Watched};
-use crate::base::sync::lock;
+use assay_base::sync::lock;
 
 /// A view on the samples of a running watch; it stays valid, and empty, when the watch has ended.
 #[derive(Debug, Clone)]

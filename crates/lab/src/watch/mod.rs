@@ -50,9 +50,9 @@ use clock::Meter;
 use probe::{Notes, Probe};
 use series::SeriesId;
 
-use crate::base::sync::lock;
 use crate::metrics::metric;
 use crate::store::{Role, Unwatched, Warning};
+use assay_base::sync::lock;
 
 /// What to watch.
 #[derive(Clone)]

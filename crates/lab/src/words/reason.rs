@@ -1,10 +1,10 @@
 //! Why no more can be said of a comparison.
 
-use crate::base::text::counted;
 use crate::judge::{
     ABOVE_LEAST, Absent, Comparison, Metric, Reason, SignificanceTest, Verdict, Word,
 };
 use crate::store::CellKey;
+use assay_base::text::counted;
 
 use super::short;
 use super::verdict::{directions, not_comparable};

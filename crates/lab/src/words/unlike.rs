@@ -4,7 +4,7 @@ use crate::judge::durability::Difference;
 use crate::judge::{Lone, Unlike};
 
 use super::{NONE, durability, rig};
-use crate::base::text::threads;
+use assay_base::text::threads;
 
 /// `tables: 2 × 1000 rows and 2 × 9000 rows`.
 pub(crate) fn text(unlike: &Unlike) -> String {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::options::find;
 use crate::error::{Error, Result};
-use crate::suggest;
+use assay_base::suggest;
 
 /// Values by the names of the table of options.
 pub(super) type Options = BTreeMap<&'static str, String>;

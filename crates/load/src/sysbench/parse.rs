@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 use crate::recipe::Recipe;
 use crate::schedule::Schedule;
 use crate::schema::Schema;
-use crate::suggest;
 use crate::workload::Workload;
+use assay_base::suggest;
 
 /// What to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use super::escape;
 use super::file_system::Kind;
-use crate::base::text::shell_word;
+use assay_base::text::shell_word;
 
 /// The unit's file.
 const FILE: &str = "/etc/systemd/system/assay-drive@.service";

@@ -1,6 +1,6 @@
 //! Data sets multiply workloads, lie over tables and models, and leave plans without them as they were.
 
-use crate::base::Size;
+use assay_base::Size;
 use serde_json::json;
 
 use crate::store::fingerprint;

@@ -2,7 +2,7 @@
 
 use super::super::shipped::PLANS;
 use super::*;
-use crate::base::Size;
+use assay_base::Size;
 
 fn with_quick(quick: &str) -> String {
     format!("{PLAN}{quick}")

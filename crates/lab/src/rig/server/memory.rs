@@ -1,7 +1,7 @@
 //! How much memory a server will need, to be checked before one is started.
 
 use super::settings::{Settings, canonical};
-use crate::base::Size;
+use assay_base::Size;
 
 /// What the server holds besides what is counted below: code, dictionary, performance schema, background threads.
 /// Measured on MySQL 9.7 with a 32 MB buffer pool: 534 MB resident when idle, and 0.9 MB more a connection.

@@ -6,7 +6,7 @@ use ratatui::style::{Color, Style};
 use ratatui::widgets::{LineGauge, Sparkline, SparklineBar, Widget};
 
 use super::seen::{Ending, Seen};
-use crate::base::text::{size, time};
+use assay_base::text::{size, time};
 
 /// Columns of a row's name.
 const NAME_COLUMNS: u16 = 7;

@@ -24,9 +24,9 @@ use assay_ports::terminal::{self, Keys, Waited};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::base::sync::lock;
 use crate::print::screen;
 use crate::system::interrupt::Interrupt;
+use assay_base::sync::lock;
 use seen::Ending;
 pub use seen::{DISK_SERIES, Seen};
 

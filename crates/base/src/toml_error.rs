@@ -1,6 +1,6 @@
 //! Turns what the TOML reader says into one line with the nearest thing that would be right.
 
-use assay_load::suggest::nearest;
+use crate::suggest::nearest;
 
 /// `line 3: unknown key `thread`; did you mean `threads`?`
 #[must_use]

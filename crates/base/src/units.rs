@@ -1,33 +1,18 @@
-//! Values as people write them in plans: `"4G"`, `"0-3"`, `true` for `ON`, `"16k"`.
+//! Values as people write them in plans: `"4G"`, `true` for `ON`.
 
 use std::fmt;
 
-use assay_drive::{BLOCK_BYTES, Codec};
-use assay_ports::cpu;
-use clap::ValueEnum;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Disks are addressed in blocks of so many bytes.
+const BLOCK_BYTES: u64 = 4096;
 
 /// A number of bytes, written as a number or with a binary suffix: `4G` is 4 × 2³⁰ (as MySQL and fio read it).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Size(pub u64);
 
 impl Size {
-    /// Most that a drive reads ahead: what cloud volumes count as one operation.
-    const READ_AHEAD_MAX: Size = Size(256 << 10);
-
-    /// Itself, if a drive can read that much ahead.
-    ///
-    /// # Errors
-    /// A sentence: it is not a whole number of blocks up to 256 KiB.
-    pub fn as_read_ahead(self) -> Result<Size, String> {
-        if self <= Size::READ_AHEAD_MAX && self.0.is_multiple_of(BLOCK_BYTES) {
-            Ok(self)
-        } else {
-            Err(format!("{self} cannot be read ahead; give at most 256K, in steps of 4K"))
-        }
-    }
-
     /// Reads `"512"`, `"4G"` and `"1.5G"`, with the suffixes K, M, G, T, P and E in either case, each 1024 of the one before
     /// (MySQL reference manual, "Using Options to Set Program Variables"); a following `B` or `iB` is allowed. A part of
     /// a M or more is rounded down to whole blocks of 4 KiB.
@@ -98,80 +83,6 @@ impl Serialize for Size {
 impl<'de> Deserialize<'de> for Size {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Size, D::Error> {
         Size::parse(&Value::deserialize(deserializer)?.0).map_err(D::Error::custom)
-    }
-}
-
-/// A list of processors as the kernel writes it, `0-3,8`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CpuList(pub Vec<usize>);
-
-impl CpuList {
-    /// Whether it names none, which means all.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl fmt::Display for CpuList {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let numbers: Vec<String> = self.0.iter().map(usize::to_string).collect();
-        f.write_str(&numbers.join(","))
-    }
-}
-
-impl Serialize for CpuList {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for CpuList {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<CpuList, D::Error> {
-        let text = Value::deserialize(deserializer)?.0;
-        cpu::parse_list(&text).map(CpuList).map_err(D::Error::custom)
-    }
-}
-
-/// What a drive compresses together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-pub enum Unit {
-    /// Each block of 4 KiB.
-    #[default]
-    #[value(name = "4k")]
-    #[serde(rename = "4k")]
-    Block,
-    /// Aligned 16 KiB that are written at once.
-    #[value(name = "16k")]
-    #[serde(rename = "16k")]
-    Page,
-}
-
-impl fmt::Display for Unit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Unit::Block => "4 KiB",
-            Unit::Page => "16 KiB",
-        })
-    }
-}
-
-/// A codec by its name, where there may be none.
-pub(crate) mod codec_name {
-    use super::{Codec, Deserialize, Deserializer, Error, Serializer};
-
-    #[allow(clippy::ref_option, reason = "serde hands over what the field is")]
-    pub(crate) fn serialize<S: Serializer>(
-        codec: &Option<Codec>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        to.collect_str(&codec.map(Codec::name).unwrap_or_default())
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Option<Codec>, D::Error> {
-        String::deserialize(from)?.parse().map(Some).map_err(D::Error::custom)
     }
 }
 

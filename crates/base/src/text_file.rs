@@ -13,7 +13,7 @@ const BYTES_MAX: u64 = 1 << 20;
 ///
 /// # Errors
 /// One line: it is not there, not a regular file, larger than 1 MiB, or not UTF-8.
-pub(crate) fn read(path: &Path, what: &str) -> Result<String> {
+pub fn read(path: &Path, what: &str) -> Result<String> {
     let shown = path.display();
     let cannot = || format!("cannot read {shown}");
     let metadata = path.metadata().with_context(cannot)?;

@@ -1,0 +1,66 @@
+//! How the software drive compresses and reads, as people write it: a codec's name, `"16k"`, what it reads ahead.
+
+use std::fmt;
+
+use assay_base::Size;
+use assay_drive::{BLOCK_BYTES, Codec};
+use clap::ValueEnum;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Most that a drive reads ahead: what cloud volumes count as one operation.
+const READ_AHEAD_MAX: Size = Size(256 << 10);
+
+/// The size, if a drive can read that much ahead.
+///
+/// # Errors
+/// A sentence: it is not a whole number of blocks up to 256 KiB.
+pub(crate) fn read_ahead(size: Size) -> Result<Size, String> {
+    if size <= READ_AHEAD_MAX && size.0.is_multiple_of(BLOCK_BYTES) {
+        Ok(size)
+    } else {
+        Err(format!("{size} cannot be read ahead; give at most 256K, in steps of 4K"))
+    }
+}
+
+/// What a drive compresses together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+pub enum Unit {
+    /// Each block of 4 KiB.
+    #[default]
+    #[value(name = "4k")]
+    #[serde(rename = "4k")]
+    Block,
+    /// Aligned 16 KiB that are written at once.
+    #[value(name = "16k")]
+    #[serde(rename = "16k")]
+    Page,
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Unit::Block => "4 KiB",
+            Unit::Page => "16 KiB",
+        })
+    }
+}
+
+/// A codec by its name, where there may be none.
+pub(crate) mod codec_name {
+    use super::{Codec, Deserialize, Deserializer, Error, Serializer};
+
+    #[allow(clippy::ref_option, reason = "serde hands over what the field is")]
+    pub(crate) fn serialize<S: Serializer>(
+        codec: &Option<Codec>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_str(&codec.map(Codec::name).unwrap_or_default())
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Codec>, D::Error> {
+        String::deserialize(from)?.parse().map(Some).map_err(D::Error::custom)
+    }
+}
