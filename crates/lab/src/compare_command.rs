@@ -14,8 +14,8 @@ use crate::judge::{
     scale_differences,
 };
 use crate::print;
-use crate::store::Arm;
 use crate::words::{circumstance, json, unlike};
+use assay_study::Arm;
 use ending::{Decision, Margin, decide};
 use sides::{Side, lone_arms, lone_loads, open, pairs, side};
 

@@ -12,7 +12,6 @@ mod estimate;
 mod judge;
 mod load_command;
 mod messages;
-mod metrics;
 mod models_command;
 mod plan;
 mod print;
@@ -23,7 +22,6 @@ mod rig;
 mod run;
 mod server_command;
 mod server_run;
-mod store;
 mod system;
 #[cfg(test)]
 mod testing;

@@ -7,9 +7,9 @@ use anyhow::Result;
 
 use crate::print;
 use crate::report::{self, Wishes};
-use crate::store::Store;
-use crate::store::prices::Prices;
 use assay_base::text_file;
+use assay_study::Store;
+use assay_study::prices::Prices;
 
 /// What was typed after `assay report`.
 #[derive(Debug, clap::Args)]

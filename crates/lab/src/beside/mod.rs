@@ -7,7 +7,7 @@ mod study;
 mod tests;
 
 use crate::claims::{find, paper};
-use crate::store::Study;
+use assay_study::Study;
 pub(crate) use study::{Beside, Leveled, beside};
 
 /// What a study is to the papers that come with Assay, or to the one its plan names.
@@ -45,7 +45,7 @@ pub(crate) fn standing(study: &Study) -> Standing {
     }
 }
 
-fn of_its_plan(paper: &crate::store::Paper, study: &Study) -> Standing {
+fn of_its_plan(paper: &assay_study::Paper, study: &Study) -> Standing {
     let Ok(found) = find::of_study(Some(paper)) else {
         let hint = |named: &String| Standing::Partly(Hint::NameFile(named.clone()));
         return paper.claims.as_ref().map_or(Standing::Apart, hint);

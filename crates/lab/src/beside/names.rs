@@ -7,7 +7,7 @@ use assay_base::suggest::nearest;
 
 use crate::claims::paper::Paper;
 use crate::claims::repeated::Repeated;
-use crate::store::Study;
+use assay_study::Study;
 
 /// That no arm, workload or data set that the claims name is nearly one that the study has and they do not name. One that is far
 /// from all may be left out of the study.

@@ -6,8 +6,8 @@
 //! scale needs neither.
 
 use crate::claims::repeated::Repeated;
-use crate::metrics;
-use crate::store::{Disk, Study};
+use assay_study::metrics;
+use assay_study::{Disk, Study};
 
 /// Shares of a scale that two may differ by and be the same.
 const ALIKE: f64 = 0.01;

@@ -9,8 +9,8 @@ use super::{names, scale};
 use crate::claims::paper::Paper;
 use crate::claims::repeated::{self, Level, Which};
 use crate::judge::paper::{Compared, ComparedRow, compared_with_paper};
-use crate::store::{Cell, State, Study};
 use crate::words;
+use assay_study::{Cell, State, Study};
 
 /// A paper beside a study.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use super::{Hint, Standing, standing};
 use crate::claims::find::{PAPERS, find, of_study};
 use crate::claims::paper::Paper;
 use crate::plan::{Form, Plan};
-use crate::store::{
+use assay_study::{
     self, Arm, Cell, CellKey, Disk, Media, Model, Rig, State, Study, Warning, Workload,
 };
 
@@ -31,12 +31,12 @@ fn cell(arm: &str, threads: u32, repeat: u32, tps: f64, warnings: &[Warning]) ->
 }
 
 /// Two arms, of which one is a model; of the card one of two repeats failed.
-fn study(paper: Option<store::Paper>) -> Study {
+fn study(paper: Option<assay_study::Paper>) -> Study {
     scaled(paper, 1.0)
 }
 
 /// The same, the parallelism of the card's model divided so.
-fn scaled(paper: Option<store::Paper>, parallel_scale: f64) -> Study {
+fn scaled(paper: Option<assay_study::Paper>, parallel_scale: f64) -> Study {
     let arm = |name: &str, disk: Disk| Arm {
         name: name.into(),
         rig: Rig { disk: Some(disk), ..Rig::default() },
@@ -51,7 +51,7 @@ fn scaled(paper: Option<store::Paper>, parallel_scale: f64) -> Study {
         question: None,
         form: Some("Quick form: less.".into()),
         paper,
-        judging: store::Judging::default(),
+        judging: assay_study::Judging::default(),
         prices: None,
         plan_toml: String::new(),
         facts: BTreeMap::new(),
@@ -109,8 +109,8 @@ fn measured_stands_beside_printed_with_their_ratio_and_why_not() {
 
 #[test]
 fn a_study_finds_its_paper_by_name_or_by_the_title_of_older_ones() {
-    let of = |paper: Option<store::Paper>| of_study(paper.as_ref()).map(|paper| paper.name);
-    let old = |title: &str| -> Option<store::Paper> {
+    let of = |paper: Option<assay_study::Paper>| of_study(paper.as_ref()).map(|paper| paper.name);
+    let old = |title: &str| -> Option<assay_study::Paper> {
         let json = format!(r#"{{"title":"{title}","comparisons":[]}}"#);
         Some(serde_json::from_str(&json).unwrap())
     };

@@ -66,7 +66,7 @@ fn no_such_paper(named: &str) -> String {
 ///
 /// # Errors
 /// One line: the study stands beside no paper of ours.
-pub fn of_study(paper: Option<&crate::store::Paper>) -> Result<Paper> {
+pub fn of_study(paper: Option<&assay_study::Paper>) -> Result<Paper> {
     let none = "the study's plan repeats none of the papers; say which claims to set beside it";
     let paper = paper.with_context(|| none.to_owned())?;
     if let Some(named) = &paper.claims {

@@ -26,6 +26,6 @@ pub(crate) mod text;
 ///
 /// # Errors
 /// One line: no such claims, or ones that no plan repeats.
-pub(crate) fn beside(named: &str) -> anyhow::Result<crate::store::Paper> {
+pub(crate) fn beside(named: &str) -> anyhow::Result<assay_study::Paper> {
     repeated::printed(&find::find(named)?)
 }

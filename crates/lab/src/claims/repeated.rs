@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::document::Source;
 use super::paper::Paper;
-use crate::store;
 
 /// Which plan repeats the paper, and what of it stands beside which figure.
 #[derive(Debug, Clone, Deserialize)]
@@ -95,22 +94,22 @@ pub enum Which {
 ///
 /// # Errors
 /// One line: no plan repeats it; or an expression that is not understood, with its line.
-pub fn printed(paper: &Paper) -> Result<store::Paper> {
+pub fn printed(paper: &Paper) -> Result<assay_study::Paper> {
     let repeated = paper.document.repeated.as_ref();
     let repeated = repeated.with_context(|| {
         format!("the claims {} say nothing of a plan; add [repeated] to them", paper.name)
     })?;
     let comparisons = repeated.comparisons.iter().map(|gain| comparison(paper, gain));
-    Ok(store::Paper {
+    Ok(assay_study::Paper {
         claims: Some(paper.name.clone()),
         title: paper.document.title.clone(),
         comparisons: comparisons.collect::<Result<_>>()?,
     })
 }
 
-fn comparison(paper: &Paper, gain: &Gain) -> Result<store::Comparison> {
+fn comparison(paper: &Paper, gain: &Gain) -> Result<assay_study::Comparison> {
     let printed = gain.printed.iter().map(|one| of_workload(paper, one));
-    Ok(store::Comparison {
+    Ok(assay_study::Comparison {
         table: gain.table.clone(),
         metric: gain.metric.clone(),
         arm: gain.arm.clone(),
@@ -120,7 +119,7 @@ fn comparison(paper: &Paper, gain: &Gain) -> Result<store::Comparison> {
 }
 
 /// A figure that is worked out says how.
-fn of_workload(paper: &Paper, gain: &GainPrinted) -> Result<store::Printed> {
+fn of_workload(paper: &Paper, gain: &GainPrinted) -> Result<assay_study::Printed> {
     let (percent, says) = match (&gain.percent, &gain.figure) {
         (Some(source), None) => {
             let expression = paper.expression(source, None)?;
@@ -137,7 +136,7 @@ fn of_workload(paper: &Paper, gain: &GainPrinted) -> Result<store::Printed> {
         _ => return Err(anyhow!("give percent or figure for `{}`, one of them", gain.workload)),
     };
     let (data_set, workload) = (gain.data_set.clone(), gain.workload.clone());
-    Ok(store::Printed { data_set, workload, percent, says })
+    Ok(assay_study::Printed { data_set, workload, percent, says })
 }
 
 /// That every level is one number, and that arms are of some devices.

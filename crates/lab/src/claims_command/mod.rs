@@ -14,7 +14,7 @@ use crate::claims::paper::Paper;
 mod show;
 use crate::print;
 use crate::report::claim_rows::BesideView;
-use crate::store::Store;
+use assay_study::Store;
 
 /// Published figures, what follows from them, and what was measured beside them
 #[derive(Debug, Args)]

@@ -5,9 +5,9 @@ use std::path::Path;
 use clap::Parser;
 
 use super::*;
-use crate::metrics::{Window, metric};
-use crate::store::{CellKey, Outcome, Series, Store, StudyHead, Workload};
-use crate::store::{Data, Rig, Tables};
+use assay_study::metrics::{Window, metric};
+use assay_study::{CellKey, Outcome, Series, Store, StudyHead, Workload};
+use assay_study::{Data, Rig, Tables};
 
 #[derive(Debug, Parser)]
 struct Line {
@@ -48,7 +48,7 @@ fn write(folder: &Path, arms: &[(&str, f64)], off: f64, tables: u32, repeats: u3
         facts: &[].into(),
         arms: &arms.iter().map(arm).collect::<Vec<_>>(),
         workloads: &[workload],
-        judging: &crate::store::Judging::default(),
+        judging: &assay_study::Judging::default(),
         prices: None,
     };
     store.write_head(&head).unwrap();
@@ -132,7 +132,7 @@ fn single_runs_of_two_studies_get_no_verdict_whatever_a_floor_within_one_says() 
         let arms = [("base", level), ("again", level * 1.001)];
         write(&folder.path().join(name), &arms, 0.001, 1, repeats);
         let twins = [("again".to_owned(), "base".to_owned())].into();
-        let judging = crate::store::Judging { twins, ..Default::default() };
+        let judging = assay_study::Judging { twins, ..Default::default() };
         Store::open(&folder.path().join(name)).unwrap().write_judging(&judging).unwrap();
     };
     for (name, level, repeats) in [

@@ -16,7 +16,7 @@ use crate::judge::difference::reason::Reason;
 use crate::judge::difference::verdict::{Verdict, Word, p_of, verdict};
 use crate::judge::papers::{IntervalTable, improvement_factor, interval_table};
 use crate::judge::statistics::holm;
-use crate::store::{CellKey, State, Store, Study};
+use assay_study::{CellKey, State, Store, Study};
 
 /// Seed of whatever is drawn at random, so that a study is judged the same each time.
 pub(in crate::judge) const SEED: u64 = 1;

@@ -7,10 +7,10 @@
 use serde::Serialize;
 
 use super::papers::{RelativeDifferences, relative_differences};
-use crate::store::{Comparison, Printed, State, Study, Workload};
+use assay_study::{Comparison, Printed, State, Study, Workload};
 
 use super::summary::{self, Group};
-use crate::metrics::{Metric, metric};
+use assay_study::metrics::{Metric, metric};
 
 /// One comparison of the paper.
 #[derive(Debug, Clone, PartialEq)]

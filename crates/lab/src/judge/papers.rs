@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::judge::statistics::{mean, quantile, standard_deviation};
-use crate::metrics::{Metric, metric};
-use crate::store::{Cell, Series};
+use assay_study::metrics::{Metric, metric};
+use assay_study::{Cell, Series};
 
 /// The mean of relative differences: of each thread count `(arm − against) ÷ against`, and the plain mean of those (Percona, "Testing the
 /// value of ScaleFlux computational storage drive for MySQL", 2020, caption of Table 1). One thread weighs as much as 256.

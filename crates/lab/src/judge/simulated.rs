@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use crate::judge::cell::figure::figures;
 use crate::judge::cell::measured::{Measured, Standing};
 use crate::judge::statistics::simulated::{Noise, autoregression};
-use crate::metrics::Window;
-use crate::store::Rig;
-use crate::store::{
+use assay_study::Rig;
+use assay_study::metrics::Window;
+use assay_study::{
     Arm, Cell, CellKey, Judging, SecondLatencies, SecondLatency, State, Study, Workload,
 };
 

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::metrics::metric;
-use crate::store::{Cell, State, Study};
+use assay_study::metrics::metric;
+use assay_study::{Cell, State, Study};
 
 use super::{Metric, is_comparable, is_of_too_few};
 

@@ -9,7 +9,7 @@ use assay_load::random::Rng;
 use serde_json::json;
 
 use super::{Footing, FootingKey, Plan};
-use crate::store::{CellKey, fingerprint};
+use assay_study::{CellKey, fingerprint};
 
 /// A cell and what it will be run with.
 #[derive(Debug, Clone, PartialEq)]

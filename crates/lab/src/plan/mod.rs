@@ -23,9 +23,9 @@ use assay_load::{Arrivals, Pace, Schema, Workload};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::store::prices::Prices;
-use crate::store::{MARGIN_PERCENT, Paper};
 use assay_base::{Value, one_line, text_file};
+use assay_study::prices::Prices;
+use assay_study::{MARGIN_PERCENT, Paper};
 pub use cells::{PlannedCell, cells};
 pub use cpu_list::CpuList;
 pub use data_set::{DataSet, Footing, FootingKey, Load};

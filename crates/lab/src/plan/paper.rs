@@ -5,7 +5,7 @@ use assay_base::suggest::nearest;
 
 use super::Plan;
 use crate::claims;
-use crate::store::{Comparison, Printed};
+use assay_study::{Comparison, Printed};
 
 /// Puts what claims print in the place of their name.
 ///

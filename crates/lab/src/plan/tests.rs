@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use assay_load::{Generator, Recipe};
 
-use crate::store::CellKey;
+use assay_study::CellKey;
 
 use super::*;
 use crate::devices::Unit;

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::judge::Judgement;
 use crate::judge::durability::Durability;
-use crate::metrics::{Metric, Window, metric};
-use crate::store::{Arm, Cell, State, Study};
+use assay_study::metrics::{Metric, Window, metric};
+use assay_study::{Arm, Cell, State, Study};
 
 use super::format::{figure, plural};
 use super::headline;

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use crate::judge::chain::{Boundary, Chain, Layer};
 use crate::judge::reconcile::Check;
-use crate::store::Study;
 use crate::words::chain::{activity, held, layer};
 use crate::words::reconcile;
+use assay_study::Study;
 
 use super::flow::{Flow, flows};
 use super::format::{bytes, figure};
@@ -49,7 +49,7 @@ struct Row {
 
 /// Of every workload at its largest thread count that has chains.
 pub(super) fn shown(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Vec<Evidence> {
-    let of_workload = |(place, workload): (usize, &crate::store::Workload)| {
+    let of_workload = |(place, workload): (usize, &assay_study::Workload)| {
         let its = || groups.iter().filter(move |group| group.workload == place);
         let has_chain = |group: &&Group<'_>| !chains(group, judged).is_empty();
         let threads = its().filter(has_chain).map(|group| group.threads).max()?;

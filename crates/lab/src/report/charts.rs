@@ -10,7 +10,7 @@ use plotly::layout::{Axis, AxisType, BarMode, DragMode, HoverMode, Margin, Range
 use plotly::{Bar, Configuration, Layout, Scatter, Trace, Traces};
 use serde::Serialize;
 
-use crate::store::Study;
+use assay_study::Study;
 
 use super::arms::look;
 use super::format::GROUP;

@@ -1,7 +1,7 @@
 //! What was compared, in words: how much of it, for how long, and how much of it ended well.
 
-use crate::metrics::Window;
-use crate::store::{Arm, State, Study};
+use assay_study::metrics::Window;
+use assay_study::{Arm, State, Study};
 
 use super::differences;
 use super::format::{list, plural, threads};

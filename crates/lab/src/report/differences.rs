@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::store::{Study, Workload};
 use crate::words;
+use assay_study::{Study, Workload};
 
 /// One thing, and what it is in each arm.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -8,8 +8,8 @@ use plotly::layout::{Axis, AxisType, HoverMode, Margin, Shape, ShapeLayer, Shape
 use plotly::{Layout, Scatter};
 
 use crate::judge::{Comparison, Judgement, Metric};
-use crate::store::Study;
 use crate::words::verdict::word;
+use assay_study::Study;
 
 use super::arms::look;
 use super::charts::{Plot, label};

@@ -4,7 +4,7 @@
 //! Nothing here judges.
 
 use crate::judge::{Comparison, Judgement, Metric, Word};
-use crate::store::{Arm, Study};
+use assay_study::{Arm, Study};
 
 /// The comparisons of `metric` that stand for a workload each: over all thread counts, or of the only one.
 pub(super) fn whole(judged: &Judgement, metric: Metric) -> Vec<&Comparison> {

@@ -12,10 +12,10 @@ use crate::judge::worth::cost::{self, Cost, Measured};
 use crate::judge::worth::endurance::{self, Endurance, Rated};
 use crate::judge::worth::interval::Interval;
 use crate::judge::{Comparison, Judgement, Level, Metric};
-use crate::metrics::{Metric as Entry, metric};
-use crate::store::prices::Prices;
-use crate::store::{Arm, Cell, CellKey, Disk, Study};
 use crate::words;
+use assay_study::metrics::{Metric as Entry, metric};
+use assay_study::prices::Prices;
+use assay_study::{Arm, Cell, CellKey, Disk, Study};
 
 use super::space;
 use crate::judge::summary::Group;

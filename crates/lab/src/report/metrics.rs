@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::judge::summary::{self, Figure, Group as Cells};
-use crate::metrics::{self, Column, Group, metric};
-use crate::store::{Cell, Study};
+use assay_study::metrics::{self, Column, Group, metric};
+use assay_study::{Cell, Study};
 
 /// One column of a table and one choice of a chart.
 #[derive(Debug, Clone, Copy, PartialEq)]

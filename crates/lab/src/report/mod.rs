@@ -52,7 +52,7 @@ use anyhow::Result;
 
 use crate::beside;
 use crate::judge::{self, summary};
-use crate::store::{Prices, Store, Study};
+use assay_study::{Prices, Store, Study};
 
 use judged::Judged;
 

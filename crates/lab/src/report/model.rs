@@ -1,7 +1,7 @@
 //! How charts of devices' models are drawn, which a study has only where an arm stands on one.
 
 use super::second::{Layout, lines, of_drive};
-use crate::metrics::{Chart as Series, Shown};
+use assay_study::metrics::{Chart as Series, Shown};
 
 /// Charts of the model, for arms that have one.
 pub(super) const CHARTS: [Layout; 3] = [

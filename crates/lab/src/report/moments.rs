@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use crate::judge::{self, Stall};
-use crate::metrics::{self, Shown, Unit};
-use crate::store::{Cell, Series};
+use assay_study::metrics::{self, Shown, Unit};
+use assay_study::{Cell, Series};
 
 use super::format::{bytes, figure, plural};
 use super::page::Input;

@@ -6,10 +6,10 @@
 use serde::Serialize;
 
 use crate::judge::{Comparison, Metric, Word};
-use crate::store::State;
 use crate::words::reason::reason_in_short;
 use crate::words::size::Size;
 use crate::words::verdict::word;
+use assay_study::State;
 
 use super::format::{figure, plural};
 use super::headline::{self, BY_THREADS};

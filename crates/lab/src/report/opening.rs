@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use crate::judge::{Comparison, Judgement, Metric};
-use crate::store::{State, Study};
+use assay_study::{State, Study};
 
 use super::charts::Plot;
 use super::forest;

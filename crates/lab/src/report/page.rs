@@ -9,9 +9,9 @@ use serde_json::Value;
 use crate::beside::Standing;
 use crate::judge::Judgement;
 use crate::judge::reconcile::Pair;
-use crate::metrics::{Group as Columns, Window};
-use crate::store::{Cell, State, Study};
 use crate::words;
+use assay_study::metrics::{Group as Columns, Window};
+use assay_study::{Cell, State, Study};
 
 use super::arms::look;
 use super::charts::{self, Plot};

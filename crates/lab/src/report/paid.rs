@@ -11,7 +11,7 @@ use super::numbers::Number;
 use super::sides::{At, Sides, told};
 use super::space::WRITTEN_LEAST_BYTES;
 use crate::judge::summary::Figure;
-use crate::metrics::{Group, metric};
+use assay_study::metrics::{Group, metric};
 
 /// Written to the device under the server's file system.
 pub(super) const WRITTEN: Metric<'static> =

@@ -9,8 +9,8 @@ use super::format::figure;
 use super::metrics::{Metric, column};
 use super::tables::{optional, write_row};
 use crate::judge::paper::{Compared, ComparedRow, Counters};
-use crate::metrics::{Group, metric};
 use crate::words::paper::remarks;
+use assay_study::metrics::{Group, metric};
 
 /// `paper.csv`: a row a comparison × workload × data set.
 pub(super) fn write_table(file: &mut dyn Write, tables: &[Compared]) -> Result<()> {

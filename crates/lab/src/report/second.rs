@@ -9,8 +9,8 @@ use plotly::layout::Axis;
 use plotly::{Scatter, Trace};
 use serde::Serialize;
 
-use crate::metrics::{self, Chart as Series, Shown};
-use crate::store::Study;
+use assay_study::Study;
+use assay_study::metrics::{self, Chart as Series, Shown};
 
 use super::charts::{Plot, hover, label};
 use super::series::Embedded;

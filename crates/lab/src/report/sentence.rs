@@ -7,9 +7,9 @@
 use std::collections::BTreeSet;
 
 use crate::judge::{Comparison, Judgement, Metric, Word};
-use crate::store::Study;
 use crate::words::reason::{reason, reason_in_short};
 use crate::words::size::Size;
+use assay_study::Study;
 
 use super::format::{figure, list, plural, threads};
 use super::headline::{asked, by_threads, capital, hangs_on_threads, is_twin, named, whole};

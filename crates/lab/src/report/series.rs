@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::metrics::{self, Layer, Unit};
-use crate::store::Series;
+use assay_study::Series;
+use assay_study::metrics::{self, Layer, Unit};
 
 /// Points that a chart of a page's width can tell apart.
 const MAX_POINTS: usize = 600;

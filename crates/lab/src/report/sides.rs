@@ -7,7 +7,7 @@ use super::headline;
 use super::metrics;
 use super::page::Input;
 use crate::judge::summary::{Figure, Group};
-use crate::metrics::metric;
+use assay_study::metrics::metric;
 
 /// More thread counts than this are not listed one by one.
 const LISTED: usize = 4;

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::metrics::{Group as Kinds, Layer, Metric as Entry, find, metric};
-use crate::store::{Cell, Study};
+use assay_study::metrics::{Group as Kinds, Layer, Metric as Entry, find, metric};
+use assay_study::{Cell, Study};
 
 use super::charts::{self, Plot};
 use super::format::{bytes, list};
@@ -240,7 +240,7 @@ fn held<'a>(
     [files, taken]: [&Metric<'_>; 2],
 ) -> Vec<Held<'a>> {
     let arms = study.arms.iter().enumerate().filter(|(_, arm)| !is_twin(study, arm));
-    let of_arm = |(place, arm): (usize, &'a crate::store::Arm)| {
+    let of_arm = |(place, arm): (usize, &'a assay_study::Arm)| {
         let of = |kind: &Metric<'_>| {
             let mean = of_database(groups, place, workload, kind)?.mean / kind.scale;
             (mean > 0.0).then_some(mean)

@@ -6,7 +6,7 @@ use super::charts::{self, Plot};
 use super::format::{figure, plural};
 use super::metrics::{self, Metric};
 use super::page::Input;
-use crate::metrics::Group;
+use assay_study::metrics::Group;
 
 /// A chart against threads, with the figures it can show.
 #[derive(Serialize)]

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::beside::Standing;
 use crate::judge::Judgement;
 use crate::judge::reconcile::Pair;
-use crate::store::{Cell, Histogram, Series, State, Store, Study};
+use assay_study::{Cell, Histogram, Series, State, Store, Study};
 
 use super::claim_rows::BesideView;
 use super::judged::{Judged, OfCell, OfGroup};

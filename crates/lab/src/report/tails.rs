@@ -11,7 +11,7 @@ use plotly::common::{ErrorData, ErrorType, Line, Mode, Position, Title};
 use plotly::layout::{Axis, AxisType, HoverMode, RangeMode};
 use serde::Serialize;
 
-use crate::store::{Cell, Histogram, Study};
+use assay_study::{Cell, Histogram, Study};
 
 use super::charts::{Plot, Style, label};
 use super::format::{figure, plural};

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use crate::judge::papers::Sampled;
 use crate::judge::{Comparison, Judgement, Metric, OfCell};
-use crate::store::Study;
 use crate::words::samples::{self, PERCENTILE_OF_PERCENTILES};
 use crate::words::{reason, stalls, steady, verdict};
+use assay_study::Study;
 
 use super::format::figure;
 use super::tables::{optional, write_row};

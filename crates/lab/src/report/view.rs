@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::store::{Cell, State, Study};
+use assay_study::{Cell, State, Study};
 
 use super::format::{bytes, figure, plural};
 use super::metrics::Metric;

@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::judge::worth::cost::{Bound, Cost};
 use crate::judge::worth::endurance::Endurance;
 use crate::judge::worth::interval::Interval;
-use crate::store::{CellKey, Study};
 use crate::words::endurance;
+use assay_study::{CellKey, Study};
 
 use super::format::{bytes, count, figure, list};
 use super::headline::named;

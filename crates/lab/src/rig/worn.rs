@@ -16,8 +16,8 @@ use crate::devices::{Device, WEAR_SEED};
 use crate::drive::provide;
 use crate::plan::ModelSpec;
 use crate::print;
-use crate::store::fingerprint;
 use assay_base::text::size;
+use assay_study::fingerprint;
 
 /// Changed when what wears a device in changes, so that what is kept is made anew.
 const METHOD: u32 = 1;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::results::Results;
-use crate::metrics::{self, Aggregation, Window, has_ended};
-use crate::store::Series;
+use assay_study::Series;
+use assay_study::metrics::{self, Aggregation, Window, has_ended};
 
 /// The result of every series whose seconds tell one.
 pub(super) fn over_window(series: &[Series], window: Window) -> Results {

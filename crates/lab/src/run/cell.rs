@@ -15,16 +15,16 @@ use super::{fill, full, others, results, trace, warnings};
 use crate::drive::Attached;
 use crate::judge::CLOCK_BEGAN;
 use crate::messages::one_line;
-use crate::metrics::Window;
 use crate::plan::CpuList;
 use crate::plan::{Placement, Plan, PlannedCell};
 use crate::rig::Rig;
 use crate::rig::dataset::{Request, endpoint};
 use crate::rig::server::{self, Server};
-use crate::store::{Outcome, Warning};
 use crate::system::thing::Thing;
 use crate::watch::{Census, DriveTarget, Targets, Watch};
 use assay_base::clock::now_precisely;
+use assay_study::metrics::Window;
+use assay_study::{Outcome, Warning};
 
 /// Runs a cell to its end. Whatever goes wrong is in the outcome, beside what was seen until then.
 pub fn run(setup: &mut Setup<'_>, cell: &PlannedCell, progress: &Progress) -> Outcome {

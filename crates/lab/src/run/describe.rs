@@ -10,7 +10,7 @@ use super::setup::ArmSetup;
 use crate::devices::Unit;
 use crate::devices::{Mark, Preset};
 use crate::plan::{FootingKey, Load, ModelSpec, Plan, RigKind, RigSpec};
-use crate::store::{
+use assay_study::{
     Arm, Count, Data, Drive, Fault, FileSystem, Fill, Media, Model, Resource, Rig, Stall, Tables,
     Workload,
 };

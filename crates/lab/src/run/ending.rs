@@ -2,7 +2,7 @@
 
 use assay_load::{Outcome, Schedule};
 
-use crate::store::Warning;
+use assay_study::Warning;
 
 /// What is not counted by the load is sampled once a second; this many samples a window should hold.
 const WINDOW_MIN_S: f64 = 5.0;

@@ -7,9 +7,9 @@
 //! A server writes where nothing lay, so a device gets fuller while it is measured: what must agree with the plan is how full it was
 //! when measuring began and how full it was on average.
 
-use crate::metrics::{Metric, has_ended, metric};
 use crate::plan::RigSpec;
-use crate::store::{Outcome, Series, Warning};
+use assay_study::metrics::{Metric, has_ended, metric};
+use assay_study::{Outcome, Series, Warning};
 
 /// Points of percent by which it may be off.
 const TOLERANCE_PERCENT: f64 = 2.0;
@@ -77,8 +77,8 @@ impl Device {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{Window, find};
     use crate::plan::Plan;
+    use assay_study::metrics::{Window, find};
 
     fn series(name: &str, points: &[(u32, f64)]) -> Series {
         Series { points: points.to_vec(), ..Series::of(find(name).unwrap()) }

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use assay_ports::filesystem;
 
-use crate::metrics::Window;
-use crate::store::Series;
 use crate::watch::ROOM;
+use assay_study::Series;
+use assay_study::metrics::Window;
 
 /// With less left the file system is full: a server asks for a page of 16 KiB and for extents of a table of 1 MiB.
 const LEFT_BYTES: f64 = (1 << 20) as f64;

@@ -9,8 +9,8 @@ use assay_models::PAGE_BYTES;
 
 use crate::devices::{CacheName, Preset};
 use crate::plan::{FileSystem, ModelSpec, RigKind, RigSpec};
-use crate::store::{Atomic, Cache, Disk, Media, Worth};
 use assay_base::Size;
+use assay_study::{Atomic, Cache, Disk, Media, Worth};
 
 /// What the software drive writes whole or not at all (`docs/on-media.md`).
 const DRIVE_ATOMIC_BYTES: u64 = 256 << 10;

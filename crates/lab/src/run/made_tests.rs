@@ -6,9 +6,9 @@ use assay_load::{KindLatency, Latency, Outcome as Ran};
 
 use super::results::{self, Results};
 use super::series::LOAD_SERIES;
-use crate::metrics::{self, Metric};
-use crate::store::{Outcome, Series};
 use crate::watch::declarable;
+use assay_study::metrics::{self, Metric};
+use assay_study::{Outcome, Series};
 
 /// Each series that the watch can declare and the load tells of, some of them of two processors.
 fn recorded() -> Vec<(String, &'static Metric)> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::plan::PlannedCell;
-use crate::store::{State, Store};
+use assay_study::{State, Store};
 
 /// The cells of `planned` that the study in `folder` would run, in their order. A folder without a study lacks all.
 ///
@@ -37,7 +37,7 @@ pub fn missing<'a>(
 mod tests {
     use super::*;
     use crate::plan::FootingKey;
-    use crate::store::{CellKey, Outcome};
+    use assay_study::{CellKey, Outcome};
 
     fn planned(threads: u32, fingerprint: &str) -> PlannedCell {
         let key = CellKey { arm: "a".into(), workload: "w".into(), threads, repeat: 1 };
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn what_is_done_is_not_missing_and_looking_changes_nothing() {
         let (folder, cells) = study();
-        let path = folder.path().join(crate::store::FILE_NAME);
+        let path = folder.path().join(assay_study::FILE_NAME);
         let before = std::fs::read(&path).unwrap();
         let threads = |retry_failed| {
             let missing = missing(folder.path(), &cells, retry_failed).unwrap();

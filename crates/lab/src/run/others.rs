@@ -5,9 +5,9 @@
 //! share of a machine is what a loaded one loses, and on one with processors to spare, a desktop's programs do not make a study worthless.
 
 use super::results::Results;
-use crate::metrics::metric;
-use crate::store::Warning;
 use crate::watch::Taker;
+use assay_study::Warning;
+use assay_study::metrics::metric;
 
 /// Percent of one processor.
 const SAID_PERCENT: f64 = 5.0;
@@ -39,7 +39,7 @@ fn of(cpu_percent: f64, processors: usize, takers: &[Taker]) -> Option<Warning> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Program;
+    use assay_study::Program;
 
     #[test]
     fn what_others_took_is_said_and_too_much_of_it_forbids_comparing() {

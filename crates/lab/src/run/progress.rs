@@ -9,15 +9,15 @@ use assay_load::{PrepareProgress, PrepareStage, Second};
 
 use super::count::{Count, Lengths};
 use super::live::{DISK_SERIES, Seen, View};
-use crate::metrics::{Metric, metric};
 use crate::plan::{Plan, PlannedCell};
 use crate::print::{self, Living};
 use crate::rig::dataset::LoadProgress;
-use crate::store::{CellKey, Outcome};
 use crate::system::interrupt::Interrupt;
 use crate::watch::Watch;
 use assay_base::sync::lock;
 use assay_base::text::time;
+use assay_study::metrics::{Metric, metric};
+use assay_study::{CellKey, Outcome};
 
 /// Progress of one run.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use assay_load::{KindLatency, Latency, Outcome as Ran};
 
 use super::{aggregate, ending, warnings};
 use crate::drive::added_share;
-use crate::metrics::{self, Aggregation, Metric, Window, metric};
-use crate::store::{Clock, Histogram, Outcome, Timed};
+use assay_study::metrics::{self, Aggregation, Metric, Window, metric};
+use assay_study::{Clock, Histogram, Outcome, Timed};
 
 /// Turns what the load says and the series already in `outcome` into results, histograms and warnings.
 pub fn fill(outcome: &mut Outcome, ran: &Ran) {

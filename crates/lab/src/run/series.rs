@@ -5,10 +5,10 @@ use std::sync::Mutex;
 use assay_load::{Observer, Second, SecondPhase};
 
 use super::progress::Progress;
-use crate::metrics::{Metric, metric};
-use crate::store::{CellKey, SecondLatencies, SecondLatency, Series};
 use crate::watch::{Census, Watched};
 use assay_base::sync::lock;
+use assay_study::metrics::{Metric, metric};
+use assay_study::{CellKey, SecondLatencies, SecondLatency, Series};
 
 /// Keeps every second of the load and shows it.
 #[derive(Debug)]

@@ -13,10 +13,10 @@ use crate::plan::{Footing, FootingKey, PageCompression, Plan, PlannedCell, ReadP
 use crate::rig::Rig;
 use crate::rig::dataset::Datasets;
 use crate::rig::server::{self, Binary, Flavour, Wanted};
-use crate::store::{Arm, Judging, Note, Store, StudyHead};
 use crate::system::interrupt::Interrupt;
 use crate::system::ledger::{self, Ledger, Made};
 use crate::system::thing::Thing;
+use assay_study::{Arm, Judging, Note, Store, StudyHead};
 
 /// Everything that the cells of a run share.
 #[derive(Debug)]

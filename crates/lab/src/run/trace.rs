@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use assay_models::{Trace, window_record};
 
 use crate::drive::{TraceHead, monotonic_s};
-use crate::metrics::Window;
 use crate::plan::{PlannedCell, RigSpec};
+use assay_study::metrics::Window;
 
 /// The folder of a study that holds them.
 const FOLDER: &str = "traces";
@@ -62,7 +62,7 @@ pub fn tell_window(path: &Path, origin: Instant, window: Window) -> Result<()> {
 mod tests {
     use super::*;
     use crate::plan::FootingKey;
-    use crate::store::CellKey;
+    use assay_study::CellKey;
 
     #[test]
     fn cells_have_names_that_any_file_system_takes() {

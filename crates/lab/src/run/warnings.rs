@@ -8,9 +8,9 @@ use super::ending;
 use super::results::Results;
 use crate::drive::{ADDED_SHARE_MAX, LATE_SHARE_MAX, STOOD_STILL_MS_MAX};
 use crate::judge::reconcile;
-use crate::metrics::{Window, metric};
-use crate::store::Warning;
 use crate::watch::Gap;
+use assay_study::Warning;
+use assay_study::metrics::{Window, metric};
 
 /// Half a percent more than what rounding, the window's edges and the watch's clock were seen to make.
 const RECIPE_TOLERANCE: f64 = 0.02;
@@ -108,7 +108,7 @@ mod tests {
 
     use super::super::results::derived;
     use super::*;
-    use crate::store::Sides;
+    use assay_study::Sides;
 
     #[test]
     fn a_model_that_is_kept_from_its_time_is_not_comparable() {

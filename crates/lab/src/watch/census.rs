@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::cpu::TICKS_PER_SECOND;
 use super::probe::number;
-use crate::store::Program;
+use assay_study::Program;
 
 /// A program by its name, and what its processes took together.
 #[derive(Debug, Clone, PartialEq)]

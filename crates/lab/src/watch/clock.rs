@@ -16,8 +16,8 @@ use rustix::time::{ClockId, clock_gettime};
 use super::probe::{Notes, Probe};
 use super::series::{Gap, SeriesId, Watched};
 use super::sheet::Moment;
-use crate::store::Unwatched;
 use assay_base::sync::lock;
+use assay_study::Unwatched;
 
 /// A first sample that covers less time than this would be noise: it is left to the second after.
 const FIRST_SPAN_MIN: Duration = Duration::from_millis(500);

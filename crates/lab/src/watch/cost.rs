@@ -4,7 +4,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::probe::{Notes, Probe};
 use super::sheet::{Field, Sheet};
-use crate::metrics::Metric;
+use assay_study::metrics::Metric;
 
 /// Processor time of the thread that reads it (`clock_gettime(2)`, `CLOCK_THREAD_CPUTIME_ID`).
 pub(super) struct CostProbe {

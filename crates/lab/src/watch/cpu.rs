@@ -11,8 +11,8 @@ use super::others::Others;
 use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
 use super::sheet::{Field, Formula, Sheet};
-use crate::metrics::{Metric, metric};
-use crate::store::Unwatched;
+use assay_study::Unwatched;
+use assay_study::metrics::{Metric, metric};
 
 /// Clock ticks a second in `/proc`: `USER_HZ`, fixed at 100 on every architecture we run on (`time(7)`).
 pub(super) const TICKS_PER_SECOND: f64 = 100.0;

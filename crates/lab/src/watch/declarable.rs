@@ -3,7 +3,7 @@
 use super::series::SeriesInfo;
 use super::sheet::Sheet;
 use super::{cost, cpu, disk, drive, innodb, model, process, space};
-use crate::metrics::metric;
+use assay_study::metrics::metric;
 
 /// Each once, but what is taken of the media, which either the file system tells or the drive.
 pub(crate) fn declarable() -> Vec<SeriesInfo> {

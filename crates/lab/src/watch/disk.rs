@@ -12,8 +12,8 @@ use super::device::Device;
 use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
 use super::sheet::{Field, Formula, Sheet};
-use crate::metrics::{Metric, metric};
-use crate::store::{Below, Unwatched};
+use assay_study::metrics::{Metric, metric};
+use assay_study::{Below, Unwatched};
 
 const SECTOR_BYTES: f64 = 512.0;
 

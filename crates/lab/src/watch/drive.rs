@@ -11,8 +11,8 @@ use assay_drive::{Counts, State, Status};
 use super::probe::{Notes, Probe};
 use super::sheet::{Field, Formula, Sheet};
 use crate::drive::Health;
-use crate::metrics::{Metric, metric};
-use crate::store::{Unwatched, Warning};
+use assay_study::metrics::{Metric, metric};
+use assay_study::{Unwatched, Warning};
 
 /// A count of the drive, and where it is found.
 type Counter = (&'static Metric, fn(&Counts) -> u64);

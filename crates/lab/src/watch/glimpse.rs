@@ -51,7 +51,7 @@ impl<const N: usize> Glimpse<N> {
 mod tests {
     use super::super::series::SeriesInfo;
     use super::*;
-    use crate::metrics::metric;
+    use assay_study::metrics::metric;
 
     #[test]
     fn the_last_seconds_are_seen_in_order_with_their_gaps() {

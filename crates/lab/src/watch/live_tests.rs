@@ -13,10 +13,10 @@ use super::device::Device;
 use super::series::Sample;
 use super::sheet::Moment;
 use super::*;
-use crate::metrics::Layer;
 use crate::rig::server::{Flavour, testing};
-use crate::store::{Below, Role, Unwatched, Warning};
 use crate::testing::skip;
+use assay_study::metrics::Layer;
+use assay_study::{Below, Role, Unwatched, Warning};
 
 const MIB: u64 = 1 << 20;
 

@@ -50,9 +50,9 @@ use clock::Meter;
 use probe::{Notes, Probe};
 use series::SeriesId;
 
-use crate::metrics::metric;
-use crate::store::{Role, Unwatched, Warning};
 use assay_base::sync::lock;
+use assay_study::metrics::metric;
+use assay_study::{Role, Unwatched, Warning};
 
 /// What to watch.
 #[derive(Clone)]

@@ -8,8 +8,8 @@ use assay_models::Resource;
 use super::probe::{Notes, Probe};
 use super::sheet::{Field, Formula, Sheet};
 use crate::drive::{Health, ModelHealth};
-use crate::metrics::{Metric, metric};
-use crate::store::Unwatched;
+use assay_study::Unwatched;
+use assay_study::metrics::{Metric, metric};
 
 /// Kinds of command: key in the health log; how many, how long as modelled, and how long as shown.
 const KINDS: [(&str, [&Metric; 3]); 3] = [

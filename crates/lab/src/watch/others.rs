@@ -13,7 +13,7 @@ use std::io;
 use super::process::cpu_seconds;
 use super::procfile::ProcFile;
 use super::{probe, sheet};
-use crate::metrics::metric;
+use assay_study::metrics::metric;
 
 /// The counter of others' time.
 pub(super) struct Others {

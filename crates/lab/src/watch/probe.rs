@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::sheet::Sheet;
-use crate::store::{Unwatched, Warning};
+use assay_study::{Unwatched, Warning};
 
 /// One layer that can be read at any moment.
 pub(super) trait Probe: Send {

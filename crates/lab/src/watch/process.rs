@@ -13,8 +13,8 @@ use super::cpu::TICKS_PER_SECOND;
 use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
 use super::sheet::{Field, Sheet};
-use crate::metrics::{Metric, metric};
-use crate::store::{Role, Unwatched};
+use assay_study::metrics::{Metric, metric};
+use assay_study::{Role, Unwatched};
 
 /// Threads above which context switches are not summed: 100 take about 1.5 ms.
 const THREADS_WALKED_MAX: f64 = 100.0;

@@ -5,10 +5,10 @@
 //! has gone. Samples name their series by position in the list of `SeriesInfo`, which is fixed when the watch
 //! starts.
 
-use crate::store::Warning;
+use assay_study::Warning;
 use std::collections::BTreeMap;
 
-use crate::metrics::Metric;
+use assay_study::metrics::Metric;
 
 /// What one series is.
 #[derive(Debug, Clone, PartialEq)]

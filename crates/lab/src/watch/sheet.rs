@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use super::series::SeriesInfo;
-use crate::metrics::Metric;
+use assay_study::metrics::Metric;
 
 /// A field's place in a reading.
 pub(super) type Field = usize;
@@ -131,7 +131,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::metrics::metric;
+    use assay_study::metrics::metric;
 
     fn sheet() -> Sheet {
         let mut sheet = Sheet::default();

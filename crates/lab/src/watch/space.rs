@@ -16,8 +16,8 @@ use rustix::fs::statvfs;
 
 use super::probe::{Notes, Probe};
 use super::sheet::{Field, Formula, Sheet};
-use crate::metrics::{Metric, metric};
-use crate::store::Unwatched;
+use assay_study::Unwatched;
+use assay_study::metrics::{Metric, metric};
 
 /// A walk longer than this is repeated every `PAUSE` only.
 const WALK_LONG: Duration = Duration::from_millis(20);

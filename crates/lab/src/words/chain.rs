@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::judge::chain::{Activity, Chain, Held, Layer, LayerName};
-use crate::store::CellKey;
+use assay_study::CellKey;
 
 use super::reconcile::CheckView;
 

@@ -7,7 +7,7 @@ use crate::judge::{
     Basis, Comparison, Difference, Judgement, Level, Metric, NoiseFloor, OfCell, Permuted, Stalls,
     Steady, Word,
 };
-use crate::store::CellKey;
+use assay_study::CellKey;
 
 use super::samples::{self, PERCENTILE_OF_PERCENTILES};
 use super::{reason, stalls, steady, verdict};

@@ -22,7 +22,7 @@ mod unwatched;
 pub(crate) mod verdict;
 pub(crate) mod warning;
 
-use crate::store::Note;
+use assay_study::Note;
 
 /// What stands in the place of a value that is not there.
 const NONE: &str = "none";

@@ -3,8 +3,8 @@
 use crate::judge::{
     ABOVE_LEAST, Absent, Comparison, Metric, Reason, SignificanceTest, Verdict, Word,
 };
-use crate::store::CellKey;
 use assay_base::text::counted;
+use assay_study::CellKey;
 
 use super::short;
 use super::verdict::{directions, not_comparable};

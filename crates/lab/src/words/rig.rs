@@ -1,10 +1,10 @@
 //! An arm's rig in words, layer by layer.
 
 use super::NONE;
-use crate::store::{
+use assay_base::Size;
+use assay_study::{
     Arm, Count, Drive, Fault, FileSystem, Fill, Media, Model, Resource, RigLayer, Scale, Tables,
 };
-use assay_base::Size;
 
 /// Each layer's name and what it is.
 pub(crate) fn layers(arm: &Arm) -> Vec<(&'static str, String)> {

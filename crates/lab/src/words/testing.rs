@@ -1,7 +1,7 @@
 //! Invented comparisons, to see what is said of them.
 
 use crate::judge::{Basis, Comparison, Difference, Metric, Reason, Spread, Verdict, Word};
-use crate::store::CellKey;
+use assay_study::CellKey;
 
 /// A difference of this ratio within this interval, of three repeats.
 pub(super) fn difference(ratio: f64, ratio_interval: (f64, f64)) -> Difference {

@@ -44,7 +44,7 @@ pub(crate) fn lone(lone: &Lone) -> String {
 mod tests {
     use super::*;
     use crate::judge::durability::{Commits, Pages};
-    use crate::store::{Scale, Tables};
+    use assay_study::{Scale, Tables};
 
     #[test]
     fn what_is_not_alike_stands_with_both_values() {

@@ -1,6 +1,6 @@
 //! What could not be watched, as sentences.
 
-use crate::store::{Below, Role, Unwatched};
+use assay_study::{Below, Role, Unwatched};
 
 /// What is missing and, where there is something to do about it, what.
 pub(super) fn text(what: &Unwatched) -> String {

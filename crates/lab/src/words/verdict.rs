@@ -1,7 +1,7 @@
 //! What may be said of a comparison: its word and its sentence.
 
 use crate::judge::{Basis, Comparison, Difference, Reason, Units, Word};
-use crate::store::CellKey;
+use assay_study::CellKey;
 
 use super::short;
 use super::size::Size;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{reconcile, unwatched};
-use crate::store::{Cell, Program, Warning};
+use assay_study::{Cell, Program, Warning};
 
 /// So many programs are named.
 const NAMED: usize = 3;

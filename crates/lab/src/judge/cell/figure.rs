@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use crate::judge::cell::measured::Measured;
 use crate::judge::cell::metric::Metric;
 use crate::judge::statistics::{MeanVariance, mean_variance};
-use crate::metrics::metric;
-use crate::store::{SecondLatency, bucket_of};
+use assay_study::metrics::metric;
+use assay_study::{SecondLatency, bucket_of};
 
 /// A percentile with fewer transactions above it than this is the luck of a few.
 pub(crate) const ABOVE_LEAST: f64 = 5.0;

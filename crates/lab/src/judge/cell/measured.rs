@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::judge::cell::figure::{Absent, Figure, figures};
 use crate::judge::cell::metric::Metric;
 use crate::judge::cell::sound::is_sound;
-use crate::store::{Cell, CellKey, SecondLatencies, State, Store, Warning};
+use assay_study::{Cell, CellKey, SecondLatencies, State, Store, Warning};
 
 /// The fact of a cell that says when its clock began, RFC 3339.
 pub(crate) const CLOCK_BEGAN: &str = "clock began";

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::metrics::{self, metric};
+use assay_study::metrics::{self, metric};
 
 /// A figure of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
 //! Results and samples that can be: a store that was damaged or forged may hold figures that no machine measures, and sums of those are no
 //! numbers at all. Such a figure is taken away before anything is made of it, and its cell carries a warning, so that nothing rests on it.
 
-use crate::store::{Cell, Series, Warning};
+use assay_study::{Cell, Series, Warning};
 
 /// The largest figure of any unit that is believed: in bytes an exabyte. Squares and sums of what lies below are numbers.
 const LARGEST: f64 = 1e18;

@@ -11,8 +11,8 @@ use serde::Serialize;
 use crate::judge::cell::measured::{CLOCK_BEGAN, Measured};
 use crate::judge::cell::period::{Period, period, train};
 use crate::judge::statistics::{median, median_deviation};
-use crate::metrics::{Layer, Metric, Window, metric};
-use crate::store::{Cell, SecondLatency, Series, bucket_of};
+use assay_study::metrics::{Layer, Metric, Window, metric};
+use assay_study::{Cell, SecondLatency, Series, bucket_of};
 
 /// Windows shorter than this have no usual second.
 const SECONDS_LEAST: usize = 10;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Results;
-use crate::metrics::{Metric, metric};
+use assay_study::metrics::{Metric, metric};
 
 /// A layer that bytes go through, or a part of what it writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,8 +12,8 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::judge::reconcile::{self, Check};
-use crate::metrics::metric;
-use crate::store::{Cell, CellKey, State};
+use assay_study::metrics::metric;
+use assay_study::{Cell, CellKey, State};
 
 pub(crate) use layers::{Boundary, Layer, LayerName};
 pub(crate) use spent::{Activity, Held, Space, Spent};

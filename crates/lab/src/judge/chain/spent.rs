@@ -1,7 +1,7 @@
 //! Where the time of a transaction went, and what the data take at each layer.
 
 use super::Results;
-use crate::metrics::{Metric, metric};
+use assay_study::metrics::{Metric, metric};
 
 /// What time is spent on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,7 +5,7 @@ use super::LayerName::{
     MediaCheckpoints, MediaCollection, MediaPayload, MediaTables, RedoLog, TemporaryFiles,
 };
 use super::*;
-use crate::metrics::Window;
+use assay_study::metrics::Window;
 
 fn cell(figures: &[(&str, f64)]) -> Cell {
     Cell {

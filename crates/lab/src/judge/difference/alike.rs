@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::store::{Arm, Cell, Model, Scale, Study, Tables, Workload};
+use assay_study::{Arm, Cell, Model, Scale, Study, Tables, Workload};
 
 use crate::judge::difference::studies::shared_workloads;
 
@@ -87,7 +87,7 @@ pub(super) fn differing<'a, V: PartialEq>(
 mod tests {
     use super::*;
     use crate::judge::simulated::study;
-    use crate::store::{Data, Disk, Media, Model, Rig};
+    use assay_study::{Data, Disk, Media, Model, Rig};
 
     fn tables(rows: u64, create_options: &str) -> Tables {
         Tables { count: 2, rows, create_options: create_options.into(), ..Tables::default() }

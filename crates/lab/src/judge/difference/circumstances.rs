@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::judge::difference::alike::differing;
-use crate::metrics::Window;
-use crate::store::{Arm, Cell, RigLayer, State, Study};
+use assay_study::metrics::Window;
+use assay_study::{Arm, Cell, RigLayer, State, Study};
 
 /// Something that was not the same.
 #[derive(Debug, Clone, PartialEq)]

@@ -19,7 +19,7 @@ use crate::judge::difference::noise::NoiseSpread;
 use crate::judge::difference::permute::{Permutation, Units, permutation};
 use crate::judge::difference::reason::Reason;
 use crate::judge::statistics::{MeanVariance, Spread, exchange, mean, paired, unpaired};
-use crate::store::CellKey;
+use assay_study::CellKey;
 
 /// How often an interval covers the truth.
 pub(crate) const LEVEL: f64 = 0.95;

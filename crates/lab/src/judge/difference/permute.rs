@@ -6,7 +6,7 @@ use crate::judge::cell::measured::Measured;
 use crate::judge::cell::metric::Metric;
 use crate::judge::difference::compare::Stratum;
 use crate::judge::statistics::{Permuted, flip_signs, mean, settling_seconds};
-use crate::store::SecondLatency;
+use assay_study::SecondLatency;
 
 /// With fewer repeats than this no permutation of them can be surprising at 5 %: 2 ÷ 2⁶ is 3 %.
 const REPEATS_TO_PERMUTE: usize = 6;

@@ -2,7 +2,7 @@
 
 use crate::judge::cell::figure::Absent;
 use crate::judge::difference::verdict::Word;
-use crate::store::CellKey;
+use assay_study::CellKey;
 
 /// Why it cannot be told, or what a verdict is said of only.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,7 +10,7 @@ use crate::judge::difference::compare::{Stratum, between_studies, within_study};
 use crate::judge::difference::noise::{NoiseSpread, Twins};
 use crate::judge::difference::reason::Reason;
 use crate::judge::judgement::{Comparison, SEED, Teller, baseline};
-use crate::store::{Arm, Store, Study, Workload};
+use assay_study::{Arm, Store, Study, Workload};
 
 /// One side.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use super::{Checks, Commits, Durability, Flushes, Note, Pages};
-use crate::store::{Arm, Cache, Disk, Store, Study};
+use assay_study::{Arm, Cache, Disk, Store, Study};
 
 /// A page of InnoDB as it is by default (MySQL manual, `innodb_page_size`), for which the disk's record tells whether file
 /// systems split it.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::store::{Atomic, Cache, Disk, Drive, Media, Model};
+use assay_study::{Atomic, Cache, Disk, Drive, Media, Model};
 
 type Names = BTreeMap<String, String>;
 

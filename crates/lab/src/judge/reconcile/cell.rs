@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Check, ExplainedWrites, Sides, ascending, check, little, markov, rate, same};
-use crate::metrics::{Metric, metric};
+use assay_study::metrics::{Metric, metric};
 
 /// Of what InnoDB wrote to its files, the device writes at least so much: what is cached for a while or compressed by
 /// punching holes falls below.

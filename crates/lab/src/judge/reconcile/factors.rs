@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::store::{Arm, RigLayer, Study};
+use assay_study::{Arm, RigLayer, Study};
 
 /// Whether a layer of a rig says again what others have said: it is no factor of its own.
 fn is_consequence(layer: &RigLayer) -> bool {

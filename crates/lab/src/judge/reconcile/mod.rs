@@ -12,7 +12,7 @@ mod tests;
 pub(crate) use cell::of_results;
 pub(crate) use factors::{Pair, of_pairs};
 
-pub(crate) use crate::store::{ExplainedWrites, Sides};
+pub(crate) use assay_study::{ExplainedWrites, Sides};
 
 /// What was found when figures were held against each other.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::store::{Arm, Disk, Media, Rig};
+use assay_study::{Arm, Disk, Media, Rig};
 
 fn holds(check: Option<Check>) -> bool {
     check.unwrap().holds

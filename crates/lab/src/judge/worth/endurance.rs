@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::metrics::{Metric, metric};
-use crate::store::Disk;
-use crate::store::prices::Each;
+use assay_study::Disk;
+use assay_study::metrics::{Metric, metric};
+use assay_study::prices::Each;
 
 const SECONDS_PER_DAY: f64 = 86_400.0;
 
@@ -160,7 +160,7 @@ fn cells_bytes(disk: &Disk) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Drive, Media, Model, Worth};
+    use assay_study::{Drive, Media, Model, Worth};
 
     fn results(figures: &[(&str, f64)]) -> BTreeMap<String, f64> {
         figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()

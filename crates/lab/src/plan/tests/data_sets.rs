@@ -3,7 +3,7 @@
 use assay_base::Size;
 use serde_json::json;
 
-use crate::store::fingerprint;
+use assay_study::fingerprint;
 
 use super::*;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::drive;
-use crate::metrics::{Layer, Unit, Window, find};
-use crate::store::{
+use assay_study::metrics::{Layer, Unit, Window, find};
+use assay_study::{
     Arm, CellKey, Clock, Disk, FileSystem, Histogram, Media, Note, Outcome, Rig, Series, Store,
     StudyHead, Timed, Warning, Workload,
 };
@@ -174,7 +174,7 @@ fn write_head(store: &mut Store, shape: &Shape) {
         facts: &facts,
         arms: &shape.arms.iter().enumerate().map(arm).collect::<Vec<_>>(),
         workloads: &shape.workloads.iter().map(workload).collect::<Vec<_>>(),
-        judging: &crate::store::Judging::default(),
+        judging: &assay_study::Judging::default(),
         prices: None,
     };
     store.write_head(&head).unwrap();

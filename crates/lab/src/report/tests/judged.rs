@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::fixture::{Shape, study};
 use super::*;
 use crate::report::{Wishes, write_as};
-use crate::store::prices::Prices;
-use crate::store::{Cache, Disk, Media, Model, Worth};
+use assay_study::prices::Prices;
+use assay_study::{Cache, Disk, Media, Model, Worth};
 
 const PRICES: &str = "currency = \"USD\"\nyears = 3\n[target]\ntps = 5000\n[every_arm]\nserver_price = 9999\n\
     operating_per_year = 1151.67\n[arms.\"doublewrite on\"]\ndrive_price = 1570\n[arms.\"doublewrite off\"]\n\

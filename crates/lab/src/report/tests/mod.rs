@@ -20,7 +20,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::store::{Store, StudyHead};
+use assay_study::{Store, StudyHead};
 
 use super::{Written, write};
 use fixture::{HOSTILE, Shape, study};
@@ -225,7 +225,7 @@ fn a_study_without_a_single_result_still_makes_a_page() {
         facts: &BTreeMap::new(),
         arms: &[],
         workloads: &[],
-        judging: &crate::store::Judging::default(),
+        judging: &assay_study::Judging::default(),
         prices: None,
     };
     store.write_head(&head).unwrap();

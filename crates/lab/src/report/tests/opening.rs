@@ -2,11 +2,11 @@
 //! three lines, prices beside speeds, and no twin as an arm of its own.
 
 use super::*;
-use crate::metrics::Window;
 use crate::report::{Wishes, write_as};
-use crate::store::prices::Prices;
-use crate::store::{Arm, CellKey, Judging, Outcome, Workload};
-use crate::store::{Disk, Media, Model, Rig};
+use assay_study::metrics::Window;
+use assay_study::prices::Prices;
+use assay_study::{Arm, CellKey, Judging, Outcome, Workload};
+use assay_study::{Disk, Media, Model, Rig};
 
 /// A study of models of these levels in 1/s, in which each repeat is off by up to `off` either way; `again` is the twin of `base`, which is
 /// the baseline.
@@ -36,7 +36,7 @@ fn study(folder: &Path, arms: &[(&str, f64)], off: f64) -> Store {
         facts: &BTreeMap::new(),
         arms: &arms.iter().map(arm).collect::<Vec<_>>(),
         workloads: &workloads,
-        judging: &crate::store::Judging::default(),
+        judging: &assay_study::Judging::default(),
         prices: None,
     };
     store.write_head(&head).unwrap();

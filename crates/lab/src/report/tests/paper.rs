@@ -1,9 +1,9 @@
 //! The figures beside a paper's are its own formula's, and what is left out of them is said.
 
 use super::*;
-use crate::store::Rig;
-use crate::store::Warning;
-use crate::store::{Arm, CellKey, Comparison, Outcome, Paper, Printed, Workload};
+use assay_study::Rig;
+use assay_study::Warning;
+use assay_study::{Arm, CellKey, Comparison, Outcome, Paper, Printed, Workload};
 
 const ARMS: [&str; 2] = ["csd", "plain"];
 
@@ -89,7 +89,7 @@ fn write_study(folder: &Path) -> Written {
         facts: &BTreeMap::new(),
         arms: &ARMS.map(arm),
         workloads: &["small", "large", "more"].map(workload),
-        judging: &crate::store::Judging::default(),
+        judging: &assay_study::Judging::default(),
         prices: None,
     };
     store.write_head(&head).unwrap();
@@ -183,7 +183,7 @@ fn claims_stand_beside_measurements_with_the_conditions_that_differ() {
         facts: &BTreeMap::new(),
         arms: &[arm("six 15K disks"), arm("s1120 card")],
         workloads: &[workload],
-        judging: &crate::store::Judging::default(),
+        judging: &assay_study::Judging::default(),
         prices: None,
     };
     store.write_head(&head).unwrap();

@@ -4,7 +4,7 @@
 use super::*;
 use crate::judge::durability;
 use crate::judge::durability::Class;
-use crate::store::{
+use assay_study::{
     Arm, Atomic, CellKey, Disk, Drive, FileSystem, Judging, Media, Model, Outcome, Rig, Workload,
 };
 

@@ -2,11 +2,11 @@
 //! verdict that an interval does not carry, no room that is not the database's, and nothing that is no number.
 
 use super::*;
-use crate::metrics::Window;
 use crate::report::{Wishes, write_as};
-use crate::store::Warning;
-use crate::store::prices::Prices;
-use crate::store::{Arm, CellKey, Disk, Judging, Media, Model, Outcome, Rig, Workload};
+use assay_study::Warning;
+use assay_study::metrics::Window;
+use assay_study::prices::Prices;
+use assay_study::{Arm, CellKey, Disk, Judging, Media, Model, Outcome, Rig, Workload};
 
 /// An arm at a thread count: its throughput, and results beyond it.
 struct Load<'a> {
@@ -46,7 +46,7 @@ fn store(folder: &Path, loads: &[Load<'_>]) -> Store {
         facts: &BTreeMap::new(),
         arms: &names.iter().map(arm).collect::<Vec<_>>(),
         workloads: &[workload],
-        judging: &crate::store::Judging::default(),
+        judging: &assay_study::Judging::default(),
         prices: None,
     };
     store.write_head(&head).unwrap();

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use assay_load::{Second, SecondPhase};
 
-use crate::metrics::metric;
 use crate::run::count::Count;
-use crate::store::CellKey;
 use crate::watch::Glimpse;
+use assay_study::CellKey;
+use assay_study::metrics::metric;
 
 /// Seconds of load that are kept to be drawn; no terminal that people use is wider.
 const SECONDS_KEPT: usize = 240;

@@ -9,7 +9,7 @@ use super::draw::{draw, rows_on};
 use super::seen::{DiskSecond, LoadSecond, Seen};
 use super::*;
 use crate::run::count::{Count, Lengths};
-use crate::store::CellKey;
+use assay_study::CellKey;
 
 const LENGTHS: Lengths = Lengths {
     seconds: 60.0,

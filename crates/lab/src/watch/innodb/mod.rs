@@ -24,8 +24,8 @@ use mysql::{Conn, Opts, OptsBuilder, Row, Value};
 
 use super::probe::{Notes, Probe, number};
 use super::sheet::{Field, Formula, Sheet};
-use crate::metrics::{Gives, Metric, metric};
-use crate::store::Unwatched;
+use assay_study::Unwatched;
+use assay_study::metrics::{Gives, Metric, metric};
 
 /// A statement that takes longer is given up. So slow a server answers the next one.
 const PATIENCE: Duration = Duration::from_secs(5);

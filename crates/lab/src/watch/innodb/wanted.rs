@@ -3,7 +3,7 @@
 //! A counter may have several sources, the first that a server has is taken. A source is a sum of terms: status variables (`Name`), InnoDB
 //! metrics (`metrics.name`), sums over files of one kind (`files.kind.column`); a leading `-` subtracts.
 
-use crate::metrics::{self, Gives, Metric};
+use assay_study::metrics::{self, Gives, Metric};
 
 /// Counters, then gauges, each in the catalogue's order.
 pub(super) fn all() -> impl Iterator<Item = (&'static Metric, Gives)> {

@@ -6,7 +6,7 @@ use super::*;
 use crate::judge::cell::measured::Standing;
 use crate::judge::simulated::key;
 use crate::judge::statistics::simulated::{Noise, autoregression};
-use crate::store::{SecondLatencies, State};
+use assay_study::{SecondLatencies, State};
 
 const SECONDS: u32 = 60;
 const THREADS: u32 = 8;

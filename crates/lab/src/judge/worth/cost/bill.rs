@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::store::prices::{Each, Prices};
+use assay_study::prices::{Each, Prices};
 
 /// Hours of a Julian year.
 const HOURS_PER_YEAR: f64 = 365.25 * 24.0;

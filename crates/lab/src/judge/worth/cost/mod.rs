@@ -13,7 +13,7 @@ use serde::Serialize;
 pub(crate) use bill::{Bill, Part, What, bill};
 
 use crate::judge::worth::interval::Interval;
-use crate::store::prices::{Each, Prices, Target};
+use assay_study::prices::{Each, Prices, Target};
 
 /// What was measured of an arm under a load.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

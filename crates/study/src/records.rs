@@ -150,10 +150,9 @@ pub struct Series {
     pub points: Vec<(u32, f64)>,
 }
 
-#[cfg(test)]
 impl Series {
     /// Of a metric, without seconds.
-    pub(crate) fn of(metric: &crate::metrics::Metric) -> Series {
+    pub fn of(metric: &crate::metrics::Metric) -> Series {
         let (name, label) = (metric.name.into(), metric.label.into());
         Series { name, unit: metric.unit, label, layer: metric.layer, points: Vec::new() }
     }

@@ -6,8 +6,9 @@
 
 mod in_use;
 mod judging;
+pub mod metrics;
 mod paper;
-pub(crate) mod prices;
+pub mod prices;
 mod read;
 mod records;
 mod rig;
@@ -25,7 +26,7 @@ use rusqlite::{Connection, OpenFlags, Transaction};
 
 pub use judging::{Judging, MARGIN_PERCENT};
 pub use paper::{Comparison, Paper, Printed};
-pub(crate) use prices::Prices;
+pub use prices::Prices;
 pub use records::{
     Arm, Cell, CellKey, Clock, Histogram, Note, Series, State, Study, Timed, Workload,
 };

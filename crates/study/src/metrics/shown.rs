@@ -7,7 +7,7 @@ use super::unit::Unit;
 
 /// A unit as people read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub enum Shown {
     /// A number that needs none.
     Bare,
     PerSecond,
@@ -32,7 +32,7 @@ pub(crate) enum Shown {
 }
 
 impl Shown {
-    pub(crate) const fn text(self) -> &'static str {
+    pub const fn text(self) -> &'static str {
         match self {
             Shown::Bare => "",
             Shown::PerSecond => "1/s",
@@ -55,7 +55,7 @@ impl Shown {
     }
 
     /// Stored value × scale = shown value.
-    pub(crate) const fn scale(self) -> f64 {
+    pub const fn scale(self) -> f64 {
         match self {
             Shown::MegabytesPerSecond | Shown::Megabytes => 1e-6,
             Shown::Kilobytes | Shown::KilobytesPerTransaction => 1e-3,
@@ -94,7 +94,7 @@ impl Serialize for Shown {
 
 /// Columns of tables that stand together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Group {
+pub enum Group {
     /// Transactions and queries per second.
     Throughput,
     /// Response time of a transaction.
@@ -117,21 +117,21 @@ pub(crate) enum Group {
 
 /// A metric as a column of a table.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Column {
-    pub(crate) group: Group,
+pub struct Column {
+    pub group: Group,
     /// Columns of a group stand in the order of their places.
-    pub(crate) place: u8,
-    pub(crate) head: &'static str,
-    pub(crate) shown: Shown,
+    pub place: u8,
+    pub head: &'static str,
+    pub shown: Shown,
     /// What it is and where it was measured.
-    pub(crate) title: &'static str,
+    pub title: &'static str,
     /// A second metric that is added to it.
-    pub(crate) plus: Option<&'static str>,
+    pub plus: Option<&'static str>,
 }
 
 /// Charts of the second-by-second page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Chart {
+pub enum Chart {
     Throughput,
     Latency,
     Cpu,
@@ -155,10 +155,10 @@ pub(crate) enum Chart {
 
 /// A series as a line of a chart.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Line {
-    pub(crate) chart: Chart,
+pub struct Line {
+    pub chart: Chart,
     /// Lines of a chart stand in the order of their places, from the bottom up where they are stacked.
-    pub(crate) place: u8,
+    pub place: u8,
     /// What the legend calls it.
-    pub(crate) role: &'static str,
+    pub role: &'static str,
 }

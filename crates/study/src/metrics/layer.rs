@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 /// The part of the machine that a metric was measured at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Layer {
+pub enum Layer {
     /// All processors, and the kernel's pressure figures.
     Cpu,
     /// The block device that holds the data's file system.
@@ -34,7 +34,7 @@ pub(crate) enum Layer {
 }
 
 impl Layer {
-    pub(crate) const ALL: [Layer; 12] = [
+    pub const ALL: [Layer; 12] = [
         Layer::Cpu,
         Layer::Disk,
         Layer::Backing,
@@ -50,7 +50,7 @@ impl Layer {
     ];
 
     /// As it is stored, shown, and put before most names.
-    pub(crate) const fn word(self) -> &'static str {
+    pub const fn word(self) -> &'static str {
         match self {
             Layer::Cpu => "cpu",
             Layer::Disk => "disk",

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 /// What a stored value counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Unit {
+pub enum Unit {
     PerSecond,
     BytesPerSecond,
     /// Waiting that several do at once: 1000 of it is one who waits all along.
@@ -27,7 +27,7 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
-    pub(crate) const ALL: [Unit; 13] = [
+    pub const ALL: [Unit; 13] = [
         Unit::PerSecond,
         Unit::BytesPerSecond,
         Unit::MillisecondsPerSecond,
@@ -44,7 +44,7 @@ impl Unit {
     ];
 
     /// As it is stored beside a series.
-    pub(crate) const fn word(self) -> &'static str {
+    pub const fn word(self) -> &'static str {
         match self {
             Unit::PerSecond => "1/s",
             Unit::BytesPerSecond => "bytes/s",
@@ -63,7 +63,7 @@ impl Unit {
     }
 
     /// Whether it is so much a second, and so as many times as much of as many devices.
-    pub(crate) const fn is_rate(self) -> bool {
+    pub const fn is_rate(self) -> bool {
         matches!(
             self,
             Unit::PerSecond
@@ -74,7 +74,7 @@ impl Unit {
     }
 
     /// Microseconds spent in each second at one of it; nothing of what is no time spent. A percent is of one processor.
-    pub(crate) const fn spent_us_per_s(self) -> Option<f64> {
+    pub const fn spent_us_per_s(self) -> Option<f64> {
         match self {
             Unit::Percent => Some(1e4),
             Unit::MillisecondsPerSecond => Some(1e3),

@@ -57,7 +57,7 @@ fn study() -> (tempfile::TempDir, Store) {
         facts: &[("kernel".into(), "6.1".into())].into(),
         arms: &[arm("on"), arm("off")],
         workloads: &[workload],
-        judging: &crate::store::Judging::default(),
+        judging: &crate::Judging::default(),
         prices: None,
     };
     store.write_head(&head).unwrap();

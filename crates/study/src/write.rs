@@ -119,8 +119,8 @@ impl Store {
     }
 
     /// Keeps what is needed to judge a study, in place of what it has.
-    #[cfg(test)]
-    pub(crate) fn write_judging(&self, judging: &Judging) -> Result<()> {
+    #[doc(hidden)]
+    pub fn write_judging(&self, judging: &Judging) -> Result<()> {
         let judging = json(judging)?;
         self.execute(
             "INSERT OR REPLACE INTO study (key, value) VALUES ('judging', ?1)",
@@ -130,8 +130,8 @@ impl Store {
     }
 
     /// Keeps the disk of an arm, in place of what it has.
-    #[cfg(test)]
-    pub(crate) fn write_disk(&self, arm: &str, disk: &crate::store::Disk) -> Result<()> {
+    #[doc(hidden)]
+    pub fn write_disk(&self, arm: &str, disk: &crate::Disk) -> Result<()> {
         let disk = json(disk)?;
         let sql =
             "UPDATE arms SET rig_json = json_set(rig_json, '$.disk', json(?2)) WHERE name = ?1";

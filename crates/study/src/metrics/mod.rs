@@ -21,34 +21,35 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-pub(crate) use entry::{Aggregation, Gives, Metric};
-pub(crate) use layer::Layer;
-pub(crate) use shown::{Chart, Column, Group, Shown};
-pub(crate) use unit::Unit;
-pub(crate) use window::{Window, has_ended};
+pub use entry::{Aggregation, Gives, Metric};
+pub use layer::Layer;
+pub use shown::{Chart, Column, Group, Shown};
+pub use unit::Unit;
+pub use window::{Window, has_ended};
 
 /// The entry of this stored name, found while compiling.
+#[macro_export]
 macro_rules! metric {
     ($name:expr) => {
         const { $crate::metrics::named($name) }
     };
 }
-pub(crate) use metric;
+pub use crate::metric;
 
 /// Every metric, layer by layer.
-pub(crate) fn all() -> impl Iterator<Item = &'static Metric> {
+pub fn all() -> impl Iterator<Item = &'static Metric> {
     catalogue::TABLES.iter().copied().flatten()
 }
 
 /// The metric of a stored name, if the catalogue has it.
-pub(crate) fn find(name: &str) -> Option<&'static Metric> {
+pub fn find(name: &str) -> Option<&'static Metric> {
     static BY_NAME: LazyLock<HashMap<&str, &Metric>> =
         LazyLock::new(|| all().map(|one| (one.name, one)).collect());
     BY_NAME.get(name).copied().or_else(|| all().find(|one| one.is_called(name)))
 }
 
 /// What [`metric!`] calls.
-pub(crate) const fn named(name: &str) -> &'static Metric {
+pub const fn named(name: &str) -> &'static Metric {
     let mut table = 0;
     while table < catalogue::TABLES.len() {
         let entries = catalogue::TABLES[table];

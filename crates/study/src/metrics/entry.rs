@@ -12,33 +12,33 @@ const COLUMNS_MOST: usize = 3;
 
 /// A counter or figure: its name, unit, label and meaning, said once.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Metric {
+pub struct Metric {
     /// The one word for it in store and report, unit last. Of what there is one of for each processor, with [`PLACE`] for its number.
-    pub(crate) name: &'static str,
-    pub(crate) layer: Layer,
-    pub(crate) unit: Unit,
+    pub name: &'static str,
+    pub layer: Layer,
+    pub unit: Unit,
     /// What a person reads, with [`PLACE`] for the device's name where there is one.
-    pub(crate) label: &'static str,
+    pub label: &'static str,
     /// Whether it is recorded second by second.
-    pub(crate) is_series: bool,
+    pub is_series: bool,
     /// How the result of a cell comes about.
-    pub(crate) aggregation: Aggregation,
+    pub aggregation: Aggregation,
     /// Whether its seconds are times that somebody waited, of which the longest is what matters.
-    pub(crate) is_latency: bool,
-    pub(crate) better: Option<Better>,
+    pub is_latency: bool,
+    pub better: Option<Better>,
     /// Under which names the server keeps it, where it is read by name.
-    pub(crate) gives: Option<Gives>,
+    pub gives: Option<Gives>,
     /// What the judge makes of it, if it judges it.
-    pub(crate) judged: Option<Judged>,
+    pub judged: Option<Judged>,
     /// Where tables show it; the first that are there.
     columns: [Option<Column>; COLUMNS_MOST],
     /// Where charts of seconds show it.
-    pub(crate) line: Option<Line>,
+    pub line: Option<Line>,
 }
 
 /// How the result of a cell comes about.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Aggregation {
+pub enum Aggregation {
     /// The mean of the window's seconds.
     Mean,
     /// The same, but that a second weighs as much as this series had in it: a latency's seconds weigh as many as they had operations.
@@ -55,28 +55,28 @@ pub(crate) enum Aggregation {
 
 /// Which way a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Better {
+pub enum Better {
     Higher,
     Lower,
 }
 
 /// What the server's own counters give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Gives {
+pub struct Gives {
     /// Whether it is a counter, whose growth is recorded; else a value that is recorded as it is.
-    pub(crate) is_counter: bool,
+    pub is_counter: bool,
     /// Where to find it, best first. Each source is a sum: of status variables (`Name`), of InnoDB metrics (`metrics.name`), of sums over
     /// files of one kind (`files.kind.column`); a leading `-` subtracts.
-    pub(crate) sources: &'static [&'static [&'static str]],
+    pub sources: &'static [&'static [&'static str]],
 }
 
 /// What the judge knows of a metric that it judges.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Judged {
+pub struct Judged {
     /// What verdicts call it.
-    pub(crate) label: &'static str,
+    pub label: &'static str,
     /// The share of transactions that a percentile leaves above it.
-    pub(crate) tail: Option<f64>,
+    pub tail: Option<f64>,
 }
 
 /// One that is recorded, with the mean of its seconds for a result.
@@ -199,12 +199,12 @@ impl Metric {
 
 impl Metric {
     /// Where tables show it.
-    pub(crate) fn columns(&self) -> impl Iterator<Item = &Column> {
+    pub fn columns(&self) -> impl Iterator<Item = &Column> {
         self.columns.iter().flatten()
     }
 
     /// Its column among those of `group`, for tables that are known while compiling.
-    pub(crate) const fn column_of(&self, group: Group) -> Option<Column> {
+    pub const fn column_of(&self, group: Group) -> Option<Column> {
         let mut at = 0;
         while at < COLUMNS_MOST {
             match self.columns[at] {
@@ -216,12 +216,12 @@ impl Metric {
     }
 
     /// Its stored name where it is of a processor of this number.
-    pub(crate) fn name_of(&self, number: &str) -> String {
+    pub fn name_of(&self, number: &str) -> String {
         self.name.replace(PLACE, number)
     }
 
     /// Its label where it is of a device of this name, or of a processor of this number.
-    pub(crate) fn label_of(&self, device: &str) -> String {
+    pub fn label_of(&self, device: &str) -> String {
         self.label.replace(PLACE, device)
     }
 
@@ -234,7 +234,7 @@ impl Metric {
         })
     }
 
-    pub(crate) fn is_better_higher(&self) -> bool {
+    pub fn is_better_higher(&self) -> bool {
         self.better == Some(Better::Higher)
     }
 }

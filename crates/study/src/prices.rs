@@ -10,7 +10,7 @@ use assay_base::suggest::nearest;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::store::Disk;
+use crate::Disk;
 use assay_base::one_line;
 use assay_base::text_file;
 
@@ -27,40 +27,40 @@ const CURRENCY_MAX: usize = 12;
 /// Prices and what they are for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Prices {
+pub struct Prices {
     /// What all amounts are in, e.g. `USD`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) currency: Option<String>,
+    pub currency: Option<String>,
     /// How long everything is paid for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) years: Option<f64>,
+    pub years: Option<f64>,
     /// Of electric energy; absent: no energy is reckoned.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) price_per_kwh: Option<f64>,
+    pub price_per_kwh: Option<f64>,
     /// Servers that each hold all of the data, the first among them; absent: one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) replicas: Option<u32>,
+    pub replicas: Option<u32>,
     /// What is to be carried.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) target: Option<Target>,
+    pub target: Option<Target>,
     /// Of every arm's server.
     #[serde(skip_serializing_if = "is_default")]
-    pub(crate) every_arm: Each,
+    pub every_arm: Each,
     /// What is otherwise in an arm, by its name.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
-    pub(crate) arms: IndexMap<String, Each>,
+    pub arms: IndexMap<String, Each>,
 }
 
 /// A load and data that servers are counted for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Target {
+pub struct Target {
     /// Transactions a second.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) tps: Option<f64>,
+    pub tps: Option<f64>,
     /// Bytes of data files, before anything compresses them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) data_bytes: Option<f64>,
+    pub data_bytes: Option<f64>,
 }
 
 macro_rules! each {
@@ -68,13 +68,13 @@ macro_rules! each {
         /// One server and its drives.
         #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
         #[serde(deny_unknown_fields, default)]
-        pub(crate) struct Each {
-            $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")] pub(crate) $name: Option<f64>,)+
+        pub struct Each {
+            $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $name: Option<f64>,)+
         }
 
         impl Each {
             /// What is given here, and what is not from `other`.
-            pub(crate) fn or(&self, other: &Each) -> Each {
+            pub fn or(&self, other: &Each) -> Each {
                 Each { $($name: self.$name.or(other.$name),)+ }
             }
 
@@ -119,7 +119,7 @@ impl Prices {
     ///
     /// # Errors
     /// One line: not to be read, not understood, or no price.
-    pub(crate) fn read(path: &Path) -> Result<Prices> {
+    pub fn read(path: &Path) -> Result<Prices> {
         let shown = path.display();
         let text = text_file::read(path, "prices")?;
         Prices::parse(&text).with_context(|| shown.to_string())
@@ -129,7 +129,7 @@ impl Prices {
     ///
     /// # Errors
     /// One line: not understood, or no price.
-    pub(crate) fn parse(text: &str) -> Result<Prices> {
+    pub fn parse(text: &str) -> Result<Prices> {
         let prices: Prices =
             toml::from_str(text).map_err(|error| anyhow!(one_line(&error, text)))?;
         prices.check()?;
@@ -140,7 +140,7 @@ impl Prices {
     ///
     /// # Errors
     /// One line naming the key.
-    pub(crate) fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         let target = self.target.unwrap_or_default();
         for (key, value) in [
             ("years", self.years),
@@ -165,10 +165,7 @@ impl Prices {
     ///
     /// # Errors
     /// One line with the nearest that there is.
-    pub(crate) fn check_arms<'a>(
-        &self,
-        known: impl Iterator<Item = &'a str> + Clone,
-    ) -> Result<()> {
+    pub fn check_arms<'a>(&self, known: impl Iterator<Item = &'a str> + Clone) -> Result<()> {
         for name in self.arms.keys() {
             if known.clone().any(|arm| arm == name) {
                 continue;
@@ -185,7 +182,7 @@ impl Prices {
     }
 
     /// The same where a twin, which is another arm run once more, has the prices of that arm but those of its own.
-    pub(crate) fn with_twins(&self, twins: &BTreeMap<String, String>) -> Prices {
+    pub fn with_twins(&self, twins: &BTreeMap<String, String>) -> Prices {
         let mut all = self.clone();
         for (twin, original) in twins {
             let Some(of_original) = self.arms.get(original) else { continue };
@@ -196,7 +193,7 @@ impl Prices {
     }
 
     /// What is said of an arm: by itself, of every arm, and last by its device's preset, whose prices are in USD.
-    pub(crate) fn of_arm(&self, arm: &str, disk: Option<&Disk>) -> Each {
+    pub fn of_arm(&self, arm: &str, disk: Option<&Disk>) -> Each {
         let own = self.arms.get(arm).cloned().unwrap_or_default().or(&self.every_arm);
         let Some(disk) = disk else { return own };
         let worth = |name: &str| {
@@ -245,7 +242,7 @@ fn check_amount(key: &str, value: Option<f64>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Worth;
+    use crate::Worth;
 
     const TEXT: &str = "currency = \"USD\"\nyears = 3\n[every_arm]\nserver_price = 9999\ndrive_price = 1570\n\
         [arms.flash]\ndrive_price = 11414\n";
