@@ -1,8 +1,7 @@
 //! One bad place, anywhere: for each block of a drive's media in turn, damaged in each way, the drive opens, works on,
 //! collects, checkpoints, crashes and opens again, and loses nothing but what lay in that very block.
 //!
-//! `ASSAY_SWEEP=all` tries every block of every specimen, from case `ASSAY_SWEEP_FROM` on if that is given, so that one that was broken
-//! off can go on; without it some of each kind of structure are tried.
+//! `ASSAY_SWEEP=all` tries every block of every specimen; without it some of each kind of structure are tried.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 

@@ -98,13 +98,7 @@ fn cases() -> Vec<Case> {
             }
         }
     }
-    cases.drain(..first_case().min(cases.len()));
     cases
-}
-
-/// The first to run, where others have been.
-fn first_case() -> usize {
-    std::env::var("ASSAY_SWEEP_FROM").ok().and_then(|from| from.parse().ok()).unwrap_or(0)
 }
 
 fn judge(number: usize, case: &Case) -> Result<Ran, String> {
