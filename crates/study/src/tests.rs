@@ -50,15 +50,10 @@ fn study() -> (tempfile::TempDir, Store) {
     };
     let head = StudyHead {
         title: "a study",
-        question: None,
-        plan_toml: "",
-        form: None,
-        paper: None,
         facts: &[("kernel".into(), "6.1".into())].into(),
         arms: &[arm("on"), arm("off")],
         workloads: &[workload],
-        judging: &crate::Judging::default(),
-        prices: None,
+        ..StudyHead::default()
     };
     store.write_head(&head).unwrap();
     for (position, key) in [key("off", 8), key("on", 8), key("on", 1)].iter().enumerate() {
@@ -122,16 +117,17 @@ fn a_word_that_nobody_knows_is_named() {
 
 #[test]
 fn what_the_plan_says_of_judging_is_kept() {
-    let (_folder, store) = study();
+    let (_folder, mut store) = study();
     assert_eq!(store.study().unwrap().judging, Judging::default(), "a study older than it");
     let judging = Judging {
         baseline: Some("off".into()),
         margin_percent: Some(1.0),
         twins: [("on, again".into(), "on".into())].into(),
     };
-    store.write_judging(&judging).unwrap();
-    store.write_judging(&judging).unwrap();
-    assert_eq!(store.study().unwrap().judging, judging);
+    let head = Study { judging: judging.clone(), ..store.study().unwrap() };
+    store.write_head(&StudyHead::from(&head)).unwrap();
+    store.write_head(&StudyHead::from(&head)).unwrap();
+    assert_eq!(store.study().unwrap(), head);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::Store;
 use super::judging::Judging;
 use super::paper::Paper;
 use super::prices::Prices;
-use super::records::{Arm, CellKey, Histogram, Note, Series, State, Workload};
+use super::records::{Arm, CellKey, Histogram, Note, Series, State, Study, Workload};
 use super::seconds::SecondLatencies;
 use super::warning::{Stored, Warning};
 use crate::metrics::Window;
@@ -39,6 +39,47 @@ pub struct StudyHead<'a> {
     pub judging: &'a Judging,
     /// What servers, drives and power cost, if the plan says so.
     pub prices: Option<&'a Prices>,
+}
+
+static NO_FACTS: BTreeMap<String, String> = BTreeMap::new();
+
+static NO_JUDGING: Judging =
+    Judging { baseline: None, margin_percent: None, twins: BTreeMap::new() };
+
+/// Of a study of which nothing is known.
+impl Default for StudyHead<'_> {
+    fn default() -> Self {
+        StudyHead {
+            title: "",
+            question: None,
+            plan_toml: "",
+            form: None,
+            paper: None,
+            facts: &NO_FACTS,
+            arms: &[],
+            workloads: &[],
+            judging: &NO_JUDGING,
+            prices: None,
+        }
+    }
+}
+
+/// The head that a study has.
+impl<'a> From<&'a Study> for StudyHead<'a> {
+    fn from(study: &'a Study) -> Self {
+        StudyHead {
+            title: &study.title,
+            question: study.question.as_deref(),
+            plan_toml: &study.plan_toml,
+            form: study.form.as_deref(),
+            paper: study.paper.as_ref(),
+            facts: &study.facts,
+            arms: &study.arms,
+            workloads: &study.workloads,
+            judging: &study.judging,
+            prices: study.prices.as_ref(),
+        }
+    }
 }
 
 /// What a cell leaves behind, however it ended.
@@ -116,27 +157,6 @@ impl Store {
             }
             Ok(())
         })
-    }
-
-    /// Keeps what is needed to judge a study, in place of what it has.
-    #[doc(hidden)]
-    pub fn write_judging(&self, judging: &Judging) -> Result<()> {
-        let judging = json(judging)?;
-        self.execute(
-            "INSERT OR REPLACE INTO study (key, value) VALUES ('judging', ?1)",
-            [judging],
-        )?;
-        Ok(())
-    }
-
-    /// Keeps the disk of an arm, in place of what it has.
-    #[doc(hidden)]
-    pub fn write_disk(&self, arm: &str, disk: &crate::Disk) -> Result<()> {
-        let disk = json(disk)?;
-        let sql =
-            "UPDATE arms SET rig_json = json_set(rig_json, '$.disk', json(?2)) WHERE name = ?1";
-        self.execute(sql, params![arm, disk])?;
-        Ok(())
     }
 
     /// Plans a cell; one that is there already with the same fingerprint stays as it is.

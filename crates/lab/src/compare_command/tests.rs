@@ -41,15 +41,9 @@ fn write(folder: &Path, arms: &[(&str, f64)], off: f64, tables: u32, repeats: u3
     };
     let head = StudyHead {
         title: "a study",
-        question: None,
-        plan_toml: "",
-        form: None,
-        paper: None,
-        facts: &[].into(),
         arms: &arms.iter().map(arm).collect::<Vec<_>>(),
         workloads: &[workload],
-        judging: &assay_study::Judging::default(),
-        prices: None,
+        ..StudyHead::default()
     };
     store.write_head(&head).unwrap();
     for repeat in 1..=repeats {
@@ -132,8 +126,10 @@ fn single_runs_of_two_studies_get_no_verdict_whatever_a_floor_within_one_says() 
         let arms = [("base", level), ("again", level * 1.001)];
         write(&folder.path().join(name), &arms, 0.001, 1, repeats);
         let twins = [("again".to_owned(), "base".to_owned())].into();
-        let judging = assay_study::Judging { twins, ..Default::default() };
-        Store::open(&folder.path().join(name)).unwrap().write_judging(&judging).unwrap();
+        let mut store = Store::open(&folder.path().join(name)).unwrap();
+        let mut study = store.study().unwrap();
+        study.judging = assay_study::Judging { twins, ..Default::default() };
+        store.write_head(&assay_study::StudyHead::from(&study)).unwrap();
     };
     for (name, level, repeats) in [
         ("before", 1000.0, 1),

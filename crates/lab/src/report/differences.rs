@@ -45,11 +45,16 @@ pub(super) fn of_arms(study: &Study) -> Compared {
             layers.push(layer);
         }
     }
-    let named = |rig: Vec<(&str, String)>| -> Names {
-        rig.into_iter().map(|(layer, what)| (layer.to_owned(), what)).collect()
+    let of_layer = |layer: &str| -> Vec<Option<String>> {
+        let its = |rig: &Vec<(&str, String)>| {
+            rig.iter().find(|(name, _)| *name == layer).map(|(_, what)| what.clone())
+        };
+        rigs.iter().map(its).collect()
     };
-    let rigs: Vec<Names> = rigs.clone().into_iter().map(named).collect();
-    let mut rows: Vec<Row> = layers.into_iter().map(|layer| row(layer, &rigs)).collect();
+    let mut rows: Vec<Row> = layers
+        .into_iter()
+        .map(|layer| Row { name: layer.to_owned(), values: of_layer(layer) })
+        .collect();
     let settings: Vec<Names> = study.arms.iter().map(|arm| arm.settings.clone()).collect();
     rows.extend(rows_of(&settings));
     rows.extend(rows_of(&facts(study)));

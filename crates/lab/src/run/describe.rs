@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use anyhow::Result;
 use assay_load::{Schema, SchemaKind};
 
 use super::guarantee;
@@ -16,15 +17,18 @@ use assay_study::{
 };
 
 /// An arm's rig and its server's settings; of what its data sets change each. Nothing of an arm that is not run.
-pub fn arm(name: &str, on: &[(&FootingKey, &ArmSetup)], location: &Path) -> Option<Arm> {
-    let (_, arm) = on.first()?;
+///
+/// # Errors
+/// The preset of its model cannot be read.
+pub fn arm(name: &str, on: &[(&FootingKey, &ArmSetup)], location: &Path) -> Result<Option<Arm>> {
+    let Some((_, arm)) = on.first() else { return Ok(None) };
     let rig = Rig {
-        disk: Some(guarantee::disk(&arm.rig, media(&arm.rig, location), location)),
+        disk: Some(guarantee::disk(&arm.rig, media(&arm.rig, location)?, location)),
         file_system: file_system(&arm.rig),
         server: arm.binary.version_text.clone(),
         data: on.iter().map(|(key, arm)| data(key, arm)).collect(),
     };
-    Some(Arm { name: name.into(), rig, settings: arm.settings.clone() })
+    Ok(Some(Arm { name: name.into(), rig, settings: arm.settings.clone() }))
 }
 
 fn data(key: &FootingKey, arm: &ArmSetup) -> Data {
@@ -86,33 +90,34 @@ fn options(workload: &assay_load::Workload, plan: &Plan) -> BTreeMap<String, Str
         .collect()
 }
 
-fn media(rig: &RigSpec, location: &Path) -> Media {
+fn media(rig: &RigSpec, location: &Path) -> Result<Media> {
     let path = location.to_owned();
-    match (rig.kind, rig.size, &rig.device, &rig.model) {
+    Ok(match (rig.kind, rig.size, &rig.device, &rig.model) {
         (RigKind::Image, Some(size), ..) => Media::Image { bytes: size.0, folder: path },
         (RigKind::Device, _, Some(device), _) => Media::Device { path: device.clone() },
         (RigKind::Drive, ..) => Media::Drive(drive(rig, location)),
-        (RigKind::Model, _, _, Some(spec)) => {
-            spec.device().map_or(Media::Folder { path }, |(preset, device)| {
-                let obtained = device.obtained();
-                let resources = obtained.iter().map(|one| Resource {
-                    name: one.resource.clone(),
-                    real: one.real,
-                    factor: one.factor,
-                });
-                Media::Model(Model {
-                    preset: preset.name.clone(),
-                    title: preset.document.title.clone(),
-                    capacity_scale: spec.capacity_scale,
-                    parallel_scale: spec.parallel_scale,
-                    resources: resources.collect(),
-                    numbers: numbers(&preset),
-                    fault: fault(&preset),
-                })
-            })
-        }
+        (RigKind::Model, _, _, Some(spec)) => Media::Model(model(spec)?),
         _ => Media::Folder { path },
-    }
+    })
+}
+
+fn model(spec: &ModelSpec) -> Result<Model> {
+    let (preset, device) = spec.device()?;
+    let obtained = device.obtained();
+    let resources = obtained.iter().map(|one| Resource {
+        name: one.resource.clone(),
+        real: one.real,
+        factor: one.factor,
+    });
+    Ok(Model {
+        preset: preset.name.clone(),
+        title: preset.document.title.clone(),
+        capacity_scale: spec.capacity_scale,
+        parallel_scale: spec.parallel_scale,
+        resources: resources.collect(),
+        numbers: numbers(&preset),
+        fault: fault(&preset),
+    })
 }
 
 fn drive(rig: &RigSpec, location: &Path) -> Drive {
@@ -169,7 +174,7 @@ mod tests {
             "title = \"t\"\nthreads = [1]\nseconds = 1\n[rig]\nkind = \"drive\"\ncapacity = \"1G\"\nlogical = \"2G\"\n\
              unit = \"16k\"\n[workloads.w]\nrecipe = \"oltp_read_write\"\n[arms.a]\n",
         );
-        let Media::Drive(drive) = media(&plan.unwrap().rig, Path::new("/data")) else {
+        let Media::Drive(drive) = media(&plan.unwrap().rig, Path::new("/data")).unwrap() else {
             panic!("it is a drive");
         };
         assert_eq!((drive.bytes, drive.capacity_bytes), (Some(2 << 30), Some(1 << 30)));

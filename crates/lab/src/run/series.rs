@@ -48,14 +48,11 @@ impl<'a> Seconds<'a> {
         LOAD_SERIES
             .iter()
             .map(|(metric, value)| Series {
-                name: metric.name.into(),
-                unit: metric.unit,
-                label: metric.label.into(),
-                layer: metric.layer,
                 points: whole
                     .clone()
                     .map(|second| (second.end_s.round() as u32, value(second)))
                     .collect(),
+                ..Series::of(metric)
             })
             .collect()
     }
@@ -112,10 +109,9 @@ pub fn of_watch(watched: &Watched) -> Vec<Series> {
         .iter()
         .map(|info| Series {
             name: info.name.clone(),
-            unit: info.metric.unit,
             label: info.label.clone(),
-            layer: info.metric.layer,
             points: Vec::with_capacity(watched.samples.len()),
+            ..Series::of(info.metric)
         })
         .collect();
     for sample in &watched.samples {

@@ -135,7 +135,12 @@ impl<'a> Setup<'a> {
             let its: Vec<_> = self.arms.iter().filter(|(key, _)| key.arm == *name).collect();
             describe::arm(name, &its, &self.location)
         };
-        let arms: Vec<Arm> = self.plan.arms.keys().filter_map(describe).collect();
+        let arms: Vec<Arm> = self
+            .plan
+            .arms
+            .keys()
+            .filter_map(|name| describe(name).transpose())
+            .collect::<Result<_>>()?;
         store.write_head(&StudyHead {
             title: &self.plan.title,
             question: self.plan.question.as_deref(),

@@ -169,13 +169,10 @@ fn write_head(store: &mut Store, shape: &Shape) {
             "How much throughput and how many bytes does writing every page twice take, and does a file system with 16 KiB extents change that?",
         ),
         plan_toml: "title = \"What does the doublewrite buffer cost?\"\nthreads = [1, 8, 32]\nseconds = 24\nwarm_up = 5\nrepeats = 2\n\n[[arms]]\nname = \"doublewrite on\" # </pre></details><script>alert(2)</script>\n",
-        form: None,
-        paper: None,
         facts: &facts,
         arms: &shape.arms.iter().enumerate().map(arm).collect::<Vec<_>>(),
         workloads: &shape.workloads.iter().map(workload).collect::<Vec<_>>(),
-        judging: &assay_study::Judging::default(),
-        prices: None,
+        ..StudyHead::default()
     };
     store.write_head(&head).unwrap();
     store.note(Note::OnMeasuredDisk).unwrap();

@@ -16,7 +16,7 @@ const PRICES: &str = "currency = \"USD\"\nyears = 3\n[target]\ntps = 5000\n[ever
 
 fn priced(prices: Option<&str>) -> Report {
     let folder = tempfile::tempdir().unwrap();
-    let store = study(folder.path(), &Shape::small());
+    let mut store = study(folder.path(), &Shape::small());
     let worth = Worth { value: 17.52e15, mark: "computed".into(), source: "its makers".into() };
     let disk = Disk {
         media: Media::Model(Model {
@@ -29,7 +29,10 @@ fn priced(prices: Option<&str>) -> Report {
         worth: [("endurance_bytes".to_owned(), worth)].into(),
         ..Disk::default()
     };
-    store.write_disk("doublewrite on", &disk).unwrap();
+    let mut head = store.study().unwrap();
+    let arm = head.arms.iter_mut().find(|arm| arm.name == "doublewrite on").unwrap();
+    arm.rig.disk = Some(disk);
+    store.write_head(&StudyHead::from(&head)).unwrap();
     let prices = prices.map(|text| Prices::parse(text).unwrap());
     let written =
         write_as(&store, folder.path(), &Wishes { prices: prices.as_ref(), ..Wishes::default() })

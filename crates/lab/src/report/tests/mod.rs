@@ -216,18 +216,7 @@ fn a_study_without_a_single_result_still_makes_a_page() {
     let mut store = Store::open_or_create(folder.path()).unwrap();
     let written = write(&store, folder.path()).unwrap();
     assert!(fs::read_to_string(&written.html).unwrap().contains("Untitled study"));
-    let head = StudyHead {
-        title: "begun",
-        question: None,
-        plan_toml: "",
-        form: None,
-        paper: None,
-        facts: &BTreeMap::new(),
-        arms: &[],
-        workloads: &[],
-        judging: &assay_study::Judging::default(),
-        prices: None,
-    };
+    let head = StudyHead { title: "begun", ..StudyHead::default() };
     store.write_head(&head).unwrap();
     write(&store, folder.path()).unwrap();
     assert!(fs::read_to_string(&written.html).unwrap().contains("begun"));

@@ -27,25 +27,20 @@ fn study(folder: &Path, arms: &[(&str, f64)], off: f64) -> Store {
         recipe: "oltp_read_write".into(),
         options: BTreeMap::new(),
     });
-    let head = StudyHead {
-        title: "small",
-        question: Some("Which is faster?"),
-        plan_toml: "",
-        form: None,
-        paper: None,
-        facts: &BTreeMap::new(),
-        arms: &arms.iter().map(arm).collect::<Vec<_>>(),
-        workloads: &workloads,
-        judging: &assay_study::Judging::default(),
-        prices: None,
-    };
-    store.write_head(&head).unwrap();
     let judging = Judging {
         baseline: Some("base".into()),
         margin_percent: None,
         twins: [("again".to_owned(), "base".to_owned())].into(),
     };
-    store.write_judging(&judging).unwrap();
+    let head = StudyHead {
+        title: "small",
+        question: Some("Which is faster?"),
+        arms: &arms.iter().map(arm).collect::<Vec<_>>(),
+        workloads: &workloads,
+        judging: &judging,
+        ..StudyHead::default()
+    };
+    store.write_head(&head).unwrap();
     let mut position = 0;
     for repeat in 1..=3_u32 {
         for workload in &workloads {

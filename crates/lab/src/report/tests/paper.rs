@@ -82,15 +82,11 @@ fn write_study(folder: &Path) -> Written {
         |name: &str| Arm { name: name.into(), rig: Rig::default(), settings: BTreeMap::new() };
     let head = StudyHead {
         title: "beside a paper",
-        question: None,
-        plan_toml: "",
         form: Some("Quick form: 4 s measured in place of 600."),
         paper: Some(&paper),
-        facts: &BTreeMap::new(),
         arms: &ARMS.map(arm),
         workloads: &["small", "large", "more"].map(workload),
-        judging: &assay_study::Judging::default(),
-        prices: None,
+        ..StudyHead::default()
     };
     store.write_head(&head).unwrap();
     for (position, (arm, set, threads, repeat, qps)) in (1..).zip(CELLS) {
@@ -176,15 +172,11 @@ fn claims_stand_beside_measurements_with_the_conditions_that_differ() {
     };
     let head = StudyHead {
         title: "repeated",
-        question: None,
-        plan_toml: "",
         form: Some("Quick form: less."),
         paper: Some(&crate::claims::beside("stec-2013").unwrap()),
-        facts: &BTreeMap::new(),
         arms: &[arm("six 15K disks"), arm("s1120 card")],
         workloads: &[workload],
-        judging: &assay_study::Judging::default(),
-        prices: None,
+        ..StudyHead::default()
     };
     store.write_head(&head).unwrap();
     for (position, (arm, tps)) in

@@ -5,7 +5,7 @@ use super::*;
 use crate::judge::durability;
 use crate::judge::durability::Class;
 use assay_study::{
-    Arm, Atomic, CellKey, Disk, Drive, FileSystem, Judging, Media, Model, Outcome, Rig, Workload,
+    Arm, Atomic, CellKey, Disk, Drive, FileSystem, Media, Model, Outcome, Rig, Workload,
 };
 
 /// What decides of the pages of an arm.
@@ -86,15 +86,9 @@ fn study_of(folder: &Path, cases: &[Case]) -> Store {
     store
         .write_head(&StudyHead {
             title: "safety",
-            question: None,
-            plan_toml: "",
-            form: None,
-            paper: None,
-            facts: &BTreeMap::new(),
             arms: &arms,
             workloads: &[workload],
-            judging: &Judging::default(),
-            prices: None,
+            ..StudyHead::default()
         })
         .unwrap();
     for (position, arm) in arms.iter().enumerate() {

@@ -37,21 +37,15 @@ fn store(folder: &Path, loads: &[Load<'_>]) -> Store {
         recipe: "oltp_read_write".into(),
         options: BTreeMap::new(),
     };
+    let judging = Judging { baseline: Some("base".into()), ..Judging::default() };
     let head = StudyHead {
         title: "small",
-        question: None,
-        plan_toml: "",
-        form: None,
-        paper: None,
-        facts: &BTreeMap::new(),
         arms: &names.iter().map(arm).collect::<Vec<_>>(),
         workloads: &[workload],
-        judging: &assay_study::Judging::default(),
-        prices: None,
+        judging: &judging,
+        ..StudyHead::default()
     };
     store.write_head(&head).unwrap();
-    let judging = Judging { baseline: Some("base".into()), ..Judging::default() };
-    store.write_judging(&judging).unwrap();
     let mut position = 0;
     for repeat in 1..=3_u32 {
         for (place, load) in loads.iter().enumerate() {
@@ -301,16 +295,16 @@ fn a_caption_leaves_no_arm_out() {
 fn lives_say_what_a_scale_model_was_multiplied_by_and_servers_are_whole() {
     let folder = tempfile::tempdir().unwrap();
     let more: &[(&str, f64)] = &[("disk_write_bytes_per_s", 2e6)];
-    let store = store(
+    let mut store = store(
         folder.path(),
         &[Load { more, ..load("new", 8, 500.0) }, Load { more, ..load("base", 8, 400.0) }],
     );
     let media =
         Media::Model(Model { capacity_scale: 4000.0, parallel_scale: 36.0, ..Model::default() });
     let model = Disk { media, user_bytes: Some(3.2e12), ..Disk::default() };
-    for arm in ["new", "base"] {
-        store.write_disk(arm, &model).unwrap();
-    }
+    let mut study = store.study().unwrap();
+    study.arms.iter_mut().for_each(|arm| arm.rig.disk = Some(model.clone()));
+    store.write_head(&StudyHead::from(&study)).unwrap();
     let prices = format!("{PRICES}[target]\ntps = 200000\n");
     let text = page_of(folder.path(), &store, Some(&prices));
     let life = text.split_once("<section id=\"endurance\">").unwrap().1;
