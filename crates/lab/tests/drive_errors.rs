@@ -222,6 +222,20 @@ fn a_drive_that_is_attached() {
 }
 
 #[test]
+fn what_holds_the_device_for_a_moment_is_waited_for() {
+    if !has_drives("what_holds_the_device_for_a_moment_is_waited_for") {
+        return;
+    }
+    let drives = Drives::with(&SMALL);
+    let device = drives.attach(&[]);
+    let mut holder =
+        Command::new("sleep").arg("0.3").stdin(File::open(&device).unwrap()).spawn().unwrap();
+    drives.detach();
+    assert!(holder.wait().unwrap().success());
+    drives.assert_nothing_left();
+}
+
+#[test]
 fn what_uses_the_device_is_named() {
     if !has_drives("what_uses_the_device_is_named") {
         return;

@@ -14,6 +14,10 @@ use assay_ports::users::users;
 use assay_ports::{filesystem, fuse, loopdev};
 use serde::{Deserialize, Serialize};
 
+/// How long what is in use is looked at again: longer than a prober opens a device that has just changed, or a process that was
+/// just forked holds its parent's files.
+const USE_PATIENCE: Duration = Duration::from_secs(1);
+
 /// How long a busy mount is tried again.
 const BUSY_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -169,19 +173,26 @@ fn remove_drive(mount_point: &Path, folder: &Path) -> Result<()> {
     if folder.symlink_metadata().is_ok() { remove_folder(folder) } else { Ok(()) }
 }
 
-/// Refuses what somebody uses, saying who.
+/// Refuses what somebody uses, and goes on using, saying who.
 ///
 /// # Errors
 /// One line with every user.
 pub fn ensure_unused(path: &Path) -> Result<()> {
-    let users = users(path).with_context(|| format!("cannot tell who uses {}", path.display()))?;
-    ensure!(
-        users.is_empty(),
-        "{} is in use: {}; unmount or close it first",
-        path.display(),
-        users.join(", ")
-    );
-    Ok(())
+    let deadline = Instant::now() + USE_PATIENCE;
+    loop {
+        let users =
+            users(path).with_context(|| format!("cannot tell who uses {}", path.display()))?;
+        if users.is_empty() {
+            return Ok(());
+        }
+        ensure!(
+            Instant::now() < deadline,
+            "{} is in use: {}; unmount or close it first",
+            path.display(),
+            users.join(", ")
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 /// Never reaches through a mount: what is mounted below belongs to somebody, and deleting it cannot be undone.
