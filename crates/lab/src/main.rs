@@ -2,18 +2,15 @@
 
 mod args;
 mod beside;
-mod claims;
 mod claims_command;
 mod clean;
 mod compare_command;
-mod devices;
 mod drive;
 mod estimate;
 mod judge;
 mod load_command;
 mod messages;
 mod models_command;
-mod plan;
 mod print;
 mod replay;
 mod report;

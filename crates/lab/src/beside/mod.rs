@@ -6,7 +6,7 @@ mod study;
 #[cfg(test)]
 mod tests;
 
-use crate::claims::{find, paper};
+use assay_claims::{find, paper};
 use assay_study::Study;
 pub(crate) use study::{Beside, Leveled, beside};
 

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use anyhow::{Result, bail};
 use assay_base::suggest::nearest;
 
-use crate::claims::paper::Paper;
-use crate::claims::repeated::Repeated;
+use assay_claims::paper::Paper;
+use assay_claims::repeated::Repeated;
 use assay_study::Study;
 
 /// That no arm, workload or data set that the claims name is nearly one that the study has and they do not name. One that is far

@@ -5,7 +5,7 @@
 //! threads, and a response time for the whole device's only where the threads are divided by P too. A ratio of two arms of one
 //! scale needs neither.
 
-use crate::claims::repeated::Repeated;
+use assay_claims::repeated::Repeated;
 use assay_study::metrics;
 use assay_study::{Disk, Study};
 

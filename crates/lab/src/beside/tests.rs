@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::beside;
 use super::{Hint, Standing, standing};
-use crate::claims::find::{PAPERS, find, of_study};
-use crate::claims::paper::Paper;
-use crate::plan::{Form, Plan};
+use assay_claims::find::{PAPERS, find, of_study};
+use assay_claims::paper::Paper;
+use assay_plan::{Form, Plan};
 use assay_study::{
     self, Arm, Cell, CellKey, Disk, Media, Model, Rig, State, Study, Warning, Workload,
 };

@@ -7,9 +7,9 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::beside as study;
-use crate::claims::find;
-use crate::claims::outcome::{self, Outcome, Verdict};
-use crate::claims::paper::Paper;
+use assay_claims::find;
+use assay_claims::outcome::{self, Outcome, Verdict};
+use assay_claims::paper::Paper;
 
 mod show;
 use crate::print;

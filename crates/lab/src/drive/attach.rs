@@ -12,10 +12,10 @@ use super::attached::{self, Attached};
 use super::health::Health;
 use super::job::AttachOptions;
 use super::{needed, registry, text};
-use crate::devices::marked;
 use crate::print;
 use crate::system::interrupt;
 use crate::system::ledger::{self, Ledger};
+use assay_devices::marked;
 
 /// What was typed.
 #[derive(Debug, Args)]

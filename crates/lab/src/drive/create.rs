@@ -11,10 +11,10 @@ use assay_ports::media::Allocation;
 use clap::Args;
 
 use super::make::{NewDrive, Sizes};
-use crate::devices::Unit;
 use crate::print;
 use assay_base::Size;
 use assay_base::text::shell_word;
+use assay_devices::Unit;
 
 /// What was typed.
 #[derive(Debug, Args)]

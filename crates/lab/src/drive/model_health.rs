@@ -7,7 +7,7 @@ use assay_models::{KINDS, Kind, Resource, Tally};
 use serde::{Deserialize, Serialize};
 
 use super::job::ModelJob;
-use crate::devices::Scale;
+use assay_devices::Scale;
 
 /// Above this share of commands that our own processors have made late, figures are not the device's.
 pub const LATE_SHARE_MAX: f64 = 0.01;

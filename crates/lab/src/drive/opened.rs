@@ -12,7 +12,7 @@ use assay_ports::media::Condition;
 use super::job::Job;
 use super::open::{open, with_media};
 use super::stack::Stack;
-use crate::devices::Device;
+use assay_devices::Device;
 
 /// The largest request that the kernel may make of a device without a drive inside: what most take at once.
 const REQUEST_BYTES: u64 = 256 << 10;

@@ -9,8 +9,8 @@ use assay_ports::survival::NEVER;
 use super::health::{Attachment, Health};
 use super::job::{CacheMode, CollectBy};
 use super::model_health::ModelHealth;
-use crate::devices::Scale;
 use assay_base::text::{counted, size};
+use assay_devices::Scale;
 
 /// Width of the labels.
 const LABEL: usize = 20;

@@ -6,7 +6,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use super::ModelJob;
-use crate::devices::{check_number, plain};
+use assay_devices::{check_number, plain};
 
 /// The text of a trace, as JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ pub fn monotonic_s() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::devices::{Preset, Scale};
+    use assay_devices::{Preset, Scale};
 
     #[test]
     fn a_head_comes_back_and_knows_its_clock() {

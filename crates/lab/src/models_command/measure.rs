@@ -14,10 +14,6 @@ use serde::Serialize;
 
 use super::fio::{self, Found, Job};
 use super::taken::{Asked, Measured, Taken};
-use crate::devices::Device;
-use crate::devices::Scale;
-use crate::devices::closed::{Conditions, DEPTH, DEPTH_OF_WRITES, SEQUENTIAL_BYTES};
-use crate::devices::preset::Preset;
 use crate::drive::provide;
 use crate::drive::{AttachOptions, Attached, Health, ModelJob};
 use crate::print::Living;
@@ -26,6 +22,10 @@ use crate::system::interrupt::Interrupt;
 use crate::system::ledger::{Ledger, Made, state_folder};
 use crate::system::thing::Thing;
 use assay_base::text::size;
+use assay_devices::Device;
+use assay_devices::Scale;
+use assay_devices::closed::{Conditions, DEPTH, DEPTH_OF_WRITES, SEQUENTIAL_BYTES};
+use assay_devices::preset::Preset;
 
 /// What is measured, and how.
 #[derive(Debug)]

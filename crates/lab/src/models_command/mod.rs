@@ -13,15 +13,15 @@ use clap::Args;
 
 use self::measure::{Outcome, Plan};
 use self::show::Told;
-use crate::devices::closed::Conditions;
-use crate::devices::preset::{PRESETS, Preset};
-use crate::devices::{Device, Scale, THREADS, mark, parse_ratio};
 use crate::drive::{
     AttachOptions, ModelJob, attach, check_right, detach, is_attached, provide, show_attached,
 };
 use crate::print;
 use crate::system::interrupt::Interrupt;
 use assay_base::Size;
+use assay_devices::closed::Conditions;
+use assay_devices::preset::{PRESETS, Preset};
+use assay_devices::{Device, Scale, THREADS, mark, parse_ratio};
 
 /// Devices as data, and models of them that keep time
 #[derive(Debug, Args)]

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::measure::Outcome;
-use crate::devices::Device;
-use crate::devices::Mark;
-use crate::devices::closed::Closed;
-use crate::devices::preset::{Preset, Row};
-use crate::devices::{Obtained, Scale};
 use crate::print;
 use assay_base::text::{grouped, number};
+use assay_devices::Device;
+use assay_devices::Mark;
+use assay_devices::closed::Closed;
+use assay_devices::preset::{Preset, Row};
+use assay_devices::{Obtained, Scale};
 
 /// Everything that is told of one device.
 pub struct Told<'a> {

@@ -15,11 +15,11 @@ use super::device::VirtualDevice;
 use super::outcome::{Measured, Outcome};
 use super::question::{Question, Wanted};
 use super::show;
-use crate::devices::Scale;
 use crate::drive::TraceHead;
 use crate::print::{self, Living};
 use crate::system::interrupt;
 use assay_base::text::time;
+use assay_devices::Scale;
 
 /// Ask any model what it was recorded that another was asked, without waiting
 #[derive(Debug, Args)]
@@ -49,7 +49,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "N", value_parser = Scale::parse_one)]
     parallel_scale: Option<f64>,
     /// Bytes of data for each byte that is stored, for a device that compresses where the recorded one did not
-    #[arg(long, value_name = "RATIO", value_parser = crate::devices::parse_ratio)]
+    #[arg(long, value_name = "RATIO", value_parser = assay_devices::parse_ratio)]
     ratio: Option<f64>,
     /// Let each command come when it came, whatever was answered
     #[arg(long)]

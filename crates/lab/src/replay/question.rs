@@ -4,9 +4,9 @@ use anyhow::{Context, Result, bail, ensure};
 use assay_drive::BLOCK_BYTES;
 use assay_models::{Event, Kind, Time, Trace};
 
-use crate::devices::{Device, Preset, Scale};
 use crate::drive::TraceHead;
 use assay_base::text::size;
+use assay_devices::{Device, Preset, Scale};
 
 /// What was asked for; nothing: as it was recorded.
 #[derive(Debug, Clone, Copy, Default)]

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::plan::{RigKind, RigSpec};
+use assay_plan::{RigKind, RigSpec};
 
 /// With less left a file system counts as full: a copy fails with a part of a file left, a server on extending a table by four
 /// extents of 1 MiB (MySQL reference manual, "Tablespace AUTOEXTEND_SIZE Configuration").

@@ -14,7 +14,7 @@ use assay_drive::BLOCK_BYTES;
 use assay_load::random::Rng;
 use assay_models::fill_block;
 
-use crate::plan::ModelSpec;
+use assay_plan::ModelSpec;
 
 /// Bytes of one write.
 const WRITE_BYTES: u64 = 128 << 10;
@@ -69,7 +69,7 @@ impl TopUp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Plan;
+    use assay_plan::Plan;
 
     fn model(preset: &str, more: &str) -> ModelSpec {
         let text = format!(

@@ -12,11 +12,11 @@ use serde_json::json;
 
 use super::cache::Shelf;
 use super::kept;
-use crate::devices::{Device, WEAR_SEED};
 use crate::drive::provide;
-use crate::plan::ModelSpec;
 use crate::print;
 use assay_base::text::size;
+use assay_devices::{Device, WEAR_SEED};
+use assay_plan::ModelSpec;
 use assay_study::fingerprint;
 
 /// Changed when what wears a device in changes, so that what is kept is made anew.
@@ -147,7 +147,7 @@ fn tell(spec: &ModelSpec, worn: &Preconditioned) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::devices::{Preset, Scale};
+    use assay_devices::{Preset, Scale};
 
     #[test]
     fn only_a_file_of_the_devices_size_is_whole_and_anything_else_is_cleared() {

@@ -15,14 +15,14 @@ use super::{fill, full, others, results, trace, warnings};
 use crate::drive::Attached;
 use crate::judge::CLOCK_BEGAN;
 use crate::messages::one_line;
-use crate::plan::CpuList;
-use crate::plan::{Placement, Plan, PlannedCell};
 use crate::rig::Rig;
 use crate::rig::dataset::{Request, endpoint};
 use crate::rig::server::{self, Server};
 use crate::system::thing::Thing;
 use crate::watch::{Census, DriveTarget, Targets, Watch};
 use assay_base::clock::now_precisely;
+use assay_plan::CpuList;
+use assay_plan::{Placement, Plan, PlannedCell};
 use assay_study::metrics::Window;
 use assay_study::{Outcome, Warning};
 

@@ -9,9 +9,9 @@ use assay_load::{Recipe, Schema, queries_per_event};
 use assay_ports::{blockdev, cpu, fuse};
 
 use super::machine;
-use crate::plan::{Footing, Plan, RigKind};
 use crate::rig::server;
 use assay_base::Size;
+use assay_plan::{Footing, Plan, RigKind};
 
 /// What a data folder takes beside its tables: system and undo tablespaces, redo, doublewrite and the server's own
 /// tables, measured 190 MB freshly made by MySQL 9.7, and room for undo and redo under load.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::plan::Plan;
+use assay_plan::Plan;
 
 /// What bringing a rig up and down takes on a small machine, in seconds, until cells have been timed.
 const RIG_SECONDS_GUESS: f64 = 6.0;

@@ -8,9 +8,9 @@ use assay_load::{Schema, SchemaKind};
 
 use super::guarantee;
 use super::setup::ArmSetup;
-use crate::devices::Unit;
-use crate::devices::{Mark, Preset};
-use crate::plan::{FootingKey, Load, ModelSpec, Plan, RigKind, RigSpec};
+use assay_devices::Unit;
+use assay_devices::{Mark, Preset};
+use assay_plan::{FootingKey, Load, ModelSpec, Plan, RigKind, RigSpec};
 use assay_study::{
     Arm, Count, Data, Drive, Fault, FileSystem, Fill, Media, Model, Resource, Rig, Stall, Tables,
     Workload,

@@ -7,7 +7,7 @@
 //! A server writes where nothing lay, so a device gets fuller while it is measured: what must agree with the plan is how full it was
 //! when measuring began and how full it was on average.
 
-use crate::plan::RigSpec;
+use assay_plan::RigSpec;
 use assay_study::metrics::{Metric, has_ended, metric};
 use assay_study::{Outcome, Series, Warning};
 
@@ -77,7 +77,7 @@ impl Device {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Plan;
+    use assay_plan::Plan;
     use assay_study::metrics::{Window, find};
 
     fn series(name: &str, points: &[(u32, f64)]) -> Series {

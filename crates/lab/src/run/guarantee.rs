@@ -7,9 +7,9 @@ use assay_ports::filesystem;
 use super::machine;
 use assay_models::PAGE_BYTES;
 
-use crate::devices::{CacheName, Preset};
-use crate::plan::{FileSystem, ModelSpec, RigKind, RigSpec};
 use assay_base::Size;
+use assay_devices::{CacheName, Preset};
+use assay_plan::{FileSystem, ModelSpec, RigKind, RigSpec};
 use assay_study::{Atomic, Cache, Disk, Media, Worth};
 
 /// What the software drive writes whole or not at all (`docs/on-media.md`).
@@ -127,7 +127,7 @@ fn mount_options(rig: &RigSpec, location: &Path) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Plan;
+    use assay_plan::Plan;
 
     fn rig(text: &str) -> RigSpec {
         let text = format!(

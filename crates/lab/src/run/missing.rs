@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::plan::PlannedCell;
+use assay_plan::PlannedCell;
 use assay_study::{State, Store};
 
 /// The cells of `planned` that the study in `folder` would run, in their order. A folder without a study lacks all.
@@ -36,7 +36,7 @@ pub fn missing<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::FootingKey;
+    use assay_plan::FootingKey;
     use assay_study::{CellKey, Outcome};
 
     fn planned(threads: u32, fingerprint: &str) -> PlannedCell {

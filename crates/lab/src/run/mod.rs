@@ -34,10 +34,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use crate::plan::{Form, Plan, PlannedCell, ReadPlan, cells};
 use crate::print;
 use crate::report;
 use crate::system::interrupt::Interrupt;
+use assay_plan::{Form, Plan, PlannedCell, ReadPlan, cells};
 use assay_study::{State, Store};
 use place::Lock;
 pub use progress::Progress;

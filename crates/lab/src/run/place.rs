@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::plan::Plan;
+use assay_plan::Plan;
 
 /// The folder on the disk that is measured: the plan's, which must be there, else one in the study.
 ///

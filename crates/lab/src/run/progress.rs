@@ -9,13 +9,13 @@ use assay_load::{PrepareProgress, PrepareStage, Second};
 
 use super::count::{Count, Lengths};
 use super::live::{DISK_SERIES, Seen, View};
-use crate::plan::{Plan, PlannedCell};
 use crate::print::{self, Living};
 use crate::rig::dataset::LoadProgress;
 use crate::system::interrupt::Interrupt;
 use crate::watch::Watch;
 use assay_base::sync::lock;
 use assay_base::text::time;
+use assay_plan::{Plan, PlannedCell};
 use assay_study::metrics::{Metric, metric};
 use assay_study::{CellKey, Outcome};
 

@@ -9,13 +9,13 @@ use assay_load::Schema;
 
 use super::place::{Lock, NewFolders, is_same_device, location_of};
 use super::{check, describe, machine};
-use crate::plan::{Footing, FootingKey, PageCompression, Plan, PlannedCell, ReadPlan, RigSpec};
 use crate::rig::Rig;
 use crate::rig::dataset::Datasets;
 use crate::rig::server::{self, Binary, Flavour, Wanted};
 use crate::system::interrupt::Interrupt;
 use crate::system::ledger::{self, Ledger, Made};
 use crate::system::thing::Thing;
+use assay_plan::{Footing, FootingKey, PageCompression, Plan, PlannedCell, ReadPlan, RigSpec};
 use assay_study::{Arm, Judging, Note, Store, StudyHead};
 
 /// Everything that the cells of a run share.
@@ -247,7 +247,7 @@ fn warn_of_others() -> Result<()> {
 
 fn judging(plan: &Plan) -> Judging {
     let twin =
-        |(name, arm): (&String, &crate::plan::Arm)| Some((name.clone(), arm.twin_of.clone()?));
+        |(name, arm): (&String, &assay_plan::Arm)| Some((name.clone(), arm.twin_of.clone()?));
     Judging {
         baseline: plan.baseline().map(str::to_owned),
         margin_percent: Some(plan.margin_percent),

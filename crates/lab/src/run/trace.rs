@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use assay_models::{Trace, window_record};
 
 use crate::drive::{TraceHead, monotonic_s};
-use crate::plan::{PlannedCell, RigSpec};
+use assay_plan::{PlannedCell, RigSpec};
 use assay_study::metrics::Window;
 
 /// The folder of a study that holds them.
@@ -61,7 +61,7 @@ pub fn tell_window(path: &Path, origin: Instant, window: Window) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::FootingKey;
+    use assay_plan::FootingKey;
     use assay_study::CellKey;
 
     #[test]

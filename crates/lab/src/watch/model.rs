@@ -151,8 +151,8 @@ mod tests {
 
     use super::super::sheet::Moment;
     use super::*;
-    use crate::devices::Scale;
     use crate::drive::{KindHealth, used_health};
+    use assay_devices::Scale;
 
     fn model(reads: u64, late: u64, modelled_s: f64) -> ModelHealth {
         let read = KindHealth {

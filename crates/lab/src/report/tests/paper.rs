@@ -173,7 +173,7 @@ fn claims_stand_beside_measurements_with_the_conditions_that_differ() {
     let head = StudyHead {
         title: "repeated",
         form: Some("Quick form: less."),
-        paper: Some(&crate::claims::beside("stec-2013").unwrap()),
+        paper: Some(&assay_claims::beside("stec-2013").unwrap()),
         arms: &[arm("six 15K disks"), arm("s1120 card")],
         workloads: &[workload],
         ..StudyHead::default()

@@ -27,7 +27,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 
 use super::cache;
-use crate::plan::settings;
+use assay_plan::settings;
 
 pub(crate) use binary::{Binary, Flavour, Origin};
 pub(crate) use fetch::fetch;

@@ -1,7 +1,7 @@
 //! Costs of STEC's white paper of 2013, on its own inputs, and what each key does.
 
 use super::*;
-use crate::plan::{Form, Plan};
+use assay_plan::{Form, Plan};
 
 /// An example of `docs/cost.md`.
 fn example(place: usize) -> Prices {
@@ -27,7 +27,7 @@ fn the_documentations_examples_are_of_the_arms_of_their_plans() {
             let plan = Plan::read(plan.as_ref(), form).unwrap().plan;
             let prices = example(place);
             prices.check_arms(plan.arms.keys().map(String::as_str)).unwrap();
-            let twin = |(name, arm): (&String, &crate::plan::Arm)| {
+            let twin = |(name, arm): (&String, &assay_plan::Arm)| {
                 Some((name.clone(), arm.twin_of.clone()?))
             };
             let prices = prices.with_twins(&plan.arms.iter().filter_map(twin).collect());

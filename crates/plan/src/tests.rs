@@ -7,8 +7,8 @@ use assay_load::{Generator, Recipe};
 use assay_study::CellKey;
 
 use super::*;
-use crate::devices::Unit;
 use assay_base::Size;
+use assay_devices::Unit;
 
 mod data_sets;
 mod noise;

@@ -5,8 +5,8 @@ use assay_drive::{BLOCK_BYTES, RECORD_OVERHEAD_BYTES};
 use assay_models::PAGE_BYTES;
 use serde::{Deserialize, Serialize};
 
-use crate::devices::{Device, Nand, Preset, Scale};
 use assay_base::Size;
+use assay_devices::{Device, Nand, Preset, Scale};
 
 /// A device's model at the bottom of a rig.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

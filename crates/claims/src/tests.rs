@@ -44,7 +44,7 @@ fn what_does_not_follow_is_found_by_its_arithmetic() {
 
 #[test]
 fn the_documentation_has_what_the_program_prints() {
-    let page = include_str!("../../../../docs/claims.md");
+    let page = include_str!("../../../docs/claims.md");
     let table = page.split("## What does not follow").nth(1).unwrap();
     for (paper, name, arithmetic) in WRONG.into_iter().chain(UNSURE) {
         let row = table.lines().find(|line| line.contains(&format!("| {paper} | {name} (")));

@@ -12,7 +12,7 @@ macro_rules! papers {
     ($($name:literal,)+) => {
         /// The papers that come with Assay: names and texts.
         pub const PAPERS: &[(&str, &str)] =
-            &[$(($name, include_str!(concat!("../../../../claims/", $name, ".toml"))),)+];
+            &[$(($name, include_str!(concat!("../../../claims/", $name, ".toml"))),)+];
     };
 }
 

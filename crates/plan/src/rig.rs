@@ -7,8 +7,8 @@ use assay_drive::{BLOCK_BYTES, Codec, Format};
 use serde::{Deserialize, Serialize};
 
 use super::model::ModelSpec;
-use crate::devices::{Unit, codec_name, read_ahead};
 use assay_base::Size;
+use assay_devices::{Unit, codec_name, read_ahead};
 
 /// The server's own files take about 200 MB before the first row.
 const SERVER_DISK_MIN: Size = Size(512 << 20);

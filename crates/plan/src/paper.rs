@@ -4,7 +4,6 @@ use anyhow::{Context, Result, ensure};
 use assay_base::suggest::nearest;
 
 use super::Plan;
-use crate::claims;
 use assay_study::{Comparison, Printed};
 
 /// Puts what claims print in the place of their name.
@@ -17,7 +16,7 @@ pub(super) fn fill_in(plan: &mut Plan) -> Result<()> {
         ensure!(!paper.title.is_empty(), "paper: the key `title` is missing; add it, or claims");
         return Ok(());
     };
-    let filled = claims::beside(named).context("paper")?;
+    let filled = assay_claims::beside(named).context("paper")?;
     let says_nothing = paper.title.is_empty() && paper.comparisons.is_empty();
     ensure!(
         says_nothing || *paper == filled,

@@ -1,6 +1,6 @@
 //! The plan: what will be run, read from TOML, complete and checked before anything is touched.
 //!
-//! Only this stage and the checks of [`crate::run`] may say "you cannot"; what comes after may fail but not
+//! Only this stage and the checks of a run may say "you cannot"; what comes after may fail but not
 //! refuse. Every default is a field's default here, so a plan written out again shows them all.
 
 mod cells;
@@ -12,7 +12,7 @@ mod noise;
 mod paper;
 mod quick;
 mod rig;
-pub(crate) mod settings;
+pub mod settings;
 mod shipped;
 
 use std::collections::BTreeMap;
@@ -247,6 +247,14 @@ impl Forms {
 }
 
 impl Plan {
+    /// The full form of a text, with the other checked.
+    ///
+    /// # Errors
+    /// One line: what no plan may say, and where.
+    pub fn parse(text: &str) -> Result<Plan> {
+        Ok(Forms::parse(text)?.full)
+    }
+
     /// Reads and checks all forms of a plan, of the file `path`, or of one that comes with Assay and has that name; gives the one
     /// that is asked for.
     ///
@@ -338,13 +346,8 @@ fn one_repeat() -> u32 {
 
 #[cfg(test)]
 impl Plan {
-    /// The full form of a text, with the other checked.
-    pub(crate) fn parse(text: &str) -> Result<Plan> {
-        Ok(Forms::parse(text)?.full)
-    }
-
     /// The quick form of a text.
-    pub(crate) fn parse_quick(text: &str) -> Result<Plan> {
+    fn parse_quick(text: &str) -> Result<Plan> {
         Ok(Forms::parse(text)?.choose(Form::Quick, String::new())?.plan)
     }
 }

@@ -5,27 +5,27 @@
 
 #[cfg(test)]
 mod assumed_tests;
-pub(crate) mod document;
+pub mod document;
 mod expression;
 #[cfg(test)]
 mod file_tests;
-pub(crate) mod find;
+pub mod find;
 #[cfg(test)]
 mod findings;
 mod interval;
-pub(crate) mod outcome;
-pub(crate) mod paper;
+pub mod outcome;
+pub mod paper;
 mod parser;
 mod printed;
-pub(crate) mod repeated;
+pub mod repeated;
 #[cfg(test)]
 mod tests;
-pub(crate) mod text;
+pub mod text;
 
 /// What a plan that names these claims stands beside: their title and every comparison with its printed figures.
 ///
 /// # Errors
 /// One line: no such claims, or ones that no plan repeats.
-pub(crate) fn beside(named: &str) -> anyhow::Result<assay_study::Paper> {
+pub fn beside(named: &str) -> anyhow::Result<assay_study::Paper> {
     repeated::printed(&find::find(named)?)
 }

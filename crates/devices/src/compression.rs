@@ -15,7 +15,7 @@ const READ_AHEAD_MAX: Size = Size(256 << 10);
 ///
 /// # Errors
 /// A sentence: it is not a whole number of blocks up to 256 KiB.
-pub(crate) fn read_ahead(size: Size) -> Result<Size, String> {
+pub fn read_ahead(size: Size) -> Result<Size, String> {
     if size <= READ_AHEAD_MAX && size.0.is_multiple_of(BLOCK_BYTES) {
         Ok(size)
     } else {
@@ -47,20 +47,17 @@ impl fmt::Display for Unit {
 }
 
 /// A codec by its name, where there may be none.
-pub(crate) mod codec_name {
+pub mod codec_name {
+    #![allow(missing_docs, reason = "what serde asks of a field's module")]
+
     use super::{Codec, Deserialize, Deserializer, Error, Serializer};
 
     #[allow(clippy::ref_option, reason = "serde hands over what the field is")]
-    pub(crate) fn serialize<S: Serializer>(
-        codec: &Option<Codec>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(codec: &Option<Codec>, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(&codec.map(Codec::name).unwrap_or_default())
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Option<Codec>, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Codec>, D::Error> {
         String::deserialize(from)?.parse().map(Some).map_err(D::Error::custom)
     }
 }

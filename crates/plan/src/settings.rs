@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 
 /// Server variables by name, e.g. `innodb_buffer_pool_size` = `2G`.
-pub(crate) type Settings = BTreeMap<String, String>;
+pub type Settings = BTreeMap<String, String>;
 
 /// What the rig decides itself, because two servers must not meet and nothing may be left behind.
 const BY_THE_RIG: [&str; 15] = [
@@ -43,7 +43,7 @@ const READ_ONLY_PLACES: [&str; 2] = ["init_file", "ssl_"];
 const MODIFIERS: [&str; 4] = ["skip_", "disable_", "enable_", "maximum_"];
 
 /// The name as `SHOW VARIABLES` prints it.
-pub(crate) fn canonical(name: &str) -> String {
+pub fn canonical(name: &str) -> String {
     name.to_ascii_lowercase().replace('-', "_")
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn canonical(name: &str) -> String {
 ///
 /// # Errors
 /// A name that is none, is given twice, or belongs to the rig.
-pub(crate) fn checked(settings: &Settings) -> Result<Settings> {
+pub fn checked(settings: &Settings) -> Result<Settings> {
     let mut checked = Settings::new();
     for (name, value) in settings {
         let name = canonical(name);
@@ -95,7 +95,7 @@ fn is_place_elsewhere(name: &str, value: &str) -> bool {
 }
 
 /// `--name=value` for each.
-pub(crate) fn arguments(settings: &Settings) -> impl Iterator<Item = String> {
+pub fn arguments(settings: &Settings) -> impl Iterator<Item = String> {
     settings.iter().map(|(name, value)| format!("--{name}={value}"))
 }
 

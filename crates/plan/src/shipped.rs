@@ -6,7 +6,7 @@ macro_rules! plans {
     ($($name:literal,)+) => {
         /// The plans that come with Assay: names and texts.
         pub const PLANS: &[(&str, &str)] =
-            &[$(($name, include_str!(concat!("../../../../plans/", $name, ".toml"))),)+];
+            &[$(($name, include_str!(concat!("../../../plans/", $name, ".toml"))),)+];
     };
 }
 

@@ -18,6 +18,7 @@ pub const SEQUENTIAL_BYTES: u64 = 128 << 10;
 
 /// Commands in flight where random reads and writes are limited by nothing else.
 pub const DEPTH: u32 = 64;
+/// The same of random writes.
 pub const DEPTH_OF_WRITES: u32 = 32;
 
 /// Under which conditions.

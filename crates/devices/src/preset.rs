@@ -19,7 +19,7 @@ macro_rules! presets {
     ($($name:literal,)+) => {
         /// The presets that come with Assay: names and texts.
         pub const PRESETS: &[(&str, &str)] =
-            &[$(($name, include_str!(concat!("../../../../models/", $name, ".toml"))),)+];
+            &[$(($name, include_str!(concat!("../../../models/", $name, ".toml"))),)+];
     };
 }
 

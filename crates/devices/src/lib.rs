@@ -5,7 +5,7 @@
 
 mod bounds;
 mod check;
-pub(crate) mod closed;
+pub mod closed;
 mod compression;
 mod device;
 mod document;
@@ -16,7 +16,7 @@ mod figure;
 mod marked;
 mod nand;
 mod network;
-pub(crate) mod preset;
+pub mod preset;
 mod rotating;
 mod scale;
 mod stack;
@@ -24,20 +24,20 @@ mod stack;
 mod tests;
 mod volume;
 
-pub(crate) use bounds::{check_number, plain};
-pub(crate) use compression::{Unit, codec_name, read_ahead};
-pub(crate) use device::Device;
-pub(crate) use document::CacheName;
-pub(crate) use figure::Mark;
-pub(crate) use marked::{mark, marked};
-pub(crate) use nand::Nand;
-pub(crate) use preset::Preset;
-pub(crate) use scale::{Obtained, Scale, parse_ratio};
-pub(crate) use stack::{Builder, Top, drive_options, inside};
+pub use bounds::{check_number, plain};
+pub use compression::{Unit, codec_name, read_ahead};
+pub use device::Device;
+pub use document::CacheName;
+pub use figure::Mark;
+pub use marked::{mark, marked};
+pub use nand::Nand;
+pub use preset::Preset;
+pub use scale::{Obtained, Scale, parse_ratio};
+pub use stack::{Builder, Top, drive_options, inside};
 
 /// What places and contents are drawn from while a device is worn in: any number, but the same for media that are kept and for a
 /// replay, which must find each block where it lay.
-pub(crate) const WEAR_SEED: u64 = 20_200_901;
+pub const WEAR_SEED: u64 = 20_200_901;
 
 /// Threads of a model's server: each waits as long as its command takes, so these are the commands in flight.
-pub(crate) const THREADS: u16 = 64;
+pub const THREADS: u16 = 64;
