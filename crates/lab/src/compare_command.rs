@@ -9,12 +9,12 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use serde::Serialize;
 
-use crate::judge::{
+use crate::print;
+use crate::words::{circumstance, json, unlike};
+use assay_judge::{
     Between, Chosen, Circumstance, Comparison, Metric, between, circumstances, durability,
     scale_differences,
 };
-use crate::print;
-use crate::words::{circumstance, json, unlike};
 use assay_study::Arm;
 use ending::{Decision, Margin, decide};
 use sides::{Side, lone_arms, lone_loads, open, pairs, side};

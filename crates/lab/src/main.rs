@@ -7,7 +7,6 @@ mod clean;
 mod compare_command;
 mod drive;
 mod estimate;
-mod judge;
 mod load_command;
 mod messages;
 mod models_command;
@@ -20,8 +19,6 @@ mod run;
 mod server_command;
 mod server_run;
 mod system;
-#[cfg(test)]
-mod testing;
 mod watch;
 mod words;
 

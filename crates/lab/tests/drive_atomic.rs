@@ -9,7 +9,7 @@ mod drives;
 use std::path::Path;
 use std::process::Command;
 
-use common::testing::skip;
+use assay_testing::skip;
 use drives::{Drives, has_drives, system};
 
 /// The longest class of `commands_by_size`: what the drive writes in more than one part.

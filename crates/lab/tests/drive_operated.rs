@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use assay_drive::BlockBuffer;
-use common::testing::skip;
+use assay_testing::skip;
 use drives::{Drives, MIB, SMALL, has_drives, noise, system};
 use rustix::process::Signal;
 

@@ -21,8 +21,8 @@ use assay_load::workload::PsMode;
 use assay_load::{
     Address, Endpoint, Generator, Mode, Outcome, PrepareOptions, Schedule, Schema, Tls, Workload,
 };
+use assay_testing::skip;
 use common::TestServer;
-use common::testing::skip;
 use mysql::prelude::Queryable;
 
 const EVENTS: u64 = 1000;

@@ -5,12 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Says that the test `name` is skipped because it needs `what`; with `ASSAY_REQUIRE_ALL=1` that is a failure.
-pub(crate) fn skip(name: &str, what: &str) {
-    let required = std::env::var_os("ASSAY_REQUIRE_ALL").is_some_and(|value| value == "1");
-    assert!(!required, "{name} needs {what}");
-    eprintln!("SKIPPED: {name} needs {what}");
-}
+pub(crate) use assay_testing::skip;
 
 /// Whether this test may mount and attach; when not, it is skipped.
 pub(crate) fn is_root(name: &str) -> bool {

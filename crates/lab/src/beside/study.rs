@@ -6,10 +6,10 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::{names, scale};
-use crate::judge::paper::{Compared, ComparedRow, compared_with_paper};
 use crate::words;
 use assay_claims::paper::Paper;
 use assay_claims::repeated::{self, Level, Which};
+use assay_judge::paper::{Compared, ComparedRow, compared_with_paper};
 use assay_study::{Cell, State, Study};
 
 /// A paper beside a study.

@@ -1,8 +1,8 @@
 //! What the exit code is and what decided it.
 
 use super::Told;
-use crate::judge::{Basis, Word};
 use assay_base::text::counted;
+use assay_judge::{Basis, Word};
 
 /// An exit code, and the comparisons (or what was not compared) that made it so.
 #[derive(Debug, PartialEq)]

@@ -1,10 +1,10 @@
 //! What was found, line by line.
 
 use super::{Found, Told};
-use crate::judge::{Circumstance, Comparison};
 use crate::print;
 use crate::words::{circumstance, reason, verdict};
 use assay_base::text::counted;
+use assay_judge::{Circumstance, Comparison};
 
 impl Found {
     pub(super) fn print(&self) {

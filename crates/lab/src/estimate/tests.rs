@@ -15,7 +15,7 @@ use super::view::{Note, Row};
 use super::*;
 use crate::rig::server::testing::{binary, running};
 use crate::rig::server::{Flavour, Server};
-use crate::testing::skip;
+use assay_testing::skip;
 
 fn arguments(path: &Path) -> EstimateArgs {
     EstimateArgs {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::judge::Judgement;
-use crate::judge::durability::Durability;
+use assay_judge::Judgement;
+use assay_judge::durability::Durability;
 use assay_study::metrics::{Metric, Window, metric};
 use assay_study::{Arm, Cell, State, Study};
 
@@ -189,7 +189,7 @@ fn noise(judgement: &Judgement) -> Option<Caveat> {
         return None;
     }
     let seen = judgement.noise_floor.iter().flat_map(|floor| &floor.seen);
-    let tps = seen.filter(|one| one.metric == crate::judge::Metric::Throughput);
+    let tps = seen.filter(|one| one.metric == assay_judge::Metric::Throughput);
     let widest = tps.map(|one| one.floor_percent).reduce(f64::max);
     let text = match widest {
         Some(percent) => format!(

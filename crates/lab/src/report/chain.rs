@@ -5,17 +5,17 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::judge::chain::{Boundary, Chain, Layer};
-use crate::judge::reconcile::Check;
 use crate::words::chain::{activity, held, layer};
 use crate::words::reconcile;
+use assay_judge::chain::{Boundary, Chain, Layer};
+use assay_judge::reconcile::Check;
 use assay_study::Study;
 
 use super::flow::{Flow, flows};
 use super::format::{bytes, figure};
 use super::judged::Judged;
 use super::tables::write_row;
-use crate::judge::summary::{Figure, Group};
+use assay_judge::summary::{Figure, Group};
 
 /// The chains of one workload, arms side by side at one thread count.
 #[derive(Debug, Serialize)]

@@ -16,7 +16,7 @@ use super::arms::look;
 use super::format::GROUP;
 use super::metrics::Metric;
 use super::space::of_database;
-use crate::judge::summary::{self, Figure, Group};
+use assay_judge::summary::{self, Figure, Group};
 
 /// One chart: what the script hands to Plotly, and which arm each trace belongs to.
 #[derive(Serialize)]

@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use crate::beside::{Beside, Leveled};
-use crate::judge::paper::{Compared, ComparedRow};
 use crate::words::paper::{self, ComparedView, remarks};
 use assay_base::text::counted;
 use assay_claims::text;
+use assay_judge::paper::{Compared, ComparedRow};
 
 /// What a gain's ratio is.
 pub(crate) const RATIO: &str =

@@ -6,7 +6,7 @@ use assay_study::{Arm, State, Study};
 use super::differences;
 use super::format::{list, plural, threads};
 use super::headline::{is_twin, named};
-use crate::judge::summary;
+use assay_judge::summary;
 
 /// What was compared, in a sentence or two of numbers.
 pub(super) fn compared(study: &Study) -> String {

@@ -7,11 +7,11 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use crate::judge::chain::{Chain, LayerName};
+use assay_judge::chain::{Chain, LayerName};
 
 use super::format::figure;
-use crate::judge::summary::Figure;
 use crate::words::chain::layer;
+use assay_judge::summary::Figure;
 
 /// InnoDB's and the server's files, from the top down.
 const FILES: [LayerName; 5] = [

@@ -7,8 +7,8 @@ use plotly::common::{ErrorData, ErrorType, Font, Marker, Mode, Position};
 use plotly::layout::{Axis, AxisType, HoverMode, Margin, Shape, ShapeLayer, ShapeLine, ShapeType};
 use plotly::{Layout, Scatter};
 
-use crate::judge::{Comparison, Judgement, Metric};
 use crate::words::verdict::word;
+use assay_judge::{Comparison, Judgement, Metric};
 use assay_study::Study;
 
 use super::arms::look;
@@ -101,7 +101,7 @@ fn points(
     (low, high): (f64, f64),
 ) -> Box<Scatter<f64, String>> {
     let found = || its.iter().filter_map(|(_, one)| one.difference.as_ref());
-    let of = |read: fn(&crate::judge::Difference) -> f64| found().map(read).collect::<Vec<f64>>();
+    let of = |read: fn(&assay_judge::Difference) -> f64| found().map(read).collect::<Vec<f64>>();
     let values = of(|one| percent(one.ratio));
     let text = |(value, (_, one)): (&f64, &(&String, &Comparison))| {
         let word = match headline::is_mixed(judged, one) {

@@ -3,7 +3,7 @@
 //!
 //! Nothing here judges.
 
-use crate::judge::{Comparison, Judgement, Metric, Word};
+use assay_judge::{Comparison, Judgement, Metric, Word};
 use assay_study::{Arm, Study};
 
 /// The comparisons of `metric` that stand for a workload each: over all thread counts, or of the only one.

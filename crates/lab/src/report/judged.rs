@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::judge::chain::{self, Chain};
-use crate::judge::durability::{self, Durability};
-use crate::judge::reconcile::{self, Pair};
-use crate::judge::worth::cost::{self, Cost, Measured};
-use crate::judge::worth::endurance::{self, Endurance, Rated};
-use crate::judge::worth::interval::Interval;
-use crate::judge::{Comparison, Judgement, Level, Metric};
 use crate::words;
+use assay_judge::chain::{self, Chain};
+use assay_judge::durability::{self, Durability};
+use assay_judge::reconcile::{self, Pair};
+use assay_judge::worth::cost::{self, Cost, Measured};
+use assay_judge::worth::endurance::{self, Endurance, Rated};
+use assay_judge::worth::interval::Interval;
+use assay_judge::{Comparison, Judgement, Level, Metric};
 use assay_study::metrics::{Metric as Entry, metric};
 use assay_study::prices::Prices;
 use assay_study::{Arm, Cell, CellKey, Disk, Study};
 
 use super::space;
-use crate::judge::summary::Group;
+use assay_judge::summary::Group;
 
 /// All of it.
 #[derive(Debug)]

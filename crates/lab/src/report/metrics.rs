@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::judge::summary::{self, Figure, Group as Cells};
+use assay_judge::summary::{self, Figure, Group as Cells};
 use assay_study::metrics::{self, Column, Group, metric};
 use assay_study::{Cell, Study};
 

@@ -51,7 +51,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use crate::beside;
-use crate::judge::{self, summary};
+use assay_judge::{self, summary};
 use assay_study::{Prices, Store, Study};
 
 use judged::Judged;
@@ -96,10 +96,10 @@ pub(crate) struct Wishes<'a> {
 /// As [`write`], and prices of an arm that there is not.
 pub(crate) fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Result<Written> {
     let mut study = store.study()?;
-    study.cells = study.cells.into_iter().map(judge::sound_cell).collect();
+    study.cells = study.cells.into_iter().map(assay_judge::sound_cell).collect();
     let groups = summary::groups(&study);
     let variables = variables(store, &study)?;
-    let judgement = judge::judgement(store, &study)?;
+    let judgement = assay_judge::judgement(store, &study)?;
     let judged = Judged::of((&study, &groups, &judgement), &variables, wishes.prices)?;
     judged.lacking().iter().for_each(|line| log::warn!("{line}"));
     let written = Written {
@@ -118,7 +118,7 @@ pub(crate) fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Res
     files::replace(&written.tables.join("latencies.csv"), |file| {
         tables::write_latencies(file, &study, store)
     })?;
-    let compared = judge::paper::compared(&study, &groups);
+    let compared = assay_judge::paper::compared(&study, &groups);
     let claims = beside::standing(&study);
     if study.paper.is_some() {
         let path = written.tables.join("paper.csv");
@@ -198,7 +198,7 @@ struct Kept {
 fn write_series(store: &Store, study: &Study, tables: &Path) -> Result<Kept> {
     let mut kept = Kept::default();
     for cell in &study.cells {
-        let series = judge::sound_series(store.series(cell.id)?);
+        let series = assay_judge::sound_series(store.series(cell.id)?);
         if !series.is_empty() {
             let path = tables.join("series").join(tables::series_file(cell));
             files::replace(&path, |file| tables::write_series(file, cell, &series))?;

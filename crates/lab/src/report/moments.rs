@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::judge::{self, Stall};
+use assay_judge::{self, Stall};
 use assay_study::metrics::{self, Shown, Unit};
 use assay_study::{Cell, Series};
 
@@ -23,7 +23,7 @@ const SECONDS_LEAST: usize = 3;
 const STEADY_SHARE: f64 = 0.02;
 
 /// A throughput that fell as deep as the judge's drops fell; below it, what is told is how long nothing was answered.
-const FALLEN_PERCENT: f64 = 100.0 * judge::DEPTH_LEAST;
+const FALLEN_PERCENT: f64 = 100.0 * assay_judge::DEPTH_LEAST;
 
 /// Every chart that has something of this cell.
 pub(super) fn of_cell(cell: &Cell, series: &[Series]) -> Moments {
@@ -105,7 +105,7 @@ fn highest(lines: Vec<(&str, BTreeMap<u32, f64>)>) -> Option<(&str, BTreeMap<u32
 
 fn median(points: &BTreeMap<u32, f64>) -> Option<f64> {
     let values: Vec<f64> = points.values().copied().collect();
-    (values.len() >= SECONDS_LEAST).then(|| judge::median(&values))
+    (values.len() >= SECONDS_LEAST).then(|| assay_judge::median(&values))
 }
 
 /// With its unit; bytes with their prefix.

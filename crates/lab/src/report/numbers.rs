@@ -5,10 +5,10 @@
 
 use serde::Serialize;
 
-use crate::judge::{Comparison, Metric, Word};
 use crate::words::reason::reason_in_short;
 use crate::words::size::Size;
 use crate::words::verdict::word;
+use assay_judge::{Comparison, Metric, Word};
 use assay_study::State;
 
 use super::format::{figure, plural};
@@ -17,7 +17,7 @@ use super::metrics;
 use super::page::Input;
 use super::paid::{WRITTEN, price, taken};
 use super::sides::{self, Sides, told, unit};
-use crate::judge::summary::Group;
+use assay_judge::summary::Group;
 
 /// One of them.
 #[derive(Debug, Serialize)]

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::judge::{Comparison, Judgement, Metric};
+use assay_judge::{Comparison, Judgement, Metric};
 use assay_study::{State, Study};
 
 use super::charts::Plot;

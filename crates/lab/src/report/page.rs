@@ -7,9 +7,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::beside::Standing;
-use crate::judge::Judgement;
-use crate::judge::reconcile::Pair;
 use crate::words;
+use assay_judge::Judgement;
+use assay_judge::reconcile::Pair;
 use assay_study::metrics::{Group as Columns, Window};
 use assay_study::{Cell, State, Study};
 
@@ -28,7 +28,7 @@ use super::space::{Space, space};
 use super::sweeps::{Sweep, sweeps};
 use super::tails::{Distributions, Tail, tails};
 use super::{caveats, chain, claimed, paper, template, verdicts, view, worth};
-use crate::judge::summary::{self, Group};
+use assay_judge::summary::{self, Group};
 
 /// Nothing may be fetched, by anything on the page: its own script and style stand in it, pictures are made in it.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
@@ -47,7 +47,7 @@ pub(super) struct Input<'a> {
     /// Its cells taken together over the repeats.
     pub(super) groups: &'a [Group<'a>],
     /// What was measured beside what a paper printed.
-    pub(super) compared: &'a [crate::judge::paper::Compared],
+    pub(super) compared: &'a [assay_judge::paper::Compared],
     /// How it stands to what papers print.
     pub(super) claims: &'a Standing,
     /// What the judge made of it.

@@ -1,8 +1,8 @@
 //! What throughput was paid with, for the first screen: bytes, and where there are prices, money.
 
-use crate::judge::worth::cost::Cost;
-use crate::judge::{Comparison, Word};
 use crate::words::verdict::word;
+use assay_judge::worth::cost::Cost;
+use assay_judge::{Comparison, Word};
 
 use super::format::{figure, plural};
 use super::judged::{Judged, OfGroup};
@@ -10,7 +10,7 @@ use super::metrics::{Metric, column, columns};
 use super::numbers::Number;
 use super::sides::{At, Sides, told};
 use super::space::WRITTEN_LEAST_BYTES;
-use crate::judge::summary::Figure;
+use assay_judge::summary::Figure;
 use assay_study::metrics::{Group, metric};
 
 /// Written to the device under the server's file system.

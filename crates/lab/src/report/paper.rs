@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::format::figure;
 use super::metrics::{Metric, column};
 use super::tables::{optional, write_row};
-use crate::judge::paper::{Compared, ComparedRow, Counters};
 use crate::words::paper::remarks;
+use assay_judge::paper::{Compared, ComparedRow, Counters};
 use assay_study::metrics::{Group, metric};
 
 /// `paper.csv`: a row a comparison × workload × data set.

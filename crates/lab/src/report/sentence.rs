@@ -6,9 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::judge::{Comparison, Judgement, Metric, Word};
 use crate::words::reason::{reason, reason_in_short};
 use crate::words::size::Size;
+use assay_judge::{Comparison, Judgement, Metric, Word};
 use assay_study::Study;
 
 use super::format::{figure, list, plural, threads};

@@ -1,12 +1,12 @@
 //! Both sides of a comparison on the first screen: what of them may be compared, thread count by thread count.
 
-use crate::judge::{Comparison, Metric};
+use assay_judge::{Comparison, Metric};
 
 use super::format::{figure, plural};
 use super::headline;
 use super::metrics;
 use super::page::Input;
-use crate::judge::summary::{Figure, Group};
+use assay_judge::summary::{Figure, Group};
 use assay_study::metrics::metric;
 
 /// More thread counts than this are not listed one by one.

@@ -11,7 +11,7 @@ use super::headline::{is_twin, named};
 use super::metrics::{self, Metric};
 use super::page::Input;
 use super::view::{self, Field};
-use crate::judge::summary::{Figure, Group};
+use assay_judge::summary::{Figure, Group};
 
 /// The section.
 #[derive(Serialize)]

@@ -8,20 +8,20 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::beside::Standing;
-use crate::judge::Judgement;
-use crate::judge::reconcile::Pair;
+use assay_judge::Judgement;
+use assay_judge::reconcile::Pair;
 use assay_study::{Cell, Histogram, Series, State, Store, Study};
 
 use super::claim_rows::BesideView;
 use super::judged::{Judged, OfCell, OfGroup};
-use crate::judge::paper::Compared;
-use crate::judge::summary::{self, Figure, Group};
 use crate::words;
 use crate::words::chain::ChainView;
 use crate::words::durability::DurabilityView;
 use crate::words::endurance::{self, RatedView};
 use crate::words::json::JudgementView;
 use crate::words::paper::{self, ComparedView};
+use assay_judge::paper::Compared;
+use assay_judge::summary::{self, Figure, Group};
 
 /// Version of `results.json`.
 const FORMAT: u32 = 1;

@@ -17,7 +17,7 @@ use super::charts::{Plot, Style, label};
 use super::format::{figure, plural};
 use super::metrics;
 use super::page::Input;
-use crate::judge::summary::{Figure, Group};
+use assay_judge::summary::{Figure, Group};
 
 /// Transactions that must lie above a percentile.
 const ABOVE_LEAST: f64 = 10.0;

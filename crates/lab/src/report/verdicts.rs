@@ -5,10 +5,10 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::judge::papers::Sampled;
-use crate::judge::{Comparison, Judgement, Metric, OfCell};
 use crate::words::samples::{self, PERCENTILE_OF_PERCENTILES};
 use crate::words::{reason, stalls, steady, verdict};
+use assay_judge::papers::Sampled;
+use assay_judge::{Comparison, Judgement, Metric, OfCell};
 use assay_study::Study;
 
 use super::format::figure;
@@ -121,7 +121,7 @@ fn row(study: &Study, one: &Comparison) -> Option<Row> {
 
 fn noise(judged: &Judgement) -> List {
     let seen = judged.noise_floor.iter().flat_map(|floor| &floor.seen);
-    let row = |one: &crate::judge::Seen| {
+    let row = |one: &assay_judge::Seen| {
         let percents: Vec<String> =
             one.ratios.iter().map(|ratio| format!("{:+.1} %", (ratio - 1.0) * 100.0)).collect();
         vec![
@@ -166,9 +166,9 @@ fn cells(judged: &Judgement) -> List {
     }
 }
 
-fn departed(stalls: &crate::judge::Stalls) -> String {
+fn departed(stalls: &assay_judge::Stalls) -> String {
     let departures = stalls.events.first().map_or(&[][..], |event| &event.departures);
-    let one = |departure: &crate::judge::Departure| {
+    let one = |departure: &assay_judge::Departure| {
         format!(
             "{} {} (usually {})",
             departure.series,

@@ -6,8 +6,8 @@ use assay_study::{Cell, State, Study};
 
 use super::format::{bytes, figure, plural};
 use super::metrics::Metric;
-use crate::judge::summary::{Figure, Group};
 use crate::words;
+use assay_judge::summary::{Figure, Group};
 
 /// A table of figures: arms within thread counts, a metric a column.
 #[derive(Debug, Serialize)]

@@ -5,18 +5,18 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::judge::worth::cost::{Bound, Cost};
-use crate::judge::worth::endurance::Endurance;
-use crate::judge::worth::interval::Interval;
 use crate::words::endurance;
+use assay_judge::worth::cost::{Bound, Cost};
+use assay_judge::worth::endurance::Endurance;
+use assay_judge::worth::interval::Interval;
 use assay_study::{CellKey, Study};
 
 use super::format::{bytes, count, figure, list};
 use super::headline::named;
 use super::judged::{Judged, NO_PRICES, OfGroup};
 use super::tables::{optional, write_row};
-use crate::judge::summary::{Figure, Group};
 use crate::words;
+use assay_judge::summary::{Figure, Group};
 
 /// A table in words, a row for each arm under each load.
 #[derive(Debug, Serialize)]

@@ -256,7 +256,7 @@ mod tests {
     /// A file that can be attached, in a folder that bears our mark; nothing, said aloud, where nothing can.
     fn image(test: &str) -> Option<(tempfile::TempDir, PathBuf)> {
         if !rustix::process::geteuid().is_root() || !Path::new("/dev/loop-control").exists() {
-            crate::testing::skip(test, "root and loop devices");
+            assay_testing::skip(test, "root and loop devices");
             return None;
         }
         let folder = tempfile::tempdir().unwrap();

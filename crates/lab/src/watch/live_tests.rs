@@ -14,9 +14,9 @@ use super::series::Sample;
 use super::sheet::Moment;
 use super::*;
 use crate::rig::server::{Flavour, testing};
-use crate::testing::skip;
 use assay_study::metrics::Layer;
 use assay_study::{Below, Role, Unwatched, Warning};
+use assay_testing::skip;
 
 const MIB: u64 = 1 << 20;
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::judge::chain::{Activity, Chain, Held, Layer, LayerName};
+use assay_judge::chain::{Activity, Chain, Held, Layer, LayerName};
 use assay_study::CellKey;
 
 use super::reconcile::CheckView;

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::judge::{Circumstance, Form, Value};
+use assay_judge::{Circumstance, Form, Value};
 
 use super::{NONE, rig};
 

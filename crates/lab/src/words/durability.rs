@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::judge::durability::{
+use assay_judge::durability::{
     Checks, Class, Commits, Difference, Durability, Flushes, Kept, Lag, Note, Pages, Standing,
 };
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::judge::worth::endurance::{Rated, RatedBy};
+use assay_judge::worth::endurance::{Rated, RatedBy};
 
 /// From where, in a few words.
 pub(crate) fn how(by: &RatedBy) -> String {

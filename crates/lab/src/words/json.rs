@@ -2,8 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::judge::papers::Samples;
-use crate::judge::{
+use assay_judge::papers::Samples;
+use assay_judge::{
     Basis, Comparison, Difference, Judgement, Level, Metric, NoiseFloor, OfCell, Permuted, Stalls,
     Steady, Word,
 };

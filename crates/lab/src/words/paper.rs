@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use crate::judge::paper::{Compared, ComparedRow, Counters, Missing, Remark};
-use crate::judge::papers::RelativeDifferences;
 use assay_base::text::counted;
+use assay_judge::paper::{Compared, ComparedRow, Counters, Missing, Remark};
+use assay_judge::papers::RelativeDifferences;
 
 /// The remarks of a row, one by one.
 pub(crate) fn remarks(row: &ComparedRow) -> Vec<String> {

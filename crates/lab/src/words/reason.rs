@@ -1,9 +1,9 @@
 //! Why no more can be said of a comparison.
 
-use crate::judge::{
+use assay_base::text::counted;
+use assay_judge::{
     ABOVE_LEAST, Absent, Comparison, Metric, Reason, SignificanceTest, Verdict, Word,
 };
-use assay_base::text::counted;
 use assay_study::CellKey;
 
 use super::short;
@@ -106,9 +106,9 @@ fn of_p(p: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::Basis;
     use crate::words::testing::{comparison, key, resting_on};
     use crate::words::verdict::{text, text_with_word};
+    use assay_judge::Basis;
 
     const SIZE: &str = "19 % faster (95 % interval 15 to 23 %)";
 

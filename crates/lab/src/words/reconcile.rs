@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::judge::reconcile::{Check, ExplainedWrites, Sides};
+use assay_judge::reconcile::{Check, ExplainedWrites, Sides};
 
 /// The rule, in a few words.
 pub(crate) fn name(check: &Check) -> &'static str {
@@ -106,7 +106,7 @@ impl CheckView {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::reconcile::{ascending, little, markov, of_results, rate, recipe};
+    use assay_judge::reconcile::{ascending, little, markov, of_results, rate, recipe};
 
     fn told(check: Option<Check>) -> String {
         arithmetic(&check.unwrap())

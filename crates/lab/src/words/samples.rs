@@ -1,6 +1,6 @@
 //! Seconds as samples: what was sampled, and what such a table is not.
 
-use crate::judge::papers::Sampled;
+use assay_judge::papers::Sampled;
 
 /// What stands beside every such table of response times.
 pub(crate) const PERCENTILE_OF_PERCENTILES: &str = "A row of response times has the 95th percentile of each second as its samples: its mean is a mean of percentiles and its 95th \

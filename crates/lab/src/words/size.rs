@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::judge::{Difference, Metric};
+use assay_judge::{Difference, Metric};
 
 /// Ratios from here on are told as factors: "2.4 times" says more than "140 % more".
 const FACTOR_FROM: f64 = 2.0;

@@ -1,6 +1,6 @@
 //! Where a cell broke down, in one line.
 
-use crate::judge::{Stalls, median};
+use assay_judge::{Stalls, median};
 
 /// `6 stalls, one every 10.0 s, the first in second 7 (2020-02-03T04:05:12.250Z), about 200 ms long, throughput 60 % down`.
 pub(crate) fn text(found: &Stalls) -> String {
@@ -29,7 +29,7 @@ pub(crate) fn text(found: &Stalls) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::{Period, Stall};
+    use assay_judge::{Period, Stall};
 
     fn stall(from_second: u32, at: Option<&str>) -> Stall {
         Stall {

@@ -1,6 +1,6 @@
 //! Whether throughput held still.
 
-use crate::judge::{Held, Steady};
+use assay_judge::{Held, Steady};
 
 /// `steady`, or since when, or by how much it drifted.
 pub(crate) fn text(found: &Steady) -> String {

@@ -1,6 +1,6 @@
 //! Invented comparisons, to see what is said of them.
 
-use crate::judge::{Basis, Comparison, Difference, Metric, Reason, Spread, Verdict, Word};
+use assay_judge::{Basis, Comparison, Difference, Metric, Reason, Spread, Verdict, Word};
 use assay_study::CellKey;
 
 /// A difference of this ratio within this interval, of three repeats.

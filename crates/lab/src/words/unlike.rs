@@ -1,7 +1,7 @@
 //! What two sides do not share: what makes them no answers to one question, and what one of them alone has.
 
-use crate::judge::durability::Difference;
-use crate::judge::{Lone, Unlike};
+use assay_judge::durability::Difference;
+use assay_judge::{Lone, Unlike};
 
 use super::{NONE, durability, rig};
 use assay_base::text::threads;
@@ -43,7 +43,7 @@ pub(crate) fn lone(lone: &Lone) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::durability::{Commits, Pages};
+    use assay_judge::durability::{Commits, Pages};
     use assay_study::{Scale, Tables};
 
     #[test]

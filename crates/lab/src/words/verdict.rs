@@ -1,6 +1,6 @@
 //! What may be said of a comparison: its word and its sentence.
 
-use crate::judge::{Basis, Comparison, Difference, Reason, Units, Word};
+use assay_judge::{Basis, Comparison, Difference, Reason, Units, Word};
 use assay_study::CellKey;
 
 use super::short;

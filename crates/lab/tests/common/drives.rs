@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::common::World;
-use crate::common::testing::skip;
+use assay_testing::skip;
 
 pub const MIB: u64 = 1 << 20;
 

@@ -3,15 +3,13 @@
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
 pub mod port;
-#[path = "../../src/testing.rs"]
-pub mod testing;
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use assay_testing::skip;
 use rusqlite::Connection;
-use testing::skip;
 
 /// A folder in which one test runs the tool; its ledgers are not those of the user.
 pub struct World {

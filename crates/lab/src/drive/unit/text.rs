@@ -159,7 +159,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::testing::skip;
+    use assay_testing::skip;
 
     const GENERATOR: &str = "/usr/lib/systemd/system-generators/systemd-fstab-generator";
     const UUID: &str = "12345678-9abc-def0-1234-56789abcdef0";

@@ -41,7 +41,7 @@ pub(super) fn start(what: &str) -> Option<Browser> {
         .flat_map(|folder| names.map(|name| folder.join(name)))
         .find(|path| path.is_file());
     let Some(program) = found else {
-        crate::testing::skip(what, "chromium on PATH; install the package chromium");
+        assay_testing::skip(what, "chromium on PATH; install the package chromium");
         return None;
     };
     Some(Browser::launch(&program))

@@ -2,8 +2,8 @@
 //! says the same, and what it says follows from those four.
 
 use super::*;
-use crate::judge::durability;
-use crate::judge::durability::Class;
+use assay_judge::durability;
+use assay_judge::durability::Class;
 use assay_study::{
     Arm, Atomic, CellKey, Disk, Drive, FileSystem, Media, Model, Outcome, Rig, Workload,
 };

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{Binary, Flavour, Server, Settings, Start, Wanted, find_or_fetch, make_datadir, start};
-use crate::testing::skip;
+use assay_testing::skip;
 
 /// The server of that make, fetched if need be; without one the test `name` is skipped aloud, and fails where
 /// everything is required.

@@ -10,9 +10,9 @@ use std::path::Path;
 use bench::{Bench, FileSystem, Round};
 
 use crate::common::has_server;
-use crate::common::testing::skip;
 use crate::drives::has_drives;
 use crate::{rounds, seed};
+use assay_testing::skip;
 
 /// Kills in a run of all tests.
 const ROUNDS: u64 = 2;

@@ -1,0 +1,108 @@
+//! A figure of one cell, and how far its seconds alone leave it open.
+//!
+//! Of throughput that is the variance of the mean of its seconds. Of a percentile it follows from the share of transactions above
+//! it: that share's variance, over seconds as for a mean, is carried over to the percentile by reading the cell's whole
+//! distribution at the share less and plus one standard error (Woodruff, "Confidence intervals for medians and other position
+//! measures", JASA 47, 1952). All variances are of the logarithm, as arms differ by factors.
+
+use std::collections::BTreeMap;
+
+use crate::cell::measured::Measured;
+use crate::cell::metric::Metric;
+use crate::statistics::{MeanVariance, mean_variance};
+use assay_study::metrics::metric;
+use assay_study::{SecondLatency, bucket_of};
+
+/// A percentile with fewer transactions above it than this is the luck of a few.
+pub const ABOVE_LEAST: f64 = 5.0;
+
+/// A figure of a cell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figure {
+    /// Its value, in the metric's unit; positive.
+    pub value: f64,
+    /// Variance of its logarithm from one stretch of time to another within the cell, if that can be told.
+    pub within: Option<MeanVariance>,
+}
+
+/// Why a cell has no figure that one would expect.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Absent {
+    /// Its value is not above zero, or no number: there is no ratio to it.
+    Unusable(f64),
+    /// Fewer than [`ABOVE_LEAST`] of its transactions lie above the percentile.
+    TooFewAbove,
+}
+
+/// Whether a figure of so many transactions would be the luck of a few.
+pub fn is_of_too_few(metric: Metric, transactions: f64) -> bool {
+    metric.tail().is_some_and(|tail| tail * transactions < ABOVE_LEAST)
+}
+
+/// Fills in the figures of a cell from its results and the buckets of its whole response histogram (ns, count).
+pub(crate) fn figures(cell: &mut Measured, results: &BTreeMap<String, f64>, whole: &[(u64, u64)]) {
+    let seconds = cell.latencies.seconds();
+    let transactions = match whole.iter().map(|(_, count)| count).sum::<u64>() {
+        0 => results.get(metric!("transactions").name).copied(),
+        count => Some(count as f64),
+    };
+    for metric in Metric::ALL {
+        let Some(value) = results.get(metric.name()).copied() else { continue };
+        if !(value > 0.0 && value.is_finite()) {
+            cell.absent.insert(metric, Absent::Unusable(value));
+            continue;
+        }
+        if transactions.is_some_and(|all| is_of_too_few(metric, all)) {
+            cell.absent.insert(metric, Absent::TooFewAbove);
+            continue;
+        }
+        let within = match metric.tail() {
+            None => of_mean(&cell.tps),
+            Some(tail) => of_percentile(&seconds, whole, value, tail),
+        };
+        cell.figures.insert(metric, Figure { value, within });
+    }
+}
+
+/// Of the logarithm of a mean: its variance over the mean's square (the delta method).
+fn of_mean(seconds: &[f64]) -> Option<MeanVariance> {
+    let mean = crate::statistics::mean(seconds);
+    let known = mean_variance(seconds).filter(|_| mean > 0.0)?;
+    Some(MeanVariance { variance: known.variance / (mean * mean), ..known })
+}
+
+fn of_percentile(
+    seconds: &[SecondLatency],
+    whole: &[(u64, u64)],
+    value_ms: f64,
+    tail: f64,
+) -> Option<MeanVariance> {
+    let bucket = bucket_of((value_ms * 1e6) as u64);
+    let all: u64 = seconds.iter().map(SecondLatency::count).sum();
+    let share = seconds.iter().map(|one| one.count_above(bucket)).sum::<u64>() as f64 / all as f64;
+    // What each second adds to the share beyond its part; their mean is zero.
+    let parts: Vec<f64> = seconds
+        .iter()
+        .map(|one| one.count_above(bucket) as f64 - share * one.count() as f64)
+        .collect();
+    let known = mean_variance(&parts).filter(|_| all > 0)?;
+    let error = known.variance.sqrt() * seconds.len() as f64 / all as f64;
+    if tail - error <= 0.0 || tail + error >= 1.0 {
+        return None;
+    }
+    let (low, high) = (value_above(whole, tail + error)?, value_above(whole, tail - error)?);
+    let half = (high as f64 / low as f64).ln() / 2.0;
+    Some(MeanVariance { variance: half * half, df: known.df })
+}
+
+/// The time that the share `tail` of all exceed, in ns.
+fn value_above(whole: &[(u64, u64)], tail: f64) -> Option<u64> {
+    let all: u64 = whole.iter().map(|(_, count)| count).sum();
+    let mut below = 0;
+    let within = all as f64 * (1.0 - tail);
+    let place = whole.iter().find(|(_, count)| {
+        below += count;
+        below as f64 >= within
+    });
+    place.or(whole.last()).map(|(ns, _)| (*ns).max(1))
+}

@@ -1,0 +1,89 @@
+//! What is judged: throughput, and percentiles of the response time of a transaction; a view on the few metrics of the catalogue that are.
+
+use serde::{Serialize, Serializer};
+
+use assay_study::metrics::{self, metric};
+
+/// A figure of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Metric {
+    /// Transactions per second.
+    Throughput,
+    /// Half of the transactions were answered within this.
+    P50,
+    /// 95 of 100.
+    P95,
+    /// 99 of 100.
+    P99,
+    /// 999 of 1000.
+    P999,
+}
+
+impl Metric {
+    /// All of them.
+    pub const ALL: [Metric; 5] =
+        [Metric::Throughput, Metric::P50, Metric::P95, Metric::P99, Metric::P999];
+
+    /// What the catalogue says of it.
+    fn entry(self) -> &'static metrics::Metric {
+        match self {
+            Metric::Throughput => metric!("tps"),
+            Metric::P50 => metric!("latency_ms_p50"),
+            Metric::P95 => metric!("latency_ms_p95"),
+            Metric::P99 => metric!("latency_ms_p99"),
+            Metric::P999 => metric!("latency_ms_p999"),
+        }
+    }
+
+    /// The name of the stored result.
+    pub fn name(self) -> &'static str {
+        self.entry().name
+    }
+
+    /// What a person reads.
+    pub fn label(self) -> &'static str {
+        self.entry().judged.map_or(self.name(), |judged| judged.label)
+    }
+
+    /// The unit of its values.
+    pub fn unit(self) -> &'static str {
+        self.entry().unit.word()
+    }
+
+    /// The share of transactions that a percentile leaves above it.
+    pub fn tail(self) -> Option<f64> {
+        self.entry().judged.and_then(|judged| judged.tail)
+    }
+
+    /// Whether more of it is better.
+    pub fn is_better_higher(self) -> bool {
+        self.entry().is_better_higher()
+    }
+
+    /// The metric of this name, as stored or as read.
+    pub fn named(name: &str) -> Option<Metric> {
+        Metric::ALL.into_iter().find(|one| one.name() == name || one.label() == name)
+    }
+}
+
+impl Serialize for Metric {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_catalogue_has_judged_is_judged() {
+        let judged = metrics::all().filter(|one| one.judged.is_some()).map(|one| one.name);
+        assert_eq!(judged.collect::<Vec<_>>(), Metric::ALL.map(Metric::name));
+        assert_eq!(Metric::ALL.map(Metric::label), ["throughput", "p50", "p95", "p99", "p99.9"]);
+        let tails = [None, Some(0.5), Some(0.05), Some(0.01), Some(0.001)];
+        assert_eq!(Metric::ALL.map(Metric::tail), tails);
+        assert_eq!(Metric::ALL.map(Metric::unit), ["1/s", "ms", "ms", "ms", "ms"]);
+        assert_eq!(Metric::ALL.map(Metric::is_better_higher), [true, false, false, false, false]);
+    }
+}

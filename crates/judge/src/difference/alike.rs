@@ -1,0 +1,178 @@
+//! What two sides must share to be compared, beside how safe they are: their workloads and their scale.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_study::{Arm, Cell, Model, Scale, Study, Tables, Workload};
+
+use crate::difference::studies::shared_workloads;
+
+/// Says how events of a rate are spaced; nothing without a rate, which differs then itself.
+const ARRIVALS: &str = "arrivals";
+
+/// Something that both sides should share and do not, as it is on each; nothing where a side has none.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Unlike {
+    /// An option of a workload.
+    Option {
+        /// The workload.
+        workload: String,
+        /// The option.
+        option: String,
+        /// Its values.
+        values: [Option<String>; 2],
+    },
+    /// How many rows of what the tables hold.
+    Tables([Option<Tables>; 2]),
+    /// What models are divided by.
+    Scale([Option<Scale>; 2]),
+}
+
+/// In what two arms differ that makes their figures no answer to one question, each thing once; empty if in nothing.
+pub fn scale_differences(a: (&Study, &Arm), b: (&Study, &Arm)) -> Vec<Unlike> {
+    let mut found = Vec::new();
+    for ours in shared_workloads(a.0, b.0) {
+        let Some(theirs) = b.0.workloads.iter().find(|one| one.name == ours.name) else { continue };
+        let is_kept_by_both = |option: &str| {
+            option != ARRIVALS
+                || [&ours, &theirs].iter().all(|one| one.options.contains_key(option))
+        };
+        let options = differing(&ours.options, &theirs.options).into_iter();
+        let options = options.filter(|(option, _)| is_kept_by_both(option));
+        found.extend(options.map(|(option, values)| Unlike::Option {
+            workload: ours.name.clone(),
+            option,
+            values: values.map(|value| value.cloned()),
+        }));
+    }
+    for workload in shared_workloads(a.0, b.0).filter(|one| is_run(a, one) && is_run(b, one)) {
+        let both = [a.1, b.1].map(|arm| arm.rig.tables(workload.data_set.as_deref()).cloned());
+        let is_alike = match &both {
+            [Some(ours), Some(theirs)] => ours.are_as_many(theirs),
+            [ours, theirs] => ours.is_none() && theirs.is_none(),
+        };
+        let unlike = Unlike::Tables(both);
+        if !is_alike && !found.contains(&unlike) {
+            found.push(unlike);
+        }
+    }
+    let scales = [a.1, b.1].map(|arm| arm.rig.model().map(Model::scale));
+    found.extend((scales[0] != scales[1]).then_some(Unlike::Scale(scales)));
+    found
+}
+
+/// Whether the arm has cells of the workload; of a study without cells all have all.
+fn is_run(side: (&Study, &Arm), workload: &Workload) -> bool {
+    side.0.cells.is_empty() || cells(side, workload).next().is_some()
+}
+
+fn cells<'a>(
+    (study, arm): (&'a Study, &'a Arm),
+    workload: &'a Workload,
+) -> impl Iterator<Item = &'a Cell> {
+    let is_its = |cell: &&Cell| cell.key.arm == arm.name && cell.key.workload == workload.name;
+    study.cells.iter().filter(is_its)
+}
+
+/// Names whose values differ, those that one side alone has included, with both values.
+pub(super) fn differing<'a, V: PartialEq>(
+    a: &'a BTreeMap<String, V>,
+    b: &'a BTreeMap<String, V>,
+) -> Vec<(String, [Option<&'a V>; 2])> {
+    let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let all = names.into_iter().map(|name| (name.clone(), [a.get(name), b.get(name)]));
+    all.filter(|(_, [a, b])| a != b).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulated::study;
+    use assay_study::{Data, Disk, Media, Model, Rig};
+
+    fn tables(rows: u64, create_options: &str) -> Tables {
+        Tables { count: 2, rows, create_options: create_options.into(), ..Tables::default() }
+    }
+
+    fn arm_with(media: Media, data: &[(Option<&str>, Tables)]) -> Arm {
+        let data = data.iter().map(|(set, tables)| Data {
+            data_set: set.map(str::to_owned),
+            tables: tables.clone(),
+            fill: None,
+        });
+        let disk = Some(Disk { media, ..Disk::default() });
+        let rig = Rig { disk, data: data.collect(), ..Rig::default() };
+        Arm { name: "a".into(), rig, settings: [].into() }
+    }
+
+    fn arm(device: &str, tables: Tables) -> Arm {
+        arm_with(Media::Device { path: device.into() }, &[(None, tables)])
+    }
+
+    fn values(a: &str, b: &str) -> [Option<String>; 2] {
+        [a, b].map(|one| Some(one.to_owned()))
+    }
+
+    fn option(option: &str, values: [Option<String>; 2]) -> Unlike {
+        Unlike::Option { workload: "w".into(), option: option.into(), values }
+    }
+
+    #[test]
+    fn what_is_not_alike_is_named() {
+        let whole = study(&["a"], &[]);
+        let plain = arm("/dev/sda", tables(1000, ""));
+        let differs = |other: &Arm| scale_differences((&whole, &plain), (&whole, other));
+        assert!(differs(&arm("/dev/sdb", tables(1000, "COMPRESSION='zlib'"))).is_empty());
+        assert_eq!(
+            differs(&arm("/dev/sda", tables(9000, ""))),
+            [Unlike::Tables([Some(tables(1000, "")), Some(tables(9000, ""))])]
+        );
+        let model =
+            Media::Model(Model { capacity_scale: 40.0, parallel_scale: 4.0, ..Model::default() });
+        let model = arm_with(model, &[(None, tables(1000, ""))]);
+        let scale = Scale { capacity: 40.0, parallel: 4.0 };
+        assert_eq!(differs(&model), [Unlike::Scale([None, Some(scale)])]);
+        let mut other = study(&["a"], &[]);
+        other.workloads[0].options.insert("rand_type".into(), "zipf".into());
+        let found = scale_differences((&other, &plain), (&whole, &plain));
+        assert_eq!(found, [option("rand_type", [Some("zipf".into()), None])]);
+        let found = scale_differences((&whole, &plain), (&other, &plain));
+        let of_b = option("rand_type", [None, Some("zipf".into())]);
+        assert_eq!(found, [of_b], "that b alone has");
+    }
+
+    #[test]
+    fn tables_are_those_of_the_data_sets_that_both_are_run_on() {
+        let mut both = study(&["a"], &[]);
+        both.workloads[0].data_set = Some("full".into());
+        let device = Media::Device { path: "/dev/sda".into() };
+        let sets = [(Some("empty"), tables(100, "X")), (Some("full"), tables(9000, "X"))];
+        let many = arm_with(device, &sets);
+        let one = arm("/dev/sda", tables(9000, ""));
+        let other = arm("/dev/sda", tables(100, ""));
+        let found = |a: &Arm, b: &Arm| scale_differences((&both, a), (&both, b));
+        assert_eq!(found(&many, &one), Vec::new());
+        assert_eq!(found(&one, &many), Vec::new());
+        let rows = Unlike::Tables([Some(tables(9000, "X")), Some(tables(100, ""))]);
+        assert_eq!(found(&many, &other), [rows]);
+    }
+
+    #[test]
+    fn studies_of_different_rates_are_not_alike() {
+        let plain = arm("/dev/sda", tables(1000, ""));
+        let paced = |rate: &str, arrivals: &str| {
+            let mut study = study(&["a"], &[]);
+            let options = [("rate", rate), ("arrivals", arrivals)];
+            study.workloads[0].options = options.map(|(a, b)| (a.to_owned(), b.to_owned())).into();
+            study
+        };
+        let found = |a: &Study, b: &Study| scale_differences((a, &plain), (b, &plain));
+        let open = study(&["a"], &[]);
+        let (slow, fast) = (paced("100", "poisson"), paced("250", "poisson"));
+        let rates = option("rate", values("100", "250"));
+        assert_eq!(found(&slow, &slow), Vec::new());
+        assert_eq!(found(&slow, &fast), std::slice::from_ref(&rates));
+        assert_eq!(found(&open, &fast), [option("rate", [None, Some("250".into())])]);
+        let even = paced("100", "even");
+        assert_eq!(found(&slow, &even), [option("arrivals", values("poisson", "even"))]);
+    }
+}

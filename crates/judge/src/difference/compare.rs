@@ -1,0 +1,357 @@
+//! How far one arm lies from another, within what bounds, and how surprising that would be if there were no difference.
+//!
+//! Everything is computed on logarithms and told as ratios: a factor is the same in both directions, and a mean over thread counts does
+//! not favour the largest figures.
+//!
+//! **What is repeated decides.** A repeat holds every cell once, with the same draws, in random order: a randomised complete
+//! block design. So with two repeats and more the unit is the repeat: the interval is Student's, of the paired differences, and
+//! what varies within a cell and from cell to cell is in it alike. A bootstrap of seconds and few repeats would be too narrow
+//! (Davison and Hinkley, "Bootstrap methods and their application", 1997, section 3.8, on hierarchical data; a test shows it).
+//! With one repeat only seconds vary: what a second cell would have been is then known from an arm that ran twice (see
+//! [`crate::difference::noise`]), and where there is none, the result says so and is weaker for it.
+
+use serde::Serialize;
+
+use crate::cell::figure::Figure;
+use crate::cell::measured::{Measured, Standing};
+use crate::cell::metric::Metric;
+use crate::difference::noise::NoiseSpread;
+use crate::difference::permute::{Permutation, Units, permutation};
+use crate::difference::reason::Reason;
+use crate::statistics::{MeanVariance, Spread, exchange, mean, paired, unpaired};
+use assay_study::CellKey;
+
+/// How often an interval covers the truth.
+pub const LEVEL: f64 = 0.95;
+
+/// What an interval rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// Differences within repeats.
+    Repeats,
+    /// Repeats of two studies, which have nothing in common.
+    SeparateRepeats,
+    /// Two studies, of which one has a single repeat: how two runs of the same would differ is known of neither, and no floor
+    /// measured within one of them tells it.
+    SeparateRuns,
+    /// One repeat, and the spread of an arm that ran twice.
+    OneRepeatAndNoiseFloor,
+    /// One repeat: how it varied from second to second, and no more.
+    OneRepeat,
+}
+
+/// Cells of one workload at one thread count that are compared.
+#[derive(Debug, Clone, Default)]
+pub struct Stratum<'a> {
+    /// Cells of the baseline.
+    pub base: Vec<&'a Measured>,
+    /// Cells of the other; the n-th is of the same repeat as the n-th of the baseline, unless they are of two studies.
+    pub other: Vec<&'a Measured>,
+    /// Cells of either that have been run and are not among them, for they are marked as not comparable.
+    pub left_out: Vec<CellKey>,
+}
+
+/// Where cells are left out, so many must remain.
+const REPEATS_LEAST: usize = 2;
+
+impl<'a> Stratum<'a> {
+    /// Of the cells of both sides. A cell that failed forbids a verdict; one that is not comparable is left out if repeats enough remain
+    /// without it, for what made it so was this machine and not the arm.
+    ///
+    /// # Errors
+    /// Why there is no verdict.
+    pub fn of(
+        mut base: impl Iterator<Item = &'a Measured>,
+        mut other: impl Iterator<Item = &'a Measured>,
+        is_one_study: bool,
+    ) -> Result<Stratum<'a>, Reason> {
+        let mut left_out = Vec::new();
+        let mut usable = |cells: &mut dyn Iterator<Item = &'a Measured>| {
+            let mut its = Vec::new();
+            for cell in cells {
+                match cell.standing {
+                    Standing::Usable => its.push(cell),
+                    Standing::Missing => {}
+                    Standing::NotComparable => left_out.push(cell.key.clone()),
+                    Standing::Failed => return Err(Reason::CellFailed(cell.key.clone())),
+                }
+            }
+            Ok(its)
+        };
+        let (base, other) = (usable(&mut base)?, usable(&mut other)?);
+        let whole = Stratum { base, other, left_out };
+        let stratum = if is_one_study { whole.of_shared_repeats() } else { whole };
+        match (stratum.base.len().min(stratum.other.len()), stratum.left_out.first()) {
+            (0..REPEATS_LEAST, Some(cell)) => Err(Reason::CellNotComparable(cell.clone())),
+            (0, None) => Err(Reason::NoSharedRepeat),
+            _ => Ok(stratum),
+        }
+    }
+
+    /// Those of repeats that both have, side by side.
+    fn of_shared_repeats(self) -> Self {
+        let both = self.base.iter().filter_map(|cell| {
+            Some((*cell, *self.other.iter().find(|one| one.key.repeat == cell.key.repeat)?))
+        });
+        let (base, other) = both.unzip();
+        Stratum { base, other, left_out: self.left_out }
+    }
+}
+
+/// A difference and what is known of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// What is compared of the baseline: the mean over its cells, in the metric's unit.
+    pub baseline_value: f64,
+    /// The same of the other.
+    pub value: f64,
+    /// The other ÷ the baseline: the geometric mean over repeats and thread counts.
+    pub ratio: f64,
+    /// Its interval.
+    pub ratio_interval: (f64, f64),
+    /// The other less the baseline, in the metric's unit.
+    pub difference: f64,
+    /// Its interval.
+    pub difference_interval: (f64, f64),
+    /// What the intervals rest on.
+    pub basis: Basis,
+    /// Repeats compared; of two studies those of the one with fewer.
+    pub repeats: usize,
+    /// Thread counts that it is the mean over.
+    pub thread_counts: usize,
+    /// Standard deviation of a single repeat's log ratio.
+    pub deviation: f64,
+    /// p of the interval's own t test.
+    pub p_t: f64,
+    /// A permutation test of the same.
+    pub permutation: Option<Permutation>,
+    /// The logarithm of the ratio.
+    pub log: Spread,
+}
+
+impl Difference {
+    /// How far the noise floor of as many repeats and thread counts reaches, as a logarithm: what is independent averages out.
+    pub fn floor(&self, noise: &NoiseSpread) -> f64 {
+        noise.reach(self.repeats * self.thread_counts)
+    }
+
+    /// Whether nothing is known but how one run varied from second to second.
+    pub fn rests_on_seconds_alone(&self) -> bool {
+        self.basis == Basis::OneRepeat
+    }
+}
+
+/// Compares cells whose n-th are of the same repeat; with several thread counts, over all of them. Nothing where a figure is absent or
+/// nothing tells how it varies.
+pub fn within_study(
+    metric: Metric,
+    strata: &[Stratum<'_>],
+    noise: Option<&NoiseSpread>,
+    seed: u64,
+) -> Option<Difference> {
+    let found = estimated(metric, strata, noise)?;
+    let permutation = permutation(metric, strata, &logs(&pairs(metric, strata)?), seed);
+    Some(Difference { permutation, ..found })
+}
+
+/// The same without its permutation test.
+pub(crate) fn estimated(
+    metric: Metric,
+    strata: &[Stratum<'_>],
+    noise: Option<&NoiseSpread>,
+) -> Option<Difference> {
+    let pairs = pairs(metric, strata)?;
+    let repeats = pairs.iter().map(Vec::len).min().filter(|repeats| *repeats > 0)?;
+    let logs = logs(&pairs);
+    let plain = by_repeat(&pairs, |[a, b]| b.value - a.value);
+    let levels = [by_repeat(&pairs, |[a, _]| a.value), by_repeat(&pairs, |[_, b]| b.value)];
+    let levels = levels.map(|all| mean(&all));
+    let is_block_whole = pairs.iter().all(|one| one.len() == repeats);
+    let spreads = match is_block_whole {
+        true => (paired(&logs), paired(&plain)),
+        // Where one thread count has fewer repeats they are no blocks over all of them any more; each has its own spread.
+        false => (
+            each_paired(&pairs, |[a, b]| (b.value / a.value).ln()),
+            each_paired(&pairs, |[a, b]| b.value - a.value),
+        ),
+    };
+    let (log, plain, basis) = match spreads {
+        (Some(log), Some(plain)) => (log, plain, Basis::Repeats),
+        _ => {
+            let (log, basis) = single(&pairs, noise)?;
+            (log, carried_over(&log, mean(&plain), levels), basis)
+        }
+    };
+    Some(told(levels, &log, &plain, basis, [repeats, pairs.len()], None))
+}
+
+/// The mean over thread counts, each with what its own repeats tell.
+fn each_paired(pairs: &[Vec<[Figure; 2]>], of: impl Fn(&[Figure; 2]) -> f64) -> Option<Spread> {
+    let each = pairs.iter().map(|one| paired(&one.iter().map(&of).collect::<Vec<f64>>()));
+    Some(mean_of(&each.collect::<Option<Vec<Spread>>>()?))
+}
+
+/// The mean over thread counts of each repeat.
+fn by_repeat(pairs: &[Vec<[Figure; 2]>], of: impl Fn(&[Figure; 2]) -> f64) -> Vec<f64> {
+    let repeats = pairs.iter().map(Vec::len).min().unwrap_or(0);
+    let of_one = |repeat: usize| {
+        mean(&pairs.iter().map(|stratum| of(&stratum[repeat])).collect::<Vec<f64>>())
+    };
+    (0..repeats).map(of_one).collect()
+}
+
+/// The log ratio of each repeat.
+fn logs(pairs: &[Vec<[Figure; 2]>]) -> Vec<f64> {
+    by_repeat(pairs, |[a, b]| (b.value / a.value).ln())
+}
+
+/// Compares cells of two studies. With a single repeat on a side the interval is that of these runs alone
+/// ([`Basis::SeparateRuns`]), on which no verdict rests.
+pub fn between_studies(
+    metric: Metric,
+    strata: &[Stratum<'_>],
+    noise: Option<&NoiseSpread>,
+    seed: u64,
+) -> Option<Difference> {
+    let sides: Vec<[Vec<Figure>; 2]> = strata
+        .iter()
+        .map(|one| {
+            let of = |cells: &[&Measured]| {
+                cells.iter().filter_map(|cell| figure(metric, cell)).collect()
+            };
+            [of(&one.base), of(&one.other)]
+        })
+        .collect();
+    let repeats = sides.iter().flatten().map(Vec::len).min().filter(|repeats| *repeats > 0)?;
+    let each = |of: &dyn Fn(&Figure) -> f64| -> Option<Spread> {
+        let spreads = sides.iter().map(|side| {
+            let values = |figures: &[Figure]| figures.iter().map(of).collect::<Vec<f64>>();
+            unpaired(&values(&side[0]), &values(&side[1]))
+        });
+        Some(mean_of(&spreads.collect::<Option<Vec<Spread>>>()?))
+    };
+    let level = |side: usize| {
+        let means =
+            sides.iter().map(|one| mean(&one[side].iter().map(|f| f.value).collect::<Vec<_>>()));
+        mean(&means.collect::<Vec<f64>>())
+    };
+    let levels = [level(0), level(1)];
+    let (log, plain, basis) = match (each(&|f| f.value.ln()), each(&|f| f.value)) {
+        (Some(log), Some(plain)) => (log, plain, Basis::SeparateRepeats),
+        _ => {
+            let runs: Vec<Vec<[Figure; 2]>> =
+                sides.iter().map(|[a, b]| vec![[as_one(a), as_one(b)]]).collect();
+            let (log, _) = single(&runs, noise)?;
+            (log, carried_over(&log, levels[1] - levels[0], levels), Basis::SeparateRuns)
+        }
+    };
+    let permutation = match sides.as_slice() {
+        [[a, b]] if basis == Basis::SeparateRepeats => {
+            let logs =
+                |figures: &[Figure]| figures.iter().map(|f| f.value.ln()).collect::<Vec<_>>();
+            exchange(&logs(a), &logs(b), seed).map(|permuted| Permutation {
+                of: Units::RepeatsOfBothStudies,
+                units: a.len() + b.len(),
+                permuted,
+            })
+        }
+        _ => None,
+    };
+    Some(told(levels, &log, &plain, basis, [repeats, sides.len()], permutation))
+}
+
+fn told(
+    levels: [f64; 2],
+    log: &Spread,
+    plain: &Spread,
+    basis: Basis,
+    [repeats, thread_counts]: [usize; 2],
+    permutation: Option<Permutation>,
+) -> Difference {
+    let (low, high) = log.interval(LEVEL);
+    Difference {
+        baseline_value: levels[0],
+        value: levels[1],
+        ratio: log.mean.exp(),
+        ratio_interval: (low.exp(), high.exp()),
+        difference: plain.mean,
+        difference_interval: plain.interval(LEVEL),
+        basis,
+        repeats,
+        thread_counts,
+        deviation: log.error * (repeats as f64).sqrt(),
+        p_t: log.p(),
+        permutation,
+        log: *log,
+    }
+}
+
+fn figure(metric: Metric, cell: &Measured) -> Option<Figure> {
+    cell.figures.get(&metric).copied()
+}
+
+/// The figures of each stratum, repeat by repeat; nothing if one is absent.
+fn pairs(metric: Metric, strata: &[Stratum<'_>]) -> Option<Vec<Vec<[Figure; 2]>>> {
+    let of_stratum = |one: &Stratum<'_>| {
+        let both = one.base.iter().zip(&one.other);
+        both.map(|(a, b)| Some([figure(metric, a)?, figure(metric, b)?])).collect()
+    };
+    let pairs: Option<Vec<_>> = strata.iter().map(of_stratum).collect();
+    pairs.filter(|pairs| !pairs.is_empty())
+}
+
+/// The mean of independent values.
+fn mean_of(spreads: &[Spread]) -> Spread {
+    let n = spreads.len() as f64;
+    let value = spreads.iter().map(|one| one.mean).sum::<f64>() / n;
+    let parts: Vec<(f64, f64)> =
+        spreads.iter().map(|one| ((one.error / n).powi(2), one.df)).collect();
+    Spread::of_parts(value, &parts)
+}
+
+/// Of one repeat: from its seconds, and from the noise floor where there is one.
+fn single(pairs: &[Vec<[Figure; 2]>], noise: Option<&NoiseSpread>) -> Option<(Spread, Basis)> {
+    let firsts: Vec<[Figure; 2]> =
+        pairs.iter().map(|stratum| stratum.first().copied()).collect::<Option<_>>()?;
+    let spreads: Option<Vec<Spread>> = firsts.iter().map(|pair| single_of(pair, noise)).collect();
+    let mut all = mean_of(&spreads?);
+    if let Some(noise) = noise {
+        // All thread counts lean on the same estimate, so together they know it no better than one does.
+        all.df = noise.df;
+    }
+    let basis = if noise.is_some() { Basis::OneRepeatAndNoiseFloor } else { Basis::OneRepeat };
+    Some((all, basis))
+}
+
+/// The geometric mean of runs as if it were one run's figure.
+fn as_one(figures: &[Figure]) -> Figure {
+    let n = figures.len() as f64;
+    let logs: Vec<f64> = figures.iter().map(|one| one.value.ln()).collect();
+    let known: Option<Vec<MeanVariance>> = figures.iter().map(|one| one.within).collect();
+    let within = known.map(|all| MeanVariance {
+        variance: all.iter().map(|one| one.variance).sum::<f64>() / (n * n),
+        df: all.iter().map(|one| one.df).sum(),
+    });
+    Figure { value: mean(&logs).exp(), within }
+}
+
+fn single_of([a, b]: &[Figure; 2], noise: Option<&NoiseSpread>) -> Option<Spread> {
+    let value = (b.value / a.value).ln();
+    let seconds = a.within.zip(b.within);
+    let known = |one: MeanVariance| (one.variance, one.df);
+    let Some(noise) = noise else {
+        return seconds.map(|(a, b)| Spread::of_parts(value, &[known(a), known(b)]));
+    };
+    // What the twins' spread does not hold is what these cells vary more within than the twins did.
+    let here = seconds.map_or(0.0, |(a, b)| a.variance + b.variance);
+    let beyond = (here - noise.within).max(0.0);
+    let error = (noise.deviation.powi(2) + beyond).sqrt();
+    Some(Spread { mean: value, error, df: noise.df })
+}
+
+/// A spread of logarithms as one of plain differences of these levels (the delta method).
+fn carried_over(log: &Spread, difference: f64, [base, other]: [f64; 2]) -> Spread {
+    let level = ((base * base + other * other) / 2.0).sqrt();
+    Spread { mean: difference, error: log.error * level, df: log.df }
+}

@@ -1,0 +1,11 @@
+//! Two arms, or two studies: whether they may be compared, how far they lie apart, and what may be said of that.
+
+pub(crate) mod alike;
+pub(crate) mod circumstances;
+pub(crate) mod compare;
+pub(crate) mod level;
+pub(crate) mod noise;
+pub(crate) mod permute;
+pub(crate) mod reason;
+pub(crate) mod studies;
+pub(crate) mod verdict;

@@ -1,0 +1,105 @@
+//! What is permuted: whole repeats where there are enough of them, else blocks of time within repeats.
+
+use std::collections::BTreeMap;
+
+use crate::cell::measured::Measured;
+use crate::cell::metric::Metric;
+use crate::difference::compare::Stratum;
+use crate::statistics::{Permuted, flip_signs, mean, settling_seconds};
+use assay_study::SecondLatency;
+
+/// With fewer repeats than this no permutation of them can be surprising at 5 %: 2 ÷ 2⁶ is 3 %.
+const REPEATS_TO_PERMUTE: usize = 6;
+
+/// What is exchanged as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Units {
+    /// Repeats, in each of which both arms ran.
+    Repeats,
+    /// Repeats of two studies, which have nothing in common.
+    RepeatsOfBothStudies,
+    /// Blocks of time within repeats.
+    Blocks {
+        /// Seconds of each.
+        length_s: usize,
+    },
+}
+
+/// What was permuted, and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Permutation {
+    /// What the units are.
+    pub of: Units,
+    /// How many there are.
+    pub units: usize,
+    /// What was found.
+    pub permuted: Permuted,
+}
+
+/// Of the log ratios of repeats if there are enough, else of blocks of time within them.
+pub(crate) fn permutation(
+    metric: Metric,
+    strata: &[Stratum<'_>],
+    logs: &[f64],
+    seed: u64,
+) -> Option<Permutation> {
+    if logs.len() >= REPEATS_TO_PERMUTE {
+        let permuted = flip_signs(logs, seed)?;
+        return Some(Permutation { of: Units::Repeats, units: logs.len(), permuted });
+    }
+    let pairs: Vec<(&Measured, &Measured)> = strata
+        .iter()
+        .flat_map(|one| one.base.iter().copied().zip(one.other.iter().copied()))
+        .collect();
+    let length = pairs
+        .iter()
+        .flat_map(|(a, b)| [settling_seconds(&a.tps), settling_seconds(&b.tps)])
+        .max()?;
+    let differences: Vec<f64> = pairs
+        .iter()
+        .flat_map(|(a, b)| match metric.tail() {
+            None => of_blocks(&a.tps, &b.tps, length),
+            Some(tail) => of_latency_blocks(a, b, tail, length),
+        })
+        .collect();
+    let permuted = flip_signs(&differences, seed)?;
+    let of = Units::Blocks { length_s: length };
+    Some(Permutation { of, units: differences.len(), permuted })
+}
+
+/// Differences of the means of blocks of `length` seconds, as shares of the baseline's mean; what is left of a block is left out.
+fn of_blocks(a: &[f64], b: &[f64], length: usize) -> Vec<f64> {
+    let level = mean(a);
+    let blocks = a.chunks_exact(length).zip(b.chunks_exact(length));
+    blocks.map(|(a, b)| (mean(b) - mean(a)) / level).collect()
+}
+
+/// Differences of the share of transactions above the percentile of both arms together, block by block: if the arms do not
+/// differ, neither has more of them.
+fn of_latency_blocks(a: &Measured, b: &Measured, tail: f64, length: usize) -> Vec<f64> {
+    let sides = [a.latencies.seconds(), b.latencies.seconds()];
+    let Some(bucket) = bucket_above(&sides, tail) else { return Vec::new() };
+    let shares = sides.map(|seconds| -> Vec<f64> {
+        let share = |block: &[SecondLatency]| {
+            let above: u64 = block.iter().map(|one| one.count_above(bucket)).sum();
+            above as f64 / block.iter().map(SecondLatency::count).sum::<u64>().max(1) as f64
+        };
+        seconds.chunks_exact(length).map(share).collect()
+    });
+    shares[0].iter().zip(&shares[1]).map(|(a, b)| b - a).collect()
+}
+
+/// The bucket above which about the share `tail` of all lies.
+fn bucket_above(sides: &[Vec<SecondLatency>; 2], tail: f64) -> Option<u32> {
+    let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+    for (bucket, count) in sides.iter().flatten().flat_map(|one| &one.buckets) {
+        *counts.entry(*bucket).or_default() += count;
+    }
+    let all: u64 = counts.values().sum();
+    let mut below = 0;
+    let found = counts.iter().find(|(_, count)| {
+        below += **count;
+        below as f64 >= all as f64 * (1.0 - tail)
+    });
+    found.map(|(bucket, _)| *bucket)
+}

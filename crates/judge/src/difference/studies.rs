@@ -1,0 +1,171 @@
+//! Two sides of a comparison that a person asks for: two studies, or two arms.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Result, bail};
+
+use crate::cell::measured::{Measured, measured};
+use crate::cell::metric::Metric;
+use crate::difference::compare::{Stratum, between_studies, within_study};
+use crate::difference::noise::{NoiseSpread, Twins};
+use crate::difference::reason::Reason;
+use crate::judgement::{Comparison, SEED, Teller, baseline};
+use assay_study::{Arm, Store, Study, Workload};
+
+/// One side.
+#[derive(Debug)]
+pub struct Chosen<'a> {
+    /// Where it is stored.
+    pub store: &'a Store,
+    /// All of it.
+    pub study: &'a Study,
+    /// The arm.
+    pub arm: &'a Arm,
+}
+
+/// What is asked.
+#[derive(Debug)]
+pub struct Between<'a> {
+    /// What is measured by.
+    pub a: Chosen<'a>,
+    /// What is judged.
+    pub b: Chosen<'a>,
+    /// Whether both are of one study, so that repeats are pairs.
+    pub is_one_study: bool,
+    /// The share that does not matter; the study's unless given.
+    pub margin: Option<f64>,
+    /// What is compared.
+    pub metrics: &'a [Metric],
+}
+
+/// Something that one side was planned for and the other was not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lone {
+    /// Whether it is the judged side that has it.
+    pub is_of_b: bool,
+    /// The workload.
+    pub workload: String,
+    /// The thread counts of it that the other lacks; nothing where it lacks the workload.
+    pub threads: Option<Vec<u32>>,
+}
+
+/// What is not compared, for only one side has it.
+pub fn lone(a: (&Study, &Arm), b: (&Study, &Arm)) -> Vec<Lone> {
+    let (ours, theirs) = (planned(a), planned(b));
+    only_in(&ours, &theirs, false).chain(only_in(&theirs, &ours, true)).collect()
+}
+
+/// Thread counts by workload that an arm was planned for.
+fn planned((study, arm): (&Study, &Arm)) -> BTreeMap<String, BTreeSet<u32>> {
+    let mut all: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
+    for cell in study.cells.iter().filter(|cell| cell.key.arm == arm.name) {
+        all.entry(cell.key.workload.clone()).or_default().insert(cell.key.threads);
+    }
+    all
+}
+
+fn only_in(
+    one: &BTreeMap<String, BTreeSet<u32>>,
+    other: &BTreeMap<String, BTreeSet<u32>>,
+    is_of_b: bool,
+) -> impl Iterator<Item = Lone> {
+    one.iter().filter_map(move |(workload, counts)| {
+        let threads = match other.get(workload) {
+            None => None,
+            Some(theirs) if counts.is_subset(theirs) => return None,
+            Some(theirs) => Some(counts.difference(theirs).copied().collect()),
+        };
+        Some(Lone { is_of_b, workload: workload.clone(), threads })
+    })
+}
+
+/// Compares two arms workload by workload; what one side lacks is left out, and told by [`lone`].
+///
+/// # Errors
+/// A store that cannot be read.
+pub fn between(asked: &Between<'_>) -> Result<Vec<Comparison>> {
+    let (a, b) = (&asked.a, &asked.b);
+    let cells = [measured(a.store, &a.study.cells)?, measured(b.store, &b.study.cells)?];
+    let margin = asked.margin.unwrap_or_else(|| a.study.judging.margin());
+    let mut found = Vec::new();
+    for workload in shared_workloads(a.study, b.study) {
+        for metric in asked.metrics {
+            found.extend(of_workload(asked, &cells, &workload.name, *metric, margin));
+        }
+    }
+    Ok(found)
+}
+
+/// Workloads of one name.
+pub fn shared_workloads<'a>(a: &'a Study, b: &'a Study) -> impl Iterator<Item = &'a Workload> {
+    a.workloads.iter().filter(|one| b.workloads.iter().any(|other| other.name == one.name))
+}
+
+/// The arms of a study that are no twins; `named` alone if it is given.
+///
+/// # Errors
+/// There is no such arm.
+pub fn arms<'a>(study: &'a Study, named: Option<&str>) -> Result<Vec<&'a Arm>> {
+    let its = || study.arms.iter().filter(|arm| !study.judging.twins.contains_key(&arm.name));
+    let Some(named) = named else { return Ok(its().collect()) };
+    match study.arms.iter().find(|arm| arm.name == named) {
+        Some(arm) => Ok(vec![arm]),
+        None => {
+            let names: Vec<&str> = its().map(|arm| arm.name.as_str()).collect();
+            bail!("there is no arm `{named}` in the study; it has `{}`", names.join("`, `"))
+        }
+    }
+}
+
+/// The arm that others of the study are measured by.
+pub fn baseline_of(study: &Study) -> Option<String> {
+    baseline(study)
+}
+
+fn of_workload(
+    asked: &Between<'_>,
+    cells: &[Vec<Measured>; 2],
+    workload: &str,
+    metric: Metric,
+    margin: f64,
+) -> Vec<Comparison> {
+    let sides = [(&cells[0], &asked.a), (&cells[1], &asked.b)];
+    let its = |side: usize| {
+        let (cells, chosen) = sides[side];
+        cells
+            .iter()
+            .filter(move |cell| cell.key.workload == workload && cell.key.arm == chosen.arm.name)
+    };
+    let counts = |side: usize| its(side).map(|cell| cell.key.threads).collect::<BTreeSet<u32>>();
+    let both: Vec<u32> = counts(0).intersection(&counts(1)).copied().collect();
+    let noise = spread(&sides, metric, workload);
+    let stratum = |threads: &u32| -> Result<Stratum<'_>, Reason> {
+        let of = |side: usize| its(side).filter(|cell| cell.key.threads == *threads);
+        Stratum::of(of(0), of(1), asked.is_one_study)
+    };
+    let strata: Vec<Result<Stratum<'_>, Reason>> = both.iter().map(stratum).collect();
+    let teller = Teller {
+        workload,
+        baseline: &asked.a.arm.name,
+        arm: &asked.b.arm.name,
+        metric,
+        margin,
+        noise: noise.as_ref(),
+    };
+    teller.of_thread_counts(&both, &strata, |strata| match asked.is_one_study {
+        true => within_study(metric, strata, noise.as_ref(), SEED),
+        false => between_studies(metric, strata, noise.as_ref(), SEED),
+    })
+}
+
+/// The noise floor that serves both: the wider of theirs.
+fn spread(
+    sides: &[(&Vec<Measured>, &Chosen<'_>); 2],
+    metric: Metric,
+    workload: &str,
+) -> Option<NoiseSpread> {
+    let of = |(cells, chosen): &(&Vec<Measured>, &Chosen<'_>)| {
+        Twins::of(cells, &chosen.study.judging.twins).spread(metric, workload)
+    };
+    sides.iter().filter_map(of).max_by(|a, b| a.reach(1).total_cmp(&b.reach(1)))
+}

@@ -1,0 +1,182 @@
+//! What may be said of a difference: better, worse, equivalent, or that it cannot be told.
+//!
+//! With the interval at 95 %, the margin m and p, the larger of the interval's own p and that of the permutation test (where its
+//! units are enough to be surprising at all), corrected by Holm over the thread counts of the workload:
+//!
+//! 1. A cell that failed: no verdict. One that is marked as not comparable is left out, which is told, if two repeats remain; else no verdict.
+//! 2. The interval of the ratio lies within 1 ÷ (1 + m) to 1 + m: **equivalent** (two one-sided tests; Schuirmann, 1987; at 2.5 %
+//!    each, so that the one interval that is printed serves both questions).
+//! 3. The interval leaves 1 out, p ≤ 5 %, and the difference is beyond the noise floor: **better** or **worse**.
+//! 4. Else it **cannot be told**, and how many more repeats would, if the difference and its variance are what they look like.
+//!
+//! One repeat without a noise floor never says equivalent, and what it says is said of that one run. Of two studies that lack a second
+//! repeat on either side nothing tells what lies between them, a noise floor within one of them included: what these runs
+//! showed is said, and no verdict.
+
+use serde::Serialize;
+
+use crate::cell::metric::Metric;
+use crate::difference::compare::{Basis, Difference, LEVEL};
+use crate::difference::noise::NoiseSpread;
+use crate::difference::reason::{Reason, SignificanceTest};
+use crate::statistics::{Permuted, repeats_for};
+
+/// A judgement in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Word {
+    /// More throughput, or less latency.
+    Better,
+    /// Less throughput, or more latency.
+    Worse,
+    /// The difference, whatever it is, does not matter.
+    Equivalent,
+    /// Neither.
+    CannotTell,
+}
+
+impl Word {
+    /// Whether it says which of both is ahead.
+    fn has_direction(self) -> bool {
+        matches!(self, Word::Better | Word::Worse)
+    }
+}
+
+/// A word, and what stands in the way of more.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// The word.
+    pub word: Word,
+    /// Why it cannot be told, or what it is said of only.
+    pub reason: Option<Reason>,
+    /// How many more repeats would tell, if any number would.
+    pub repeats_more: Option<u32>,
+    /// Thread counts with a direction, where those together are equivalent.
+    pub exceptions: Vec<(u32, Word)>,
+}
+
+impl Verdict {
+    fn of(word: Word, reason: Option<Reason>) -> Verdict {
+        Verdict { word, reason, repeats_more: None, exceptions: Vec::new() }
+    }
+
+    /// That there is none, and why.
+    pub fn none(reason: Reason) -> Verdict {
+        Verdict::of(Word::CannotTell, Some(reason))
+    }
+
+    /// Whether it is said of the one run there is, and of no other.
+    pub fn is_of_one_run(&self) -> bool {
+        matches!(self.reason, Some(Reason::OneRun | Reason::OneRunAndFloor))
+    }
+
+    /// The verdict over all thread counts in the light of those at each: what is gained at one does not make up for what is lost at
+    /// another, so where they point both ways there is none over all.
+    pub(crate) fn beside(mut self, each: &[(u32, Word)]) -> Verdict {
+        let directions: Vec<(u32, Word)> =
+            each.iter().copied().filter(|one| one.1.has_direction()).collect();
+        let over_all = self.word;
+        let points = |word: Word| over_all == word || directions.iter().any(|one| one.1 == word);
+        if points(Word::Better) && points(Word::Worse) {
+            return Verdict::none(Reason::DependsOnThreads { over_all, directions });
+        }
+        if over_all == Word::Equivalent {
+            self.exceptions = directions;
+        }
+        self
+    }
+}
+
+/// The share of false alarms that a family of tests may have.
+pub(crate) const ALPHA: f64 = 1.0 - LEVEL;
+
+/// The p that counts before it is corrected; the permutation test has a say where `family` tests together leave it one.
+pub(crate) fn p_of(difference: &Difference, family: usize) -> f64 {
+    let permuted = difference.permutation.as_ref().map(|one| one.permuted);
+    let has_a_say = |one: &Permuted| one.p_least * family as f64 <= ALPHA;
+    permuted.filter(has_a_say).map_or(difference.p_t, |one| one.p.max(difference.p_t))
+}
+
+/// The verdict on a difference. `margin` is a share (0.03), `p` corrected.
+pub fn verdict(
+    metric: Metric,
+    difference: &Difference,
+    p: f64,
+    margin: f64,
+    noise: Option<&NoiseSpread>,
+) -> Verdict {
+    if difference.basis == Basis::SeparateRuns {
+        return Verdict::none(Reason::SeparateRuns);
+    }
+    let (low, high) = difference.ratio_interval;
+    let is_within_margin = low >= 1.0 / (1.0 + margin) && high <= 1.0 + margin;
+    if is_within_margin && !difference.rests_on_seconds_alone() {
+        return Verdict::of(Word::Equivalent, one_run(difference.basis));
+    }
+    let floor = noise.and_then(|noise| within_floor(difference, noise));
+    if has_direction(difference) && p <= ALPHA && floor.is_none() {
+        let is_better = (difference.ratio > 1.0) == metric.is_better_higher();
+        let word = if is_better { Word::Better } else { Word::Worse };
+        return Verdict::of(word, one_run(difference.basis));
+    }
+    Verdict {
+        repeats_more: repeats_more(difference, margin, noise),
+        ..Verdict::none(why_untold(difference, p, floor))
+    }
+}
+
+/// Whether the interval leaves equality out.
+fn has_direction(difference: &Difference) -> bool {
+    let (low, high) = difference.ratio_interval;
+    low > 1.0 || high < 1.0
+}
+
+/// What a verdict of one repeat is not known to hold for.
+fn one_run(basis: Basis) -> Option<Reason> {
+    match basis {
+        Basis::OneRepeat => Some(Reason::OneRun),
+        Basis::OneRepeatAndNoiseFloor => Some(Reason::OneRunAndFloor),
+        Basis::Repeats | Basis::SeparateRepeats | Basis::SeparateRuns => None,
+    }
+}
+
+/// That the noise floor of as many repeats reaches beyond the difference, if it does.
+fn within_floor(difference: &Difference, noise: &NoiseSpread) -> Option<Reason> {
+    let reach = difference.floor(noise);
+    (difference.log.mean.abs() <= reach).then(|| Reason::WithinFloor {
+        floor_percent: (reach.exp() - 1.0) * 100.0,
+        differences: noise.df as u64,
+    })
+}
+
+/// Why a difference is neither equivalent nor better nor worse.
+fn why_untold(difference: &Difference, p: f64, floor: Option<Reason>) -> Reason {
+    match (has_direction(difference), floor) {
+        (true, Some(floor)) => floor,
+        (true, None) => {
+            let uncorrected = p_of(difference, 1);
+            let is_permuted = uncorrected > difference.p_t;
+            Reason::NotSignificant {
+                test: if is_permuted { SignificanceTest::Permutation } else { SignificanceTest::T },
+                p,
+                is_corrected: p > uncorrected,
+            }
+        }
+        (false, _) if difference.rests_on_seconds_alone() => Reason::OneRun,
+        (false, _) => Reason::IntervalHasBothSigns,
+    }
+}
+
+/// Repeats beyond those there are that would settle it.
+fn repeats_more(difference: &Difference, margin: f64, noise: Option<&NoiseSpread>) -> Option<u32> {
+    let effect = difference.log.mean.abs();
+    let needed = repeats_for(effect, difference.deviation, margin.ln_1p(), LEVEL)?;
+    let settled_within = effect < margin.ln_1p();
+    // What is to be called a difference must leave the noise floor behind, too.
+    let beyond_noise = noise
+        .filter(|_| !settled_within)
+        .map_or(0.0, |one| (one.reach(difference.thread_counts) / effect).powi(2));
+    let needed = f64::from(needed).max(beyond_noise.ceil());
+    let there = difference.repeats as f64;
+    (needed <= 1000.0).then(|| (needed - there).max(1.0) as u32)
+}

@@ -1,0 +1,287 @@
+//! What an arm's speed is bought with: whether a power cut can break a page, and whether it can take commits back.
+//!
+//! From the server's variables as they were read (or the plan's settings, where no cell has run) and from what the disk
+//! promises. A class and a short label stand beside every throughput figure; arms of different classes are not compared without
+//! the difference being said.
+//!
+//! What settings mean is from the MySQL manual, "InnoDB Startup Options and System Variables" (`innodb_doublewrite`,
+//! `innodb_flush_log_at_trx_commit`, `innodb_flush_log_at_timeout`, `innodb_flush_method`, `innodb_checksum_algorithm`,
+//! `innodb_log_checksums`), "Doublewrite Buffer" and "Binary Logging Options and Variables" (`sync_binlog`); of MariaDB from its
+//! documentation and from MDEV-33545 (`innodb_doublewrite=fast`). That a transaction which the binary log has lost is rolled
+//! back although the redo log holds it: MySQL bug 75519.
+
+mod read;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+
+pub use read::{of_arm, of_stored};
+
+/// How well an arm keeps what it was given, in one word; the later the better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// What is stored does not tell.
+    Unknown,
+    /// A power cut may leave pages half written that nothing mends.
+    PagesAtRisk,
+    /// Pages survive; commits that were answered may not.
+    CommitsAtRisk,
+    /// Both survive if the device keeps a promise that nobody here could check.
+    Promised,
+    /// Both survive.
+    Safe,
+}
+
+/// What keeps a page whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pages {
+    /// What is stored does not tell.
+    Unknown,
+    /// Nothing.
+    Single,
+    /// A disk that writes whole what it gets at once, below a file system or a page cache that may split a page.
+    MaySplit,
+    /// A doublewrite buffer whose copies nobody could tell from torn pages, or that data files are not flushed after.
+    TwiceInVain,
+    /// The device's word that it writes pages whole, and a file system that splits none.
+    Promised,
+    /// Our own drive's format, and a file system that splits none.
+    WrittenWhole,
+    /// The doublewrite buffer.
+    WrittenTwice,
+}
+
+/// When a commit is on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Commits {
+    /// What is stored does not tell.
+    Unknown,
+    /// When the operating system writes its cache out: `sync_binlog = 0`.
+    LeftToSystem,
+    /// With every so many groups of commits: `sync_binlog` above 1.
+    EachGroups(u64),
+    /// Every so many seconds, and lost when the server dies: `innodb_flush_log_at_trx_commit = 0`.
+    EachSeconds(u64),
+    /// Every so many seconds; the operating system has it before: `innodb_flush_log_at_trx_commit = 2`.
+    WrittenThenEachSeconds(u64),
+    /// Before it is answered.
+    AtCommit,
+}
+
+/// What becomes of a flush.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Flushes {
+    /// It is not sent, by a mount option or by the server.
+    Lost,
+    /// What is stored does not tell.
+    Unknown,
+    /// The device alone knows whether it keeps its word.
+    AsTheDeviceSays,
+    /// The model does what it is for.
+    Honoured,
+    /// The modelled device keeps what it has answered without it.
+    NotNeeded,
+}
+
+/// Whether something is told from damage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Checks {
+    /// It has checksums.
+    On,
+    /// It has none.
+    Off,
+}
+
+/// What else should be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Note {
+    /// `DETECT_ONLY`: torn pages are found and not mended.
+    TornPagesNotMended,
+    /// Without checksums recovery cannot tell a torn page from a whole one.
+    TornPagesNotFound,
+    /// MariaDB's `fast` flushes no data files; the log's flush covers them on one device.
+    DataFilesNotFlushed,
+    /// And they are not written past the page cache either.
+    DataFilesNotFlushedNorDirect,
+    /// With `O_DIRECT` the copy of a page is not flushed before the page.
+    CopyNotFlushed,
+    /// `innodb_flush_method` for tests of the server only, which flushes little or not at all.
+    FlushMethodForTests,
+    /// `innodb_flush_method` leaves data files unflushed; the log's flush covers them on one device.
+    FlushMethodWithoutDataFiles,
+    /// The file system is mounted without barriers.
+    NoBarriers,
+    /// Without checksums recovery cannot tell where a redo log that was cut off ends.
+    LogEndNotFound,
+}
+
+/// What one arm keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Durability {
+    /// All of it in one word.
+    pub class: Class,
+    /// What keeps a page whole.
+    pub pages: Pages,
+    /// When a commit is on the disk.
+    pub commits: Commits,
+    /// What becomes of a flush.
+    pub flushes: Flushes,
+    /// Checksums of pages.
+    pub page_checksums: Checks,
+    /// Checksums of the redo log.
+    pub log_checksums: Checks,
+    /// What else should be known.
+    pub notes: Vec<Note>,
+}
+
+/// How far something can be relied upon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// What is stored does not tell.
+    Unknown,
+    /// A power cut may take it.
+    AtRisk,
+    /// It survives if the device keeps its word.
+    Promised,
+    /// It survives.
+    Safe,
+}
+
+/// What of pages and commits survives a power cut, by whatever means: what stands beside a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// Flushes are lost, and with them whatever hangs on those.
+    Nothing,
+    /// How far pages can be relied upon, and by how much commits may be late.
+    Of(Standing, Lag),
+}
+
+/// By how much commits are on the disk later than they are answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lag {
+    /// What is stored does not tell.
+    Unknown,
+    /// As long as the operating system likes.
+    LeftToSystem,
+    /// So many groups of commits.
+    Groups(u64),
+    /// So many seconds.
+    Seconds(u64),
+    /// They are there before.
+    None,
+}
+
+/// Something that two arms do not keep alike: how the one does, and how the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Difference {
+    /// What keeps pages whole.
+    Pages(Pages, Pages),
+    /// When commits are on the disk.
+    Commits(Commits, Commits),
+    /// What becomes of flushes.
+    Flushes(Flushes, Flushes),
+    /// Checksums of pages.
+    PageChecksums(Checks, Checks),
+    /// Checksums of the redo log.
+    LogChecksums(Checks, Checks),
+}
+
+impl Durability {
+    /// Puts the parts together: the class follows from them.
+    fn of(
+        (pages, commits, flushes): (Pages, Commits, Flushes),
+        (page_checksums, log_checksums): (Checks, Checks),
+        notes: Vec<Note>,
+    ) -> Durability {
+        Durability {
+            class: class(pages, commits, flushes),
+            pages,
+            commits,
+            flushes,
+            page_checksums,
+            log_checksums,
+            notes,
+        }
+    }
+
+    /// What survives a power cut.
+    pub fn kept(&self) -> Kept {
+        match self.flushes {
+            Flushes::Lost => Kept::Nothing,
+            _ => Kept::Of(self.pages.standing(), self.commits.lag()),
+        }
+    }
+
+    /// What is not the same in another; nothing where speeds of both may be compared as they are.
+    pub fn differs(&self, other: &Durability) -> Vec<Difference> {
+        let (page_checksums, log_checksums) = (self.page_checksums, self.log_checksums);
+        let aspects = [
+            (self.pages != other.pages).then_some(Difference::Pages(self.pages, other.pages)),
+            (self.commits != other.commits)
+                .then_some(Difference::Commits(self.commits, other.commits)),
+            (self.flushes != other.flushes)
+                .then_some(Difference::Flushes(self.flushes, other.flushes)),
+            (page_checksums != other.page_checksums)
+                .then_some(Difference::PageChecksums(page_checksums, other.page_checksums)),
+            (log_checksums != other.log_checksums)
+                .then_some(Difference::LogChecksums(log_checksums, other.log_checksums)),
+        ];
+        aspects.into_iter().flatten().collect()
+    }
+
+    /// Why the two are no answers to one question: one keeps less than the other, or by another's word; nothing where they keep the
+    /// same, by whatever means.
+    pub fn unlike(&self, other: &Durability) -> Vec<Difference> {
+        if self.kept() == other.kept() { Vec::new() } else { self.differs(other) }
+    }
+}
+
+fn class(pages: Pages, commits: Commits, flushes: Flushes) -> Class {
+    match (pages.standing(), commits.standing()) {
+        _ if flushes == Flushes::Lost => Class::PagesAtRisk,
+        (Standing::AtRisk, _) => Class::PagesAtRisk,
+        (Standing::Unknown, _) | (_, Standing::Unknown) => Class::Unknown,
+        (_, Standing::AtRisk) => Class::CommitsAtRisk,
+        (Standing::Promised, _) | (_, Standing::Promised) => Class::Promised,
+        (Standing::Safe, Standing::Safe) => Class::Safe,
+    }
+}
+
+impl Pages {
+    fn standing(self) -> Standing {
+        match self {
+            Pages::Unknown => Standing::Unknown,
+            Pages::Single | Pages::MaySplit | Pages::TwiceInVain => Standing::AtRisk,
+            Pages::Promised => Standing::Promised,
+            Pages::WrittenWhole | Pages::WrittenTwice => Standing::Safe,
+        }
+    }
+}
+
+impl Commits {
+    fn standing(self) -> Standing {
+        match self {
+            Commits::Unknown => Standing::Unknown,
+            Commits::AtCommit => Standing::Safe,
+            _ => Standing::AtRisk,
+        }
+    }
+
+    fn lag(self) -> Lag {
+        match self {
+            Commits::Unknown => Lag::Unknown,
+            Commits::LeftToSystem => Lag::LeftToSystem,
+            Commits::EachGroups(groups) => Lag::Groups(groups),
+            Commits::EachSeconds(seconds) | Commits::WrittenThenEachSeconds(seconds) => {
+                Lag::Seconds(seconds)
+            }
+            Commits::AtCommit => Lag::None,
+        }
+    }
+}

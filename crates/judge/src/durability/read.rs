@@ -1,0 +1,232 @@
+//! From variables, settings and the disk's record to what they mean for a power cut.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+
+use super::{Checks, Commits, Durability, Flushes, Note, Pages};
+use assay_study::{Arm, Cache, Disk, Store, Study};
+
+/// A page of InnoDB as it is by default (MySQL manual, `innodb_page_size`), for which the disk's record tells whether file
+/// systems split it.
+const PAGE_BYTES: u64 = 16 << 10;
+
+/// Mount options by which a file system sends no flushes: ext4 `barrier=0` and `nobarrier` (`ext4(5)`), XFS before Linux 4.19
+/// and btrfs `nobarrier` (`xfs(5)`, `btrfs(5)`).
+const NO_BARRIERS: [&str; 2] = ["nobarrier", "barrier=0"];
+
+/// What an arm keeps: by `variables` of its server as they were read, by its `settings` where none were, else by the documented
+/// defaults; and by what its `disk` promises.
+pub fn of_arm(
+    settings: &BTreeMap<String, String>,
+    variables: Option<&BTreeMap<String, String>>,
+    disk: Option<&Disk>,
+) -> Durability {
+    let server = Server { settings, variables };
+    let mut notes = Vec::new();
+    let page_checksums = page_checksums(server);
+    let pages = pages(server, disk, page_checksums, &mut notes);
+    let flushes = flushes(server, disk, &mut notes);
+    let log_checksums = on_or_off(server.text("innodb_log_checksums"), Checks::On);
+    if log_checksums == Checks::Off {
+        notes.push(Note::LogEndNotFound);
+    }
+    let parts = (pages, commits(server), flushes);
+    Durability::of(parts, (page_checksums, log_checksums), notes)
+}
+
+/// What an arm of a stored study keeps, by the variables of the first server that was asked for them.
+///
+/// # Errors
+/// A store that cannot be read.
+pub fn of_stored(store: &Store, study: &Study, arm: &Arm) -> Result<Durability> {
+    let mut variables = None;
+    for cell in study.cells.iter().filter(|cell| cell.key.arm == arm.name) {
+        let read = store.variables(cell.id)?;
+        if !read.is_empty() {
+            variables = Some(read);
+            break;
+        }
+    }
+    Ok(of_arm(&arm.settings, variables.as_ref(), arm.rig.disk.as_ref()))
+}
+
+/// What is known of a server.
+#[derive(Clone, Copy)]
+struct Server<'a> {
+    settings: &'a BTreeMap<String, String>,
+    variables: Option<&'a BTreeMap<String, String>>,
+}
+
+impl Server<'_> {
+    /// As it was read, else as it was asked for, in capitals.
+    fn text(self, name: &str) -> Option<String> {
+        let read = self.variables.and_then(|variables| variables.get(name));
+        read.or_else(|| self.settings.get(name)).map(|text| text.trim().to_ascii_uppercase())
+    }
+
+    fn number(self, name: &str) -> Option<u64> {
+        self.text(name)?.parse().ok()
+    }
+
+    fn is_mariadb(self) -> bool {
+        ["version", "version_comment"]
+            .iter()
+            .any(|name| self.text(name).is_some_and(|text| text.contains("MARIADB")))
+    }
+
+    /// Whether pages go past the page cache. MySQL 8.4 and later do so by themselves; earlier ones and MariaDB are asked
+    /// (`innodb_flush_method`; MariaDB 11 has `innodb_data_file_buffering`).
+    fn is_direct(self) -> bool {
+        match (self.text("innodb_data_file_buffering"), self.text("innodb_flush_method")) {
+            (Some(buffering), _) => is_off(&buffering),
+            (None, Some(method)) => method.contains("O_DIRECT") || method == "NO_FSYNC",
+            (None, None) => false,
+        }
+    }
+
+    /// MySQL switches the log on by itself since 8.0, MariaDB does not (both manuals, `log_bin`).
+    fn has_binary_log(self) -> bool {
+        let is_read = self.variables.is_some_and(|variables| variables.contains_key("log_bin"));
+        let is_skipped = ["skip_log_bin", "disable_log_bin"].iter().any(|name| {
+            self.settings.get(*name).is_some_and(|value| !is_off(&value.to_ascii_uppercase()))
+        });
+        match self.text("log_bin") {
+            Some(text) if is_read => !is_off(&text),
+            _ if is_skipped => false,
+            Some(text) => !is_off(&text),
+            None => !self.is_mariadb(),
+        }
+    }
+}
+
+fn is_off(text: &str) -> bool {
+    matches!(text, "OFF" | "0" | "FALSE" | "NO")
+}
+
+fn on_or_off(text: Option<String>, default: Checks) -> Checks {
+    match text.as_deref() {
+        Some(text) if is_off(text) => Checks::Off,
+        Some(_) => Checks::On,
+        None => default,
+    }
+}
+
+/// `none` and `strict_none` write a constant in place of a checksum (MySQL manual, `innodb_checksum_algorithm`).
+fn page_checksums(server: Server<'_>) -> Checks {
+    match server.text("innodb_checksum_algorithm").as_deref() {
+        Some("NONE" | "STRICT_NONE") => Checks::Off,
+        _ => Checks::On,
+    }
+}
+
+/// `DETECT_ONLY` keeps no pages, only which they were: it finds torn ones and cannot mend them.
+fn pages(
+    server: Server<'_>,
+    disk: Option<&Disk>,
+    checksums: Checks,
+    notes: &mut Vec<Note>,
+) -> Pages {
+    let is_skipped =
+        server.variables.is_none() && server.settings.contains_key("skip_innodb_doublewrite");
+    match server.text("innodb_doublewrite").as_deref() {
+        _ if is_skipped => written_once(server, disk),
+        Some("DETECT_ONLY") => {
+            notes.push(Note::TornPagesNotMended);
+            written_once(server, disk)
+        }
+        Some(text) if is_off(text) => written_once(server, disk),
+        _ if checksums == Checks::Off => {
+            notes.push(Note::TornPagesNotFound);
+            // It is as good as the disk alone.
+            written_once(server, disk).max(Pages::TwiceInVain)
+        }
+        Some("FAST") => written_twice_fast(server, notes),
+        _ => {
+            notes.extend(is_copy_at_risk(server, disk).then_some(Note::CopyNotFlushed));
+            Pages::WrittenTwice
+        }
+    }
+}
+
+/// MariaDB's `fast` flushes the copies and not the data files; the log's flush then has to cover those, which it does on one
+/// device and past the page cache (MDEV-33545).
+fn written_twice_fast(server: Server<'_>, notes: &mut Vec<Note>) -> Pages {
+    if server.is_direct() {
+        notes.push(Note::DataFilesNotFlushed);
+        return Pages::WrittenTwice;
+    }
+    notes.push(Note::DataFilesNotFlushedNorDirect);
+    Pages::TwiceInVain
+}
+
+fn written_once(server: Server<'_>, disk: Option<&Disk>) -> Pages {
+    let Some(disk) = disk else { return Pages::Unknown };
+    let page_bytes = server.number("innodb_page_size").unwrap_or(PAGE_BYTES);
+    let splits = !disk.keeps_pages_together || page_bytes > PAGE_BYTES || !server.is_direct();
+    match &disk.atomic_write_bytes {
+        Some(atomic) if atomic.bytes < page_bytes => Pages::Single,
+        Some(_) if splits => Pages::MaySplit,
+        Some(atomic) if atomic.by_format => Pages::WrittenWhole,
+        Some(_) => Pages::Promised,
+        None => Pages::Single,
+    }
+}
+
+/// MySQL flushes no doublewrite file with `O_DIRECT` (8.0.20 and later, `Double_write::is_fsync_required` in `buf0dblwr.cc`), so
+/// a cache that loses its content in any order may lose the copy and half of the page. Our own drive keeps the order.
+fn is_copy_at_risk(server: Server<'_>, disk: Option<&Disk>) -> bool {
+    let Some(disk) = disk.filter(|disk| !disk.is_drive()) else { return false };
+    let is_volatile = match disk.cache {
+        Some(cache) => cache == Cache::Volatile,
+        None => disk.kernel_cache.as_deref() == Some("write back"),
+    };
+    is_volatile && server.is_direct() && !server.is_mariadb()
+}
+
+fn flushes(server: Server<'_>, disk: Option<&Disk>, notes: &mut Vec<Note>) -> Flushes {
+    let method = server.text("innodb_flush_method");
+    if matches!(method.as_deref(), Some("NOSYNC" | "LITTLESYNC")) {
+        notes.push(Note::FlushMethodForTests);
+        return Flushes::Lost;
+    }
+    if method.as_deref().is_some_and(|method| method.contains("NO_FSYNC")) {
+        notes.push(Note::FlushMethodWithoutDataFiles);
+    }
+    let Some(disk) = disk else { return Flushes::Unknown };
+    let has_barriers =
+        !disk.mount_options.iter().any(|option| NO_BARRIERS.contains(&option.as_str()));
+    match disk.cache {
+        Some(Cache::Protected | Cache::Writethrough) => Flushes::NotNeeded,
+        _ if !has_barriers && disk.kernel_cache.as_deref() != Some("write through") => {
+            notes.push(Note::NoBarriers);
+            Flushes::Lost
+        }
+        Some(_) => Flushes::Honoured,
+        None => Flushes::AsTheDeviceSays,
+    }
+}
+
+/// The redo log decides, and the binary log, where there is one: what it has lost is rolled back. MariaDB knows 3, which is no
+/// less than 1 (its documentation, `innodb_flush_log_at_trx_commit`).
+fn commits(server: Server<'_>) -> Commits {
+    let seconds = server.number("innodb_flush_log_at_timeout").unwrap_or(1);
+    let redo = match server.text("innodb_flush_log_at_trx_commit").as_deref() {
+        None | Some("1" | "3") => Commits::AtCommit,
+        Some("0") => Commits::EachSeconds(seconds),
+        Some("2") => Commits::WrittenThenEachSeconds(seconds),
+        Some(_) => Commits::Unknown,
+    };
+    if server.has_binary_log() { redo.min(binary_log(server)) } else { redo }
+}
+
+/// Left unset it is 1 on MySQL and 0 on MariaDB (both manuals).
+fn binary_log(server: Server<'_>) -> Commits {
+    let default = u64::from(!server.is_mariadb());
+    match server.text("sync_binlog").map_or(Ok(default), |text| text.parse()) {
+        Ok(0) => Commits::LeftToSystem,
+        Ok(1) => Commits::AtCommit,
+        Ok(groups) => Commits::EachGroups(groups),
+        Err(_) => Commits::Unknown,
+    }
+}

@@ -1,0 +1,41 @@
+//! From series to verdicts: of every difference between arms how large it is, within what bounds, and what may be said of it.
+//! All of it is values; `words` makes sentences of them where they are shown.
+//!
+//! Pure functions over stored records; only [`judgement`] and [`cell::measured`] read a store, and nothing asks the machine. What is not known
+//! is absent and never zero.
+
+mod cell;
+pub mod chain;
+mod difference;
+pub mod durability;
+mod judgement;
+pub mod paper;
+pub mod papers;
+pub mod reconcile;
+mod statistics;
+pub mod summary;
+pub mod worth;
+
+pub use cell::figure::{ABOVE_LEAST, Absent, is_of_too_few};
+pub use cell::measured::{CLOCK_BEGAN, is_comparable};
+pub use cell::metric::Metric;
+pub use cell::period::Period;
+pub use cell::sound::{sound_cell, sound_series};
+pub use cell::stalls::{DEPTH_LEAST, Departure, Stall, Stalls};
+pub use cell::steady::{Held, Steady};
+pub use difference::alike::{Unlike, scale_differences};
+pub use difference::circumstances::{Circumstance, Form, Value, circumstances};
+pub use difference::compare::{Basis, Difference};
+pub use difference::level::Level;
+pub use difference::noise::{NoiseFloor, Seen};
+pub use difference::permute::Units;
+pub use difference::reason::{Reason, SignificanceTest};
+pub use difference::studies::{Between, Chosen, Lone, arms, baseline_of, between, lone};
+pub use difference::verdict::{Verdict, Word};
+pub use judgement::{Comparison, Judgement, OfCell, judgement};
+pub use statistics::{Permuted, Spread, median};
+
+#[cfg(test)]
+mod simulated;
+#[cfg(test)]
+mod tests;

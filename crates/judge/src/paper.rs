@@ -1,0 +1,243 @@
+//! What was measured beside what a paper printed: by how much one arm is above another, with the counters that explain it.
+//!
+//! The figure is that of Percona's white paper of 2020 (caption of Table 1): `(arm − against) / against × 100` of each thread
+//! count, and the plain mean of those. Of repeats the mean is taken first. A thread count that one side lacks is left out, and
+//! said.
+
+use serde::Serialize;
+
+use super::papers::{RelativeDifferences, relative_differences};
+use assay_study::{Comparison, Printed, State, Study, Workload};
+
+use super::summary::{self, Group};
+use assay_study::metrics::{Metric, metric};
+
+/// One comparison of the paper.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compared {
+    /// Where it is printed, and what it is called there.
+    pub table: String,
+    /// The result compared.
+    pub metric: String,
+    /// The arm whose gain it is.
+    pub arm: String,
+    /// The arm that it is measured by.
+    pub against: String,
+    /// A row for each workload on each data set that both arms were planned for, or of which something is printed.
+    pub rows: Vec<ComparedRow>,
+}
+
+/// One workload on one data set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ComparedRow {
+    /// The data set, if there are any.
+    pub data_set: Option<String>,
+    /// The workload.
+    pub workload: String,
+    /// What was measured; nothing where no thread count has both arms.
+    pub measured: Option<RelativeDifferences>,
+    /// What is printed, in percent.
+    pub printed_percent: Option<f64>,
+    /// What is printed in words, or how the figure follows from what is.
+    pub printed_says: Option<String>,
+    /// Counters of the arm, and of what it is measured by.
+    pub counters: Option<[Counters; 2]>,
+    /// What is missing or marked.
+    pub remarks: Vec<Remark>,
+}
+
+/// What a figure beside a paper's lacks, or what is wrong with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remark {
+    /// Neither arm is run on it.
+    RunOnNeither,
+    /// This arm alone is run on it.
+    RunOnlyOn(String),
+    /// A thread count has no part in the mean.
+    LeftOut {
+        /// Which.
+        threads: u32,
+        /// The arm for whose sake.
+        arm: String,
+        /// Why.
+        why: Missing,
+    },
+    /// Cells in the mean carry marks.
+    Marked {
+        /// So many
+        marked: usize,
+        /// of so many.
+        cells: usize,
+    },
+}
+
+/// Why an arm has no figure at a thread count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Missing {
+    /// The plan has no such cell.
+    NotPlanned,
+    /// Its cells ended without this result.
+    NoResult(String),
+    /// Its cells failed.
+    Failed,
+    /// It was not run yet.
+    NotRun,
+}
+
+/// What explains a difference: means over the thread counts compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Counters {
+    /// Bytes to media for each transaction: of a model to its flash, else to the device.
+    pub media_write_bytes_per_transaction: Option<f64>,
+    /// Bytes to media for each byte from the host, compression included.
+    pub drive_write_amplification: Option<f64>,
+    /// Page requests that the buffer pool answered.
+    pub innodb_hit_ratio: Option<f64>,
+    /// Commands that our own processors made late.
+    pub model_late_percent: Option<f64>,
+    /// User and system time of all processors.
+    pub cpu_percent: Option<f64>,
+}
+
+/// Every comparison that the study's plan asks for, over all of its cells.
+pub fn compared_with_paper(study: &Study) -> Vec<Compared> {
+    compared(study, &summary::groups(study))
+}
+
+/// Every comparison that the study's plan asks for.
+pub fn compared(study: &Study, groups: &[Group<'_>]) -> Vec<Compared> {
+    let comparisons = study.paper.iter().flat_map(|paper| &paper.comparisons);
+    comparisons.map(|comparison| of_comparison(study, groups, comparison)).collect()
+}
+
+fn of_comparison(study: &Study, groups: &[Group<'_>], comparison: &Comparison) -> Compared {
+    let workloads = study.workloads.iter().enumerate();
+    let rows = workloads.filter_map(|(place, workload)| {
+        let of_arm = |arm: &str| -> Vec<&Group<'_>> {
+            let its = |group: &&Group<'_>| {
+                group.workload == place && study.arms.get(group.arm).is_some_and(|a| a.name == arm)
+            };
+            groups.iter().filter(its).collect()
+        };
+        let sides = [of_arm(&comparison.arm), of_arm(&comparison.against)];
+        // With one side alone there is nothing to compare, but of what is printed it is said.
+        let is_told = !sides.iter().any(Vec::is_empty) || printed(comparison, workload).is_some();
+        is_told.then(|| row(comparison, workload, &sides))
+    });
+    Compared {
+        table: comparison.table.clone(),
+        metric: comparison.metric.clone(),
+        arm: comparison.arm.clone(),
+        against: comparison.against.clone(),
+        rows: rows.collect(),
+    }
+}
+
+fn row(comparison: &Comparison, workload: &Workload, sides: &[Vec<&Group<'_>>; 2]) -> ComparedRow {
+    let value = |group: &Group<'_>| mean_of(group, &comparison.metric);
+    let at = |side: &[&Group<'_>], threads: u32| {
+        side.iter().find(|group| group.threads == threads).and_then(|group| value(group))
+    };
+    let counts = summary::threads_of(sides.iter().flatten().copied());
+    let both = counts
+        .iter()
+        .filter_map(|&threads| Some((threads, at(&sides[0], threads)?, at(&sides[1], threads)?)));
+    let measured = relative_differences(&both.collect::<Vec<_>>());
+    let by_threads = measured.as_ref().map_or(&[][..], |one| &one.by_threads);
+    let compared: Vec<u32> = by_threads.iter().map(|(threads, _)| *threads).collect();
+    let printed = printed(comparison, workload);
+    ComparedRow {
+        data_set: workload.data_set.clone(),
+        workload: workload.workload.clone(),
+        counters: measured.is_some().then(|| sides.each_ref().map(|one| counters(one, &compared))),
+        printed_percent: printed.and_then(|one| one.percent),
+        printed_says: printed.and_then(|one| one.says.clone()),
+        remarks: remarks(comparison, sides, &counts, &compared),
+        measured,
+    }
+}
+
+fn printed<'a>(comparison: &'a Comparison, workload: &Workload) -> Option<&'a Printed> {
+    comparison
+        .printed
+        .iter()
+        .find(|one| one.data_set == workload.data_set && one.workload == workload.workload)
+}
+
+/// A stored result over the repeats.
+fn mean_of(group: &Group<'_>, name: &str) -> Option<f64> {
+    group.figure(|cell| summary::result(cell, name)).map(|figure| figure.mean)
+}
+
+/// Fewer bytes a transaction than a block are no writing.
+const WRITTEN_LEAST_BYTES: f64 = assay_drive::BLOCK_BYTES as f64;
+
+fn counters(side: &[&Group<'_>], threads: &[u32]) -> Counters {
+    let over = |value: &dyn Fn(&Group<'_>) -> Option<f64>| {
+        let its = side.iter().filter(|group| threads.contains(&group.threads));
+        let values: Vec<f64> = its.filter_map(|group| value(group)).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    };
+    let mean = |metric: &Metric| over(&|group| mean_of(group, metric.name));
+    let media = mean(metric!("media_write_bytes_per_transaction"));
+    Counters {
+        media_write_bytes_per_transaction: media
+            .or_else(|| mean(metric!("write_bytes_per_transaction"))),
+        // What was hardly written has no amplification to speak of: a few kilobytes of tables make any figure of it.
+        drive_write_amplification: mean(metric!("drive_write_amplification"))
+            .filter(|one| *one > 0.0 && media.is_none_or(|bytes| bytes >= WRITTEN_LEAST_BYTES)),
+        innodb_hit_ratio: mean(metric!("innodb_hit_ratio")),
+        model_late_percent: mean(metric!("model_late_percent")),
+        cpu_percent: over(&|group| {
+            let of = |metric: &Metric| mean_of(group, metric.name);
+            Some(of(metric!("cpu_user_percent"))? + of(metric!("cpu_system_percent"))?)
+        }),
+    }
+}
+
+/// What was left out of the mean and why, and how many cells in it are marked.
+fn remarks(
+    comparison: &Comparison,
+    sides: &[Vec<&Group<'_>>; 2],
+    counts: &[u32],
+    compared: &[u32],
+) -> Vec<Remark> {
+    let names = [&comparison.arm, &comparison.against];
+    match sides.each_ref().map(Vec::is_empty) {
+        [true, true] => return vec![Remark::RunOnNeither],
+        [true, false] => return vec![Remark::RunOnlyOn(names[1].clone())],
+        [false, true] => return vec![Remark::RunOnlyOn(names[0].clone())],
+        [false, false] => {}
+    }
+    let mut remarks = Vec::new();
+    for &threads in counts.iter().filter(|threads| !compared.contains(threads)) {
+        for (side, name) in sides.iter().zip(names) {
+            let group = side.iter().find(|group| group.threads == threads);
+            if let Some(why) = why_missing(group.copied(), &comparison.metric) {
+                remarks.push(Remark::LeftOut { threads, arm: name.clone(), why });
+            }
+        }
+    }
+    let cells = || {
+        let groups = sides.iter().flatten().filter(|group| compared.contains(&group.threads));
+        groups.flat_map(|group| group.done())
+    };
+    let marked = cells().filter(|cell| !cell.warnings.is_empty()).count();
+    if marked > 0 {
+        remarks.push(Remark::Marked { marked, cells: cells().count() });
+    }
+    remarks
+}
+
+fn why_missing(group: Option<&Group<'_>>, metric: &str) -> Option<Missing> {
+    let Some(group) = group else { return Some(Missing::NotPlanned) };
+    if mean_of(group, metric).is_some() {
+        return None;
+    }
+    let states = || group.cells.iter().map(|cell| cell.state);
+    Some(match () {
+        () if states().any(|state| state == State::Done) => Missing::NoResult(metric.to_owned()),
+        () if states().any(|state| state == State::Failed) => Missing::Failed,
+        () => Missing::NotRun,
+    })
+}

@@ -1,0 +1,54 @@
+//! What differs between two arms at once: with more than one factor, a difference cannot be laid at the door of one.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use assay_study::{Arm, RigLayer, Study};
+
+/// Whether a layer of a rig says again what others have said: it is no factor of its own.
+fn is_consequence(layer: &RigLayer) -> bool {
+    matches!(layer, RigLayer::Scale(_) | RigLayer::Numbers { .. } | RigLayer::Fault(_))
+}
+
+/// Two arms and what is not the same in them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pair {
+    /// The arm that stands first in the plan.
+    pub one: String,
+    /// The other.
+    pub other: String,
+    /// Layers of the rig and server settings that differ, by name. A layer is one factor, however much of it differs.
+    pub factors: Vec<String>,
+}
+
+/// Every pair of a study's arms.
+pub fn of_pairs(study: &Study) -> Vec<Pair> {
+    let arms = study.arms.iter().enumerate();
+    let pairs = arms
+        .flat_map(|(place, one)| study.arms.iter().skip(place + 1).map(move |other| (one, other)));
+    pairs
+        .map(|(one, other)| Pair {
+            one: one.name.clone(),
+            other: other.name.clone(),
+            factors: factors(one, other),
+        })
+        .collect()
+}
+
+/// Names of layers and settings that are not the same in both.
+pub fn factors(one: &Arm, other: &Arm) -> Vec<String> {
+    let [its, others] = [one, other].map(|arm| arm.rig.layers());
+    let layers: BTreeSet<&str> = its
+        .iter()
+        .chain(&others)
+        .filter(|layer| !is_consequence(layer))
+        .map(RigLayer::name)
+        .collect();
+    let of = |all: &[RigLayer], name: &str| all.iter().find(|one| one.name() == name).cloned();
+    let settings: BTreeSet<&String> = one.settings.keys().chain(other.settings.keys()).collect();
+    let differing_layers = layers.into_iter().filter(|layer| of(&its, layer) != of(&others, layer));
+    let differing_settings =
+        settings.into_iter().filter(|name| one.settings.get(*name) != other.settings.get(*name));
+    differing_layers.map(str::to_owned).chain(differing_settings.cloned()).collect()
+}

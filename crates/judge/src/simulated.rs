@@ -1,0 +1,117 @@
+//! Invented cells whose truth is known.
+
+use std::collections::BTreeMap;
+
+use crate::cell::figure::figures;
+use crate::cell::measured::{Measured, Standing};
+use crate::statistics::simulated::{Noise, autoregression};
+use assay_study::Rig;
+use assay_study::metrics::Window;
+use assay_study::{
+    Arm, Cell, CellKey, Judging, SecondLatencies, SecondLatency, State, Study, Workload,
+};
+
+/// How the cells of an arm come about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Truth {
+    /// Seconds of the window.
+    pub(crate) seconds: usize,
+    /// Autocorrelation of the seconds.
+    pub(crate) rho: f64,
+    /// Deviation of a second, as a share.
+    pub(crate) second: f64,
+    /// Deviation of a cell from its arm, as a share.
+    pub(crate) cell: f64,
+    /// Transactions of each second that are timed; 0 for throughput alone.
+    pub(crate) timed: usize,
+}
+
+impl Truth {
+    /// A minute of seconds that depend on one another, cells that differ by `cell`.
+    pub(crate) fn minute(cell: f64) -> Truth {
+        Truth { seconds: 60, rho: 0.5, second: 0.1, cell, timed: 0 }
+    }
+
+    /// A cell of an arm whose throughput is `level`; response times are in proportion to it, with a tail.
+    pub(crate) fn cell(&self, noise: &mut Noise, key: CellKey, level: f64) -> Measured {
+        let own = level * (self.cell * noise.normal()).exp();
+        let tps = autoregression(noise, self.seconds, own, self.second, self.rho);
+        let mut results = BTreeMap::from([("tps".to_owned(), crate::statistics::mean(&tps))]);
+        let mut latencies = SecondLatencies::default();
+        let mut all: Vec<(u64, u64)> = Vec::new();
+        for (second, rate) in (1..).zip(tps.iter().filter(|_| self.timed > 0)) {
+            let slow = own / rate;
+            let times: Vec<(u64, u64)> = (0..self.timed)
+                .map(|_| ((slow * own * 1e4 * (0.5 * noise.normal()).exp()) as u64, 1))
+                .collect();
+            latencies.push(&SecondLatency::of(second, &times));
+            all.extend(times);
+        }
+        all.sort_unstable();
+        for (name, share) in [("latency_ms_p50", 0.5), ("latency_ms_p99", 0.99)] {
+            if let Some((ns, _)) = all.get((all.len() as f64 * share) as usize) {
+                results.insert(name.into(), *ns as f64 / 1e6);
+            }
+        }
+        let mut cell = Measured {
+            key,
+            standing: Standing::Usable,
+            tps,
+            latencies,
+            figures: BTreeMap::new(),
+            absent: BTreeMap::new(),
+        };
+        figures(&mut cell, &results, &all);
+        cell
+    }
+}
+
+pub(crate) fn key(arm: &str, threads: u32, repeat: u32) -> CellKey {
+    CellKey { arm: arm.into(), workload: "w".into(), threads, repeat }
+}
+
+/// A study of these arms under one workload, without its cells.
+pub(crate) fn study(arms: &[&str], twins: &[(&str, &str)]) -> Study {
+    let arm = |name: &&str| Arm { name: (*name).into(), rig: Rig::default(), settings: [].into() };
+    Study {
+        title: String::new(),
+        question: None,
+        form: None,
+        paper: None,
+        judging: Judging {
+            twins: twins.iter().map(|(a, b)| ((*a).into(), (*b).into())).collect(),
+            ..Judging::default()
+        },
+        prices: None,
+        plan_toml: String::new(),
+        facts: [].into(),
+        notes: vec![],
+        arms: arms.iter().map(arm).collect(),
+        workloads: vec![Workload {
+            name: "w".into(),
+            workload: "w".into(),
+            data_set: None,
+            recipe: String::new(),
+            options: [].into(),
+        }],
+        cells: vec![],
+    }
+}
+
+/// A cell of `w` at 8 threads that was measured from second 2 to 12, with these results.
+pub(crate) fn cell(arm: &str, results: &[(&str, f64)]) -> Cell {
+    Cell {
+        id: 1,
+        key: key(arm, 8, 1),
+        position: 1,
+        state: State::Done,
+        reason: None,
+        started_at: Some("2026-01-02T03:04:05Z".into()),
+        ended_at: None,
+        window: Some(Window { from_s: 2.0, to_s: 12.0 }),
+        warnings: vec![],
+        facts: [].into(),
+        results: results.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+        errors: [].into(),
+    }
+}

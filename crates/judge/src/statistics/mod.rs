@@ -1,0 +1,30 @@
+//! The arithmetic under every verdict: pure functions of numbers, each with its source, each held against scipy.
+//!
+//! Nothing here knows of arms or cells. What is random takes a seed and gives the same twice.
+
+mod distribution;
+mod holm;
+mod line;
+mod long_run;
+mod permutation;
+mod power;
+mod sample;
+mod spread;
+
+pub use distribution::{normal_cdf, t_quantile, t_two_sided_p};
+pub use holm::holm;
+pub use line::{Line, line};
+pub use long_run::{MeanVariance, autocorrelation, mean_variance, settling_seconds};
+pub use permutation::{Permuted, exchange, flip_signs};
+#[cfg(test)]
+pub use power::power;
+pub use power::repeats_for;
+pub use sample::{mean, median, median_deviation, quantile, standard_deviation};
+pub use spread::{Spread, paired, unpaired};
+
+#[cfg(test)]
+mod scipy_tests;
+#[cfg(test)]
+pub mod simulated;
+#[cfg(test)]
+mod tests;

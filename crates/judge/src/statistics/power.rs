@@ -1,0 +1,89 @@
+//! How likely a difference is to be found, and how many repeats that takes.
+
+use statrs::function::gamma::ln_gamma;
+
+use super::{normal_cdf, t_quantile};
+
+/// Steps of the integral over the chance of the estimated deviation.
+const STEPS: usize = 800;
+
+/// The chance that the interval of a paired t at `level` leaves zero out on either side, if pairs truly differ by `effect` with
+/// the standard deviation `deviation`: the power of the t test, by its definition, P(|Z + δ| > t·√(χ²/ν)) integrated over χ²
+/// (Student's noncentral t; Johnson, Kotz and Balakrishnan, "Continuous univariate distributions" 2, chapter 31).
+#[must_use]
+pub fn power(effect: f64, deviation: f64, repeats: u32, level: f64) -> f64 {
+    if repeats < 2 {
+        return 0.0;
+    }
+    if deviation <= 0.0 {
+        return if effect == 0.0 { 1.0 - level } else { 1.0 };
+    }
+    let df = f64::from(repeats - 1);
+    let t = t_quantile(0.5 + level / 2.0, df);
+    let shift = effect / deviation * f64::from(repeats).sqrt();
+    let found = |u: f64| normal_cdf(shift - t * u) + normal_cdf(-shift - t * u);
+    // u = √(χ²/ν) has the density 2 (ν/2)^(ν/2) ÷ Γ(ν/2) · u^(ν−1) · e^(−ν u²/2).
+    let scale = std::f64::consts::LN_2 + df / 2.0 * (df / 2.0).ln() - ln_gamma(df / 2.0);
+    let density = |u: f64| match u {
+        // Only of one degree of freedom is it not zero there.
+        0.0 => {
+            if df == 1.0 {
+                scale.exp()
+            } else {
+                0.0
+            }
+        }
+        _ => (scale + (df - 1.0) * u.ln() - df * u * u / 2.0).exp(),
+    };
+    let to = 1.0 + 9.0 / df.sqrt();
+    simpson(|u| found(u) * density(u), to)
+}
+
+/// Simpson's rule from 0.
+fn simpson(of: impl Fn(f64) -> f64, to: f64) -> f64 {
+    let step = to / STEPS as f64;
+    let weight = |place: usize| match place {
+        0 | STEPS => 1.0,
+        _ if place % 2 == 1 => 4.0,
+        _ => 2.0,
+    };
+    (0..=STEPS).map(|place| weight(place) * of(place as f64 * step)).sum::<f64>() * step / 3.0
+}
+
+/// What a planned number of repeats should find a difference with.
+const POWER_WANTED: f64 = 0.8;
+
+/// More repeats than this are no advice.
+const REPEATS_MOST: u32 = 1000;
+
+/// The fewest repeats that would settle a difference that is what it looks like, four times in five: either the interval leaves
+/// zero out, or it lies within `margin` on both sides. Nothing if a thousand would not.
+#[must_use]
+pub fn repeats_for(effect: f64, deviation: f64, margin: f64, level: f64) -> Option<u32> {
+    let settles = |repeats: &u32| {
+        power(effect, deviation, *repeats, level) >= POWER_WANTED
+            || fits(effect, deviation, margin, *repeats, level) >= POWER_WANTED
+    };
+    // Power grows with repeats: halving finds the first.
+    let (mut low, mut high) = (1, REPEATS_MOST);
+    if !settles(&high) {
+        return None;
+    }
+    while high - low > 1 {
+        let middle = u32::midpoint(low, high);
+        if settles(&middle) { high = middle } else { low = middle }
+    }
+    Some(high)
+}
+
+/// The chance that the interval lies within ±`margin`, with the deviation taken as known (Schuirmann, "A comparison of the two
+/// one-sided tests procedure and the power approach", Journal of Pharmacokinetics and Biopharmaceutics 15, 1987).
+fn fits(effect: f64, deviation: f64, margin: f64, repeats: u32, level: f64) -> f64 {
+    let error = deviation / f64::from(repeats).sqrt();
+    let t = t_quantile(0.5 + level / 2.0, f64::from(repeats.max(2) - 1));
+    if error <= 0.0 {
+        return if effect.abs() < margin { 1.0 } else { 0.0 };
+    }
+    let below = normal_cdf((margin - effect) / error - t);
+    (below - normal_cdf((-margin - effect) / error + t)).max(0.0)
+}

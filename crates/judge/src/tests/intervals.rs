@@ -1,0 +1,157 @@
+//! How often the interval of a difference holds the truth, and how often a simpler one would.
+
+use super::cells;
+use crate::cell::measured::{Measured, Standing};
+use crate::cell::metric::Metric;
+use crate::difference::compare::{LEVEL, Stratum, between_studies, estimated};
+use crate::difference::noise::Twins;
+use crate::simulated::{Truth, key};
+use crate::statistics::mean;
+use crate::statistics::simulated::Noise;
+
+const CASES: u32 = 1000;
+
+/// Three binomial standard errors of 95 % in a thousand cases.
+const BINOMIAL: f64 = 0.0207;
+
+/// How often the interval of `metric` holds the truth.
+fn coverage(metric: Metric, truth: &Truth, repeats: u32, twins: u32) -> f64 {
+    let mut noise = Noise::new(u64::from(repeats) * 31 + u64::from(twins));
+    let (ratio, mut covered) = (1.1, 0);
+    for _ in 0..CASES {
+        let mut all = cells(&mut noise, truth, 8, repeats, ratio);
+        for threads in 100..100 + twins {
+            all.push(truth.cell(&mut noise, key("base", threads, 1), 1000.0));
+            all.push(truth.cell(&mut noise, key("again", threads, 1), 1000.0));
+        }
+        let again = [("again".to_owned(), "base".to_owned())].into();
+        let floor = Twins::of(&all, &again).spread(metric, "w");
+        let of = |arm: &str| -> Vec<&Measured> {
+            all.iter().filter(|one| one.key.arm == arm && one.key.threads == 8).collect()
+        };
+        let stratum = Stratum { base: of("base"), other: of("other"), left_out: Vec::new() };
+        let found = estimated(metric, &[stratum], floor.as_ref()).unwrap();
+        let (low, high) = found.ratio_interval;
+        covered += u32::from((low..=high).contains(&ratio));
+    }
+    f64::from(covered) / f64::from(CASES)
+}
+
+#[test]
+fn intervals_cover_the_truth_as_often_as_they_say() {
+    for (cell, repeats) in [(0.0, 1), (0.0, 2), (0.0, 3), (0.0, 5), (0.03, 2), (0.03, 3), (0.03, 5)]
+    {
+        let found = coverage(Metric::Throughput, &Truth::minute(cell), repeats, 0);
+        println!("cells ± {cell}, {repeats} repeats: {found}");
+        assert!((found - LEVEL).abs() <= BINOMIAL, "cells ± {cell}, {repeats} repeats: {found}");
+    }
+}
+
+#[test]
+fn repeats_of_two_studies_are_covered_though_one_is_noisier() {
+    for repeats in [3, 5] {
+        let mut noise = Noise::new(40 + u64::from(repeats));
+        let (quiet, loud) = (Truth::minute(0.01), Truth::minute(0.04));
+        let covered = (0..CASES)
+            .filter(|_| {
+                let of = |truth: &Truth, level: f64, noise: &mut Noise| -> Vec<Measured> {
+                    (1..=repeats).map(|one| truth.cell(noise, key("a", 8, one), level)).collect()
+                };
+                let (a, b) = (of(&quiet, 1000.0, &mut noise), of(&loud, 1100.0, &mut noise));
+                let stratum = Stratum {
+                    base: a.iter().collect(),
+                    other: b.iter().collect(),
+                    left_out: Vec::new(),
+                };
+                let found = between_studies(Metric::Throughput, &[stratum], None, 1).unwrap();
+                let (low, high) = found.ratio_interval;
+                (low..=high).contains(&1.1)
+            })
+            .count();
+        println!("two studies, {repeats} repeats: {covered} of {CASES}");
+        assert!((930..=980).contains(&covered), "{repeats}: {covered} of {CASES}");
+    }
+}
+
+#[test]
+fn one_repeat_covers_what_repeats_vary_by_if_an_arm_ran_twice_and_not_else() {
+    let truth = Truth::minute(0.05);
+    let alone = coverage(Metric::Throughput, &truth, 1, 0);
+    let found = coverage(Metric::Throughput, &truth, 1, 4);
+    println!("alone {alone}, with four twins {found}");
+    assert!(alone < 0.9, "{alone}");
+    assert!((found - LEVEL).abs() <= BINOMIAL, "{found}");
+}
+
+#[test]
+fn percentiles_are_covered_too() {
+    let truth = Truth { timed: 60, seconds: 60, ..Truth::minute(0.0) };
+    for (metric, repeats) in [(Metric::P50, 1), (Metric::P99, 1), (Metric::P99, 3)] {
+        let found = coverage(metric, &truth, repeats, 0);
+        println!("{metric:?}, {repeats} repeats: {found}");
+        assert!((found - LEVEL).abs() <= 0.025, "{metric:?}, {repeats}: {found}");
+    }
+}
+
+/// What is not used: repeats drawn with replacement, and their seconds in blocks; the interval from the quantiles of 199 draws.
+fn bootstrap_covers(noise: &mut Noise, all: &[Measured], ratio: f64) -> bool {
+    let of =
+        |arm: &str| -> Vec<&Measured> { all.iter().filter(|one| one.key.arm == arm).collect() };
+    let sides = [of("base"), of("other")];
+    let draw = |noise: &mut Noise, from: usize| (noise.uniform() * from as f64) as usize;
+    let mut ratios: Vec<f64> = (0..199)
+        .map(|_| {
+            let levels = sides.each_ref().map(|side| {
+                let cells: Vec<f64> = (0..side.len())
+                    .map(|_| {
+                        let tps = &side[draw(noise, side.len())].tps;
+                        let blocks: Vec<f64> = (0..tps.len() / 5)
+                            .map(|_| mean(&tps[draw(noise, tps.len() - 4)..][..5]))
+                            .collect();
+                        mean(&blocks)
+                    })
+                    .collect();
+                mean(&cells)
+            });
+            levels[1] / levels[0]
+        })
+        .collect();
+    ratios.sort_by(f64::total_cmp);
+    (ratios[4]..=ratios[194]).contains(&ratio)
+}
+
+#[test]
+fn a_plain_bootstrap_of_few_repeats_covers_less() {
+    for (repeats, most) in [(2, 264), (3, 279)] {
+        let mut noise = Noise::new(12);
+        let truth = Truth::minute(0.03);
+        let covered = (0..300)
+            .filter(|_| {
+                let all = cells(&mut noise, &truth, 8, repeats, 1.1);
+                bootstrap_covers(&mut noise, &all, 1.1)
+            })
+            .count();
+        println!("bootstrap, {repeats} repeats: {}", covered as f64 / 300.0);
+        assert!(covered < most, "{covered} of 300 with {repeats} repeats");
+    }
+}
+
+/// Two thread counts, of which one has lost a repeat.
+#[test]
+fn a_whole_with_a_repeat_left_out_covers_the_truth_too() {
+    let mut noise = Noise::new(33);
+    let truth = Truth::minute(0.03);
+    let covered = (0..1000).filter(|_| {
+        let one = cells(&mut noise, &truth, 1, 3, 1.1);
+        let mut two = cells(&mut noise, &truth, 8, 3, 1.1);
+        two[3].standing = Standing::NotComparable;
+        let strata = [&one, &two].map(|all| {
+            let of = |arm: &'static str| all.iter().filter(move |cell| cell.key.arm == arm);
+            Stratum::of(of("base"), of("other"), true).unwrap()
+        });
+        let found = estimated(Metric::Throughput, &strata, None).unwrap();
+        found.ratio_interval.0 <= 1.1 && 1.1 <= found.ratio_interval.1
+    });
+    let covered = covered.count();
+    assert!((925..=985).contains(&covered), "{covered} of 1000");
+}

@@ -1,0 +1,294 @@
+//! What is said of differences whose truth is known, and what no verdict may be given on.
+
+use super::{cells, judged, throughput};
+use crate::cell::figure::{Absent, figures};
+use crate::cell::measured::{Measured, Standing};
+use crate::cell::metric::Metric;
+use crate::difference::compare::{Basis, LEVEL};
+use crate::difference::noise::NoiseSpread;
+use crate::difference::permute::Units;
+use crate::difference::reason::Reason;
+use crate::difference::verdict::{Verdict, Word};
+use crate::simulated::{Truth, key};
+use crate::statistics::simulated::Noise;
+use crate::statistics::{mean, power};
+
+#[test]
+fn the_same_drive_twice_is_equivalent() {
+    let mut noise = Noise::new(21);
+    let truth = Truth { second: 0.03, ..Truth::minute(0.004) };
+    let equivalent = (0..100)
+        .filter(|_| {
+            throughput(&cells(&mut noise, &truth, 8, 5, 1.0)).verdict.word == Word::Equivalent
+        })
+        .count();
+    println!("equivalent: {equivalent} of 100");
+    assert!(equivalent >= 95, "{equivalent} of 100");
+}
+
+#[test]
+fn a_drive_that_is_5_percent_slower_is_found_as_often_as_promised() {
+    let mut noise = Noise::new(22);
+    let truth = Truth::minute(0.02);
+    // Of a cell's log mean: its own, and what is left of seconds (of which so many count as independent).
+    let seconds = 0.1_f64.powi(2) * (1.5 / 0.5) / 60.0;
+    let deviation = (2.0 * (0.02_f64.powi(2) + seconds)).sqrt();
+    for repeats in [3, 5, 8] {
+        let promised = power((1.0_f64 / 0.95).ln(), deviation, repeats, LEVEL);
+        let mut words = [0.0; 4];
+        for _ in 0..500 {
+            let found = throughput(&cells(&mut noise, &truth, 8, repeats, 0.95)).verdict.word;
+            words[found as usize] += 1.0 / 500.0;
+        }
+        let worse = words[Word::Worse as usize];
+        println!("{repeats} repeats: promised {promised:.3}, found {worse:.3}");
+        assert!((worse - promised).abs() < 0.06, "{repeats}: {worse} for {promised}");
+        assert!(words[Word::Better as usize] < 0.01);
+    }
+}
+
+#[test]
+fn a_family_of_thread_counts_raises_no_more_false_alarms_than_one_test() {
+    let mut noise = Noise::new(23);
+    let truth = Truth { seconds: 30, ..Truth::minute(0.03) };
+    let alarms = (0..400)
+        .filter(|_| {
+            let all: Vec<Measured> =
+                (1..=8).flat_map(|threads| cells(&mut noise, &truth, threads, 4, 1.0)).collect();
+            judged(&all, &[]).iter().any(|one| {
+                one.threads.is_some() && matches!(one.verdict.word, Word::Better | Word::Worse)
+            })
+        })
+        .count();
+    println!("false alarms: {alarms} of 400 families of 8");
+    assert!(alarms <= 33, "{alarms} of 400");
+}
+
+#[test]
+fn one_repeat_says_what_it_rests_on_and_never_equivalent() {
+    let mut noise = Noise::new(24);
+    let truth = Truth { second: 0.01, ..Truth::minute(0.0) };
+    let same = throughput(&cells(&mut noise, &truth, 8, 1, 1.0));
+    assert_eq!(same.verdict.word, Word::CannotTell);
+    assert_eq!(same.verdict.reason, Some(Reason::OneRun));
+    let faster = throughput(&cells(&mut noise, &truth, 8, 1, 1.5));
+    assert_eq!(faster.verdict.word, Word::Better);
+    assert!(faster.verdict.is_of_one_run(), "{:?}", faster.verdict);
+    assert_eq!(faster.difference.unwrap().basis, Basis::OneRepeat);
+}
+
+#[test]
+fn a_difference_within_the_noise_floor_is_neither_better_nor_worse() {
+    let quiet = Truth { second: 0.01, ..Truth::minute(0.001) };
+    let mut noise = Noise::new(25);
+    let mut all = cells(&mut noise, &quiet, 8, 3, 1.05);
+    assert_eq!(throughput(&all).verdict.word, Word::Better, "without a noise floor");
+    for (repeat, level) in [(1, 1080.0), (2, 920.0), (3, 1075.0), (4, 925.0)] {
+        if repeat == 4 {
+            all.push(quiet.cell(&mut noise, key("base", 8, 4), 1000.0));
+        }
+        all.push(quiet.cell(&mut noise, key("again", 8, repeat), level));
+    }
+    let found = judged(&all, &[("again", "base")]).remove(0);
+    assert_eq!(found.verdict.word, Word::CannotTell, "{found:?}");
+    let Some(Reason::WithinFloor { floor_percent, differences: 4 }) = found.verdict.reason else {
+        panic!("{:?}", found.verdict);
+    };
+    assert!(floor_percent > 5.0, "{floor_percent}");
+}
+
+#[test]
+fn no_verdict_where_a_cell_forbids_one() {
+    let mut noise = Noise::new(26);
+    let mut all = cells(&mut noise, &Truth::minute(0.0), 8, 3, 2.0);
+    assert_eq!(throughput(&all).verdict.word, Word::Better);
+    all[3].standing = Standing::Failed;
+    let found = throughput(&all);
+    assert_eq!((found.verdict.word, &found.difference), (Word::CannotTell, &None));
+    assert_eq!(found.verdict.reason, Some(Reason::CellFailed(key("other", 8, 2))));
+    all[3].standing = Standing::NotComparable;
+    let found = throughput(&all);
+    assert_eq!((found.verdict.word, found.difference.unwrap().repeats), (Word::Better, 2));
+    assert_eq!(found.left_out, [key("other", 8, 2)]);
+    let mut fewer = all.clone();
+    fewer[0].standing = Standing::NotComparable;
+    let found = throughput(&fewer);
+    assert_eq!(found.verdict.word, Word::CannotTell, "one repeat of three is what was chosen");
+    assert_eq!(found.verdict.reason, Some(Reason::CellNotComparable(key("base", 8, 1))));
+    all[3].standing = Standing::Missing;
+    assert_eq!(
+        throughput(&all).difference.unwrap().repeats,
+        2,
+        "what is not run yet is not waited for"
+    );
+}
+
+#[test]
+fn what_would_tell_is_said_and_does() {
+    let mut noise = Noise::new(27);
+    let truth = Truth::minute(0.02);
+    let found = throughput(&cells(&mut noise, &truth, 8, 2, 1.06));
+    assert_eq!(found.verdict.word, Word::CannotTell);
+    let more = found.verdict.repeats_more.unwrap();
+    let needed = 2 + more;
+    assert!((3..200).contains(&needed), "{needed}");
+}
+
+#[test]
+fn enough_repeats_are_permuted_and_few_are_not() {
+    let mut noise = Noise::new(28);
+    let of = |noise: &mut Noise, repeats| {
+        let found = throughput(&cells(noise, &Truth::minute(0.01), 8, repeats, 1.1));
+        found.difference.unwrap().permutation.unwrap()
+    };
+    let many = of(&mut noise, 7);
+    assert_eq!((many.of, many.units), (Units::Repeats, 7));
+    let few = of(&mut noise, 2);
+    assert!(matches!(few.of, Units::Blocks { .. }) && few.units >= 6, "{few:?}");
+}
+
+#[test]
+fn two_thread_counts_give_a_whole_and_holm_corrects_them() {
+    let mut noise = Noise::new(29);
+    let all: Vec<Measured> = [1, 8]
+        .iter()
+        .flat_map(|one| cells(&mut noise, &Truth::minute(0.02), *one, 4, 1.2))
+        .collect();
+    let found = judged(&all, &[]);
+    let whole = found.iter().find(|one| one.threads.is_none() && one.metric == Metric::Throughput);
+    let ratios: Vec<f64> =
+        found[..2].iter().map(|one| one.difference.as_ref().unwrap().ratio.ln()).collect();
+    let ratio = whole.unwrap().difference.as_ref().unwrap().ratio;
+    assert!((ratio.ln() - mean(&ratios)).abs() < 1e-12, "the geometric mean");
+    let raw: Vec<f64> = found[..2].iter().map(|one| one.difference.as_ref().unwrap().p_t).collect();
+    let largest = raw.iter().copied().fold(0.0, f64::max);
+    let corrected: Vec<f64> = found[..2].iter().map(|one| one.p_corrected.unwrap()).collect();
+    assert!(
+        corrected.iter().all(|p| *p >= largest.min(2.0 * raw[0].min(raw[1]))),
+        "{corrected:?} {raw:?}"
+    );
+}
+
+#[test]
+fn a_percentile_of_too_few_transactions_is_not_judged() {
+    let mut noise = Noise::new(30);
+    let truth = Truth { timed: 4, ..Truth::minute(0.0) };
+    let found = judged(&cells(&mut noise, &truth, 8, 3, 1.0), &[]);
+    let p99 = found.iter().find(|one| one.metric == Metric::P99).unwrap();
+    let why = Reason::FigureAbsent(key("base", 8, 1), Absent::TooFewAbove);
+    assert_eq!(p99.verdict.reason, Some(why), "{p99:?}");
+}
+
+#[test]
+fn one_repeat_and_a_floor_speak_of_one_run_and_say_what_they_take_for_granted() {
+    let truth = Truth { second: 0.01, ..Truth::minute(0.002) };
+    let mut noise = Noise::new(31);
+    let mut all = cells(&mut noise, &truth, 8, 1, 1.5);
+    for threads in [1, 8, 64, 128] {
+        all.push(truth.cell(&mut noise, key("again", threads, 1), 1000.0));
+        if threads != 8 {
+            all.push(truth.cell(&mut noise, key("base", threads, 1), 1000.0));
+        }
+    }
+    let twins = [("again", "base")];
+    let found = judged(&all, &twins).remove(0);
+    assert_eq!(found.verdict.word, Word::Better);
+    assert_eq!(found.verdict.reason, Some(Reason::OneRunAndFloor), "{found:?}");
+    assert!(found.verdict.is_of_one_run());
+    // What it takes for granted is no formality: an arm ten times as noisy is told apart from itself time and again.
+    let loud = Truth { cell: 0.05, ..truth };
+    let mut alarms = 0;
+    for _ in 0..100 {
+        all[1] = loud.cell(&mut noise, key("other", 8, 1), 1000.0);
+        let found = judged(&all, &twins).remove(0).verdict;
+        alarms += u32::from(matches!(found.word, Word::Better | Word::Worse));
+        assert!(found.word == Word::CannotTell || found.is_of_one_run(), "{found:?}");
+    }
+    assert!(alarms > 20, "{alarms} of 100");
+}
+
+#[test]
+fn the_noise_floor_of_a_mean_over_thread_counts_is_lower() {
+    let truth = Truth { second: 0.01, ..Truth::minute(0.01) };
+    let mut noise = Noise::new(32);
+    let mut all = Vec::new();
+    for threads in [1, 2, 4, 8] {
+        all.extend(cells(&mut noise, &truth, threads, 2, 1.02));
+        for repeat in [1, 2] {
+            all.push(truth.cell(&mut noise, key("again", threads, repeat), 1000.0));
+        }
+    }
+    let found = judged(&all, &[("again", "base")]);
+    let throughput = found.iter().filter(|one| one.metric == Metric::Throughput);
+    let floor = NoiseSpread { deviation: 0.02, df: 8.0, within: 0.0 };
+    for one in throughput {
+        let found = one.difference.as_ref().unwrap();
+        let averaged = found.repeats as f64 * one.threads.map_or(4.0, |_| 1.0);
+        let expected = floor.reach(1) / averaged.sqrt();
+        assert!((found.floor(&floor) - expected).abs() < 1e-12, "{:?}", one.threads);
+    }
+}
+
+#[test]
+fn gains_at_one_thread_count_do_not_make_up_for_losses_at_another() {
+    let truth = Truth { second: 0.01, ..Truth::minute(0.001) };
+    let mut noise = Noise::new(33);
+    let mut over_all = |ratios: [f64; 2]| {
+        let strata = [1, 16].into_iter().zip(ratios);
+        let all: Vec<Measured> = strata
+            .flat_map(|(threads, ratio)| cells(&mut noise, &truth, threads, 4, ratio))
+            .collect();
+        let mut found = judged(&all, &[]).into_iter();
+        found.rfind(|one| one.metric == Metric::Throughput).unwrap().verdict
+    };
+    let directions = vec![(1, Word::Better), (16, Word::Worse)];
+    let is_split = |found: &Verdict| match &found.reason {
+        Some(Reason::DependsOnThreads { directions: its, .. }) => *its == directions,
+        _ => false,
+    };
+    for ratios in [[1.5, 0.9], [1.1, 0.91]] {
+        let found = over_all(ratios);
+        assert!(found.word == Word::CannotTell && is_split(&found), "{found:?}");
+        assert_eq!(found.repeats_more, None);
+    }
+    let same_way = over_all([1.5, 1.1]);
+    assert_eq!((same_way.word, same_way.reason), (Word::Better, None));
+    let hidden = over_all([1.04, 1.0]);
+    assert_eq!((hidden.word, hidden.exceptions), (Word::Equivalent, vec![(1, Word::Better)]));
+}
+
+#[test]
+fn an_arm_that_did_nothing_is_told_so() {
+    let mut noise = Noise::new(34);
+    let mut all = cells(&mut noise, &Truth::minute(0.0), 8, 2, 1.0);
+    all[1].figures.clear();
+    let nothing = [("tps".to_owned(), 0.0)].into();
+    figures(&mut all[1], &nothing, &[]);
+    let found = throughput(&all);
+    let why = Reason::FigureAbsent(key("other", 8, 1), Absent::Unusable(0.0));
+    assert_eq!(found.verdict.reason, Some(why));
+}
+
+#[test]
+fn the_improvement_factor_is_the_ratio_that_stands_beside_it() {
+    let mut noise = Noise::new(35);
+    let truth = Truth { timed: 60, ..Truth::minute(0.01) };
+    let strata = [(1, 1.1), (16, 3.0)];
+    let all: Vec<Measured> =
+        strata.iter().flat_map(|(one, ratio)| cells(&mut noise, &truth, *one, 2, *ratio)).collect();
+    let found = judged(&all, &[]);
+    let told = found
+        .iter()
+        .filter_map(|one| Some((one, one.difference.as_ref()?, one.improvement_factor?)));
+    let mut seen = 0;
+    for (one, difference, factor) in told {
+        let expected = if one.metric == Metric::Throughput {
+            difference.ratio
+        } else {
+            1.0 / difference.ratio
+        };
+        assert!((factor / expected - 1.0).abs() < 1e-12, "{one:?}");
+        seen += 1;
+    }
+    assert!(seen >= 6, "{seen}");
+}

@@ -1,0 +1,294 @@
+//! How long a drive lasts at the rate that was tested.
+//!
+//! Ratings (terabytes written, drive writes a day) count what the host writes (JEDEC JESD218B and JESD219A), so that is what a
+//! life is reckoned by first. What goes to the flash is more, by collection, or less, by compression; a life by that is beside it,
+//! and tells arms apart where the first does not. Where the cells' erase cycles are published, a third follows from those.
+//!
+//! A model at a scale stands for the whole device: its parallelism, and so its rates, are divided by P, so the whole device writes
+//! P times as much each second. Bytes of a transaction are the same, for write amplification hangs on the fill and not on the
+//! size. Its capacity is divided by C, which drops out: the endurance is the whole device's, and if it were the model's, both
+//! sides would be divided by C. So life = endurance ÷ (P × bytes a second of the model), and the drive writes of a day are
+//! P ÷ C times the model's own.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use assay_study::Disk;
+use assay_study::metrics::{Metric, metric};
+use assay_study::prices::Each;
+
+const SECONDS_PER_DAY: f64 = 86_400.0;
+
+/// Of the Julian year.
+const DAYS_PER_YEAR: f64 = 365.25;
+
+/// What a cell's writing means for its drive.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Endurance {
+    /// Bytes that the device was given, for each transaction.
+    pub host_bytes_per_transaction: f64,
+    /// Bytes that went to its media, for each transaction, where that is counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub media_bytes_per_transaction: Option<f64>,
+    /// Bytes that the whole device would be given in a day at this rate.
+    pub host_bytes_per_day: f64,
+    /// Bytes that would go to the whole device's media in a day at this rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub media_bytes_per_day: Option<f64>,
+    /// How often a day its capacity would be written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drive_writes_per_day: Option<f64>,
+    /// Years until it was given what it is rated for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub life_years_host: Option<f64>,
+    /// Years until as much as it is rated for went to its media.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub life_years_media: Option<f64>,
+    /// Years until its cells were erased as often as they may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub life_years_cells: Option<f64>,
+}
+
+/// What a whole device is rated for, and how that is known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rated {
+    /// Bytes that it may be given.
+    pub bytes: f64,
+    /// From where.
+    pub by: RatedBy,
+}
+
+/// From where a rating is known.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RatedBy {
+    /// `endurance_bytes` was given.
+    Given,
+    /// Drive writes a day and years of warranty were given.
+    GivenWrites {
+        /// Drive writes a day.
+        per_day: f64,
+        /// For so many years.
+        years: f64,
+    },
+    /// The preset has it.
+    Preset {
+        /// How it is known there.
+        mark: String,
+        /// And from where.
+        source: String,
+    },
+    /// The preset has drive writes a day and years of warranty.
+    PresetWrites {
+        /// Drive writes a day.
+        per_day: f64,
+        /// For so many years.
+        years: f64,
+    },
+}
+
+/// What the device under `disk` is rated for: what `own` says, else its preset; nothing where neither says enough.
+pub fn rated(disk: Option<&Disk>, own: &Each) -> Option<Rated> {
+    let capacity = own.capacity_bytes.or(disk.and_then(|disk| disk.user_bytes));
+    if let Some(bytes) = own.endurance_bytes {
+        return Some(Rated { bytes, by: RatedBy::Given });
+    }
+    if let Some((per_day, years)) = own.drive_writes_per_day.zip(own.warranty_years) {
+        let bytes = of_writes(per_day, capacity?, years);
+        return Some(Rated { bytes, by: RatedBy::GivenWrites { per_day, years } });
+    }
+    let worth = |name: &str| disk?.worth.get(name);
+    if let Some(endurance) = worth("endurance_bytes") {
+        let (mark, source) = (endurance.mark.clone(), endurance.source.clone());
+        return Some(Rated { bytes: endurance.value, by: RatedBy::Preset { mark, source } });
+    }
+    let (writes, years) = worth("drive_writes_per_day").zip(worth("warranty_years"))?;
+    let (per_day, years) = (writes.value, years.value);
+    let bytes = of_writes(per_day, capacity?, years);
+    Some(Rated { bytes, by: RatedBy::PresetWrites { per_day, years } })
+}
+
+/// Makers reckon years of 365 days: 3 writes a day of 3.2 TB for 5 years are 17.52 PB.
+fn of_writes(writes_per_day: f64, capacity_bytes: f64, years: f64) -> f64 {
+    writes_per_day * capacity_bytes * years * 365.0
+}
+
+/// What results of a cell mean for the device under `disk`; nothing where its writes were not counted.
+pub fn of_results(
+    results: &BTreeMap<String, f64>,
+    disk: Option<&Disk>,
+    own: &Each,
+) -> Option<Endurance> {
+    let figure =
+        |metric: &Metric| results.get(metric.name).copied().filter(|value| value.is_finite());
+    let tps = figure(metric!("tps")).filter(|tps| *tps > 0.0)?;
+    let is_software_drive = disk.is_some_and(Disk::is_drive);
+    let counted = figure(metric!("drive_write_bytes_host_per_s")).filter(|bytes| *bytes > 0.0);
+    let to_media = counted.and_then(|_| figure(metric!("drive_write_bytes_media_per_s")));
+    // What our own drive writes to its media is what the device below is given; what that writes inside, nobody sees.
+    let (given, media) = match (is_software_drive, to_media) {
+        (true, Some(to_media)) => (to_media, None),
+        _ => (figure(metric!("disk_write_bytes_per_s"))?, to_media),
+    };
+    let scale = disk.and_then(Disk::parallel_scale).unwrap_or(1.0);
+    let per_day = |bytes_per_s: f64| bytes_per_s * scale * SECONDS_PER_DAY;
+    let rated = rated(disk, own).map(|rated| rated.bytes).filter(|bytes| bytes.is_finite());
+    let life = |budget: Option<f64>, bytes_per_s: Option<f64>| {
+        let per_day = per_day(bytes_per_s.filter(|bytes| *bytes > 0.0)?);
+        Some(budget? / per_day / DAYS_PER_YEAR).filter(|years| years.is_finite())
+    };
+    let capacity = own.capacity_bytes.or(disk.and_then(|disk| disk.user_bytes));
+    let finite = |value: f64| Some(value).filter(|value| value.is_finite());
+    Some(Endurance {
+        host_bytes_per_transaction: finite(given / tps)?,
+        media_bytes_per_transaction: media.and_then(|media| finite(media / tps)),
+        host_bytes_per_day: finite(per_day(given))?,
+        media_bytes_per_day: media.map(per_day).and_then(finite),
+        drive_writes_per_day: capacity.and_then(|capacity| finite(per_day(given) / capacity)),
+        life_years_host: life(rated, Some(given)),
+        life_years_media: life(rated, media),
+        life_years_cells: life(disk.and_then(cells_bytes), media),
+    })
+}
+
+/// Bytes that may be programmed until every cell was erased as often as it may be.
+fn cells_bytes(disk: &Disk) -> Option<f64> {
+    let cycles = disk.worth.get("erase_cycles")?.value;
+    Some(disk.user_bytes? * disk.raw_per_user.unwrap_or(1.0) * cycles)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_study::{Drive, Media, Model, Worth};
+
+    fn results(figures: &[(&str, f64)]) -> BTreeMap<String, f64> {
+        figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
+    }
+
+    fn worth(figures: &[(&str, f64)]) -> BTreeMap<String, Worth> {
+        let of = |value: f64| Worth { value, mark: "published".into(), source: "a paper".into() };
+        figures.iter().map(|(name, value)| ((*name).to_owned(), of(*value))).collect()
+    }
+
+    /// Of 3.2 TB, 3 writes a day for 5 years.
+    fn model(capacity_scale: f64, parallel_scale: f64) -> Disk {
+        Disk {
+            media: Media::Model(Model { capacity_scale, parallel_scale, ..Model::default() }),
+            user_bytes: Some(3.2e12),
+            raw_per_user: Some(1.25),
+            worth: worth(&[("drive_writes_per_day", 3.0), ("warranty_years", 5.0)]),
+            ..Disk::default()
+        }
+    }
+
+    /// 100 transactions a second that write 20 kB each, of which the flash gets half again as much.
+    fn cell(times: f64) -> BTreeMap<String, f64> {
+        results(&[
+            ("tps", 100.0 * times),
+            ("disk_write_bytes_per_s", 2e6 * times),
+            ("drive_write_bytes_host_per_s", 2e6 * times),
+            ("drive_write_bytes_media_per_s", 3e6 * times),
+        ])
+    }
+
+    fn near(one: Option<f64>, other: f64) -> bool {
+        one.is_some_and(|one| (one / other - 1.0).abs() < 1e-9)
+    }
+
+    #[test]
+    fn makers_arithmetic_comes_out() {
+        let rated = rated(Some(&model(1.0, 1.0)), &Each::default()).unwrap();
+        assert_eq!(rated.bytes, 17.52e15);
+    }
+
+    #[test]
+    fn a_drive_that_is_written_as_it_is_rated_lasts_as_long_as_its_warranty() {
+        let written = 3.0 * 3.2e12 / SECONDS_PER_DAY;
+        let results = results(&[("tps", 10.0), ("disk_write_bytes_per_s", written)]);
+        let found = of_results(&results, Some(&model(1.0, 1.0)), &Each::default()).unwrap();
+        assert!(near(found.drive_writes_per_day, 3.0));
+        // Five years of 365 days.
+        assert!(near(found.life_years_host, 5.0 * 365.0 / 365.25));
+        assert_eq!((found.life_years_media, found.media_bytes_per_day), (None, None));
+    }
+
+    #[test]
+    fn a_scale_model_stands_for_the_whole_device() {
+        let of = |capacity: f64, parallel: f64, times: f64| {
+            let disk = model(capacity, parallel);
+            of_results(&cell(times), Some(&disk), &Each::default()).unwrap()
+        };
+        let whole = of(1.0, 1.0, 36.0);
+        assert!(near(whole.life_years_host, 17.52e15 / (72e6 * 86_400.0 * 365.25)));
+        // A thirty-sixth of the rate on a thirty-sixth of the parallelism is the same device, whatever its capacity.
+        for capacity in [1.0, 36.0, 4000.0] {
+            let scaled = of(capacity, 36.0, 1.0);
+            assert!(near(scaled.life_years_host, whole.life_years_host.unwrap()), "{capacity}");
+            assert!(near(scaled.life_years_media, whole.life_years_media.unwrap()), "{capacity}");
+            assert!(near(scaled.drive_writes_per_day, whole.drive_writes_per_day.unwrap()));
+            assert_eq!(scaled.host_bytes_per_transaction, whole.host_bytes_per_transaction);
+            // And P ÷ C times the model's own writes of a day.
+            let own = 2e6 * SECONDS_PER_DAY / (3.2e12 / capacity);
+            assert!(near(scaled.drive_writes_per_day, own * 36.0 / capacity));
+        }
+        // Negative control: the same rate on a device that is scaled otherwise is another load.
+        assert!(!near(of(36.0, 72.0, 1.0).life_years_host, whole.life_years_host.unwrap()));
+    }
+
+    #[test]
+    fn flash_is_told_from_what_the_host_wrote() {
+        let mut disk = model(1.0, 1.0);
+        disk.worth.extend(worth(&[("erase_cycles", 40_000.0)]));
+        let found = of_results(&cell(1.0), Some(&disk), &Each::default()).unwrap();
+        assert_eq!(found.host_bytes_per_transaction, 20_000.0);
+        assert_eq!(found.media_bytes_per_transaction, Some(30_000.0));
+        assert!(near(found.life_years_media, found.life_years_host.unwrap() / 1.5));
+        let cells = 3.2e12 * 1.25 * 40_000.0 / (3e6 * 86_400.0 * 365.25);
+        assert!(near(found.life_years_cells, cells));
+    }
+
+    #[test]
+    fn what_the_software_drive_writes_is_what_its_device_is_given() {
+        let disk = Disk { media: Media::Drive(Drive::default()), ..Disk::default() };
+        let own = Each { endurance_bytes: Some(1e15), ..Each::default() };
+        let found = of_results(&cell(1.0), Some(&disk), &own).unwrap();
+        assert_eq!(found.host_bytes_per_transaction, 30_000.0);
+        assert_eq!(found.media_bytes_per_transaction, None, "what the device does inside");
+        assert!(near(found.life_years_host, 1e15 / (3e6 * 86_400.0 * 365.25)));
+    }
+
+    #[test]
+    fn what_is_given_goes_before_the_preset_and_half_of_it_is_not_enough() {
+        let disk = model(1.0, 1.0);
+        let given = |own: &Each| rated(Some(&disk), own).map(|rated| rated.bytes);
+        let own = Each { endurance_bytes: Some(1e15), ..Each::default() };
+        assert_eq!(given(&own), Some(1e15));
+        let own = Each {
+            drive_writes_per_day: Some(1.0),
+            warranty_years: Some(3.0),
+            capacity_bytes: Some(1e12),
+            ..Each::default()
+        };
+        assert_eq!(given(&own), Some(1095e12));
+        let half = Disk { worth: worth(&[("drive_writes_per_day", 10.0)]), ..model(1.0, 1.0) };
+        assert_eq!(rated(Some(&half), &Each::default()), None, "for how long is not said");
+        assert_eq!(rated(None, &Each::default()), None);
+        let unrated = of_results(&cell(1.0), None, &Each::default()).unwrap();
+        assert_eq!((unrated.life_years_host, unrated.drive_writes_per_day), (None, None));
+        assert_eq!(of_results(&results(&[("tps", 1.0)]), None, &Each::default()), None);
+    }
+
+    #[test]
+    fn figures_beyond_all_measure_make_none() {
+        let of = |tps: f64, written: f64| {
+            let results = results(&[("tps", tps), ("disk_write_bytes_per_s", written)]);
+            of_results(&results, Some(&model(1.0, 1.0)), &Each::default())
+        };
+        assert!(of(1.0, 1.0).is_some());
+        for (tps, written) in [(f64::INFINITY, 1.0), (1.0, f64::NAN), (1e-300, 1e300)] {
+            assert_eq!(of(tps, written), None, "{tps} {written}");
+        }
+        assert_eq!(of(1.0, 1e-310).unwrap().life_years_host, None);
+    }
+}

@@ -1,0 +1,5 @@
+//! What an arm costs and how long its drive lasts, each within the bounds of the figures that it is made of.
+
+pub mod cost;
+pub mod endurance;
+pub mod interval;
