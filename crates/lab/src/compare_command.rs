@@ -10,11 +10,11 @@ use anyhow::{Result, ensure};
 use serde::Serialize;
 
 use crate::print;
-use crate::words::{circumstance, json, unlike};
 use assay_judge::{
     Between, Chosen, Circumstance, Comparison, Metric, between, circumstances, durability,
     scale_differences,
 };
+use assay_report::words::{circumstance, json, unlike};
 use assay_study::Arm;
 use ending::{Decision, Margin, decide};
 use sides::{Side, lone_arms, lone_loads, open, pairs, side};

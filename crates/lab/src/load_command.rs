@@ -20,8 +20,8 @@ use assay_load::{
 use serde::Serialize;
 
 use crate::print;
-use crate::report::files;
 use assay_base::sync::lock;
+use assay_report::files;
 
 /// Runs `assay load` with the words after `load`.
 ///

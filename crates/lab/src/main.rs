@@ -1,7 +1,6 @@
 //! The `assay` command: args → plan → rig → load and watch → store → report.
 
 mod args;
-mod beside;
 mod claims_command;
 mod clean;
 mod compare_command;
@@ -12,7 +11,6 @@ mod messages;
 mod models_command;
 mod print;
 mod replay;
-mod report;
 mod report_command;
 mod rig;
 mod run;
@@ -20,7 +18,6 @@ mod server_command;
 mod server_run;
 mod system;
 mod watch;
-mod words;
 
 use std::process::ExitCode;
 

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::print;
-use crate::report::{self, Wishes};
 use assay_base::text_file;
+use assay_report::{self, Wishes};
 use assay_study::Store;
 use assay_study::prices::Prices;
 
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let store = Store::open(&args.study)?;
     let wishes =
         Wishes { prices: prices.as_ref(), title: args.title.as_deref(), notes: notes.as_deref() };
-    let written = report::write_as(&store, &args.study, &wishes)?;
+    let written = assay_report::write_as(&store, &args.study, &wishes)?;
     for path in [&written.html, &written.json, &written.tables] {
         print::line(path.display());
     }

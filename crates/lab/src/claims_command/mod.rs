@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 
-use crate::beside as study;
 use assay_claims::find;
 use assay_claims::outcome::{self, Outcome, Verdict};
 use assay_claims::paper::Paper;
+use assay_report::beside as study;
 
 mod show;
 use crate::print;
-use crate::report::claim_rows::BesideView;
+use assay_report::claim_rows::BesideView;
 use assay_study::Store;
 
 /// Published figures, what follows from them, and what was measured beside them

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::beside::Beside;
 use crate::print;
-use crate::report::claim_rows::{self as rows, Row};
 use assay_base::text::counted;
 use assay_claims::document::{Conditions, RemarkKind};
 use assay_claims::outcome::{Outcome, Verdict, count};
 use assay_claims::paper::{Figure, Paper};
+use assay_report::beside::Beside;
+use assay_report::claim_rows::{self as rows, Row};
 
 /// In this order, for the first is what one looks for.
 const VERDICTS: [Verdict; 3] = [Verdict::DoesNotFollow, Verdict::CannotBeTold, Verdict::Follows];

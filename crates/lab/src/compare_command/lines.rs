@@ -2,9 +2,9 @@
 
 use super::{Found, Told};
 use crate::print;
-use crate::words::{circumstance, reason, verdict};
 use assay_base::text::counted;
 use assay_judge::{Circumstance, Comparison};
+use assay_report::words::{circumstance, reason, verdict};
 
 impl Found {
     pub(super) fn print(&self) {

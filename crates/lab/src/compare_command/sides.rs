@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::words::unlike;
 use assay_judge::{Lone, arms, baseline_of, lone};
+use assay_report::words::unlike;
 use assay_study::{Arm, Store, Study};
 
 /// A study, and the arm named with it.

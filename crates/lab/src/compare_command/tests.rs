@@ -148,7 +148,7 @@ fn single_runs_of_two_studies_get_no_verdict_whatever_a_floor_within_one_says() 
         let told = of(b, &[]);
         let one = &told.comparisons[0].comparison;
         assert_eq!(one.verdict.word, assay_judge::Word::CannotTell);
-        let text = crate::words::verdict::text(one);
+        let text = assay_report::words::verdict::text(one);
         assert!(text.starts_with("cannot tell: in these runs 12 % slower"), "{text}");
         assert!(!text.contains("interval"), "{text}");
         assert_eq!(told.exit_code, 2);

@@ -35,7 +35,6 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use crate::print;
-use crate::report;
 use crate::system::interrupt::Interrupt;
 use assay_plan::{Form, Plan, PlannedCell, ReadPlan, cells};
 use assay_study::{State, Store};
@@ -195,7 +194,7 @@ fn conclude(store: &Store, study: &Path, interrupt: &Interrupt) -> Result<ExitCo
     let cells = store.study()?.cells;
     let count = |state| cells.iter().filter(|cell| cell.state == state).count();
     if count(State::Done) + count(State::Failed) > 0 {
-        let written = report::write(store, study)?;
+        let written = assay_report::write(store, study)?;
         print::line(format_args!("report: {}", written.html.display()));
     }
     if interrupt.is_set() {

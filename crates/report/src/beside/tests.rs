@@ -1,0 +1,270 @@
+//! What a study measured beside what is printed: the right cells, the right mean, and why they may not be compared.
+
+use std::collections::BTreeMap;
+
+use super::beside;
+use super::{Hint, Standing, standing};
+use assay_claims::find::{PAPERS, find, of_study};
+use assay_claims::paper::Paper;
+use assay_plan::{Form, Plan};
+use assay_study::{
+    self, Arm, Cell, CellKey, Disk, Media, Model, Rig, State, Study, Warning, Workload,
+};
+
+const ARMS: [&str; 2] = ["six 15K disks", "s1120 card"];
+
+fn cell(arm: &str, threads: u32, repeat: u32, tps: f64, warnings: &[Warning]) -> Cell {
+    Cell {
+        id: 0,
+        key: CellKey { arm: arm.into(), workload: "complex".into(), threads, repeat },
+        position: 1,
+        state: State::Done,
+        reason: None,
+        started_at: None,
+        ended_at: None,
+        window: None,
+        warnings: warnings.to_vec(),
+        facts: BTreeMap::new(),
+        results: [("tps".to_owned(), tps)].into(),
+        errors: BTreeMap::new(),
+    }
+}
+
+/// Two arms, of which one is a model; of the card one of two repeats failed.
+fn study(paper: Option<assay_study::Paper>) -> Study {
+    scaled(paper, 1.0)
+}
+
+/// The same, the parallelism of the card's model divided so.
+fn scaled(paper: Option<assay_study::Paper>, parallel_scale: f64) -> Study {
+    let arm = |name: &str, disk: Disk| Arm {
+        name: name.into(),
+        rig: Rig { disk: Some(disk), ..Rig::default() },
+        settings: BTreeMap::new(),
+    };
+    let model =
+        Model { title: "a card".into(), capacity_scale: 20.0, parallel_scale, ..Model::default() };
+    let card = Disk { media: Media::Model(model), ..Disk::default() };
+    let failed = Cell { state: State::Failed, ..cell(ARMS[1], 20, 2, 9e9, &[]) };
+    Study {
+        title: "mine".into(),
+        question: None,
+        form: Some("Quick form: less.".into()),
+        paper,
+        judging: assay_study::Judging::default(),
+        prices: None,
+        plan_toml: String::new(),
+        facts: BTreeMap::new(),
+        notes: Vec::new(),
+        arms: vec![arm(ARMS[0], Disk::default()), arm(ARMS[1], card)],
+        workloads: vec![Workload {
+            name: "complex".into(),
+            workload: "complex".into(),
+            data_set: None,
+            recipe: "oltp_complex".into(),
+            options: BTreeMap::new(),
+        }],
+        cells: vec![
+            cell(ARMS[0], 20, 1, 50.0, &[]),
+            cell(ARMS[0], 20, 2, 58.0, &[Warning::NotSettled]),
+            cell(ARMS[1], 20, 1, 502.0, &[]),
+            failed,
+        ],
+    }
+}
+
+fn refused(paper: &Paper, study: &Study) -> String {
+    format!("{:#}", beside(paper, study).unwrap_err())
+}
+
+#[test]
+fn measured_stands_beside_printed_with_their_ratio_and_why_not() {
+    let beside = beside(&find("stec-2013").unwrap(), &study(None)).unwrap();
+    let level = |arm: &str, metric: &str| {
+        beside.levels.iter().find(|one| one.arm == arm && one.metric == metric).unwrap()
+    };
+    let disks = level(ARMS[0], "tps");
+    assert_eq!((disks.printed, disks.measured, disks.ratio), (27.0, Some(54.0), Some(2.0)));
+    assert_eq!((disks.cells, disks.threads.as_slice()), ((2, 1), &[20][..]));
+    let card = level(ARMS[1], "tps");
+    assert_eq!((card.measured, card.ratio, card.cells), (Some(502.0), Some(2.0), (1, 0)));
+    let unmeasured = level(ARMS[1], "latency_ms_p95");
+    assert_eq!((unmeasured.printed, unmeasured.measured, unmeasured.ratio), (153.0, None, None));
+    let gain = &beside.gains[0].rows[0];
+    let measured = gain.measured.as_ref().unwrap().mean_percent;
+    assert!((measured - (502.0 / 54.0 - 1.0) * 100.0).abs() < 1e-9, "{measured}");
+    assert!((gain.printed_percent.unwrap() - (251.0 / 27.0 - 1.0) * 100.0).abs() < 1e-9);
+    assert_eq!(gain.printed_says.as_deref(), Some("(251 / 27 − 1) × 100"));
+    let why = beside.differs.join("\n");
+    for text in [
+        "s1120 card is no device but a model of a card, capacity ÷ 20",
+        "Quick form: less.",
+        "1 of 3 cells are marked",
+        "MySQL 5.1.61",
+    ] {
+        assert!(why.contains(text), "`{text}` is not in {why}");
+    }
+    assert!(!why.contains("six 15K disks is no device"), "a device is one: {why}");
+}
+
+#[test]
+fn a_study_finds_its_paper_by_name_or_by_the_title_of_older_ones() {
+    let of = |paper: Option<assay_study::Paper>| of_study(paper.as_ref()).map(|paper| paper.name);
+    let old = |title: &str| -> Option<assay_study::Paper> {
+        let json = format!(r#"{{"title":"{title}","comparisons":[]}}"#);
+        Some(serde_json::from_str(&json).unwrap())
+    };
+    assert_eq!(
+        of(old("Percona, MySQL benchmarks on eXFlash DIMMs, 2015")).unwrap(),
+        "exflash-2015"
+    );
+    assert!(format!("{:#}", of(old("Mine")).unwrap_err()).contains("say which claims"));
+    assert!(format!("{:#}", of(None).unwrap_err()).contains("say which claims"));
+    let plan = Plan::read("stec-2013".as_ref(), Form::Quick).unwrap().plan;
+    assert_eq!(of(plan.paper).unwrap(), "stec-2013");
+}
+
+#[test]
+fn a_report_has_the_claims_of_its_plan_a_line_of_others_and_nothing_else() {
+    let plan = |named: &str| Plan::read(named.as_ref(), Form::Quick).unwrap().plan.paper;
+    let Standing::Beside(beside) = standing(&study(plan("stec-2013"))) else { panic!("its plan") };
+    assert_eq!((beside.claims.as_str(), beside.levels.is_empty()), ("stec-2013", false));
+    let Standing::Partly(hint) = standing(&study(None)) else { panic!("arms of the same names") };
+    assert_eq!(hint, Hint::NameClaims("stec-2013".into()));
+    let Standing::Partly(hint) = standing(&study(plan("exflash-2015"))) else {
+        panic!("no figure")
+    };
+    let name = || "exflash-2015".to_owned();
+    assert_eq!(hint, Hint::RunPlan { claims: name(), plan: name() });
+    let mine = serde_json::from_str(r#"{"claims":"mine","title":"Mine","comparisons":[]}"#);
+    let Standing::Partly(hint) = standing(&study(Some(mine.unwrap()))) else { panic!("a file") };
+    assert_eq!(hint, Hint::NameFile("mine".into()));
+    let mut other = study(None);
+    other.cells.clear();
+    assert!(matches!(standing(&other), Standing::Apart), "nothing was measured");
+}
+
+#[test]
+fn a_study_of_something_else_is_refused() {
+    let mut other = study(None);
+    other.arms.truncate(1);
+    other.arms[0].name = "mine".into();
+    let error = refused(&find("stec-2013").unwrap(), &other);
+    assert!(error.contains("none of the arms that stec-2013 names"), "{error}");
+    assert!(error.ends_with("and has mine"), "{error}");
+    let error = refused(&find("fungible-2021").unwrap(), &study(None));
+    assert!(error.contains("say nothing of a plan"), "{error}");
+}
+
+#[test]
+fn a_name_that_is_nearly_one_of_the_study_is_a_slip() {
+    let text = PAPERS.iter().find(|(name, _)| *name == "stec-2013").unwrap().1;
+    for (from, to, says) in [
+        (
+            "arm = \"s1120 card\"",
+            "arm = \"s1120 crad\"",
+            "the arm `s1120 crad`, which the study does not have; did you mean `s1120 card`?",
+        ),
+        (
+            "workload = \"complex\"",
+            "workload = \"compelx\"",
+            "the workload `compelx`, which the study does not have; did you mean `complex`?",
+        ),
+    ] {
+        let paper = Paper::parse("mine", &text.replace(from, to)).unwrap();
+        let error = refused(&paper, &study(None));
+        assert!(error.contains(says), "{error}");
+    }
+    // What a study leaves out is no slip, though the name of an arm's twin is near.
+    let mut less = study(None);
+    less.arms[1].name = "six 15K disks, again".into();
+    less.judging.twins = [("six 15K disks, again".to_owned(), ARMS[0].to_owned())].into();
+    let paper = Paper::parse("mine", &text.replace("s1120 card", "six 15K disks, old")).unwrap();
+    assert!(beside(&paper, &less).is_ok());
+}
+
+#[test]
+fn levels_of_a_scale_model_are_those_of_the_whole_device_or_none() {
+    let paper = find("stec-2013").unwrap();
+    let levels = |parallel_scale: f64| {
+        let mut study = scaled(None, parallel_scale);
+        for cell in &mut study.cells {
+            cell.results.insert("latency_ms_mean".into(), 100.0);
+        }
+        let beside = beside(&paper, &study).unwrap();
+        let of = |metric: &str| {
+            let its = |one: &&super::study::Leveled| one.arm == ARMS[1] && one.metric == metric;
+            beside.levels.iter().find(its).unwrap().clone()
+        };
+        (of("tps"), of("latency_ms_mean"), beside.differs.join("\n"))
+    };
+    let (tps, latency, differs) = levels(4.0);
+    assert_eq!((tps.measured, tps.whole_device), (Some(502.0), Some(2008.0)));
+    assert_eq!(tps.ratio, Some(8.0));
+    let row = crate::claim_rows::of_level(&tps);
+    assert_eq!(row.measured, "502 × 4 = 2008 1/s");
+    assert!(row.notes.starts_with("tps with threads 20 × 4 for 20"), "{}", row.notes);
+    assert_eq!((latency.measured, latency.whole_device, latency.ratio), (Some(100.0), None, None));
+    let row = crate::claim_rows::of_level(&latency);
+    assert!(row.notes.contains("1/4 of the parallelism, and no level"), "{}", row.notes);
+    assert!(differs.contains("Levels of models at a scale"), "{differs}");
+    assert!(
+        differs.contains("stands for and six 15K disks all: their gain is not that of"),
+        "{differs}"
+    );
+    // Of one at no scale.
+    let (tps, latency, differs) = levels(1.0);
+    assert_eq!((tps.ratio, latency.whole_device), (Some(2.0), Some(100.0)));
+    assert!(!differs.contains("at a scale") && !differs.contains("their gain"), "{differs}");
+}
+
+#[test]
+fn devices_that_are_taken_together_are_scaled_together() {
+    let paper = find("exflash-2015").unwrap();
+    let repeated = paper.document.repeated.as_ref().unwrap();
+    let plan = Plan::read("exflash-2015".as_ref(), Form::Quick).unwrap().plan;
+    assert!(repeated.devices.keys().all(|arm| plan.arms.contains_key(arm)));
+    for (arm, parallel_scale) in [("PCIe card", 32.0), ("4 DIMMs", 8.0), ("8 DIMMs", 4.0)] {
+        let mut study = scaled(None, parallel_scale);
+        study.arms[1].name = arm.into();
+        let scale = super::scale::of_arm(repeated, &study, arm);
+        assert_eq!(scale, Some(32.0), "{arm}");
+    }
+}
+
+#[test]
+fn what_claims_say_of_a_plan_is_what_it_has() {
+    let mut levels = 0;
+    for (name, text) in PAPERS {
+        let paper = Paper::parse(name, text).unwrap();
+        let Some(repeated) = &paper.document.repeated else { continue };
+        for form in [Form::Full, Form::Quick] {
+            let plan = Plan::read(repeated.plan.as_ref(), form).unwrap().plan;
+            let beside = plan.paper.unwrap();
+            assert_eq!(beside.claims.as_deref(), Some(*name));
+            assert_eq!(beside.title, paper.document.title);
+            for level in &repeated.levels {
+                levels += 1;
+                assert!(plan.arms.contains_key(&level.arm), "{name}: {}", level.arm);
+                assert!(plan.workloads.contains_key(&level.workload), "{name}: {}", level.workload);
+                let data_set = level.data_set.as_ref();
+                assert!(data_set.is_none_or(|one| plan.data_sets.contains_key(one)), "{name}");
+            }
+        }
+    }
+    assert!(levels >= 36, "{levels}");
+}
+
+/// The figures that plans printed before they stood in claims, to a percent of a percent.
+#[test]
+fn printed_gains_are_those_that_plans_had() {
+    let percents = |name: &str| -> Vec<i64> {
+        let plan = Plan::read(name.as_ref(), Form::Full).unwrap().plan;
+        let comparisons = plan.paper.unwrap().comparisons;
+        let printed = comparisons.iter().flat_map(|one| &one.printed);
+        printed.filter_map(|one| one.percent).map(|one| one.round() as i64).collect()
+    };
+    assert_eq!(percents("percona-2020"), [1, -19, -1, -12, 19, -14, 44, 65, 11, 77, 104, 19]);
+    assert_eq!(percents("stec-2013"), [830, -89, -87]);
+    assert_eq!(percents("exflash-2015"), [202, 241, 12, -71, -74]);
+}

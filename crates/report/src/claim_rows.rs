@@ -1,0 +1,135 @@
+//! What was printed and what was measured, as the rows that the terminal and the report show, and as JSON has it.
+
+use serde::Serialize;
+
+use crate::beside::{Beside, Leveled};
+use crate::words::paper::{self, ComparedView, remarks};
+use assay_base::text::counted;
+use assay_claims::text;
+use assay_judge::paper::{Compared, ComparedRow};
+
+/// What a gain's ratio is.
+pub const RATIO: &str =
+    "A gain's ratio is (100 + measured) ÷ (100 + printed): of what one arm is to the other.";
+
+/// A paper beside a study as JSON has it.
+#[derive(Debug, Serialize)]
+pub struct BesideView<'a> {
+    claims: &'a str,
+    paper: &'a str,
+    study: &'a str,
+    gains: Vec<ComparedView<'a>>,
+    levels: &'a [Leveled],
+    differs: &'a [String],
+}
+
+impl<'a> BesideView<'a> {
+    /// Of a paper beside a study.
+    pub fn of(beside: &'a Beside) -> BesideView<'a> {
+        BesideView {
+            claims: &beside.claims,
+            paper: &beside.paper,
+            study: &beside.study,
+            gains: paper::view(&beside.gains),
+            levels: &beside.levels,
+            differs: &beside.differs,
+        }
+    }
+}
+
+/// A printed figure and the measured one, in words.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// Of what: the workload, and of one arm by itself the arm.
+    pub what: String,
+    /// The printed figure.
+    pub printed: String,
+    /// The measured one.
+    pub measured: String,
+    /// What measured is to printed.
+    pub ratio: String,
+    /// What else is to be said.
+    pub notes: String,
+}
+
+/// One arm against another, a row a workload.
+pub fn of_gain(gain: &Compared) -> Vec<Row> {
+    let row = |row: &ComparedRow| {
+        let printed = row.printed_percent;
+        let measured = row.measured.as_ref().map(|one| one.mean_percent);
+        let ratio = printed.zip(measured);
+        let ratio = ratio.map(|(printed, measured)| (100.0 + measured) / (100.0 + printed));
+        let says = row.printed_says.iter().map(|says| format!("printed: {says}"));
+        let notes: Vec<String> = says.chain(remarks(row)).collect();
+        Row {
+            what: name(&row.workload, row.data_set.as_ref()),
+            printed: percent(printed),
+            measured: percent(measured),
+            ratio: times(ratio),
+            notes: notes.join("; "),
+        }
+    };
+    gain.rows.iter().map(row).collect()
+}
+
+/// One arm by itself.
+pub fn of_level(level: &Leveled) -> Row {
+    let mut notes = vec![conditions(level)];
+    match level.cells {
+        (0, _) => notes = vec![format!("{} was not measured", level.metric)],
+        (cells, marked) if marked > 0 => {
+            notes.push(format!("{marked} of {} marked", counted(cells as u64, "cell")));
+        }
+        _ => {}
+    }
+    let shown = |value: f64| format!("{} {}", text::number(value), level.unit);
+    Row {
+        what: format!("{}, {}", level.arm, name(&level.workload, level.data_set.as_ref())),
+        printed: shown(level.printed),
+        measured: match (level.measured, level.whole_device) {
+            (Some(measured), Some(whole)) if whole != measured => {
+                let scale = text::number(whole / measured);
+                format!("{} × {scale} = {}", text::number(measured), shown(whole))
+            }
+            (measured, _) => measured.map_or_else(|| "–".into(), shown),
+        },
+        ratio: times(level.ratio),
+        notes: notes.join("; "),
+    }
+}
+
+/// `tps with threads 4 × 32 for 128`, or why there is no ratio.
+fn conditions(level: &Leveled) -> String {
+    let threads: Vec<String> = level.threads.iter().map(u32::to_string).collect();
+    let scale = level.parallel_scale.map(text::number);
+    let times = match &scale {
+        Some(scale) if scale != "1" => format!(" × {scale}"),
+        _ => String::new(),
+    };
+    let printed =
+        level.printed_threads.map_or_else(String::new, |threads| format!(" for {threads}"));
+    let with = format!("{} with threads {}{times}{printed}", level.metric, threads.join(", "));
+    match (level.measured, level.whole_device, scale) {
+        (Some(_), None, Some(scale)) => format!(
+            "{with}; of a model with 1/{scale} of the parallelism, and no level of the whole device"
+        ),
+        (Some(_), None, None) => {
+            format!(
+                "{with}; of a model whose scale the study does not tell, and no level of the whole device"
+            )
+        }
+        _ => with,
+    }
+}
+
+fn name(workload: &str, data_set: Option<&String>) -> String {
+    data_set.map_or_else(|| workload.to_owned(), |set| format!("{set}: {workload}"))
+}
+
+fn percent(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".into(), |value| format!("{value:+.1} %").replace('-', "−"))
+}
+
+fn times(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".into(), |value| format!("{value:.2}"))
+}

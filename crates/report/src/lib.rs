@@ -1,0 +1,226 @@
+//! The report of a study: `report.html`, one file that opens offline; `results.json` and `tables/*.csv` for other
+//! programs.
+//!
+//! Built from the store alone and written again as often as one likes. Charts are Plotly's, their traces and
+//! layouts built here with the `plotly` crate and its embedded script; the page is a minijinja template with
+//! everything escaped. The page carries a policy that forbids fetching anything, and is at most 10 MB whatever
+//! the study's size. Every result and series is optional: what nobody recorded is left out or said to be missing.
+
+mod arms;
+pub mod beside;
+mod caveats;
+mod chain;
+mod charts;
+pub mod claim_rows;
+mod claimed;
+mod compared;
+mod differences;
+mod drive;
+pub mod files;
+mod flow;
+mod forest;
+mod format;
+mod headline;
+mod judged;
+mod metrics;
+mod model;
+mod moments;
+mod notes;
+mod numbers;
+mod opening;
+mod page;
+mod paid;
+mod paper;
+mod second;
+mod sentence;
+mod series;
+mod sides;
+mod space;
+mod sweeps;
+mod tables;
+mod tails;
+mod template;
+#[cfg(test)]
+mod tests;
+mod verdicts;
+mod view;
+pub mod words;
+mod worth;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use assay_judge::summary;
+use assay_study::{Prices, Store, Study};
+
+use judged::Judged;
+
+/// Bytes for series in the page: 10 MB less Plotly's 4.7 MB and what the rest of a large study takes.
+const SERIES_BUDGET: usize = 4_200_000;
+
+/// What was written, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The page.
+    pub html: PathBuf,
+    /// The study as JSON.
+    pub json: PathBuf,
+    /// The folder of the CSV files.
+    pub tables: PathBuf,
+}
+
+/// Writes the report of the study in `store` into `folder`, over an older one if there is one. Each file is
+/// whole or not there.
+///
+/// # Errors
+/// A store that cannot be read, or a folder that cannot be written.
+pub fn write(store: &Store, folder: &Path) -> Result<Written> {
+    write_as(store, folder, &Wishes::default())
+}
+
+/// What a person asks of a report beyond what the study holds.
+#[derive(Debug, Default)]
+pub struct Wishes<'a> {
+    /// Prices that go before those of the study's plan.
+    pub prices: Option<&'a Prices>,
+    /// A title in place of the plan's, on the page alone.
+    pub title: Option<&'a str>,
+    /// Notes in Markdown, for the page alone.
+    pub notes: Option<&'a str>,
+}
+
+/// The same as one wishes it.
+///
+/// # Errors
+/// As [`write`], and prices of an arm that there is not.
+pub fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Result<Written> {
+    let mut study = store.study()?;
+    study.cells = study.cells.into_iter().map(assay_judge::sound_cell).collect();
+    let groups = summary::groups(&study);
+    let variables = variables(store, &study)?;
+    let judgement = assay_judge::judgement(store, &study)?;
+    let judged = Judged::of((&study, &groups, &judgement), &variables, wishes.prices)?;
+    judged.lacking().iter().for_each(|line| log::warn!("{line}"));
+    let written = Written {
+        html: folder.join("report.html"),
+        json: folder.join("results.json"),
+        tables: folder.join("tables"),
+    };
+    let Kept { collector, moments, with_series } = write_series(store, &study, &written.tables)?;
+    files::replace(&written.tables.join("cells.csv"), |file| {
+        tables::write_cells(file, &study, &judged, &with_series)
+    })?;
+    files::replace(&written.tables.join("summary.csv"), |file| {
+        tables::write_summary(file, &study, &judged, &groups)
+    })?;
+    write_judged(&judged, &written.tables)?;
+    files::replace(&written.tables.join("latencies.csv"), |file| {
+        tables::write_latencies(file, &study, store)
+    })?;
+    let compared = assay_judge::paper::compared(&study, &groups);
+    let claims = beside::standing(&study);
+    if study.paper.is_some() {
+        let path = written.tables.join("paper.csv");
+        files::replace(&path, |file| paper::write_table(file, &compared))?;
+    }
+    files::replace(&written.tables.join("verdicts.csv"), |file| {
+        verdicts::write_verdicts(file, &judgement)
+    })?;
+    files::replace(&written.tables.join("stalls.csv"), |file| {
+        verdicts::write_stalls(file, &judgement)
+    })?;
+    files::replace(&written.json, |file| {
+        let found = tables::Found {
+            compared: &compared,
+            claims: &claims,
+            judged: &judged,
+            judgement: &judgement,
+        };
+        tables::write_results(file, &study, &groups, &found, &variables)
+    })?;
+    let charted: BTreeSet<&str> = second::charted().collect();
+    let templates = second::templates(&collector.recorded());
+    let input = page::Input {
+        title: wishes.title.unwrap_or(&study.title),
+        notes: wishes.notes.map(notes::to_html),
+        distributions: &distributions(store, &study)?,
+        study: &study,
+        groups: &groups,
+        compared: &compared,
+        judged: &judged,
+        judgement: &judgement,
+        claims: &claims,
+        variables: &variables,
+        second_charts: templates,
+        moments: &moments,
+        series: collector.embed(&charted, SERIES_BUDGET),
+    };
+    let html = page::render(&input)?;
+    files::replace(&written.html, |file| Ok(file.write_all(html.as_bytes())?))?;
+    Ok(written)
+}
+
+/// Response times of the transactions of each cell that has any.
+fn distributions(store: &Store, study: &Study) -> Result<tails::Distributions> {
+    let mut found = tails::Distributions::new();
+    for cell in &study.cells {
+        if let Some(buckets) = tails::of_transactions(store.histograms(cell.id)?) {
+            found.insert(cell.id, buckets);
+        }
+    }
+    Ok(found)
+}
+
+/// The tables of what the judge found.
+fn write_judged(judged: &Judged, tables: &Path) -> Result<()> {
+    files::replace(&tables.join("chain.csv"), |file| chain::write_table(file, &judged.chains))?;
+    files::replace(&tables.join("endurance.csv"), |file| worth::write_endurance(file, judged))?;
+    match &judged.costs {
+        Some(costs) => {
+            files::replace(&tables.join("cost.csv"), |file| worth::write_cost(file, costs))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What is kept of series that were written.
+#[derive(Default)]
+struct Kept {
+    collector: series::Collector,
+    /// Of each cell.
+    moments: Vec<moments::Moments>,
+    /// Cells that have any.
+    with_series: BTreeSet<i64>,
+}
+
+/// Writes every cell's series and keeps what the page needs of them: no more than a cell is held in full.
+fn write_series(store: &Store, study: &Study, tables: &Path) -> Result<Kept> {
+    let mut kept = Kept::default();
+    for cell in &study.cells {
+        let series = assay_judge::sound_series(store.series(cell.id)?);
+        if !series.is_empty() {
+            let path = tables.join("series").join(tables::series_file(cell));
+            files::replace(&path, |file| tables::write_series(file, cell, &series))?;
+            kept.with_series.insert(cell.id);
+        }
+        kept.moments.push(moments::of_cell(cell, &series));
+        kept.collector.push(&series);
+    }
+    Ok(kept)
+}
+
+/// For each arm, the distinct sets of server variables of its cells.
+fn variables(store: &Store, study: &Study) -> Result<Vec<Vec<BTreeMap<String, String>>>> {
+    let mut sets: Vec<Vec<BTreeMap<String, String>>> = vec![Vec::new(); study.arms.len()];
+    for cell in &study.cells {
+        let arm = study.arms.iter().position(|arm| arm.name == cell.key.arm);
+        let Some(of_arm) = arm.and_then(|arm| sets.get_mut(arm)) else { continue };
+        let set = store.variables(cell.id)?;
+        if !set.is_empty() && !of_arm.contains(&set) {
+            of_arm.push(set);
+        }
+    }
+    Ok(sets)
+}

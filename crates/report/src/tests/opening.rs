@@ -1,0 +1,145 @@
+//! What the first screen says: one sentence where nothing can be told apart, the arm that the question is about, what to know first in
+//! three lines, prices beside speeds, and no twin as an arm of its own.
+
+use super::*;
+use crate::{Wishes, write_as};
+use assay_study::metrics::Window;
+use assay_study::prices::Prices;
+use assay_study::{Arm, CellKey, Judging, Outcome, Workload};
+use assay_study::{Disk, Media, Model, Rig};
+
+/// A study of models of these levels in 1/s, in which each repeat is off by up to `off` either way; `again` is the twin of `base`, which is
+/// the baseline.
+fn study(folder: &Path, arms: &[(&str, f64)], off: f64) -> Store {
+    let mut store = Store::open_or_create(folder).unwrap();
+    let arm = |(name, _): &(&str, f64)| Arm {
+        name: (*name).into(),
+        rig: Rig {
+            disk: Some(Disk { media: Media::Model(Model::default()), ..Disk::default() }),
+            ..Rig::default()
+        },
+        settings: [("innodb_doublewrite".to_owned(), "ON".to_owned())].into(),
+    };
+    let workloads = ["read write", "write only"].map(|name| Workload {
+        name: name.into(),
+        workload: name.into(),
+        data_set: None,
+        recipe: "oltp_read_write".into(),
+        options: BTreeMap::new(),
+    });
+    let judging = Judging {
+        baseline: Some("base".into()),
+        margin_percent: None,
+        twins: [("again".to_owned(), "base".to_owned())].into(),
+    };
+    let head = StudyHead {
+        title: "small",
+        question: Some("Which is faster?"),
+        arms: &arms.iter().map(arm).collect::<Vec<_>>(),
+        workloads: &workloads,
+        judging: &judging,
+        ..StudyHead::default()
+    };
+    store.write_head(&head).unwrap();
+    let mut position = 0;
+    for repeat in 1..=3_u32 {
+        for workload in &workloads {
+            for (place, (name, level)) in arms.iter().enumerate() {
+                position += 1;
+                let workload = workload.name.clone();
+                let key = CellKey { arm: (*name).into(), workload, threads: 8, repeat };
+                store.plan_cell(&key, position, "f").unwrap();
+                store.begin_cell(&key).unwrap();
+                let wave = f64::from((repeat * 7 + place as u32 * 5 + position) % 5) / 2.0 - 1.0;
+                let tps = level * (1.0 + off * wave);
+                store.end_cell(&key, &outcome(tps)).unwrap();
+            }
+        }
+    }
+    store
+}
+
+fn outcome(tps: f64) -> Outcome {
+    Outcome {
+        window: Some(Window { from_s: 0.0, to_s: 20.0 }),
+        results: [
+            ("tps".to_owned(), tps),
+            ("latency_ms_p99".to_owned(), 8e3 / tps),
+            ("write_bytes_per_transaction".to_owned(), 4e4),
+        ]
+        .into(),
+        ..Outcome::default()
+    }
+}
+
+const PRICES: &str = "currency = \"EUR\"\nyears = 2\n[every_arm]\nserver_price = 1000\ndrive_price = 200\n[arms.\"one, new\"]\n\
+    drive_price = 1400\n";
+
+fn opening(arms: &[(&str, f64)], off: f64, prices: Option<&str>) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let store = study(folder.path(), arms, off);
+    let prices = prices.map(|text| Prices::parse(text).unwrap());
+    let wishes = Wishes { prices: prices.as_ref(), ..Wishes::default() };
+    let written = write_as(&store, folder.path(), &wishes).unwrap();
+    let markup = markup(&fs::read_to_string(&written.html).unwrap());
+    markup.split_once("<section id=\"verdict\"").unwrap().1.split_once("<nav").unwrap().0.to_owned()
+}
+
+fn sentence(opening: &str) -> String {
+    let after = opening.split_once("<p class=\"sentence\">").unwrap().1;
+    after.split_once("</p>").unwrap().0.to_owned()
+}
+
+const ALIKE: [(&str, f64); 4] =
+    [("one, new", 1000.0), ("base", 1000.0), ("again", 1000.0), ("two", 1005.0)];
+const UNLIKE: [(&str, f64); 4] =
+    [("one, new", 1500.0), ("base", 1000.0), ("again", 1001.0), ("two", 1004.0)];
+
+#[test]
+fn one_sentence_says_that_nothing_can_be_told_apart_and_what_could_not_have_been_seen() {
+    let text = sentence(&opening(&ALIKE, 0.2, None));
+    let (head, rest) = text.split_once(": a difference below ").unwrap();
+    assert_eq!(head, "Nothing can be told apart from base by throughput");
+    let percent = rest.strip_suffix(" % would not have been seen.").unwrap();
+    assert!((10.0..90.0).contains(&percent.parse::<f64>().unwrap()), "{text}");
+    let told = sentence(&opening(&UNLIKE, 0.002, None));
+    assert!(!told.contains("Nothing"), "what can be told is told: {told}");
+}
+
+#[test]
+fn the_arm_that_is_asked_about_comes_first_and_its_numbers_stand_beside() {
+    let opening = opening(&UNLIKE, 0.002, None);
+    let text = sentence(&opening);
+    assert!(text.starts_with("Under read write, “one, new” is "), "{text}");
+    assert!(text.contains(" % faster than base ("), "{text}");
+    assert!(text.ends_with("The other 2 comparisons came out equally fast."), "{text}");
+    let of = opening.split_once("<p class=\"of\">").unwrap().1;
+    assert!(of.starts_with("“one, new” against base, read write, at 8 threads<"), "{of}");
+    // Also where another arm differs more.
+    let other = self::opening(&[UNLIKE[1], UNLIKE[2], ALIKE[0], ("two", 3000.0)], 0.002, None);
+    assert!(other.contains("<p class=\"of\">“one, new” against base"), "{other}");
+}
+
+#[test]
+fn what_to_know_first_is_short_and_leads_to_the_rest() {
+    let opening = opening(&ALIKE, 0.002, None);
+    let known = opening.split_once("class=\"warning\"").unwrap().1.split_once("</div>").unwrap().0;
+    let lines: Vec<&str> = known.split("<li>").skip(1).collect();
+    assert!(!lines.is_empty() && lines.len() <= 3, "{known}");
+    assert!(lines.iter().all(|line| line.split_once('<').unwrap().0.chars().count() < 90));
+    assert!(known.contains("<a href=\"#caveats\">"), "{known}");
+    assert!(known.contains("Every arm is a model of a device"), "{known}");
+    assert!(!known.contains("again"), "a twin is no model of its own: {known}");
+    assert!(opening.contains("3 arms (“one, new”, base and two), one of them twice"), "{opening}");
+}
+
+#[test]
+fn prices_stand_on_the_first_screen_where_there_are_any() {
+    let name = "Price of a transaction a second";
+    assert!(!opening(&UNLIKE, 0.002, None).contains(name), "nobody gave prices");
+    let priced = opening(&UNLIKE, 0.002, Some(PRICES));
+    let number = priced.split_once(name).unwrap().1;
+    // 2 400 for 1 500 a second against 1 200 for 1 000.
+    assert!(number.contains("<b>33 %</b> more"), "{number}");
+    assert!(number.contains("1.60 against 1.20 EUR over 2 years, at 8 threads"), "{number}");
+}

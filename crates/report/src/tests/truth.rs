@@ -1,0 +1,321 @@
+//! The first screen says nothing false: nothing of cells that may not be compared, nothing over all thread counts that they contradict, no
+//! verdict that an interval does not carry, no room that is not the database's, and nothing that is no number.
+
+use super::*;
+use crate::{Wishes, write_as};
+use assay_study::Warning;
+use assay_study::metrics::Window;
+use assay_study::prices::Prices;
+use assay_study::{Arm, CellKey, Disk, Judging, Media, Model, Outcome, Rig, Workload};
+
+/// An arm at a thread count: its throughput, and results beyond it.
+struct Load<'a> {
+    arm: &'a str,
+    threads: u32,
+    tps: f64,
+    /// What each repeat is off by either way, as a share.
+    off: f64,
+    warning: Option<Warning>,
+    more: &'a [(&'a str, f64)],
+}
+
+fn load(arm: &str, threads: u32, tps: f64) -> Load<'_> {
+    Load { arm, threads, tps, off: 0.004, warning: None, more: &[] }
+}
+
+/// Three repeats of each; the first arm that is named is asked about and `base` is the baseline.
+fn store(folder: &Path, loads: &[Load<'_>]) -> Store {
+    let mut store = Store::open_or_create(folder).unwrap();
+    let mut names: Vec<&str> = loads.iter().map(|load| load.arm).collect();
+    let mut seen = std::collections::BTreeSet::new();
+    names.retain(|name| seen.insert(*name));
+    let arm = |name: &&str| Arm { name: (*name).into(), rig: Rig::default(), settings: [].into() };
+    let workload = Workload {
+        name: "mixed".into(),
+        workload: "mixed".into(),
+        data_set: None,
+        recipe: "oltp_read_write".into(),
+        options: BTreeMap::new(),
+    };
+    let judging = Judging { baseline: Some("base".into()), ..Judging::default() };
+    let head = StudyHead {
+        title: "small",
+        arms: &names.iter().map(arm).collect::<Vec<_>>(),
+        workloads: &[workload],
+        judging: &judging,
+        ..StudyHead::default()
+    };
+    store.write_head(&head).unwrap();
+    let mut position = 0;
+    for repeat in 1..=3_u32 {
+        for (place, load) in loads.iter().enumerate() {
+            position += 1;
+            let key = CellKey {
+                arm: load.arm.into(),
+                workload: "mixed".into(),
+                threads: load.threads,
+                repeat,
+            };
+            store.plan_cell(&key, position, "f").unwrap();
+            store.begin_cell(&key).unwrap();
+            let wave = f64::from((repeat * 7 + place as u32 * 3) % 5) / 2.0 - 1.0;
+            let tps = load.tps * (1.0 + load.off * wave);
+            let mut results: BTreeMap<String, f64> =
+                [("tps".to_owned(), tps), ("latency_ms_p99".to_owned(), 8e3 / tps)].into();
+            results.extend(load.more.iter().map(|(name, value)| ((*name).to_owned(), *value)));
+            let outcome = Outcome {
+                window: Some(Window { from_s: 0.0, to_s: 20.0 }),
+                results,
+                warnings: load.warning.iter().cloned().collect(),
+                ..Outcome::default()
+            };
+            store.end_cell(&key, &outcome).unwrap();
+        }
+    }
+    store
+}
+
+fn page_of(folder: &Path, store: &Store, prices: Option<&str>) -> String {
+    let prices = prices.map(|text| Prices::parse(text).unwrap());
+    let wishes = Wishes { prices: prices.as_ref(), ..Wishes::default() };
+    let written = write_as(store, folder, &wishes).unwrap();
+    markup(&fs::read_to_string(&written.html).unwrap())
+}
+
+fn page(loads: &[Load<'_>], prices: Option<&str>) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path(), loads);
+    page_of(folder.path(), &store, prices)
+}
+
+fn opening(page: &str) -> &str {
+    let after = page.split_once("<section id=\"verdict\"").unwrap().1;
+    after.split_once("<nav").unwrap().0
+}
+
+fn sentence(page: &str) -> &str {
+    let after = opening(page).split_once("<p class=\"sentence\">").unwrap().1;
+    after.split_once("</p>").unwrap().0
+}
+
+const LATE: Option<Warning> = Some(Warning::LateCommands { percent: 2.0 });
+
+#[test]
+fn no_number_is_made_of_cells_that_may_not_be_compared() {
+    let marked = |load: Load<'static>| Load { warning: LATE, ..load };
+    let both = [load("new", 8, 500.0), load("base", 8, 400.0)];
+    let [some, other] = [load("new", 16, 777.0), load("base", 16, 600.0)];
+    let half = page(&[both[0].copy(), both[1].copy(), marked(some), other], None);
+    let shown = opening(&half);
+    assert!(!shown.contains("777"), "{shown}");
+    assert!(shown.contains("At 8 threads better: 2"), "{shown}");
+    assert!(shown.contains("At 16 threads: a cell is marked as not comparable"), "{shown}");
+    assert!(shown.contains("at some threads") && !shown.contains("Hangs"), "{shown}");
+    assert_eq!(
+        sentence(&half),
+        "Against base, new is faster at 8 threads and not compared at 16 threads."
+    );
+    let all = page(&[marked(load("new", 8, 777.0)), marked(load("base", 8, 600.0))], None);
+    let shown = opening(&all);
+    assert!(!shown.contains("777") && !shown.contains("600"), "{shown}");
+    assert!(shown.contains("No cells are left of both that may be compared."), "{shown}");
+    let alone = page(&[marked(load("base", 8, 600.0))], None);
+    assert!(opening(&alone).contains("every cell that ended is marked as not comparable"));
+    assert!(!opening(&alone).contains("<b>600</b>"));
+}
+
+impl Load<'_> {
+    fn copy(&self) -> Self {
+        Load { warning: self.warning.clone(), ..*self }
+    }
+}
+
+#[test]
+fn arms_that_share_no_thread_count_are_not_one_arm() {
+    let text = page(&[load("new", 1, 90.0), load("base", 8, 400.0)], None);
+    assert_eq!(
+        sentence(&text),
+        "Nothing can be compared: the 2 arms share no thread count (new at 1 thread; base at 8 threads)."
+    );
+    let one = page(&[load("base", 8, 400.0)], None);
+    assert!(sentence(&one).starts_with("One arm was measured"), "{}", sentence(&one));
+}
+
+#[test]
+fn a_sentence_over_all_hides_no_thread_count_that_contradicts_it() {
+    let loads = [
+        load("new", 1, 150.0),
+        load("base", 1, 100.0),
+        load("new", 4, 400.0),
+        load("base", 4, 400.0),
+        load("new", 16, 800.0),
+        load("base", 16, 1000.0),
+    ];
+    let text = page(&loads, None);
+    assert_eq!(
+        sentence(&text),
+        "Against base, new is faster at 1 thread, slower at 16 threads and as fast at 4 threads."
+    );
+    let shown = opening(&text);
+    assert!(shown.contains("At 1 thread better: ") && shown.contains("by threads"), "{shown}");
+    // Negative control: the same without the contradiction is told over all, with both sides at each thread count.
+    let agreeing = page(&loads[..4], None);
+    assert!(sentence(&agreeing).starts_with("By throughput, new is "), "{}", sentence(&agreeing));
+    assert!(opening(&agreeing).contains("new against base, over 1 and 4 threads<"));
+    assert!(opening(&agreeing).contains("1 thread: 150 against 1"));
+}
+
+#[test]
+fn where_nothing_is_written_what_was_read_is_the_third_number() {
+    let more: &[(&str, f64)] =
+        &[("write_bytes_per_transaction", 20.0), ("read_bytes_per_transaction", 3e5)];
+    let reads = |load: Load<'static>| Load { more, ..load };
+    let text = page(&[reads(load("new", 8, 500.0)), reads(load("base", 8, 400.0))], None);
+    let number = opening(&text).split_once("Read from the device, a transaction").unwrap().1;
+    assert!(number.contains("300 against 300 kB at 8 threads"), "{number}");
+    let more: &[(&str, f64)] = &[("write_bytes_per_transaction", 0.0)];
+    let nothing = |load: Load<'static>| Load { more, ..load };
+    let text = page(&[nothing(load("new", 8, 500.0)), nothing(load("base", 8, 400.0))], None);
+    let number = opening(&text).split_once("Written to the device, a transaction").unwrap().1;
+    assert!(number.contains("<b>0</b> kB"), "{number}");
+}
+
+const PRICES: &str =
+    "currency = \"EUR\"\nyears = 2\n[every_arm]\nserver_price = 1000\ndrive_price = 200\n";
+
+#[test]
+fn a_price_whose_interval_reaches_over_equality_is_neither_more_nor_less() {
+    let wide = |load: Load<'static>, off: f64| Load { off, ..load };
+    let text =
+        page(&[wide(load("new", 8, 420.0), 0.2), wide(load("base", 8, 400.0), -0.2)], Some(PRICES));
+    let number = opening(&text).split_once("Price of a transaction a second").unwrap().1;
+    assert!(number.contains("cannot tell"), "{number}");
+    assert!(number.contains(" less to ") && number.contains(" more<"), "{number}");
+    let text = page(&[load("new", 8, 500.0), load("base", 8, 400.0)], Some(PRICES));
+    let number = opening(&text).split_once("Price of a transaction a second").unwrap().1;
+    assert!(number.contains("<b>20 %</b> less") && !number.contains("cannot tell"), "{number}");
+}
+
+#[test]
+fn forged_results_are_dashes_and_marks_and_never_no_numbers() {
+    let forged: &[(&str, f64)] =
+        &[("tps", 1e308), ("qps", f64::INFINITY), ("cpu_user_percent", -1e300)];
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(
+        folder.path(),
+        &[Load { more: forged, ..load("new", 8, 1.0) }, load("base", 8, 400.0)],
+    );
+    let text = page_of(folder.path(), &store, Some(PRICES));
+    assert!(text.contains("not comparable: the stored tps is no figure that can be measured"));
+    let tables = folder.path().join("tables");
+    let mut read = vec![text, fs::read_to_string(folder.path().join("results.json")).unwrap()];
+    for entry in fs::read_dir(&tables).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            read.push(fs::read_to_string(path).unwrap());
+        }
+    }
+    assert!(read.len() > 6, "{}", read.len());
+    for text in &read {
+        for word in ["NaN", ">inf", ",inf", ",-inf", " inf ", "e308", "e300"] {
+            assert!(!text.contains(word), "{word} in {}", &text[..text.len().min(2000)]);
+        }
+    }
+    let json: serde_json::Value = serde_json::from_str(&read[1]).unwrap();
+    let cells = json["cells"].as_array().unwrap();
+    let left_out = serde_json::json!({"kind": "no_figure", "facts": {"name": "cpu_user_percent"}});
+    let has_it = |cell: &serde_json::Value| {
+        cell["warnings"].as_array().is_some_and(|all| all.contains(&left_out))
+    };
+    assert!(cells.iter().any(has_it));
+}
+
+#[test]
+fn the_flash_of_a_worn_model_is_not_called_the_databases_room() {
+    let more: &[(&str, f64)] = &[
+        ("space_file_bytes", 3.3e8),
+        ("space_allocated_bytes", 3.3e8),
+        ("drive_logical_bytes_used", 6.3e8),
+        ("space_physical_bytes", 3.5e8),
+        ("drive_compression_ratio", 1.8),
+        ("drive_write_bytes_host_per_s", 4.4e7),
+        ("drive_write_bytes_zero_per_s", 4e6),
+        ("drive_write_bytes_payload_per_s", 2e7),
+    ];
+    let space = |is_model: bool| {
+        let mut all = more.to_vec();
+        if is_model {
+            all.push(("model_commands_per_s", 1.0));
+        }
+        let text = page(&[Load { more: &all, ..load("base", 8, 400.0) }], None);
+        let after = text.split_once("<section id=\"space\">").unwrap().1;
+        after.split_once("</section>").unwrap().0.to_owned()
+    };
+    let worn = space(true);
+    let finding = worn.split_once("<p class=\"finding\">").unwrap().1.split_once("</p>").unwrap().0;
+    assert_eq!(
+        finding,
+        "On base 330 MB of files take 330 MB of blocks. What was written under mixed was stored 2.00 : 1 on base."
+    );
+    assert!(worn.contains(">of its flash</th>") && !worn.contains(">physical</th>"), "{worn}");
+    // Negative control: nothing but the database lies on a drive of our own.
+    let own = space(false);
+    assert!(own.contains(">physical</th>") && !own.contains(">of its flash</th>"), "{own}");
+    assert!(own.contains("330 MB of files take 350 MB of media (0.94 : 1)"), "{own}");
+}
+
+#[test]
+fn verdicts_and_the_summary_stand_before_everything_else() {
+    let text = page(&[load("new", 8, 500.0), load("base", 8, 400.0)], None);
+    let place = |id: &str| text.find(&format!("<section id=\"{id}\"")).unwrap();
+    assert!(place("verdict") < place("verdicts") && place("verdicts") < place("summary"));
+    assert!(text.find("<main>").unwrap() < place("verdicts"));
+}
+
+#[test]
+fn one_thread_is_never_called_threads() {
+    let marked = Load { warning: LATE, ..load("new", 1, 500.0) };
+    let text = page(&[marked, load("base", 1, 400.0)], None);
+    assert!(text.contains("new &#x2f; mixed &#x2f; 1 thread &#x2f; repeat 1"));
+    assert!(!text.contains("1 threads"));
+}
+
+#[test]
+fn a_caption_leaves_no_arm_out() {
+    let names = ["base", "b", "c", "d", "e", "f"];
+    let loads: Vec<Load<'_>> =
+        names.iter().flat_map(|name| [load(name, 1, 100.0), load(name, 8, 400.0)]).collect();
+    let text = page(&loads, None);
+    let threads = text.split_once("<section id=\"threads\">").unwrap().1;
+    let finding = threads.split_once("<p class=\"finding\">").unwrap().1.split_once('<').unwrap().0;
+    assert!(names.iter().all(|name| finding.contains(&format!("{name} "))), "{finding}");
+}
+
+#[test]
+fn lives_say_what_a_scale_model_was_multiplied_by_and_servers_are_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let more: &[(&str, f64)] = &[("disk_write_bytes_per_s", 2e6)];
+    let mut store = store(
+        folder.path(),
+        &[Load { more, ..load("new", 8, 500.0) }, Load { more, ..load("base", 8, 400.0) }],
+    );
+    let media =
+        Media::Model(Model { capacity_scale: 4000.0, parallel_scale: 36.0, ..Model::default() });
+    let model = Disk { media, user_bytes: Some(3.2e12), ..Disk::default() };
+    let mut study = store.study().unwrap();
+    study.arms.iter_mut().for_each(|arm| arm.rig.disk = Some(model.clone()));
+    store.write_head(&StudyHead::from(&study)).unwrap();
+    let prices = format!("{PRICES}[target]\ntps = 200000\n");
+    let text = page_of(folder.path(), &store, Some(&prices));
+    let life = text.split_once("<section id=\"endurance\">").unwrap().1;
+    let life = life.split_once("</section>").unwrap().0;
+    assert!(
+        life.contains("base and new: measured on a model of 1&#x2f;4000 of the capacity"),
+        "{life}"
+    );
+    assert!(life.contains("what the model was given × 36"), "{life}");
+    let cost =
+        text.split_once("<section id=\"cost\">").unwrap().1.split_once("</section>").unwrap().0;
+    assert!(cost.contains(", by load<"), "{cost}");
+    assert!(!cost.contains(".0 (") && !cost.contains(".0, by load"), "{cost}");
+}

@@ -1,0 +1,238 @@
+//! What an arm keeps in a power cut: the label beside its figures, its parts in sentences, and what two do not keep alike.
+
+use serde::Serialize;
+
+use assay_judge::durability::{
+    Checks, Class, Commits, Difference, Durability, Flushes, Kept, Lag, Note, Pages, Standing,
+};
+
+/// Pages and commits in a few words, to stand beside a figure.
+pub fn label(durability: &Durability) -> String {
+    match durability.kept() {
+        Kept::Nothing => "pages at risk · commits at risk".into(),
+        Kept::Of(standing, lag) => format!("{} · {}", pages_kept(standing), commits_kept(lag)),
+    }
+}
+
+fn pages_kept(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Unknown => "pages not known",
+        Standing::AtRisk => "pages at risk",
+        Standing::Promised => "pages safe if the device keeps its word",
+        Standing::Safe => "pages safe",
+    }
+}
+
+fn commits_kept(lag: Lag) -> String {
+    match lag {
+        Lag::Unknown => "commits not known".into(),
+        Lag::LeftToSystem => "commits left to the system".into(),
+        Lag::Groups(groups) => format!("commits each {groups} groups"),
+        Lag::Seconds(1) => "commits each second".into(),
+        Lag::Seconds(seconds) => format!("commits each {seconds} s"),
+        Lag::None => "commits safe".into(),
+    }
+}
+
+/// Everything, a sentence each.
+pub fn sentences(durability: &Durability) -> Vec<String> {
+    let mut sentences = vec![
+        format!("pages: {}", pages(durability.pages)),
+        format!("commits: {}", commits(durability.commits)),
+        format!("flushes: {}", flushes(durability.flushes)),
+        format!("checksums of pages: {}", checks(durability.page_checksums)),
+        format!("checksums of the log: {}", checks(durability.log_checksums)),
+    ];
+    sentences.extend(durability.notes.iter().map(|one| note(*one).to_owned()));
+    sentences
+}
+
+/// What two do not keep alike, in one line; nothing of nothing.
+pub fn differences(all: &[Difference]) -> Option<String> {
+    let told: Vec<String> = all.iter().map(|one| difference(*one)).collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
+fn difference(one: Difference) -> String {
+    let (aspect, one, other) = match one {
+        Difference::Pages(one, other) => ("pages", pages(one).to_owned(), pages(other).to_owned()),
+        Difference::Commits(one, other) => ("commits", commits(one), commits(other)),
+        Difference::Flushes(one, other) => ("flushes", flushes(one).into(), flushes(other).into()),
+        Difference::PageChecksums(one, other) => {
+            ("checksums of pages", checks(one).into(), checks(other).into())
+        }
+        Difference::LogChecksums(one, other) => {
+            ("checksums of the log", checks(one).into(), checks(other).into())
+        }
+    };
+    format!("{aspect}: {one}, against {other}")
+}
+
+fn pages(pages: Pages) -> &'static str {
+    match pages {
+        Pages::Unknown => "written once, on a disk of which nothing was kept",
+        Pages::Single => "written once, on a disk that does not promise to write them whole",
+        Pages::MaySplit => "written once, where the file system or the page cache may split them",
+        Pages::TwiceInVain => "written twice, in a way that does not help",
+        Pages::Promised => "written once, whole by the device's word",
+        Pages::WrittenWhole => "written once, whole by the drive's format",
+        Pages::WrittenTwice => "written twice, by the doublewrite buffer",
+    }
+}
+
+fn commits(commits: Commits) -> String {
+    match commits {
+        Commits::Unknown => "not known".into(),
+        Commits::LeftToSystem => "flushed when the operating system does".into(),
+        Commits::EachGroups(groups) => format!("flushed with every {groups} groups of commits"),
+        Commits::EachSeconds(seconds) => {
+            format!("written and flushed every {seconds} s, lost with the server before")
+        }
+        Commits::WrittenThenEachSeconds(seconds) => {
+            format!("written at commit, flushed every {seconds} s")
+        }
+        Commits::AtCommit => "flushed before they are answered".into(),
+    }
+}
+
+fn flushes(flushes: Flushes) -> &'static str {
+    match flushes {
+        Flushes::Lost => "not sent",
+        Flushes::Unknown => "not known",
+        Flushes::AsTheDeviceSays => "as the device says",
+        Flushes::Honoured => "honoured by the model",
+        Flushes::NotNeeded => "not needed by the modelled device",
+    }
+}
+
+fn checks(checks: Checks) -> &'static str {
+    match checks {
+        Checks::On => "on",
+        Checks::Off => "off",
+    }
+}
+
+fn note(note: Note) -> &'static str {
+    match note {
+        Note::TornPagesNotMended => "torn pages are found and not mended",
+        Note::TornPagesNotFound => {
+            "without checksums recovery cannot tell a torn page from a whole one"
+        }
+        Note::DataFilesNotFlushed => {
+            "data files are not flushed: all files are on one device, whose flush for the log covers them"
+        }
+        Note::DataFilesNotFlushedNorDirect => {
+            "data files are neither flushed nor written past the page cache"
+        }
+        Note::CopyNotFlushed => {
+            "with O_DIRECT the server does not flush the copy before the page: both are lost together if the device's cache is \
+             volatile and keeps no order"
+        }
+        Note::FlushMethodForTests => {
+            "innodb_flush_method flushes not at all or little, for tests of the server only"
+        }
+        Note::FlushMethodWithoutDataFiles => {
+            "innodb_flush_method leaves data files unflushed: all files are on one device, whose flush for the log covers them"
+        }
+        Note::NoBarriers => "the file system is mounted without barriers",
+        Note::LogEndNotFound => "recovery cannot tell where a redo log that was cut off ends",
+    }
+}
+
+/// What an arm keeps as JSON has it.
+#[derive(Debug, Serialize)]
+pub struct DurabilityView {
+    class: Class,
+    label: String,
+    pages: Pages,
+    commits: Commits,
+    flushes: Flushes,
+    page_checksums: Checks,
+    log_checksums: Checks,
+    notes: Vec<&'static str>,
+}
+
+impl DurabilityView {
+    /// Of what an arm keeps.
+    pub fn of(durability: &Durability) -> DurabilityView {
+        DurabilityView {
+            class: durability.class,
+            label: label(durability),
+            pages: durability.pages,
+            commits: durability.commits,
+            flushes: durability.flushes,
+            page_checksums: durability.page_checksums,
+            log_checksums: durability.log_checksums,
+            notes: durability.notes.iter().map(|one| note(*one)).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(pages: Pages, commits: Commits, flushes: Flushes) -> Durability {
+        Durability {
+            class: Class::Safe,
+            pages,
+            commits,
+            flushes,
+            page_checksums: Checks::On,
+            log_checksums: Checks::Off,
+            notes: vec![Note::LogEndNotFound],
+        }
+    }
+
+    #[test]
+    fn a_label_says_what_of_pages_and_commits_survives() {
+        let of = |pages, commits| label(&kept(pages, commits, Flushes::Honoured));
+        assert_eq!(of(Pages::WrittenTwice, Commits::AtCommit), "pages safe · commits safe");
+        assert_eq!(of(Pages::Single, Commits::AtCommit), "pages at risk · commits safe");
+        assert_eq!(
+            of(Pages::Promised, Commits::AtCommit),
+            "pages safe if the device keeps its word · commits safe"
+        );
+        for (commits, told) in [
+            (Commits::EachSeconds(1), "commits each second"),
+            (Commits::WrittenThenEachSeconds(1), "commits each second"),
+            (Commits::WrittenThenEachSeconds(5), "commits each 5 s"),
+            (Commits::LeftToSystem, "commits left to the system"),
+            (Commits::EachGroups(100), "commits each 100 groups"),
+            (Commits::Unknown, "commits not known"),
+        ] {
+            assert_eq!(of(Pages::Unknown, commits), format!("pages not known · {told}"));
+        }
+        let lost = kept(Pages::WrittenTwice, Commits::AtCommit, Flushes::Lost);
+        assert_eq!(label(&lost), "pages at risk · commits at risk");
+    }
+
+    #[test]
+    fn everything_has_a_sentence() {
+        let sentences =
+            sentences(&kept(Pages::Promised, Commits::EachSeconds(1), Flushes::Unknown));
+        assert_eq!(
+            sentences,
+            [
+                "pages: written once, whole by the device's word",
+                "commits: written and flushed every 1 s, lost with the server before",
+                "flushes: not known",
+                "checksums of pages: on",
+                "checksums of the log: off",
+                "recovery cannot tell where a redo log that was cut off ends",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_two_do_not_keep_alike_is_named_with_both() {
+        assert_eq!(differences(&[]), None);
+        let pages = Difference::Pages(Pages::WrittenTwice, Pages::Single);
+        let flushes = Difference::Flushes(Flushes::AsTheDeviceSays, Flushes::NotNeeded);
+        assert_eq!(
+            differences(&[pages, flushes]).unwrap(),
+            "pages: written twice, by the doublewrite buffer, against written once, on a disk that does not promise to \
+             write them whole; flushes: as the device says, against not needed by the modelled device"
+        );
+    }
+}

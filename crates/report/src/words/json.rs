@@ -1,0 +1,187 @@
+//! What the judge found as JSON has it: its values, and beside them the words that people read.
+
+use serde::{Serialize, Serializer};
+
+use assay_judge::papers::Samples;
+use assay_judge::{
+    Basis, Comparison, Difference, Judgement, Level, Metric, NoiseFloor, OfCell, Permuted, Stalls,
+    Steady, Word,
+};
+use assay_study::CellKey;
+
+use super::samples::{self, PERCENTILE_OF_PERCENTILES};
+use super::{reason, stalls, steady, verdict};
+
+/// A study, judged.
+#[derive(Debug, Serialize)]
+pub struct JudgementView<'a> {
+    level: f64,
+    margin_percent: f64,
+    baseline: Option<&'a str>,
+    noise_floor: Option<&'a NoiseFloor>,
+    levels: &'a [Level],
+    comparisons: Vec<ComparisonView<'a>>,
+    samples_note: &'static str,
+    cells: Vec<CellView<'a>>,
+}
+
+impl<'a> JudgementView<'a> {
+    /// Of what was judged.
+    pub fn of(judged: &'a Judgement) -> JudgementView<'a> {
+        JudgementView {
+            level: judged.level,
+            margin_percent: judged.margin_percent,
+            baseline: judged.baseline.as_deref(),
+            noise_floor: judged.noise_floor.as_ref(),
+            levels: &judged.levels,
+            comparisons: judged.comparisons.iter().map(ComparisonView::of).collect(),
+            samples_note: PERCENTILE_OF_PERCENTILES,
+            cells: judged.cells.iter().map(CellView::of).collect(),
+        }
+    }
+}
+
+/// One arm against the baseline.
+#[derive(Debug, Serialize)]
+struct ComparisonView<'a> {
+    workload: &'a str,
+    threads: Option<u32>,
+    baseline: &'a str,
+    arm: &'a str,
+    metric: Metric,
+    improvement_factor: Option<f64>,
+    difference: Option<DifferenceView>,
+    p_corrected: Option<f64>,
+    verdict: Word,
+    text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    because: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeats_more: Option<u32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<String>,
+}
+
+impl<'a> ComparisonView<'a> {
+    fn of(one: &'a Comparison) -> ComparisonView<'a> {
+        ComparisonView {
+            workload: &one.workload,
+            threads: one.threads,
+            baseline: &one.baseline,
+            arm: &one.arm,
+            metric: one.metric,
+            improvement_factor: one.improvement_factor,
+            difference: one.difference.as_ref().map(DifferenceView::of),
+            p_corrected: one.p_corrected,
+            verdict: one.verdict.word,
+            text: verdict::text(one),
+            because: reason::because(one),
+            repeats_more: one.verdict.repeats_more,
+            left_out: one.left_out.iter().map(verdict::not_comparable).collect(),
+        }
+    }
+}
+
+/// A comparison as JSON has it, for `serialize_with`.
+///
+/// # Errors
+/// Those of the serializer.
+pub fn comparison<S: Serializer>(one: &Comparison, to: S) -> Result<S::Ok, S::Error> {
+    ComparisonView::of(one).serialize(to)
+}
+
+#[derive(Debug, Serialize)]
+struct DifferenceView {
+    baseline_value: f64,
+    value: f64,
+    ratio: f64,
+    ratio_interval: (f64, f64),
+    difference: f64,
+    difference_interval: (f64, f64),
+    basis: Basis,
+    repeats: usize,
+    thread_counts: usize,
+    deviation: f64,
+    p_t: f64,
+    permutation: Option<PermutationView>,
+}
+
+#[derive(Debug, Serialize)]
+struct PermutationView {
+    of: String,
+    units: usize,
+    #[serde(flatten)]
+    permuted: Permuted,
+}
+
+impl DifferenceView {
+    fn of(one: &Difference) -> DifferenceView {
+        let permutation = one.permutation.as_ref().map(|permutation| PermutationView {
+            of: verdict::units(permutation.of),
+            units: permutation.units,
+            permuted: permutation.permuted,
+        });
+        DifferenceView {
+            baseline_value: one.baseline_value,
+            value: one.value,
+            ratio: one.ratio,
+            ratio_interval: one.ratio_interval,
+            difference: one.difference,
+            difference_interval: one.difference_interval,
+            basis: one.basis,
+            repeats: one.repeats,
+            thread_counts: one.thread_counts,
+            deviation: one.deviation,
+            p_t: one.p_t,
+            permutation,
+        }
+    }
+}
+
+/// A cell judged by itself.
+#[derive(Debug, Serialize)]
+struct CellView<'a> {
+    #[serde(flatten)]
+    key: &'a CellKey,
+    steady: Option<WithText<&'a Steady>>,
+    stalls: Option<WithText<&'a Stalls>>,
+    samples: SamplesView<'a>,
+}
+
+/// Values, and the same in words.
+#[derive(Debug, Serialize)]
+struct WithText<T> {
+    #[serde(flatten)]
+    values: T,
+    text: String,
+}
+
+#[derive(Debug, Serialize)]
+struct SamplesView<'a> {
+    rows: Vec<SampleView<'a>>,
+    latency_ms_p95: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct SampleView<'a> {
+    what: &'static str,
+    #[serde(flatten)]
+    row: &'a Samples,
+}
+
+impl<'a> CellView<'a> {
+    fn of(cell: &'a OfCell) -> CellView<'a> {
+        let steady = cell.steady.as_ref();
+        let stalls = cell.stalls.as_ref();
+        let rows = cell.samples.rows.iter();
+        CellView {
+            key: &cell.key,
+            steady: steady.map(|values| WithText { values, text: steady::text(values) }),
+            stalls: stalls.map(|values| WithText { values, text: stalls::text(values) }),
+            samples: SamplesView {
+                rows: rows.map(|row| SampleView { what: samples::what(row.what), row }).collect(),
+                latency_ms_p95: cell.samples.latency_ms_p95,
+            },
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! From values of judge and store to English, for every room that shows something.
+//!
+//! Nothing here decides, and nobody takes apart again what is made here: who needs a part of a sentence asks for that part.
+
+pub mod chain;
+pub mod circumstance;
+pub mod durability;
+pub mod endurance;
+pub mod json;
+pub mod paper;
+pub mod reason;
+pub mod reconcile;
+pub mod rig;
+pub mod samples;
+pub mod size;
+pub mod stalls;
+pub mod steady;
+#[cfg(test)]
+mod testing;
+pub mod unlike;
+mod unwatched;
+pub mod verdict;
+pub mod warning;
+
+use assay_study::Note;
+
+/// What stands in the place of a value that is not there.
+const NONE: &str = "none";
+
+/// What should be known of a whole study.
+pub fn note(note: Note) -> &'static str {
+    match note {
+        Note::OnMeasuredDisk => {
+            "The study lies on the measured disk; its results are written between cells, not in measured seconds."
+        }
+    }
+}
+
+/// A percentage without needless digits.
+fn short(percent: f64) -> String {
+    let text = format!("{percent:.1}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}

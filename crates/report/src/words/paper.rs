@@ -1,0 +1,104 @@
+//! What a figure beside a paper's lacks, or what is wrong with it.
+
+use serde::Serialize;
+
+use assay_base::text::counted;
+use assay_judge::paper::{Compared, ComparedRow, Counters, Missing, Remark};
+use assay_judge::papers::RelativeDifferences;
+
+/// The remarks of a row, one by one.
+pub fn remarks(row: &ComparedRow) -> Vec<String> {
+    row.remarks.iter().map(remark).collect()
+}
+
+fn remark(remark: &Remark) -> String {
+    match remark {
+        Remark::RunOnNeither => "neither is run on it".into(),
+        Remark::RunOnlyOn(arm) => format!("only {arm} is run on it"),
+        Remark::LeftOut { threads, arm, why } => {
+            let threads = counted(u64::from(*threads), "thread");
+            format!("{threads} left out: {arm} {}", missing(why))
+        }
+        Remark::Marked { marked, cells } => {
+            format!("{marked} of {} marked", counted(*cells as u64, "cell"))
+        }
+    }
+}
+
+fn missing(why: &Missing) -> String {
+    match why {
+        Missing::NotPlanned => "is not run with so many".into(),
+        Missing::NoResult(metric) => format!("has no {metric}"),
+        Missing::Failed => "failed".into(),
+        Missing::NotRun => "was not run yet".into(),
+    }
+}
+
+/// A comparison as JSON has it.
+#[derive(Debug, Serialize)]
+pub struct ComparedView<'a> {
+    table: &'a str,
+    metric: &'a str,
+    arm: &'a str,
+    against: &'a str,
+    rows: Vec<RowView<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct RowView<'a> {
+    data_set: Option<&'a str>,
+    workload: &'a str,
+    measured: Option<&'a RelativeDifferences>,
+    printed_percent: Option<f64>,
+    printed_says: Option<&'a str>,
+    counters: Option<&'a [Counters; 2]>,
+    remarks: Vec<String>,
+}
+
+/// Comparisons as JSON has them.
+pub fn view(all: &[Compared]) -> Vec<ComparedView<'_>> {
+    all.iter().map(of_comparison).collect()
+}
+
+fn of_comparison(one: &Compared) -> ComparedView<'_> {
+    ComparedView {
+        table: &one.table,
+        metric: &one.metric,
+        arm: &one.arm,
+        against: &one.against,
+        rows: one.rows.iter().map(of_row).collect(),
+    }
+}
+
+fn of_row(row: &ComparedRow) -> RowView<'_> {
+    RowView {
+        data_set: row.data_set.as_deref(),
+        workload: &row.workload,
+        measured: row.measured.as_ref(),
+        printed_percent: row.printed_percent,
+        printed_says: row.printed_says.as_deref(),
+        counters: row.counters.as_ref(),
+        remarks: remarks(row),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_remark_names_what_it_is_about() {
+        let left_out = |why| remark(&Remark::LeftOut { threads: 4, arm: "csd".into(), why });
+        assert_eq!(left_out(Missing::Failed), "4 threads left out: csd failed");
+        assert_eq!(
+            left_out(Missing::NotPlanned),
+            "4 threads left out: csd is not run with so many"
+        );
+        assert_eq!(left_out(Missing::NotRun), "4 threads left out: csd was not run yet");
+        let none = Missing::NoResult("tps".into());
+        assert_eq!(left_out(none), "4 threads left out: csd has no tps");
+        assert_eq!(remark(&Remark::RunOnlyOn("csd".into())), "only csd is run on it");
+        assert_eq!(remark(&Remark::RunOnNeither), "neither is run on it");
+        assert_eq!(remark(&Remark::Marked { marked: 1, cells: 1 }), "1 of 1 cell marked");
+    }
+}

@@ -1,0 +1,180 @@
+//! Why no more can be said of a comparison.
+
+use assay_base::text::counted;
+use assay_judge::{
+    ABOVE_LEAST, Absent, Comparison, Metric, Reason, SignificanceTest, Verdict, Word,
+};
+use assay_study::CellKey;
+
+use super::short;
+use super::verdict::{directions, not_comparable};
+
+/// Why it cannot be told and what would tell, or what it is said of only.
+pub fn because(one: &Comparison) -> Option<String> {
+    let reason = reason(one)?;
+    Some(match more(one) {
+        Some(more) => format!("{reason}; {more}"),
+        None => reason,
+    })
+}
+
+/// The same without what would tell.
+pub fn reason(one: &Comparison) -> Option<String> {
+    one.verdict.reason.as_ref().map(|reason| of_reason(reason, one.metric))
+}
+
+/// Why there is no comparison, without the cell's coordinates.
+pub fn reason_in_short(one: &Comparison) -> Option<String> {
+    match one.verdict.reason.as_ref()? {
+        Reason::CellFailed(_) => Some("a cell failed".into()),
+        Reason::CellNotComparable(_) => Some("a cell is marked as not comparable".into()),
+        _ => because(one),
+    }
+}
+
+fn of_reason(reason: &Reason, metric: Metric) -> String {
+    match reason {
+        Reason::CellFailed(cell) => format!("{cell} failed"),
+        Reason::CellNotComparable(cell) => not_comparable(cell),
+        Reason::NoSharedRepeat => "no repeat of both has been run".into(),
+        Reason::FigureAbsent(cell, absent) => of_absent(cell, metric, *absent),
+        Reason::SpreadUnknown => {
+            "one repeat, and nothing tells how it varies: measure for longer, or repeat".into()
+        }
+        Reason::SeparateRuns => {
+            "one repeat of a study: how far its runs lie apart from day to day is not known; give both studies repeats = 2 or more".into()
+        }
+        Reason::OneRun => {
+            "one repeat, and no arm ran twice: only how it varied from second to second is known, not how runs differ".into()
+        }
+        Reason::OneRunAndFloor => {
+            "one repeat: true if runs of these arms differ no more than those of the arm that ran twice".into()
+        }
+        Reason::WithinFloor { floor_percent, differences } => format!(
+            "it is within the noise floor of {} %, known from {} of one arm with itself",
+            short(*floor_percent),
+            counted(*differences, "difference")
+        ),
+        Reason::NotSignificant { test, p, is_corrected } => {
+            let whose = match test {
+                SignificanceTest::T => "p is",
+                SignificanceTest::Permutation => "the permutation test's p is",
+            };
+            let after = if *is_corrected { " after correction for the thread counts" } else { "" };
+            format!("{whose} {}{after}", of_p(*p))
+        }
+        Reason::IntervalHasBothSigns => "the interval reaches from one side to the other".into(),
+        Reason::DependsOnThreads { directions: its, .. } => {
+            format!("it depends on the threads: {}", directions(its))
+        }
+    }
+}
+
+fn of_absent(cell: &CellKey, metric: Metric, absent: Absent) -> String {
+    let label = metric.label();
+    match absent {
+        Absent::Unusable(value) => format!("{cell}: {label} is {value}"),
+        Absent::TooFewAbove => format!(
+            "fewer than {ABOVE_LEAST} transactions lie above {label} in a cell; measure for longer"
+        ),
+    }
+}
+
+/// How many more repeats would tell, where repeats could.
+fn more(one: &Comparison) -> Option<String> {
+    let Verdict { word: Word::CannotTell, reason: Some(reason), repeats_more, .. } = &one.verdict
+    else {
+        return None;
+    };
+    let found = one.difference.as_ref()?;
+    match (reason, repeats_more) {
+        (Reason::SeparateRuns | Reason::DependsOnThreads { .. }, _) => None,
+        (_, None) => Some("no number of repeats up to a thousand would tell".into()),
+        (_, Some(more)) => {
+            let about = if found.rests_on_seconds_alone() { "at least" } else { "about" };
+            let repeats = counted(u64::from(*more), "more repeat");
+            Some(format!("{about} {repeats} would tell"))
+        }
+    }
+}
+
+/// A p as it is written.
+fn of_p(p: f64) -> String {
+    if p < 0.001 { "below 0.001".into() } else { format!("{p:.3}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::testing::{comparison, key, resting_on};
+    use crate::words::verdict::{text, text_with_word};
+    use assay_judge::Basis;
+
+    const SIZE: &str = "19 % faster (95 % interval 15 to 23 %)";
+
+    #[test]
+    fn what_cannot_be_told_says_why_and_what_would_tell() {
+        let told = |reason: Reason, repeats_more: Option<u32>| {
+            let one = comparison(Word::CannotTell, Some(reason));
+            let one = Comparison { verdict: Verdict { repeats_more, ..one.verdict }, ..one };
+            assert_eq!(text(&one), format!("cannot tell: {SIZE}"));
+            assert_eq!(text(&one), text_with_word(&one));
+            because(&one).unwrap()
+        };
+        assert_eq!(
+            told(Reason::IntervalHasBothSigns, Some(1)),
+            "the interval reaches from one side to the other; about 1 more repeat would tell"
+        );
+        let floor = Reason::WithinFloor { floor_percent: 20.04, differences: 4 };
+        assert_eq!(
+            told(floor, None),
+            "it is within the noise floor of 20 %, known from 4 differences of one arm with itself; no number of repeats up to \
+             a thousand would tell"
+        );
+        let chance =
+            |test, p, is_corrected| told(Reason::NotSignificant { test, p, is_corrected }, Some(5));
+        assert_eq!(
+            chance(SignificanceTest::T, 0.0634, true),
+            "p is 0.063 after correction for the thread counts; about 5 more repeats would tell"
+        );
+        assert_eq!(
+            chance(SignificanceTest::Permutation, 0.0625, false),
+            "the permutation test's p is 0.062; about 5 more repeats would tell"
+        );
+        let seconds = comparison(Word::CannotTell, Some(Reason::OneRun));
+        let verdict = Verdict { repeats_more: Some(2), ..seconds.verdict.clone() };
+        let seconds = resting_on(Basis::OneRepeat, Comparison { verdict, ..seconds });
+        assert_eq!(
+            because(&seconds).unwrap(),
+            "one repeat, and no arm ran twice: only how it varied from second to second is known, not how runs differ; at \
+             least 2 more repeats would tell"
+        );
+        assert!(!reason(&seconds).unwrap().contains("more repeats"));
+    }
+
+    #[test]
+    fn cells_that_stand_in_the_way_are_named() {
+        let of =
+            |reason| Comparison { difference: None, ..comparison(Word::CannotTell, Some(reason)) };
+        let failed = of(Reason::CellFailed(key("other", 2)));
+        assert_eq!(text(&failed), "cannot tell");
+        assert_eq!(because(&failed).unwrap(), "other / w / 8 threads / repeat 2 failed");
+        assert_eq!(reason_in_short(&failed).unwrap(), "a cell failed");
+        let marked = of(Reason::CellNotComparable(key("base", 1)));
+        assert_eq!(
+            because(&marked).unwrap(),
+            "base / w / 8 threads / repeat 1 is marked as not comparable"
+        );
+        assert_eq!(reason_in_short(&marked).unwrap(), "a cell is marked as not comparable");
+        let nothing = of(Reason::FigureAbsent(key("other", 1), Absent::Unusable(0.0)));
+        assert_eq!(because(&nothing).unwrap(), "other / w / 8 threads / repeat 1: throughput is 0");
+        let few = Comparison {
+            metric: Metric::P99,
+            ..of(Reason::FigureAbsent(key("other", 1), Absent::TooFewAbove))
+        };
+        assert_eq!(
+            reason_in_short(&few).unwrap(),
+            "fewer than 5 transactions lie above p99 in a cell; measure for longer"
+        );
+    }
+}

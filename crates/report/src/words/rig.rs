@@ -1,0 +1,180 @@
+//! An arm's rig in words, layer by layer.
+
+use super::NONE;
+use assay_base::Size;
+use assay_study::{
+    Arm, Count, Drive, Fault, FileSystem, Fill, Media, Model, Resource, RigLayer, Scale, Tables,
+};
+
+/// Each layer's name and what it is.
+pub fn layers(arm: &Arm) -> Vec<(&'static str, String)> {
+    arm.rig.layers().iter().map(|layer| (layer.name(), text(layer))).collect()
+}
+
+/// What a layer is.
+pub fn text(layer: &RigLayer) -> String {
+    match layer {
+        RigLayer::Disk(media) => disk(media),
+        RigLayer::FileSystem(None) => "the one that is there".into(),
+        RigLayer::FileSystem(Some(made)) => file_system(made),
+        RigLayer::Server(version) => version.clone(),
+        RigLayer::Tables(all) => by_data_set(all, tables),
+        RigLayer::Filled(all) => {
+            by_data_set(all, |one| one.as_ref().map_or_else(|| NONE.to_owned(), fill))
+        }
+        RigLayer::Scale(resources) => resources.iter().map(resource).collect::<Vec<_>>().join(", "),
+        RigLayer::Numbers { preset, numbers: all } => numbers(preset, all),
+        RigLayer::Fault(what) => format!("put there: it {}", fault(what)),
+    }
+}
+
+/// What is under the file system.
+pub fn disk(media: &Media) -> String {
+    match media {
+        Media::Folder { path } => format!("folder in {}", path.display()),
+        Media::Image { bytes, folder } => {
+            format!("image of {} on a loop device, in {}", Size(*bytes), folder.display())
+        }
+        Media::Device { path } => path.display().to_string(),
+        Media::Drive(one) => drive(one),
+        Media::Model(one) => model(one),
+    }
+}
+
+fn drive(drive: &Drive) -> String {
+    let size = drive.bytes.map_or_else(String::new, |bytes| format!(" of {}", Size(bytes)));
+    let media = match (&drive.device, drive.capacity_bytes) {
+        (Some(device), _) => device.display().to_string(),
+        (None, Some(capacity)) => {
+            format!("an image of {} in {}", Size(capacity), drive.folder.display())
+        }
+        (None, None) => "an image".into(),
+    };
+    format!("software drive{size} on {media}, {}", manner(drive))
+}
+
+/// What the drive does with what it is given.
+fn manner(drive: &Drive) -> String {
+    let dictionary = if drive.has_dictionaries { " with dictionaries" } else { "" };
+    let ahead = drive
+        .read_ahead_bytes
+        .map_or_else(String::new, |bytes| format!(", reading at least {}", Size(bytes)));
+    format!("{}{dictionary} in units of {} KiB{ahead}", drive.codec, drive.unit_bytes >> 10)
+}
+
+/// An emulated device with its scale.
+pub fn model(model: &Model) -> String {
+    format!("model of {}, {}", model.title, scale(model.scale()))
+}
+
+/// What is left of the device.
+pub fn scale(scale: Scale) -> String {
+    format!("capacity ÷ {}, parallelism ÷ {}", scale.capacity, scale.parallel)
+}
+
+fn file_system(made: &FileSystem) -> String {
+    let mut text = made.name.clone();
+    for (what, options) in
+        [("made with", made.mkfs_options.join(" ")), ("mounted", made.mount_options.join(","))]
+    {
+        if !options.is_empty() {
+            text = format!("{text}, {what} {options}");
+        }
+    }
+    match made.extsize_bytes {
+        Some(bytes) => format!("{text}, extsize {}", Size(bytes)),
+        None => text,
+    }
+}
+
+/// What is the same on all data sets once, else of each with its name.
+fn by_data_set<T>(all: &[(Option<String>, T)], text: impl Fn(&T) -> String) -> String {
+    let texts: Vec<(Option<&str>, String)> =
+        all.iter().map(|(data_set, one)| (data_set.as_deref(), text(one))).collect();
+    match texts.as_slice() {
+        [(_, first), rest @ ..] if rest.iter().all(|(_, text)| text == first) => first.clone(),
+        all => {
+            let named = |(data_set, text): &(Option<&str>, String)| match data_set {
+                Some(data_set) => format!("{data_set}: {text}"),
+                None => text.clone(),
+            };
+            all.iter().map(named).collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+/// How many rows, and what is particular about them.
+pub fn tables(tables: &Tables) -> String {
+    match tables.create_options.as_str() {
+        "" => rows(tables),
+        options => format!("{}, {options}", rows(tables)),
+    }
+}
+
+/// How many rows, however they are stored.
+pub fn rows(tables: &Tables) -> String {
+    let text = if tables.has_text { " with text" } else { "" };
+    let generator = tables.generator.as_ref().map_or_else(String::new, |one| format!(" of {one}"));
+    format!("{} × {} rows{text}{generator}", tables.count, tables.rows)
+}
+
+fn fill(fill: &Fill) -> String {
+    format!(
+        "{:.1} % of {} ({} seen by the host), worn in with data of {}:1",
+        fill.percent,
+        Size(fill.user_bytes),
+        Size(fill.logical_bytes),
+        fill.ratio,
+    )
+}
+
+fn resource(one: &Resource) -> String {
+    format!("{} {} ÷ {:.4}", one.name.replace('_', " "), one.real, one.factor)
+}
+
+fn numbers(preset: &str, all: &[Count]) -> String {
+    let counted: Vec<String> =
+        all.iter().map(|one| format!("{} {}", one.count, one.sort)).collect();
+    format!("{}; `assay models {preset}` lists them", counted.join(", "))
+}
+
+fn fault(fault: &Fault) -> String {
+    let stalls = fault.stall.map(|stall| {
+        format!("answers nothing for {} ms every {} s", stall.length_ms, stall.every_s)
+    });
+    let is_slower = fault.slower.map(|times| format!("takes {times} times as long"));
+    let tears = fault.tears.then(|| "tears writes that were not flushed".to_owned());
+    [stalls, is_slower, tears].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drive_is_called_one_and_told_with_both_its_sizes() {
+        let drive = Drive {
+            bytes: Some(2 << 30),
+            folder: "/data".into(),
+            capacity_bytes: Some(1 << 30),
+            codec: "zstd".into(),
+            unit_bytes: 16 << 10,
+            ..Drive::default()
+        };
+        assert_eq!(
+            disk(&Media::Drive(drive)),
+            "software drive of 2G on an image of 1G in /data, zstd in units of 16 KiB"
+        );
+    }
+
+    #[test]
+    fn data_sets_are_named_where_they_differ() {
+        let data = |name: &str, rows: u64| {
+            (Some(name.to_owned()), Tables { count: 2, rows, ..Tables::default() })
+        };
+        let alike = RigLayer::Tables(vec![data("a", 10), data("b", 10)]);
+        assert_eq!(text(&alike), "2 × 10 rows");
+        let unlike = RigLayer::Tables(vec![data("a", 10), data("b", 20)]);
+        assert_eq!(text(&unlike), "a: 2 × 10 rows; b: 2 × 20 rows");
+    }
+}

@@ -1,0 +1,59 @@
+//! Whether throughput held still.
+
+use assay_judge::{Held, Steady};
+
+/// `steady`, or since when, or by how much it drifted.
+pub fn text(found: &Steady) -> String {
+    match (found.held, found.settled_after_s) {
+        (Held::Steady, _) => "steady".into(),
+        (Held::Drifting, Some(after)) => format!("settled after {after} s of the window"),
+        (Held::Drifting, None) => {
+            let way = if found.drift_percent > 0.0 { "rose" } else { "fell" };
+            format!("not settled: it {way} by {:.0} % over the window", found.drift_percent.abs())
+        }
+        (Held::TooShortToTell, _) => {
+            let (low, high) = found.drift_interval;
+            format!(
+                "too short to tell: its drift over the window lies between {} and {} %",
+                signed(low),
+                signed(high)
+            )
+        }
+    }
+}
+
+/// With its sign, and a minus that is as wide as a plus.
+fn signed(percent: f64) -> String {
+    format!("{percent:+.0}").replace('-', "−")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(held: Held, drift_percent: f64, settled_after_s: Option<usize>) -> Steady {
+        Steady {
+            held,
+            slope_percent_per_minute: drift_percent,
+            slope_interval: (0.0, 0.0),
+            drift_percent,
+            spread_percent: 1.0,
+            autocorrelation: 0.0,
+            settled_after_s,
+            drift_interval: (-12.4, 3.6),
+        }
+    }
+
+    #[test]
+    fn every_course_of_throughput_has_its_words() {
+        let told = |held, drift, after| text(&found(held, drift, after));
+        assert_eq!(told(Held::Steady, 0.1, Some(0)), "steady");
+        assert_eq!(told(Held::Drifting, -9.0, Some(12)), "settled after 12 s of the window");
+        assert_eq!(told(Held::Drifting, -9.4, None), "not settled: it fell by 9 % over the window");
+        assert_eq!(told(Held::Drifting, 7.0, None), "not settled: it rose by 7 % over the window");
+        assert_eq!(
+            told(Held::TooShortToTell, 1.0, None),
+            "too short to tell: its drift over the window lies between −12 and +4 %"
+        );
+    }
+}

@@ -1,0 +1,191 @@
+//! What may be said of a comparison: its word and its sentence.
+
+use assay_judge::{Basis, Comparison, Difference, Reason, Units, Word};
+use assay_study::CellKey;
+
+use super::short;
+use super::size::Size;
+
+/// A judgement as a person reads it.
+pub fn word(word: Word) -> &'static str {
+    match word {
+        Word::Better => "better",
+        Word::Worse => "worse",
+        Word::Equivalent => "equivalent",
+        Word::CannotTell => "cannot tell",
+    }
+}
+
+/// The sentence, e.g. `19 % faster (95 % interval 15 to 23 %)`.
+pub fn text(one: &Comparison) -> String {
+    let mut text = seen(one);
+    match one.left_out.as_slice() {
+        [] => {}
+        [cell] => text += &format!("; left out: {}", not_comparable(cell)),
+        [cell, rest @ ..] => {
+            text += &format!("; left out: {}, and {} more", not_comparable(cell), rest.len());
+        }
+    }
+    if !one.verdict.exceptions.is_empty() {
+        text += &format!("; but {}", directions(&one.verdict.exceptions));
+    }
+    text
+}
+
+/// The sentence with its word before it; one that begins with its word needs it no second time.
+pub fn text_with_word(one: &Comparison) -> String {
+    let verdict = &one.verdict;
+    let is_said = match verdict.word {
+        Word::CannotTell => !matches!(verdict.reason, Some(Reason::DependsOnThreads { .. })),
+        Word::Equivalent => !is_of_one_run(one),
+        Word::Better | Word::Worse => false,
+    };
+    let text = text(one);
+    if is_said { text } else { format!("{}: {text}", word(verdict.word)) }
+}
+
+/// What the figures show, and how far it may be believed.
+fn seen(one: &Comparison) -> String {
+    let verdict = &one.verdict;
+    let over_all = match &verdict.reason {
+        Some(Reason::DependsOnThreads { over_all, .. }) => Some(*over_all),
+        _ => None,
+    };
+    let found = one.difference.as_ref();
+    let figures = found.map(|found| of_figures(one, found, over_all.unwrap_or(verdict.word)));
+    match (over_all, figures) {
+        (Some(_), None) => "no verdict over all: cannot tell".into(),
+        (Some(_), Some(figures)) => format!("no verdict over all: {figures}"),
+        (None, None) => "cannot tell".into(),
+        (None, Some(figures)) if verdict.word == Word::CannotTell => {
+            format!("cannot tell: {figures}")
+        }
+        (None, Some(figures)) => figures,
+    }
+}
+
+fn of_figures(one: &Comparison, found: &Difference, word: Word) -> String {
+    let size = Size::of(one.metric, found);
+    match word {
+        // Their interval would be one of these runs and look like more.
+        _ if found.basis == Basis::SeparateRuns => format!("in these runs {}", size.claim()),
+        Word::CannotTell => size.to_string(),
+        Word::Equivalent => {
+            let margin_percent = short(one.margin * 100.0);
+            in_one_run(one, format!("equivalent within {margin_percent} %: {size}"))
+        }
+        Word::Better | Word::Worse => in_one_run(one, size.to_string()),
+    }
+}
+
+fn in_one_run(one: &Comparison, text: String) -> String {
+    if is_of_one_run(one) { format!("in this one run {text}") } else { text }
+}
+
+/// Whether the figures are of one run each, whatever is said of them.
+fn is_of_one_run(one: &Comparison) -> bool {
+    let basis = one.difference.as_ref().map(|found| found.basis);
+    matches!(basis, Some(Basis::OneRepeat | Basis::OneRepeatAndNoiseFloor))
+}
+
+/// A cell that is left out of a comparison, and why.
+pub fn not_comparable(cell: &CellKey) -> String {
+    format!("{cell} is marked as not comparable")
+}
+
+/// `better at 1, 4 threads; worse at 16 threads`.
+pub(super) fn directions(each: &[(u32, Word)]) -> String {
+    let at = |direction: Word| {
+        let its: Vec<String> =
+            each.iter().filter(|one| one.1 == direction).map(|one| one.0.to_string()).collect();
+        let unit = if its == ["1"] { "thread" } else { "threads" };
+        (!its.is_empty()).then(|| format!("{} at {} {unit}", word(direction), its.join(", ")))
+    };
+    [Word::Better, Word::Worse].into_iter().filter_map(at).collect::<Vec<String>>().join("; ")
+}
+
+/// What was permuted: `repeats`, or `blocks of 8 s within repeats`.
+pub fn units(units: Units) -> String {
+    match units {
+        Units::Repeats => "repeats".into(),
+        Units::RepeatsOfBothStudies => "repeats of both studies".into(),
+        Units::Blocks { length_s } => format!("blocks of {length_s} s within repeats"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::reason::because;
+    use crate::words::testing::{comparison, key, resting_on};
+
+    const SIZE: &str = "19 % faster (95 % interval 15 to 23 %)";
+
+    #[test]
+    fn a_verdict_of_repeats_is_the_size_of_the_difference() {
+        let better = comparison(Word::Better, None);
+        assert_eq!((text(&better), because(&better)), (SIZE.into(), None));
+        assert_eq!(text_with_word(&better), format!("better: {SIZE}"));
+        let equivalent = comparison(Word::Equivalent, None);
+        let said = format!("equivalent within 3 %: {SIZE}");
+        assert_eq!((text(&equivalent), text_with_word(&equivalent)), (said.clone(), said));
+    }
+
+    #[test]
+    fn what_is_known_of_one_run_is_said_of_that_run() {
+        let of = |word, reason| {
+            resting_on(Basis::OneRepeatAndNoiseFloor, comparison(word, Some(reason)))
+        };
+        let better = of(Word::Better, Reason::OneRunAndFloor);
+        assert_eq!(text(&better), format!("in this one run {SIZE}"));
+        assert!(because(&better).unwrap().ends_with("than those of the arm that ran twice"));
+        let equivalent = of(Word::Equivalent, Reason::OneRunAndFloor);
+        assert_eq!(
+            text_with_word(&equivalent),
+            format!("equivalent: in this one run equivalent within 3 %: {SIZE}")
+        );
+    }
+
+    #[test]
+    fn single_runs_of_two_studies_are_told_without_an_interval() {
+        let runs = comparison(Word::CannotTell, Some(Reason::SeparateRuns));
+        let runs = resting_on(Basis::SeparateRuns, runs);
+        assert_eq!(text(&runs), "cannot tell: in these runs 19 % faster");
+        assert!(because(&runs).unwrap().ends_with("give both studies repeats = 2 or more"));
+    }
+
+    #[test]
+    fn thread_counts_that_point_both_ways_are_named() {
+        let directions = vec![(1, Word::Better), (4, Word::Better), (16, Word::Worse)];
+        let of = |over_all| {
+            let reason = Reason::DependsOnThreads { over_all, directions: directions.clone() };
+            comparison(Word::CannotTell, Some(reason))
+        };
+        let mixed = of(Word::CannotTell);
+        assert_eq!(text(&mixed), format!("no verdict over all: {SIZE}"));
+        assert_eq!(
+            because(&mixed).unwrap(),
+            "it depends on the threads: better at 1, 4 threads; worse at 16 threads"
+        );
+        let equivalent = of(Word::Equivalent);
+        assert_eq!(
+            text(&equivalent),
+            format!("no verdict over all: equivalent within 3 %: {SIZE}")
+        );
+        let unmade = Comparison { difference: None, ..of(Word::CannotTell) };
+        assert_eq!(text(&unmade), "no verdict over all: cannot tell");
+        let mut hidden = comparison(Word::Equivalent, None);
+        hidden.verdict.exceptions = vec![(1, Word::Better)];
+        assert_eq!(text(&hidden), format!("equivalent within 3 %: {SIZE}; but better at 1 thread"));
+    }
+
+    #[test]
+    fn cells_that_are_left_out_are_told_of() {
+        let mut one = comparison(Word::Better, None);
+        one.left_out = vec![key("other", 2)];
+        let left_out = "other / w / 8 threads / repeat 2 is marked as not comparable";
+        assert_eq!(text(&one), format!("{SIZE}; left out: {left_out}"));
+        one.left_out.push(key("base", 3));
+        assert_eq!(text(&one), format!("{SIZE}; left out: {left_out}, and 1 more"));
+    }
+}

@@ -1,0 +1,141 @@
+//! A run's warnings as sentences.
+
+use std::borrow::Cow;
+
+use super::{reconcile, unwatched};
+use assay_study::{Cell, Program, Warning};
+
+/// So many programs are named.
+const NAMED: usize = 3;
+
+/// All of a run's.
+pub fn of_cell(cell: &Cell) -> Vec<String> {
+    cell.warnings.iter().map(text).collect()
+}
+
+/// What is wrong, and what would help.
+pub fn text(warning: &Warning) -> String {
+    let said = said(warning);
+    match warning.forbids_comparing() {
+        true => format!("not comparable: {said}"),
+        false => said.into_owned(),
+    }
+}
+
+fn said(warning: &Warning) -> Cow<'_, str> {
+    let text = match warning {
+        Warning::LateCommands { percent } => format!(
+            "our own processors made {percent:.1} % of the model's commands late; use fewer threads, a larger parallel_scale, or a \
+             faster machine"
+        ),
+        Warning::AddedLatency { percent } => format!(
+            "the model's commands took {percent:.1} % longer than the device's would, most of them being faster than can be shown \
+             here; use more threads, a larger parallel_scale, or a faster machine"
+        ),
+        Warning::Standstill { length_s } => format!(
+            "the model's server stood still for {length_s:.1} s in all; give it processors of its own (drive_cpus), or a machine \
+             that does nothing else"
+        ),
+        Warning::Stopped { length_s } => format!(
+            "Assay was stopped for at least {length_s:.1} s while it measured (Ctrl-Z, or a machine that slept or had no processor \
+             for it); nothing loaded the server meanwhile"
+        ),
+        Warning::OtherPrograms { cpu_percent, is_too_much, programs } => {
+            others(*cpu_percent, *is_too_much, programs)
+        }
+        Warning::LoadSaturated { cpu_percent } => format!(
+            "the load generator used {cpu_percent:.0} % of its processors: it may be the limit"
+        ),
+        Warning::NotSettled => {
+            return "throughput had not settled when measuring began".into();
+        }
+        Warning::Unfinished { transactions, percent, wait_ms_max } => format!(
+            "percentiles are too low: {transactions} transactions ({percent:.1} %) planned before the window's end had not ended by \
+             then, the oldest had waited {wait_ms_max:.0} ms"
+        ),
+        Warning::ShortWindow { length_s } => format!(
+            "the requests were done after {length_s:.1} s: figures of disk and server rest on few samples; ask for more requests"
+        ),
+        Warning::Fill { begin_percent, end_percent, planned_percent } => format!(
+            "the device was {begin_percent:.1} % full when measuring began and {end_percent:.1} % when it ended, the plan says \
+             {planned_percent:.1} %: zeroes and what is not written hold no data"
+        ),
+        Warning::DistortedKeys(distortion) => distortion.to_string(),
+        Warning::NoFigure { name } => {
+            format!("the stored {name} is no figure that can be measured, and is left out")
+        }
+        Warning::DriveState { state } => format!("the drive was {state}"),
+        Warning::DriveProblem { problem, is_while_measuring: true } => {
+            format!("the drive says: {problem}")
+        }
+        Warning::Unwatched(what) => unwatched::text(what),
+        Warning::Disagreement(sides) => reconcile::of_sides(sides, false),
+        Warning::SettingAdjusted { line: said }
+        | Warning::DriveProblem { problem: said, is_while_measuring: false }
+        | Warning::LeftBehind { error: said } => return said.into(),
+    };
+    text.into()
+}
+
+fn others(cpu_percent: f64, is_too_much: bool, programs: &[Program]) -> String {
+    let names = names(programs);
+    let said = format!("other programs took {cpu_percent:.0} % of a processor beside it: {names}");
+    match is_too_much {
+        true => format!("{said}; end them, or measure on a machine that does nothing else"),
+        false => said,
+    }
+}
+
+fn names(programs: &[Program]) -> String {
+    let name = |program: &Program| match program.processes {
+        1 => format!("{} (process {})", program.name, program.pid),
+        several => format!("{} ({several} processes)", program.name),
+    };
+    let named: Vec<String> = programs.iter().take(NAMED).map(name).collect();
+    match named.is_empty() {
+        true => "none that /proc shows here, or that is still there".to_owned(),
+        false => named.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(name: &str, pid: u32, processes: usize) -> Program {
+        Program { name: name.into(), pid, processes }
+    }
+
+    fn others_took(cpu_percent: f64, is_too_much: bool, programs: Vec<Program>) -> String {
+        text(&Warning::OtherPrograms { cpu_percent, is_too_much, programs })
+    }
+
+    #[test]
+    fn what_forbids_comparing_says_so_first() {
+        let told = text(&Warning::Standstill { length_s: 4.012 });
+        assert!(told.starts_with("not comparable: the model's server stood still for 4.0 s"));
+        let told = text(&Warning::Stopped { length_s: 12.0 });
+        assert!(told.starts_with("not comparable: Assay was stopped for at least 12.0 s"));
+        assert_eq!(
+            text(&Warning::Unfinished { transactions: 18, percent: 1.8, wait_ms_max: 351.4 }),
+            "percentiles are too low: 18 transactions (1.8 %) planned before the window's end had not ended by then, the oldest \
+             had waited 351 ms"
+        );
+    }
+
+    #[test]
+    fn three_programs_are_named_and_those_nobody_sees_are_not_invented() {
+        let busy = vec![program("rustc", 70, 3), program("node", 77, 1)];
+        let said = "other programs took 24 % of a processor beside it: rustc (3 processes), node (process 77)";
+        assert_eq!(others_took(24.4, false, busy.clone()), said);
+        let told = others_took(25.6, true, busy);
+        assert!(
+            told.starts_with("not comparable: other programs took 26 % of a processor beside it: "),
+            "{told}"
+        );
+        let many = ["a", "b", "c", "d"].map(|name| program(name, 1, 1)).to_vec();
+        let said = others_took(10.0, false, many);
+        assert!(said.ends_with(": a (process 1), b (process 1), c (process 1)"), "{said}");
+        assert!(others_took(10.0, false, vec![]).contains("none that /proc shows here"));
+    }
+}
