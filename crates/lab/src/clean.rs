@@ -11,8 +11,8 @@ use clap::Args;
 use serde_json::json;
 
 use crate::print;
-use crate::system::ledger::{self, Found, Unreadable};
-use crate::system::thing::Thing;
+use assay_system::ledger::{self, Found, Unreadable};
+use assay_system::thing::Thing;
 
 /// Remove what interrupted runs left behind: servers, mounts, loop devices, folders, unfinished downloads
 #[derive(Debug, Args)]

@@ -16,7 +16,6 @@ mod rig;
 mod run;
 mod server_command;
 mod server_run;
-mod system;
 mod watch;
 
 use std::process::ExitCode;

@@ -16,8 +16,8 @@ use clap::Args;
 
 use crate::rig::server::{self, Server, Settings, Start, TcpPort, Wanted};
 use crate::run::check;
-use crate::system::ledger::{Ledger, Made};
-use crate::system::thing::Thing;
+use assay_system::ledger::{Ledger, Made};
+use assay_system::thing::Thing;
 
 /// Shown with the help.
 pub const EXAMPLES: &str = "Examples:
@@ -57,7 +57,7 @@ pub struct RunArgs {
 /// A server that does not start or ends before the command, a command that does not start.
 pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let (program, words) = args.command.split_first().context("no command was given")?;
-    let interrupt = crate::system::interrupt::Interrupt::listen()?;
+    let interrupt = assay_system::interrupt::Interrupt::listen()?;
     let ledger = Ledger::open()?;
     let port = args.port.map(tcp_port).transpose()?;
     let (_folder, mut server) = bring_up(args, port.clone(), &ledger)?;

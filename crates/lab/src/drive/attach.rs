@@ -13,9 +13,9 @@ use super::health::Health;
 use super::job::AttachOptions;
 use super::{needed, registry, text};
 use crate::print;
-use crate::system::interrupt;
-use crate::system::ledger::{self, Ledger};
 use assay_devices::marked;
+use assay_system::interrupt;
+use assay_system::ledger::{self, Ledger};
 
 /// What was typed.
 #[derive(Debug, Args)]

@@ -20,7 +20,7 @@ use super::job::{Answer, AttachOptions, Job};
 use super::open::ensure_tellable;
 use super::registry::STATUS_FILE;
 use super::serve::make_folders;
-use crate::system::ledger::{Ledger, Made, state_folder};
+use assay_system::ledger::{Ledger, Made, state_folder};
 
 /// How long a server may take to close its drive: a last checkpoint.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(120);

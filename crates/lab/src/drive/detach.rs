@@ -12,7 +12,7 @@ use clap::Args;
 use super::registry::{self, Attached};
 use crate::messages::{is_error, words};
 use crate::print;
-use crate::system::thing::ensure_unused;
+use assay_system::thing::ensure_unused;
 
 /// What was typed.
 #[derive(Debug, Args)]

@@ -11,10 +11,10 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 use super::health::Health;
-use crate::system::thing::Thing;
 use assay_base::Size;
 use assay_devices::read_ahead;
 use assay_devices::{Device, Preset, Scale};
+use assay_system::thing::Thing;
 
 /// How a drive is attached; `attach` takes it from its command line.
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]

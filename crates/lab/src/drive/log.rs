@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
 use crate::messages;
-use crate::system::ledger::state_folder;
+use assay_system::ledger::state_folder;
 
 /// The folder of logs in the state folder.
 const LOGS: &str = "logs";

@@ -12,9 +12,9 @@ use assay_ports::media::{Access, Allocation, FileMedia, MediaError};
 
 use super::open::ensure_tellable;
 use super::text::human;
-use crate::system::free_bytes;
 use assay_base::Size;
 use assay_devices::Unit;
+use assay_system::free_bytes;
 
 /// What a new drive is to be.
 #[derive(Debug, Clone, Copy)]

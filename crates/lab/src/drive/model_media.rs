@@ -6,11 +6,11 @@ use anyhow::{Context, Result, bail, ensure};
 use assay_ports::media::{Allocation, FileMedia};
 
 use super::{NewDrive, look_at};
-use crate::system::free_bytes;
 use assay_base::Size;
 use assay_base::text::size;
 use assay_devices::Unit;
 use assay_devices::{Device, Nand};
+use assay_system::free_bytes;
 
 /// Makes the media of `device` in the file `path`, sparse, unless they are there already. `logical` is what the host sees
 /// of a device that compresses.

@@ -11,8 +11,8 @@ use assay_ports::{filesystem, fuse, loopdev};
 use super::asked;
 use super::health::{Attachment, Health};
 use super::log;
-use crate::system::ledger::{self, Found};
-use crate::system::thing::{Thing, ensure_unused};
+use assay_system::ledger::{self, Found};
+use assay_system::thing::{Thing, ensure_unused};
 
 /// The name, beside the disk, of the file with the drive's health.
 pub(super) const STATUS_FILE: &str = "status.json";

@@ -13,8 +13,8 @@ use rustix::io::Errno;
 use super::open::open;
 use super::registry::{self, Attached, Drive};
 use crate::print;
-use crate::system::thing::ensure_unused;
 use assay_base::Size;
+use assay_system::thing::ensure_unused;
 
 /// What was typed.
 #[derive(Debug, Args)]

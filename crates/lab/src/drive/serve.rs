@@ -26,9 +26,9 @@ use super::opened::Opened;
 use super::source::{Source, Survival};
 use super::{asked, log as lasting, port, text};
 use crate::messages::one_line;
-use crate::system::interrupt;
-use crate::system::ledger::{Ledger, Made};
-use crate::system::thing::ensure_unused;
+use assay_system::interrupt;
+use assay_system::ledger::{Ledger, Made};
+use assay_system::thing::ensure_unused;
 
 /// How often it is looked whether anybody still uses what is to go.
 const LOOK_EVERY: Duration = Duration::from_millis(500);

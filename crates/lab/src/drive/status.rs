@@ -17,8 +17,8 @@ use super::prometheus::{self, Told};
 use super::registry::{self, Attached, Drive};
 use super::text;
 use crate::print;
-use crate::system::interrupt;
 use assay_base::clock;
+use assay_system::interrupt;
 
 /// What was typed.
 #[derive(Debug, Args)]

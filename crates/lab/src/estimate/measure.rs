@@ -17,7 +17,7 @@ use super::shrink::{Cluster, Measured, Shrinker};
 use super::source::{CLUSTER_BYTES, Source};
 use super::survey::Surveyed;
 use super::tally::Tally;
-use crate::system::interrupt::Interrupt;
+use assay_system::interrupt::Interrupt;
 
 /// Clusters that a worker takes at once: what VDO packs together, and what a person waits for after Ctrl-C.
 const BATCH_CLUSTERS: u64 = 64;

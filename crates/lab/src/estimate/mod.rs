@@ -29,8 +29,8 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::print;
-use crate::system::interrupt::Interrupt;
 use assay_base::Size;
+use assay_system::interrupt::Interrupt;
 use find::Findings;
 use measure::{Outcome, Task};
 use progress::Progress;

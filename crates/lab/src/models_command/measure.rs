@@ -17,15 +17,15 @@ use super::taken::{Asked, Measured, Taken};
 use crate::drive::provide;
 use crate::drive::{AttachOptions, Attached, Health, ModelJob};
 use crate::print::Living;
-use crate::system::free_bytes;
-use crate::system::interrupt::Interrupt;
-use crate::system::ledger::{Ledger, Made, state_folder};
-use crate::system::thing::Thing;
 use assay_base::text::size;
 use assay_devices::Device;
 use assay_devices::Scale;
 use assay_devices::closed::{Conditions, DEPTH, DEPTH_OF_WRITES, SEQUENTIAL_BYTES};
 use assay_devices::preset::Preset;
+use assay_system::free_bytes;
+use assay_system::interrupt::Interrupt;
+use assay_system::ledger::{Ledger, Made, state_folder};
+use assay_system::thing::Thing;
 
 /// What is measured, and how.
 #[derive(Debug)]

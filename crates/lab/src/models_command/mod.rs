@@ -17,11 +17,11 @@ use crate::drive::{
     AttachOptions, ModelJob, attach, check_right, detach, is_attached, provide, show_attached,
 };
 use crate::print;
-use crate::system::interrupt::Interrupt;
 use assay_base::Size;
 use assay_devices::closed::Conditions;
 use assay_devices::preset::{PRESETS, Preset};
 use assay_devices::{Device, Scale, THREADS, mark, parse_ratio};
+use assay_system::interrupt::Interrupt;
 
 /// Devices as data, and models of them that keep time
 #[derive(Debug, Args)]

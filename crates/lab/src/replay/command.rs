@@ -17,9 +17,9 @@ use super::question::{Question, Wanted};
 use super::show;
 use crate::drive::TraceHead;
 use crate::print::{self, Living};
-use crate::system::interrupt;
 use assay_base::text::time;
 use assay_devices::Scale;
+use assay_system::interrupt;
 
 /// Ask any model what it was recorded that another was asked, without waiting
 #[derive(Debug, Args)]

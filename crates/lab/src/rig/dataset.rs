@@ -16,10 +16,10 @@ use assay_ports::program;
 use serde_json::json;
 
 use super::server::{self, Binary, Start};
-use crate::system::interrupt::Interrupt;
-use crate::system::ledger::{Ledger, Made};
-use crate::system::thing::Thing;
 use assay_study::fingerprint;
+use assay_system::interrupt::Interrupt;
+use assay_system::ledger::{Ledger, Made};
+use assay_system::thing::Thing;
 
 /// Who is told how loading goes on.
 pub trait LoadProgress: Sync {

@@ -8,8 +8,8 @@ use assay_drive::State;
 use assay_ports::media::Allocation;
 
 use crate::drive::{AttachOptions, Attached, Health, NewDrive, Sizes};
-use crate::system::ledger::Ledger;
 use assay_plan::RigSpec;
+use assay_system::ledger::Ledger;
 
 /// What a drive lies on, and how large both are.
 #[derive(Debug)]

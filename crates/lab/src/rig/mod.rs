@@ -21,10 +21,10 @@ use assay_ports::file_id::FileId;
 use assay_ports::{blockdev, filesystem, loopdev, program};
 
 use crate::drive::{Attached, Health, Sizes};
-use crate::system::ledger::{Ledger, Made};
-use crate::system::thing::Thing;
 use assay_base::Size;
 use assay_plan::{RigKind, RigSpec};
+use assay_system::ledger::{Ledger, Made};
+use assay_system::thing::Thing;
 use top_up::TopUp;
 use worn::Worn;
 

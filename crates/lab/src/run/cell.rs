@@ -17,7 +17,6 @@ use crate::messages::one_line;
 use crate::rig::Rig;
 use crate::rig::dataset::{Request, endpoint};
 use crate::rig::server::{self, Server};
-use crate::system::thing::Thing;
 use crate::watch::{Census, DriveTarget, Targets, Watch};
 use assay_base::clock::now_precisely;
 use assay_judge::CLOCK_BEGAN;
@@ -25,6 +24,7 @@ use assay_plan::CpuList;
 use assay_plan::{Placement, Plan, PlannedCell};
 use assay_study::metrics::Window;
 use assay_study::{Outcome, Warning};
+use assay_system::thing::Thing;
 
 /// Runs a cell to its end. Whatever goes wrong is in the outcome, beside what was seen until then.
 pub fn run(setup: &mut Setup<'_>, cell: &PlannedCell, progress: &Progress) -> Outcome {
@@ -227,7 +227,7 @@ fn start(
     arm: &ArmSetup,
     rig: &Rig,
     run_dir: &std::path::Path,
-) -> Result<(crate::system::ledger::Made, Server)> {
+) -> Result<(assay_system::ledger::Made, Server)> {
     let thing = Thing::Folder { path: run_dir.to_owned() };
     let mut start = server::Start::new(&rig.data_dir(), run_dir);
     start.settings = arm.settings.clone();

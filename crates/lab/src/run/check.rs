@@ -210,7 +210,7 @@ fn check_space(plan: &Plan, location: &Path) -> Result<()> {
         false => "lower data.table_size",
     };
     let needed = datasets.saturating_add(rig_bytes);
-    let free = crate::system::free_bytes(existing)?;
+    let free = assay_system::free_bytes(existing)?;
     ensure!(
         needed <= free,
         "no space: the run needs about {} in {}, {} are free; free some, give another --location or {smaller}",

@@ -35,9 +35,9 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use crate::print;
-use crate::system::interrupt::Interrupt;
 use assay_plan::{Form, Plan, PlannedCell, ReadPlan, cells};
 use assay_study::{State, Store};
+use assay_system::interrupt::Interrupt;
 use place::Lock;
 pub use progress::Progress;
 use setup::Setup;

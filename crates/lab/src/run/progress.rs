@@ -11,13 +11,13 @@ use super::count::{Count, Lengths};
 use super::live::{DISK_SERIES, Seen, View};
 use crate::print::{self, Living};
 use crate::rig::dataset::LoadProgress;
-use crate::system::interrupt::Interrupt;
 use crate::watch::Watch;
 use assay_base::sync::lock;
 use assay_base::text::time;
 use assay_plan::{Plan, PlannedCell};
 use assay_study::metrics::{Metric, metric};
 use assay_study::{CellKey, Outcome};
+use assay_system::interrupt::Interrupt;
 
 /// Progress of one run.
 #[derive(Debug)]

@@ -12,11 +12,11 @@ use super::{check, describe, machine};
 use crate::rig::Rig;
 use crate::rig::dataset::Datasets;
 use crate::rig::server::{self, Binary, Flavour, Wanted};
-use crate::system::interrupt::Interrupt;
-use crate::system::ledger::{self, Ledger, Made};
-use crate::system::thing::Thing;
 use assay_plan::{Footing, FootingKey, PageCompression, Plan, PlannedCell, ReadPlan, RigSpec};
 use assay_study::{Arm, Judging, Note, Store, StudyHead};
+use assay_system::interrupt::Interrupt;
+use assay_system::ledger::{self, Ledger, Made};
+use assay_system::thing::Thing;
 
 /// Everything that the cells of a run share.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use self::text::{Mount, Unit};
 use super::open::{ensure_tellable, open};
 use super::registry::{self, Drive};
 use crate::print;
-use crate::system::ledger::state_folder;
+use assay_system::ledger::state_folder;
 
 /// What was typed.
 #[derive(Debug, Args)]

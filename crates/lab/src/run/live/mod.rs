@@ -25,8 +25,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::print::screen;
-use crate::system::interrupt::Interrupt;
 use assay_base::sync::lock;
+use assay_system::interrupt::Interrupt;
 use seen::Ending;
 pub use seen::{DISK_SERIES, Seen};
 

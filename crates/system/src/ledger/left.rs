@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use assay_ports::child::{Identity, identity};
 
 use super::{LEDGERS, Pages, STAGED, boot_id, state_folder};
-use crate::system::thing::Thing;
+use crate::thing::Thing;
 
 /// A ledger found on the machine.
 #[derive(Debug, Clone)]
