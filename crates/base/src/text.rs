@@ -88,6 +88,17 @@ pub fn shell_word(word: &str) -> String {
     }
 }
 
+/// Errors of libraries and servers may have several lines; a user's line stays one.
+#[must_use]
+pub fn on_one_line(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.fold(String::new(), |joined, line| match joined.chars().last() {
+        None => line.to_owned(),
+        Some(':') => joined + " " + line,
+        Some(_) => joined + "; " + line,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,5 +117,11 @@ mod tests {
             [time(0.4), time(59.9), time(125.0), time(7_265.0)],
             ["0s", "59s", "2m05s", "2h01m"]
         );
+    }
+
+    #[test]
+    fn several_lines_become_one() {
+        assert_eq!(on_one_line("a\n  b\n\nc"), "a; b; c");
+        assert_eq!(on_one_line("its log ends:\n  b\nc"), "its log ends: b; c");
     }
 }

@@ -13,6 +13,7 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 
 use crate::print;
 use assay_base::clock::now_precisely;
+use assay_base::text::on_one_line;
 
 struct StandardError;
 
@@ -27,25 +28,12 @@ pub fn become_log(journal: Option<File>) {
     let _ = LOG.set(journal);
 }
 
-/// What a line of a log says, without its time and level.
-#[must_use]
-pub fn words(line: &str) -> &str {
-    let behind = line.split_once(' ').filter(|(time, _)| time.ends_with('Z'));
-    behind.and_then(|(_, rest)| rest.split_once(' ')).map_or(line, |(_, words)| words)
-}
-
-/// Whether a line of a log says that something failed.
-#[must_use]
-pub fn is_error(line: &str) -> bool {
-    line.split(' ').nth(1) == Some("error")
-}
-
 /// Says something on standard error, whatever that is.
 fn say(level: Level, named: &str, words: &str) {
     let Some(journal) = LOG.get() else {
         return print::note(format_args!("assay: {named}{words}"));
     };
-    let words = one_line(words);
+    let words = on_one_line(words);
     let (time, name) = (now_precisely(), level.as_str().to_lowercase());
     print::note(format_args!("{time} {name} {words}"));
     if let Some(mut journal) = journal.as_ref() {
@@ -100,40 +88,10 @@ pub fn exit_code(work: impl FnOnce() -> Result<ExitCode> + UnwindSafe) -> ExitCo
     match catch_unwind(work) {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => {
-            say(Level::Error, "", &one_line(&format!("{error:#}")));
+            say(Level::Error, "", &on_one_line(&format!("{error:#}")));
             ExitCode::from(2)
         }
         // The hook has said it; unwinding has taken the rig down.
         Err(_) => ExitCode::from(2),
-    }
-}
-
-/// Errors of libraries and servers may have several lines; a user's line stays one.
-#[must_use]
-pub fn one_line(text: &str) -> String {
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.fold(String::new(), |joined, line| match joined.chars().last() {
-        None => line.to_owned(),
-        Some(':') => joined + " " + line,
-        Some(_) => joined + "; " + line,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_of_a_log_says_what_is_behind_its_time_and_level() {
-        let line = "2026-11-23T03:52:07.123Z error vol.img: cut short";
-        assert_eq!((words(line), is_error(line)), ("vol.img: cut short", true));
-        assert_eq!(words("memory allocation failed"), "memory allocation failed");
-        assert_eq!((words(""), is_error("")), ("", false));
-    }
-
-    #[test]
-    fn several_lines_become_one() {
-        assert_eq!(one_line("a\n  b\n\nc"), "a; b; c");
-        assert_eq!(one_line("its log ends:\n  b\nc"), "its log ends: b; c");
     }
 }

@@ -3,19 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use assay_ports::child::Process;
 use clap::Args;
 use rustix::process::Signal;
 
-use super::attached::{self, Attached};
-use super::health::Health;
-use super::job::AttachOptions;
-use super::{needed, registry, text};
+use super::needed;
 use crate::print;
-use assay_devices::marked;
+use assay_serve::Attached;
+use assay_serve::health::Health;
+use assay_serve::job::AttachOptions;
+use assay_serve::text;
+use assay_serve::{attach, free_media};
 use assay_system::interrupt;
-use assay_system::ledger::{self, Ledger};
+use assay_system::ledger::Ledger;
 
 /// What was typed.
 #[derive(Debug, Args)]
@@ -63,58 +64,6 @@ pub(super) fn run(args: &AttachArgs) -> Result<ExitCode> {
     };
     show(&health, args.json)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Has the drive, or the model, on `media` served by a process that outlives this one.
-///
-/// # Errors
-/// One line, and nothing is attached.
-pub(crate) fn attach(media: &Path, options: &AttachOptions) -> Result<Health> {
-    attached::start(&free_media(media, options)?, options)
-}
-
-/// Whether who asks may attach so.
-///
-/// # Errors
-/// One line: what else can be done.
-pub(crate) fn check_right(options: &AttachOptions) -> Result<()> {
-    ensure!(
-        options.folder.is_some() || rustix::process::geteuid().is_root(),
-        "only root may attach a block device; become root, or name an empty folder with --folder DIR"
-    );
-    Ok(())
-}
-
-/// The media without links, when nothing keeps it from being attached so.
-fn free_media(named: &Path, options: &AttachOptions) -> Result<PathBuf> {
-    check_right(options)?;
-    let media = named.canonicalize().with_context(|| named.display().to_string())?;
-    if let Some(model) = marked(&media).filter(|_| options.model.is_none()) {
-        bail!(
-            "{0} is a model's, and would be served without its timing; `assay models {model} --attach {0}`",
-            named.display()
-        );
-    }
-    make_way(&media)?;
-    Ok(media)
-}
-
-/// Removes what a server of this drive has left that died; one that lives stays.
-fn make_way(media: &Path) -> Result<()> {
-    ledger::sweep()?;
-    if let Some(former) = registry::find_media(media)? {
-        if !former.has_died()? {
-            let shown_as = former.shown_as()?;
-            bail!("{} is attached already, as {}", former.media.display(), shown_as.display());
-        }
-        former.clear()?;
-        log::info!("removed what the former server of {} left", media.display());
-    }
-    // Of other media that had this name nothing is in the way; what cannot be removed now `assay clean` finds.
-    for former in registry::died_under_name(media)? {
-        former.clear().unwrap_or_else(|error| log::warn!("{error:#}"));
-    }
-    Ok(())
 }
 
 fn serve_here(media: &Path, args: &AttachArgs) -> Result<ExitCode> {

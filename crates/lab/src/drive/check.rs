@@ -10,12 +10,13 @@ use assay_drive::{BLOCK_BYTES, Check, Damage, Drive, DriveOptions};
 use clap::Args;
 use serde_json::json;
 
-use super::open::open;
-use super::text::human;
-use super::{registry, repair};
+use super::repair;
 use crate::print::{self, Living};
 use assay_base::text::counted;
 use assay_base::text::time;
+use assay_serve::open::open;
+use assay_serve::registry;
+use assay_serve::text::human;
 
 /// How often progress is shown on a terminal, and elsewhere.
 const SHOWN_EVERY: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(10)];

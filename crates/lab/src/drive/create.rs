@@ -10,11 +10,11 @@ use assay_ports::filesystem;
 use assay_ports::media::Allocation;
 use clap::Args;
 
-use super::make::{NewDrive, Sizes};
 use crate::print;
 use assay_base::Size;
 use assay_base::text::shell_word;
 use assay_devices::Unit;
+use assay_serve::make::{NewDrive, Sizes};
 
 /// What was typed.
 #[derive(Debug, Args)]

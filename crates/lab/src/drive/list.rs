@@ -7,10 +7,10 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 
-use super::health::DIED;
-use super::registry::{self, Attached};
-use super::text;
 use crate::print;
+use assay_serve::health::DIED;
+use assay_serve::registry::{self, Attached};
+use assay_serve::text;
 
 /// What was typed.
 #[derive(Debug, Args)]

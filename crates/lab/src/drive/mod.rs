@@ -4,62 +4,26 @@
 //! It can be killed at any time: what was flushed is on media, and what is left on the machine is in its ledger, for
 //! the next `attach` and for `assay clean`.
 
-mod asked;
 mod attach;
-mod attached;
-mod background;
-mod changes;
 mod check;
 mod create;
 mod detach;
-mod health;
-mod job;
 mod list;
-mod log;
-mod make;
-mod model_health;
-mod model_media;
 mod needed;
-mod open;
-mod opened;
-mod port;
 mod prometheus;
-mod recording;
-mod registry;
 mod repair;
 mod resize;
-mod serve;
-mod source;
-mod stack;
-mod standstill;
 mod status;
-mod text;
-mod trace_head;
 mod unit;
-mod wear_in;
 
 use std::process::ExitCode;
 
-pub(crate) use attach::{attach, check_right, show as show_attached};
-pub(crate) use attached::Attached;
-pub(crate) use detach::detach;
-pub(crate) use health::Health;
-#[cfg(test)]
-pub(crate) use health::tests::used as used_health;
-pub(crate) use job::{AttachOptions, ModelJob};
-pub(crate) use make::{NewDrive, Sizes};
-pub(crate) use model_health::{
-    ADDED_SHARE_MAX, KindHealth, LATE_SHARE_MAX, ModelHealth, STOOD_STILL_MS_MAX, added_share,
-    kind_name,
-};
-pub(crate) use model_media::provide;
-pub(crate) use registry::is_attached;
-pub(crate) use status::look_at;
-pub(crate) use trace_head::{TraceHead, monotonic_s};
-pub(crate) use wear_in::precondition;
+pub(crate) use attach::show as show_attached;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
+
+use crate::messages;
 
 /// The software drive by itself: a block device that compresses and writes all or nothing
 #[derive(Debug, Args)]
@@ -119,6 +83,6 @@ pub(crate) fn run(args: &DriveArgs) -> Result<ExitCode> {
         Action::Check(args) => check::run(args),
         Action::Resize(args) => resize::run(args),
         Action::Unit(args) => unit::run(args),
-        Action::Serve { .. } => serve::run(),
+        Action::Serve { .. } => assay_serve::process::run(messages::become_log),
     }
 }

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::attach::{attach as attach_now, check_right};
-use super::health::{Attachment, Health};
-use super::job::AttachOptions;
-use super::{registry, status};
 use crate::print;
 use assay_base::text::list;
+use assay_serve::health::{Attachment, Health};
+use assay_serve::job::AttachOptions;
+use assay_serve::{attach as attach_now, check_right};
+use assay_serve::{health_of, registry};
 
 /// How long one that is just being attached, or detached, by somebody else may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -47,7 +47,7 @@ fn attached(media: &Path) -> Result<Option<Health>> {
         return Ok(None);
     }
     // One that was stopped answers nobody; that is for a person to see to.
-    match status::health_of(&attached) {
+    match health_of(&attached) {
         Err(error) if attached.is_stopped() => Err(error),
         health => Ok(health.ok()),
     }
@@ -108,7 +108,7 @@ fn differences(is: &Attachment, asked: &AttachOptions) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drive::job::{CacheMode, CollectBy};
+    use assay_serve::job::{CacheMode, CollectBy};
 
     #[test]
     fn only_what_differs_is_said() {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_drive::{Counts, Status};
 
-use super::health::{Health, STATES};
+use assay_serve::health::{Health, STATES};
 
 /// Upper bounds of the size classes of host writes, in bytes; the last class has none.
 const SIZES: [u64; 7] = [4096, 8192, 16_384, 32_768, 65_536, 131_072, 262_144];
@@ -190,7 +190,11 @@ mod tests {
     use std::collections::{HashMap, HashSet};
 
     use super::*;
-    use crate::drive::used_health;
+
+    /// What a server told of a drive.
+    fn used_health() -> Health {
+        Health::parse(include_str!("../../../serve/src/used.json")).unwrap()
+    }
 
     /// A sample: its name, its labels, its value.
     type Sample = (String, Vec<(String, String)>, f64);

@@ -9,10 +9,10 @@ use assay_ports::media::Access;
 use serde_json::json;
 
 use super::check::{LINES_MAX, Progress};
-use super::open::{in_words, open, open_media};
-use super::text::human;
 use crate::print;
 use assay_base::text::counted;
+use assay_serve::open::{in_words, open, open_media};
+use assay_serve::text::human;
 
 /// Repairs the drive on `media`; exit code 1 when something is lost.
 ///

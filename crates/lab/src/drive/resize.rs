@@ -10,10 +10,10 @@ use assay_ports::loopdev;
 use clap::Args;
 use rustix::io::Errno;
 
-use super::open::open;
-use super::registry::{self, Attached, Drive};
 use crate::print;
 use assay_base::Size;
+use assay_serve::open::open;
+use assay_serve::registry::{self, Attached, Drive};
 use assay_system::thing::ensure_unused;
 
 /// What was typed.

@@ -7,17 +7,14 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-use assay_drive::DriveOptions;
 use clap::Args;
 
-use super::health::{Attachment, Health};
-use super::log as lasting;
-use super::open::{is_no_drive, open, with_media};
 use super::prometheus::{self, Told};
-use super::registry::{self, Attached, Drive};
-use super::text;
 use crate::print;
 use assay_base::clock;
+use assay_serve::open::is_no_drive;
+use assay_serve::registry::{self, Attached, Drive};
+use assay_serve::{Health, health_of, look_at, look_at_left, text};
 use assay_system::interrupt;
 
 /// What was typed.
@@ -128,37 +125,10 @@ fn no_drive_at_rest(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// What its server says, and where it is mounted.
-pub(super) fn health_of(attached: &Attached) -> Result<Health> {
-    let mut health = attached.health()?;
-    health.attachment.mounted_on = attached.mounted_on()?;
-    Ok(health)
-}
-
 /// Prints it; exit code 1 where somebody should look after it.
 fn show(health: &Health, as_json: bool) -> Result<ExitCode> {
     print::line(if as_json { health.to_json()? } else { text::whole(health) });
     Ok(ExitCode::from(u8::from(health.needs_attention())))
-}
-
-/// How the drive on `path` is, which is not attached.
-///
-/// # Errors
-/// One line: not there, not a drive, in use.
-pub(crate) fn look_at(path: &Path) -> Result<Health> {
-    look_at_left(path, Attachment::default())
-}
-
-/// Of a drive that nobody serves; `left` is what a server that died has left of it.
-fn look_at_left(path: &Path, left: Attachment) -> Result<Health> {
-    let began = Instant::now();
-    let (drive, condition) =
-        open(path, DriveOptions { read_only: true, ..DriveOptions::default() })?;
-    let open_ms = Some(began.elapsed().as_secs_f64() * 1e3);
-    let media = path.canonicalize().with_context(|| path.display().to_string())?;
-    let log = left.log.clone().or_else(|| lasting::found_of(&media));
-    let attachment = Attachment { open_ms, read_only: true, log, ..left };
-    Ok(Health::new(&media, attachment, with_media(drive.status(), &condition)))
 }
 
 fn watch(attached: &Attached, as_json: bool) -> Result<()> {

@@ -14,14 +14,14 @@ use serde::Serialize;
 
 use super::fio::{self, Found, Job};
 use super::taken::{Asked, Measured, Taken};
-use crate::drive::provide;
-use crate::drive::{AttachOptions, Attached, Health, ModelJob};
 use crate::print::Living;
 use assay_base::text::size;
 use assay_devices::Device;
 use assay_devices::Scale;
 use assay_devices::closed::{Conditions, DEPTH, DEPTH_OF_WRITES, SEQUENTIAL_BYTES};
 use assay_devices::preset::Preset;
+use assay_serve::provide;
+use assay_serve::{AttachOptions, Attached, Health, ModelJob};
 use assay_system::free_bytes;
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{Ledger, Made, state_folder};
@@ -288,7 +288,7 @@ impl Bench<'_> {
         let plan =
             Preconditioning { bytes: self.data_bytes(), stored_share, seed: 1, stands_in: false };
         let mut shown = 0;
-        crate::drive::precondition(self.device, &self.media, &plan, &mut |share| {
+        assay_serve::precondition(self.device, &self.media, &plan, &mut |share| {
             let percent = (share * 100.0) as u32;
             if percent > shown {
                 shown = percent;

@@ -13,14 +13,13 @@ use clap::Args;
 
 use self::measure::{Outcome, Plan};
 use self::show::Told;
-use crate::drive::{
-    AttachOptions, ModelJob, attach, check_right, detach, is_attached, provide, show_attached,
-};
+use crate::drive::show_attached;
 use crate::print;
 use assay_base::Size;
 use assay_devices::closed::Conditions;
 use assay_devices::preset::{PRESETS, Preset};
 use assay_devices::{Device, Scale, THREADS, mark, parse_ratio};
+use assay_serve::{AttachOptions, ModelJob, attach, check_right, detach, is_attached, provide};
 use assay_system::interrupt::Interrupt;
 
 /// Devices as data, and models of them that keep time

@@ -3,11 +3,11 @@
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use crate::drive::{
+use assay_devices::closed::Closed;
+use assay_serve::{
     ADDED_SHARE_MAX, Health, KindHealth, LATE_SHARE_MAX, ModelHealth, STOOD_STILL_MS_MAX,
     added_share,
 };
-use assay_devices::closed::Closed;
 
 /// By how much fio may find a single command slower or faster than the model showed it, as a share: the way between them was
 /// measured when the model was attached, and moves by some 10 us with what the processors have just done.

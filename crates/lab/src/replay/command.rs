@@ -15,10 +15,10 @@ use super::device::VirtualDevice;
 use super::outcome::{Measured, Outcome};
 use super::question::{Question, Wanted};
 use super::show;
-use crate::drive::TraceHead;
 use crate::print::{self, Living};
 use assay_base::text::time;
 use assay_devices::Scale;
+use assay_serve::TraceHead;
 use assay_system::interrupt;
 
 /// Ask any model what it was recorded that another was asked, without waiting

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::question::Question;
 use super::unwritten;
-use crate::drive::kind_name;
 use assay_devices::Scale;
+use assay_serve::kind_name;
 
 /// A latency's distribution, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

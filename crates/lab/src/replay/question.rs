@@ -4,9 +4,9 @@ use anyhow::{Context, Result, bail, ensure};
 use assay_drive::BLOCK_BYTES;
 use assay_models::{Event, Kind, Time, Trace};
 
-use crate::drive::TraceHead;
 use assay_base::text::size;
 use assay_devices::{Device, Preset, Scale};
+use assay_serve::TraceHead;
 
 /// What was asked for; nothing: as it was recorded.
 #[derive(Debug, Clone, Copy, Default)]

@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use assay_drive::State;
 use assay_ports::media::Allocation;
 
-use crate::drive::{AttachOptions, Attached, Health, NewDrive, Sizes};
 use assay_plan::RigSpec;
+use assay_serve::{AttachOptions, Attached, Health, NewDrive, Sizes};
 use assay_system::ledger::Ledger;
 
 /// What a drive lies on, and how large both are.

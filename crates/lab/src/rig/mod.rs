@@ -20,9 +20,9 @@ use anyhow::{Context, Result};
 use assay_ports::file_id::FileId;
 use assay_ports::{blockdev, filesystem, loopdev, program};
 
-use crate::drive::{Attached, Health, Sizes};
 use assay_base::Size;
 use assay_plan::{RigKind, RigSpec};
+use assay_serve::{Attached, Health, Sizes};
 use assay_system::ledger::{Ledger, Made};
 use assay_system::thing::Thing;
 use top_up::TopUp;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
-use crate::drive::{AttachOptions, Attached, ModelJob};
 use assay_base::Size;
 use assay_devices::{Mark, Obtained, Preset, THREADS};
 use assay_plan::{ModelSpec, RigSpec};
+use assay_serve::{AttachOptions, Attached, ModelJob};
 use assay_system::ledger::Ledger;
 
 /// Has it served by a child on these processors (empty: all); what it is asked is recorded to the new file `trace`. Unless it is,

@@ -12,11 +12,11 @@ use serde_json::json;
 
 use super::cache::Shelf;
 use super::kept;
-use crate::drive::provide;
 use crate::print;
 use assay_base::text::size;
 use assay_devices::{Device, WEAR_SEED};
 use assay_plan::ModelSpec;
+use assay_serve::provide;
 use assay_study::fingerprint;
 
 /// Changed when what wears a device in changes, so that what is kept is made anew.
@@ -123,7 +123,7 @@ fn make(spec: &ModelSpec, device: &Device, path: &Path) -> Result<()> {
         stands_in: false,
     };
     let mut told = 0;
-    let worn = crate::drive::precondition(device, path, &plan, &mut |share| {
+    let worn = assay_serve::precondition(device, path, &plan, &mut |share| {
         let percent = (share * 100.0) as u32;
         if percent >= told + 10 {
             told = percent - percent % 10;

@@ -12,16 +12,16 @@ use super::progress::Progress;
 use super::series::{Seconds, of_watch};
 use super::setup::{ArmSetup, Setup};
 use super::{fill, full, others, results, trace, warnings};
-use crate::drive::Attached;
-use crate::messages::one_line;
 use crate::rig::Rig;
 use crate::rig::dataset::{Request, endpoint};
 use crate::rig::server::{self, Server};
 use crate::watch::{Census, DriveTarget, Targets, Watch};
 use assay_base::clock::now_precisely;
+use assay_base::text::on_one_line;
 use assay_judge::CLOCK_BEGAN;
 use assay_plan::CpuList;
 use assay_plan::{Placement, Plan, PlannedCell};
+use assay_serve::Attached;
 use assay_study::metrics::Window;
 use assay_study::{Outcome, Warning};
 use assay_system::thing::Thing;
@@ -31,7 +31,7 @@ pub fn run(setup: &mut Setup<'_>, cell: &PlannedCell, progress: &Progress) -> Ou
     let mut outcome = Outcome::default();
     progress.begin_cell(&cell.key);
     if let Err(error) = bring_up_and_measure(setup, cell, progress, &mut outcome) {
-        outcome.reason = Some(one_line(&format!("{error:#}")));
+        outcome.reason = Some(on_one_line(&format!("{error:#}")));
     }
     outcome
 }
@@ -192,7 +192,7 @@ fn problem(problem: String) -> Warning {
 }
 
 fn left_behind(error: anyhow::Error) -> Warning {
-    Warning::LeftBehind { error: one_line(&format!("{error:#}")) }
+    Warning::LeftBehind { error: on_one_line(&format!("{error:#}")) }
 }
 
 fn drive_target(drive: &Attached) -> DriveTarget {

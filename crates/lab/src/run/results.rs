@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use assay_load::{KindLatency, Latency, Outcome as Ran};
 
 use super::{aggregate, ending, warnings};
-use crate::drive::added_share;
+use assay_serve::added_share;
 use assay_study::metrics::{self, Aggregation, Metric, Window, metric};
 use assay_study::{Clock, Histogram, Outcome, Timed};
 

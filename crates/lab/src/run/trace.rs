@@ -8,8 +8,8 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use assay_models::{Trace, window_record};
 
-use crate::drive::{TraceHead, monotonic_s};
 use assay_plan::{PlannedCell, RigSpec};
+use assay_serve::{TraceHead, monotonic_s};
 use assay_study::metrics::Window;
 
 /// The folder of a study that holds them.

@@ -6,9 +6,9 @@ use assay_load::{Outcome as Ran, Schedule, queries_per_event};
 
 use super::ending;
 use super::results::Results;
-use crate::drive::{ADDED_SHARE_MAX, LATE_SHARE_MAX, STOOD_STILL_MS_MAX};
 use crate::watch::Gap;
 use assay_judge::reconcile;
+use assay_serve::{ADDED_SHARE_MAX, LATE_SHARE_MAX, STOOD_STILL_MS_MAX};
 use assay_study::Warning;
 use assay_study::metrics::{Window, metric};
 

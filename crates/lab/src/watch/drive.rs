@@ -10,7 +10,7 @@ use assay_drive::{Counts, State, Status};
 
 use super::probe::{Notes, Probe};
 use super::sheet::{Field, Formula, Sheet};
-use crate::drive::Health;
+use assay_serve::Health;
 use assay_study::metrics::{Metric, metric};
 use assay_study::{Unwatched, Warning};
 
@@ -166,12 +166,12 @@ pub(super) fn whole_sheet() -> Sheet {
 
 #[cfg(test)]
 mod tests {
+    use crate::watch::testing::used_health;
     use std::collections::BTreeMap;
     use std::time::{Duration, Instant};
 
     use super::super::sheet::Moment;
     use super::*;
-    use crate::drive::used_health;
 
     /// Every series over a second in which the drive went from `before` to `after`.
     fn values(before: &Status, after: &Status) -> (BTreeMap<String, f64>, Vec<Warning>) {

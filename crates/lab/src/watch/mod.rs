@@ -25,6 +25,8 @@ mod procfile;
 mod series;
 mod sheet;
 mod space;
+#[cfg(test)]
+mod testing;
 
 #[cfg(test)]
 mod declarable;

@@ -7,7 +7,7 @@ use assay_models::Resource;
 
 use super::probe::{Notes, Probe};
 use super::sheet::{Field, Formula, Sheet};
-use crate::drive::{Health, ModelHealth};
+use assay_serve::{Health, ModelHealth};
 use assay_study::Unwatched;
 use assay_study::metrics::{Metric, metric};
 
@@ -146,13 +146,14 @@ pub(super) fn whole_sheet() -> Sheet {
 
 #[cfg(test)]
 mod tests {
+    use crate::watch::testing::used_health;
     use std::collections::BTreeMap;
     use std::time::{Duration, Instant};
 
     use super::super::sheet::Moment;
     use super::*;
-    use crate::drive::{KindHealth, used_health};
     use assay_devices::Scale;
+    use assay_serve::KindHealth;
 
     fn model(reads: u64, late: u64, modelled_s: f64) -> ModelHealth {
         let read = KindHealth {

@@ -14,9 +14,9 @@ use clap::Args;
 
 use self::file_system::Kind;
 use self::text::{Mount, Unit};
-use super::open::{ensure_tellable, open};
-use super::registry::{self, Drive};
 use crate::print;
+use assay_serve::open::{ensure_tellable, open};
+use assay_serve::registry::{self, Drive};
 use assay_system::ledger::state_folder;
 
 /// What was typed.

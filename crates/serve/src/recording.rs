@@ -10,14 +10,14 @@ use std::sync::{Arc, Mutex, OnceLock};
 use anyhow::{Context, Result, anyhow};
 use assay_models::{Command, Due, Observer, Recorder, Time};
 
-use crate::drive::TraceHead;
+use crate::TraceHead;
 use assay_base::sync::lock;
 
 /// Bytes that are written at once, by the thread that answers: few enough to be copied in some microseconds.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// A trace in the making. One that was never begun leaves no file.
-pub(super) struct Recording {
+pub struct Recording {
     path: PathBuf,
     file: Mutex<Option<File>>,
     recorder: OnceLock<Recorder<BufWriter<File>>>,
@@ -28,7 +28,7 @@ impl Recording {
     ///
     /// # Errors
     /// One line: there is one already, or it cannot be made.
-    pub(super) fn create(path: &Path) -> Result<Arc<Recording>> {
+    pub fn create(path: &Path) -> Result<Arc<Recording>> {
         let file = File::create_new(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
                 anyhow!("{} exists already; name a new file for the trace", path.display())
@@ -43,7 +43,7 @@ impl Recording {
     ///
     /// # Errors
     /// What the file's system answered.
-    pub(super) fn begin(&self, head: &TraceHead) -> Result<()> {
+    pub fn begin(&self, head: &TraceHead) -> Result<()> {
         let Some(file) = lock(&self.file).take() else { return Ok(()) };
         let out = BufWriter::with_capacity(BUFFER_BYTES, file);
         let recorder = Recorder::new(out, &serde_json::to_string(head)?);
@@ -56,13 +56,13 @@ impl Recording {
     ///
     /// # Errors
     /// One line: not all of it could be written.
-    pub(super) fn finish(&self) -> Result<()> {
+    pub fn finish(&self) -> Result<()> {
         let finished = self.recorder.get().map_or(Ok(()), Recorder::finish);
         finished.map_err(|error| anyhow!(self.too_short(&error.to_string())))
     }
 
     /// What is wrong with it, if something is.
-    pub(super) fn problem(&self) -> Option<String> {
+    pub fn problem(&self) -> Option<String> {
         let failure = self.recorder.get().and_then(Recorder::failure);
         failure.map(|failure| self.too_short(&failure))
     }

@@ -5,7 +5,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use assay_ports::media::{Allocation, FileMedia};
 
-use super::{NewDrive, look_at};
+use super::look::look_at;
+use super::make::NewDrive;
 use assay_base::Size;
 use assay_base::text::size;
 use assay_devices::Unit;

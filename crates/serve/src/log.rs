@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
-use crate::messages;
 use assay_system::ledger::state_folder;
 
 /// The folder of logs in the state folder.
@@ -21,12 +20,12 @@ const LENGTH_MAX: u64 = 1 << 20;
 const NAME_MAX: usize = 100;
 
 /// The log of the drive on `media`, an absolute path without links.
-pub(super) fn path_of(media: &Path) -> PathBuf {
+pub fn path_of(media: &Path) -> PathBuf {
     state_folder().join(LOGS).join(name_of(media))
 }
 
 /// The same where there is one already.
-pub(super) fn found_of(media: &Path) -> Option<PathBuf> {
+pub fn found_of(media: &Path) -> Option<PathBuf> {
     std::path::absolute(path_of(media)).ok().filter(|path| path.is_file())
 }
 
@@ -41,11 +40,11 @@ fn name_of(media: &Path) -> String {
     format!("{name}-{digest}.log")
 }
 
-/// From now on what this process says goes into the log of the drive on `media`, and to the journal, where that is where it went.
+/// From now on what this process says goes into the log of the drive on `media`; gives the journal, where that is where it went.
 ///
 /// # Errors
 /// The log cannot be written.
-pub(super) fn begin(media: &Path) -> Result<()> {
+pub fn begin(media: &Path) -> Result<Option<File>> {
     let path = path_of(media);
     let what = || format!("cannot write the log {}", path.display());
     if let Some(folder) = path.parent() {
@@ -53,8 +52,9 @@ pub(super) fn begin(media: &Path) -> Result<()> {
     }
     put_aside(&path).with_context(what)?;
     let log = OpenOptions::new().create(true).append(true).open(&path).with_context(what)?;
-    messages::become_log(journal());
-    Ok(rustix::stdio::dup2_stderr(log)?)
+    let journal = journal();
+    rustix::stdio::dup2_stderr(log)?;
+    Ok(journal)
 }
 
 fn put_aside(path: &Path) -> std::io::Result<()> {
@@ -76,6 +76,19 @@ fn journal() -> Option<File> {
     is_it.then_some(stderr)
 }
 
+/// What a line of a log says, without its time and level.
+#[must_use]
+pub fn words(line: &str) -> &str {
+    let behind = line.split_once(' ').filter(|(time, _)| time.ends_with('Z'));
+    behind.and_then(|(_, rest)| rest.split_once(' ')).map_or(line, |(_, words)| words)
+}
+
+/// Whether a line of a log says that something failed.
+#[must_use]
+pub fn is_error(line: &str) -> bool {
+    line.split(' ').nth(1) == Some("error")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,5 +102,13 @@ mod tests {
         let odd = name_of(Path::new("/srv/my \n'vol\u{fc}"));
         assert!(odd.starts_with("my___vol_-"), "{odd}");
         assert!(name_of(Path::new(&format!("/{}", "ü".repeat(120)))).len() < 128);
+    }
+
+    #[test]
+    fn a_line_of_a_log_says_what_is_behind_its_time_and_level() {
+        let line = "2026-11-23T03:52:07.123Z error vol.img: cut short";
+        assert_eq!((words(line), is_error(line)), ("vol.img: cut short", true));
+        assert_eq!(words("memory allocation failed"), "memory allocation failed");
+        assert_eq!((words(""), is_error("")), ("", false));
     }
 }

@@ -21,7 +21,7 @@ const WRITE_PATIENCE: Duration = Duration::from_secs(2);
 ///
 /// # Errors
 /// The socket cannot be made, or no thread started.
-pub(super) fn answer(folder: &Path, source: Arc<Source>) -> io::Result<()> {
+pub fn answer(folder: &Path, source: Arc<Source>) -> io::Result<()> {
     let listener = UnixListener::bind_addr(&address(folder)?)?;
     let serve = move || {
         for asking in listener.incoming().flatten().filter(may_ask) {
@@ -35,7 +35,7 @@ pub(super) fn answer(folder: &Path, source: Arc<Source>) -> io::Result<()> {
 ///
 /// # Errors
 /// It does not answer within `patience`.
-pub(super) fn ask(folder: &Path, patience: Duration) -> io::Result<Option<String>> {
+pub fn ask(folder: &Path, patience: Duration) -> io::Result<Option<String>> {
     let Ok(mut server) = UnixStream::connect_addr(&address(folder)?) else { return Ok(None) };
     server.set_read_timeout(Some(patience))?;
     let mut text = String::new();

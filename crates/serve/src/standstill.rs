@@ -17,7 +17,7 @@ const TICK: Duration = Duration::from_millis(20);
 const LATE_MIN: Duration = Duration::from_millis(50);
 
 /// The thread that watches this process's own clock; it ends when this is dropped.
-pub(super) struct Standstill {
+pub struct Standstill {
     seen: Arc<Mutex<Seen>>,
     _stop: Sender<()>,
 }
@@ -33,7 +33,7 @@ impl Standstill {
     ///
     /// # Errors
     /// No thread could be started.
-    pub(super) fn watch() -> std::io::Result<Standstill> {
+    pub fn watch() -> std::io::Result<Standstill> {
         let seen = Seen { stood_still: Duration::ZERO, due: Instant::now() + TICK };
         let seen = Arc::new(Mutex::new(seen));
         let (stop, stopped) = channel();
@@ -48,7 +48,7 @@ impl Standstill {
     }
 
     /// For how long it stood still so far, a standstill that has just ended included.
-    pub(super) fn so_far(&self) -> Duration {
+    pub fn so_far(&self) -> Duration {
         lock(&self.seen).by(Instant::now())
     }
 }

@@ -258,11 +258,11 @@ mod state {
         State::Stopped,
     ];
 
-    pub(super) fn serialize<S: Serializer>(state: &State, to: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(state: &State, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(state.name())
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<State, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<State, D::Error> {
         let name = String::deserialize(from)?;
         let found = ALL.into_iter().find(|state| state.name() == name);
         found.ok_or_else(|| serde::de::Error::custom(format!("no state is called `{name}`")))
@@ -272,13 +272,11 @@ mod state {
 mod codec {
     use super::{Codec, Deserialize, Deserializer, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(name: &str, to: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(name: &str, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(name)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<&'static str, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<&'static str, D::Error> {
         let name = String::deserialize(from)?;
         name.parse().map(Codec::name).map_err(serde::de::Error::custom)
     }
@@ -293,7 +291,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// A drive in memory that has been written to.
-    pub(crate) fn used() -> Health {
+    pub fn used() -> Health {
         let media: Arc<dyn Disk> = Arc::new(MemoryDisk::new(64 << 20).unwrap());
         let format = Format {
             drive_id: 7,
@@ -339,6 +337,24 @@ pub(crate) mod tests {
         assert_eq!(object["commands_by_size"], serde_json::json!([0, 0, 0, 0, 1, 0, 0, 0]));
         assert!(object["write_amplification"].as_f64().unwrap() > 0.0);
         assert!(object["compression_ratio"].as_f64().unwrap() > 1.0);
+    }
+
+    #[test]
+    fn the_answer_that_others_test_with_is_of_this_form() {
+        let keys = |text: &str| {
+            let value: serde_json::Value = serde_json::from_str(text).unwrap();
+            value.as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+        };
+        let now = used().to_json().unwrap();
+        if std::env::var_os("ASSAY_WRITE_USED").is_some() {
+            std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/used.json"), &now)
+                .unwrap();
+        }
+        assert_eq!(
+            keys(&now),
+            keys(include_str!("used.json")),
+            "write it anew: ASSAY_WRITE_USED=1"
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! It ends when its mount is gone, whoever took it: `detach`, a signal, `umount`. Who attached it hears from it once,
 //! over its standard output.
 
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, File};
 use std::io::{BufRead, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
@@ -25,7 +25,7 @@ use super::job::{Answer, Job};
 use super::opened::Opened;
 use super::source::{Source, Survival};
 use super::{asked, log as lasting, port, text};
-use crate::messages::one_line;
+use assay_base::text::on_one_line;
 use assay_system::interrupt;
 use assay_system::ledger::{Ledger, Made};
 use assay_system::thing::ensure_unused;
@@ -33,11 +33,12 @@ use assay_system::thing::ensure_unused;
 /// How often it is looked whether anybody still uses what is to go.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// Serves what standard input tells of until it is taken away.
+/// Serves what standard input tells of until it is taken away. `become_log` makes standard error a log, and gives the journal the
+/// same, where there is one.
 ///
 /// # Errors
 /// The drive could not be closed; then its folder with the log stays for `assay clean`.
-pub(super) fn run() -> Result<ExitCode> {
+pub fn run(become_log: fn(Option<File>)) -> Result<ExitCode> {
     // It was started by a path that says nothing; lists of processes show this (proc(5), comm).
     rustix::thread::set_name(c"assay")?;
     let survival = survive();
@@ -45,10 +46,10 @@ pub(super) fn run() -> Result<ExitCode> {
     std::io::stdin().lock().read_line(&mut text).context("no job was given")?;
     let job: Job = serde_json::from_str(&text)
         .context("this command is for `assay drive attach`; use that")?;
-    let served = match Served::bring_up(&job, survival) {
+    let served = match Served::bring_up(&job, survival, become_log) {
         Ok(served) => served,
         Err(error) => {
-            let words = one_line(&format!("{error:#}"));
+            let words = on_one_line(&format!("{error:#}"));
             if job.is_independent {
                 log::error!("not attached: {words}");
             }
@@ -115,8 +116,8 @@ struct Shown {
 }
 
 impl Served {
-    fn bring_up(job: &Job, survival: Survival) -> Result<Served> {
-        let made = job.is_independent.then(|| stand_alone(job)).transpose()?;
+    fn bring_up(job: &Job, survival: Survival, become_log: fn(Option<File>)) -> Result<Served> {
+        let made = job.is_independent.then(|| stand_alone(job, become_log)).transpose()?;
         let began = Instant::now();
         let opened = Opened::open(job)?;
         let open_ms = began.elapsed().as_secs_f64() * 1e3;
@@ -161,10 +162,10 @@ impl Served {
 }
 
 /// Leaves the company of whoever started this: a session, a ledger and a log of its own.
-fn stand_alone(job: &Job) -> Result<Made> {
+fn stand_alone(job: &Job, become_log: fn(Option<File>)) -> Result<Made> {
     rustix::process::setsid().context("cannot begin a session")?;
     let (made, ()) = Ledger::open()?.make(job.thing(), || make_folders(job))?;
-    lasting::begin(&job.media)?;
+    become_log(lasting::begin(&job.media)?);
     Ok(made)
 }
 
@@ -172,7 +173,7 @@ fn stand_alone(job: &Job) -> Result<Made> {
 ///
 /// # Errors
 /// What the system answered.
-pub(super) fn make_folders(job: &Job) -> Result<()> {
+pub fn make_folders(job: &Job) -> Result<()> {
     let make = |path: &Path| {
         let made = DirBuilder::new().mode(0o700).create(path);
         made.with_context(|| format!("cannot make {}", path.display()))

@@ -19,7 +19,7 @@ use super::recording::Recording;
 use assay_devices::{Builder, Device, Preset, Top};
 
 /// A clock that jumps ahead to whatever is waited for until it is started, and keeps real time from then on.
-pub(super) struct StartedClock {
+pub struct StartedClock {
     clock: PacedClock,
     is_started: AtomicBool,
     /// How far it has jumped, in nanoseconds.
@@ -33,12 +33,12 @@ impl StartedClock {
     }
 
     /// From now on who waits does.
-    pub(super) fn start(&self) {
+    pub fn start(&self) {
         self.is_started.store(true, Ordering::Release);
     }
 
     /// Does background work, one part after another, and waits until the device would be done with it.
-    pub(super) fn in_turn<T>(&self, work: impl FnOnce() -> T) -> T {
+    pub fn in_turn<T>(&self, work: impl FnOnce() -> T) -> T {
         let (value, due) = in_hand::with(self.now(), Parts::InTurn, work);
         self.wait_until(due.when());
         value
@@ -70,17 +70,17 @@ impl Clock for StartedClock {
 }
 
 /// A device's model that can be served.
-pub(super) struct Stack {
+pub struct Stack {
     /// What the host sees.
-    pub(super) top: Arc<Top>,
+    pub top: Arc<Top>,
     /// Its time.
-    pub(super) clock: Arc<StartedClock>,
+    pub clock: Arc<StartedClock>,
     /// The drive inside, where there is one.
-    pub(super) drive: Option<Arc<Drive>>,
+    pub drive: Option<Arc<Drive>>,
     /// How the file is that it lies on.
-    pub(super) media: Arc<Condition>,
+    pub media: Arc<Condition>,
     /// Where its commands are recorded, if they are.
-    pub(super) recording: Option<Arc<Recording>>,
+    pub recording: Option<Arc<Recording>>,
 }
 
 impl Stack {
@@ -88,7 +88,7 @@ impl Stack {
     ///
     /// # Errors
     /// One line: it is not there, in use, not a drive; the trace cannot be written.
-    pub(super) fn new(
+    pub fn new(
         media: &Path,
         device: &Device,
         preset: &Preset,

@@ -18,8 +18,8 @@ use assay_ports::file_id::FileId;
 use super::health::Health;
 use super::job::{Answer, AttachOptions, Job};
 use super::open::ensure_tellable;
+use super::process::make_folders;
 use super::registry::STATUS_FILE;
-use super::serve::make_folders;
 use assay_system::ledger::{Ledger, Made, state_folder};
 
 /// How long a server may take to close its drive: a last checkpoint.
@@ -46,7 +46,7 @@ pub struct Attached {
 ///
 /// # Errors
 /// One line, the server's own; nothing is left then.
-pub(super) fn start(media: &Path, options: &AttachOptions) -> Result<Health> {
+pub fn start(media: &Path, options: &AttachOptions) -> Result<Health> {
     let job = job(media, options, true)?;
     let (mut command, mut line) = Line::to_server(&job)?;
     command.current_dir("/").env("ASSAY_STATE", std::path::absolute(state_folder())?);

@@ -15,7 +15,7 @@ use assay_system::ledger::{self, Found};
 use assay_system::thing::{Thing, ensure_unused};
 
 /// The name, beside the disk, of the file with the drive's health.
-pub(super) const STATUS_FILE: &str = "status.json";
+pub const STATUS_FILE: &str = "status.json";
 
 /// How long a server that was killed may take to end: it lets go of its media with its last thread.
 const END_PATIENCE: Duration = Duration::from_millis(500);
@@ -25,11 +25,13 @@ const ANSWER_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A drive that is attached, or that was until its server died.
 #[derive(Debug)]
-pub(super) struct Attached {
+pub struct Attached {
     /// By the name that it had when it was attached.
     pub media: PathBuf,
     media_id: Option<FileId>,
+    /// Where its file is shown.
     pub mount_point: PathBuf,
+    /// The folder of its server: status, log and socket.
     pub folder: PathBuf,
     /// The process that the drive belongs to; none once it has died.
     pub owner: Option<u32>,
@@ -39,7 +41,7 @@ pub(super) struct Attached {
 
 /// A drive as a command finds it.
 #[derive(Debug)]
-pub(super) enum Drive {
+pub enum Drive {
     /// Its server has it; whoever wants something asks there.
     Served(Box<Attached>),
     /// Its server has died and left a mount or device; what it lies on can be opened.
@@ -53,7 +55,7 @@ pub(super) enum Drive {
 
 impl Drive {
     /// What a drive lies on that is not served.
-    pub(super) fn media_at_rest(&self) -> Option<&Path> {
+    pub fn media_at_rest(&self) -> Option<&Path> {
         match self {
             Drive::Served(_) => None,
             Drive::Died(attached) => Some(&attached.media),
@@ -66,7 +68,7 @@ impl Drive {
 ///
 /// # Errors
 /// The ledgers cannot be read.
-pub(super) fn look_up(named: &Path) -> Result<Drive> {
+pub fn look_up(named: &Path) -> Result<Drive> {
     Ok(match find(named)?.map(Box::new) {
         Some(attached) if attached.owner.is_some() => Drive::Served(attached),
         Some(attached) => Drive::Died(attached),
@@ -79,7 +81,7 @@ pub(super) fn look_up(named: &Path) -> Result<Drive> {
 ///
 /// # Errors
 /// The ledgers cannot be read.
-pub(super) fn find(named: &Path) -> Result<Option<Attached>> {
+pub fn find(named: &Path) -> Result<Option<Attached>> {
     let path = without_links(named);
     let id = FileId::named(named).ok();
     let mut shown = None;
@@ -99,7 +101,7 @@ pub(super) fn find(named: &Path) -> Result<Option<Attached>> {
 ///
 /// # Errors
 /// The ledgers cannot be read.
-pub(super) fn find_media(media: &Path) -> Result<Option<Attached>> {
+pub fn find_media(media: &Path) -> Result<Option<Attached>> {
     let id = FileId::named(media).ok();
     Ok(served_first()?.into_iter().find(|one| one.lies_on(media, id)))
 }
@@ -109,13 +111,13 @@ pub(super) fn find_media(media: &Path) -> Result<Option<Attached>> {
 ///
 /// # Errors
 /// The ledgers cannot be read.
-pub(super) fn died_under_name(media: &Path) -> Result<Vec<Attached>> {
+pub fn died_under_name(media: &Path) -> Result<Vec<Attached>> {
     let died = |one: &Attached| one.owner.is_none() && one.media == media;
     Ok(all()?.into_iter().filter(died).collect())
 }
 
 /// Whether a ledger tells of a drive on `media`; where none can be read, one may.
-pub(crate) fn is_attached(media: &Path) -> bool {
+pub fn is_attached(media: &Path) -> bool {
     find(media).map_or(true, |found| found.is_some())
 }
 
@@ -129,7 +131,7 @@ fn served_first() -> Result<Vec<Attached>> {
 ///
 /// # Errors
 /// The ledgers cannot be read.
-pub(super) fn all() -> Result<Vec<Attached>> {
+pub fn all() -> Result<Vec<Attached>> {
     let mut all = Vec::new();
     for found in ledger::found()? {
         for thing in found.things() {
@@ -174,17 +176,17 @@ impl Attached {
     }
 
     /// The drive as a file.
-    pub(super) fn file(&self) -> PathBuf {
+    pub fn file(&self) -> PathBuf {
         self.mount_point.join(fuse::DISK_FILE)
     }
 
     /// The block devices that show it: one, or none in a folder.
-    pub(super) fn devices(&self) -> Result<Vec<PathBuf>> {
+    pub fn devices(&self) -> Result<Vec<PathBuf>> {
         loopdev::attached_under(&self.mount_point).context("cannot list the loop devices")
     }
 
     /// What a user calls it by: its device, or else its file.
-    pub(super) fn shown_as(&self) -> Result<PathBuf> {
+    pub fn shown_as(&self) -> Result<PathBuf> {
         Ok(self.devices()?.into_iter().next().unwrap_or_else(|| self.file()))
     }
 
@@ -192,7 +194,7 @@ impl Attached {
     ///
     /// # Errors
     /// The mounts cannot be read.
-    pub(super) fn mounted_on(&self) -> Result<Vec<PathBuf>> {
+    pub fn mounted_on(&self) -> Result<Vec<PathBuf>> {
         let devices = self.devices()?;
         let mounts = filesystem::mounts().context("cannot read the mounts")?;
         let is_ours = |mount: &filesystem::Mount| devices.iter().any(|at| mount.is_of(at));
@@ -203,7 +205,7 @@ impl Attached {
     ///
     /// # Errors
     /// The loop devices or the mounts cannot be read.
-    pub(super) fn left_over(&self) -> Result<Attachment> {
+    pub fn left_over(&self) -> Result<Attachment> {
         let device = self.devices()?.into_iter().next();
         let file = device.is_none().then(|| self.file());
         let mounted_on = self.mounted_on()?;
@@ -215,7 +217,7 @@ impl Attached {
     ///
     /// # Errors
     /// Its server is not there yet, or not any more, or was stopped: then nobody would answer.
-    pub(super) fn health(&self) -> Result<Health> {
+    pub fn health(&self) -> Result<Health> {
         self.ensure_running()?;
         let media = self.media.display();
         let being = || format!("{media} is being attached or detached; try again");
@@ -234,7 +236,7 @@ impl Attached {
     }
 
     /// Whether what shows it is there: a server mounts first, and attaches the device then.
-    pub(super) fn is_shown(&self) -> Result<bool> {
+    pub fn is_shown(&self) -> Result<bool> {
         let has_no_device = !self.mount_point.starts_with(&self.folder);
         Ok(has_no_device || !self.devices()?.is_empty())
     }
@@ -251,7 +253,7 @@ impl Attached {
     ///
     /// # Errors
     /// What the system answered when asked.
-    pub(super) fn has_died_by_now(&self) -> Result<bool> {
+    pub fn has_died_by_now(&self) -> Result<bool> {
         let Some(server) = self.owner.map(Process::open).transpose()?.flatten() else {
             return Ok(true);
         };
@@ -259,7 +261,7 @@ impl Attached {
     }
 
     /// Whether its server was stopped, by a signal or a debugger.
-    pub(super) fn is_stopped(&self) -> bool {
+    pub fn is_stopped(&self) -> bool {
         self.owner.is_some_and(is_stopped)
     }
 
@@ -267,7 +269,7 @@ impl Attached {
     ///
     /// # Errors
     /// What the system answered when asked.
-    pub(super) fn has_died(&self) -> Result<bool> {
+    pub fn has_died(&self) -> Result<bool> {
         let Some(server) = self.owner.map(Process::open).transpose()?.flatten() else {
             return Ok(true);
         };
@@ -278,7 +280,7 @@ impl Attached {
     ///
     /// # Errors
     /// Who uses its device still; what the system answered.
-    pub(super) fn clear(&self) -> Result<()> {
+    pub fn clear(&self) -> Result<()> {
         let unused = self.devices()?.iter().try_for_each(|device| ensure_unused(device));
         unused.with_context(|| format!("the server of {} has died", self.media.display()))?;
         self.thing.remove()?;

@@ -8,13 +8,13 @@ use anyhow::Result;
 use assay_drive::Rest;
 
 use super::opened::Opened;
-use crate::messages::one_line;
+use assay_base::text::on_one_line;
 
 /// How long it rests when nothing is due.
 const REST: Duration = Duration::from_millis(50);
 
 /// The thread that does it.
-pub(super) struct Background {
+pub struct Background {
     stop: Sender<()>,
     thread: Option<JoinHandle<()>>,
 }
@@ -24,7 +24,7 @@ impl Background {
     ///
     /// # Errors
     /// No thread could be started.
-    pub(super) fn begin(opened: &Opened) -> Result<Background> {
+    pub fn begin(opened: &Opened) -> Result<Background> {
         let (stop, stopped) = channel();
         let background = || std::thread::Builder::new().name("maintain".into());
         let thread = match opened.clone() {
@@ -44,7 +44,7 @@ impl Background {
     }
 
     /// Ends it, after the piece in hand.
-    pub(super) fn end(self) {
+    pub fn end(self) {
         drop(self.stop);
         if self.thread.is_some_and(|thread| thread.join().is_err()) {
             log::error!("the drive's background work failed");
@@ -59,7 +59,7 @@ fn maintain(step: impl Fn() -> assay_drive::Result<Rest>, stopped: &Receiver<()>
             Ok(Rest::More) => Duration::ZERO,
             Ok(Rest::Idle) => REST,
             Err(error) => {
-                let words = one_line(&format!("{:#}", anyhow::Error::from(error)));
+                let words = on_one_line(&format!("{:#}", anyhow::Error::from(error)));
                 if words != said {
                     log::error!("{words}");
                     said = words;

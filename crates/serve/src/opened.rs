@@ -19,7 +19,7 @@ const REQUEST_BYTES: u64 = 256 << 10;
 
 /// What is shown.
 #[derive(Clone)]
-pub(super) enum Opened {
+pub enum Opened {
     /// The software drive.
     Drive {
         /// It.
@@ -38,7 +38,7 @@ impl Opened {
     ///
     /// # Errors
     /// One line: it is not there, in use, not a drive, no device.
-    pub(super) fn open(job: &Job) -> Result<Opened> {
+    pub fn open(job: &Job) -> Result<Opened> {
         let Some(model) = &job.options.model else {
             let (drive, media) = open(&job.media, job.options.drive())?;
             return Ok(Opened::Drive { drive: Arc::new(drive), media, tears: job.options.tear });
@@ -49,7 +49,7 @@ impl Opened {
         Ok(Opened::Model(Arc::new(stack)))
     }
 
-    pub(super) fn disk(&self) -> Arc<dyn Disk> {
+    pub fn disk(&self) -> Arc<dyn Disk> {
         match self {
             Opened::Drive { drive, tears: true, .. } => Arc::new(Tearing::new(Arc::clone(drive))),
             Opened::Drive { drive, .. } => Arc::clone(drive) as _,
@@ -65,23 +65,23 @@ impl Opened {
     }
 
     /// A drive may grow; a device does not.
-    pub(super) fn resize(&self) -> Option<Resize> {
+    pub fn resize(&self) -> Option<Resize> {
         let Opened::Drive { drive, .. } = self else { return None };
         let drive = Arc::clone(drive);
         Some(Box::new(move |bytes| drive.resize(bytes)))
     }
 
     /// What the drive takes as one command, which the kernel must not exceed.
-    pub(super) fn largest_request_bytes(&self) -> u64 {
+    pub fn largest_request_bytes(&self) -> u64 {
         self.drive().map_or(REQUEST_BYTES, |drive| drive.promise().atomic_write_bytes)
     }
 
-    pub(super) fn close(&self) -> assay_drive::Result<()> {
+    pub fn close(&self) -> assay_drive::Result<()> {
         self.drive().map_or(Ok(()), |drive| drive.close())
     }
 
     /// How it is; of a device without a drive inside, what can be told of the file `media`.
-    pub(super) fn status(&self, media: &Path) -> Status {
+    pub fn status(&self, media: &Path) -> Status {
         let drive = self.drive().map(|drive| drive.status());
         let status = drive.unwrap_or_else(|| plain(media, self.disk().size()));
         let mut status = with_media(status, self.media());
@@ -92,7 +92,7 @@ impl Opened {
     }
 
     /// How what it lies on is.
-    pub(super) fn media(&self) -> &Condition {
+    pub fn media(&self) -> &Condition {
         match self {
             Opened::Drive { media, .. } => media,
             Opened::Model(stack) => &stack.media,

@@ -103,7 +103,7 @@ pub enum CacheMode {
 
 impl CacheMode {
     /// The word for it.
-    pub(super) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             CacheMode::Volatile => "volatile",
             CacheMode::Writethrough => "writethrough",
@@ -135,7 +135,7 @@ pub enum CollectBy {
 
 impl CollectBy {
     /// The word for it.
-    pub(super) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             CollectBy::CostBenefit => "cost-benefit",
             CollectBy::Greedy => "greedy",
@@ -168,12 +168,14 @@ impl Default for AttachOptions {
 
 impl AttachOptions {
     /// When a write is on stable media: of a model what its device promises, whatever serves it.
-    pub(super) fn promised_cache(&self) -> CacheMode {
+    pub fn promised_cache(&self) -> CacheMode {
         let device = |job: &ModelJob| Device::new(&job.preset().ok()?, job.scale).ok();
         self.model.as_ref().and_then(device).map_or(self.cache, |device| device.cache().into())
     }
 
-    pub(super) fn drive(&self) -> DriveOptions {
+    /// What of these is the drive's.
+    #[must_use]
+    pub fn drive(&self) -> DriveOptions {
         DriveOptions {
             map_bytes: self.memory.map(|size| size.0),
             read_ahead_bytes: self.read_ahead.map_or(0, |size| size.0 as u32),
@@ -195,7 +197,7 @@ impl AttachOptions {
 
 /// What a server is to do.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Job {
+pub struct Job {
     /// Absolute path of the media, without links.
     pub media: PathBuf,
     /// What tells it from others, whatever it is called.
@@ -212,7 +214,7 @@ pub(super) struct Job {
 
 impl Job {
     /// What is made by serving, for a ledger.
-    pub(super) fn thing(&self) -> Thing {
+    pub fn thing(&self) -> Thing {
         Thing::Drive {
             media: self.media.clone(),
             media_id: self.media_id,
@@ -224,7 +226,7 @@ impl Job {
 
 /// What a server says: once when it serves or cannot, and once more when it was told to keep time.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Answer {
+pub enum Answer {
     /// It serves; and how the drive is.
     Serving(Box<Health>),
     /// It cannot, and has left nothing.

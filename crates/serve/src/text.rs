@@ -16,7 +16,7 @@ use assay_devices::Scale;
 const LABEL: usize = 20;
 
 /// The whole log, without a closing line break.
-pub(super) fn whole(health: &Health) -> String {
+pub fn whole(health: &Health) -> String {
     let status = &health.status;
     let mut log = Log::default();
     log.heading(&title(health));
@@ -44,7 +44,7 @@ pub(super) fn whole(health: &Health) -> String {
 }
 
 /// What is worth saying when a drive has been opened; often nothing.
-pub(super) fn opened(health: &Health) -> Vec<String> {
+pub fn opened(health: &Health) -> Vec<String> {
     let mut lines = Vec::new();
     let recovery = &health.status.recovery;
     if !recovery.clean || recovery.rebuilt || !recovery.mended.is_empty() {
@@ -62,7 +62,7 @@ pub(super) fn opened(health: &Health) -> Vec<String> {
 }
 
 /// What a server says in its log when it begins.
-pub(super) fn attached(health: &Health) -> Vec<String> {
+pub fn attached(health: &Health) -> Vec<String> {
     let Attachment { pid, oom_score_adj, io_flusher, .. } = &health.attachment;
     let place = shown_as(&health.attachment).map_or_else(String::new, |at| format!(" as {at}"));
     let by = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
@@ -76,7 +76,7 @@ pub(super) fn attached(health: &Health) -> Vec<String> {
 }
 
 /// Free space, and its share of what can be used.
-pub(super) fn room(status: &Status) -> String {
+pub fn room(status: &Status) -> String {
     format!("{} free ({})", human(status.free_bytes), free_share(status))
 }
 
@@ -101,7 +101,7 @@ fn survival(oom_score_adj: Option<i32>, io_flusher: Option<bool>) -> Option<Stri
 }
 
 /// One second, `seconds` after `before`.
-pub(super) fn line(now: &Health, before: &Health, seconds: f64) -> String {
+pub fn line(now: &Health, before: &Health, seconds: f64) -> String {
     let (counts, then) = (&now.status.counts, &before.status.counts);
     let rate = |now: u64, then: u64| size(now.saturating_sub(then) as f64 / seconds) + "/s";
     format!(
@@ -144,7 +144,7 @@ fn shown_as(attachment: &Attachment) -> Option<std::path::Display<'_>> {
 }
 
 /// Where it is mounted, to go on a line with; nothing where it is not.
-pub(super) fn mounted_on(targets: &[PathBuf]) -> String {
+pub fn mounted_on(targets: &[PathBuf]) -> String {
     let targets: Vec<_> = targets.iter().map(|target| target.display().to_string()).collect();
     if targets.is_empty() { String::new() } else { format!(", mounted on {}", targets.join(", ")) }
 }
@@ -334,7 +334,7 @@ fn ratio(ratio: Option<f64>) -> String {
 }
 
 /// Bytes in words.
-pub(super) fn human(bytes: u64) -> String {
+pub fn human(bytes: u64) -> String {
     size(bytes as f64)
 }
 
@@ -362,7 +362,7 @@ impl Log {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drive::health::tests::used;
+    use crate::health::tests::used;
 
     #[test]
     fn the_log_tells_what_a_person_asks() {

@@ -16,7 +16,7 @@ use assay_devices::{Device, Nand, drive_options, inside};
 ///
 /// # Errors
 /// One line: not there, in use, not a drive, no room.
-pub(crate) fn precondition(
+pub fn precondition(
     device: &Device,
     media: &Path,
     plan: &Preconditioning,

@@ -19,7 +19,7 @@ const LINES_AT_ONCE: u32 = 20;
 const LINE_EVERY: Duration = Duration::from_secs(60);
 
 /// The thread that looks; it ends when this is dropped.
-pub(super) struct Changes {
+pub struct Changes {
     _stop: Sender<()>,
 }
 
@@ -28,7 +28,7 @@ impl Changes {
     ///
     /// # Errors
     /// No thread could be started.
-    pub(super) fn watch(source: Arc<Source>) -> std::io::Result<Changes> {
+    pub fn watch(source: Arc<Source>) -> std::io::Result<Changes> {
         let (stop, stopped) = channel();
         let mut said = Said::new(&source.status(), Instant::now());
         let look = move || {
@@ -91,7 +91,7 @@ impl Said {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drive::used_health;
+    use crate::health::tests::used as used_health;
 
     fn status(state: State, problems: &[&str]) -> Status {
         let problems = problems.iter().map(ToString::to_string).collect();

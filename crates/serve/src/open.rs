@@ -16,7 +16,7 @@ use assay_ports::{filesystem, fuse};
 ///
 /// # Errors
 /// One line: it is not there, in use, not a drive, too new, damaged.
-pub(super) fn open(path: &Path, options: DriveOptions) -> Result<(Drive, Arc<Condition>)> {
+pub fn open(path: &Path, options: DriveOptions) -> Result<(Drive, Arc<Condition>)> {
     let access = if options.read_only { Access::ReadOnly } else { Access::ReadWrite };
     let (media, options, condition) = open_media(path, access, options)?;
     let opened = Drive::open(media, options).map_err(|error| in_words(path, error));
@@ -33,7 +33,7 @@ pub(super) fn open(path: &Path, options: DriveOptions) -> Result<(Drive, Arc<Con
 ///
 /// # Errors
 /// One line: it is not there, in use, has no whole blocks.
-pub(super) fn open_media(
+pub fn open_media(
     path: &Path,
     access: Access,
     options: DriveOptions,
@@ -56,7 +56,7 @@ pub(super) fn open_media(
 ///
 /// # Errors
 /// One line, with what to do.
-pub(super) fn ensure_tellable(path: &Path) -> Result<()> {
+pub fn ensure_tellable(path: &Path) -> Result<()> {
     ensure!(
         path.to_str().is_some(),
         "{}: the name is not UTF-8, so it could not be told in JSON; name another, or rename it",
@@ -66,7 +66,7 @@ pub(super) fn ensure_tellable(path: &Path) -> Result<()> {
 }
 
 /// How a drive is, and its media with it.
-pub(super) fn with_media(mut status: Status, media: &Condition) -> Status {
+pub fn with_media(mut status: Status, media: &Condition) -> Status {
     let problems = media.problems();
     if !problems.is_empty()
         && matches!(status.state, State::Healthy | State::LowSpace | State::Full)
@@ -77,7 +77,9 @@ pub(super) fn with_media(mut status: Status, media: &Condition) -> Status {
     status
 }
 
-pub(super) fn in_words(path: &Path, error: DriveError) -> anyhow::Error {
+/// What an error of the drive on `path` means for whoever asked, and what can be done.
+#[must_use]
+pub fn in_words(path: &Path, error: DriveError) -> anyhow::Error {
     match error {
         DriveError::NotADrive => match media_shown_by(path) {
             Some(media) => anyhow!("this is how the drive on {media} is shown; name {media}"),
@@ -94,7 +96,7 @@ pub(super) fn in_words(path: &Path, error: DriveError) -> anyhow::Error {
 }
 
 /// Whether `error` says that no drive begins there.
-pub(super) fn is_no_drive(error: &anyhow::Error) -> bool {
+pub fn is_no_drive(error: &anyhow::Error) -> bool {
     error.root_cause().to_string().starts_with(&DriveError::NotADrive.to_string())
 }
 

@@ -19,30 +19,30 @@ use super::opened::Opened;
 use super::registry::STATUS_FILE;
 use super::stack::Stack;
 use super::standstill::Standstill;
-use crate::drive::{TraceHead, monotonic_s};
+use crate::{TraceHead, monotonic_s};
 use assay_base::sync::lock;
 
 /// What its health is told from.
-pub(super) struct Source {
-    pub(super) opened: Opened,
+pub struct Source {
+    pub opened: Opened,
     media: PathBuf,
     model: Option<ModelJob>,
     /// All but the device, which others may take away.
-    pub(super) attachment: Attachment,
+    pub attachment: Attachment,
     mount_point: PathBuf,
     /// Of a model: for how long this process stood still.
     standstill: Option<Standstill>,
     started: Mutex<Option<Started>>,
-    pub(super) keeps_time_when_told: bool,
+    pub keeps_time_when_told: bool,
 }
 
 /// What its process has for the time when memory is short.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Survival {
+pub struct Survival {
     /// How willingly the kernel kills it; nothing where that could not be found out.
-    pub(super) oom_score_adj: Option<i32>,
+    pub oom_score_adj: Option<i32>,
     /// Whether its threads stay out of write-back.
-    pub(super) io_flusher: bool,
+    pub io_flusher: bool,
 }
 
 /// How a model was when it began to keep time.
@@ -59,12 +59,7 @@ impl Source {
     ///
     /// # Errors
     /// No thread for the watch over a model.
-    pub(super) fn new(
-        job: &Job,
-        opened: Opened,
-        open_ms: f64,
-        survival: Survival,
-    ) -> Result<Source> {
+    pub fn new(job: &Job, opened: Opened, open_ms: f64, survival: Survival) -> Result<Source> {
         let is_damaged = opened.status(&job.media).state == State::ReadOnly;
         let attachment = Attachment {
             attached: true,
@@ -98,7 +93,7 @@ impl Source {
     }
 
     /// What a trace says of the model that begins to keep time now.
-    pub(super) fn trace_head(&self, stack: &Stack, port: Time) -> Result<TraceHead> {
+    pub fn trace_head(&self, stack: &Stack, port: Time) -> Result<TraceHead> {
         let status = self.opened.status(&self.media);
         let began_s = stack.clock.now().as_s();
         Ok(TraceHead {
@@ -113,7 +108,7 @@ impl Source {
     }
 
     /// What is told of a model is what it counts from now on.
-    pub(super) fn count_from_now(&self, port: Time, stack: &Stack) {
+    pub fn count_from_now(&self, port: Time, stack: &Stack) {
         let stood_still = self.stood_still();
         *lock(&self.started) = Some(Started { port, tally: stack.top.tally(), stood_still });
     }
@@ -123,7 +118,7 @@ impl Source {
     }
 
     /// What a model was asked until now does not count, and from now on it answers when the device would.
-    pub(super) fn keep_time(&self) {
+    pub fn keep_time(&self) {
         let port = lock(&self.started).map(|started| started.port);
         if let (Opened::Model(stack), Some(port)) = (&self.opened, port) {
             stack.clock.start();
@@ -132,7 +127,7 @@ impl Source {
     }
 
     /// Ends the trace and closes the drive; of one whose media is gone that is not what matters.
-    pub(super) fn close(&self) -> Result<()> {
+    pub fn close(&self) -> Result<()> {
         let recorded = match &self.opened {
             Opened::Model(stack) => stack.recording.as_ref().map(|trace| trace.finish()),
             Opened::Drive { .. } => None,
@@ -164,23 +159,23 @@ impl Source {
     }
 
     /// The file that tells its health to whoever reads it.
-    pub(super) fn text(source: Arc<Source>) -> TextFile {
+    pub fn text(source: Arc<Source>) -> TextFile {
         let content = move || source.health().to_json().unwrap_or_default() + "\n";
         TextFile { name: STATUS_FILE.into(), content: Box::new(content) }
     }
 
     /// The devices that show it, as the kernel says: one that was ours may be gone, and be another drive's.
-    pub(super) fn devices(&self) -> Result<Vec<PathBuf>> {
+    pub fn devices(&self) -> Result<Vec<PathBuf>> {
         loopdev::attached_under(&self.mount_point).context("cannot list the loop devices")
     }
 
     /// How the drive is now.
-    pub(super) fn status(&self) -> Status {
+    pub fn status(&self) -> Status {
         self.opened.status(&self.media)
     }
 
     /// How it is now, and how it is served.
-    pub(super) fn health(&self) -> Health {
+    pub fn health(&self) -> Health {
         let device = self.devices().unwrap_or_default().into_iter().next();
         let attachment = Attachment { device, ..self.attachment.clone() };
         let health = Health::new(&self.media, attachment, self.status());

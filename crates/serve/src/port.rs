@@ -22,7 +22,7 @@ const READS_BEFORE: usize = 100;
 ///
 /// # Errors
 /// What the system answered.
-pub(super) fn round_trip(place: &Path, disk_bytes: u64) -> Result<Time> {
+pub fn round_trip(place: &Path, disk_bytes: u64) -> Result<Time> {
     let what = || format!("cannot read {}", place.display());
     let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(place, flags, Mode::empty()).with_context(what)?);

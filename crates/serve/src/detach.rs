@@ -1,0 +1,76 @@
+//! Detaching: the block device is taken away, and the server closes its drive.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use assay_ports::child::Process;
+use assay_ports::users::users;
+use assay_ports::{fuse, loopdev};
+
+use super::log::{is_error, words};
+use super::registry::{self, Attached};
+use assay_system::thing::ensure_unused;
+
+/// Takes the block device away and waits until the drive is closed; says in a line what was done.
+///
+/// # Errors
+/// One line: it is not attached, or in use by whom; the drive could not be closed.
+pub fn detach(named: &Path) -> Result<String> {
+    let Some(attached) = registry::find(named)? else {
+        ensure_nobody_has(named)?;
+        bail!("{} is not attached; there is nothing to do", named.display())
+    };
+    let media = attached.media.display();
+    if attached.owner.is_none() || (attached.health().is_err() && attached.has_died()?) {
+        attached.clear()?;
+        return Ok(format!("{media} is detached; its server had died, what it left is gone"));
+    }
+    let attachment = attached.health()?.attachment;
+    let pid = attachment.pid.unwrap_or_default();
+    let server = Process::open(pid)?.context("the server has just ended; try again")?;
+    take_away(&attached)?;
+    server.wait(None)?;
+    // One that belongs to another process tells that one how it ended.
+    attachment.log.map_or(Ok(()), |log| check_end(&attached, &log))?;
+    Ok(format!("{media} is detached"))
+}
+
+/// A drive that no ledger of ours tells of may be served all the same: attached by somebody else, or through a loop device.
+///
+/// # Errors
+/// One line: it is not there; who has it.
+pub fn ensure_nobody_has(named: &Path) -> Result<()> {
+    let path = named
+        .canonicalize()
+        .with_context(|| format!("{} is not attached, nor there", named.display()))?;
+    let users = users(&path).with_context(|| format!("cannot tell who uses {}", path.display()))?;
+    ensure!(
+        users.is_empty(),
+        "{} is in use: {}; if that is a drive's server, detach it with the ASSAY_STATE, or the user, that attached it",
+        path.display(),
+        users.join(", ")
+    );
+    Ok(())
+}
+
+/// The server sees its mount go, and closes the drive.
+fn take_away(attached: &Attached) -> Result<()> {
+    ensure_unused(&attached.file())?;
+    let devices = attached.devices()?;
+    devices.iter().try_for_each(|device| ensure_unused(device))?;
+    devices.iter().try_for_each(|device| loopdev::detach(device))?;
+    Ok(fuse::unmount(&attached.mount_point)?)
+}
+
+/// A server that could not close its drive leaves its folder, and its log's last line says why.
+fn check_end(attached: &Attached, log: &Path) -> Result<()> {
+    if attached.folder.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    attached.clear()?;
+    let said = std::fs::read_to_string(log).unwrap_or_default();
+    match said.lines().last().filter(|line| is_error(line)) {
+        Some(line) => bail!("{}", words(line)),
+        None => bail!("the server ended without a word; {} has what it said before", log.display()),
+    }
+}

@@ -1,0 +1,51 @@
+//! Drives and models served: each by a process of its own, which is in no need of who started it.
+//!
+//! A server can be killed at any time: what was flushed is on media, and what is left on the machine is in its ledger, for the next
+//! attach and for `assay clean`. Nothing here prints; a server says what it says through `log`.
+//!
+//! - [`attach`] and [`attached`] start a server, for itself or for a run; [`detach`] ends one
+//! - [`process`] is the server; what it serves is a [`job`]
+//! - [`registry`] knows what is served on this machine; [`look`] and [`health`] tell how it is, [`text`] in words
+//! - [`make`] and [`model_media`] make what is served; [`wear_in`] brings it into the state of a used device
+
+mod asked;
+mod attach;
+pub mod attached;
+mod background;
+mod changes;
+mod detach;
+pub mod health;
+pub mod job;
+pub mod log;
+mod look;
+pub mod make;
+pub mod model_health;
+pub mod model_media;
+pub mod open;
+mod opened;
+mod port;
+pub mod process;
+mod recording;
+pub mod registry;
+mod source;
+mod stack;
+mod standstill;
+pub mod text;
+mod trace_head;
+mod wear_in;
+
+pub use attach::{attach, check_right, free_media};
+pub use attached::Attached;
+pub use detach::{detach, ensure_nobody_has};
+pub use health::Health;
+pub use job::{AttachOptions, ModelJob};
+pub use look::{health_of, look_at, look_at_left};
+pub use make::{NewDrive, Sizes};
+pub use model_health::{
+    ADDED_SHARE_MAX, KindHealth, LATE_SHARE_MAX, ModelHealth, STOOD_STILL_MS_MAX, added_share,
+    kind_name,
+};
+pub use model_media::provide;
+pub use registry::is_attached;
+pub use trace_head::{TraceHead, monotonic_s};
+pub use wear_in::precondition;
