@@ -1,12 +1,13 @@
 //! Changing the logical size: nothing that is written is given up, and a map for the new size always fits its checkpoints.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use assay_disk::{BLOCK_BYTES, Disk, DiskError, Result};
 
 use crate::core::budget::Budget;
 use crate::core::nodes::{NODE_ENTRIES, slots_for};
-use crate::format::Identity;
+use crate::format::{Identity, Location};
 use crate::shell::drive::Drive;
 
 impl Drive {
@@ -79,14 +80,29 @@ impl Drive {
             if self.map()?.is_hole(range.clone()) {
                 continue;
             }
-            self.load_nodes(range.clone())?;
-            let map = self.map()?;
-            let mut mapped =
-                range.rev().filter(|block| map.get(*block).is_ok_and(|place| !place.is_none()));
-            if let Some(block) = mapped.next() {
+            if let Some(block) = self.highest_block_of(range)? {
                 return Ok(Some(block));
             }
         }
         Ok(None)
+    }
+
+    /// The last block of a leaf that is mapped. What cannot be read, or was lost, may hold something until it is written or
+    /// discarded.
+    fn highest_block_of(&self, leaf: Range<u64>) -> Result<Option<u64>> {
+        loop {
+            match self.load_nodes(leaf.clone()) {
+                Err(DiskError::Corrupt { .. } | DiskError::Io(_)) => {
+                    self.media_lives()?;
+                    return Ok(leaf.last());
+                }
+                loaded => loaded?,
+            }
+            let map = self.map()?;
+            // Else it was dropped again, for the memory it takes.
+            if map.missing(leaf.clone()).is_none() {
+                return Ok(leaf.rev().find(|block| map.get(*block) != Ok(Location::NONE)));
+            }
+        }
     }
 }

@@ -207,6 +207,29 @@ fn a_rotten_leaf_refuses_no_write() {
     }
 }
 
+/// What cannot be read may hold something, so the drive does not end before it; once it is discarded, it may.
+#[test]
+fn a_drive_is_not_made_smaller_than_a_rotten_leaf() {
+    for scar in [Scar::Zeroed, Scar::Unreadable, Scar::Dead] {
+        let mut scene = Scene::new();
+        let size = scene.drive.size();
+        let end = QUIET.start * BLOCK_BYTES;
+        let behind = QUIET.end * BLOCK_BYTES..size;
+        scene.model.discard(QUIET.end, (size / BLOCK_BYTES) - QUIET.end);
+        scene.drive.discard(behind.start, behind.end - behind.start).unwrap();
+        lose_quiet_leaf(&mut scene, scar);
+        for _ in 0..2 {
+            let refused = scene.drive.resize(end);
+            assert!(matches!(refused, Err(DiskError::OutOfRange { .. })), "{scar:?}: {refused:?}");
+            assert_eq!(scene.unreadable().len(), 512, "{scar:?}");
+        }
+        let quiet = (QUIET.end - QUIET.start) * BLOCK_BYTES;
+        scene.drive.discard(end, quiet).unwrap();
+        scene.drive.resize(end).unwrap();
+        assert_eq!(scene.drive.size(), end);
+    }
+}
+
 #[test]
 fn writing_or_discarding_a_rotten_leaf_heals_it() {
     for (scar, is_read_first) in [(Scar::Zeroed, true), (Scar::Unreadable, false)] {
