@@ -15,7 +15,7 @@ use assay_study::Study;
 use super::arms::look;
 use super::format::GROUP;
 use super::metrics::Metric;
-use super::space::of_database;
+use super::stored::of_database;
 use assay_judge::summary::{self, Figure, Group};
 
 /// One chart: what the script hands to Plotly, and which arm each trace belongs to.

@@ -17,7 +17,7 @@ use assay_study::metrics::{Metric as Entry, metric};
 use assay_study::prices::Prices;
 use assay_study::{Arm, Cell, CellKey, Disk, Study};
 
-use super::space;
+use super::stored;
 use assay_judge::summary::Group;
 
 /// All of it.
@@ -239,8 +239,8 @@ fn scale(disk: Option<&Disk>) -> f64 {
 fn space_ratio(cell: &Cell) -> Option<f64> {
     let figure = |one: &Entry| cell.results.get(one.name).copied().filter(|value| *value > 0.0);
     let of_files = figure(metric!("space_file_bytes"))? / figure(metric!("space_allocated_bytes"))?;
-    let of_drive = match space::is_worn(cell) {
-        true => space::stored_ratio(cell)?,
+    let of_drive = match stored::is_worn(cell) {
+        true => stored::stored_ratio(cell)?,
         false => figure(metric!("drive_compression_ratio")).unwrap_or(1.0),
     };
     Some(of_files * of_drive)

@@ -21,11 +21,14 @@ mod flow;
 mod forest;
 mod format;
 mod headline;
+mod input;
 mod judged;
+mod layout;
 mod metrics;
 mod model;
 mod moments;
 mod notes;
+mod number;
 mod numbers;
 mod opening;
 mod page;
@@ -36,6 +39,7 @@ mod sentence;
 mod series;
 mod sides;
 mod space;
+mod stored;
 mod sweeps;
 mod tables;
 mod tails;
@@ -142,7 +146,7 @@ pub fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Result<Wri
     })?;
     let charted: BTreeSet<&str> = second::charted().collect();
     let templates = second::templates(&collector.recorded());
-    let input = page::Input {
+    let input = input::Input {
         title: wishes.title.unwrap_or(&study.title),
         notes: wishes.notes.map(notes::to_html),
         distributions: &distributions(store, &study)?,
@@ -154,17 +158,16 @@ pub fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Result<Wri
         claims: &claims,
         variables: &variables,
         second_charts: templates,
-        moments: &moments,
         series: collector.embed(&charted, SERIES_BUDGET),
     };
-    let html = page::render(&input)?;
+    let html = page::render(&input, &moments)?;
     files::replace(&written.html, |file| Ok(file.write_all(html.as_bytes())?))?;
     Ok(written)
 }
 
 /// Response times of the transactions of each cell that has any.
-fn distributions(store: &Store, study: &Study) -> Result<tails::Distributions> {
-    let mut found = tails::Distributions::new();
+fn distributions(store: &Store, study: &Study) -> Result<input::Distributions> {
+    let mut found = input::Distributions::new();
     for cell in &study.cells {
         if let Some(buckets) = tails::of_transactions(store.histograms(cell.id)?) {
             found.insert(cell.id, buckets);

@@ -82,7 +82,7 @@ pub(super) const LATENCY: [Metric<'static>; 4] = [
     column(metric!("latency_ms_p999"), Group::Latency),
 ];
 
-/// How small what the database wrote was stored, see [`super::space::stored_ratio`]: told beside the metric that it follows from.
+/// How small what the database wrote was stored, see [`super::stored::stored_ratio`]: told beside the metric that it follows from.
 pub(super) const STORED: Metric<'static> = Metric {
     head: "stored",
     unit: ": 1",

@@ -1,6 +1,6 @@
 //! How charts of devices' models are drawn, which a study has only where an arm stands on one.
 
-use super::second::{Layout, lines, of_drive};
+use super::layout::{Layout, lines, of_drive};
 use assay_study::metrics::{Chart as Series, Shown};
 
 /// Charts of the model, for arms that have one.

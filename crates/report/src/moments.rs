@@ -10,8 +10,9 @@ use assay_study::metrics::{self, Shown, Unit};
 use assay_study::{Cell, Series};
 
 use super::format::{bytes, figure, plural};
-use super::page::Input;
-use super::second::{self, Chart};
+use super::input::Input;
+use super::layout::Chart;
+use super::second;
 
 /// By the chart's name.
 pub(super) type Moments = BTreeMap<&'static str, String>;

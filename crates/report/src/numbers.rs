@@ -3,8 +3,6 @@
 //!
 //! None of them is made of a cell that may not be compared.
 
-use serde::Serialize;
-
 use crate::words::reason::reason_in_short;
 use crate::words::size::Size;
 use crate::words::verdict::word;
@@ -13,27 +11,12 @@ use assay_study::State;
 
 use super::format::{figure, plural};
 use super::headline::{self, BY_THREADS};
+use super::input::Input;
 use super::metrics;
-use super::page::Input;
+use super::number::Number;
 use super::paid::{WRITTEN, price, taken};
 use super::sides::{self, Sides, told, unit};
 use assay_judge::summary::Group;
-
-/// One of them.
-#[derive(Debug, Serialize)]
-pub(super) struct Number {
-    pub(super) name: String,
-    pub(super) value: String,
-    pub(super) unit: String,
-    /// Its interval, or how far the repeats lie apart.
-    pub(super) interval: String,
-    /// The verdict in words, and its kind for the style sheet.
-    pub(super) verdict: Option<(&'static str, &'static str)>,
-    /// What both sides were, a line each.
-    pub(super) details: Vec<String>,
-    /// What a power cut can take of each side.
-    pub(super) durability: Vec<(String, String)>,
-}
 
 /// The numbers of a comparison: throughput, p99, what it took and, where there are prices, what it costs.
 pub(super) fn compared(input: &Input<'_>, lead: &Comparison) -> Vec<Number> {
@@ -137,21 +120,6 @@ fn verdict(one: &Comparison) -> (&'static str, &'static str) {
         Word::Equivalent | Word::CannotTell => "neither",
     };
     (word(one.verdict.word), kind)
-}
-
-impl Number {
-    /// One of which nothing is known.
-    fn named(name: &str) -> Number {
-        Number {
-            name: name.into(),
-            value: "–".into(),
-            unit: String::new(),
-            interval: String::new(),
-            verdict: None,
-            details: Vec::new(),
-            durability: Vec::new(),
-        }
-    }
 }
 
 /// The numbers of a study with nothing to compare: of its first arm, where it did most.

@@ -10,9 +10,10 @@ use super::charts::Plot;
 use super::forest;
 use super::format::{plural, threads};
 use super::headline::{self, named};
+use super::input::Input;
 use super::judged::Judged;
-use super::numbers::{Number, alone, compared};
-use super::page::Input;
+use super::number::Number;
+use super::numbers::{alone, compared};
 use super::sentence::sentence;
 
 /// What the template prints.

@@ -6,9 +6,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::beside::Standing;
 use crate::words;
-use assay_judge::Judgement;
 use assay_judge::reconcile::Pair;
 use assay_study::metrics::{Group as Columns, Window};
 use assay_study::{Cell, State, Study};
@@ -18,51 +16,22 @@ use super::charts::{self, Plot};
 use super::compared::compared;
 use super::differences::{self, Compared};
 use super::format::json_for_script;
+use super::input::Input;
 use super::judged::Judged;
 use super::metrics;
 use super::moments::{self, Moments};
 use super::opening::{Opening, opening};
 use super::second::{self, Drawn, Template};
-use super::series::{Embedded, Head};
+use super::series::Head;
 use super::space::{Space, space};
 use super::sweeps::{Sweep, sweeps};
-use super::tails::{Distributions, Tail, tails};
+use super::tails::{Tail, tails};
 use super::{caveats, chain, claimed, paper, template, verdicts, view, worth};
-use assay_judge::summary::{self, Group};
+use assay_judge::summary;
 
 /// Nothing may be fetched, by anything on the page: its own script and style stand in it, pictures are made in it.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
     img-src data: blob:; base-uri 'none'; form-action 'none'";
-
-/// All that a page is made of.
-pub(super) struct Input<'a> {
-    /// What the page is called.
-    pub(super) title: &'a str,
-    /// Notes of the person who sends it, as safe HTML.
-    pub(super) notes: Option<String>,
-    /// Response times of the cells' transactions.
-    pub(super) distributions: &'a Distributions,
-    /// The study.
-    pub(super) study: &'a Study,
-    /// Its cells taken together over the repeats.
-    pub(super) groups: &'a [Group<'a>],
-    /// What was measured beside what a paper printed.
-    pub(super) compared: &'a [assay_judge::paper::Compared],
-    /// How it stands to what papers print.
-    pub(super) claims: &'a Standing,
-    /// What the judge made of it.
-    pub(super) judged: &'a Judged,
-    /// Its verdicts.
-    pub(super) judgement: &'a Judgement,
-    /// For each arm, the distinct sets of server variables.
-    pub(super) variables: &'a [Vec<BTreeMap<String, String>>],
-    /// Charts of the second-by-second page.
-    pub(super) second_charts: Vec<Template>,
-    /// Series of all cells, coded.
-    pub(super) series: Embedded,
-    /// What the charts of seconds show of each cell, in words.
-    pub(super) moments: &'a [Moments],
-}
 
 #[derive(Serialize)]
 struct Page<'a> {
@@ -178,7 +147,7 @@ struct DataCell<'a> {
 ///
 /// # Errors
 /// Data that cannot be written as JSON, or a template that does not fit its data: both are mistakes of ours.
-pub(super) fn render(input: &Input<'_>) -> Result<String> {
+pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
     let study = input.study;
     let mut plots = Vec::new();
     let workloads = workloads(input, &mut plots);
@@ -228,7 +197,8 @@ pub(super) fn render(input: &Input<'_>) -> Result<String> {
         plan_toml: &study.plan_toml,
         cells: view::cells(study),
         caveats: caveats::of(study, input.judgement, &input.judged.durability, &input.series),
-        data: json_for_script(&data(input, &plots)).context("cannot write the report's data")?,
+        data: json_for_script(&data(input, moments, &plots))
+            .context("cannot write the report's data")?,
     };
     environment
         .get_template("report.html")
@@ -304,7 +274,7 @@ fn second<'a>(input: &'a Input<'_>) -> Option<Second<'a>> {
     })
 }
 
-fn data<'a>(input: &'a Input<'_>, plots: &'a [Plot]) -> Data<'a> {
+fn data<'a>(input: &'a Input<'_>, moments: &[Moments], plots: &'a [Plot]) -> Data<'a> {
     let study = input.study;
     let place = |cell: &Cell| {
         let arm = study.arms.iter().position(|arm| arm.name == cell.key.arm)?;
@@ -331,12 +301,6 @@ fn data<'a>(input: &'a Input<'_>, plots: &'a [Plot]) -> Data<'a> {
         seconds: &input.second_charts,
         any: second::any_series(),
         heads: &input.series.heads,
-        cells: study
-            .cells
-            .iter()
-            .zip(&input.series.cells)
-            .zip(input.moments)
-            .filter_map(cell)
-            .collect(),
+        cells: study.cells.iter().zip(&input.series.cells).zip(moments).filter_map(cell).collect(),
     }
 }

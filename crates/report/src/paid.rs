@@ -7,9 +7,9 @@ use assay_judge::{Comparison, Word};
 use super::format::{figure, plural};
 use super::judged::{Judged, OfGroup};
 use super::metrics::{Metric, column, columns};
-use super::numbers::Number;
+use super::number::Number;
 use super::sides::{At, Sides, told};
-use super::space::WRITTEN_LEAST_BYTES;
+use super::stored::WRITTEN_LEAST_BYTES;
 use assay_judge::summary::Figure;
 use assay_study::metrics::{Group, metric};
 

@@ -10,78 +10,12 @@ use plotly::{Scatter, Trace};
 use serde::Serialize;
 
 use assay_study::Study;
-use assay_study::metrics::{self, Chart as Series, Shown};
+use assay_study::metrics::{Chart as Series, Shown};
 
 use super::charts::{Plot, hover, label};
+use super::layout::{Chart, Layout, lines};
 use super::series::Embedded;
 use super::{drive, model};
-
-/// One chart, drawn once for each arm, all on one scale.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct Chart {
-    /// Which of the catalogue's; nothing of the one whose series is chosen by name.
-    #[serde(skip)]
-    pub(super) of: Option<Series>,
-    /// Name, for the page's hooks.
-    pub(super) name: &'static str,
-    /// Heading.
-    title: &'static str,
-    /// Unit of its y axis.
-    pub(super) unit: Shown,
-    /// What it shows and where it was measured.
-    caption: &'static str,
-    /// Series and what they are called in the legend, from the bottom up where they are stacked.
-    pub(super) series: Vec<(&'static str, &'static str)>,
-    /// Areas on top of one another instead of lines.
-    pub(super) is_stacked: bool,
-    /// The end of the y axis where it is fixed.
-    top: Option<f64>,
-    /// Whether only arms on a software drive or a model have it.
-    is_of_drive: bool,
-}
-
-/// A chart but for its series.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Layout {
-    pub(super) of: Series,
-    pub(super) name: &'static str,
-    pub(super) title: &'static str,
-    pub(super) unit: Shown,
-    pub(super) caption: &'static str,
-    pub(super) is_stacked: bool,
-    pub(super) top: Option<f64>,
-    pub(super) is_of_drive: bool,
-}
-
-/// A chart of lines that every arm has.
-pub(super) const fn lines(
-    of: Series,
-    name: &'static str,
-    title: &'static str,
-    unit: Shown,
-    caption: &'static str,
-) -> Layout {
-    Layout { of, name, title, unit, caption, is_stacked: false, top: None, is_of_drive: false }
-}
-
-/// The same, of arms alone that stand on a software drive or a model.
-pub(super) const fn of_drive(chart: Layout) -> Layout {
-    Layout { is_of_drive: true, ..chart }
-}
-
-impl Layout {
-    fn chart(self) -> Chart {
-        let Layout { of, name, title, unit, caption, is_stacked, top, is_of_drive } = self;
-        let lines = metrics::all().filter_map(|metric| {
-            let line = metric.line.filter(|line| line.chart == of)?;
-            Some((line.place, (metric.name, line.role)))
-        });
-        let mut lines: Vec<(u8, (&str, &str))> = lines.collect();
-        lines.sort_by_key(|(place, _)| *place);
-        let series = lines.into_iter().map(|(_, line)| line).collect();
-        Chart { of: Some(of), name, title, unit, caption, series, is_stacked, top, is_of_drive }
-    }
-}
 
 /// The charts of the ScaleFlux papers, in their order, and those that explain them.
 const CHARTS: [Layout; 11] = [
@@ -278,6 +212,7 @@ fn dash(place: usize) -> DashType {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_study::metrics;
 
     #[test]
     fn every_chart_has_lines_and_every_line_a_chart() {

@@ -4,8 +4,8 @@ use assay_judge::{Comparison, Metric};
 
 use super::format::{figure, plural};
 use super::headline;
+use super::input::Input;
 use super::metrics;
-use super::page::Input;
 use assay_judge::summary::{Figure, Group};
 use assay_study::metrics::metric;
 

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::charts::{self, Plot};
 use super::format::{figure, plural};
+use super::input::Input;
 use super::metrics::{self, Metric};
-use super::page::Input;
 use assay_study::metrics::Group;
 
 /// A chart against threads, with the figures it can show.

@@ -4,8 +4,6 @@
 //! A percentile with fewer than [`ABOVE_LEAST`] transactions above it in a repeat is not drawn, as a handful of transactions do not tell
 //! where it lies.
 
-use std::collections::BTreeMap;
-
 use plotly::Scatter;
 use plotly::common::{ErrorData, ErrorType, Line, Mode, Position, Title};
 use plotly::layout::{Axis, AxisType, HoverMode, RangeMode};
@@ -15,8 +13,8 @@ use assay_study::{Cell, Histogram, Study};
 
 use super::charts::{Plot, Style, label};
 use super::format::{figure, plural};
+use super::input::{Distributions, Input};
 use super::metrics;
-use super::page::Input;
 use assay_judge::summary::{Figure, Group};
 
 /// Transactions that must lie above a percentile.
@@ -24,9 +22,6 @@ const ABOVE_LEAST: f64 = 10.0;
 
 /// The shares that are drawn, in percent.
 const PERCENTILES: [f64; 10] = [10.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
-
-/// Response times of transactions of each cell, by its number in the store.
-pub(super) type Distributions = BTreeMap<i64, Vec<(u64, u64)>>;
 
 /// The distribution of a cell's response times, if it has one.
 pub(super) fn of_transactions(histograms: Vec<Histogram>) -> Option<Vec<(u64, u64)>> {

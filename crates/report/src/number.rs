@@ -1,0 +1,34 @@
+//! One number of the first screen.
+
+use serde::Serialize;
+
+/// What it is called, how large it is and within what bounds, and what it was made of.
+#[derive(Debug, Serialize)]
+pub(super) struct Number {
+    pub(super) name: String,
+    pub(super) value: String,
+    pub(super) unit: String,
+    /// Its interval, or how far the repeats lie apart.
+    pub(super) interval: String,
+    /// The verdict in words, and its kind for the style sheet.
+    pub(super) verdict: Option<(&'static str, &'static str)>,
+    /// What both sides were, a line each.
+    pub(super) details: Vec<String>,
+    /// What a power cut can take of each side.
+    pub(super) durability: Vec<(String, String)>,
+}
+
+impl Number {
+    /// One of which nothing is known.
+    pub(super) fn named(name: &str) -> Number {
+        Number {
+            name: name.into(),
+            value: "–".into(),
+            unit: String::new(),
+            interval: String::new(),
+            verdict: None,
+            details: Vec::new(),
+            durability: Vec::new(),
+        }
+    }
+}
