@@ -18,8 +18,6 @@ use common::life::{Plan, Seen, live};
 /// A day of a host: so many bytes written.
 const DAY_BYTES: u64 = 20 << 30;
 
-const PLAN: Plan = Plan { bytes: 48 << 20, rounds: 6, commands: 600, is_hard: true };
-
 fn main() {
     let mut arguments = std::env::args().skip(1).filter(|argument| !argument.starts_with("--"));
     let time = duration(&arguments.next().unwrap_or_else(|| "1m".into()));
@@ -31,7 +29,7 @@ fn main() {
     let work = || {
         while start.elapsed() < time {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            let seen = live(seed, PLAN).unwrap_or_else(|problem| {
+            let seen = live(seed, Plan::SOAK).unwrap_or_else(|problem| {
                 println!("seed {seed} FAILED: {problem}");
                 println!("repeat it with: benches/drive-soak 1s {seed}");
                 std::process::exit(1);

@@ -75,13 +75,11 @@ struct LeafSlot {
     filled: u16,
 }
 
-/// What is left of a node that cannot be read on media.
+/// What is left of a leaf that cannot be read on media.
 #[derive(Debug)]
 pub(crate) enum Rescue {
     /// What it is on media, too.
     Kept(Arc<Node>),
-    /// The checkpoint in progress writes it anyway.
-    Due,
     /// It has changed: the next checkpoint writes it.
     Later,
     Gone,
@@ -302,23 +300,14 @@ impl Map {
         self.losses > self.losses_told
     }
 
-    /// What is in memory of a node that cannot be read on media: it need not be lost.
-    pub(crate) fn rescue(&mut self, node: NodeId) -> Rescue {
-        match node {
-            NodeId::Directory(number) => match self.directories.get_mut(number as usize) {
-                Some(slot) if slot.loaded.is_some() => {
-                    slot.dirty = true;
-                    Rescue::Due
-                }
-                _ => Rescue::Gone,
-            },
-            NodeId::Leaf(number) => match self.slot(number) {
-                Ok(Some(LeafSlot { leaf: Some(leaf), dirty: false, storing: false, .. })) => {
-                    Rescue::Kept(Arc::clone(leaf))
-                }
-                Ok(Some(LeafSlot { leaf: Some(_), .. })) => Rescue::Later,
-                _ => Rescue::Gone,
-            },
+    /// What is in memory of a leaf that cannot be read on media: it need not be lost.
+    pub(crate) fn rescue(&self, leaf: u64) -> Rescue {
+        match self.slot(leaf) {
+            Ok(Some(LeafSlot { leaf: Some(leaf), dirty: false, storing: false, .. })) => {
+                Rescue::Kept(Arc::clone(leaf))
+            }
+            Ok(Some(LeafSlot { leaf: Some(_), .. })) => Rescue::Later,
+            _ => Rescue::Gone,
         }
     }
 
@@ -398,23 +387,15 @@ impl Map {
         }
     }
 
-    /// Notes that a node was copied as it is; gives its former place.
-    pub(crate) fn move_stored(&mut self, node: NodeId, location: Location) -> Location {
-        match node {
-            NodeId::Directory(number) => {
-                // Also a changed one: it is as due for the checkpoint as before.
-                std::mem::replace(&mut self.directories[number as usize].stored, location)
-            }
-            NodeId::Leaf(number) => {
-                let directory_number = directory_of(number);
-                let directory = self.directory_mut(directory_number);
-                let slot = &mut directory[(number % NODE_ENTRIES) as usize];
-                let former = std::mem::replace(&mut slot.stored, location);
-                self.directories[directory_number as usize].dirty = true;
-                self.note_change(directory_number);
-                former
-            }
-        }
+    /// Notes that a leaf was copied as it is; gives its former place.
+    pub(crate) fn move_leaf(&mut self, number: u64, location: Location) -> Location {
+        let directory_number = directory_of(number);
+        let directory = self.directory_mut(directory_number);
+        let slot = &mut directory[(number % NODE_ENTRIES) as usize];
+        let former = std::mem::replace(&mut slot.stored, location);
+        self.directories[directory_number as usize].dirty = true;
+        self.note_change(directory_number);
+        former
     }
 
     /// Directories that are not on media as they are.

@@ -1,9 +1,10 @@
-//! Giving segments of the map's stream back: what still lives in them is copied as it is, as a part of a checkpoint.
+//! Giving segments of the map's stream back, as a part of a checkpoint: leaves that still live in them are copied as they are,
+//! directories are written with those that changed.
 //!
 //! Nodes that a checkpoint replaces die one by one, all over the segments of the map's stream. A checkpoint leaves enough
 //! segments free for the next one, so it copies what is left in those with least, until that holds: at worst everything,
 //! and then the map lies in as few segments as it can. It never writes a node twice, so it takes no more than the budget
-//! has for it.
+//! has for it: a directory changes with the first of its leaves that moves, so a copy of it would not be the last.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -67,13 +68,16 @@ impl Drive {
         let all = space.free_segments() as u64 + space.map_segments();
         let target = whole.max(all.saturating_sub(whole + FREE_WANTED));
         let mut expected = space.map_segments() + space.segments_for(dirty as u64);
-        let (mut copied, mut chosen) = (0, Vec::new());
+        // Directories that change with leaves that move.
+        let clean = nodes.directories.saturating_sub(dirty as u64);
+        let written = |moved: u64| space.node_segments(moved + moved.min(clean));
+        let (mut moved, mut chosen) = (0, Vec::new());
         for (live, number) in live {
-            if expected + space.node_segments(copied) <= target && live > 0 {
+            if expected + written(moved) <= target && live > 0 {
                 break;
             }
             expected = expected.saturating_sub(1);
-            copied += live;
+            moved += live;
             if live > 0 {
                 chosen.push(number);
             }
@@ -81,23 +85,28 @@ impl Drive {
         Ok(chosen)
     }
 
-    /// Copies what lives in a segment; false if some of it may not be known.
+    /// Moves what lives in a segment out of it, with this checkpoint; false if some of it may not be known.
     fn copy_nodes(&self, number: u32, superseded: &mut Vec<Location>) -> Result<bool> {
         let opened_seq = self.log()?.space.get(number).opened_seq;
         let tables = self.segment_tables(number, opened_seq)?;
         let mut live = Vec::new();
         for record in tables.records(number) {
             match record.entry.op {
-                Op::Node { .. } if self.is_stored_at(&record)? => live.push(record),
+                Op::Node { .. } if self.is_stored_at(&record)? => {
+                    match NodeId::from_word(record.entry.key) {
+                        NodeId::Leaf(leaf) => live.push((leaf, record)),
+                        directory => self.touch_node(directory)?,
+                    }
+                }
                 Op::Dictionary => superseded.extend(self.move_dictionary(&record)?),
                 _ => {}
             }
         }
-        live.sort_by_key(|record| record.place.offset());
+        live.sort_by_key(|(_, record)| record.place.offset());
         let mut rest = 0..live.len();
         let mut is_all = true;
         while !rest.is_empty() {
-            let places = live[rest.clone()].iter().map(|record| record.place);
+            let places = live[rest.clone()].iter().map(|(_, record)| record.place);
             let run = rest.start..rest.start + together(places, REACH);
             rest.start = run.end;
             is_all &= self.workers.with(|worker| self.copy_run(&live[run], worker, superseded))?;
@@ -126,7 +135,7 @@ impl Drive {
         Ok(())
     }
 
-    /// Has a node written anew by the next checkpoint, or gives it up.
+    /// Has a node written anew by the next checkpoint, a directory by that in progress if there is one, or gives it up.
     pub(crate) fn touch_node(&self, node: NodeId) -> Result<()> {
         loop {
             self.load_or_lose(node)?;
@@ -155,14 +164,16 @@ impl Drive {
         }
     }
 
-    /// Copies nodes that lie together; false if one stays that the next checkpoint writes.
+    /// Copies leaves that lie together; false if one stays that the next checkpoint writes.
     fn copy_run(
         &self,
-        run: &[SegmentRecord],
+        run: &[(u64, SegmentRecord)],
         worker: &mut Worker,
         superseded: &mut Vec<Location>,
     ) -> Result<bool> {
-        let (Some(front), Some(back)) = (run.first(), run.last()) else { return Ok(true) };
+        let (Some((_, front)), Some((_, back))) = (run.first(), run.last()) else {
+            return Ok(true);
+        };
         let place: Range<u32> = span(front.place, back.place);
         let mut media = std::mem::take(&mut worker.media);
         let bytes = match self.read_span(front.place.segment(), &place, &mut media) {
@@ -176,7 +187,7 @@ impl Drive {
         worker.group.clear();
         let mut is_all = true;
         let mut copied = Vec::with_capacity(run.len());
-        for record in run {
+        for (leaf, record) in run {
             let key = record.entry.op.context_key(record.entry.key);
             let stored = part_of(bytes, place.start, record.place);
             let restored;
@@ -196,22 +207,22 @@ impl Drive {
                         out.extend_from_slice(payload);
                         codec_id
                     });
-                    copied.push(record);
+                    copied.push((*leaf, record.place));
                 }
                 Err(what) => {
-                    let node = NodeId::from_word(record.entry.key);
-                    let rescue = self.map_mut()?.rescue(node);
+                    let rescue = self.map()?.rescue(*leaf);
                     match rescue {
                         Rescue::Kept(words) => {
                             // In memory it is what it is on media.
                             let Entry { op, key, .. } = record.entry;
                             let Worker { coder, group, .. } = &mut *worker;
                             group.push(op, key, |out| coder.encode_node(&words, out));
-                            copied.push(record);
+                            copied.push((*leaf, record.place));
                         }
-                        Rescue::Due => {}
                         Rescue::Later => is_all = false,
-                        Rescue::Gone => self.lose_node(node, record.place, &what)?,
+                        Rescue::Gone => {
+                            self.lose_node(NodeId::Leaf(*leaf), record.place, &what)?;
+                        }
                     }
                 }
             }
@@ -223,37 +234,34 @@ impl Drive {
         Ok(is_all)
     }
 
-    /// Makes the copies the nodes' newest versions, but of those that were given up meanwhile.
+    /// Makes the copies of leaves, with where each lay, their newest versions, but of those that were given up meanwhile.
     fn enter_copies(
         &self,
-        copied: &[&SegmentRecord],
+        copied: &[(u64, Location)],
         places: &[Location],
         superseded: &mut Vec<Location>,
     ) -> Result<()> {
         let mut next = 0;
         loop {
             next += self.try_enter_copies(&copied[next..], &places[next..], superseded)?;
-            let Some(record) = copied.get(next) else { return Ok(()) };
+            let Some((leaf, _)) = copied.get(next) else { return Ok(()) };
             // Its directory was dropped from memory meanwhile.
-            self.is_stored_at(record)?;
+            self.place_of(NodeId::Leaf(*leaf))?;
         }
     }
 
     /// The same until one needs a directory that is not loaded; gives how many are done.
     fn try_enter_copies(
         &self,
-        copied: &[&SegmentRecord],
+        copied: &[(u64, Location)],
         places: &[Location],
         superseded: &mut Vec<Location>,
     ) -> Result<usize> {
         let mut log = self.log()?;
         let mut map = self.map_mut()?;
-        for (done, (record, place)) in copied.iter().zip(places).enumerate() {
-            let node = NodeId::from_word(record.entry.key);
-            match map.stored(node) {
-                Ok(stored) if stored == record.place => {
-                    superseded.push(map.move_stored(node, *place));
-                }
+        for (done, ((leaf, former), place)) in copied.iter().zip(places).enumerate() {
+            match map.stored(NodeId::Leaf(*leaf)) {
+                Ok(stored) if stored == *former => superseded.push(map.move_leaf(*leaf, *place)),
                 Ok(_) => log.space.remove(*place),
                 Err(_) => return Ok(done),
             }

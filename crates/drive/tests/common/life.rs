@@ -151,6 +151,11 @@ pub struct Plan {
     pub is_hard: bool,
 }
 
+impl Plan {
+    /// As a soak lives.
+    pub const SOAK: Plan = Plan { bytes: 48 << 20, rounds: 6, commands: 600, is_hard: true };
+}
+
 pub struct Life {
     geometry: Geometry,
     plan: Plan,

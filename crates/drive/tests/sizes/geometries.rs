@@ -29,3 +29,13 @@ fn any_seed_soaks() {
         assert!(rarest >= 5, "what this is for was hardly reached: {seen:?}");
     }
 }
+
+/// Lives that a soak found to end badly: one checkpoint wrote directories twice, where each leaf had a directory of its own, and
+/// found no room; a drive could not be made smaller because of a bad place.
+#[test]
+fn lives_that_ended_badly_once_do_not_again() {
+    for seed in [1_882_684_938_780_800, 1_882_684_682_650_406] {
+        let seen = live(seed, Plan::SOAK).unwrap_or_else(|problem| panic!("{seed}: {problem}"));
+        assert!(seen.bad_places > 0 && seen.checkpoints > 10, "{seed}: {seen:?}");
+    }
+}
