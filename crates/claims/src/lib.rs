@@ -15,8 +15,8 @@ mod findings;
 mod interval;
 pub mod outcome;
 pub mod paper;
-mod parser;
 mod printed;
+mod reading;
 pub mod repeated;
 #[cfg(test)]
 mod tests;

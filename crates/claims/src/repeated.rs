@@ -1,94 +1,10 @@
 //! What a plan that repeats the paper stands beside: printed gains, worked out from figures that stand once.
 
-use std::collections::BTreeMap;
+use anyhow::{Context, Result, anyhow};
 
-use anyhow::{Context, Result, anyhow, ensure};
-use serde::{Deserialize, Serialize};
-
-use super::document::Source;
 use super::paper::Paper;
 
-/// Which plan repeats the paper, and what of it stands beside which figure.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Repeated {
-    /// The plan's name.
-    pub plan: String,
-    /// Why the plan's figures are not the paper's, beyond what a study tells of itself.
-    pub differs: Vec<String>,
-    /// Of how many devices of its preset an arm is the model, where of several whose parallelism is taken together.
-    #[serde(default)]
-    pub devices: BTreeMap<String, u32>,
-    /// One arm against another, in percent.
-    #[serde(default)]
-    pub comparisons: Vec<Gain>,
-    /// One arm by itself.
-    #[serde(default)]
-    pub levels: Vec<Level>,
-}
-
-/// One arm against another; as a plan's `[[paper.comparisons]]`.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Gain {
-    /// Where it is printed, and what it is called there.
-    pub table: String,
-    /// The result that is compared.
-    pub metric: String,
-    /// The arm whose gain it is.
-    pub arm: String,
-    /// The arm that it is measured by.
-    pub against: String,
-    /// What is printed.
-    #[serde(default)]
-    pub printed: Vec<GainPrinted>,
-}
-
-/// One gain.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GainPrinted {
-    /// The plan's data set, where it has any.
-    pub data_set: Option<String>,
-    /// The plan's workload.
-    pub workload: String,
-    /// By how much the arm is above the other, as an expression in percent.
-    pub percent: Option<Source>,
-    /// The name of a figure that is words.
-    pub figure: Option<Source>,
-}
-
-/// One figure of one arm.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Level {
-    /// The printed figure.
-    pub figure: Source,
-    /// The result of a study that it is.
-    pub metric: String,
-    /// The plan's arm.
-    pub arm: String,
-    /// The plan's workload.
-    pub workload: String,
-    /// The plan's data set, where it has any.
-    pub data_set: Option<String>,
-    /// Which of the study's thread counts stands for the paper's.
-    #[serde(default)]
-    pub threads: Which,
-}
-
-/// Which thread count of a study.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Which {
-    /// The only one, or the mean of all.
-    #[default]
-    All,
-    /// The lowest.
-    Lowest,
-    /// The highest.
-    Highest,
-}
+pub use super::document::repeated::{Gain, GainPrinted, Level, Repeated, Which};
 
 /// The plan's `[paper]`: title and comparisons.
 ///
@@ -137,20 +53,4 @@ fn of_workload(paper: &Paper, gain: &GainPrinted) -> Result<assay_study::Printed
     };
     let (data_set, workload) = (gain.data_set.clone(), gain.workload.clone());
     Ok(assay_study::Printed { data_set, workload, percent, says })
-}
-
-/// That every level is one number, and that arms are of some devices.
-///
-/// # Errors
-/// One line: no such figure, with the nearest, or one that is not a number; or an arm of no device.
-pub fn check_levels(paper: &Paper) -> Result<()> {
-    for (arm, devices) in paper.document.repeated.iter().flat_map(|repeated| &repeated.devices) {
-        ensure!(*devices > 0, "devices of `{arm}` are 0; give how many it is made of");
-    }
-    for level in paper.document.repeated.iter().flat_map(|repeated| &repeated.levels) {
-        let figure = paper.figure(&level.figure)?;
-        let name = level.figure.get_ref();
-        ensure!(figure.printed.len() == 1, "`{name}` is not one number; a level is");
-    }
-    Ok(())
 }

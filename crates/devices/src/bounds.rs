@@ -2,8 +2,6 @@
 
 use anyhow::{Result, ensure};
 
-use super::preset::Row;
-
 /// The longest time that anything of a device takes: an hour.
 const TIME_US_MAX: f64 = 3.6e9;
 
@@ -13,17 +11,6 @@ const PER_S_MIN: f64 = 1.0;
 /// The largest number of any kind, and the smallest that is not zero: so that a message can tell them.
 const NUMBER_MAX: f64 = 1e18;
 const NUMBER_MIN: f64 = 1e-9;
-
-/// Checks every number of a preset against what its unit allows.
-///
-/// # Errors
-/// One line: which number, and the bound.
-pub fn check(rows: &[Row]) -> Result<()> {
-    rows.iter().try_for_each(|row| {
-        let number = row.value.as_float().or(row.value.as_integer().map(|number| number as f64));
-        number.map_or(Ok(()), |number| check_number(&row.key, number))
-    })
-}
 
 /// Checks the number of this name. What is none, or below zero, is left to those who know what it is for.
 ///

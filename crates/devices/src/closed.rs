@@ -49,6 +49,16 @@ pub struct Closed {
     pub mark: Mark,
 }
 
+impl Closed {
+    /// What it is of a device whose commands take so many times as long, for that is wrong with it on purpose.
+    #[must_use]
+    pub fn slowed(self, times: f64) -> Closed {
+        let is_rate = self.name.ends_with("per_s");
+        let value = if is_rate { self.value / times } else { self.value * times };
+        Closed { value, mark: Mark::Fitted, ..self }
+    }
+}
+
 /// What a figure of flash rests on, by section and name in the preset.
 const LATENCY: &[&str] = &[
     "host.read_firmware_us",

@@ -48,7 +48,11 @@ impl fmt::Display for Unit {
 
 /// A codec by its name, where there may be none.
 pub mod codec_name {
-    #![allow(missing_docs, reason = "what serde asks of a field's module")]
+    #![allow(
+        missing_docs,
+        clippy::missing_errors_doc,
+        reason = "what serde asks of a field's module"
+    )]
 
     use super::{Codec, Deserialize, Deserializer, Error, Serializer};
 

@@ -1,12 +1,12 @@
 //! A device at a scale, of whatever kind: how large it is, what it is built from, what follows from its numbers.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use assay_models::WriteCache;
 
 use super::closed::{self, Closed, Conditions};
 use super::document::Kind;
 use super::nand::Nand;
-use super::network::Remote;
+use super::network::{self, Network};
 use super::preset::Preset;
 use super::rotating::Disks;
 use super::scale::{Obtained, Scale};
@@ -23,6 +23,36 @@ pub enum Device {
     Volume(Box<Paid>),
     /// Another device behind a network.
     Network(Box<Remote>),
+}
+
+/// A device behind a network.
+#[derive(Debug, Clone)]
+pub struct Remote {
+    /// What lies behind it.
+    pub over: Device,
+    /// Its preset.
+    pub preset: Preset,
+    /// What lies between.
+    pub network: Network,
+    /// What the scale made of each resource.
+    pub obtained: Vec<Obtained>,
+}
+
+impl Remote {
+    /// The device of `preset` at `scale`.
+    ///
+    /// # Errors
+    /// One line: there is no such device behind it, or what is left of it is too small.
+    pub fn new(preset: &Preset, scale: Scale) -> Result<Remote> {
+        let said = preset.document.network.as_ref();
+        let said = said.context("a network needs a section [network]")?;
+        let behind = network::behind(said)?;
+        let over = Device::new(&behind, scale)?;
+        let network = Network::new(said, scale);
+        let mut obtained = over.obtained().to_vec();
+        obtained.push(network.obtained.clone());
+        Ok(Remote { over, preset: behind, network, obtained })
+    }
 }
 
 impl Device {
@@ -100,9 +130,11 @@ impl Device {
     /// # Errors
     /// None of a device that could be made.
     pub fn closed(&self, preset: &Preset, conditions: Conditions) -> Result<Vec<Closed>> {
-        let fault = preset.fault();
         let sound = self.closed_when_sound(preset, conditions)?;
-        Ok(sound.into_iter().map(|closed| fault.applied(closed)).collect())
+        Ok(match preset.fault().times_as_long() {
+            Some(times) => sound.into_iter().map(|closed| closed.slowed(times)).collect(),
+            None => sound,
+        })
     }
 
     fn closed_when_sound(&self, preset: &Preset, conditions: Conditions) -> Result<Vec<Closed>> {
@@ -112,7 +144,7 @@ impl Device {
             Device::Volume(paid) => Ok(closed::volume(preset, &paid.limits, conditions)),
             Device::Network(remote) => {
                 let behind = remote.over.closed(&remote.preset, conditions)?;
-                Ok(closed::network(preset, &remote.link, behind, conditions))
+                Ok(closed::network(preset, &remote.network.link, behind, conditions))
             }
         }
     }

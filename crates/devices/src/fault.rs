@@ -7,9 +7,7 @@ use anyhow::{Result, bail, ensure};
 use assay_models::synthetic::{Slower, Stalling};
 use assay_models::{Time, Timing};
 
-use super::closed::Closed;
 use super::document::{self, Document, Kind};
-use super::figure::Mark;
 
 /// Slowness comes in whole parts of so many.
 const PARTS: f64 = 1000.0;
@@ -73,19 +71,16 @@ impl Fault {
         }
     }
 
-    /// What it makes of a figure of the device without it. One command at a time meets a stall once in a period, so it takes
-    /// longer on the mean by what the rate falls.
+    /// How many times as long as without it a command takes on the mean; nothing where none takes longer. One command at a time
+    /// meets a stall once in a period, so it takes longer on the mean by what the rate falls.
     #[must_use]
-    pub fn applied(&self, closed: Closed) -> Closed {
+    pub fn times_as_long(&self) -> Option<f64> {
         if *self == (Fault { tears: self.tears, ..Fault::default() }) {
-            return closed;
+            return None;
         }
         let stalled =
             self.stall.map_or(0.0, |Stall { period, length }| length.as_s() / period.as_s());
-        let times = (1.0 + f64::from(self.slower_per_mille) / PARTS) / (1.0 - stalled);
-        let is_rate = closed.name.ends_with("per_s");
-        let value = if is_rate { closed.value / times } else { closed.value * times };
-        Closed { value, mark: Mark::Fitted, ..closed }
+        Some((1.0 + f64::from(self.slower_per_mille) / PARTS) / (1.0 - stalled))
     }
 }
 

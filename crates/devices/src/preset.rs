@@ -8,10 +8,11 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use assay_base::suggest;
 use assay_drive::BLOCK_BYTES;
 
+use super::bounds::check_number;
+use super::check;
 use super::document::Document;
 use super::fault::Fault;
 use super::figure::Mark;
-use super::{bounds, check};
 use assay_base::one_line;
 use assay_base::text_file;
 
@@ -61,6 +62,14 @@ pub struct Row {
     pub differs: Option<String>,
 }
 
+impl Row {
+    /// Checks it against what its unit allows; of what is no number there is nothing to check.
+    fn check(&self) -> Result<()> {
+        let number = self.value.as_float().or(self.value.as_integer().map(|number| number as f64));
+        number.map_or(Ok(()), |number| check_number(&self.key, number))
+    }
+}
+
 impl Preset {
     /// One of ours by its name, or what the TOML file of that name says.
     ///
@@ -93,7 +102,7 @@ impl Preset {
             toml::from_str(text).map_err(|error| anyhow!(one_line(&error, text)))?;
         let preset = Preset { name: name.into(), text: text.into(), document };
         preset.check_texts()?;
-        bounds::check(&preset.rows()?)?;
+        preset.rows()?.iter().try_for_each(Row::check)?;
         check::check(&preset.document)?;
         Ok(preset)
     }

@@ -95,7 +95,7 @@ impl Builder<'_> {
                 let behind = self.layer(media, &remote.over)?;
                 let (volatile_cache, drive) = (behind.volatile_cache, behind.drive.clone());
                 let below = Arc::new(self.modelled(behind));
-                let timing = self.fault().part(Box::new(remote.timing(SEED)));
+                let timing = self.fault().part(Box::new(remote.network.timing(SEED)));
                 Ok(Layer { below, timing, volatile_cache, drive })
             }
         }

@@ -9,17 +9,15 @@ use crate::cell::metric::Metric;
 use crate::cell::sound::sound_series;
 use crate::cell::stalls::{Stalls, stalls};
 use crate::cell::steady::{Steady, steady};
-use crate::difference::compare::{Difference, LEVEL, Stratum, within_study};
+use crate::difference::compare::{Stratum, within_study};
+use crate::difference::comparison::{Comparison, SEED, Teller, baseline_of};
 use crate::difference::level::{Level, levels};
 use crate::difference::noise::{NoiseFloor, NoiseSpread, Twins};
 use crate::difference::reason::Reason;
-use crate::difference::verdict::{Verdict, Word, p_of, verdict};
-use crate::papers::{IntervalTable, improvement_factor, interval_table};
-use crate::statistics::holm;
+use crate::difference::verdict::{Word, p_of};
+use crate::interval::LEVEL;
+use crate::papers::{IntervalTable, interval_table};
 use assay_study::{CellKey, State, Store, Study};
-
-/// Seed of whatever is drawn at random, so that a study is judged the same each time.
-pub(crate) const SEED: u64 = 1;
 
 /// A study, judged.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,33 +36,6 @@ pub struct Judgement {
     pub comparisons: Vec<Comparison>,
     /// Each cell by itself.
     pub cells: Vec<OfCell>,
-}
-
-/// One arm against the baseline.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Comparison {
-    /// The workload.
-    pub workload: String,
-    /// Connections; absent over all thread counts that both have.
-    pub threads: Option<u32>,
-    /// The arm measured by: the baseline, or, of a workload that it is not run on, the first arm that is.
-    pub baseline: String,
-    /// The arm judged.
-    pub arm: String,
-    /// What of it.
-    pub metric: Metric,
-    /// By what factor it is better, as STEC's paper tells it: the ratio, turned over where less is better. Below 1 it is worse.
-    pub improvement_factor: Option<f64>,
-    /// How large the difference is, where that can be told.
-    pub difference: Option<Difference>,
-    /// p, corrected over the thread counts of the workload.
-    pub p_corrected: Option<f64>,
-    /// The share that does not matter.
-    pub margin: f64,
-    /// What may be said.
-    pub verdict: Verdict,
-    /// Cells that have been run and have no part in it, for they are marked as not comparable.
-    pub left_out: Vec<CellKey>,
 }
 
 /// A cell judged by itself.
@@ -92,7 +63,7 @@ pub fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
     Ok(Judgement {
         level: LEVEL,
         margin_percent: margin * 100.0,
-        baseline: baseline(study),
+        baseline: baseline_of(study),
         noise_floor: twins.floor(),
         levels: levels(&comparable(&cells), &twins),
         comparisons: comparisons(study, &cells, &twins, margin),
@@ -119,11 +90,6 @@ fn comparable(cells: &[Measured]) -> Vec<Measured> {
     cells.iter().filter(|cell| is_usable(cell) || !usable.contains(&load(cell))).cloned().collect()
 }
 
-/// The baseline as the plan names it, else the first arm.
-pub(crate) fn baseline(study: &Study) -> Option<String> {
-    study.judging.baseline.clone().or_else(|| study.arms.first().map(|arm| arm.name.clone()))
-}
-
 /// Every arm against the baseline, from cells already read.
 pub(crate) fn comparisons(
     study: &Study,
@@ -143,7 +109,7 @@ pub(crate) fn comparisons(
             .map(|arm| arm.name.as_str())
             .filter(|arm| runs(arm) && !is_twin(arm))
             .collect();
-        let named = baseline(study).filter(|name| its.contains(&name.as_str()));
+        let named = baseline_of(study).filter(|name| its.contains(&name.as_str()));
         let Some(base) = named.or_else(|| its.first().map(|name| (*name).to_owned())) else {
             continue;
         };
@@ -216,84 +182,4 @@ impl<'a> Pair<'a> {
         };
         Stratum::of(of(self.base), of(self.other), true)
     }
-}
-
-/// Makes comparisons of differences: the same for arms of one study and of two.
-pub(crate) struct Teller<'a> {
-    pub(crate) workload: &'a str,
-    pub(crate) baseline: &'a str,
-    pub(crate) arm: &'a str,
-    pub(crate) metric: Metric,
-    pub(crate) margin: f64,
-    pub(crate) noise: Option<&'a NoiseSpread>,
-}
-
-impl Teller<'_> {
-    /// One for each thread count, their p corrected; an error is why there can be none.
-    pub(crate) fn of_thread_counts(
-        &self,
-        counts: &[u32],
-        strata: &[Result<Stratum<'_>, Reason>],
-        compare: impl Fn(&[Stratum<'_>]) -> Option<Difference>,
-    ) -> Vec<Comparison> {
-        let differences: Vec<Option<Difference>> =
-            strata.iter().map(|one| compare(std::slice::from_ref(one.as_ref().ok()?))).collect();
-        let corrected = correct(&differences);
-        let mut told = Vec::new();
-        for (place, difference) in differences.into_iter().enumerate() {
-            let stratum = strata[place].as_ref().map(std::slice::from_ref).map_err(Clone::clone);
-            told.push(self.told(Some(counts[place]), stratum, difference, corrected[place]));
-        }
-        told
-    }
-
-    fn told(
-        &self,
-        threads: Option<u32>,
-        strata: Result<&[Stratum<'_>], Reason>,
-        difference: Option<Difference>,
-        p: Option<f64>,
-    ) -> Comparison {
-        let left_out: Vec<CellKey> = strata
-            .iter()
-            .flat_map(|strata| strata.iter().flat_map(|one| one.left_out.clone()))
-            .collect();
-        let verdict = match (strata, &difference) {
-            (Err(why), _) => Verdict::none(why),
-            (Ok(strata), None) => Verdict::none(why_none(strata, self.metric)),
-            (Ok(_), Some(found)) => {
-                verdict(self.metric, found, p.unwrap_or(1.0), self.margin, self.noise)
-            }
-        };
-        let factor =
-            |one: &Difference| improvement_factor(1.0, one.ratio, self.metric.is_better_higher());
-        Comparison {
-            workload: self.workload.to_owned(),
-            threads,
-            baseline: self.baseline.to_owned(),
-            arm: self.arm.to_owned(),
-            metric: self.metric,
-            improvement_factor: difference.as_ref().and_then(factor),
-            difference,
-            p_corrected: p,
-            margin: self.margin,
-            verdict,
-            left_out,
-        }
-    }
-}
-
-/// Why nothing can be told of cells that nothing forbids.
-fn why_none(strata: &[Stratum<'_>], metric: Metric) -> Reason {
-    let mut cells = strata.iter().flat_map(|one| one.base.iter().chain(&one.other));
-    let absent = cells.find_map(|cell| Some((&cell.key, *cell.absent.get(&metric)?)));
-    absent.map_or(Reason::SpreadUnknown, |(key, why)| Reason::FigureAbsent(key.clone(), why))
-}
-
-/// Holm's correction over those that there are.
-fn correct(differences: &[Option<Difference>]) -> Vec<Option<f64>> {
-    let there: Vec<&Difference> = differences.iter().flatten().collect();
-    let raw: Vec<f64> = there.iter().map(|one| p_of(one, there.len())).collect();
-    let mut corrected = holm(&raw).into_iter();
-    differences.iter().map(|one| one.as_ref().and_then(|_| corrected.next())).collect()
 }

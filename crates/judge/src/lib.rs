@@ -8,6 +8,7 @@ mod cell;
 pub mod chain;
 mod difference;
 pub mod durability;
+pub mod interval;
 mod judgement;
 pub mod paper;
 pub mod papers;
@@ -26,13 +27,14 @@ pub use cell::steady::{Held, Steady};
 pub use difference::alike::{Unlike, scale_differences};
 pub use difference::circumstances::{Circumstance, Form, Value, circumstances};
 pub use difference::compare::{Basis, Difference};
+pub use difference::comparison::{Comparison, baseline_of};
 pub use difference::level::Level;
 pub use difference::noise::{NoiseFloor, Seen};
 pub use difference::permute::Units;
 pub use difference::reason::{Reason, SignificanceTest};
-pub use difference::studies::{Between, Chosen, Lone, arms, baseline_of, between, lone};
+pub use difference::studies::{Between, Chosen, Lone, arms, between, lone};
 pub use difference::verdict::{Verdict, Word};
-pub use judgement::{Comparison, Judgement, OfCell, judgement};
+pub use judgement::{Judgement, OfCell, judgement};
 pub use statistics::{Permuted, Spread, median};
 
 #[cfg(test)]

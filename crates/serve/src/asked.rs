@@ -7,25 +7,22 @@ use std::io::{self, Read, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::net::sockopt::socket_peercred;
 
-use super::source::Source;
-
 /// Who does not take an answer keeps others waiting no longer than this.
 const WRITE_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Begins to answer, on a thread that ends with the process.
+/// Begins to answer with what is told at the time, on a thread that ends with the process.
 ///
 /// # Errors
 /// The socket cannot be made, or no thread started.
-pub fn answer(folder: &Path, source: Arc<Source>) -> io::Result<()> {
+pub fn answer(folder: &Path, told: impl Fn() -> String + Send + 'static) -> io::Result<()> {
     let listener = UnixListener::bind_addr(&address(folder)?)?;
     let serve = move || {
         for asking in listener.incoming().flatten().filter(may_ask) {
-            tell(asking, &source).unwrap_or_else(|error| log::debug!("nobody hears: {error}"));
+            tell(asking, &told).unwrap_or_else(|error| log::debug!("nobody hears: {error}"));
         }
     };
     std::thread::Builder::new().name("asked".into()).spawn(serve).map(drop)
@@ -54,7 +51,7 @@ fn may_ask(asking: &UnixStream) -> bool {
     socket_peercred(asking).is_ok_and(|peer| peer.uid == ours || peer.uid.is_root())
 }
 
-fn tell(mut asking: UnixStream, source: &Source) -> io::Result<()> {
+fn tell(mut asking: UnixStream, told: &impl Fn() -> String) -> io::Result<()> {
     asking.set_write_timeout(Some(WRITE_PATIENCE))?;
-    asking.write_all(source.health().to_json().unwrap_or_default().as_bytes())
+    asking.write_all(told().as_bytes())
 }

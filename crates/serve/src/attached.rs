@@ -15,11 +15,11 @@ use anyhow::{Context, Result, bail, ensure};
 use assay_ports::child::{self, Child, describe, identity};
 use assay_ports::file_id::FileId;
 
-use super::health::Health;
-use super::job::{Answer, AttachOptions, Job};
+use super::answer::Answer;
+use super::health::{Health, STATUS_FILE};
+use super::job::{AttachOptions, Job};
 use super::open::ensure_tellable;
 use super::process::make_folders;
-use super::registry::STATUS_FILE;
 use assay_system::ledger::{Ledger, Made, state_folder};
 
 /// How long a server may take to close its drive: a last checkpoint.

@@ -13,6 +13,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::job::{CacheMode, CollectBy};
 use super::model_health::ModelHealth;
 
+/// The name, beside the disk, of the file with the drive's health.
+pub const STATUS_FILE: &str = "status.json";
+
 /// How a drive is, and where it is attached.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Health {

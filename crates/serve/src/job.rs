@@ -1,4 +1,4 @@
-//! What the serving process is told, and what it answers when it serves.
+//! What the serving process is told.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,6 @@ use assay_ports::fuse::DEFAULT_THREADS;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use super::health::Health;
 use assay_base::Size;
 use assay_devices::read_ahead;
 use assay_devices::{Device, Preset, Scale};
@@ -222,15 +221,4 @@ impl Job {
             folder: self.folder.clone(),
         }
     }
-}
-
-/// What a server says: once when it serves or cannot, and once more when it was told to keep time.
-#[derive(Debug, Serialize, Deserialize)]
-pub enum Answer {
-    /// It serves; and how the drive is.
-    Serving(Box<Health>),
-    /// It cannot, and has left nothing.
-    Failed(String),
-    /// Its model keeps time from now on.
-    KeepsTime,
 }

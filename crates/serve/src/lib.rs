@@ -8,6 +8,7 @@
 //! - [`registry`] knows what is served on this machine; [`look`] and [`health`] tell how it is, [`text`] in words
 //! - [`make`] and [`model_media`] make what is served; [`wear_in`] brings it into the state of a used device
 
+mod answer;
 mod asked;
 mod attach;
 pub mod attached;

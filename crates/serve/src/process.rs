@@ -19,9 +19,10 @@ use assay_ports::loopdev;
 use assay_ports::rank::{self, Rank};
 use assay_ports::survival;
 
+use super::answer::Answer;
 use super::background::Background;
 use super::changes::Changes;
-use super::job::{Answer, Job};
+use super::job::Job;
 use super::opened::Opened;
 use super::source::{Source, Survival};
 use super::{asked, log as lasting, port, text};
@@ -126,7 +127,8 @@ impl Served {
         go_first(job, Rank::Answers);
         match show(job, opened.clone(), open_ms, survival) {
             Ok(shown) => {
-                asked::answer(&job.folder, Arc::clone(&shown.source)).unwrap_or_else(|error| {
+                let source = Arc::clone(&shown.source);
+                asked::answer(&job.folder, move || source.told()).unwrap_or_else(|error| {
                     log::warn!("its health is told in a file alone: {error}")
                 });
                 let changes = shown.tell_changes(job)?;

@@ -9,13 +9,10 @@ use assay_ports::file_id::FileId;
 use assay_ports::{filesystem, fuse, loopdev};
 
 use super::asked;
-use super::health::{Attachment, Health};
+use super::health::{Attachment, Health, STATUS_FILE};
 use super::log;
 use assay_system::ledger::{self, Found};
 use assay_system::thing::{Thing, ensure_unused};
-
-/// The name, beside the disk, of the file with the drive's health.
-pub const STATUS_FILE: &str = "status.json";
 
 /// How long a server that was killed may take to end: it lets go of its media with its last thread.
 const END_PATIENCE: Duration = Duration::from_millis(500);
@@ -181,11 +178,17 @@ impl Attached {
     }
 
     /// The block devices that show it: one, or none in a folder.
+    ///
+    /// # Errors
+    /// The loop devices cannot be read.
     pub fn devices(&self) -> Result<Vec<PathBuf>> {
         loopdev::attached_under(&self.mount_point).context("cannot list the loop devices")
     }
 
     /// What a user calls it by: its device, or else its file.
+    ///
+    /// # Errors
+    /// The loop devices cannot be read.
     pub fn shown_as(&self) -> Result<PathBuf> {
         Ok(self.devices()?.into_iter().next().unwrap_or_else(|| self.file()))
     }
@@ -236,6 +239,9 @@ impl Attached {
     }
 
     /// Whether what shows it is there: a server mounts first, and attaches the device then.
+    ///
+    /// # Errors
+    /// The loop devices cannot be read.
     pub fn is_shown(&self) -> Result<bool> {
         let has_no_device = !self.mount_point.starts_with(&self.folder);
         Ok(has_no_device || !self.devices()?.is_empty())

@@ -11,12 +11,11 @@ use assay_ports::fuse::{DISK_FILE, TextFile};
 use assay_ports::loopdev;
 use assay_ports::media::Loss;
 
-use super::health::{Attachment, Health};
+use super::health::{Attachment, Health, STATUS_FILE};
 use super::job::{Job, ModelJob};
 use super::log;
 use super::model_health::ModelHealth;
 use super::opened::Opened;
-use super::registry::STATUS_FILE;
 use super::stack::Stack;
 use super::standstill::Standstill;
 use crate::{TraceHead, monotonic_s};
@@ -160,7 +159,7 @@ impl Source {
 
     /// The file that tells its health to whoever reads it.
     pub fn text(source: Arc<Source>) -> TextFile {
-        let content = move || source.health().to_json().unwrap_or_default() + "\n";
+        let content = move || source.told() + "\n";
         TextFile { name: STATUS_FILE.into(), content: Box::new(content) }
     }
 
@@ -183,6 +182,11 @@ impl Source {
             Some(model) => health.of_model(model),
             None => health,
         }
+    }
+
+    /// Its health, as it is told to whoever asks.
+    pub fn told(&self) -> String {
+        self.health().to_json().unwrap_or_default()
     }
 
     fn model_health(&self) -> Option<ModelHealth> {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::difference::compare::LEVEL;
+use crate::interval::LEVEL;
 use crate::statistics::{
     Line, autocorrelation, line, mean, mean_variance, standard_deviation, t_quantile,
 };

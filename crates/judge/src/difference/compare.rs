@@ -18,11 +18,9 @@ use crate::cell::metric::Metric;
 use crate::difference::noise::NoiseSpread;
 use crate::difference::permute::{Permutation, Units, permutation};
 use crate::difference::reason::Reason;
+use crate::interval::LEVEL;
 use crate::statistics::{MeanVariance, Spread, exchange, mean, paired, unpaired};
 use assay_study::CellKey;
-
-/// How often an interval covers the truth.
-pub const LEVEL: f64 = 0.95;
 
 /// What an interval rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

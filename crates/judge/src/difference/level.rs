@@ -11,8 +11,8 @@ use crate::cell::measured::Measured;
 use crate::cell::metric::Metric;
 use crate::difference::compare::Basis;
 use crate::difference::noise::{NoiseSpread, Twins};
+use crate::interval::Interval;
 use crate::statistics::Spread;
-use crate::worth::interval::Interval;
 
 /// Throughput of one arm × workload × threads.
 #[derive(Debug, Clone, PartialEq, Serialize)]

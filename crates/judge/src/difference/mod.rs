@@ -3,6 +3,7 @@
 pub(crate) mod alike;
 pub(crate) mod circumstances;
 pub(crate) mod compare;
+pub(crate) mod comparison;
 pub(crate) mod level;
 pub(crate) mod noise;
 pub(crate) mod permute;

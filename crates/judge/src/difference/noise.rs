@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::cell::measured::{Measured, Standing};
 use crate::cell::metric::Metric;
-use crate::difference::compare::LEVEL;
+use crate::interval::LEVEL;
 use crate::statistics::{mean, t_quantile};
 
 /// Fewer differences than this are not a spread of their own.

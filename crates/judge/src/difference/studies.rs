@@ -7,9 +7,9 @@ use anyhow::{Result, bail};
 use crate::cell::measured::{Measured, measured};
 use crate::cell::metric::Metric;
 use crate::difference::compare::{Stratum, between_studies, within_study};
+use crate::difference::comparison::{Comparison, SEED, Teller};
 use crate::difference::noise::{NoiseSpread, Twins};
 use crate::difference::reason::Reason;
-use crate::judgement::{Comparison, SEED, Teller, baseline};
 use assay_study::{Arm, Store, Study, Workload};
 
 /// One side.
@@ -115,11 +115,6 @@ pub fn arms<'a>(study: &'a Study, named: Option<&str>) -> Result<Vec<&'a Arm>> {
             bail!("there is no arm `{named}` in the study; it has `{}`", names.join("`, `"))
         }
     }
-}
-
-/// The arm that others of the study are measured by.
-pub fn baseline_of(study: &Study) -> Option<String> {
-    baseline(study)
 }
 
 fn of_workload(

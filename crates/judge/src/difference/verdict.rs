@@ -16,9 +16,10 @@
 use serde::Serialize;
 
 use crate::cell::metric::Metric;
-use crate::difference::compare::{Basis, Difference, LEVEL};
+use crate::difference::compare::{Basis, Difference};
 use crate::difference::noise::NoiseSpread;
 use crate::difference::reason::{Reason, SignificanceTest};
+use crate::interval::LEVEL;
 use crate::statistics::{Permuted, repeats_for};
 
 /// A judgement in one word.

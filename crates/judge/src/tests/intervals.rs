@@ -3,8 +3,9 @@
 use super::cells;
 use crate::cell::measured::{Measured, Standing};
 use crate::cell::metric::Metric;
-use crate::difference::compare::{LEVEL, Stratum, between_studies, estimated};
+use crate::difference::compare::{Stratum, between_studies, estimated};
 use crate::difference::noise::Twins;
+use crate::interval::LEVEL;
 use crate::simulated::{Truth, key};
 use crate::statistics::mean;
 use crate::statistics::simulated::Noise;

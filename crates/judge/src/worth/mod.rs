@@ -2,4 +2,5 @@
 
 pub mod cost;
 pub mod endurance;
-pub mod interval;
+
+pub use crate::interval;

@@ -52,7 +52,10 @@ impl Bill {
     }
 }
 
-/// The bill of a server, or the keys that are missing for it. Energy is reckoned where it has a price, and then needs both powers.
+/// The bill of a server. Energy is reckoned where it has a price, and then needs both powers.
+///
+/// # Errors
+/// The keys that are missing for it.
 pub fn bill(prices: &Prices, own: &Each) -> Result<Bill, Vec<String>> {
     let is_energy_paid = prices.price_per_kwh.is_some();
     let needed = [

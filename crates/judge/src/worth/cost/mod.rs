@@ -12,7 +12,7 @@ use serde::Serialize;
 
 pub use bill::{Bill, Part, What, bill};
 
-use crate::worth::interval::Interval;
+use crate::interval::Interval;
 use assay_study::prices::{Each, Prices, Target};
 
 /// What was measured of an arm under a load.
@@ -91,7 +91,10 @@ const MOVED: f64 = 0.2;
 /// Prices whose sensitivity is told.
 const TOLD: usize = 2;
 
-/// What it costs, or the keys that are missing for that.
+/// What it costs.
+///
+/// # Errors
+/// The keys that are missing for that.
 pub fn of(measured: &Measured, prices: &Prices, own: &Each) -> Result<Cost, Vec<String>> {
     let bill = bill(prices, own)?;
     let replicas = f64::from(prices.replicas.unwrap_or(1));

@@ -6,7 +6,7 @@ use std::str::CharIndices;
 use anyhow::{Result, anyhow, bail, ensure};
 use assay_base::suggest::nearest;
 
-use super::expression::{FUNCTIONS, Node};
+use super::node::{FUNCTIONS, Node};
 
 /// Reads all of `text`.
 ///

@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
-use crate::difference::compare::LEVEL;
 use crate::statistics::{Spread, mean, paired};
+
+/// How often an interval covers the truth.
+pub const LEVEL: f64 = 0.95;
 
 /// No rate and no ratio of a machine is less, or more; within them nothing that costs are made of overflows.
 const SOUND: (f64, f64) = (1e-9, 1e18);

@@ -2,12 +2,14 @@
 //!
 //! Every figure stands once. See `docs/claims.md` for what each key is for.
 
+pub mod repeated;
+
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::printed::Printed;
-use super::repeated::Repeated;
+use repeated::Repeated;
 
 /// A whole file.
 #[derive(Debug, Clone, Deserialize)]

@@ -1,0 +1,89 @@
+//! What a file of claims may say under `[repeated]`: the plan that repeats the paper, and what of it stands beside which figure.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Source;
+
+/// Which plan repeats the paper, and what of it stands beside which figure.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Repeated {
+    /// The plan's name.
+    pub plan: String,
+    /// Why the plan's figures are not the paper's, beyond what a study tells of itself.
+    pub differs: Vec<String>,
+    /// Of how many devices of its preset an arm is the model, where of several whose parallelism is taken together.
+    #[serde(default)]
+    pub devices: BTreeMap<String, u32>,
+    /// One arm against another, in percent.
+    #[serde(default)]
+    pub comparisons: Vec<Gain>,
+    /// One arm by itself.
+    #[serde(default)]
+    pub levels: Vec<Level>,
+}
+
+/// One arm against another; as a plan's `[[paper.comparisons]]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gain {
+    /// Where it is printed, and what it is called there.
+    pub table: String,
+    /// The result that is compared.
+    pub metric: String,
+    /// The arm whose gain it is.
+    pub arm: String,
+    /// The arm that it is measured by.
+    pub against: String,
+    /// What is printed.
+    #[serde(default)]
+    pub printed: Vec<GainPrinted>,
+}
+
+/// One gain.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GainPrinted {
+    /// The plan's data set, where it has any.
+    pub data_set: Option<String>,
+    /// The plan's workload.
+    pub workload: String,
+    /// By how much the arm is above the other, as an expression in percent.
+    pub percent: Option<Source>,
+    /// The name of a figure that is words.
+    pub figure: Option<Source>,
+}
+
+/// One figure of one arm.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Level {
+    /// The printed figure.
+    pub figure: Source,
+    /// The result of a study that it is.
+    pub metric: String,
+    /// The plan's arm.
+    pub arm: String,
+    /// The plan's workload.
+    pub workload: String,
+    /// The plan's data set, where it has any.
+    pub data_set: Option<String>,
+    /// Which of the study's thread counts stands for the paper's.
+    #[serde(default)]
+    pub threads: Which,
+}
+
+/// Which thread count of a study.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Which {
+    /// The only one, or the mean of all.
+    #[default]
+    All,
+    /// The lowest.
+    Lowest,
+    /// The highest.
+    Highest,
+}

@@ -1,0 +1,162 @@
+//! What an expression is made of, what that comes to, and how it is shown.
+
+use anyhow::{Result, anyhow, bail, ensure};
+
+use crate::interval::Interval;
+use crate::text;
+
+/// What a name stands for: one number or several, and how it is printed.
+pub struct Named {
+    /// The numbers.
+    pub values: Vec<Interval>,
+    /// As the arithmetic shows it.
+    pub shown: String,
+}
+
+/// What an expression is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Node {
+    Number(f64),
+    Name(String),
+    Group(Box<Node>),
+    Negative(Box<Node>),
+    Binary(Box<Node>, char, Box<Node>),
+    Call(Function, Vec<Node>),
+}
+
+/// What can be made of several numbers, or of one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Function {
+    Min,
+    Max,
+    Mean,
+    Sum,
+    Abs,
+    Round,
+}
+
+/// Functions by name.
+pub(super) const FUNCTIONS: [(&str, Function); 6] = [
+    ("min", Function::Min),
+    ("max", Function::Max),
+    ("mean", Function::Mean),
+    ("sum", Function::Sum),
+    ("abs", Function::Abs),
+    ("round", Function::Round),
+];
+
+impl Node {
+    /// Both with a sign between them.
+    pub(super) fn with(self, sign: char, right: Node) -> Node {
+        Node::Binary(Box::new(self), sign, Box::new(right))
+    }
+
+    /// So that it can stand inside another.
+    pub(super) fn grouped(self) -> Node {
+        match self {
+            Node::Binary(..) | Node::Negative(_) => Node::Group(Box::new(self)),
+            alone => alone,
+        }
+    }
+
+    pub(super) fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Node)) {
+        visit(self);
+        match self {
+            Node::Number(_) | Node::Name(_) => {}
+            Node::Group(inner) | Node::Negative(inner) => inner.walk(visit),
+            Node::Binary(left, _, right) => {
+                left.walk(visit);
+                right.walk(visit);
+            }
+            Node::Call(_, arguments) => arguments.iter().for_each(|one| one.walk(visit)),
+        }
+    }
+
+    pub(super) fn one(&self, of: &dyn Fn(&str) -> Option<Named>) -> Result<Option<Interval>> {
+        let Some(values) = self.all(of)? else { return Ok(None) };
+        match values.as_slice() {
+            [one] => Ok(Some(*one)),
+            _ => {
+                bail!("{} are several numbers; take min, max, mean or sum of them", self.shown(of))
+            }
+        }
+    }
+
+    fn all(&self, of: &dyn Fn(&str) -> Option<Named>) -> Result<Option<Vec<Interval>>> {
+        let one = match self {
+            Node::Number(value) => Some(Interval::exact(*value)),
+            Node::Name(name) => {
+                let named = of(name).ok_or_else(|| anyhow!("there is no figure `{name}`"))?;
+                return Ok(Some(named.values));
+            }
+            Node::Group(inner) => return inner.all(of),
+            Node::Negative(inner) => inner.one(of)?.map(Interval::negated),
+            Node::Binary(left, sign, right) => {
+                let (left, right) = (left.one(of)?, right.one(of)?);
+                left.zip(right).and_then(|(left, right)| binary(left, *sign, right))
+            }
+            Node::Call(function, arguments) => {
+                let mut values = Vec::new();
+                for argument in arguments {
+                    let Some(more) = argument.all(of)? else { return Ok(None) };
+                    values.extend(more);
+                }
+                call(*function, &values)?
+            }
+        };
+        // What no number can hold tells nothing.
+        let one = one.filter(|one| one.is_finite());
+        Ok(one.map(|one| vec![one]))
+    }
+
+    pub(super) fn shown(&self, of: &dyn Fn(&str) -> Option<Named>) -> String {
+        match self {
+            Node::Number(value) => text::number(*value),
+            Node::Name(name) => of(name).map_or_else(|| name.clone(), |named| named.shown),
+            Node::Group(inner) => format!("({})", inner.shown(of)),
+            Node::Negative(inner) => format!("−{}", inner.shown(of)),
+            Node::Binary(left, sign, right) => {
+                let sign = match sign {
+                    '*' => '×',
+                    '-' => '−',
+                    other => *other,
+                };
+                let right = right.shown(of);
+                // Two signs in a row are none that anybody writes.
+                let right = if right.starts_with('−') { format!("({right})") } else { right };
+                format!("{} {sign} {right}", left.shown(of))
+            }
+            Node::Call(function, arguments) => {
+                let name =
+                    FUNCTIONS.iter().find(|(_, one)| one == function).map_or("", |one| one.0);
+                let arguments: Vec<String> = arguments.iter().map(|one| one.shown(of)).collect();
+                format!("{name}({})", arguments.join(", "))
+            }
+        }
+    }
+}
+
+fn binary(left: Interval, sign: char, right: Interval) -> Option<Interval> {
+    match sign {
+        '+' => Some(left.plus(right)),
+        '-' => Some(left.plus(right.negated())),
+        '*' => Some(left.times(right)),
+        _ => left.divided_by(right),
+    }
+}
+
+fn call(function: Function, values: &[Interval]) -> Result<Option<Interval>> {
+    let mut rest = values.iter().copied();
+    let Some(first) = rest.next() else { bail!("a function of nothing") };
+    let count = Interval::exact(values.len() as f64);
+    Ok(match function {
+        Function::Min => Some(rest.fold(first, Interval::min)),
+        Function::Max => Some(rest.fold(first, Interval::max)),
+        Function::Sum => Some(rest.fold(first, Interval::plus)),
+        Function::Mean => rest.fold(first, Interval::plus).divided_by(count),
+        Function::Abs | Function::Round => {
+            ensure!(values.len() == 1, "abs and round take one number, not {}", values.len());
+            Some(if function == Function::Abs { first.abs() } else { first.rounded() })
+        }
+    })
+}

@@ -1,0 +1,158 @@
+//! Reading a paper: the text of its file to figures by name, and everything that refers to them checked.
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use indexmap::IndexMap;
+
+use super::document::{self, Conditions, Document, RemarkKind, Table};
+use super::paper::{Figure, Paper};
+use super::{outcome, repeated};
+use assay_base::one_line;
+
+impl Paper {
+    /// What `text` says, by the name given.
+    ///
+    /// # Errors
+    /// One line: the line in it, what is not understood, and the nearest that would be.
+    pub fn parse(name: &str, text: &str) -> Result<Paper> {
+        let document: Document =
+            toml::from_str(text).map_err(|error| anyhow!(one_line(&error, text)))?;
+        let mut figures = IndexMap::new();
+        for (name, figure) in &document.figures {
+            put(&mut figures, name.clone(), single(figure))?;
+        }
+        for (name, table) in &document.tables {
+            for (cell, figure) in cells(name, table)? {
+                put(&mut figures, cell, figure)?;
+            }
+        }
+        let paper = Paper { name: name.into(), document, figures, text: text.into() };
+        paper.check()?;
+        Ok(paper)
+    }
+
+    /// What the form alone does not keep out.
+    fn check(&self) -> Result<()> {
+        let document = &self.document;
+        for (name, figure) in &self.figures {
+            let is_told = !figure.printed.is_empty() || figure.says.is_some();
+            ensure!(is_told, "figure {name}: give what is printed, or says");
+            said(&figure.place).with_context(|| format!("figure {name}: where"))?;
+            said(&figure.what).with_context(|| format!("figure {name}: what"))?;
+        }
+        for (name, given) in &document.given {
+            said(&given.source).with_context(|| format!("given {name}: source"))?;
+            check_within(given.within).with_context(|| format!("given {name}"))?;
+            ensure!(!self.figures.contains_key(name), "`{name}` is both given and a figure");
+        }
+        for check in &document.checks {
+            let what = || format!("check `{}`", check.name);
+            said(&check.place).context("where").with_context(what)?;
+            said(check.assumes.as_deref().unwrap_or("-")).context("assumes").with_context(what)?;
+            outcome::of(self, check).with_context(what)?;
+        }
+        for remark in &document.remarks {
+            said(&remark.place).context("where").context("a remark")?;
+            said(&remark.says).context("says").context("a remark")?;
+            let (needs, has) = (remark.kind == RemarkKind::Factors, remark.factors.len());
+            ensure!(needs == (has > 0), "a remark has factors if and only if its kind is factors");
+            ensure!(has != 1, "one factor is how it should be; a remark names two or more");
+        }
+        if document.repeated.is_some() {
+            repeated::printed(self).context("repeated")?;
+            check_levels(self).context("repeated")?;
+        }
+        Ok(())
+    }
+}
+
+fn said(text: &str) -> Result<()> {
+    ensure!(!text.trim().is_empty(), "is empty; say it");
+    Ok(())
+}
+
+/// How far a value may lie from what is printed is a distance.
+fn check_within(within: Option<f64>) -> Result<()> {
+    let Some(within) = within else { return Ok(()) };
+    let is_distance = within.is_finite() && within >= 0.0;
+    ensure!(is_distance, "within is {within}; give a number that is not below 0");
+    Ok(())
+}
+
+fn put(figures: &mut IndexMap<String, Figure>, name: String, figure: Figure) -> Result<()> {
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "._".contains(sign);
+    if name.is_empty() || !name.chars().all(is_plain) || name.parse::<f64>().is_ok() {
+        bail!("`{name}` is no name for a figure; use letters, digits and _");
+    }
+    check_within(figure.within).with_context(|| format!("figure {name}"))?;
+    match figures.insert(name.clone(), figure) {
+        None => Ok(()),
+        Some(_) => bail!("there are two figures `{name}`; rename one"),
+    }
+}
+
+fn single(figure: &document::Figure) -> Figure {
+    Figure {
+        printed: figure.printed.all().into(),
+        unit: figure.unit.clone(),
+        what: figure.what.clone(),
+        place: figure.place.clone(),
+        says: figure.says.clone(),
+        on: figure.on.clone(),
+        within: figure.within,
+    }
+}
+
+/// The figures of a table: what a column says goes before what its row says, and that before the table.
+fn cells(name: &str, table: &Table) -> Result<Vec<(String, Figure)>> {
+    let mut cells = Vec::new();
+    for (row_name, row) in &table.rows {
+        ensure!(
+            row.printed.len() == table.columns.len(),
+            "table {name}, row {row_name}: {} numbers for {} columns",
+            row.printed.len(),
+            table.columns.len()
+        );
+        for ((column_name, column), printed) in table.columns.iter().zip(&row.printed) {
+            let words = [&table.what, &row.what, &column.what];
+            let words: Vec<&str> =
+                words.into_iter().map(String::as_str).filter(|one| !one.is_empty()).collect();
+            let unit = column.unit.as_ref().or(row.unit.as_ref()).unwrap_or(&table.unit);
+            let figure = Figure {
+                printed: vec![printed.clone()],
+                unit: unit.clone(),
+                what: words.join(", "),
+                place: table.place.clone(),
+                says: None,
+                on: joined(&[&column.on, &row.on, &table.on]),
+                within: column.within.or(row.within).or(table.within),
+            };
+            cells.push((format!("{name}.{row_name}.{column_name}"), figure));
+        }
+    }
+    Ok(cells)
+}
+
+/// The first that says something goes before those behind it.
+fn joined(all: &[&Conditions]) -> Conditions {
+    let mut joined = Conditions::default();
+    for one in all {
+        joined.arm = joined.arm.or_else(|| one.arm.clone());
+        joined.workload = joined.workload.or_else(|| one.workload.clone());
+        joined.data_set = joined.data_set.or_else(|| one.data_set.clone());
+        joined.threads = joined.threads.or(one.threads);
+    }
+    joined
+}
+
+/// That every level is one number, and that arms are of some devices.
+fn check_levels(paper: &Paper) -> Result<()> {
+    for (arm, devices) in paper.document.repeated.iter().flat_map(|repeated| &repeated.devices) {
+        ensure!(*devices > 0, "devices of `{arm}` are 0; give how many it is made of");
+    }
+    for level in paper.document.repeated.iter().flat_map(|repeated| &repeated.levels) {
+        let figure = paper.figure(&level.figure)?;
+        let name = level.figure.get_ref();
+        ensure!(figure.printed.len() == 1, "`{name}` is not one number; a level is");
+    }
+    Ok(())
+}

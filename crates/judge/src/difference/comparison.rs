@@ -1,0 +1,125 @@
+//! One arm beside another, told in full: how far it lies from it, with p corrected over the thread counts, and the verdict.
+
+use crate::cell::metric::Metric;
+use crate::difference::compare::{Difference, Stratum};
+use crate::difference::noise::NoiseSpread;
+use crate::difference::reason::Reason;
+use crate::difference::verdict::{Verdict, p_of, verdict};
+use crate::papers::improvement_factor;
+use crate::statistics::holm;
+use assay_study::{CellKey, Study};
+
+/// Seed of whatever is drawn at random, so that a study is judged the same each time.
+pub(crate) const SEED: u64 = 1;
+
+/// One arm against the baseline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// The workload.
+    pub workload: String,
+    /// Connections; absent over all thread counts that both have.
+    pub threads: Option<u32>,
+    /// The arm measured by: the baseline, or, of a workload that it is not run on, the first arm that is.
+    pub baseline: String,
+    /// The arm judged.
+    pub arm: String,
+    /// What of it.
+    pub metric: Metric,
+    /// By what factor it is better, as STEC's paper tells it: the ratio, turned over where less is better. Below 1 it is worse.
+    pub improvement_factor: Option<f64>,
+    /// How large the difference is, where that can be told.
+    pub difference: Option<Difference>,
+    /// p, corrected over the thread counts of the workload.
+    pub p_corrected: Option<f64>,
+    /// The share that does not matter.
+    pub margin: f64,
+    /// What may be said.
+    pub verdict: Verdict,
+    /// Cells that have been run and have no part in it, for they are marked as not comparable.
+    pub left_out: Vec<CellKey>,
+}
+
+/// The arm that others of the study are measured by: as the plan names it, else the first.
+pub fn baseline_of(study: &Study) -> Option<String> {
+    study.judging.baseline.clone().or_else(|| study.arms.first().map(|arm| arm.name.clone()))
+}
+
+/// Makes comparisons of differences: the same for arms of one study and of two.
+pub(crate) struct Teller<'a> {
+    pub(crate) workload: &'a str,
+    pub(crate) baseline: &'a str,
+    pub(crate) arm: &'a str,
+    pub(crate) metric: Metric,
+    pub(crate) margin: f64,
+    pub(crate) noise: Option<&'a NoiseSpread>,
+}
+
+impl Teller<'_> {
+    /// One for each thread count, their p corrected; an error is why there can be none.
+    pub(crate) fn of_thread_counts(
+        &self,
+        counts: &[u32],
+        strata: &[Result<Stratum<'_>, Reason>],
+        compare: impl Fn(&[Stratum<'_>]) -> Option<Difference>,
+    ) -> Vec<Comparison> {
+        let differences: Vec<Option<Difference>> =
+            strata.iter().map(|one| compare(std::slice::from_ref(one.as_ref().ok()?))).collect();
+        let corrected = correct(&differences);
+        let mut told = Vec::new();
+        for (place, difference) in differences.into_iter().enumerate() {
+            let stratum = strata[place].as_ref().map(std::slice::from_ref).map_err(Clone::clone);
+            told.push(self.told(Some(counts[place]), stratum, difference, corrected[place]));
+        }
+        told
+    }
+
+    pub(crate) fn told(
+        &self,
+        threads: Option<u32>,
+        strata: Result<&[Stratum<'_>], Reason>,
+        difference: Option<Difference>,
+        p: Option<f64>,
+    ) -> Comparison {
+        let left_out: Vec<CellKey> = strata
+            .iter()
+            .flat_map(|strata| strata.iter().flat_map(|one| one.left_out.clone()))
+            .collect();
+        let verdict = match (strata, &difference) {
+            (Err(why), _) => Verdict::none(why),
+            (Ok(strata), None) => Verdict::none(why_none(strata, self.metric)),
+            (Ok(_), Some(found)) => {
+                verdict(self.metric, found, p.unwrap_or(1.0), self.margin, self.noise)
+            }
+        };
+        let factor =
+            |one: &Difference| improvement_factor(1.0, one.ratio, self.metric.is_better_higher());
+        Comparison {
+            workload: self.workload.to_owned(),
+            threads,
+            baseline: self.baseline.to_owned(),
+            arm: self.arm.to_owned(),
+            metric: self.metric,
+            improvement_factor: difference.as_ref().and_then(factor),
+            difference,
+            p_corrected: p,
+            margin: self.margin,
+            verdict,
+            left_out,
+        }
+    }
+}
+
+/// Why nothing can be told of cells that nothing forbids.
+fn why_none(strata: &[Stratum<'_>], metric: Metric) -> Reason {
+    let mut cells = strata.iter().flat_map(|one| one.base.iter().chain(&one.other));
+    let absent = cells.find_map(|cell| Some((&cell.key, *cell.absent.get(&metric)?)));
+    absent.map_or(Reason::SpreadUnknown, |(key, why)| Reason::FigureAbsent(key.clone(), why))
+}
+
+/// Holm's correction over those that there are.
+fn correct(differences: &[Option<Difference>]) -> Vec<Option<f64>> {
+    let there: Vec<&Difference> = differences.iter().flatten().collect();
+    let raw: Vec<f64> = there.iter().map(|one| p_of(one, there.len())).collect();
+    let mut corrected = holm(&raw).into_iter();
+    differences.iter().map(|one| one.as_ref().and_then(|_| corrected.next())).collect()
+}
