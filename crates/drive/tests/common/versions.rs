@@ -14,6 +14,9 @@ pub const BLOCK: usize = BLOCK_BYTES as usize;
 
 const LEAF_BLOCKS: u64 = 512;
 
+/// A block tells its own number up to this, 32 TiB; on larger drives the number of the command tells it from those so far away.
+const NAMED_BLOCKS: u64 = 1 << 33;
+
 /// Content of blocks by number.
 #[derive(Clone, Default)]
 struct Contents(BTreeMap<u64, Box<[u32]>>);
@@ -264,14 +267,15 @@ fn read(disk: &dyn Disk, block: u64) -> Result<u32, Bad> {
     let command = (number >> 1 & 0x3FFF_FFFF) as u32;
     let mut whole = [0; BLOCK];
     make(length as usize, number, &mut whole);
-    if number >> 31 == block && whole == bytes {
+    if number >> 31 == block % NAMED_BLOCKS && whole == bytes {
         return Ok(command);
     }
     Err(Bad::Wrong(format!("it holds what command {command} wrote to block {}", number >> 31)))
 }
 
 fn fill(block: u64, command: u32, stuff: Stuff, bytes: &mut [u8]) {
-    let number = block << 31 | u64::from(command) << 1 | u64::from(stuff.is_random);
+    let named = block % NAMED_BLOCKS;
+    let number = named << 31 | u64::from(command) << 1 | u64::from(stuff.is_random);
     let (least, most) = stuff.bytes;
     let length = least + Random::new(number).below(u64::from(most - least) + 1) as u32;
     make(length as usize, number, bytes);
