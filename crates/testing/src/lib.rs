@@ -1,6 +1,10 @@
-//! What tests of every crate share: skipping aloud. Nothing but tests depends on it.
+//! What tests of every crate share: skipping aloud, and free ports. Nothing but tests depends on it.
 
 #![allow(clippy::panic, reason = "a test fails by panicking")]
+
+mod port;
+
+pub use port::free_port;
 
 /// Says that the test `name` is skipped because it needs `what`; with `ASSAY_REQUIRE_ALL=1` that is a failure.
 pub fn skip(name: &str, what: &str) {

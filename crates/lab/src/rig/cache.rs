@@ -21,7 +21,7 @@ const STAGING_PREFIX: &str = ".staging-";
 ///
 /// # Errors
 /// When the environment names no home.
-pub(crate) fn root() -> Result<PathBuf> {
+pub fn root() -> Result<PathBuf> {
     let folder =
         |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let path = folder("ASSAY_CACHE")
@@ -36,27 +36,36 @@ pub(crate) fn root() -> Result<PathBuf> {
 }
 
 /// One kind of entries (`servers`, `templates`), locked against other makers until dropped.
-pub(crate) struct Shelf {
+pub struct Shelf {
     folder: PathBuf,
     _lock: File,
 }
 
 impl Shelf {
     /// Opens the shelf `kind`, waiting for another maker if there is one; `waiting` is called once before a wait.
-    pub(crate) fn open(kind: &str, waiting: impl FnOnce()) -> Result<Shelf> {
+    ///
+    /// # Errors
+    /// The cache cannot be used.
+    pub fn open(kind: &str, waiting: impl FnOnce()) -> Result<Shelf> {
         let folder = root()?.join(kind);
         Shelf::open_at(folder, waiting)
     }
 
     /// Opens the shelf `kind`, which is there, if no maker has it. Whoever was interrupted has it no longer.
-    pub(crate) fn try_open(kind: &str) -> Result<Option<Shelf>> {
+    ///
+    /// # Errors
+    /// The cache cannot be used.
+    pub fn try_open(kind: &str) -> Result<Option<Shelf>> {
         let Some(shelf) = Shelf::lock_free(root()?.join(kind))? else { return Ok(None) };
         shelf.sweep()?;
         Ok(Some(shelf))
     }
 
     /// Whether no maker has the shelf `kind`, which is there; what was left on it stays.
-    pub(crate) fn is_free(kind: &str) -> Result<bool> {
+    ///
+    /// # Errors
+    /// The shelf cannot be looked at.
+    pub fn is_free(kind: &str) -> Result<bool> {
         Ok(Shelf::lock_free(root()?.join(kind))?.is_some())
     }
 
@@ -88,19 +97,25 @@ impl Shelf {
     }
 
     /// Where the entry `name` is, or would be.
-    pub(crate) fn entry(&self, name: &str) -> PathBuf {
+    pub fn entry(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
     /// A fresh folder to make an entry in.
-    pub(crate) fn stage(&self) -> Result<Staging> {
+    ///
+    /// # Errors
+    /// No folder can be made.
+    pub fn stage(&self) -> Result<Staging> {
         let path = self.folder.join(format!("{STAGING_PREFIX}{}", std::process::id()));
         fs::create_dir(&path).with_context(|| format!("cannot create {}", path.display()))?;
         Ok(Staging { path })
     }
 
     /// Removes the entry `path`: from one moment to the next it is none, and what an interruption leaves of it is swept.
-    pub(crate) fn discard(&self, path: &Path) -> Result<()> {
+    ///
+    /// # Errors
+    /// It cannot be removed; it is an entry no more.
+    pub fn discard(&self, path: &Path) -> Result<()> {
         let cannot = || format!("cannot remove {}", path.display());
         let staging = self.stage()?;
         fs::rename(path, staging.path().join("discarded")).with_context(cannot)?;
@@ -116,17 +131,21 @@ impl Shelf {
 }
 
 /// A folder in the making, removed when dropped.
-pub(crate) struct Staging {
+pub struct Staging {
     path: PathBuf,
 }
 
 impl Staging {
-    pub(crate) fn path(&self) -> &Path {
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Makes the sub-folder `part` the cache entry `target`; the rest of the staging folder goes.
-    pub(crate) fn publish(self, part: &str, target: &Path) -> Result<()> {
+    ///
+    /// # Errors
+    /// It cannot be put there; nothing is there then.
+    pub fn publish(self, part: &str, target: &Path) -> Result<()> {
         let made = self.path.join(part);
         rustix::fs::syncfs(File::open(&made)?).context("cannot write out the cache")?;
         fs::rename(&made, target).with_context(|| format!("cannot create {}", target.display()))
@@ -140,13 +159,19 @@ impl Drop for Staging {
 }
 
 /// The folders of a kind that are whole, by name.
-pub(crate) fn entries(kind: &str) -> Result<Vec<PathBuf>> {
+///
+/// # Errors
+/// The shelf cannot be read.
+pub fn entries(kind: &str) -> Result<Vec<PathBuf>> {
     let folder = root()?.join(kind);
     listing(&folder, |name| !name.starts_with(b"."))
 }
 
 /// The folders of a kind that somebody is making, or was when interrupted: [`Shelf::try_open`] tells which.
-pub(crate) fn unfinished(kind: &str) -> Result<Vec<PathBuf>> {
+///
+/// # Errors
+/// The shelf cannot be read.
+pub fn unfinished(kind: &str) -> Result<Vec<PathBuf>> {
     unfinished_in(&root()?.join(kind))
 }
 

@@ -18,7 +18,7 @@ use super::cache::{self, Shelf};
 use assay_base::sync::lock;
 
 /// The kinds, as their folders are called, in words.
-pub(crate) const KINDS: [(&str, &str); 3] = [
+pub const KINDS: [(&str, &str); 3] = [
     ("worn", "worn devices"),
     ("templates", "empty data folders"),
     ("servers", "downloaded servers"),
@@ -32,19 +32,21 @@ const WORN_BYTES_MAX: u64 = 20 << 30;
 
 /// An entry.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Kept {
+pub struct Kept {
     /// Its folder.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// What it takes on the disk.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// When it was last taken into use.
-    pub(crate) used: SystemTime,
+    pub used: SystemTime,
 }
 
 /// What became of an entry that was to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Removal {
+pub enum Removal {
+    /// It is gone.
     Removed,
+    /// Somebody uses it.
     InUse,
 }
 
@@ -52,7 +54,7 @@ pub(crate) enum Removal {
 ///
 /// # Errors
 /// The environment names no home.
-pub(crate) fn kept(kind: &str) -> Result<Vec<Kept>> {
+pub fn kept(kind: &str) -> Result<Vec<Kept>> {
     let look = |path: PathBuf| {
         let used =
             path.metadata().and_then(|folder| folder.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
@@ -76,7 +78,7 @@ fn bytes_below(path: &Path) -> u64 {
 ///
 /// # Errors
 /// It is not there, or cannot be written to.
-pub(crate) fn hold(entry: &Path) -> Result<()> {
+pub fn hold(entry: &Path) -> Result<()> {
     static HELD: Mutex<BTreeMap<PathBuf, File>> = Mutex::new(BTreeMap::new());
     let cannot = || format!("cannot use {}", entry.display());
     let folder = File::open(entry).with_context(cannot)?;
@@ -91,14 +93,14 @@ pub(crate) fn hold(entry: &Path) -> Result<()> {
 ///
 /// # Errors
 /// Those of [`hold`].
-pub(crate) fn hold_server(program: &Path) -> Result<()> {
+pub fn hold_server(program: &Path) -> Result<()> {
     let servers = cache::root()?.join("servers");
     let Ok(inside) = program.strip_prefix(&servers) else { return Ok(()) };
     inside.iter().next().map_or(Ok(()), |name| hold(&servers.join(name)))
 }
 
 /// Whether a process uses the entry.
-pub(crate) fn is_in_use(entry: &Path) -> bool {
+pub fn is_in_use(entry: &Path) -> bool {
     File::open(entry).is_ok_and(|folder| !can_lock(&folder))
 }
 
@@ -110,7 +112,7 @@ fn can_lock(folder: &File) -> bool {
 ///
 /// # Errors
 /// What the system answered.
-pub(crate) fn remove(shelf: &Shelf, entry: &Path) -> Result<Removal> {
+pub fn remove(shelf: &Shelf, entry: &Path) -> Result<Removal> {
     let folder = File::open(entry).with_context(|| format!("cannot remove {}", entry.display()))?;
     if !can_lock(&folder) {
         return Ok(Removal::InUse);
@@ -123,7 +125,7 @@ pub(crate) fn remove(shelf: &Shelf, entry: &Path) -> Result<Removal> {
 ///
 /// # Errors
 /// Those of [`remove`]. Gives what was dropped.
-pub(crate) fn drop_old_worn(shelf: &Shelf) -> Result<Vec<Kept>> {
+pub fn drop_old_worn(shelf: &Shelf) -> Result<Vec<Kept>> {
     let (free, used): (Vec<Kept>, Vec<Kept>) =
         kept("worn")?.into_iter().partition(|one| !is_in_use(&one.path));
     let held_bytes = used.iter().map(|one| one.bytes).sum();

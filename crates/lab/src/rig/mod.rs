@@ -3,10 +3,10 @@
 //! Each part is in the ledger before it exists. Whichever way a rig ends (done, failed, interrupted, panicked), its
 //! parts are dropped from the top; after a `kill -9` the ledger tells `assay clean` the same.
 
-pub(crate) mod cache;
+pub mod cache;
 pub mod dataset;
 mod drive;
-pub(crate) mod kept;
+pub mod kept;
 mod model;
 mod room;
 pub mod server;
@@ -54,7 +54,7 @@ impl Part {
 
 impl Rig {
     /// Builds what `spec` asks for; what it needs of files lies in `folder`, which is made and owned. A drive is
-    /// served on `drive_cpus` (empty: all). What a model is asked is recorded to the new file `trace`.
+    /// served on `drive_cpus` (empty: all). What a model is asked is recorded to the new file `trace`. `say` is told of what takes time.
     ///
     /// # Errors
     /// The first layer that could not be built, in its tool's own words; what was built before it is removed.
@@ -64,6 +64,7 @@ impl Rig {
         drive_cpus: &[usize],
         ledger: &Arc<Ledger>,
         trace: Option<&Path>,
+        say: &dyn Fn(&str),
     ) -> Result<Rig> {
         let mut rig = Rig { parts: Vec::new(), folder: folder.to_owned(), description: Vec::new() };
         rig.add(ledger, Thing::Folder { path: folder.to_owned() }, || {
@@ -84,7 +85,7 @@ impl Rig {
                 rig.add_file_system(spec, &device, ledger)?;
             }
             RigKind::Model => {
-                let device = rig.add_model(spec, drive_cpus, ledger, trace)?;
+                let device = rig.add_model(spec, drive_cpus, ledger, trace, say)?;
                 rig.add_file_system(spec, &device, ledger)?;
             }
         }
@@ -251,10 +252,11 @@ impl Rig {
         cpus: &[usize],
         ledger: &Arc<Ledger>,
         trace: Option<&Path>,
+        say: &dyn Fn(&str),
     ) -> Result<PathBuf> {
         let model = spec.model.as_ref().context("a model needs a device")?;
         let media = self.folder.join("media.img");
-        let worn = Worn::provide(model)?;
+        let worn = Worn::provide(model, say)?;
         worn.copy_to(&media)?;
         let attached = model::serve(spec, &media, ledger, cpus, trace)
             .map_err(|error| worn.explain(error, &media))?;

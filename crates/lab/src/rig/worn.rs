@@ -12,7 +12,6 @@ use serde_json::json;
 
 use super::cache::Shelf;
 use super::kept;
-use crate::print;
 use assay_base::text::size;
 use assay_devices::{Device, WEAR_SEED};
 use assay_plan::ModelSpec;
@@ -32,29 +31,28 @@ pub struct Worn {
 }
 
 impl Worn {
-    /// Those of `spec`, made now if they are not kept.
+    /// Those of `spec`, made now if they are not kept; `say` is told how that goes on.
     ///
     /// # Errors
     /// No room, or what the drive said; what is half made is removed.
-    pub fn provide(spec: &ModelSpec) -> Result<Worn> {
+    pub fn provide(spec: &ModelSpec, say: &dyn Fn(&str)) -> Result<Worn> {
         let (preset, device) = spec.device()?;
         let made_from = json!({
             "method": METHOD, "preset": preset.text, "scale": spec.scale(), "ratio": spec.ratio,
             "logical": spec.logical_bytes(&device), "filled": spec.filled_bytes(&device), "seed": WEAR_SEED,
         });
-        let shelf =
-            Shelf::open("worn", || print::note("waiting for another device to be worn in"))?;
+        let shelf = Shelf::open("worn", || say("waiting for another device to be worn in"))?;
         let name = format!("{}-{}", preset.name, fingerprint(&made_from.to_string()));
         let entry = shelf.entry(&name);
         if !is_whole(&entry, &device) {
-            clear(&entry)?;
+            clear(&entry, say)?;
             let staging = shelf.stage()?;
             let made = staging.path().join("made");
             std::fs::create_dir(&made).context("cannot use the cache")?;
-            make(spec, &device, &made.join(MEDIA_FILE))?;
+            make(spec, &device, &made.join(MEDIA_FILE), say)?;
             staging.publish("made", &entry)?;
             kept::hold(&entry)?;
-            drop_old(&shelf)?;
+            drop_old(&shelf, say)?;
         }
         kept::hold(&entry)?;
         Ok(Worn { path: entry.join(MEDIA_FILE) })
@@ -91,30 +89,27 @@ fn is_whole(entry: &Path, device: &Device) -> bool {
 }
 
 /// Removes what lies where the entry should, whatever it is.
-fn clear(entry: &Path) -> Result<()> {
+fn clear(entry: &Path, say: &dyn Fn(&str)) -> Result<()> {
     let cleared = match entry.symlink_metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         Ok(found) if !found.is_dir() => std::fs::remove_file(entry),
         _ => std::fs::remove_dir_all(entry),
     };
     cleared.with_context(|| format!("{} is damaged; delete it", entry.display()))?;
-    print::note(format!("{} was damaged; it is made anew", entry.display()));
+    say(&format!("{} was damaged; it is made anew", entry.display()));
     Ok(())
 }
 
 /// Only where another one was made, so that what is kept stays bounded without anybody asking.
-fn drop_old(shelf: &Shelf) -> Result<()> {
+fn drop_old(shelf: &Shelf, say: &dyn Fn(&str)) -> Result<()> {
     for one in kept::drop_old_worn(shelf)? {
         let name = one.path.file_name().unwrap_or_default().to_string_lossy();
-        print::note(format!(
-            "dropped the worn device {name} ({}) from the cache",
-            size(one.bytes as f64)
-        ));
+        say(&format!("dropped the worn device {name} ({}) from the cache", size(one.bytes as f64)));
     }
     Ok(())
 }
 
-fn make(spec: &ModelSpec, device: &Device, path: &Path) -> Result<()> {
+fn make(spec: &ModelSpec, device: &Device, path: &Path, say: &dyn Fn(&str)) -> Result<()> {
     provide(device, path, spec.logical)?;
     let plan = Preconditioning {
         bytes: spec.filled_bytes(device),
@@ -127,18 +122,18 @@ fn make(spec: &ModelSpec, device: &Device, path: &Path) -> Result<()> {
         let percent = (share * 100.0) as u32;
         if percent >= told + 10 {
             told = percent - percent % 10;
-            print::note(format!("{}: wearing it in, {told} % of what it may take", spec.preset));
+            say(&format!("{}: wearing it in, {told} % of what it may take", spec.preset));
         }
     })?;
     if let Some(worn) = worn {
-        tell(spec, &worn);
+        tell(spec, &worn, say);
     }
     Ok(())
 }
 
-fn tell(spec: &ModelSpec, worn: &Preconditioned) {
+fn tell(spec: &ModelSpec, worn: &Preconditioned, say: &dyn Fn(&str)) {
     let settled = if worn.is_steady { "settled" } else { "had not settled" };
-    print::note(format!(
+    say(&format!(
         "{}: overwriting it at random writes {:.2} bytes for each, and {settled}; kept for the next time",
         spec.preset, worn.write_amplification
     ));
@@ -159,18 +154,18 @@ mod tests {
         assert!(!is_whole(&entry, &device), "missing");
         std::fs::create_dir_all(&media).unwrap();
         assert!(!is_whole(&entry, &device), "a folder");
-        clear(&entry).unwrap();
+        clear(&entry, &|_| ()).unwrap();
         std::fs::create_dir(&entry).unwrap();
         let file = std::fs::File::create(&media).unwrap();
         for (bytes, wanted) in [(0, true), (4096, false)] {
             file.set_len(device.media_bytes() + bytes).unwrap();
             assert_eq!(is_whole(&entry, &device), wanted, "{bytes} too many");
         }
-        clear(&entry).unwrap();
+        clear(&entry, &|_| ()).unwrap();
         std::fs::write(&entry, "a file").unwrap();
-        clear(&entry).unwrap();
+        clear(&entry, &|_| ()).unwrap();
         assert!(!entry.exists());
-        clear(&entry).unwrap();
+        clear(&entry, &|_| ()).unwrap();
     }
 
     #[test]

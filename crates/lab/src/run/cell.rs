@@ -27,7 +27,7 @@ use assay_study::{Outcome, Warning};
 use assay_system::thing::Thing;
 
 /// Runs a cell to its end. Whatever goes wrong is in the outcome, beside what was seen until then.
-pub fn run(setup: &mut Setup<'_>, cell: &PlannedCell, progress: &Progress) -> Outcome {
+pub fn run(setup: &mut Setup<'_>, cell: &PlannedCell, progress: &dyn Progress) -> Outcome {
     let mut outcome = Outcome::default();
     progress.begin_cell(&cell.key);
     if let Err(error) = bring_up_and_measure(setup, cell, progress, &mut outcome) {
@@ -39,7 +39,7 @@ pub fn run(setup: &mut Setup<'_>, cell: &PlannedCell, progress: &Progress) -> Ou
 fn bring_up_and_measure(
     setup: &mut Setup<'_>,
     cell: &PlannedCell,
-    progress: &Progress,
+    progress: &dyn Progress,
     outcome: &mut Outcome,
 ) -> Result<()> {
     let arm = setup.arms.get(&cell.footing).context("a cell of an unknown arm")?.clone();
@@ -97,7 +97,7 @@ fn restored_rig(
     arm: &ArmSetup,
     cell: &PlannedCell,
     trace: Option<&Path>,
-    progress: &Progress,
+    progress: &dyn Progress,
 ) -> Result<Rig> {
     let plan = setup.plan;
     let request = Request {
@@ -111,7 +111,9 @@ fn restored_rig(
     let dataset = setup.datasets.get(&request, setup.interrupt, progress)?;
     progress.step(&cell.key, "building the rig");
     let drive_cpus = &plan.placement.drive_cpus.0;
-    let mut rig = Rig::build(&arm.rig, &folder, drive_cpus, &setup.ledger, trace)?;
+    let mut rig = Rig::build(&arm.rig, &folder, drive_cpus, &setup.ledger, trace, &|text| {
+        progress.say(text)
+    })?;
     dataset.restore(&rig.data_dir()).map_err(|error| rig.explain(error, &arm.rig))?;
     Ok(rig)
 }
@@ -123,7 +125,7 @@ fn measure(
     arm: &ArmSetup,
     rig: &Rig,
     server: &Server,
-    progress: &Progress,
+    progress: &dyn Progress,
     outcome: &mut Outcome,
 ) -> Result<Instant> {
     let plan = setup.plan;

@@ -11,10 +11,9 @@ use assay_study::metrics::{Metric, metric};
 use assay_study::{CellKey, SecondLatencies, SecondLatency, Series};
 
 /// Keeps every second of the load and shows it.
-#[derive(Debug)]
 pub struct Seconds<'a> {
     key: &'a CellKey,
-    progress: &'a Progress,
+    progress: &'a dyn Progress,
     seen: Mutex<Seen>,
     began: Mutex<Census>,
 }
@@ -29,7 +28,7 @@ struct Seen {
 impl<'a> Seconds<'a> {
     /// Of one cell that is about to be loaded.
     #[must_use]
-    pub fn new(key: &'a CellKey, progress: &'a Progress) -> Seconds<'a> {
+    pub fn new(key: &'a CellKey, progress: &'a dyn Progress) -> Seconds<'a> {
         Seconds { key, progress, seen: Mutex::default(), began: Mutex::new(Census::take()) }
     }
 

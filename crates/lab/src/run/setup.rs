@@ -54,7 +54,7 @@ pub struct ArmSetup {
 }
 
 impl<'a> Setup<'a> {
-    /// Checks the plan against the machine, then makes folders and tries every arm's server once.
+    /// Checks the plan against the machine, then makes folders and tries every arm's server once. `say` is told of what takes time.
     ///
     /// # Errors
     /// One line; whatever was made until then is gone again.
@@ -63,10 +63,11 @@ impl<'a> Setup<'a> {
         study: &Path,
         erase: &[PathBuf],
         interrupt: &'a Interrupt,
+        say: &dyn Fn(&str),
     ) -> Result<Setup<'a>> {
         let location = location_of(plan, study)?;
         check::check(plan, &location, erase)?;
-        let arms = arms(plan)?;
+        let arms = arms(plan, say)?;
         let mut folders = NewFolders::default();
         folders.make(study)?;
         folders.make(&location)?;
@@ -95,7 +96,7 @@ impl<'a> Setup<'a> {
             _folders: folders,
             _lock: lock,
         };
-        setup.try_servers()?;
+        setup.try_servers(say)?;
         Ok(setup)
     }
 
@@ -172,20 +173,21 @@ impl<'a> Setup<'a> {
         self.work.remove()
     }
 
-    fn try_arm(&self, arm: &ArmSetup) -> Result<()> {
+    fn try_arm(&self, arm: &ArmSetup, say: &dyn Fn(&str)) -> Result<()> {
         let mut rig = Rig::build(
             &arm.rig,
             &self.work_folder.join("trial"),
             &self.plan.placement.drive_cpus.0,
             &self.ledger,
             None,
+            say,
         )?;
-        self.try_server(arm, &rig).map_err(|error| rig.explain(error, &arm.rig))?;
+        self.try_server(arm, &rig, say).map_err(|error| rig.explain(error, &arm.rig))?;
         rig.take_down()
     }
 
-    fn try_server(&self, arm: &ArmSetup, rig: &Rig) -> Result<()> {
-        server::make_datadir(&arm.binary, &arm.settings, &rig.data_dir(), &say)?;
+    fn try_server(&self, arm: &ArmSetup, rig: &Rig, say: &dyn Fn(&str)) -> Result<()> {
+        server::make_datadir(&arm.binary, &arm.settings, &rig.data_dir(), say)?;
         let run_dir = self.work_folder.join("run");
         let mut start = server::Start::new(&rig.data_dir(), &run_dir);
         start.settings = arm.settings.clone();
@@ -197,7 +199,7 @@ impl<'a> Setup<'a> {
 
     /// A mount option or a setting that is refused must not be found out an hour into the run. Data sets change neither,
     /// so each arm is tried on one.
-    fn try_servers(&self) -> Result<()> {
+    fn try_servers(&self, say: &dyn Fn(&str)) -> Result<()> {
         let mut tried: Vec<(&FootingKey, &ArmSetup)> = Vec::new();
         for (key, arm) in &self.arms {
             self.interrupt.check()?;
@@ -205,7 +207,7 @@ impl<'a> Setup<'a> {
                 other.arm == key.arm || setup.is_built_like(arm)
             };
             if !tried.iter().any(is_known) {
-                self.try_arm(arm).with_context(|| key.to_string())?;
+                self.try_arm(arm, say).with_context(|| key.to_string())?;
                 tried.push((key, arm));
             }
         }
@@ -270,14 +272,14 @@ impl ArmSetup {
     }
 }
 
-fn arms(plan: &Plan) -> Result<BTreeMap<FootingKey, ArmSetup>> {
+fn arms(plan: &Plan, say: &dyn Fn(&str)) -> Result<BTreeMap<FootingKey, ArmSetup>> {
     let mut arms = BTreeMap::new();
     for Footing { key, schema, rig } in plan.footings() {
         let Some(arm) = plan.arms.get(&key.arm) else { continue };
         let path = arm.server.as_ref().or(plan.server.as_ref());
         let wanted = path.map_or(Wanted::Any, |path| Wanted::Path(path.clone()));
         let binary =
-            server::find_or_fetch(&wanted, &say).with_context(|| format!("arm `{}`", key.arm))?;
+            server::find_or_fetch(&wanted, say).with_context(|| format!("arm `{}`", key.arm))?;
         let mut setup = ArmSetup { binary, settings: plan.settings_of(arm), schema, rig };
         if let Some(codec) = arm.compression.filter(|_| setup.binary.flavour == Flavour::Mariadb) {
             setup.compress_as_mariadb(codec);
@@ -285,8 +287,4 @@ fn arms(plan: &Plan) -> Result<BTreeMap<FootingKey, ArmSetup>> {
         arms.insert(key, setup);
     }
     Ok(arms)
-}
-
-fn say(text: &str) {
-    crate::print::note(text);
 }

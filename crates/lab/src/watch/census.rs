@@ -12,27 +12,27 @@ use assay_study::Program;
 
 /// A program by its name, and what its processes took together.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Taker {
+pub struct Taker {
     /// As the kernel has it: 15 bytes of the file's name, or what the process calls itself.
-    pub(crate) name: String,
+    pub name: String,
     /// The process; of several, the one that took most.
-    pub(crate) pid: u32,
+    pub pid: u32,
     /// How many processes of that name took any.
-    pub(crate) processes: usize,
+    pub processes: usize,
     /// Their user time, in seconds, and that of children they waited for.
-    pub(crate) user_s: f64,
+    pub user_s: f64,
 }
 
 impl Taker {
     /// As it is kept with a run.
-    pub(crate) fn program(&self) -> Program {
+    pub fn program(&self) -> Program {
         Program { name: self.name.clone(), pid: self.pid, processes: self.processes }
     }
 }
 
 /// What every process had used at one moment.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Census {
+pub struct Census {
     processes: HashMap<u32, Process>,
 }
 
@@ -47,7 +47,7 @@ struct Process {
 
 impl Census {
     /// Of all processes that `/proc` shows.
-    pub(crate) fn take() -> Census {
+    pub fn take() -> Census {
         let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         let processes = entries.filter_map(|entry| {
             let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
@@ -58,7 +58,7 @@ impl Census {
     }
 
     /// Programs that took user time since `before`, the processes `own` left out; the one that took most comes first.
-    pub(crate) fn takers_since(&self, before: &Census, own: &[u32]) -> Vec<Taker> {
+    pub fn takers_since(&self, before: &Census, own: &[u32]) -> Vec<Taker> {
         let ended = self.ended_since(before);
         let mut takers: BTreeMap<&str, (Taker, f64)> = BTreeMap::new();
         for (pid, process) in self.processes.iter().filter(|(pid, _)| !own.contains(pid)) {

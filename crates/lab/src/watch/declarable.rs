@@ -6,7 +6,7 @@ use super::{cost, cpu, disk, drive, innodb, model, process, space};
 use assay_study::metrics::metric;
 
 /// Each once, but what is taken of the media, which either the file system tells or the drive.
-pub(crate) fn declarable() -> Vec<SeriesInfo> {
+pub fn declarable() -> Vec<SeriesInfo> {
     let sheets: Vec<Sheet> = [
         cpu::whole_sheet(),
         innodb::whole_sheet(),

@@ -14,13 +14,13 @@ use assay_ports::{blockdev, filesystem};
 
 /// A block device that the kernel keeps counters for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Device {
+pub struct Device {
     /// The kernel's name, e.g. `nvme0n1p2`.
-    pub(crate) name: String,
+    pub name: String,
     /// Whether it is a part of a disk.
-    pub(crate) partition: bool,
+    pub partition: bool,
     /// The file that a loop device shows, if it is one.
-    pub(crate) backing_file: Option<PathBuf>,
+    pub backing_file: Option<PathBuf>,
     /// Its folder in `/sys`.
     folder: PathBuf,
 }
@@ -30,7 +30,7 @@ impl Device {
     ///
     /// # Errors
     /// What `stat` answered for `path`.
-    pub(crate) fn under(path: &Path) -> io::Result<Option<Device>> {
+    pub fn under(path: &Path) -> io::Result<Option<Device>> {
         let metadata = fs::metadata(path)?;
         let number =
             if metadata.file_type().is_block_device() { metadata.rdev() } else { metadata.dev() };

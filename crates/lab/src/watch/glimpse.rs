@@ -9,7 +9,7 @@ use assay_base::sync::lock;
 
 /// A view on the samples of a running watch; it stays valid, and empty, when the watch has ended.
 #[derive(Debug, Clone)]
-pub(crate) struct Glimpse<const N: usize> {
+pub struct Glimpse<const N: usize> {
     watched: Arc<Mutex<Watched>>,
     places: [Option<SeriesId>; N],
 }
@@ -25,13 +25,13 @@ impl<const N: usize> Glimpse<N> {
     }
 
     /// Whether the machine counts any of them.
-    pub(crate) fn is_counted(&self) -> bool {
+    pub fn is_counted(&self) -> bool {
         self.places.iter().any(Option::is_some)
     }
 
     /// Values of the last seconds, oldest first, at most `seconds` of them; absent where not known. A second of which
     /// only other threads of the watch have told so far is left for the next look.
-    pub(crate) fn last(&self, seconds: usize) -> Vec<[Option<f64>; N]> {
+    pub fn last(&self, seconds: usize) -> Vec<[Option<f64>; N]> {
         let watched = lock(&self.watched);
         let from = watched.samples.len().saturating_sub(seconds);
         let value = |values: &[(SeriesId, f64)], place: Option<SeriesId>| {

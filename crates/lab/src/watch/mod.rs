@@ -41,12 +41,12 @@ use std::time::Instant;
 
 use anyhow::Context;
 
-pub(crate) use census::{Census, Taker};
+pub use census::{Census, Taker};
 #[cfg(test)]
-pub(crate) use declarable::declarable;
-pub(crate) use glimpse::Glimpse;
-pub(crate) use series::{Gap, Watched};
-pub(crate) use space::ROOM;
+pub use declarable::declarable;
+pub use glimpse::Glimpse;
+pub use series::{Gap, Watched};
+pub use space::ROOM;
 
 use clock::Meter;
 use probe::{Notes, Probe};
@@ -58,25 +58,25 @@ use assay_study::{Role, Unwatched, Warning};
 
 /// What to watch.
 #[derive(Clone)]
-pub(crate) struct Targets {
+pub struct Targets {
     /// The server's data directory; the disk is the block device under it.
-    pub(crate) data_dir: PathBuf,
+    pub data_dir: PathBuf,
     /// The server's process, if it runs on this machine.
-    pub(crate) server_pid: Option<u32>,
+    pub server_pid: Option<u32>,
     /// The load generator's process, commonly our own.
-    pub(crate) load_pid: u32,
+    pub load_pid: u32,
     /// How to reach the server, if there is one; needs PROCESS and, for bytes by kind of file, SELECT on
     /// performance_schema.
-    pub(crate) mysql: Option<mysql::Opts>,
+    pub mysql: Option<mysql::Opts>,
     /// The software drive under the data, if there is one.
-    pub(crate) drive: Option<DriveTarget>,
+    pub drive: Option<DriveTarget>,
     /// Where the watch may run; empty: anywhere.
-    pub(crate) cpus: Vec<usize>,
+    pub cpus: Vec<usize>,
 }
 
 impl Targets {
     /// The processes that have a part in what is measured.
-    pub(crate) fn own_pids(&self) -> Vec<u32> {
+    pub fn own_pids(&self) -> Vec<u32> {
         let drive = self.drive.as_ref().map(|drive| drive.pid);
         [self.server_pid, drive, Some(self.load_pid)].into_iter().flatten().collect()
     }
@@ -84,20 +84,20 @@ impl Targets {
 
 /// A drive to watch.
 #[derive(Debug, Clone)]
-pub(crate) struct DriveTarget {
+pub struct DriveTarget {
     /// The process that serves it.
-    pub(crate) pid: u32,
+    pub pid: u32,
     /// Where that process tells how the drive is.
-    pub(crate) status_file: PathBuf,
+    pub status_file: PathBuf,
     /// The file or device that it lies on.
-    pub(crate) media: PathBuf,
+    pub media: PathBuf,
     /// Whether it is a device's model.
-    pub(crate) is_model: bool,
+    pub is_model: bool,
 }
 
 /// A running watch.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub struct Watch {
     origin: Instant,
     watched: Arc<Mutex<Watched>>,
     /// Each ends when its sender is gone.
@@ -109,7 +109,7 @@ impl Watch {
     ///
     /// # Errors
     /// When the data directory or `/proc/stat` cannot be read, or no thread can be started.
-    pub(crate) fn start(targets: Targets, origin: Instant) -> anyhow::Result<Watch> {
+    pub fn start(targets: Targets, origin: Instant) -> anyhow::Result<Watch> {
         std::fs::metadata(&targets.data_dir)
             .with_context(|| format!("cannot watch {}", targets.data_dir.display()))?;
         let mut notes = Notes::default();
@@ -158,12 +158,12 @@ impl Watch {
     }
 
     /// A look at these series while it goes on; names that are not watched stay absent.
-    pub(crate) fn glimpse<const N: usize>(&self, names: [&str; N]) -> Glimpse<N> {
+    pub fn glimpse<const N: usize>(&self, names: [&str; N]) -> Glimpse<N> {
         Glimpse::of(&self.watched, names)
     }
 
     /// Stops and hands over everything seen.
-    pub(crate) fn finish(mut self) -> Watched {
+    pub fn finish(mut self) -> Watched {
         self.stop();
         std::mem::take(&mut lock(&self.watched))
     }

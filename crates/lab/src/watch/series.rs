@@ -12,12 +12,12 @@ use assay_study::metrics::Metric;
 
 /// What one series is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SeriesInfo {
-    pub(crate) metric: &'static Metric,
+pub struct SeriesInfo {
+    pub metric: &'static Metric,
     /// Its one word in store and report: the metric's, with the processor's number where it is of one.
-    pub(crate) name: String,
+    pub name: String,
     /// What a person reads, e.g. "bytes written (vda)".
-    pub(crate) label: String,
+    pub label: String,
 }
 
 impl SeriesInfo {
@@ -28,42 +28,42 @@ impl SeriesInfo {
 }
 
 /// Position in the list of series.
-pub(crate) type SeriesId = u16;
+pub type SeriesId = u16;
 
 /// One second of every counter.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Sample {
+pub struct Sample {
     /// Taken this many seconds after the origin; it covers the time since the sample before, commonly one second.
-    pub(crate) second: u32,
+    pub second: u32,
     /// Values in no particular order; an absent series is a gap.
-    pub(crate) values: Vec<(SeriesId, f64)>,
+    pub values: Vec<(SeriesId, f64)>,
 }
 
 /// Everything that was seen.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Watched {
+pub struct Watched {
     /// What the samples' positions mean.
-    pub(crate) series: Vec<SeriesInfo>,
+    pub series: Vec<SeriesInfo>,
     /// Samples, ascending by second; seconds that were missed are not there.
-    pub(crate) samples: Vec<Sample>,
+    pub samples: Vec<Sample>,
     /// How some of it was counted, where servers and kernels differ: nothing is wrong with it.
-    pub(crate) facts: BTreeMap<String, String>,
+    pub facts: BTreeMap<String, String>,
     /// What could not be watched and why, and what the drive said of itself.
-    pub(crate) warnings: Vec<Warning>,
+    pub warnings: Vec<Warning>,
     /// When we did not run ourselves.
-    pub(crate) gaps: Vec<Gap>,
+    pub gaps: Vec<Gap>,
 }
 
 /// A time in which the watch did not run although it should have: this process was stopped, or the machine was.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Gap {
+pub struct Gap {
     /// When the watch was last seen to run, in seconds of the origin's clock.
-    pub(crate) from_s: f64,
+    pub from_s: f64,
     /// When it ran again.
-    pub(crate) to_s: f64,
+    pub to_s: f64,
     /// How late it ran, in seconds: it was kept from running for so long and up to a second more. Time in which the machine slept
     /// counts, which the clock leaves out.
-    pub(crate) length_s: f64,
+    pub length_s: f64,
 }
 
 impl Watched {

@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 const DEPTH_MAX: usize = 4;
 
 /// The series of what the file system has left for the server.
-pub(crate) const ROOM: &str = metric!("space_filesystem_room_bytes").name;
+pub const ROOM: &str = metric!("space_filesystem_room_bytes").name;
 
 /// Folders that belong to the server, not to a schema of the user.
 const SERVER_FOLDERS: [&str; 4] = ["mysql", "sys", "performance_schema", "information_schema"];

@@ -18,7 +18,7 @@ use super::tool;
 /// Who makes the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Flavour {
+pub enum Flavour {
     /// MySQL, as Oracle or a distribution builds it.
     Mysql,
     /// Percona Server for MySQL.
@@ -30,7 +30,7 @@ pub(crate) enum Flavour {
 /// Where a binary was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Origin {
+pub enum Origin {
     /// Named by the user.
     Explicit,
     /// Installed: on `PATH` or in one of the usual places.
@@ -41,30 +41,30 @@ pub(crate) enum Origin {
 
 /// A dynamic loader of the tree's own, with the folders it shall take libraries from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Loader {
+pub struct Loader {
     /// The loader, e.g. `…/ld-linux-x86-64.so.2`.
-    pub(crate) program: PathBuf,
+    pub program: PathBuf,
     /// Folders, separated by colons.
-    pub(crate) library_path: OsString,
+    pub library_path: OsString,
 }
 
 /// A server program that this lab can run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Binary {
+pub struct Binary {
     /// The program, symbolic links resolved.
-    pub(crate) program: PathBuf,
+    pub program: PathBuf,
     /// The loader to run it with; none for an installed server.
-    pub(crate) loader: Option<Loader>,
+    pub loader: Option<Loader>,
     /// The folder whose `share` and `lib` belong to it.
-    pub(crate) basedir: PathBuf,
+    pub basedir: PathBuf,
     /// Who makes it.
-    pub(crate) flavour: Flavour,
+    pub flavour: Flavour,
     /// Major, minor and patch number.
-    pub(crate) version: (u32, u32, u32),
+    pub version: (u32, u32, u32),
     /// The version as the program prints it, in one line.
-    pub(crate) version_text: String,
+    pub version_text: String,
     /// Where it was found.
-    pub(crate) origin: Origin,
+    pub origin: Origin,
 }
 
 impl fmt::Display for Flavour {
@@ -80,7 +80,7 @@ impl fmt::Display for Flavour {
 impl Flavour {
     /// The word used in plans, on the command line and in the names of cache entries.
     #[must_use]
-    pub(crate) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Flavour::Mysql => "mysql",
             Flavour::Percona => "percona",
@@ -109,7 +109,7 @@ impl Binary {
     ///
     /// # Errors
     /// It cannot be run, does not answer as a server does, or is of a version that this lab does not know.
-    pub(crate) fn inspect(path: &Path, origin: Origin) -> Result<Binary> {
+    pub fn inspect(path: &Path, origin: Origin) -> Result<Binary> {
         let program =
             path.canonicalize().with_context(|| format!("no server at {}", path.display()))?;
         let loader = own_loader(&program);
@@ -144,14 +144,14 @@ impl Binary {
 
     /// The name of its cache entry, e.g. `mysql-9.7.4`.
     #[must_use]
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         let (major, minor, patch) = self.version;
         format!("{}-{major}.{minor}.{patch}", self.flavour.word())
     }
 
     /// A command that runs the server with no option file read and its own messages, character sets and plugins.
     #[must_use]
-    pub(crate) fn command(&self) -> Command {
+    pub fn command(&self) -> Command {
         let mut command = bare_command(&self.program, self.loader.as_ref());
         command.arg("--no-defaults").arg(option("basedir", &self.basedir));
         let folders = [
@@ -172,7 +172,7 @@ impl Binary {
 
     /// The folder of shared files that holds `part`: distributions say `share/mysql`, makers' archives `share`.
     #[must_use]
-    pub(crate) fn share_with(&self, part: &str) -> Option<PathBuf> {
+    pub fn share_with(&self, part: &str) -> Option<PathBuf> {
         ["share/mysql", "share/mariadb", "share"]
             .map(|folder| self.basedir.join(folder))
             .into_iter()

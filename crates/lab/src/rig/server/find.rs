@@ -30,7 +30,7 @@ const WITHIN_FOLDER: [&str; 7] =
 
 /// Which server is asked for: nothing particular, one of a make, or the one at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub enum Wanted {
     /// Any, installed ones before fetched ones and MySQL before MariaDB.
     Any,
     /// One of that make: the words `mysql`, `percona` and `mariadb`.
@@ -55,20 +55,20 @@ impl FromStr for Wanted {
 
 /// A server program that was found, and either what it is or why it cannot be used.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub struct Found {
     /// The program as found.
-    pub(crate) program: PathBuf,
+    pub program: PathBuf,
     /// Where it was found.
-    pub(crate) origin: Origin,
+    pub origin: Origin,
     /// What it is, or why it cannot be used.
-    pub(crate) server: Result<Binary>,
+    pub server: Result<Binary>,
 }
 
 /// The first usable server of those wanted, or none if one would have to be fetched.
 ///
 /// # Errors
 /// A path was named and holds no usable server.
-pub(crate) fn find(wanted: &Wanted) -> Result<Option<Binary>> {
+pub fn find(wanted: &Wanted) -> Result<Option<Binary>> {
     if let Wanted::Path(path) = wanted {
         return Binary::inspect(&program_at(path)?, Origin::Explicit).map(Some);
     }
@@ -84,7 +84,7 @@ pub(crate) fn find(wanted: &Wanted) -> Result<Option<Binary>> {
 ///
 /// # Errors
 /// The environment names no folder for the cache.
-pub(crate) fn list() -> Result<Vec<Found>> {
+pub fn list() -> Result<Vec<Found>> {
     let mut found: Vec<Found> = installed().into_iter().map(|p| inspect(p, Origin::Path)).collect();
     let mut cached: Vec<Found> = cache::entries("servers")?
         .iter()

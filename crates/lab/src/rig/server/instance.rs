@@ -32,38 +32,38 @@ const TAIL_LINES: usize = 12;
 
 /// How a server is started.
 #[derive(Debug, Clone)]
-pub(crate) struct Start {
+pub struct Start {
     /// An initialised data folder; see [`super::make_datadir`].
-    pub(crate) datadir: PathBuf,
+    pub datadir: PathBuf,
     /// Where socket, log and process number go: made with mode 0700, or there already and open to nobody else.
-    pub(crate) run_dir: PathBuf,
+    pub run_dir: PathBuf,
     /// Server variables.
-    pub(crate) settings: Settings,
+    pub settings: Settings,
     /// Processors it may use; empty: all.
-    pub(crate) cpus: Vec<usize>,
+    pub cpus: Vec<usize>,
     /// A TCP port on loopback besides the socket.
-    pub(crate) port: Option<TcpPort>,
+    pub port: Option<TcpPort>,
     /// How long it may take to be ready, recovery included.
-    pub(crate) ready_within: Duration,
+    pub ready_within: Duration,
 }
 
 /// A TCP port on 127.0.0.1 with an account for it.
 #[derive(Debug, Clone)]
-pub(crate) struct TcpPort {
+pub struct TcpPort {
     /// The port.
-    pub(crate) number: u16,
+    pub number: u16,
     /// Password of the account [`TcpPort::USER`], which has all rights; nobody else can log in over TCP.
-    pub(crate) password: String,
+    pub password: String,
 }
 
 impl TcpPort {
     /// Name of the account that may log in over TCP.
-    pub(crate) const USER: &str = "assay";
+    pub const USER: &str = "assay";
 }
 
 impl Start {
     /// On that data folder, with that run folder, all else at its default and five minutes to be ready.
-    pub(crate) fn new(datadir: &Path, run_dir: &Path) -> Start {
+    pub fn new(datadir: &Path, run_dir: &Path) -> Start {
         Start {
             datadir: datadir.to_path_buf(),
             run_dir: run_dir.to_path_buf(),
@@ -77,7 +77,7 @@ impl Start {
 
 /// A running server; dropping it kills it.
 #[derive(Debug)]
-pub(crate) struct Server {
+pub struct Server {
     child: Child,
     socket: SocketPlace,
     log: PathBuf,
@@ -89,7 +89,7 @@ pub(crate) struct Server {
 /// # Errors
 /// Socket, port or data folder in use; a setting refused, with the server's log line; a server that ended before
 /// it was ready or was not ready in time, with the last lines of its log.
-pub(crate) fn start(binary: &Binary, start: &Start) -> Result<Server> {
+pub fn start(binary: &Binary, start: &Start) -> Result<Server> {
     let settings = settings::checked(&start.settings)?;
     places::make_private(&start.run_dir)?;
     places::check_datadir(&start.datadir)?;
@@ -234,17 +234,17 @@ impl Server {
     }
 
     /// Its process number.
-    pub(crate) fn pid(&self) -> u32 {
+    pub fn pid(&self) -> u32 {
         self.child.pid()
     }
 
     /// Its Unix socket.
-    pub(crate) fn socket(&self) -> &Path {
+    pub fn socket(&self) -> &Path {
         self.socket.path()
     }
 
     /// How to connect: `root` without a password over the socket.
-    pub(crate) fn opts(&self) -> Opts {
+    pub fn opts(&self) -> Opts {
         let builder = OptsBuilder::new().socket(self.socket.path().to_str()).user(Some("root"));
         builder.into()
     }
@@ -253,7 +253,7 @@ impl Server {
     ///
     /// # Errors
     /// The server does not answer.
-    pub(crate) fn variables(&self) -> Result<Settings> {
+    pub fn variables(&self) -> Result<Settings> {
         let rows: Vec<(String, String)> =
             self.connect()?.query("SHOW GLOBAL VARIABLES").context("cannot read the variables")?;
         Ok(rows.into_iter().collect())
@@ -263,18 +263,18 @@ impl Server {
     ///
     /// # Errors
     /// What the server answered.
-    pub(crate) fn execute(&self, statement: &str) -> Result<()> {
+    pub fn execute(&self, statement: &str) -> Result<()> {
         let done = self.connect()?.query_drop(statement);
         done.with_context(|| format!("the server refused `{statement}`"))
     }
 
     /// Settings that the server took with another value than was asked for, in its log's words.
-    pub(crate) fn adjusted_settings(&self) -> Vec<String> {
+    pub fn adjusted_settings(&self) -> Vec<String> {
         error_log::adjusted_settings(&error_log::read_from(&self.log, self.log_start))
     }
 
     /// The last lines of its log since this start.
-    pub(crate) fn log_tail(&self, lines: usize) -> Vec<String> {
+    pub fn log_tail(&self, lines: usize) -> Vec<String> {
         error_log::tail(&error_log::read_from(&self.log, self.log_start), lines)
     }
 
@@ -282,7 +282,7 @@ impl Server {
     ///
     /// # Errors
     /// What `waitpid` answered.
-    pub(crate) fn ended(&mut self) -> Result<Option<String>> {
+    pub fn ended(&mut self) -> Result<Option<String>> {
         let Some(status) = self.child.ended()? else { return Ok(None) };
         Ok(Some(format!("{}; its log ends:{}", describe(status), self.indented_tail())))
     }
@@ -292,7 +292,7 @@ impl Server {
     ///
     /// # Errors
     /// What `waitpid` answered.
-    pub(crate) fn ended_while(&mut self, what: &str) -> Result<Option<String>> {
+    pub fn ended_while(&mut self, what: &str) -> Result<Option<String>> {
         let patience = match self.knock() {
             Ok(()) | Err(mysql::Error::MySqlError(_)) => Duration::ZERO,
             Err(_) => END_PATIENCE,
@@ -307,7 +307,7 @@ impl Server {
     ///
     /// # Errors
     /// What the system calls answered.
-    pub(crate) fn stop(mut self, grace: Duration) -> Result<ExitStatus> {
+    pub fn stop(mut self, grace: Duration) -> Result<ExitStatus> {
         Ok(self.child.stop(grace)?)
     }
 
@@ -315,7 +315,7 @@ impl Server {
     ///
     /// # Errors
     /// What the system calls answered.
-    pub(crate) fn kill(mut self) -> Result<()> {
+    pub fn kill(mut self) -> Result<()> {
         self.child.kill()?;
         Ok(())
     }

@@ -27,7 +27,7 @@ const PER_CONNECTION: [(&str, u64); 5] = [
 
 /// Upper estimate in bytes of the memory of a server with those settings under that many connections. A value that
 /// is not a size counts as the default: the server itself will refuse it.
-pub(crate) fn memory_needed_bytes(settings: &Settings, connections: u64) -> u64 {
+pub fn memory_needed_bytes(settings: &Settings, connections: u64) -> u64 {
     let size = |&(name, default): &(&str, u64)| {
         let given = settings.iter().find(|(given, _)| canonical(given) == name);
         given.and_then(|(_, value)| Size::parse(value).ok()).map_or(default, |size| size.0)

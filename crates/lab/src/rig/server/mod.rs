@@ -17,7 +17,7 @@ mod memory;
 mod places;
 mod template;
 #[cfg(test)]
-pub(crate) mod testing;
+pub mod testing;
 #[cfg(test)]
 mod tests;
 mod tool;
@@ -29,19 +29,19 @@ use anyhow::{Result, anyhow, bail};
 use super::cache;
 use assay_plan::settings;
 
-pub(crate) use binary::{Binary, Flavour, Origin};
-pub(crate) use fetch::fetch;
-pub(crate) use find::{Found, Wanted, find, list};
-pub(crate) use instance::{Server, Start, TcpPort, start};
-pub(crate) use memory::memory_needed_bytes;
-pub(crate) use settings::Settings;
-pub(crate) use template::{layout_settings, make_datadir};
+pub use binary::{Binary, Flavour, Origin};
+pub use fetch::fetch;
+pub use find::{Found, Wanted, find, list};
+pub use instance::{Server, Start, TcpPort, start};
+pub use memory::memory_needed_bytes;
+pub use settings::Settings;
+pub use template::{layout_settings, make_datadir};
 
 /// Checks that servers can be told of what will lie in `location`, and of what the cache keeps.
 ///
 /// # Errors
 /// One line that says which folder to name otherwise.
-pub(crate) fn check_places(location: &Path) -> Result<()> {
+pub fn check_places(location: &Path) -> Result<()> {
     places::check_path(location).map_err(|error| anyhow!("{error}; take another folder"))?;
     check_cache()
 }
@@ -56,7 +56,7 @@ fn check_cache() -> Result<()> {
 ///
 /// # Errors
 /// A path that holds no usable server; nothing to fetch from; no network.
-pub(crate) fn find_or_fetch(wanted: &Wanted, progress: &dyn Fn(&str)) -> Result<Binary> {
+pub fn find_or_fetch(wanted: &Wanted, progress: &dyn Fn(&str)) -> Result<Binary> {
     if let Some(binary) = find(wanted)? {
         return Ok(binary);
     }

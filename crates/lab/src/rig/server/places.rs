@@ -23,7 +23,7 @@ const SOCKET_PATH_MAX: usize = 107;
 ///
 /// # Errors
 /// One line that names the folder; the caller says what to name instead.
-pub(crate) fn check_path(folder: &Path) -> Result<()> {
+pub fn check_path(folder: &Path) -> Result<()> {
     let folder = resolved(folder)?;
     let Some(text) = folder.to_str() else {
         bail!("{} is not UTF-8, which a server cannot be told of", folder.display());

@@ -44,7 +44,7 @@ const LAYOUT: [(&str, &str); 8] = [
 ///
 /// # Errors
 /// A setting that the server refuses, with the server's own log line; no space; a folder that is not empty.
-pub(crate) fn make_datadir(
+pub fn make_datadir(
     binary: &Binary,
     settings: &Settings,
     datadir: &Path,
@@ -58,7 +58,7 @@ pub(crate) fn make_datadir(
 
 /// Of `settings`, those that shape files when a data folder is made: servers that differ in no other can take turns
 /// on one.
-pub(crate) fn layout_settings(settings: &Settings) -> Settings {
+pub fn layout_settings(settings: &Settings) -> Settings {
     let decides = |name: &str| LAYOUT.iter().any(|(layout, _)| *layout == name);
     settings.iter().filter(|(n, _)| decides(n)).map(|(n, v)| (n.clone(), v.clone())).collect()
 }

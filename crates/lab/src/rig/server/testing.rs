@@ -7,7 +7,7 @@ use assay_testing::skip;
 
 /// The server of that make, fetched if need be; without one the test `name` is skipped aloud, and fails where
 /// everything is required.
-pub(crate) fn binary(name: &str, flavour: Flavour) -> Option<Binary> {
+pub fn binary(name: &str, flavour: Flavour) -> Option<Binary> {
     match find_or_fetch(&Wanted::Flavour(flavour), &|line| eprintln!("{line}")) {
         Ok(binary) => Some(binary),
         Err(error) => {
@@ -18,7 +18,7 @@ pub(crate) fn binary(name: &str, flavour: Flavour) -> Option<Binary> {
 }
 
 /// A start on a small fresh data folder within `folder`.
-pub(crate) fn prepared(binary: &Binary, folder: &Path, settings: &[(&str, &str)]) -> Start {
+pub fn prepared(binary: &Binary, folder: &Path, settings: &[(&str, &str)]) -> Start {
     let mut start = Start::new(&folder.join("data"), &folder.join("run"));
     start.settings = Settings::from([("innodb_buffer_pool_size".into(), "32M".into())]);
     start
@@ -29,6 +29,6 @@ pub(crate) fn prepared(binary: &Binary, folder: &Path, settings: &[(&str, &str)]
 }
 
 /// A running server on a small fresh data folder within `folder`.
-pub(crate) fn running(binary: &Binary, folder: &Path) -> Server {
+pub fn running(binary: &Binary, folder: &Path) -> Server {
     start(binary, &prepared(binary, folder, &[])).unwrap()
 }

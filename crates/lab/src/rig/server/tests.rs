@@ -11,10 +11,6 @@ use mysql::{Conn, OptsBuilder};
 use super::instance::TcpPort;
 use super::testing::{binary, prepared, running};
 use super::*;
-use port::free_port;
-
-#[path = "../../../tests/common/port.rs"]
-mod port;
 
 const GRACE: Duration = Duration::from_secs(60);
 
@@ -161,7 +157,7 @@ fn tcp_is_guarded(flavour: Flavour) {
     let Some(binary) = binary("a TCP port", flavour) else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut start = prepared(&binary, folder.path(), &[]);
-    let number = free_port();
+    let number = assay_testing::free_port();
     let password = r"o'p\e n".to_string();
     start.port = Some(TcpPort { number, password: password.clone() });
     let _server = super::start(&binary, &start).unwrap();

@@ -34,7 +34,7 @@ const SPACE_PER_DOWNLOAD_BYTE: u64 = 8;
 ///
 /// # Errors
 /// No apt here, no such package, no network, no space; the message says which and what to do.
-pub(crate) fn fetch(flavour: Flavour, progress: &dyn Fn(&str)) -> Result<Binary> {
+pub fn fetch(flavour: Flavour, progress: &dyn Fn(&str)) -> Result<Binary> {
     super::check_cache()?;
     let folder = cache::root()?.join(SHELF);
     let bring = |shelf: &Shelf| fetch_onto(shelf, flavour, progress);

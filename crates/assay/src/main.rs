@@ -12,11 +12,9 @@ mod models_command;
 mod print;
 mod replay;
 mod report_command;
-mod rig;
-mod run;
+mod run_command;
 mod server_command;
 mod server_run;
-mod watch;
 
 use std::process::ExitCode;
 
@@ -32,8 +30,8 @@ fn main() -> ExitCode {
 
 fn carry_out(command: Command) -> Result<ExitCode> {
     match command {
-        Command::Demo(args) => run::demo(&args),
-        Command::Run(args) => run::run(&args),
+        Command::Demo(args) => run_command::demo(&args),
+        Command::Run(args) => run_command::run(&args),
         Command::Report(args) => report_command::run(&args),
         Command::Compare(args) => compare_command::run(&args),
         Command::Estimate(args) => estimate::run(&args),

@@ -13,9 +13,14 @@ use super::source::tests::folder;
 use super::tally::Shrinkage;
 use super::view::{Note, Row};
 use super::*;
-use crate::rig::server::testing::{binary, running};
-use crate::rig::server::{Flavour, Server};
+use assay_lab::rig::server::{
+    Binary, Flavour, Server, Settings, Start, Wanted, find_or_fetch, make_datadir, start,
+};
 use assay_testing::skip;
+use testing::{binary, running};
+
+#[path = "../../../lab/src/rig/server/testing.rs"]
+mod testing;
 
 fn arguments(path: &Path) -> EstimateArgs {
     EstimateArgs {

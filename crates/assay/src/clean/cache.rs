@@ -9,9 +9,9 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::print;
-use crate::rig::cache::{self, Shelf};
-use crate::rig::kept::{self, KINDS, Kept, Removal};
 use assay_base::text::{counted, size};
+use assay_lab::rig::cache::{self, Shelf};
+use assay_lab::rig::kept::{self, KINDS, Kept, Removal};
 
 /// What becomes of an entry.
 enum Fate {

@@ -253,7 +253,7 @@ fn a_wrong_password() {
         return;
     }
     let world = World::new();
-    let free = common::port::free_port();
+    let free = assay_testing::free_port();
     let load = format!(
         "{} load oltp_read_write --mysql-host=127.0.0.1 --mysql-port=$ASSAY_PORT --mysql-user=$ASSAY_USER \
          --mysql-db=test --mysql-ssl=on",

@@ -2,8 +2,6 @@
 
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
-pub mod port;
-
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -185,7 +183,7 @@ impl TestServer {
         }
         let world = World::new();
         let mut command = world.command(&["server", "run"]);
-        command.args(["--port", &port::free_port().to_string()]);
+        command.args(["--port", &assay_testing::free_port().to_string()]);
         for setting in settings {
             command.args(["--set", setting]);
         }

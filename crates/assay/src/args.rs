@@ -12,7 +12,7 @@ use crate::estimate::EstimateArgs;
 use crate::models_command::ModelsArgs;
 use crate::replay::ReplayArgs;
 use crate::report_command::ReportArgs;
-use crate::run::{DemoArgs, RunArgs};
+use crate::run_command::{DemoArgs, RunArgs};
 use crate::server_command::ServerArgs;
 
 /// Find out what a storage device is really worth under MySQL

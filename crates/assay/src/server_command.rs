@@ -7,8 +7,8 @@ use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::rig::server::{self, Binary, Flavour, Found, Origin};
 use crate::server_run::{self, RunArgs};
+use assay_lab::rig::server::{self, Binary, Flavour, Found, Origin};
 
 const LIST_EXAMPLES: &str = "Examples:
   assay server list

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use assay_load::{Second, SecondPhase};
 
-use crate::run::count::Count;
-use crate::watch::Glimpse;
+use crate::run_command::count::Count;
+use assay_lab::watch::Glimpse;
 use assay_study::CellKey;
 use assay_study::metrics::metric;
 

@@ -8,7 +8,7 @@ use ratatui::backend::TestBackend;
 use super::draw::{draw, rows_on};
 use super::seen::{DiskSecond, LoadSecond, Seen};
 use super::*;
-use crate::run::count::{Count, Lengths};
+use crate::run_command::count::{Count, Lengths};
 use assay_study::CellKey;
 
 const LENGTHS: Lengths = Lengths {

@@ -14,8 +14,8 @@ use anyhow::{Context, Result, bail};
 use assay_ports::cpu;
 use clap::Args;
 
-use crate::rig::server::{self, Server, Settings, Start, TcpPort, Wanted};
-use crate::run::check;
+use assay_lab::rig::server::{self, Server, Settings, Start, TcpPort, Wanted};
+use assay_lab::run::check;
 use assay_system::ledger::{Ledger, Made};
 use assay_system::thing::Thing;
 

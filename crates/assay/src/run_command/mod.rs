@@ -1,0 +1,200 @@
+//! `assay run` and `assay demo`: what is missing of a plan, cell after cell, then the report.
+//!
+//! The order of things: the plan is read, checked, checked against the machine and tried out before the first
+//! thing is made that is measured; then each cell gets a rig of its own and the store gets each cell when it ends.
+//! Ctrl-C ends the cell in hand, which is run again next time; everything before it stays. `q` in the live view lets that cell end.
+
+mod count;
+mod live;
+mod progress;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+
+use crate::print;
+use assay_lab::run::{self, Lock, Setup};
+use assay_plan::{Form, Plan, PlannedCell, ReadPlan, cells};
+use assay_study::{State, Store};
+use assay_system::interrupt::Interrupt;
+use progress::ProgressView;
+
+/// Run what is missing of a plan
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay run disk --location /mnt/new-disk        a plan that comes with Assay
+  assay run percona-2020 --quick                 the quick form of another one
+  assay run plan.toml --out study                what is missing of it
+  assay run plan.toml --out study --dry-run      say what, and whether it can
+  assay run plan.toml --location /mnt/new-disk   on another disk
+  assay run plan.toml --erase /dev/nvme1n1       overwrite this device")]
+pub struct RunArgs {
+    /// The plan: a TOML file, or the name of one that comes with Assay, unless a file is called so (a folder may be)
+    plan: PathBuf,
+    /// Its quick form, which shows in minutes that all works and which way things lean
+    #[arg(long)]
+    quick: bool,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+/// Run a small study of a drive that compresses and of a plain one, as models, and write its report
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay demo                                about six minutes
+  assay run demo                            all of it, in about 35 minutes
+  assay demo --dry-run                      say what it would do
+  assay run disk --location /mnt/new-disk   on a real disk instead")]
+pub struct DemoArgs {
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+/// What both commands take.
+#[derive(Debug, Args)]
+struct CommonArgs {
+    /// Folder of the study: its results are kept there, and what is there already is not run again [default: the plan's name,
+    /// with -quick for its quick form; of the demo assay-demo, or once that is finished assay-demo-2, …]
+    #[arg(long, value_name = "STUDY")]
+    out: Option<PathBuf>,
+    /// Folder on the disk to be measured [default: the plan's, else `work` in the study]
+    #[arg(long, value_name = "FOLDER")]
+    location: Option<PathBuf>,
+    /// Server program to run, or a folder that holds one [default: the plan's, else the one found or brought]
+    #[arg(long, value_name = "PATH")]
+    server: Option<PathBuf>,
+    /// Block device that the plan may overwrite (can be given several times)
+    #[arg(long, value_name = "DEVICE")]
+    erase: Vec<PathBuf>,
+    /// Run failed cells again
+    #[arg(long)]
+    retry_failed: bool,
+    /// Say what would be run and for how long, check the machine, and end; nothing is made
+    #[arg(long)]
+    dry_run: bool,
+    /// Without the live view of a terminal: a line for each cell, and one for what is being done
+    #[arg(long)]
+    no_live: bool,
+    /// Go on with what is missing; this is what happens anyway
+    #[arg(long, hide = true)]
+    resume: bool,
+}
+
+/// Runs the demo's plan in a folder of its own.
+///
+/// # Errors
+/// As [`run`].
+pub fn demo(args: &DemoArgs) -> Result<ExitCode> {
+    let plan = Plan::demo()?;
+    let study = args.common.out.clone().map_or_else(|| unfinished_demo(Path::new(".")), Ok)?;
+    run_plan(plan, &study, &args.common)
+}
+
+/// Runs a plan from a file.
+///
+/// # Errors
+/// Whatever keeps the run from beginning, or from storing its results. A cell that fails is not an error here.
+pub fn run(args: &RunArgs) -> Result<ExitCode> {
+    let form = if args.quick { Form::Quick } else { Form::Full };
+    let plan = Plan::read(&args.plan, form)?;
+    let study = args.common.out.clone().unwrap_or_else(|| default_study(&args.plan, args.quick));
+    run_plan(plan, &study, &args.common)
+}
+
+fn run_plan(mut read: ReadPlan, study: &Path, args: &CommonArgs) -> Result<ExitCode> {
+    let given = (args.location.clone(), args.server.clone());
+    read.plan.location = given.0.or(read.plan.location);
+    read.plan.server = given.1.or(read.plan.server);
+    let plan = &read.plan;
+    let planned = cells(plan);
+    let missing = run::missing(study, &planned, args.retry_failed)?;
+    if args.dry_run {
+        return dry_run(plan, study, args, planned.len(), &missing);
+    }
+    let interrupt = Interrupt::listen()?;
+    if missing.is_empty() {
+        return finished(&read, study, &interrupt);
+    }
+    let mut setup = Setup::make(plan, study, &args.erase, &interrupt, &|text| print::note(text))?;
+    let mut store = setup.open_store(&read, &planned, args.retry_failed)?;
+    let progress = ProgressView::new(plan, store.pending()?.len(), !args.no_live, &interrupt);
+    run::cells(&mut setup, &mut store, &planned, &progress)?;
+    setup.take_down()?;
+    drop(progress);
+    conclude(&store, study, &interrupt)
+}
+
+/// Says what would be run and whether it can be; changes nothing.
+fn dry_run(
+    plan: &Plan,
+    study: &Path,
+    args: &CommonArgs,
+    planned: usize,
+    missing: &[&PlannedCell],
+) -> Result<ExitCode> {
+    progress::dry_run(plan, planned, missing);
+    Lock::check(study)?;
+    if !missing.is_empty() {
+        let checked = run::location_of(plan, study)
+            .and_then(|location| run::check::check(plan, &location, &args.erase));
+        checked.context("this command could not run it")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Nothing is to be run: nothing is made or tried, but the report follows what the plan says of it now.
+fn finished(read: &ReadPlan, study: &Path, interrupt: &Interrupt) -> Result<ExitCode> {
+    let _lock = Lock::take(study)?;
+    print::line("nothing is missing");
+    let mut store = Store::open_or_create(study)?;
+    run::retell(&mut store, read)?;
+    conclude(&store, study, interrupt)
+}
+
+fn conclude(store: &Store, study: &Path, interrupt: &Interrupt) -> Result<ExitCode> {
+    let cells = store.study()?.cells;
+    let count = |state| cells.iter().filter(|cell| cell.state == state).count();
+    if count(State::Done) + count(State::Failed) > 0 {
+        let written = assay_report::write(store, study)?;
+        print::line(format_args!("report: {}", written.html.display()));
+    }
+    if interrupt.is_set() {
+        bail!(
+            "interrupted with {} of {} cells to go; the same command goes on",
+            count(State::Pending),
+            cells.len()
+        );
+    }
+    match count(State::Failed) {
+        0 => Ok(ExitCode::SUCCESS),
+        failed => bail!(
+            "{failed} of {} cells failed; the report says why, --retry-failed runs them again",
+            cells.len()
+        ),
+    }
+}
+
+/// Named after the plan; the two forms are two studies.
+fn default_study(plan: &Path, is_quick: bool) -> PathBuf {
+    let mut name = plan.file_stem().unwrap_or("study".as_ref()).to_owned();
+    if is_quick {
+        name.push("-quick");
+    }
+    PathBuf::from(name)
+}
+
+/// `assay-demo`, or the first of `assay-demo-2`, … that is not finished: a demo is typed twice to see it twice.
+fn unfinished_demo(parent: &Path) -> Result<PathBuf> {
+    let names =
+        std::iter::once("assay-demo".to_owned()).chain((2..).map(|n| format!("assay-demo-{n}")));
+    for study in names.map(|name| parent.join(name)) {
+        if !study.exists() || !Store::open(&study)?.is_finished()? {
+            return Ok(study);
+        }
+    }
+    None.context("no name is left for the demo's folder; give one with --out")
+}

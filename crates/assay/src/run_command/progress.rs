@@ -1,0 +1,162 @@
+//! What a person watching a run sees: a line for each cell, and on a terminal the live view, or one living line.
+//!
+//! All of it goes to standard error; standard output carries only what a program would want.
+
+use std::sync::Mutex;
+
+use assay_load::{PrepareProgress, PrepareStage, Second};
+
+use super::count::{Count, Lengths};
+use super::live::{DISK_SERIES, Seen, View};
+use crate::print::{self, Living};
+use assay_base::sync::lock;
+use assay_base::text::time;
+use assay_lab::rig::dataset::LoadProgress;
+use assay_lab::run::Progress;
+use assay_lab::watch::Watch;
+use assay_plan::{Plan, PlannedCell};
+use assay_study::metrics::{Metric, metric};
+use assay_study::{CellKey, Outcome};
+use assay_system::interrupt::Interrupt;
+
+/// Progress of one run, where a person sees it.
+#[derive(Debug)]
+pub struct ProgressView {
+    shown: Shown,
+    count: Mutex<Count>,
+}
+
+/// Where it is shown.
+#[derive(Debug)]
+enum Shown {
+    Lines(Living),
+    View(View),
+}
+
+impl ProgressView {
+    /// Of a run with so many cells to go; with a live view, if one is wanted and there is a terminal for it.
+    #[must_use]
+    pub fn new(plan: &Plan, cells: usize, is_live: bool, interrupt: &Interrupt) -> ProgressView {
+        let count = Count::new(Lengths::of(plan), cells);
+        let seen = || Seen::new(&plan.title, count);
+        let cpus = &plan.placement.load_cpus.0;
+        let view = is_live.then(|| View::open(seen(), interrupt, cpus)).flatten();
+        let shown = view.map_or_else(|| Shown::Lines(Living::new()), Shown::View);
+        ProgressView { shown, count: Mutex::new(count) }
+    }
+
+    fn counter(&self) -> String {
+        let count = self.count();
+        format!("[{}/{}]", count.done.max(1), count.cells)
+    }
+
+    fn count(&self) -> Count {
+        *lock(&self.count)
+    }
+}
+
+impl Progress for ProgressView {
+    fn is_end_wanted(&self) -> bool {
+        matches!(&self.shown, Shown::View(view) if view.is_end_wanted())
+    }
+
+    fn begin_cell(&self, key: &CellKey) {
+        if let Shown::View(view) = &self.shown {
+            view.change(|seen| seen.begin_cell(key));
+        }
+    }
+
+    fn step(&self, key: &CellKey, what: &str) {
+        match &self.shown {
+            Shown::Lines(line) => line.live(format_args!("  {key}: {what}")),
+            Shown::View(view) => view.change(|seen| seen.step = what.into()),
+        }
+    }
+
+    fn watching(&self, watch: &Watch) {
+        if let Shown::View(view) = &self.shown {
+            view.change(|seen| seen.watch = Some(watch.glimpse(DISK_SERIES)));
+        }
+    }
+
+    fn second(&self, key: &CellKey, second: &Second) {
+        match &self.shown {
+            Shown::Lines(line) => line.live(format_args!(
+                "  {} {key}: second {:.0}, {:.0} tps, p99 {:.2} ms, {} left",
+                self.counter(),
+                second.end_s,
+                second.tps,
+                second.latency.latency_ms_p99,
+                time(self.count().seconds_left()),
+            )),
+            Shown::View(view) => view.change(|seen| seen.second(second)),
+        }
+    }
+
+    fn cell_ended(&self, key: &CellKey, outcome: &Outcome) {
+        lock(&self.count).ended();
+        let count = self.count();
+        if let Shown::View(view) = &self.shown {
+            view.change(|seen| seen.end_cell(count));
+        }
+        let figure =
+            |metric: &Metric| outcome.results.get(metric.name).copied().unwrap_or(f64::NAN);
+        let what = match &outcome.reason {
+            Some(reason) => format!("FAILED: {reason}"),
+            None => format!(
+                "{:.1} tps, p99 {:.2} ms",
+                figure(metric!("tps")),
+                figure(metric!("latency_ms_p99"))
+            ),
+        };
+        let left = match count.done < count.cells {
+            true => format!(" ({} left)", time(count.seconds_left())),
+            false => String::new(),
+        };
+        self.say(&format!("{} {key}: {what}{left}", self.counter()));
+    }
+}
+
+impl LoadProgress for ProgressView {
+    fn say(&self, text: &str) {
+        match &self.shown {
+            Shown::Lines(line) => line.say(text),
+            Shown::View(_) => print::note(text),
+        }
+    }
+
+    fn loading(&self, loading: &PrepareProgress) {
+        let left =
+            loading.seconds_left.map_or_else(String::new, |left| format!(", {} left", time(left)));
+        let PrepareProgress { done, total, per_second, .. } = loading;
+        let text = match loading.stage {
+            PrepareStage::Rows => {
+                format!("loading: {done} of {total} rows, {per_second:.0} rows/s{left}")
+            }
+            PrepareStage::Index => format!("loading: {done} of {total} indexes{left}"),
+        };
+        match &self.shown {
+            Shown::Lines(line) => line.live(format_args!("  {text}")),
+            Shown::View(view) => view.change(|seen| seen.step = text),
+        }
+    }
+}
+
+/// Prints what would be run of a plan of so many cells.
+pub fn dry_run(plan: &Plan, planned: usize, missing: &[&PlannedCell]) {
+    if missing.is_empty() {
+        print::line(format_args!("nothing is missing: 0 of {planned} cells would be run"));
+        return;
+    }
+    for cell in missing {
+        print::line(format_args!("{:4}. {}", cell.position, cell.key));
+    }
+    let of = if missing.len() < planned { format!(" of {planned}") } else { String::new() };
+    let seconds = missing.len() as f64 * Lengths::of(plan).cell_seconds();
+    print::line(format_args!(
+        "{}{of} cells, {} {}, and loading the data before",
+        missing.len(),
+        if plan.requests.is_some() { "at most" } else { "about" },
+        time(seconds)
+    ));
+}
