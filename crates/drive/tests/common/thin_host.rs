@@ -12,7 +12,7 @@ use super::faulty::{Fault, FaultyDisk};
 use super::media::Fate;
 use super::random::Random;
 use super::thin_media::ThinMedia;
-use super::versions::{Stuff, Versions};
+use super::versions::{Samples, Stuff, Versions};
 
 pub const SEGMENT_BYTES: u32 = 512 << 10;
 
@@ -221,10 +221,13 @@ impl Host {
         self.healthy()?;
         let has_bad_places = !self.bad_places.is_empty();
         let is_excused = |_| has_bad_places;
-        let prefix = self.model.check_prefix(&self.drive, &mut self.random, true, is_excused);
+        // A bad place where the log ends takes what was flushed, too, and is told: nothing goes on from that.
+        let is_told = has_bad_places && !self.drive.status().problems.is_empty();
+        let which = if is_told { Samples::All } else { Samples::Recent };
+        let prefix = self.model.check_prefix(&self.drive, &mut self.random, which, is_excused);
         match prefix {
             Ok(prefix) => self.model.go_on_from(*prefix.start()),
-            Err(_) if has_bad_places && !self.drive.status().problems.is_empty() => {
+            Err(_) if is_told => {
                 self.is_lost = true;
             }
             Err(problem) => return Err(problem),
@@ -295,13 +298,13 @@ fn alive(
     let status = drive.status();
     if has_bad_places {
         // What is lost stays lost, and is told; what can be read is right.
-        let checked = model.check_prefix(drive, random, false, |_| true);
+        let checked = model.check_prefix(drive, random, Samples::Some, |_| true);
         return checked.map(|_| Found { cuts: 1, ..Found::default() });
     }
     if let Some(problem) = ailment(&status) {
         return Err(problem);
     }
-    model.check_prefix(drive, random, false, |_| false)?;
+    model.check_prefix(drive, random, Samples::Some, |_| false)?;
     let (free, leaves) = (status.free_bytes, model.leaves(drive));
     let mut found = Found { cuts: 1, chunks: status.recovery.chunks, ..Found::default() };
     if leaves.is_empty() {

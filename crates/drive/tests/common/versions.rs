@@ -154,14 +154,14 @@ impl Versions {
         Err(format!("block {block} reads as of command {found}, but {expected} wrote it last"))
     }
 
-    /// Blocks by which a prefix can be told: of each of the last commands some or, `thorough`, all, and some that were not
-    /// touched since the flush.
-    fn samples(&self, disk: &dyn Disk, random: &mut Random, thorough: bool) -> BTreeSet<u64> {
+    /// Blocks by which a prefix can be told: of each of the last commands some or all, and some or all that were not touched
+    /// since the flush.
+    fn samples(&self, disk: &dyn Disk, random: &mut Random, which: Samples) -> BTreeSet<u64> {
         let mut blocks = BTreeSet::new();
-        let most = if thorough { usize::MAX } else { 120 };
+        let most = if which == Samples::Some { 120 } else { usize::MAX };
         let skipped = self.recent.len().saturating_sub(most);
         for (number, change) in self.recent.iter().enumerate() {
-            if thorough {
+            if which != Samples::Some {
                 blocks.extend(change.blocks.clone());
             } else if number >= skipped || random.below(self.recent.len() as u64) < most as u64 {
                 let length = change.blocks.end - change.blocks.start;
@@ -169,7 +169,10 @@ impl Versions {
             }
         }
         let leaves = self.leaves(disk);
-        if !leaves.is_empty() {
+        if which == Samples::All {
+            let all = leaves.iter().flat_map(|leaf| leaf * LEAF_BLOCKS..(leaf + 1) * LEAF_BLOCKS);
+            blocks.extend(all.filter(|block| self.is_written(*block)));
+        } else if !leaves.is_empty() {
             blocks.extend((0..60).map(|_| Versions::any_block(disk, &leaves, random)));
         }
         blocks.retain(|block| *block < disk.size() / BLOCK_BYTES);
@@ -184,10 +187,10 @@ impl Versions {
         &self,
         disk: &dyn Disk,
         random: &mut Random,
-        thorough: bool,
+        which: Samples,
         is_excused: impl Fn(u64) -> bool,
     ) -> Result<RangeInclusive<u32>, String> {
-        let samples = self.samples(disk, random, thorough);
+        let samples = self.samples(disk, random, which);
         let mut histories: BTreeMap<u64, Vec<(u32, u32)>> = BTreeMap::new();
         let flushed = self.recent.first().map_or(self.commands, |first| first.command - 1);
         for block in &samples {
@@ -237,6 +240,17 @@ impl Versions {
         self.flushed();
         self.now = self.durable.clone();
     }
+}
+
+/// By which blocks a prefix is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Samples {
+    /// Some of the last commands.
+    Some,
+    /// All of those since the flush.
+    Recent,
+    /// All that were ever written.
+    All,
 }
 
 /// What is wrong with a block.
