@@ -43,7 +43,7 @@ pub enum Command {
     Run(RunArgs),
     /// Write report.html, results.json and the tables of a study again
     Report(ReportArgs),
-    /// Give a verdict on two arms or two studies
+    /// Give a verdict on two configurations or two studies
     Compare(CompareArgs),
     /// Estimate how far existing data would shrink, without changing them
     Estimate(EstimateArgs),

@@ -1,4 +1,5 @@
-//! `assay compare`: a verdict on two arms, or on two studies, for people and for programs that must stop at a loss.
+//! `assay compare`: a verdict on two configurations, or on two studies, for people and for programs that must stop at a
+//! loss.
 
 mod ending;
 mod lines;
@@ -15,14 +16,14 @@ use assay_judge::{
     scale_differences,
 };
 use assay_report::words::{circumstance, json, unlike};
-use assay_study::Arm;
+use assay_study::Config;
 use ending::{Decision, Margin, decide};
-use sides::{Side, lone_arms, lone_loads, open, pairs, side};
+use sides::{Side, lone_configs, lone_loads, open, pairs, side};
 
 /// What was typed after `assay compare`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A side is a study's folder, or an arm in it as STUDY:ARM; two studies are compared arm by arm, by their names. What only one side has (an arm, a workload, a thread count) is listed and keeps the exit code from being 0; name arms to leave others out.
+A side is a study's folder, or a configuration in it as STUDY:CONFIG; two studies are compared configuration by configuration, by their names. What only one side has (a configuration, a workload, a thread count) is listed and keeps the exit code from being 0; name configurations to leave others out.
 
 Two studies need two repeats each for a verdict: of single runs nobody knows how far they lie apart from day to day, so the exit code is 2. With --fail-if-worse-by these runs are held against that limit, with what their seconds (and a noise floor) leave open: 1 if they lost so much, 0 if they cannot have, else 2. That guards a build; a verdict takes repeats.
 
@@ -39,11 +40,11 @@ Exit codes:
      or could not run: one line on standard error says why, with --json too,
      and nothing is printed")]
 pub(crate) struct CompareArgs {
-    /// What is measured by: STUDY or STUDY:ARM
+    /// What is measured by: STUDY or STUDY:CONFIG
     pub(crate) a: String,
-    /// What is judged: STUDY, STUDY:ARM, or an arm of the first when a third word follows
+    /// What is judged: STUDY, STUDY:CONFIG, or a configuration of the first when a third word follows
     pub(crate) b: String,
-    /// With it the words are STUDY ARM ARM
+    /// With it the words are STUDY Configuration Configuration
     pub(crate) c: Option<String>,
     /// A loss that counts, in percent [default: the study's margin_percent, else 3%]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
@@ -75,7 +76,7 @@ fn metric(text: &str) -> Result<Metric, String> {
 /// Compares and prints. Exit codes as in the help.
 ///
 /// # Errors
-/// A study or arm that is not there, or sides that are not alike.
+/// A study or configuration that is not there, or sides that are not alike.
 pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
     let found = compare(args)?;
     if args.json {
@@ -111,12 +112,13 @@ impl Found {
     }
 }
 
-/// A comparison, and what makes its two arms no answers to one question: what is cut out of the whole still says so.
+/// A comparison, and what makes its two configurations no answers to one question: what is cut out of the whole still
+/// says so.
 #[derive(Debug, Serialize)]
 struct Told {
-    /// `STUDY:ARM` that is measured by.
+    /// `STUDY:CONFIG` that is measured by.
     a: String,
-    /// `STUDY:ARM` that is judged.
+    /// `STUDY:CONFIG` that is judged.
     b: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_alike: Vec<String>,
@@ -143,7 +145,7 @@ fn compare(args: &CompareArgs) -> Result<Found> {
     for (pair, not_alike) in pairs.iter().zip(&each) {
         comparisons.extend(of_pair(args, &a, &b, pair, not_alike)?);
     }
-    let mut not_compared = lone_arms(&a, &b, &pairs)?;
+    let mut not_compared = lone_configs(&a, &b, &pairs)?;
     not_compared.extend(lone_loads(&a, &b, &pairs));
     ensure!(
         !comparisons.is_empty(),
@@ -172,18 +174,18 @@ fn of_pair(
     args: &CompareArgs,
     a: &Side,
     b: &Side,
-    (one, other): &(&Arm, &Arm),
+    (one, other): &(&Config, &Config),
     not_alike: &[String],
 ) -> Result<Vec<Told>> {
     let is_one_study = a.is_study_of(b);
     let found = between(&Between {
-        a: Chosen { store: &a.store, study: &a.study, arm: one },
-        b: Chosen { store: &b.store, study: &b.study, arm: other },
+        a: Chosen { store: &a.store, study: &a.study, config: one },
+        b: Chosen { store: &b.store, study: &b.study, config: other },
         is_one_study,
         margin: args.fail_if_worse_by,
         metrics: &args.metric,
     })?;
-    // Two arms of one study differ in what the study asks, and in nothing beside it.
+    // Two configurations of one study differ in what the study asks, and in nothing beside it.
     let differs = match is_one_study {
         true => Vec::new(),
         false => circumstances((&a.study, one), (&b.study, other)),
@@ -211,8 +213,8 @@ fn of_all(told: &[Told]) -> Vec<Circumstance> {
 }
 
 /// What makes the two of each pair no answers to one question, in words, each thing once.
-fn differences(a: &Side, b: &Side, pairs: &[(&Arm, &Arm)]) -> Result<Vec<Vec<String>>> {
-    let of_pair = |(one, other): &(&Arm, &Arm)| {
+fn differences(a: &Side, b: &Side, pairs: &[(&Config, &Config)]) -> Result<Vec<Vec<String>>> {
+    let of_pair = |(one, other): &(&Config, &Config)| {
         let scale = scale_differences((&a.study, one), (&b.study, other));
         let durability = durability::of_stored(&a.store, &a.study, one)?;
         let safety = durability.unlike(&durability::of_stored(&b.store, &b.study, other)?);

@@ -1,5 +1,5 @@
 //! The chain of evidence on a real server: what the drive says of itself comes back as the kernel counted it below, and what
-//! an arm keeps and costs stands beside its figures.
+//! a configuration keeps and costs stands beside its figures.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ use common::has_server;
 use drives::{Drives, has_drives};
 use serde_json::Value;
 
-/// One arm on a drive over a device of its own, whose bytes the kernel counts.
+/// One configuration on a drive over a device of its own, whose bytes the kernel counts.
 fn plan(device: &str) -> String {
     format!(
         r#"
@@ -38,7 +38,7 @@ mkfs_options = ["-O", "bigalloc", "-C", "16384"]
 mount_options = ["noatime"]
 [workloads.write_only]
 recipe = "oltp_write_only"
-[arms.once.settings]
+[configs.once.settings]
 innodb_doublewrite = false
 "#
     )
@@ -66,8 +66,9 @@ fn an_amplification_comes_back_as_the_kernel_counted_it() {
     drives.write("plan.toml", &plan(&device));
     drives.done(&["run", "plan.toml", "--out", "study", "--erase", &device]);
     let all = results(&drives);
-    let cell = &all["cells"][0];
-    let figure = |name: &str| cell["results"][name].as_f64().unwrap_or_else(|| panic!("no {name}"));
+    let trial = &all["runs"][0];
+    let figure =
+        |name: &str| trial["results"][name].as_f64().unwrap_or_else(|| panic!("no {name}"));
     let counted = figure("backing_write_bytes_per_s") / figure("disk_write_bytes_per_s");
     let chain = &all["chain"][0];
     let boundaries = chain["amplification"].as_array().unwrap();
@@ -80,8 +81,8 @@ fn an_amplification_comes_back_as_the_kernel_counted_it() {
     );
     assert!((told / counted - 1.0).abs() < 0.03, "told {told}, counted {counted}");
     let device_bytes = named(&chain["layers"], "name", "device")["write_bytes"].as_f64().unwrap();
-    let of_cell = figure("write_bytes_per_transaction");
-    assert!((device_bytes / of_cell - 1.0).abs() < 1e-9);
+    let of_trial = figure("write_bytes_per_transaction");
+    assert!((device_bytes / of_trial - 1.0).abs() < 1e-9);
     for spent in
         ["processor: server", "processor: drive", "server waits: redo log", "device: writes"]
     {
@@ -97,16 +98,17 @@ fn an_amplification_comes_back_as_the_kernel_counted_it() {
 fn prices_are_asked_for_and_taken(drives: &Drives) {
     let page = std::fs::read_to_string(drives.path("study/report.html")).unwrap();
     assert!(page.contains("No costs: give currency, years, server_price and drive_price"));
-    drives.write("prices.toml", "currency = \"EUR\"\nyears = 3\n[every_arm]\nserver_prise = 1\n");
+    drives
+        .write("prices.toml", "currency = \"EUR\"\nyears = 3\n[every_config]\nserver_prise = 1\n");
     let line = drives.refused(&["report", "study", "--prices", "prices.toml"]);
     assert!(line.contains("unknown key `server_prise`; did you mean `server_price`?"), "{line}");
     let line = drives.refused(&["report", "study", "--prices", "none.toml"]);
     assert!(line.contains("cannot read none.toml"), "{line}");
-    let prices = "currency = \"EUR\"\nyears = 3\n[every_arm]\nserver_price = 1000\ndrive_price = 500\nendurance_bytes = 1e15\n";
+    let prices = "currency = \"EUR\"\nyears = 3\n[every_config]\nserver_price = 1000\ndrive_price = 500\nendurance_bytes = 1e15\n";
     drives.write("prices.toml", prices);
     drives.done(&["report", "study", "--prices", "prices.toml"]);
     let all = results(drives);
-    let (cost, tps) = (&all["costs"][0], all["cells"][0]["results"]["tps"].as_f64().unwrap());
+    let (cost, tps) = (&all["costs"][0], all["runs"][0]["results"]["tps"].as_f64().unwrap());
     let per_tps = cost["cost_per_tps"]["mid"].as_f64().unwrap();
     assert!((per_tps * tps / 1500.0 - 1.0).abs() < 1e-9, "{cost}");
     assert!(all["endurance"][0]["life_years_host"].as_f64().unwrap() > 0.0);

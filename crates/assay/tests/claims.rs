@@ -71,7 +71,7 @@ fn a_paper_shows_figures_with_their_places_and_the_arithmetic() {
     let told = json(&world, &["claims", "stec-2013", "--json"]);
     let figure = &told["figures"]["chart1.mean_ms.card"];
     assert_eq!((&figure["printed"][0], &figure["where"]), (&"79.8".into(), &"Chart 1".into()));
-    assert_eq!((&figure["arm"], &figure["threads"]), (&"s1120".into(), &20.into()));
+    assert_eq!((&figure["config"], &figure["threads"]), (&"s1120".into(), &20.into()));
     let check = told["checks"].as_array().unwrap().iter();
     let cost = check.clone().find(|one| one["name"] == "cost of a transaction a second: disks");
     let (cost, computed) = (cost.unwrap(), &cost.unwrap()["arithmetic"]["computed"]);

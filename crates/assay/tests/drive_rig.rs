@@ -1,5 +1,5 @@
-//! The software drive in the lab: arms on it run like any others, what cannot be is refused, and however a run ends,
-//! nothing of it is left.
+//! The software drive in the lab: configurations on it run like any others, what cannot be is refused, and however a
+//! run ends, nothing of it is left.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ mod runs;
 
 use std::process::Command;
 
-use common::{IMAGE, World, cells, has_server, small_plan};
+use common::{IMAGE, World, has_server, small_plan, trials};
 use drives::{Drives, has_drives};
 use runs::{server_under_load, start_run};
 use rustix::process::{Pid, Signal, kill_process};
@@ -34,7 +34,7 @@ fn refused(rig: &str, says: &str) {
     assert_eq!(world.leftovers(), Vec::<String>::new());
 }
 
-/// Two arms on drives, one thread count, cells of so many seconds.
+/// Two configurations on drives, one thread count, runs of so many seconds.
 fn drive_plan(seconds: u32) -> String {
     let plan = small_plan(DRIVE).replace("threads = [1, 2]", "threads = [2]");
     plan.replace("seconds = 2", &format!("seconds = {seconds}"))
@@ -72,29 +72,29 @@ fn without_fuse_there_is_no_drive() {
         .unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.starts_with("assay: arm `on`: there is no FUSE here"), "{said}");
+    assert!(said.starts_with("assay: configuration `on`: there is no FUSE here"), "{said}");
     assert_eq!(world.listing(), ["plan.toml"]);
 }
 
-/// One arm on an image, one on a drive, and what came of their cells.
+/// One configuration on an image, one on a drive, and what came of their runs.
 fn image_and_drive(world: &World) -> [Value; 2] {
     let plan = small_plan(IMAGE).replace("threads = [1, 2]", "threads = [2]");
     let plan = plan.replace("seconds = 2", "seconds = 4\n[placement]\ndrive_cpus = \"0\"");
-    world.write("plan.toml", &format!("{plan}[arms.off.rig]\n{DRIVE}\n"));
+    world.write("plan.toml", &format!("{plan}[configs.off.rig]\n{DRIVE}\n"));
     let output = world.run(&["run", "plan.toml", "--out", "study"]);
     assert!(output.status.success(), "{output:?}");
     let results = std::fs::read_to_string(world.path("study/results.json")).unwrap();
     let results: Value = serde_json::from_str(&results).unwrap();
-    let cell = |arm: &str| {
-        let cells = results["cells"].as_array().unwrap();
-        cells.iter().find(|cell| cell["arm"] == arm).unwrap().clone()
+    let trial = |config: &str| {
+        let trials = results["runs"].as_array().unwrap();
+        trials.iter().find(|trial| trial["config"] == config).unwrap().clone()
     };
-    ["on", "off"].map(cell)
+    ["on", "off"].map(trial)
 }
 
 #[test]
-fn an_arm_on_the_drive_is_seen_in_every_layer_and_set_beside_one_on_a_disk() {
-    let name = "an_arm_on_the_drive_is_seen_in_every_layer_and_set_beside_one_on_a_disk";
+fn a_config_on_the_drive_is_seen_in_every_layer_and_set_beside_one_on_a_disk() {
+    let name = "a_config_on_the_drive_is_seen_in_every_layer_and_set_beside_one_on_a_disk";
     if !has_server(name) || !has_drives(name) {
         return;
     }
@@ -103,7 +103,7 @@ fn an_arm_on_the_drive_is_seen_in_every_layer_and_set_beside_one_on_a_disk() {
     let warnings = drive["warnings"].as_array().unwrap();
     let is_of_drive = |warning: &Value| warning["kind"].as_str().unwrap().starts_with("drive_");
     assert!(!warnings.iter().any(is_of_drive), "{warnings:?}");
-    let figure = |cell: &Value, name: &str| cell["results"][name].as_f64();
+    let figure = |trial: &Value, name: &str| trial["results"][name].as_f64();
     let of_drive = |name: &str| figure(&drive, name).unwrap_or_else(|| panic!("no {name}"));
     for name in ["tps", "serving_cpu_percent", "backing_write_bytes_per_s", "drive_flushes_per_s"] {
         assert!(of_drive(name) > 0.0, "{name}");
@@ -139,15 +139,17 @@ fn a_drive_on_a_device_is_made_when_the_command_says_so_and_a_full_one_says_that
     let rig =
         format!("kind = \"drive\"\ndevice = \"{device}\"\nlogical = \"900M\"\ncodec = \"none\"");
     let plan = small_plan(&rig).replace("threads = [1, 2]", "threads = [2]");
-    let plan = plan
-        .replace("[arms.off.settings]", "[arms.off.rig]\nkind = \"folder\"\n[arms.off.settings]");
+    let plan = plan.replace(
+        "[configs.off.settings]",
+        "[configs.off.rig]\nkind = \"folder\"\n[configs.off.settings]",
+    );
     world.write("plan.toml", &plan.replace("table_size = 2000", "table_size = 1200000"));
     let line = world.refused(&["run", "plan.toml", "--out", "study"]);
     assert!(line.contains(&format!("allow it with --erase {device}")), "{line}");
     let line = world.refused(&["run", "plan.toml", "--out", "study", "--erase", &device]);
-    assert!(line.contains("1 of 2 cells failed"), "{line}");
-    let cells = cells(&world.path("study"));
-    let failed = cells.iter().find(|cell| cell.1 == "failed").unwrap();
+    assert!(line.contains("1 of 2 runs failed"), "{line}");
+    let trials = trials(&world.path("study"));
+    let failed = trials.iter().find(|trial| trial.1 == "failed").unwrap();
     let reason = failed.2.clone().unwrap();
     assert!(
         failed.0.starts_with("on/") && reason.starts_with("the drive was full; give it"),
@@ -177,7 +179,7 @@ fn a_run_that_is_killed_on_a_drive_leaves_nothing_once_it_is_cleaned_up() {
     let work = std::fs::read_dir(world.path("study/work"));
     assert!(work.is_err() || work.unwrap().next().is_none(), "no data is left on the disk");
     world.done(&["run", "plan.toml", "--out", "study"]);
-    assert!(cells(&world.path("study")).iter().all(|cell| cell.1 == "done"));
+    assert!(trials(&world.path("study")).iter().all(|trial| trial.1 == "done"));
     world.assert_nothing_left();
 }
 
@@ -193,13 +195,13 @@ fn ctrl_c_takes_the_drive_down_with_its_rig() {
     server_under_load(&world, 1);
     kill_process(Pid::from_child(&run), Signal::INT).unwrap();
     assert_eq!(run.wait().unwrap().code(), Some(2));
-    assert!(cells(&world.path("study")).iter().all(|cell| cell.1 == "pending"));
+    assert!(trials(&world.path("study")).iter().all(|trial| trial.1 == "pending"));
     world.assert_nothing_left();
 }
 
 #[test]
-fn a_drive_whose_server_is_killed_costs_its_cell_and_no_other() {
-    let name = "a_drive_whose_server_is_killed_costs_its_cell_and_no_other";
+fn a_drive_whose_server_is_killed_costs_its_trial_and_no_other() {
+    let name = "a_drive_whose_server_is_killed_costs_its_run_and_no_other";
     if !has_server(name) || !has_drives(name) {
         return;
     }
@@ -215,10 +217,10 @@ fn a_drive_whose_server_is_killed_costs_its_cell_and_no_other() {
     kill_process(Pid::from_raw(serving.cast_signed()).unwrap(), Signal::KILL).unwrap();
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{output:?}");
-    let cells = cells(&world.path("study"));
-    let states: Vec<&str> = cells.iter().map(|cell| cell.1.as_str()).collect();
-    assert_eq!(states, ["failed", "done"], "{cells:?}");
-    let reason = cells[0].2.clone().unwrap();
+    let trials = trials(&world.path("study"));
+    let states: Vec<&str> = trials.iter().map(|trial| trial.1.as_str()).collect();
+    assert_eq!(states, ["failed", "done"], "{trials:?}");
+    let reason = trials[0].2.clone().unwrap();
     assert!(
         reason.starts_with("the process that served the drive ended with signal 9"),
         "{reason}"

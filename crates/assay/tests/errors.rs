@@ -11,7 +11,7 @@ mod common;
 
 use std::process::Command;
 
-use common::{FOLDER, IMAGE, World, cells, has_loop_devices, has_server, small_plan};
+use common::{FOLDER, IMAGE, World, has_loop_devices, has_server, small_plan, trials};
 
 /// The plan is refused with a line that says this, and nothing is there that was not there before.
 fn refused(plan: &str, says: &[&str]) {
@@ -94,7 +94,7 @@ fn a_setting_that_the_server_refuses() {
         return;
     }
     let plan = small_plan(FOLDER).replace("skip_log_bin = true", "innodb_dubblewrite = true");
-    refused(&plan, &["arm `", "innodb_dubblewrite"]);
+    refused(&plan, &["configuration `", "innodb_dubblewrite"]);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_mount_option_that_is_none() {
         return;
     }
     let plan = small_plan(&IMAGE.replace("noatime", "nonexistent"));
-    refused(&plan, &["arm `", "nonexistent", "bad option"]);
+    refused(&plan, &["configuration `", "nonexistent", "bad option"]);
 }
 
 #[test]
@@ -115,7 +115,8 @@ fn a_file_system_that_fills_up() {
     }
     // Inodes, as many as can be, take two thirds of it, which no estimate knows of.
     let rig = format!("{IMAGE}\nmkfs_options = [\"-i\", \"1500\", \"-I\", \"1024\"]");
-    let says = ["arm `", "the rig's file system of", "is full; give the rig a larger size"];
+    let says =
+        ["configuration `", "the rig's file system of", "is full; give the rig a larger size"];
     refused(&small_plan(&rig), &says);
 }
 
@@ -125,7 +126,7 @@ fn a_server_that_dies_at_start() {
         return;
     }
     let plan = small_plan(FOLDER).replace("skip_log_bin = true", "init_file = \"/nonexistent\"");
-    refused(&plan, &["arm `", "ended at start", "its log ends:"]);
+    refused(&plan, &["configuration `", "ended at start", "its log ends:"]);
 }
 
 #[test]
@@ -204,7 +205,7 @@ fn a_device_is_overwritten_only_when_the_command_says_so() {
     assert!(first_block[..4096].iter().all(|&byte| byte == 0), "nothing was written to it");
     let output = world.run(&["run", "plan.toml", "--out", "study", "--erase", &device.0]);
     assert!(output.status.success(), "{output:?}");
-    assert!(cells(&world.path("study")).iter().all(|cell| cell.1 == "done"));
+    assert!(trials(&world.path("study")).iter().all(|trial| trial.1 == "done"));
 }
 
 #[test]
@@ -230,7 +231,7 @@ fn another_plan_in_the_same_study() {
     world.write("plan.toml", &plan.replace("threads = [1]", "threads = [1, 4]"));
     let output = world.run(&["run", "plan.toml", "--out", "study"]);
     assert!(output.status.success(), "{output:?}");
-    assert_eq!(cells(&world.path("study")).len(), 4);
+    assert_eq!(trials(&world.path("study")).len(), 4);
 }
 
 #[test]
@@ -286,11 +287,11 @@ fn a_dry_run_says_what_would_be_run_and_what_this_machine_lacks() {
     };
     let (code, would_run, said) = dry_run(FOLDER);
     assert_eq!((code, said.as_str()), (Some(0), ""));
-    assert!(would_run.contains("4 cells"), "{would_run}");
+    assert!(would_run.contains("4 runs"), "{would_run}");
     let (code, would_run, said) = dry_run("kind = \"device\"\ndevice = \"/dev/nothing\"");
     assert_eq!(code, Some(2), "{said}");
-    assert!(would_run.contains("4 cells"), "{would_run}");
-    assert!(said.starts_with("assay: this command could not run it: arm `"), "{said}");
+    assert!(would_run.contains("4 runs"), "{would_run}");
+    assert!(said.starts_with("assay: this command could not run it: configuration `"), "{said}");
 }
 
 #[test]
@@ -300,7 +301,7 @@ fn a_dry_run_refuses_a_server_that_is_none() {
         world.write("plan.toml", &format!("server = \"{server}\"\n{}", small_plan(FOLDER)));
         for words in [&["--dry-run"][..], &[]] {
             let line = world.refused(&[&["run", "plan.toml", "--out", "study"], words].concat());
-            assert!(line.contains("arm `on`: ") && line.contains(server), "{line}");
+            assert!(line.contains("configuration `on`: ") && line.contains(server), "{line}");
             assert_eq!(world.listing(), ["plan.toml"], "nothing is made");
         }
     }
@@ -401,7 +402,7 @@ fn a_folder_called_like_a_shipped_plan_hides_none_but_a_file_does() {
         String::from_utf8(output.stdout).unwrap()
     };
     for words in [&["demo", "--out", "demo", "--dry-run"][..], &["run", "disk", "--dry-run"]] {
-        assert!(would_run(words).contains(" cells, "), "{words:?}");
+        assert!(would_run(words).contains(" runs, "), "{words:?}");
     }
     std::fs::remove_dir(world.path("disk")).unwrap();
     std::fs::remove_dir(world.path("demo")).unwrap();
@@ -409,7 +410,7 @@ fn a_folder_called_like_a_shipped_plan_hides_none_but_a_file_does() {
         world.write(file, "colour = \"red\"");
     }
     assert!(world.refused(&["run", "disk", "--dry-run"]).contains("unknown key `colour`"));
-    assert!(would_run(&["demo", "--out", "study", "--dry-run"]).contains(" cells, "));
+    assert!(would_run(&["demo", "--out", "study", "--dry-run"]).contains(" runs, "));
 }
 
 #[test]
@@ -426,11 +427,11 @@ fn a_finished_study_lacks_nothing_and_nothing_is_made_for_it() {
     let store = || std::fs::read(world.path("study/study.sqlite")).unwrap();
     let before = store();
     let said = String::from_utf8(world.run(&dry).stdout).unwrap();
-    assert_eq!(said, "nothing is missing: 0 of 2 cells would be run\n");
+    assert_eq!(said, "nothing is missing: 0 of 2 runs would be run\n");
 
     world.write("plan.toml", &plan.replace("threads = [1]", "threads = [1, 2]"));
     let said = String::from_utf8(world.run(&dry).stdout).unwrap();
-    assert!(said.contains("\n2 of 4 cells, ") && !said.contains("/1 "), "{said}");
+    assert!(said.contains("\n2 of 4 runs, ") && !said.contains("/1 "), "{said}");
     world.write("plan.toml", &plan.replace("seconds = 2", "seconds = 3"));
     assert!(world.refused(&dry).contains("the plan differs from the one that"));
     assert_eq!(store(), before, "a dry run changes nothing");

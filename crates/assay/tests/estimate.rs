@@ -83,9 +83,9 @@ fn json_has_every_file_and_what_was_left_out() {
     assert_eq!(json["sample"]["is_exact"], false);
     assert_eq!(json["skipped"].as_array().unwrap().len(), 1);
     assert_eq!(json["links"].as_array().unwrap().len(), 1);
-    let arms = json["total"]["arms"].as_object().unwrap();
-    assert_eq!(arms.len(), 8, "no file is InnoDB's");
-    let zstd = &arms["drive_zstd_4k"];
+    let configs = json["total"]["configs"].as_object().unwrap();
+    assert_eq!(configs.len(), 8, "no file is InnoDB's");
+    let zstd = &configs["drive_zstd_4k"];
     assert!(zstd["ratio"].as_f64().unwrap() > 2.0, "{zstd}");
     let stored = zstd["stored_bytes"].as_f64().unwrap();
     let expected = zstd["stored_share"].as_f64().unwrap() * 708_608.0;

@@ -1,5 +1,5 @@
-//! A plan of one arm on a real server: the arm runs twice, the seconds' latencies are kept, and what the two differ by is the noise
-//! floor; `assay compare` then says what may be said of one repeat.
+//! A plan of one configuration on a real server: the configuration runs twice, the seconds' latencies are kept, and
+//! what the two differ by is the noise floor; `assay compare` then says what may be said of one repeat.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,24 +10,24 @@
 
 mod common;
 
-use common::{FOLDER, World, cells, has_server, small_plan};
+use common::{FOLDER, World, has_server, small_plan, trials};
 use serde_json::Value;
 
 #[test]
-fn one_arm_runs_twice_and_shows_the_noise_floor() {
-    if !has_server("one_arm_runs_twice_and_shows_the_noise_floor") {
+fn one_config_runs_twice_and_shows_the_noise_floor() {
+    if !has_server("one_config_runs_twice_and_shows_the_noise_floor") {
         return;
     }
     let world = World::new();
     let plan = small_plan(FOLDER).replace("noise_floor = false\n", "margin_percent = 5\n");
     let plan =
         plan.replace("threads = [1, 2]", "threads = [2]").replace("seconds = 2", "seconds = 6");
-    let plan = plan.replace("[arms.off.settings]\ninnodb_doublewrite = false\n", "");
+    let plan = plan.replace("[configs.off.settings]\ninnodb_doublewrite = false\n", "");
     world.write("plan.toml", &plan);
     let output = world.run(&["run", "plan.toml", "--out", "study"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let study = world.path("study");
-    let mut names: Vec<String> = cells(&study).into_iter().map(|cell| cell.0).collect();
+    let mut names: Vec<String> = trials(&study).into_iter().map(|trial| trial.0).collect();
     names.sort();
     assert_eq!(names, ["on, again/write_only/2", "on/write_only/2"]);
 
@@ -38,14 +38,14 @@ fn one_arm_runs_twice_and_shows_the_noise_floor() {
         (judged["margin_percent"].as_f64(), judged["baseline"].as_str()),
         (Some(5.0), Some("on"))
     );
-    assert_eq!(judged["noise_floor"]["arms"][0], serde_json::json!(["on", "on, again"]));
+    assert_eq!(judged["noise_floor"]["configs"][0], serde_json::json!(["on", "on, again"]));
     let seen = judged["noise_floor"]["seen"].as_array().unwrap();
     let throughput = seen.iter().find(|one| one["metric"] == "tps").unwrap();
     assert!(throughput["ratios"][0].as_f64().unwrap() > 0.2, "{throughput}");
     assert!(throughput["spread"]["within"].as_f64().unwrap() > 0.0, "from the seconds");
     assert!(seen.iter().any(|one| one["metric"] == "latency_ms_p95"));
     assert_eq!(judged["comparisons"], serde_json::json!([]), "a twin is not judged");
-    let began = json["cells"][0]["facts"]["clock began"].as_str().unwrap();
+    let began = json["runs"][0]["facts"]["clock began"].as_str().unwrap();
     assert!(began.ends_with('Z') && began.contains('.'), "{began}");
 
     let compared = world.run(&["compare", "study", "on", "on, again", "--json", "--metric", "p50"]);

@@ -13,7 +13,7 @@ mod pty;
 #[path = "common/runs.rs"]
 mod runs;
 
-use common::{FOLDER, IMAGE, World, cells, has_loop_devices, has_server, small_plan};
+use common::{FOLDER, IMAGE, World, has_loop_devices, has_server, small_plan, trials};
 use pty::OnTerminal;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -26,20 +26,20 @@ fn world() -> World {
 }
 
 fn states(world: &World) -> Vec<String> {
-    cells(&world.path("study")).into_iter().map(|cell| cell.1).collect()
+    trials(&world.path("study")).into_iter().map(|trial| trial.1).collect()
 }
 
 #[test]
-fn q_ends_a_run_with_the_cell_in_hand() {
-    if !has_server("q_ends_a_run_with_the_cell_in_hand") {
+fn q_ends_a_run_with_the_trial_in_hand() {
+    if !has_server("q_ends_a_run_with_the_run_in_hand") {
         return;
     }
     let world = world();
     let mut terminal = OnTerminal::start(&world, &RUN, &[]);
-    terminal.until("cell 2 of 4: ");
+    terminal.until("run 2 of 4: ");
     assert!(!terminal.takes_lines(), "keys are read one by one");
     terminal.press("q");
-    terminal.until("stopping after this cell");
+    terminal.until("stopping after this run");
     assert_eq!(terminal.ended().code(), Some(2));
     assert!(terminal.takes_lines(), "the terminal has its modes back");
     assert_eq!(states(&world), ["done", "done", "pending", "pending"]);
@@ -56,24 +56,24 @@ fn q_ends_a_run_with_the_cell_in_hand() {
     }
     let (view, after) = shown.rsplit_once("\x1b[J").unwrap();
     assert!(view.contains("other key: do not stop"));
-    assert!(after.starts_with("report: ") && !after.contains("cell 2 of 4"), "{after}");
-    assert!(after.contains("interrupted with 2 of 4 cells to go"), "{after}");
+    assert!(after.starts_with("report: ") && !after.contains("run 2 of 4"), "{after}");
+    assert!(after.contains("interrupted with 2 of 4 runs to go"), "{after}");
 }
 
 #[test]
-fn a_second_q_ends_the_cell_and_another_key_takes_the_first_back() {
-    let name = "a_second_q_ends_the_cell_and_another_key_takes_the_first_back";
+fn a_second_q_ends_the_trial_and_another_key_takes_the_first_back() {
+    let name = "a_second_q_ends_the_run_and_another_key_takes_the_first_back";
     if !has_server(name) {
         return;
     }
     let world = world();
     let mut terminal = OnTerminal::start(&world, &RUN, &[("NO_COLOR", "1")]);
-    terminal.until("cell 1 of 4: ");
+    terminal.until("run 1 of 4: ");
     terminal.press("q");
-    terminal.until("stopping after this cell");
+    terminal.until("stopping after this run");
     terminal.press(" ");
-    // It goes on after the first cell, so the key was heard.
-    terminal.until("cell 2 of 4: ");
+    // It goes on after the first run, so the key was heard.
+    terminal.until("run 2 of 4: ");
     terminal.press_until("q", "stopping; what is done is kept");
     assert_eq!(terminal.ended().code(), Some(2));
     assert!(terminal.takes_lines(), "the terminal has its modes back");
@@ -108,17 +108,17 @@ fn ctrl_c_twice_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
-fn a_paste_costs_no_cell() {
-    if !has_server("a_paste_costs_no_cell") {
+fn a_paste_costs_no_trial() {
+    if !has_server("a_paste_costs_no_run") {
         return;
     }
     let world = world();
     let mut terminal = OnTerminal::start(&world, &RUN, &[]);
-    terminal.until("cell 2 of 4: ");
+    terminal.until("run 2 of 4: ");
     terminal.press("qq\nquit\nq");
-    terminal.until("stopping after this cell");
+    terminal.until("stopping after this run");
     assert_eq!(terminal.ended().code(), Some(2));
-    assert_eq!(states(&world), ["done", "done", "pending", "pending"], "the cell in hand ended");
+    assert_eq!(states(&world), ["done", "done", "pending", "pending"], "the run in hand ended");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_terminal_that_is_closed_has_everything_taken_down_however_often_that_is_sai
     let world = World::new();
     world.write("plan.toml", &small_plan(IMAGE));
     let mut terminal = OnTerminal::start(&world, &RUN, &[]);
-    terminal.until("cell 2 of 4: ");
+    terminal.until("run 2 of 4: ");
     runs::wait_for_leftovers(&world);
     let run = Pid::from_child(&terminal.run);
     kill_process(run, Signal::HUP).unwrap();
@@ -150,7 +150,7 @@ fn ctrl_backslash_takes_everything_down_as_ctrl_c_does() {
     }
     let world = world();
     let mut terminal = OnTerminal::start(&world, &RUN, &[]);
-    terminal.until("cell 1 of 4: ");
+    terminal.until("run 1 of 4: ");
     terminal.press("\x1c");
     assert_eq!(terminal.ended().code(), Some(2));
     assert!(terminal.takes_lines(), "the terminal has its modes back");
@@ -159,8 +159,8 @@ fn ctrl_backslash_takes_everything_down_as_ctrl_c_does() {
 }
 
 #[test]
-fn a_cell_in_which_the_run_was_stopped_may_not_be_compared() {
-    let name = "a_cell_in_which_the_run_was_stopped_may_not_be_compared";
+fn a_trial_in_which_the_run_was_stopped_may_not_be_compared() {
+    let name = "a_run_in_which_the_run_was_stopped_may_not_be_compared";
     if !has_server(name) {
         return;
     }
@@ -178,14 +178,14 @@ fn a_cell_in_which_the_run_was_stopped_may_not_be_compared() {
     kill_process(run, Signal::CONT).unwrap();
     terminal.until("[1/4] ");
     assert!(!terminal.takes_lines(), "keys are read one by one again");
-    assert!(terminal.shown()[before..].contains("cell 1 of 4"), "the view is painted again");
+    assert!(terminal.shown()[before..].contains("run 1 of 4"), "the view is painted again");
     terminal.until("[2/4] ");
     terminal.press("\x03");
     assert_eq!(terminal.ended().code(), Some(2));
     let db = rusqlite::Connection::open(world.path("study/study.sqlite")).unwrap();
     let mut found = db
         .prepare(
-            "SELECT position, warnings.facts_json FROM warnings JOIN cells ON cells.id = cell_id WHERE kind = 'stopped'",
+            "SELECT position, warnings.facts_json FROM warnings JOIN runs ON runs.id = run_id WHERE kind = 'stopped'",
         )
         .unwrap();
     let warnings: Vec<(u32, String)> = found
@@ -193,7 +193,7 @@ fn a_cell_in_which_the_run_was_stopped_may_not_be_compared() {
         .unwrap()
         .map(Result::unwrap)
         .collect();
-    assert_eq!(warnings.len(), 1, "the second cell was not stopped: {warnings:?}");
+    assert_eq!(warnings.len(), 1, "the second run was not stopped: {warnings:?}");
     assert_eq!(warnings[0].0, 1);
     let facts: serde_json::Value = serde_json::from_str(&warnings[0].1).unwrap();
     assert!(facts["length_s"].as_f64().unwrap() > 1.0, "{facts}");
@@ -216,7 +216,7 @@ fn a_signal_from_elsewhere_takes_the_view_down() {
     }
     let world = world();
     let mut terminal = OnTerminal::start(&world, &RUN, &[]);
-    terminal.until("cell 1 of 4: ");
+    terminal.until("run 1 of 4: ");
     kill_process(Pid::from_child(&terminal.run), Signal::TERM).unwrap();
     assert_eq!(terminal.ended().code(), Some(2));
     assert!(terminal.takes_lines(), "the terminal has its modes back");

@@ -1,9 +1,9 @@
-//! A model that stalls, under a real server: the judge finds each stall, dates it, sizes it and names what the model waited for, and
-//! finds none on the same model without the fault. The load is a rate that leaves the processors idle, so that what else this machine does is no
-//! stall; latency counts from the planned start, so none is overlooked.
+//! A model that stalls, under a real server: the judge finds each stall, dates it, sizes it and names what the model
+//! waited for, and finds none on the same model without the fault. The load is a rate that leaves the processors idle,
+//! so that what else this machine does is no stall; latency counts from the planned start, so none is overlooked.
 //!
-//! And a model that is 5 % slower than another of its kind is told so under a server that waits for it alone, with an interval that
-//! holds the 5 %, while the same model under another name is equivalent.
+//! And a model that is 5 % slower than another of its kind is told so under a server that waits for it alone, with an
+//! interval that holds the 5 %, while the same model under another name is equivalent.
 
 #![allow(
     clippy::unwrap_used,
@@ -81,9 +81,9 @@ innodb_flush_method = "O_DIRECT"
 skip_log_bin = true
 [workloads.updates]
 recipe = "oltp_update_non_index"
-[arms.sound.rig]
+[configs.sound.rig]
 {}
-[arms.stalling.rig]
+[configs.stalling.rig]
 {}
 "#,
         rig("sound"),
@@ -91,10 +91,10 @@ recipe = "oltp_update_non_index"
     )
 }
 
-/// What is said of the stalls of the arm's cell.
-fn stalls(results: &Value, arm: &str) -> Value {
-    let cells = results["judgement"]["cells"].as_array().unwrap();
-    cells.iter().find(|cell| cell["arm"] == arm).unwrap()["stalls"].clone()
+/// What is said of the stalls of the configuration's run.
+fn stalls(results: &Value, config: &str) -> Value {
+    let trials = results["judgement"]["runs"].as_array().unwrap();
+    trials.iter().find(|trial| trial["config"] == config).unwrap()["stalls"].clone()
 }
 
 /// Whether an event is the fault's: so long, and seen below as time that was waited for it.
@@ -145,10 +145,10 @@ fn write_volume(drives: &Drives, name: &str, operations_per_s: u32) {
 
 /// Reads of pages that the pool does not hold: throughput is what the volume gives.
 fn plan_of_reads(drives: &Drives) -> String {
-    let arm = |name: &str, preset: &str| {
+    let config = |name: &str, preset: &str| {
         let preset = drives.path(&format!("{preset}.toml"));
         format!(
-            "[arms.{name}.rig]\nkind = \"model\"\nmodel = {{ preset = \"{}\", capacity_scale = 1000 }}\n",
+            "[configs.{name}.rig]\nkind = \"model\"\nmodel = {{ preset = \"{}\", capacity_scale = 1000 }}\n",
             preset.display()
         )
     };
@@ -171,38 +171,39 @@ skip_log_bin = true
 [workloads.reads]
 recipe = "oltp_point_select"
 {}{}{}"#,
-        arm("volume", "volume"),
-        arm("same", "volume"),
-        arm("slower", "slower")
+        config("volume", "volume"),
+        config("same", "volume"),
+        config("slower", "slower")
     )
 }
 
-/// The verdict on the arm's throughput against the first arm's.
-fn verdict<'a>(results: &'a Value, arm: &str) -> &'a Value {
+/// The verdict on the configuration's throughput against the first configuration's.
+fn verdict<'a>(results: &'a Value, config: &str) -> &'a Value {
     let all = results["judgement"]["comparisons"].as_array().unwrap();
-    let one = all.iter().find(|one| one["arm"] == arm && one["metric"] == "tps").unwrap();
-    println!("{arm}: {}", one["text"]);
+    let one = all.iter().find(|one| one["config"] == config && one["metric"] == "tps").unwrap();
+    println!("{config}: {}", one["text"]);
     one
 }
 
 /// A machine that is taken away now and then answers some commands late. Then the judge must refuse, and say that; what was
 /// measured shows the difference all the same.
-fn is_refused_for_this_machine(results: &Value, arm: &str, true_ratio: f64) -> bool {
-    let one = verdict(results, arm);
+fn is_refused_for_this_machine(results: &Value, config: &str, true_ratio: f64) -> bool {
+    let one = verdict(results, config);
     let because = one["because"].as_str().unwrap_or_default();
-    let cells = || results["cells"].as_array().unwrap().iter();
-    let says_why = cells().any(|cell| {
-        let warnings = cell["warnings"].as_array().unwrap();
+    let trials = || results["runs"].as_array().unwrap().iter();
+    let says_why = trials().any(|trial| {
+        let warnings = trial["warnings"].as_array().unwrap();
         warnings.iter().any(|warning| warning["kind"] == "late_commands")
     });
-    let median = |arm: &str| {
-        let all = cells().filter(|cell| cell["arm"] == arm);
-        let mut all: Vec<f64> = all.map(|cell| cell["results"]["tps"].as_f64().unwrap()).collect();
+    let median = |config: &str| {
+        let all = trials().filter(|trial| trial["config"] == config);
+        let mut all: Vec<f64> =
+            all.map(|trial| trial["results"]["tps"].as_f64().unwrap()).collect();
         all.sort_by(f64::total_cmp);
         all[all.len() / 2]
     };
-    let ratio = median(arm) / median("volume");
-    println!("{arm}: by the medians {ratio:.3}, {because}");
+    let ratio = median(config) / median("volume");
+    println!("{config}: by the medians {ratio:.3}, {because}");
     one["verdict"] == "cannot_tell"
         && because.contains("marked as not comparable")
         && says_why

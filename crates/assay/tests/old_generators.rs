@@ -11,7 +11,7 @@ use assay_load::{
     Address, Endpoint, Mode, Outcome, PrepareOptions, Recipe, Schedule, Schema, Tls, Workload,
     cleanup, preflight, prepare, prewarm, queries_per_event, run,
 };
-use common::{FOLDER, TestServer, World, cells, has_server, small_plan};
+use common::{FOLDER, TestServer, World, has_server, small_plan, trials};
 use mysql::prelude::Queryable;
 use rusqlite::Connection;
 
@@ -204,10 +204,10 @@ fn a_plan_of_sysbench_0_4_ends_by_its_requests() {
     assert!(refusal.contains("workload `write_only`: `oltp_write_only` is a recipe"), "{refusal}");
     world.write("plan.toml", &text);
     let dry = world.run(&["run", "plan.toml", "--out", "study", "--dry-run"]);
-    assert!(String::from_utf8(dry.stdout).unwrap().contains("2 cells, at most"));
+    assert!(String::from_utf8(dry.stdout).unwrap().contains("2 runs, at most"));
     let output = world.run(&["run", "plan.toml", "--out", "study"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(cells(&world.path("study")).iter().all(|(_, state, ..)| state == "done"));
+    assert!(trials(&world.path("study")).iter().all(|(_, state, ..)| state == "done"));
     let db = Connection::open(world.path("study").join("study.sqlite")).unwrap();
     let figure = |name: &str| {
         let sql = "SELECT MIN(value), MAX(value) FROM results WHERE name = ?1";
@@ -216,5 +216,5 @@ fn a_plan_of_sysbench_0_4_ends_by_its_requests() {
     assert_eq!(figure("transactions"), (300.0, 300.0));
     assert_eq!(figure("queries_per_transaction"), (21.0, 21.0));
     let report = std::fs::read_to_string(world.path("study").join("results.json")).unwrap();
-    assert!(report.contains("300 requests after "), "how the cells ended is told");
+    assert!(report.contains("300 requests after "), "how the runs ended is told");
 }

@@ -17,14 +17,14 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use common::{FOLDER, World, cells, has_loop_devices, has_server, small_plan};
+use common::{FOLDER, World, has_loop_devices, has_server, small_plan, trials};
 use runs::{server_under_load_below, start_run};
 
-/// One cell of two seconds.
-fn one_cell() -> String {
+/// One run of two seconds.
+fn one_trial() -> String {
     small_plan(FOLDER)
         .replace("threads = [1, 2]", "threads = [1]")
-        .replace("[arms.off.settings]\ninnodb_doublewrite = false\n", "")
+        .replace("[configs.off.settings]\ninnodb_doublewrite = false\n", "")
 }
 
 /// A program of that name that does nothing but take time, killed when dropped.
@@ -45,7 +45,7 @@ impl Drop for Busy {
     }
 }
 
-/// What the study's cells say of other programs.
+/// What the study's runs say of other programs.
 fn warnings_of_others(world: &World, study: &str) -> Vec<Value> {
     let db = rusqlite::Connection::open(world.path(study).join("study.sqlite")).unwrap();
     let sql = "SELECT facts_json FROM warnings WHERE kind = 'other_programs'";
@@ -60,12 +60,12 @@ fn names_busy_ones(warning: &Value) -> bool {
 }
 
 #[test]
-fn a_cell_beside_a_busy_program_names_it_and_may_not_be_compared() {
-    if !has_server("a_cell_beside_a_busy_program_names_it_and_may_not_be_compared") {
+fn a_trial_beside_a_busy_program_names_it_and_may_not_be_compared() {
+    if !has_server("a_run_beside_a_busy_program_names_it_and_may_not_be_compared") {
         return;
     }
     let world = World::new();
-    world.write("plan.toml", &one_cell());
+    world.write("plan.toml", &one_trial());
     let run = |study: &str| {
         let output = world.run(&["run", "plan.toml", "--out", study]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -118,30 +118,30 @@ impl Drop for Small {
     }
 }
 
-/// Waits until the work folder of a run holds no rig of that cell.
-fn wait_for_the_end_of(cell: u32, location: &Path) {
-    let rig = format!("rig-{cell}");
+/// Waits until the work folder of a run holds no rig of that run.
+fn wait_for_the_end_of(trial: u32, location: &Path) {
+    let rig = format!("rig-{trial}");
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);
     let stands = || {
         let works = std::fs::read_dir(location).unwrap().flatten();
         works.into_iter().any(|work| work.path().join(&rig).exists())
     };
     while stands() {
-        assert!(std::time::Instant::now() < deadline, "cell {cell} does not end");
+        assert!(std::time::Instant::now() < deadline, "run {trial} does not end");
         std::thread::yield_now();
     }
 }
 
 #[test]
-fn a_cell_whose_location_is_filled_by_somebody_else_fails_and_the_next_one_does_not() {
-    let name = "a_cell_whose_location_is_filled_by_somebody_else_fails_and_the_next_one_does_not";
+fn a_trial_whose_location_is_filled_by_somebody_else_fails_and_the_next_one_does_not() {
+    let name = "a_run_whose_location_is_filled_by_somebody_else_fails_and_the_next_one_does_not";
     if !has_server(name) || !has_loop_devices(name) {
         return;
     }
     let world = World::new();
     let small = Small::mount(&world);
-    // Without a binary log, which a server would wait to write for longer than the cell is.
-    let plan = one_cell().replace("seconds = 2", "seconds = 5\nrepeats = 2");
+    // Without a binary log, which a server would wait to write for longer than the run is.
+    let plan = one_trial().replace("seconds = 2", "seconds = 5\nrepeats = 2");
     world.write("plan.toml", &plan);
     let location = small.0.to_str().unwrap();
     let mut run = world.command(&["run", "plan.toml", "--out", "study", "--location", location]);
@@ -151,10 +151,10 @@ fn a_cell_whose_location_is_filled_by_somebody_else_fails_and_the_next_one_does_
     wait_for_the_end_of(1, &small.0);
     std::fs::remove_file(filler).unwrap();
     assert_eq!(run.wait().unwrap().code(), Some(2));
-    let cells = cells(&world.path("study"));
-    let states: Vec<&str> = cells.iter().map(|cell| cell.1.as_str()).collect();
-    assert_eq!(states, ["failed", "done"], "{cells:?}");
-    let reason = cells[0].2.as_deref().unwrap();
+    let trials = trials(&world.path("study"));
+    let states: Vec<&str> = trials.iter().map(|trial| trial.1.as_str()).collect();
+    assert_eq!(states, ["failed", "done"], "{trials:?}");
+    let reason = trials[0].2.as_deref().unwrap();
     assert!(reason.contains(&format!("the file system {location} was full ")), "{reason}");
 }
 
@@ -180,7 +180,7 @@ fn a_run_beside_another_says_so_and_one_after_it_does_not() {
     }
     let world = World::new();
     world.write("plan.toml", &small_plan(FOLDER));
-    world.write("one.toml", &one_cell());
+    world.write("one.toml", &one_trial());
     let said = |study: &str| {
         let output = world.run(&["run", "one.toml", "--out", study]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -119,8 +119,8 @@ fn a_server_that_is_killed_leaves_a_trace_that_can_be_replayed() {
 }
 
 #[test]
-fn a_plan_records_its_cells_and_tells_what_of_them_was_measured() {
-    let test = "a_plan_records_its_cells_and_tells_what_of_them_was_measured";
+fn a_plan_records_its_trials_and_tells_what_of_them_was_measured() {
+    let test = "a_plan_records_its_runs_and_tells_what_of_them_was_measured";
     if !has_drives(test) || !has_server(test) {
         return;
     }
@@ -131,7 +131,7 @@ fn a_plan_records_its_cells_and_tells_what_of_them_was_measured() {
     let told = drives.done(&["replay", trace, "--json"]);
     let told: Value = serde_json::from_str(&told).unwrap();
     let (from_s, to_s) = (told["from_s"].as_f64().unwrap(), told["to_s"].as_f64().unwrap());
-    // The file system, the dataset and the server's start come before.
+    // The file system, the base snapshot and the server's start come before.
     assert!(from_s > 0.5 && (1.5..2.1).contains(&(to_s - from_s)), "{from_s} {to_s}");
     let measured = told["kinds"]["write"]["commands"].as_u64().unwrap();
     assert!(measured > 20 && measured < commands(&told), "{told}");
@@ -156,7 +156,7 @@ kind = "model"
 model = { preset = "gp3", capacity_scale = 1000, trace = true }
 [workloads.write_only]
 recipe = "oltp_write_only"
-[arms.one]
+[configs.one]
 "#;
 
 #[test]

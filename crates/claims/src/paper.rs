@@ -71,8 +71,8 @@ impl Paper {
         if let Some((row, "threads")) = name.rsplit_once('.')
             && !self.figures.contains_key(name)
         {
-            let mut cells = self.figures.iter().filter(|(cell, _)| is_cell_of(cell, row));
-            let threads = cells.find_map(|(_, figure)| figure.on.threads)?;
+            let mut trials = self.figures.iter().filter(|(trial, _)| is_trial_of(trial, row));
+            let threads = trials.find_map(|(_, figure)| figure.on.threads)?;
             let values = vec![Interval::exact(f64::from(threads))];
             return Some(Named { values, shown: threads.to_string() });
         }
@@ -123,6 +123,6 @@ impl Paper {
     }
 }
 
-fn is_cell_of(cell: &str, row: &str) -> bool {
-    cell.strip_prefix(row).is_some_and(|rest| rest.starts_with('.'))
+fn is_trial_of(trial: &str, row: &str) -> bool {
+    trial.strip_prefix(row).is_some_and(|rest| rest.starts_with('.'))
 }

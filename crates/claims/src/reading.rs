@@ -21,8 +21,8 @@ impl Paper {
             put(&mut figures, name.clone(), single(figure))?;
         }
         for (name, table) in &document.tables {
-            for (cell, figure) in cells(name, table)? {
-                put(&mut figures, cell, figure)?;
+            for (trial, figure) in trials(name, table)? {
+                put(&mut figures, trial, figure)?;
             }
         }
         let paper = Paper { name: name.into(), document, figures, text: text.into() };
@@ -103,8 +103,8 @@ fn single(figure: &document::Figure) -> Figure {
 }
 
 /// The figures of a table: what a column says goes before what its row says, and that before the table.
-fn cells(name: &str, table: &Table) -> Result<Vec<(String, Figure)>> {
-    let mut cells = Vec::new();
+fn trials(name: &str, table: &Table) -> Result<Vec<(String, Figure)>> {
+    let mut trials = Vec::new();
     for (row_name, row) in &table.rows {
         ensure!(
             row.printed.len() == table.columns.len(),
@@ -126,28 +126,28 @@ fn cells(name: &str, table: &Table) -> Result<Vec<(String, Figure)>> {
                 on: joined(&[&column.on, &row.on, &table.on]),
                 within: column.within.or(row.within).or(table.within),
             };
-            cells.push((format!("{name}.{row_name}.{column_name}"), figure));
+            trials.push((format!("{name}.{row_name}.{column_name}"), figure));
         }
     }
-    Ok(cells)
+    Ok(trials)
 }
 
 /// The first that says something goes before those behind it.
 fn joined(all: &[&Conditions]) -> Conditions {
     let mut joined = Conditions::default();
     for one in all {
-        joined.arm = joined.arm.or_else(|| one.arm.clone());
+        joined.config = joined.config.or_else(|| one.config.clone());
         joined.workload = joined.workload.or_else(|| one.workload.clone());
-        joined.data_set = joined.data_set.or_else(|| one.data_set.clone());
+        joined.data_profile = joined.data_profile.or_else(|| one.data_profile.clone());
         joined.threads = joined.threads.or(one.threads);
     }
     joined
 }
 
-/// That every level is one number, and that arms are of some devices.
+/// That every level is one number, and that configurations are of some devices.
 fn check_levels(paper: &Paper) -> Result<()> {
-    for (arm, devices) in paper.document.repeated.iter().flat_map(|repeated| &repeated.devices) {
-        ensure!(*devices > 0, "devices of `{arm}` are 0; give how many it is made of");
+    for (config, devices) in paper.document.repeated.iter().flat_map(|repeated| &repeated.devices) {
+        ensure!(*devices > 0, "devices of `{config}` are 0; give how many it is made of");
     }
     for level in paper.document.repeated.iter().flat_map(|repeated| &repeated.levels) {
         let figure = paper.figure(&level.figure)?;

@@ -28,7 +28,7 @@ fn comparison(paper: &Paper, gain: &Gain) -> Result<assay_study::Comparison> {
     Ok(assay_study::Comparison {
         table: gain.table.clone(),
         metric: gain.metric.clone(),
-        arm: gain.arm.clone(),
+        config: gain.config.clone(),
         against: gain.against.clone(),
         printed: printed.collect::<Result<_>>()?,
     })
@@ -51,6 +51,6 @@ fn of_workload(paper: &Paper, gain: &GainPrinted) -> Result<assay_study::Printed
         }
         _ => return Err(anyhow!("give percent or figure for `{}`, one of them", gain.workload)),
     };
-    let (data_set, workload) = (gain.data_set.clone(), gain.workload.clone());
-    Ok(assay_study::Printed { data_set, workload, percent, says })
+    let (data_profile, workload) = (gain.data_profile.clone(), gain.workload.clone());
+    Ok(assay_study::Printed { data_profile, workload, percent, says })
 }

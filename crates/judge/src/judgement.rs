@@ -4,11 +4,6 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 
-use crate::cell::measured::{Measured, Standing, measured};
-use crate::cell::metric::Metric;
-use crate::cell::sound::sound_series;
-use crate::cell::stalls::{Stalls, stalls};
-use crate::cell::steady::{Steady, steady};
 use crate::difference::compare::{Stratum, within_study};
 use crate::difference::comparison::{Comparison, SEED, Teller, baseline_of};
 use crate::difference::level::{Level, levels};
@@ -17,7 +12,12 @@ use crate::difference::reason::Reason;
 use crate::difference::verdict::{Word, p_of};
 use crate::interval::LEVEL;
 use crate::papers::{IntervalTable, interval_table};
-use assay_study::{CellKey, State, Store, Study};
+use crate::trial::measured::{Measured, Standing, measured};
+use crate::trial::metric::Metric;
+use crate::trial::sound::sound_series;
+use crate::trial::stalls::{Stalls, stalls};
+use crate::trial::steady::{Steady, steady};
+use assay_study::{State, Store, Study, TrialKey};
 
 /// A study, judged.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,23 +26,24 @@ pub struct Judgement {
     pub level: f64,
     /// Differences of so many percent or less do not matter.
     pub margin_percent: f64,
-    /// The arm that others are measured by.
+    /// The configuration that others are measured by.
     pub baseline: Option<String>,
-    /// What one arm differs by from itself; nothing where none ran twice.
+    /// What one configuration differs by from itself; nothing where none ran twice.
     pub noise_floor: Option<NoiseFloor>,
-    /// Throughput of each arm under each load by itself.
+    /// Throughput of each configuration under each load by itself.
     pub levels: Vec<Level>,
-    /// Every arm against the baseline, by workload, arm, metric, then thread counts, at last over all of them.
+    /// Every configuration against the baseline, by workload, configuration, metric, then thread counts, at last over
+    /// all of them.
     pub comparisons: Vec<Comparison>,
-    /// Each cell by itself.
-    pub cells: Vec<OfCell>,
+    /// Each run by itself.
+    pub trials: Vec<OfTrial>,
 }
 
-/// A cell judged by itself.
+/// A run judged by itself.
 #[derive(Debug, Clone, PartialEq)]
-pub struct OfCell {
+pub struct OfTrial {
     /// Which.
-    pub key: CellKey,
+    pub key: TrialKey,
     /// Whether throughput held still.
     pub steady: Option<Steady>,
     /// Where it broke down.
@@ -56,65 +57,74 @@ pub struct OfCell {
 /// # Errors
 /// A store that cannot be read.
 pub fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
-    let cells = measured(store, &study.cells)?;
+    let trials = measured(store, &study.trials)?;
     let margin = study.judging.margin();
-    let twins = Twins::of(&cells, &study.judging.twins);
-    let by_itself = study.cells.iter().zip(&cells).filter(|(cell, _)| cell.state == State::Done);
+    let twins = Twins::of(&trials, &study.judging.twins);
+    let by_itself =
+        study.trials.iter().zip(&trials).filter(|(trial, _)| trial.state == State::Done);
     Ok(Judgement {
         level: LEVEL,
         margin_percent: margin * 100.0,
         baseline: baseline_of(study),
         noise_floor: twins.floor(),
-        levels: levels(&comparable(&cells), &twins),
-        comparisons: comparisons(study, &cells, &twins, margin),
-        cells: by_itself
-            .map(|(cell, measured)| {
-                let series = sound_series(store.series(cell.id)?);
-                Ok(OfCell {
-                    key: cell.key.clone(),
+        levels: levels(&comparable(&trials), &twins),
+        comparisons: comparisons(study, &trials, &twins, margin),
+        trials: by_itself
+            .map(|(trial, measured)| {
+                let series = sound_series(store.series(trial.id)?);
+                Ok(OfTrial {
+                    key: trial.key.clone(),
                     steady: steady(&measured.tps),
-                    stalls: stalls(cell, measured, &series),
-                    samples: interval_table(cell, &series),
+                    stalls: stalls(trial, measured, &series),
+                    samples: interval_table(trial, &series),
                 })
             })
             .collect::<Result<_>>()?,
     })
 }
 
-/// Cells that may be compared, and of an arm × workload × threads without any, those that there are: its figures carry their marks.
-fn comparable(cells: &[Measured]) -> Vec<Measured> {
-    let is_usable = |cell: &Measured| cell.standing == Standing::Usable;
-    let load =
-        |cell: &Measured| (cell.key.arm.clone(), cell.key.workload.clone(), cell.key.threads);
-    let usable: BTreeSet<_> = cells.iter().filter(|cell| is_usable(cell)).map(load).collect();
-    cells.iter().filter(|cell| is_usable(cell) || !usable.contains(&load(cell))).cloned().collect()
+/// Runs that may be compared, and of a configuration × workload × threads without any, those that there are: its
+/// figures carry their marks.
+fn comparable(trials: &[Measured]) -> Vec<Measured> {
+    let is_usable = |trial: &Measured| trial.standing == Standing::Usable;
+    let load = |trial: &Measured| {
+        (trial.key.config.clone(), trial.key.workload.clone(), trial.key.threads)
+    };
+    let usable: BTreeSet<_> = trials.iter().filter(|trial| is_usable(trial)).map(load).collect();
+    trials
+        .iter()
+        .filter(|trial| is_usable(trial) || !usable.contains(&load(trial)))
+        .cloned()
+        .collect()
 }
 
-/// Every arm against the baseline, from cells already read.
+/// Every configuration against the baseline, from runs already read.
 pub(crate) fn comparisons(
     study: &Study,
-    cells: &[Measured],
+    trials: &[Measured],
     twins: &Twins<'_>,
     margin: f64,
 ) -> Vec<Comparison> {
     let mut found = Vec::new();
     for workload in &study.workloads {
-        let runs = |arm: &str| {
-            cells.iter().any(|cell| cell.key.arm == arm && cell.key.workload == workload.name)
+        let runs = |config: &str| {
+            trials
+                .iter()
+                .any(|trial| trial.key.config == config && trial.key.workload == workload.name)
         };
-        let is_twin = |arm: &str| study.judging.twins.contains_key(arm);
+        let is_twin = |config: &str| study.judging.twins.contains_key(config);
         let its: Vec<&str> = study
-            .arms
+            .configs
             .iter()
-            .map(|arm| arm.name.as_str())
-            .filter(|arm| runs(arm) && !is_twin(arm))
+            .map(|config| config.name.as_str())
+            .filter(|config| runs(config) && !is_twin(config))
             .collect();
         let named = baseline_of(study).filter(|name| its.contains(&name.as_str()));
         let Some(base) = named.or_else(|| its.first().map(|name| (*name).to_owned())) else {
             continue;
         };
-        for arm in its.into_iter().filter(|arm| *arm != base) {
-            let pair = Pair { workload: &workload.name, base: &base, other: arm, cells };
+        for config in its.into_iter().filter(|config| *config != base) {
+            let pair = Pair { workload: &workload.name, base: &base, other: config, trials };
             for metric in Metric::ALL {
                 let noise = twins.spread(metric, &workload.name);
                 found.extend(pair.judged(metric, noise.as_ref(), margin));
@@ -124,12 +134,12 @@ pub(crate) fn comparisons(
     found
 }
 
-/// Two arms under one workload.
+/// Two configurations under one workload.
 struct Pair<'a> {
     workload: &'a str,
     base: &'a str,
     other: &'a str,
-    cells: &'a [Measured],
+    trials: &'a [Measured],
 }
 
 impl<'a> Pair<'a> {
@@ -142,7 +152,7 @@ impl<'a> Pair<'a> {
         let teller = Teller {
             workload: self.workload,
             baseline: self.base,
-            arm: self.other,
+            config: self.other,
             metric,
             margin,
             noise,
@@ -161,24 +171,25 @@ impl<'a> Pair<'a> {
         all
     }
 
-    /// Thread counts that both arms were planned for.
+    /// Thread counts that both configurations were planned for.
     fn thread_counts(&self) -> Vec<u32> {
-        let of = |arm: &str| -> BTreeSet<u32> {
-            let its = self.its().filter(|cell| cell.key.arm == arm);
-            its.map(|cell| cell.key.threads).collect()
+        let of = |config: &str| -> BTreeSet<u32> {
+            let its = self.its().filter(|trial| trial.key.config == config);
+            its.map(|trial| trial.key.threads).collect()
         };
         of(self.base).intersection(&of(self.other)).copied().collect()
     }
 
     fn its(&self) -> impl Iterator<Item = &'a Measured> {
         let workload = self.workload;
-        self.cells.iter().filter(move |cell| cell.key.workload == workload)
+        self.trials.iter().filter(move |trial| trial.key.workload == workload)
     }
 
-    /// Repeats that both arms have; an error where a cell forbids a verdict.
+    /// Repeats that both configurations have; an error where a run forbids a verdict.
     fn stratum(&self, threads: u32) -> Result<Stratum<'a>, Reason> {
-        let of = |arm: &'a str| {
-            self.its().filter(move |cell| cell.key.arm == arm && cell.key.threads == threads)
+        let of = |config: &'a str| {
+            self.its()
+                .filter(move |trial| trial.key.config == config && trial.key.threads == threads)
         };
         Stratum::of(of(self.base), of(self.other), true)
     }

@@ -1,10 +1,9 @@
-//! From series to verdicts: of every difference between arms how large it is, within what bounds, and what may be said of it.
-//! All of it is values; `words` makes sentences of them where they are shown.
+//! From series to verdicts: of every difference between configurations how large it is, within what bounds, and what
+//! may be said of it. All of it is values; `words` makes sentences of them where they are shown.
 //!
-//! Pure functions over stored records; only [`judgement`] and [`cell::measured`] read a store, and nothing asks the machine. What is not known
-//! is absent and never zero.
+//! Pure functions over stored records; only [`judgement`] and [`trial::measured`] read a store, and nothing asks the
+//! machine. What is not known is absent and never zero.
 
-mod cell;
 pub mod chain;
 mod difference;
 pub mod durability;
@@ -15,15 +14,9 @@ pub mod papers;
 pub mod reconcile;
 mod statistics;
 pub mod summary;
+mod trial;
 pub mod worth;
 
-pub use cell::figure::{ABOVE_LEAST, Absent, is_of_too_few};
-pub use cell::measured::{CLOCK_BEGAN, is_comparable};
-pub use cell::metric::Metric;
-pub use cell::period::Period;
-pub use cell::sound::{sound_cell, sound_series};
-pub use cell::stalls::{DEPTH_LEAST, Departure, Stall, Stalls};
-pub use cell::steady::{Held, Steady};
 pub use difference::alike::{Unlike, scale_differences};
 pub use difference::circumstances::{Circumstance, Form, Value, circumstances};
 pub use difference::compare::{Basis, Difference};
@@ -32,10 +25,17 @@ pub use difference::level::Level;
 pub use difference::noise::{NoiseFloor, Seen};
 pub use difference::permute::Units;
 pub use difference::reason::{Reason, SignificanceTest};
-pub use difference::studies::{Between, Chosen, Lone, arms, between, lone};
+pub use difference::studies::{Between, Chosen, Lone, between, configs, lone};
 pub use difference::verdict::{Verdict, Word};
-pub use judgement::{Judgement, OfCell, judgement};
+pub use judgement::{Judgement, OfTrial, judgement};
 pub use statistics::{Permuted, Spread, median};
+pub use trial::figure::{ABOVE_LEAST, Absent, is_of_too_few};
+pub use trial::measured::{CLOCK_BEGAN, is_comparable};
+pub use trial::metric::Metric;
+pub use trial::period::Period;
+pub use trial::sound::{sound_series, sound_trial};
+pub use trial::stalls::{DEPTH_LEAST, Departure, Stall, Stalls};
+pub use trial::steady::{Held, Steady};
 
 #[cfg(test)]
 mod simulated;

@@ -1,8 +1,9 @@
-//! What was measured beside what a paper printed: by how much one arm is above another, with the counters that explain it.
+//! What was measured beside what a paper printed: by how much one configuration is above another, with the counters
+//! that explain it.
 //!
-//! The figure is that of Percona's white paper of 2020 (caption of Table 1): `(arm − against) / against × 100` of each thread
-//! count, and the plain mean of those. Of repeats the mean is taken first. A thread count that one side lacks is left out, and
-//! said.
+//! The figure is that of Percona's white paper of 2020 (caption of Table 1): `(config − against) / against × 100` of
+//! each thread count, and the plain mean of those. Of repeats the mean is taken first. A thread count that one side
+//! lacks is left out, and said.
 
 use serde::Serialize;
 
@@ -19,28 +20,29 @@ pub struct Compared {
     pub table: String,
     /// The result compared.
     pub metric: String,
-    /// The arm whose gain it is.
-    pub arm: String,
-    /// The arm that it is measured by.
+    /// The configuration whose gain it is.
+    pub config: String,
+    /// The configuration that it is measured by.
     pub against: String,
-    /// A row for each workload on each data set that both arms were planned for, or of which something is printed.
+    /// A row for each workload on each data profile that both configurations were planned for, or of which something is
+    /// printed.
     pub rows: Vec<ComparedRow>,
 }
 
-/// One workload on one data set.
+/// One workload on one data profile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparedRow {
-    /// The data set, if there are any.
-    pub data_set: Option<String>,
+    /// The data profile, if there are any.
+    pub data_profile: Option<String>,
     /// The workload.
     pub workload: String,
-    /// What was measured; nothing where no thread count has both arms.
+    /// What was measured; nothing where no thread count has both configurations.
     pub measured: Option<RelativeDifferences>,
     /// What is printed, in percent.
     pub printed_percent: Option<f64>,
     /// What is printed in words, or how the figure follows from what is.
     pub printed_says: Option<String>,
-    /// Counters of the arm, and of what it is measured by.
+    /// Counters of the configuration, and of what it is measured by.
     pub counters: Option<[Counters; 2]>,
     /// What is missing or marked.
     pub remarks: Vec<Remark>,
@@ -49,36 +51,36 @@ pub struct ComparedRow {
 /// What a figure beside a paper's lacks, or what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remark {
-    /// Neither arm is run on it.
+    /// Neither configuration is run on it.
     RunOnNeither,
-    /// This arm alone is run on it.
+    /// This configuration alone is run on it.
     RunOnlyOn(String),
     /// A thread count has no part in the mean.
     LeftOut {
         /// Which.
         threads: u32,
-        /// The arm for whose sake.
-        arm: String,
+        /// The configuration for whose sake.
+        config: String,
         /// Why.
         why: Missing,
     },
-    /// Cells in the mean carry marks.
+    /// Runs in the mean carry marks.
     Marked {
         /// So many
         marked: usize,
         /// of so many.
-        cells: usize,
+        trials: usize,
     },
 }
 
-/// Why an arm has no figure at a thread count.
+/// Why a configuration has no figure at a thread count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Missing {
-    /// The plan has no such cell.
+    /// The plan has no such run.
     NotPlanned,
-    /// Its cells ended without this result.
+    /// Its runs ended without this result.
     NoResult(String),
-    /// Its cells failed.
+    /// Its runs failed.
     Failed,
     /// It was not run yet.
     NotRun,
@@ -99,7 +101,7 @@ pub struct Counters {
     pub cpu_percent: Option<f64>,
 }
 
-/// Every comparison that the study's plan asks for, over all of its cells.
+/// Every comparison that the study's plan asks for, over all of its runs.
 pub fn compared_with_paper(study: &Study) -> Vec<Compared> {
     compared(study, &summary::groups(study))
 }
@@ -113,13 +115,14 @@ pub fn compared(study: &Study, groups: &[Group<'_>]) -> Vec<Compared> {
 fn of_comparison(study: &Study, groups: &[Group<'_>], comparison: &Comparison) -> Compared {
     let workloads = study.workloads.iter().enumerate();
     let rows = workloads.filter_map(|(place, workload)| {
-        let of_arm = |arm: &str| -> Vec<&Group<'_>> {
+        let of_config = |config: &str| -> Vec<&Group<'_>> {
             let its = |group: &&Group<'_>| {
-                group.workload == place && study.arms.get(group.arm).is_some_and(|a| a.name == arm)
+                group.workload == place
+                    && study.configs.get(group.config).is_some_and(|a| a.name == config)
             };
             groups.iter().filter(its).collect()
         };
-        let sides = [of_arm(&comparison.arm), of_arm(&comparison.against)];
+        let sides = [of_config(&comparison.config), of_config(&comparison.against)];
         // With one side alone there is nothing to compare, but of what is printed it is said.
         let is_told = !sides.iter().any(Vec::is_empty) || printed(comparison, workload).is_some();
         is_told.then(|| row(comparison, workload, &sides))
@@ -127,7 +130,7 @@ fn of_comparison(study: &Study, groups: &[Group<'_>], comparison: &Comparison) -
     Compared {
         table: comparison.table.clone(),
         metric: comparison.metric.clone(),
-        arm: comparison.arm.clone(),
+        config: comparison.config.clone(),
         against: comparison.against.clone(),
         rows: rows.collect(),
     }
@@ -147,7 +150,7 @@ fn row(comparison: &Comparison, workload: &Workload, sides: &[Vec<&Group<'_>>; 2
     let compared: Vec<u32> = by_threads.iter().map(|(threads, _)| *threads).collect();
     let printed = printed(comparison, workload);
     ComparedRow {
-        data_set: workload.data_set.clone(),
+        data_profile: workload.data_profile.clone(),
         workload: workload.workload.clone(),
         counters: measured.is_some().then(|| sides.each_ref().map(|one| counters(one, &compared))),
         printed_percent: printed.and_then(|one| one.percent),
@@ -161,12 +164,12 @@ fn printed<'a>(comparison: &'a Comparison, workload: &Workload) -> Option<&'a Pr
     comparison
         .printed
         .iter()
-        .find(|one| one.data_set == workload.data_set && one.workload == workload.workload)
+        .find(|one| one.data_profile == workload.data_profile && one.workload == workload.workload)
 }
 
 /// A stored result over the repeats.
 fn mean_of(group: &Group<'_>, name: &str) -> Option<f64> {
-    group.figure(|cell| summary::result(cell, name)).map(|figure| figure.mean)
+    group.figure(|trial| summary::result(trial, name)).map(|figure| figure.mean)
 }
 
 /// Fewer bytes a transaction than a block are no writing.
@@ -195,14 +198,14 @@ fn counters(side: &[&Group<'_>], threads: &[u32]) -> Counters {
     }
 }
 
-/// What was left out of the mean and why, and how many cells in it are marked.
+/// What was left out of the mean and why, and how many runs in it are marked.
 fn remarks(
     comparison: &Comparison,
     sides: &[Vec<&Group<'_>>; 2],
     counts: &[u32],
     compared: &[u32],
 ) -> Vec<Remark> {
-    let names = [&comparison.arm, &comparison.against];
+    let names = [&comparison.config, &comparison.against];
     match sides.each_ref().map(Vec::is_empty) {
         [true, true] => return vec![Remark::RunOnNeither],
         [true, false] => return vec![Remark::RunOnlyOn(names[1].clone())],
@@ -214,17 +217,17 @@ fn remarks(
         for (side, name) in sides.iter().zip(names) {
             let group = side.iter().find(|group| group.threads == threads);
             if let Some(why) = why_missing(group.copied(), &comparison.metric) {
-                remarks.push(Remark::LeftOut { threads, arm: name.clone(), why });
+                remarks.push(Remark::LeftOut { threads, config: name.clone(), why });
             }
         }
     }
-    let cells = || {
+    let trials = || {
         let groups = sides.iter().flatten().filter(|group| compared.contains(&group.threads));
         groups.flat_map(|group| group.done())
     };
-    let marked = cells().filter(|cell| !cell.warnings.is_empty()).count();
+    let marked = trials().filter(|trial| !trial.warnings.is_empty()).count();
     if marked > 0 {
-        remarks.push(Remark::Marked { marked, cells: cells().count() });
+        remarks.push(Remark::Marked { marked, trials: trials().count() });
     }
     remarks
 }
@@ -234,7 +237,7 @@ fn why_missing(group: Option<&Group<'_>>, metric: &str) -> Option<Missing> {
     if mean_of(group, metric).is_some() {
         return None;
     }
-    let states = || group.cells.iter().map(|cell| cell.state);
+    let states = || group.trials.iter().map(|trial| trial.state);
     Some(match () {
         () if states().any(|state| state == State::Done) => Missing::NoResult(metric.to_owned()),
         () if states().any(|state| state == State::Failed) => Missing::Failed,

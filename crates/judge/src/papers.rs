@@ -4,10 +4,11 @@ use serde::Serialize;
 
 use crate::statistics::{mean, quantile, standard_deviation};
 use assay_study::metrics::{Metric, metric};
-use assay_study::{Cell, Series};
+use assay_study::{Series, Trial};
 
-/// The mean of relative differences: of each thread count `(arm − against) ÷ against`, and the plain mean of those (Percona, "Testing the
-/// value of ScaleFlux computational storage drive for MySQL", 2020, caption of Table 1). One thread weighs as much as 256.
+/// The mean of relative differences: of each thread count `(config − against) ÷ against`, and the plain mean of those
+/// (Percona, "Testing the value of ScaleFlux computational storage drive for MySQL", 2020, caption of Table 1). One
+/// thread weighs as much as 256.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RelativeDifferences {
     /// Mean over the thread counts, in percent.
@@ -16,29 +17,30 @@ pub struct RelativeDifferences {
     pub by_threads: Vec<(u32, f64)>,
 }
 
-/// Of (threads, arm, against); what is not above zero cannot be measured by and is left out. Nothing of nothing.
+/// Of (threads, configuration, against); what is not above zero cannot be measured by and is left out. Nothing of nothing.
 pub fn relative_differences(values: &[(u32, f64, f64)]) -> Option<RelativeDifferences> {
     let can_be = values.iter().filter(|(_, _, against)| *against > 0.0);
     let by_threads: Vec<(u32, f64)> = can_be
-        .map(|(threads, arm, against)| (*threads, (arm - against) / against * 100.0))
+        .map(|(threads, config, against)| (*threads, (config - against) / against * 100.0))
         .collect();
     let percents: Vec<f64> = by_threads.iter().map(|(_, percent)| *percent).collect();
     (!by_threads.is_empty())
         .then(|| RelativeDifferences { mean_percent: mean(&percents), by_threads })
 }
 
-/// By what factor `value` is an improvement over `base`: how many times the rate, or what fraction of the time turned over (STEC,
-/// "s1120 PCIe accelerators increase performance and reduce TCO for MySQL", 2013, Chart 1: 251 ÷ 27 and 1168 ÷ 153).
+/// By what factor `value` is an improvement over `base`: how many times the rate, or what fraction of the time turned
+/// over (STEC, "s1120 PCIe accelerators increase performance and reduce TCO for MySQL", 2013, Chart 1: 251 ÷ 27 and
+/// 1168 ÷ 153).
 pub fn improvement_factor(base: f64, value: f64, is_better_higher: bool) -> Option<f64> {
     let factor = if is_better_higher { value / base } else { base / value };
     (base > 0.0 && value > 0.0 && factor.is_finite()).then_some(factor)
 }
 
-/// Statistics of a cell's seconds as if each were a sample (Percona, "MySQL benchmarks on eXFlash DIMMs", 2015: sd, mean, 95th
-/// percentile and maximum of throughput, response time and idle time of the processors).
+/// Statistics of a run's seconds as if each were a sample (Percona, "MySQL benchmarks on eXFlash DIMMs", 2015: sd,
+/// mean, 95th percentile and maximum of throughput, response time and idle time of the processors).
 #[derive(Debug, Clone, PartialEq)]
 pub struct IntervalTable {
-    /// A row for each thing sampled that the cell has.
+    /// A row for each thing sampled that the run has.
     pub rows: Vec<Samples>,
     /// The 95th percentile of the transactions' response times, in ms: what the row of response times is often taken for.
     pub latency_ms_p95: Option<f64>,
@@ -80,9 +82,9 @@ const SAMPLED: [(Sampled, &Metric); 3] = [
     (Sampled::CpuIdle, metric!("cpu_idle_percent")),
 ];
 
-/// The table of a cell.
-pub fn interval_table(cell: &Cell, series: &[Series]) -> IntervalTable {
-    let window = cell.window.unwrap_or_default();
+/// The table of a run.
+pub fn interval_table(trial: &Trial, series: &[Series]) -> IntervalTable {
+    let window = trial.window.unwrap_or_default();
     let of = |(what, metric): &(Sampled, &'static Metric)| {
         let one = series.iter().find(|one| one.name == metric.name)?;
         let inside = one.points.iter().filter(|(second, _)| window.contains_second(*second));
@@ -90,7 +92,7 @@ pub fn interval_table(cell: &Cell, series: &[Series]) -> IntervalTable {
     };
     IntervalTable {
         rows: SAMPLED.iter().filter_map(of).collect(),
-        latency_ms_p95: cell.results.get(metric!("latency_ms_p95").name).copied(),
+        latency_ms_p95: trial.results.get(metric!("latency_ms_p95").name).copied(),
     }
 }
 

@@ -1,17 +1,17 @@
-//! Invented cells whose truth is known.
+//! Invented runs whose truth is known.
 
 use std::collections::BTreeMap;
 
-use crate::cell::figure::figures;
-use crate::cell::measured::{Measured, Standing};
 use crate::statistics::simulated::{Noise, autoregression};
+use crate::trial::figure::figures;
+use crate::trial::measured::{Measured, Standing};
 use assay_study::Rig;
 use assay_study::metrics::Window;
 use assay_study::{
-    Arm, Cell, CellKey, Judging, SecondLatencies, SecondLatency, State, Study, Workload,
+    Config, Judging, SecondLatencies, SecondLatency, State, Study, Trial, TrialKey, Workload,
 };
 
-/// How the cells of an arm come about.
+/// How the runs of a configuration come about.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Truth {
     /// Seconds of the window.
@@ -20,21 +20,21 @@ pub(crate) struct Truth {
     pub(crate) rho: f64,
     /// Deviation of a second, as a share.
     pub(crate) second: f64,
-    /// Deviation of a cell from its arm, as a share.
-    pub(crate) cell: f64,
+    /// Deviation of a run from its configuration, as a share.
+    pub(crate) trial: f64,
     /// Transactions of each second that are timed; 0 for throughput alone.
     pub(crate) timed: usize,
 }
 
 impl Truth {
-    /// A minute of seconds that depend on one another, cells that differ by `cell`.
-    pub(crate) fn minute(cell: f64) -> Truth {
-        Truth { seconds: 60, rho: 0.5, second: 0.1, cell, timed: 0 }
+    /// A minute of seconds that depend on one another, runs that differ by `run`.
+    pub(crate) fn minute(trial: f64) -> Truth {
+        Truth { seconds: 60, rho: 0.5, second: 0.1, trial, timed: 0 }
     }
 
-    /// A cell of an arm whose throughput is `level`; response times are in proportion to it, with a tail.
-    pub(crate) fn cell(&self, noise: &mut Noise, key: CellKey, level: f64) -> Measured {
-        let own = level * (self.cell * noise.normal()).exp();
+    /// A run of a configuration whose throughput is `level`; response times are in proportion to it, with a tail.
+    pub(crate) fn trial(&self, noise: &mut Noise, key: TrialKey, level: f64) -> Measured {
+        let own = level * (self.trial * noise.normal()).exp();
         let tps = autoregression(noise, self.seconds, own, self.second, self.rho);
         let mut results = BTreeMap::from([("tps".to_owned(), crate::statistics::mean(&tps))]);
         let mut latencies = SecondLatencies::default();
@@ -53,7 +53,7 @@ impl Truth {
                 results.insert(name.into(), *ns as f64 / 1e6);
             }
         }
-        let mut cell = Measured {
+        let mut trial = Measured {
             key,
             standing: Standing::Usable,
             tps,
@@ -61,18 +61,19 @@ impl Truth {
             figures: BTreeMap::new(),
             absent: BTreeMap::new(),
         };
-        figures(&mut cell, &results, &all);
-        cell
+        figures(&mut trial, &results, &all);
+        trial
     }
 }
 
-pub(crate) fn key(arm: &str, threads: u32, repeat: u32) -> CellKey {
-    CellKey { arm: arm.into(), workload: "w".into(), threads, repeat }
+pub(crate) fn key(config: &str, threads: u32, repeat: u32) -> TrialKey {
+    TrialKey { config: config.into(), workload: "w".into(), threads, repeat }
 }
 
-/// A study of these arms under one workload, without its cells.
-pub(crate) fn study(arms: &[&str], twins: &[(&str, &str)]) -> Study {
-    let arm = |name: &&str| Arm { name: (*name).into(), rig: Rig::default(), settings: [].into() };
+/// A study of these configurations under one workload, without its runs.
+pub(crate) fn study(configs: &[&str], twins: &[(&str, &str)]) -> Study {
+    let config =
+        |name: &&str| Config { name: (*name).into(), rig: Rig::default(), settings: [].into() };
     Study {
         title: String::new(),
         question: None,
@@ -86,23 +87,23 @@ pub(crate) fn study(arms: &[&str], twins: &[(&str, &str)]) -> Study {
         plan_toml: String::new(),
         facts: [].into(),
         notes: vec![],
-        arms: arms.iter().map(arm).collect(),
+        configs: configs.iter().map(config).collect(),
         workloads: vec![Workload {
             name: "w".into(),
             workload: "w".into(),
-            data_set: None,
+            data_profile: None,
             recipe: String::new(),
             options: [].into(),
         }],
-        cells: vec![],
+        trials: vec![],
     }
 }
 
-/// A cell of `w` at 8 threads that was measured from second 2 to 12, with these results.
-pub(crate) fn cell(arm: &str, results: &[(&str, f64)]) -> Cell {
-    Cell {
+/// A run of `w` at 8 threads that was measured from second 2 to 12, with these results.
+pub(crate) fn trial(config: &str, results: &[(&str, f64)]) -> Trial {
+    Trial {
         id: 1,
-        key: key(arm, 8, 1),
+        key: key(config, 8, 1),
         position: 1,
         state: State::Done,
         reason: None,

@@ -1,25 +1,25 @@
-//! Cells of equal arm, workload and threads taken together: mean, lowest and highest over the repeats.
+//! Runs of equal configuration, workload and threads taken together: mean, lowest and highest over the repeats.
 //!
 //! No judgement here: intervals and verdicts are the statistics' business.
 
 use std::collections::BTreeSet;
 
 use assay_study::metrics::metric;
-use assay_study::{Cell, State, Study};
+use assay_study::{State, Study, Trial};
 
 use super::{Metric, is_comparable, is_of_too_few};
 
-/// The repeats of one arm × workload × threads.
+/// The repeats of one configuration × workload × threads.
 #[derive(Debug)]
 pub struct Group<'a> {
-    /// Place of the arm in the study.
-    pub arm: usize,
+    /// Place of the configuration in the study.
+    pub config: usize,
     /// Place of the workload in the study.
     pub workload: usize,
     /// Connections.
     pub threads: u32,
     /// The repeats in order.
-    pub cells: Vec<&'a Cell>,
+    pub trials: Vec<&'a Trial>,
 }
 
 /// A figure over the repeats.
@@ -37,19 +37,19 @@ pub struct Figure {
 
 impl Group<'_> {
     /// The repeats that ended with results.
-    pub fn done(&self) -> impl Iterator<Item = &Cell> {
-        self.cells.iter().copied().filter(|cell| cell.state == State::Done)
+    pub fn done(&self) -> impl Iterator<Item = &Trial> {
+        self.trials.iter().copied().filter(|trial| trial.state == State::Done)
     }
 
     /// The same with those repeats alone that may be compared; nothing where there are none.
     pub fn comparable(&self) -> Option<Group<'_>> {
-        let cells: Vec<&Cell> =
-            self.cells.iter().copied().filter(|cell| is_comparable(cell)).collect();
-        (!cells.is_empty()).then_some(Group { cells, ..*self })
+        let trials: Vec<&Trial> =
+            self.trials.iter().copied().filter(|trial| is_comparable(trial)).collect();
+        (!trials.is_empty()).then_some(Group { trials, ..*self })
     }
 
     /// A value over the repeats that have it.
-    pub fn figure(&self, value: impl Fn(&Cell) -> Option<f64>) -> Option<Figure> {
+    pub fn figure(&self, value: impl Fn(&Trial) -> Option<f64>) -> Option<Figure> {
         Figure::of(self.done().filter_map(value).collect())
     }
 }
@@ -67,29 +67,29 @@ impl Figure {
     }
 }
 
-/// A stored result of a cell; nothing of a percentile that a handful of transactions made.
-pub fn result(cell: &Cell, name: &str) -> Option<f64> {
-    let part = |name: &str| cell.results.get(name).copied();
+/// A stored result of a run; nothing of a percentile that a handful of transactions made.
+pub fn result(trial: &Trial, name: &str) -> Option<f64> {
+    let part = |name: &str| trial.results.get(name).copied();
     let is_of_few = Metric::named(name)
         .zip(part(metric!("transactions").name))
         .is_some_and(|(metric, transactions)| is_of_too_few(metric, transactions));
     if is_of_few { None } else { part(name) }
 }
 
-/// All groups in the order of the plan's matrix: workload, threads, arm.
+/// All groups in the order of the plan's matrix: workload, threads, configuration.
 pub fn groups(study: &Study) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
-    for cell in &study.cells {
-        let arm = study.arms.iter().position(|arm| arm.name == cell.key.arm);
-        let workload = study.workloads.iter().position(|one| one.name == cell.key.workload);
-        let (Some(arm), Some(workload)) = (arm, workload) else { continue };
-        let threads = cell.key.threads;
+    for trial in &study.trials {
+        let config = study.configs.iter().position(|config| config.name == trial.key.config);
+        let workload = study.workloads.iter().position(|one| one.name == trial.key.workload);
+        let (Some(config), Some(workload)) = (config, workload) else { continue };
+        let threads = trial.key.threads;
         let same = |group: &&mut Group<'_>| {
-            (group.arm, group.workload, group.threads) == (arm, workload, threads)
+            (group.config, group.workload, group.threads) == (config, workload, threads)
         };
         match groups.last_mut().filter(same) {
-            Some(group) => group.cells.push(cell),
-            None => groups.push(Group { arm, workload, threads, cells: vec![cell] }),
+            Some(group) => group.trials.push(trial),
+            None => groups.push(Group { config, workload, threads, trials: vec![trial] }),
         }
     }
     groups
@@ -102,7 +102,7 @@ pub fn threads_of<'a>(groups: impl Iterator<Item = &'a Group<'a>>) -> Vec<u32> {
 
 /// The thread counts of the study, ascending.
 pub fn threads(study: &Study) -> Vec<u32> {
-    let mut threads: Vec<u32> = study.cells.iter().map(|cell| cell.key.threads).collect();
+    let mut threads: Vec<u32> = study.trials.iter().map(|trial| trial.key.threads).collect();
     threads.sort_unstable();
     threads.dedup();
     threads

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Load, Plan, data_set, noise, paper, settings};
+use super::{Load, Plan, data_profile, noise, paper, settings};
 
 /// Checks everything that the plan alone can tell.
 ///
@@ -14,35 +14,36 @@ pub fn check(plan: &Plan) -> Result<()> {
     check_sweep(plan)?;
     check_names(plan)?;
     check_times(plan)?;
-    for (name, arm) in &plan.arms {
-        settings::checked(&plan.settings_of(arm)).with_context(|| format!("arm `{name}`"))?;
-        if arm.compression.is_some() && arm.key_block_size.is_some() {
+    for (name, config) in &plan.configs {
+        settings::checked(&plan.settings_of(config))
+            .with_context(|| format!("configuration `{name}`"))?;
+        if config.compression.is_some() && config.key_block_size.is_some() {
             bail!(
-                "arm `{name}` has both compression and key_block_size; InnoDB takes one of them, drop the other"
+                "configuration `{name}` has both compression and key_block_size; InnoDB takes one of them, drop the other"
             );
         }
-        if let Some(kib) = arm.key_block_size {
+        if let Some(kib) = config.key_block_size {
             ensure!(
                 [1, 2, 4, 8, 16].contains(&kib),
-                "arm `{name}`: key_block_size is {kib}; InnoDB knows 1, 2, 4, 8 and 16 (KiB)"
+                "configuration `{name}`: key_block_size is {kib}; InnoDB knows 1, 2, 4, 8 and 16 (KiB)"
             );
         }
     }
     noise::check(plan)?;
-    data_set::check(plan)?;
+    data_profile::check(plan)?;
     paper::check(plan)?;
     if let Some(prices) = &plan.prices {
         prices.check().context("prices")?;
-        prices.check_arms(plan.arms.keys().map(String::as_str))?;
+        prices.check_configs(plan.configs.keys().map(String::as_str))?;
     }
-    for footing in plan.footings() {
-        footing.rig.check().with_context(|| footing.key.to_string())?;
+    for variant in plan.variants() {
+        variant.rig.check().with_context(|| variant.key.to_string())?;
     }
     Ok(())
 }
 
 fn check_sweep(plan: &Plan) -> Result<()> {
-    ensure!(!plan.arms.is_empty(), "the plan has no arms; add at least [arms.NAME]");
+    ensure!(!plan.configs.is_empty(), "the plan has no configs; add at least [configs.NAME]");
     ensure!(!plan.workloads.is_empty(), "the plan has no workloads; add at least [workloads.NAME]");
     ensure!(
         !plan.threads.is_empty(),
@@ -62,7 +63,7 @@ fn check_sweep(plan: &Plan) -> Result<()> {
 
 /// Names become folders and table columns.
 fn check_names(plan: &Plan) -> Result<()> {
-    for name in plan.arms.keys().chain(plan.workloads.keys()).chain(plan.data_sets.keys()) {
+    for name in plan.configs.keys().chain(plan.workloads.keys()).chain(plan.data_profiles.keys()) {
         let is_plain = !name.is_empty()
             && name.len() <= 64
             && name.trim() == name
@@ -75,7 +76,7 @@ fn check_names(plan: &Plan) -> Result<()> {
     let loads: BTreeSet<String> = plan.loads().iter().map(Load::name).collect();
     ensure!(
         loads.len() == plan.loads().len(),
-        "two workloads on two data sets would have the same name; call one of them something else"
+        "two workloads on two data profiles would have the same name; call one of them something else"
     );
     Ok(())
 }
@@ -88,7 +89,7 @@ fn check_times(plan: &Plan) -> Result<()> {
     );
     ensure!(
         plan.requests != Some(0),
-        "requests is 0; give the number of events that end a cell, or leave it out"
+        "requests is 0; give the number of events that end a run, or leave it out"
     );
     ensure!(
         plan.warmup_seconds.is_finite() && (0.0..=86_400.0 * 7.0).contains(&plan.warmup_seconds),

@@ -3,10 +3,9 @@
 //! Only this stage and the checks of a run may say "you cannot"; what comes after may fail but not
 //! refuse. Every default is a field's default here, so a plan written out again shows them all.
 
-mod cells;
 mod check;
 mod cpu_list;
-mod data_set;
+mod data_profile;
 mod model;
 mod noise;
 mod paper;
@@ -14,6 +13,7 @@ mod quick;
 mod rig;
 pub mod settings;
 mod shipped;
+mod trials;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,13 +26,13 @@ use serde::{Deserialize, Serialize};
 use assay_base::{Value, one_line, text_file};
 use assay_study::prices::Prices;
 use assay_study::{MARGIN_PERCENT, Paper};
-pub use cells::{PlannedCell, cells};
 pub use cpu_list::CpuList;
-pub use data_set::{DataSet, Footing, FootingKey, Load};
+pub use data_profile::{DataProfile, Load, Variant, VariantKey};
 pub use model::ModelSpec;
 pub use noise::NoiseFloor;
 pub use quick::Form;
 pub use rig::{FileSystem, RigKind, RigSpec};
+pub use trials::{PlannedTrial, trials};
 
 /// A whole plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,20 +43,21 @@ pub struct Plan {
     /// The question that the run is to answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
-    /// Seed of the cells' order and of everything that the load draws.
+    /// Seed of the runs' order and of everything that the load draws.
     #[serde(default = "one")]
     pub seed: u64,
-    /// How often each cell is run.
+    /// How often each run is run.
     #[serde(default = "one_repeat")]
     pub repeats: u32,
-    /// The arm that others are measured by. Default: the one that the first comparison of `paper` measures by, else the first.
+    /// The configuration that others are measured by. Default: the one that the first comparison of `paper` measures
+    /// by, else the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
     /// Differences of so many percent or less do not matter.
     #[serde(default = "margin_percent", skip_serializing_if = "is_default_margin")]
     pub margin_percent: f64,
-    /// Which arm is run twice, under two names, to see what nothing but chance makes of it: the baseline (`true`), none (`false`), or
-    /// the one named.
+    /// Which configuration is run twice, under two names, to see what nothing but chance makes of it: the baseline
+    /// (`true`), none (`false`), or the one named.
     #[serde(default, skip_serializing_if = "is_default_floor")]
     pub noise_floor: NoiseFloor,
     /// The thread counts that it is run twice with; empty: the lowest and the highest.
@@ -66,7 +67,7 @@ pub struct Plan {
     pub threads: Vec<u32>,
     /// Length of the measuring window, at most if `requests` is given too.
     pub seconds: f64,
-    /// Events after which a cell ends before its time, counted from the start of the window.
+    /// Events after which a run ends before its time, counted from the start of the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
     /// Load before the measuring window; the cap of it with `warmup_until_steady`.
@@ -81,14 +82,14 @@ pub struct Plan {
     /// How events of a fixed rate are spaced.
     #[serde(default)]
     pub arrivals: Arrivals,
-    /// The folder on the disk to be measured: rigs and data live in it. Not used by arms on a device, but for
+    /// The folder on the disk to be measured: rigs and data live in it. Not used by configurations on a device, but for
     /// the data that is copied onto them. Default: `work` in the study's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<PathBuf>,
     /// The server program, or a folder that holds one. Default: the one found, else the one brought.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<PathBuf>,
-    /// Which processors the server and the load may use, equal for all arms.
+    /// Which processors the server and the load may use, equal for all configurations.
     #[serde(default)]
     pub placement: Placement,
     /// The tables.
@@ -96,21 +97,21 @@ pub struct Plan {
     pub data: Schema,
     /// What the workloads are run over, by name, where that is more than one thing.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    pub data_sets: IndexMap<String, DataSet>,
-    /// Server variables for all arms.
+    pub data_profiles: IndexMap<String, DataProfile>,
+    /// Server variables for all configurations.
     #[serde(default)]
     pub settings: BTreeMap<String, Value>,
-    /// The rig of arms that name none.
+    /// The rig of configurations that name none.
     #[serde(default)]
     pub rig: RigSpec,
     /// What is run, by name.
     pub workloads: IndexMap<String, Workload>,
     /// What is compared, by name.
-    pub arms: IndexMap<String, Arm>,
+    pub configs: IndexMap<String, Config>,
     /// What a paper printed, to stand beside what is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paper: Option<Paper>,
-    /// What servers, drives and power cost, for the report; they change no cell.
+    /// What servers, drives and power cost, for the report; they change no run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<Prices>,
     /// What is laid over it for its quick form; gone when a form has been read.
@@ -133,17 +134,17 @@ pub struct Placement {
     pub drive_cpus: CpuList,
 }
 
-/// One arm: a rig and the server's settings on it.
+/// One configuration: a rig and the server's settings on it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Arm {
+pub struct Config {
     /// The rig, if not the plan's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rig: Option<RigSpec>,
     /// The server, if not the plan's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<PathBuf>,
-    /// Server variables of this arm, over those of the plan.
+    /// Server variables of this configuration, over those of the plan.
     #[serde(default)]
     pub settings: BTreeMap<String, Value>,
     /// InnoDB page compression of the tables: `zlib` or `lz4`.
@@ -155,13 +156,13 @@ pub struct Arm {
     /// Of the plan's thread counts those that it is run with; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<u32>,
-    /// The arm that this one is once more, under another name; of its own keys it has `threads` alone.
+    /// The configuration that this one is once more, under another name; of its own keys it has `threads` alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub twin_of: Option<String>,
 }
 
-impl Arm {
-    /// Tables with the arm's compression.
+impl Config {
+    /// Tables with the configuration's compression.
     #[must_use]
     pub fn compressed(&self, mut schema: Schema) -> Schema {
         let mut options = vec![schema.create_table_options.clone()];
@@ -255,8 +256,8 @@ impl Plan {
         Ok(Forms::parse(text)?.full)
     }
 
-    /// Reads and checks all forms of a plan, of the file `path`, or of one that comes with Assay and has that name; gives the one
-    /// that is asked for.
+    /// Reads and checks all forms of a plan, of the file `path`, or of one that comes with Assay and has that name;
+    /// gives the one that is asked for.
     ///
     /// # Errors
     /// One line: the file, the line in it, what is wrong and the nearest thing that would be right.
@@ -291,16 +292,16 @@ impl Plan {
         }
     }
 
-    /// The arm's rig, its own or the plan's.
+    /// The configuration's rig, its own or the plan's.
     #[must_use]
-    pub fn rig_of<'a>(&'a self, arm: &'a Arm) -> &'a RigSpec {
-        arm.rig.as_ref().unwrap_or(&self.rig)
+    pub fn rig_of<'a>(&'a self, config: &'a Config) -> &'a RigSpec {
+        config.rig.as_ref().unwrap_or(&self.rig)
     }
 
-    /// Every server variable of an arm, the plan's under its own.
+    /// Every server variable of a configuration, the plan's under its own.
     #[must_use]
-    pub fn settings_of(&self, arm: &Arm) -> BTreeMap<String, String> {
-        let both = self.settings.iter().chain(&arm.settings);
+    pub fn settings_of(&self, config: &Config) -> BTreeMap<String, String> {
+        let both = self.settings.iter().chain(&config.settings);
         both.map(|(name, value)| (name.replace('-', "_"), value.0.clone())).collect()
     }
 }

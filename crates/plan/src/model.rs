@@ -24,14 +24,14 @@ pub struct ModelSpec {
     /// sold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logical: Option<Size>,
-    /// Share of what the device sells that holds data when a cell begins, 0.05 to 1, beyond 1 where it compresses. The file
+    /// Share of what the device sells that holds data when a run begins, 0.05 to 1, beyond 1 where it compresses. The file
     /// system takes this much of it; the rest stays as it left the factory.
     #[serde(default = "one")]
     pub fill: f64,
     /// What the data that wear the device in compress to, as a ratio: 2 is 2:1. Matters to devices that compress.
     #[serde(default = "one")]
     pub ratio: f64,
-    /// Whether each cell's commands are recorded, for `assay replay`.
+    /// Whether each run's commands are recorded, for `assay replay`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trace: bool,
 }
@@ -114,7 +114,7 @@ impl ModelSpec {
         self.logical.map_or(device.user_bytes(), |size| size.0)
     }
 
-    /// Bytes from the first on that hold data when a cell begins: what the file system takes.
+    /// Bytes from the first on that hold data when a run begins: what the file system takes.
     #[must_use]
     pub fn filled_bytes(&self, device: &Device) -> u64 {
         let bytes = (self.fill * device.user_bytes() as f64) as u64;

@@ -1,12 +1,13 @@
-//! The baseline, the margin, and the arm that runs twice.
+//! The baseline, the margin, and the configuration that runs twice.
 //!
-//! A *twin* is an arm like any other but that it is another one under another name, and shares its dataset and worn media. What the
-//! two differ by is the noise floor. Unless the plan says otherwise the baseline gets one.
+//! A *twin* is a configuration like any other but that it is another one under another name, and shares its base
+//! snapshot and worn media. What the two differ by is the noise floor. Unless the plan says otherwise the baseline gets
+//! one.
 
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::{Arm, Plan};
+use super::{Config, Plan};
 
 /// Names become folders and table columns, so they have an end.
 const NAME_CHARS_MOST: usize = 64;
@@ -14,14 +15,14 @@ const NAME_CHARS_MOST: usize = 64;
 /// What is put behind a name for its twin's.
 const AGAIN: &str = ", again";
 
-/// Which arm runs twice.
+/// Which configuration runs twice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum NoiseFloor {
     /// The baseline, or none.
     Whether(bool),
-    /// The arm of this name.
-    Arm(String),
+    /// The configuration of this name.
+    Config(String),
 }
 
 impl Default for NoiseFloor {
@@ -31,27 +32,27 @@ impl Default for NoiseFloor {
 }
 
 impl Plan {
-    /// The arm that others are measured by: the plan's `baseline`; else the arm that the first comparison of its paper measures by; else
-    /// its first.
+    /// The configuration that others are measured by: the plan's `baseline`; else the configuration that the first
+    /// comparison of its paper measures by; else its first.
     #[must_use]
     pub fn baseline(&self) -> Option<&str> {
         let named = self.baseline.as_deref();
         let of_paper = || self.paper.as_ref()?.comparisons.first().map(|one| one.against.as_str());
-        named.or_else(of_paper).or_else(|| self.arms.keys().next().map(String::as_str))
+        named.or_else(of_paper).or_else(|| self.configs.keys().next().map(String::as_str))
     }
 
-    /// Puts in the twin that the plan asks for, unless it names one itself, and gives twins what their arms have.
+    /// Puts in the twin that the plan asks for, unless it names one itself, and gives twins what their configurations have.
     ///
     /// # Errors
-    /// A twin, or a noise floor, of an arm that is not there.
+    /// A twin, or a noise floor, of a configuration that is not there.
     pub(super) fn complete_twins(&mut self) -> Result<()> {
-        if !self.arms.values().any(|arm| arm.twin_of.is_some()) {
+        if !self.configs.values().any(|config| config.twin_of.is_some()) {
             self.add_twin()?;
         }
         let twins: Vec<(String, String)> = self
-            .arms
+            .configs
             .iter()
-            .filter_map(|(name, arm)| Some((name.clone(), arm.twin_of.clone()?)))
+            .filter_map(|(name, config)| Some((name.clone(), config.twin_of.clone()?)))
             .collect();
         for (twin, original) in twins {
             self.complete(&twin, &original)?;
@@ -63,34 +64,35 @@ impl Plan {
         let original = match &self.noise_floor {
             NoiseFloor::Whether(false) => return Ok(()),
             NoiseFloor::Whether(true) => self.baseline().map(str::to_owned),
-            NoiseFloor::Arm(name) => Some(name.clone()),
+            NoiseFloor::Config(name) => Some(name.clone()),
         };
-        // A plan without arms is refused for that.
-        let Some(original) = original.filter(|_| !self.arms.is_empty()) else { return Ok(()) };
-        let Some(place) = self.arms.get_index_of(&original) else {
+        // A plan without configurations is refused for that.
+        let Some(original) = original.filter(|_| !self.configs.is_empty()) else { return Ok(()) };
+        let Some(place) = self.configs.get_index_of(&original) else {
             // A baseline that is not there is refused for that.
             ensure!(
                 self.noise_floor == NoiseFloor::Whether(true),
-                "noise_floor names `{original}`, which is no arm; there are {}",
-                self.arms.keys().cloned().collect::<Vec<_>>().join(", ")
+                "noise_floor names `{original}`, which is no configuration; there are {}",
+                self.configs.keys().cloned().collect::<Vec<_>>().join(", ")
             );
             return Ok(());
         };
         let short: String = original.chars().take(NAME_CHARS_MOST - AGAIN.len()).collect();
         let twin = format!("{short}{AGAIN}");
         let threads = self.twin_threads(&original);
-        let arm = Arm { twin_of: Some(original), threads, ..Arm::default() };
+        let config = Config { twin_of: Some(original), threads, ..Config::default() };
         ensure!(
-            !self.arms.contains_key(&twin),
-            "there is an arm `{twin}` already; call it something else, or set noise_floor = false"
+            !self.configs.contains_key(&twin),
+            "there is a configuration `{twin}` already; call it something else, or set noise_floor = false"
         );
-        self.arms.shift_insert(place + 1, twin, arm);
+        self.configs.shift_insert(place + 1, twin, config);
         Ok(())
     }
 
-    /// Lowest and highest of the arm's thread counts, unless the plan names others: noise is seldom the same at both.
+    /// Lowest and highest of the configuration's thread counts, unless the plan names others: noise is seldom the same
+    /// at both.
     fn twin_threads(&self, original: &str) -> Vec<u32> {
-        let own = self.arms.get(original).map_or(&[][..], |arm| &arm.threads);
+        let own = self.configs.get(original).map_or(&[][..], |config| &config.threads);
         let its = || if own.is_empty() { &self.threads[..] } else { own }.iter().copied();
         if !self.noise_floor_threads.is_empty() {
             return its().filter(|one| self.noise_floor_threads.contains(one)).collect();
@@ -101,29 +103,33 @@ impl Plan {
     }
 
     fn complete(&mut self, twin: &str, original: &str) -> Result<()> {
-        let Some(model) = self.arms.get(original).cloned() else {
-            bail!("arm `{twin}`: twin_of names `{original}`, which is no arm");
+        let Some(model) = self.configs.get(original).cloned() else {
+            bail!("configuration `{twin}`: twin_of names `{original}`, which is no configuration");
         };
         ensure!(
             model.twin_of.is_none(),
-            "arm `{twin}` is the twin of a twin; name the arm itself, `{}`",
+            "configuration `{twin}` is the twin of a twin; name the configuration itself, `{}`",
             model.twin_of.unwrap_or_default()
         );
-        for set in self.data_sets.values_mut() {
-            let is_on = set.arms.iter().any(|arm| arm == original);
-            if is_on && !set.arms.iter().any(|arm| arm == twin) {
-                set.arms.push(twin.to_owned());
+        for set in self.data_profiles.values_mut() {
+            let is_on = set.configs.iter().any(|config| config == original);
+            if is_on && !set.configs.iter().any(|config| config == twin) {
+                set.configs.push(twin.to_owned());
             }
         }
-        let Some(arm) = self.arms.get_mut(twin) else { return Ok(()) };
-        let bare =
-            Arm { threads: arm.threads.clone(), twin_of: arm.twin_of.clone(), ..Arm::default() };
-        let whole = Arm { threads: arm.threads.clone(), twin_of: arm.twin_of.clone(), ..model };
+        let Some(config) = self.configs.get_mut(twin) else { return Ok(()) };
+        let bare = Config {
+            threads: config.threads.clone(),
+            twin_of: config.twin_of.clone(),
+            ..Config::default()
+        };
+        let whole =
+            Config { threads: config.threads.clone(), twin_of: config.twin_of.clone(), ..model };
         ensure!(
-            *arm == bare || *arm == whole,
-            "arm `{twin}` is the twin of `{original}` and differs from it; drop its keys but threads, or twin_of"
+            *config == bare || *config == whole,
+            "configuration `{twin}` is the twin of `{original}` and differs from it; drop its keys but threads, or twin_of"
         );
-        *arm = whole;
+        *config = whole;
         Ok(())
     }
 }
@@ -135,9 +141,9 @@ impl Plan {
 pub(super) fn check(plan: &Plan) -> Result<()> {
     if let Some(name) = &plan.baseline {
         ensure!(
-            plan.arms.contains_key(name),
-            "baseline names `{name}`, which is no arm; there are {}",
-            plan.arms.keys().cloned().collect::<Vec<_>>().join(", ")
+            plan.configs.contains_key(name),
+            "baseline names `{name}`, which is no configuration; there are {}",
+            plan.configs.keys().cloned().collect::<Vec<_>>().join(", ")
         );
     }
     let margin = plan.margin_percent;

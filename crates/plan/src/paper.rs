@@ -1,4 +1,4 @@
-//! Checks that what a plan says of a paper is about arms, data sets and workloads that it has.
+//! Checks that what a plan says of a paper is about configurations, data profiles and workloads that it has.
 
 use anyhow::{Context, Result, ensure};
 use assay_base::suggest::nearest;
@@ -43,20 +43,23 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
 }
 
 fn check_comparison(plan: &Plan, comparison: &Comparison) -> Result<()> {
-    for arm in [&comparison.arm, &comparison.against] {
-        ensure_there("arm", arm, plan.arms.keys())?;
+    for config in [&comparison.config, &comparison.against] {
+        ensure_there("configuration", config, plan.configs.keys())?;
     }
-    ensure!(comparison.arm != comparison.against, "an arm is compared with itself; name two");
+    ensure!(
+        comparison.config != comparison.against,
+        "a configuration is compared with itself; name two"
+    );
     Ok(())
 }
 
 fn check_printed(plan: &Plan, printed: &Printed) -> Result<()> {
     ensure_there("workload", &printed.workload, plan.workloads.keys())?;
-    match &printed.data_set {
-        Some(name) => ensure_there("data set", name, plan.data_sets.keys())?,
+    match &printed.data_profile {
+        Some(name) => ensure_there("data profile", name, plan.data_profiles.keys())?,
         None => ensure!(
-            plan.data_sets.is_empty(),
-            "a figure for `{}` names no data set; add data_set",
+            plan.data_profiles.is_empty(),
+            "a figure for `{}` names no data profile; add data_profile",
             printed.workload
         ),
     }

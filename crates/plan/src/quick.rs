@@ -1,13 +1,13 @@
 //! The quick form of a plan: what its `[quick]` says, laid over the rest before it is read.
 //!
-//! Tables are joined key by key, all else is replaced, so a list in `[quick]` stands in place of the plan's. What comes of it is
-//! a plan like any other: unknown keys are refused in it too. What it leaves out it names, as nothing can be laid over a table to take it
-//! away.
+//! Tables are joined key by key, all else is replaced, so a list in `[quick]` stands in place of the plan's. What comes
+//! of it is a plan like any other: unknown keys are refused in it too. What it leaves out it names, as nothing can be
+//! laid over a table to take it away.
 
 use anyhow::{Context, Result, ensure};
 use toml::{Table, Value};
 
-use super::{Plan, cells};
+use super::{Plan, trials};
 use assay_base::one_line;
 
 /// Which form of a plan is meant.
@@ -89,7 +89,7 @@ pub(super) fn told(full: &Plan, quick: &Plan) -> String {
         ("repeats", full.repeats.to_string(), quick.repeats.to_string()),
         ("threads", list(&full.threads), list(&quick.threads)),
         ("rows at most", rows(full).to_string(), rows(quick).to_string()),
-        ("cells", cells(full).len().to_string(), cells(quick).len().to_string()),
+        ("runs", trials(full).len().to_string(), trials(quick).len().to_string()),
     ];
     let differing = parts.iter().filter(|(_, full, quick)| full != quick);
     let said: Vec<String> = differing
@@ -111,8 +111,8 @@ fn requests(plan: &Plan) -> String {
     plan.requests.map_or_else(|| "no limit of".into(), |requests| requests.to_string())
 }
 
-/// Rows of the largest data set.
+/// Rows of the largest data profile.
 fn rows(plan: &Plan) -> u64 {
     let of = |schema: &assay_load::Schema| u64::from(schema.tables) * schema.table_size;
-    plan.footings().iter().map(|footing| of(&footing.schema)).max().unwrap_or(0)
+    plan.variants().iter().map(|variant| of(&variant.schema)).max().unwrap_or(0)
 }

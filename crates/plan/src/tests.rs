@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use assay_load::{Generator, Recipe};
 
-use assay_study::CellKey;
+use assay_study::TrialKey;
 
 use super::*;
 use assay_base::Size;
 use assay_devices::Unit;
 
-mod data_sets;
+mod data_profiles;
 mod noise;
 mod papers;
 mod prices;
@@ -31,10 +31,10 @@ size = "2G"
 mount_options = ["noatime", "data=writeback"]
 [workloads.read_write]
 recipe = "oltp_read_write"
-[arms.on]
-[arms.off.settings]
+[configs.on]
+[configs.off.settings]
 innodb_doublewrite = false
-[arms.zlib]
+[configs.zlib]
 compression = "zlib"
 rig = { kind = "folder" }
 "#;
@@ -46,16 +46,16 @@ fn error(text: &str) -> String {
 }
 
 #[test]
-fn arms_inherit_what_they_do_not_set() {
+fn configs_inherit_what_they_do_not_set() {
     let plan = Plan::parse(PLAN).unwrap();
-    let names: Vec<&String> = plan.arms.keys().collect();
+    let names: Vec<&String> = plan.configs.keys().collect();
     assert_eq!(names, ["on", "off", "zlib"], "the order of the file is kept");
-    assert_eq!(plan.settings_of(&plan.arms["on"])["innodb_doublewrite"], "ON");
-    assert_eq!(plan.settings_of(&plan.arms["off"])["innodb_doublewrite"], "OFF");
-    assert_eq!(plan.settings_of(&plan.arms["off"])["innodb_buffer_pool_size"], "64M");
-    assert_eq!(plan.rig_of(&plan.arms["on"]).size, Some(Size(2 << 30)));
-    assert_eq!(plan.rig_of(&plan.arms["zlib"]).kind, RigKind::Folder);
-    assert_eq!(plan.footings()[2].schema.create_table_options, "COMPRESSION='zlib'");
+    assert_eq!(plan.settings_of(&plan.configs["on"])["innodb_doublewrite"], "ON");
+    assert_eq!(plan.settings_of(&plan.configs["off"])["innodb_doublewrite"], "OFF");
+    assert_eq!(plan.settings_of(&plan.configs["off"])["innodb_buffer_pool_size"], "64M");
+    assert_eq!(plan.rig_of(&plan.configs["on"]).size, Some(Size(2 << 30)));
+    assert_eq!(plan.rig_of(&plan.configs["zlib"]).kind, RigKind::Folder);
+    assert_eq!(plan.variants()[2].schema.create_table_options, "COMPRESSION='zlib'");
 }
 
 #[test]
@@ -111,14 +111,14 @@ fn what_makes_no_sense_is_refused() {
         ("repeats = 3", "[data]\ngenerator = \"sysbench-0.6\"", "unknown value `sysbench-0.6`"),
         ("repeats = 3", "rate = -1", "rate is -1"),
         ("repeats = 3", "rate = nan", "rate is NaN"),
-        ("[arms.on]", "[arms.\"\\u001b[31m\"]", "cannot be a name"),
+        ("[configs.on]", "[configs.\"\\u001b[31m\"]", "cannot be a name"),
         ("size = \"2G\"", "size = \"2M\"", "too small"),
         ("size = \"2G\"", "size = \"two\"", "not a size"),
         ("compression = \"zlib\"", "compression = \"zstd\"", "unknown value `zstd`"),
         ("compression = \"zlib\"", "compression = \"zlib\"\nkey_block_size = 8", "drop the other"),
         ("compression = \"zlib\"", "key_block_size = 3", "1, 2, 4, 8 and 16"),
         ("title = \"a plan\"", "", "`title` is missing"),
-        ("size = \"2G\"", "", "arm `on`: a rig of kind \"image\" needs the key size"),
+        ("size = \"2G\"", "", "configuration `on`: a rig of kind \"image\" needs the key size"),
         (
             "rig = { kind = \"folder\" }",
             "rig = { extsize = \"16K\" }",
@@ -142,7 +142,7 @@ threads = 8
 read_ahead = "40K"
 memory = "64M""#;
 
-/// The plan with its own rig on a drive; one arm still has its folder.
+/// The plan with its own rig on a drive; one configuration still has its folder.
 fn on_a_drive(rig: &str) -> String {
     PLAN.replace("kind = \"image\"\nsize = \"2G\"", rig)
 }
@@ -150,11 +150,11 @@ fn on_a_drive(rig: &str) -> String {
 #[test]
 fn a_drive_is_read_whole_and_comes_back_the_same() {
     let plan = Plan::parse(&on_a_drive(DRIVE)).unwrap();
-    let rig = plan.rig_of(&plan.arms["on"]);
+    let rig = plan.rig_of(&plan.configs["on"]);
     assert_eq!((rig.kind, rig.disk_size()), (RigKind::Drive, Some(Size(2 << 30))));
     assert_eq!((rig.image_size(), rig.unit), (Some(Size(1 << 30)), Some(Unit::Page)));
     assert_eq!(rig.drive_codec().name(), "lz4");
-    assert_eq!(plan.rig_of(&plan.arms["zlib"]).kind, RigKind::Folder);
+    assert_eq!(plan.rig_of(&plan.configs["zlib"]).kind, RigKind::Folder);
     assert_eq!(Plan::parse(&toml::to_string(&plan).unwrap()).unwrap(), plan);
     let bare = Plan::parse(&on_a_drive("kind = \"drive\"\ncapacity = \"1G\"")).unwrap().rig;
     assert_eq!((bare.disk_size(), bare.drive_codec().name()), (Some(Size(1 << 30)), "zstd"));
@@ -186,20 +186,20 @@ fn a_drive_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn cells_are_interleaved_in_an_order_that_the_seed_decides() {
+fn trials_are_interleaved_in_an_order_that_the_seed_decides() {
     let plan = Plan::parse(PLAN).unwrap();
-    let cells_once = cells(&plan);
-    assert_eq!(cells_once, cells(&plan));
-    assert_eq!(cells_once.len(), 3 * 2 * 3);
-    for block in cells_once.chunks(6) {
+    let trials_once = trials(&plan);
+    assert_eq!(trials_once, trials(&plan));
+    assert_eq!(trials_once.len(), 3 * 2 * 3);
+    for block in trials_once.chunks(6) {
         let distinct: BTreeSet<_> =
-            block.iter().map(|cell| (&cell.key.arm, cell.key.threads)).collect();
-        assert_eq!(distinct.len(), 6, "each block holds every cell once");
+            block.iter().map(|trial| (&trial.key.config, trial.key.threads)).collect();
+        assert_eq!(distinct.len(), 6, "each block holds every run once");
     }
     let other = Plan { seed: 2, ..plan };
     let order =
-        |cells: &[PlannedCell]| cells.iter().map(|cell| cell.key.clone()).collect::<Vec<_>>();
-    assert_ne!(order(&cells_once), order(&cells(&other)));
+        |trials: &[PlannedTrial]| trials.iter().map(|trial| trial.key.clone()).collect::<Vec<_>>();
+    assert_ne!(order(&trials_once), order(&trials(&other)));
 }
 
 #[test]
@@ -210,8 +210,8 @@ fn fingerprints_change_with_the_conditions_only() {
     let bounded = Plan { requests: Some(9), ..plan.clone() };
     let find = |plan: &Plan| {
         let key =
-            CellKey { arm: "off".into(), workload: "read_write".into(), threads: 8, repeat: 2 };
-        cells(plan).into_iter().find(|cell| cell.key == key).unwrap().fingerprint
+            TrialKey { config: "off".into(), workload: "read_write".into(), threads: 8, repeat: 2 };
+        trials(plan).into_iter().find(|trial| trial.key == key).unwrap().fingerprint
     };
     assert_eq!(find(&plan), find(&more));
     assert_ne!(find(&plan), find(&longer));
@@ -262,8 +262,8 @@ fn sizes_read_and_print_alike() {
 fn settings_that_are_the_rigs_are_refused_by_the_plan_alone() {
     let with = |setting: &str| PLAN.replace("innodb_doublewrite = false", setting);
     for (setting, says) in [
-        ("datadir = \"/x\"", "arm `off`: server setting `datadir` is decided by the rig"),
-        ("port = 3306", "arm `off`: server setting `port` is decided by the rig"),
+        ("datadir = \"/x\"", "configuration `off`: server setting `datadir` is decided by the rig"),
+        ("port = 3306", "configuration `off`: server setting `port` is decided by the rig"),
         ("\"innodb_doublewrite=1 --datadir\" = \"/etc\"", "is not the name of a server setting"),
         ("general_log_file = \"/x\"", "would put files outside the data folder"),
         ("INNODB_DOUBLEWRITE = false", "is given twice"),

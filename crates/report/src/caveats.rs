@@ -1,4 +1,4 @@
-//! What could be wrong with the study: its notes, cells that failed or carry a mark, errors, what was not run.
+//! What could be wrong with the study: its notes, runs that failed or carry a mark, errors, what was not run.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use assay_judge::Judgement;
 use assay_judge::durability::Durability;
 use assay_study::metrics::{Metric, Window, metric};
-use assay_study::{Arm, Cell, State, Study};
+use assay_study::{Config, State, Study, Trial};
 
 use super::format::{figure, plural};
 use super::headline;
@@ -34,16 +34,16 @@ pub(super) fn of(
     durability: &[Durability],
     series: &Embedded,
 ) -> Vec<Caveat> {
-    let mut caveats: Vec<Caveat> = of_cells(study, State::Failed, "failed", |cell| {
-        vec![cell.reason.clone().unwrap_or_else(|| "no reason was stored".into())]
+    let mut caveats: Vec<Caveat> = of_trials(study, State::Failed, "failed", |trial| {
+        vec![trial.reason.clone().unwrap_or_else(|| "no reason was stored".into())]
     });
-    caveats.extend(of_cells(study, State::Done, "marked", words::warning::of_cell));
+    caveats.extend(of_trials(study, State::Done, "marked", words::warning::of_trial));
     caveats.extend(uneven(study, durability).into_iter().map(|text| caveat("safety", text)));
     caveats.extend(models(study));
     caveats.extend(waits_before_models(study));
     caveats.extend(noise(judgement));
     caveats.extend(study.notes.iter().map(|note| caveat("note", words::note(*note).into())));
-    caveats.extend(of_cells(study, State::Done, "errors", errors));
+    caveats.extend(of_trials(study, State::Done, "errors", errors));
     caveats.extend(not_run(study));
     caveats.extend(once(study));
     caveats.extend(not_tested(study));
@@ -51,42 +51,42 @@ pub(super) fn of(
     caveats
 }
 
-/// Arms whose speeds are not bought with the same safety, against the first arm: what differs, a sentence each. Twins are not told
-/// of: they are as safe as their arms.
+/// Configurations whose speeds are not bought with the same safety, against the first configuration: what differs, a
+/// sentence each. Twins are not told of: they are as safe as their configurations.
 pub(super) fn uneven(study: &Study, durability: &[Durability]) -> Vec<String> {
     let Some((first, rest)) = durability.split_first() else { return Vec::new() };
-    let told = |(kept, arm): (&Durability, &Arm)| {
+    let told = |(kept, config): (&Durability, &Config)| {
         let unlike = if first.class == kept.class { Vec::new() } else { first.differs(kept) };
         let differs = words::durability::differences(&unlike)?;
-        let first = study.arms.first()?;
+        let first = study.configs.first()?;
         Some(format!(
             "{} and {} do not keep data alike, so their speeds are not of the same thing: {differs}.",
-            first.name, arm.name
+            first.name, config.name
         ))
     };
-    let others = rest.iter().zip(study.arms.iter().skip(1));
-    others.filter(|(_, arm)| !headline::is_twin(study, arm)).filter_map(told).collect()
+    let others = rest.iter().zip(study.configs.iter().skip(1));
+    others.filter(|(_, config)| !headline::is_twin(study, config)).filter_map(told).collect()
 }
 
-/// One caveat for each distinct text, naming its cells.
-fn of_cells(
+/// One caveat for each distinct text, naming its runs.
+fn of_trials(
     study: &Study,
     state: State,
     kind: &'static str,
-    texts: impl Fn(&Cell) -> Vec<String>,
+    texts: impl Fn(&Trial) -> Vec<String>,
 ) -> Vec<Caveat> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
-    for cell in study.cells.iter().filter(|cell| cell.state == state) {
-        for text in texts(cell) {
+    for trial in study.trials.iter().filter(|trial| trial.state == state) {
+        for text in texts(trial) {
             match found.iter_mut().find(|(one, _)| *one == text) {
-                Some((_, cells)) => cells.push(cell.key.to_string()),
-                None => found.push((text, vec![cell.key.to_string()])),
+                Some((_, trials)) => trials.push(trial.key.to_string()),
+                None => found.push((text, vec![trial.key.to_string()])),
             }
         }
     }
-    let named = |(text, cells): (String, Vec<String>)| {
-        let more = cells.len().saturating_sub(4);
-        let mut names = cells.into_iter().take(4).collect::<Vec<_>>().join("; ");
+    let named = |(text, trials): (String, Vec<String>)| {
+        let more = trials.len().saturating_sub(4);
+        let mut names = trials.into_iter().take(4).collect::<Vec<_>>().join("; ");
         if more > 0 {
             names.push_str(&format!("; and {more} more"));
         }
@@ -95,33 +95,34 @@ fn of_cells(
     found.into_iter().map(named).collect()
 }
 
-/// Counts differ from cell to cell, so the text names the codes only; counts are in `results.json`.
-fn errors(cell: &Cell) -> Vec<String> {
-    cell.errors.keys().map(|code| format!("transactions met server error {code}")).collect()
+/// Counts differ from run to run, so the text names the codes only; counts are in `results.json`.
+fn errors(trial: &Trial) -> Vec<String> {
+    trial.errors.keys().map(|code| format!("transactions met server error {code}")).collect()
 }
 
 fn not_run(study: &Study) -> Option<Caveat> {
-    let waiting = |cell: &&Cell| matches!(cell.state, State::Pending | State::Running);
-    let count = study.cells.iter().filter(waiting).count();
-    let text = format!("{} of {} not run yet", count, plural(study.cells.len(), "cell"));
+    let waiting = |trial: &&Trial| matches!(trial.state, State::Pending | State::Running);
+    let count = study.trials.iter().filter(waiting).count();
+    let text = format!("{} of {} not run yet", count, plural(study.trials.len(), "run"));
     (count > 0).then(|| caveat("not run", text))
 }
 
 fn once(study: &Study) -> Option<Caveat> {
     let mut repeats: BTreeMap<_, u32> = BTreeMap::new();
-    for cell in study.cells.iter().filter(|cell| cell.state == State::Done) {
-        *repeats.entry((&cell.key.arm, &cell.key.workload, cell.key.threads)).or_default() += 1;
+    for trial in study.trials.iter().filter(|trial| trial.state == State::Done) {
+        *repeats.entry((&trial.key.config, &trial.key.workload, trial.key.threads)).or_default() +=
+            1;
     }
     let count = repeats.values().filter(|repeats| **repeats == 1).count();
     let text = format!(
-        "{} of {} of arm, workload and threads finished one repeat only: how far another would differ is not known",
+        "{} of {} of configuration, workload and threads finished one repeat only: how far another would differ is not known",
         count,
         plural(repeats.len(), "combination")
     );
     (count > 0).then(|| caveat("one repeat", text))
 }
 
-/// Arms whose figures follow from a preset and not from a device.
+/// Configurations whose figures follow from a preset and not from a device.
 fn models(study: &Study) -> Option<Caveat> {
     let names = headline::models(study);
     let text = format!(
@@ -157,15 +158,16 @@ const COMMANDS: [(&str, [&Metric; 3]); 2] = [
 
 /// What commands wait in the kernel for their way to a model, which the model cannot see, is neither late nor added there.
 fn waits_before_models(study: &Study) -> Option<Caveat> {
-    let of_kind = |arm: &Arm, (kind, metrics): (&str, [&Metric; 3])| {
-        let its = study.cells.iter().filter(|cell| cell.key.arm == arm.name);
-        let ratios: Vec<f64> = its.filter_map(|cell| waited(cell, metrics)).collect();
+    let of_kind = |config: &Config, (kind, metrics): (&str, [&Metric; 3])| {
+        let its = study.trials.iter().filter(|trial| trial.key.config == config.name);
+        let ratios: Vec<f64> = its.filter_map(|trial| waited(trial, metrics)).collect();
         let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
-        (mean > WAITS_FROM).then(|| format!("{} times for {kind}s of {}", figure(mean), arm.name))
+        (mean > WAITS_FROM)
+            .then(|| format!("{} times for {kind}s of {}", figure(mean), config.name))
     };
-    let arms = study.arms.iter().filter(|arm| !headline::is_twin(study, arm));
+    let configs = study.configs.iter().filter(|config| !headline::is_twin(study, config));
     let told: Vec<String> =
-        arms.flat_map(|arm| COMMANDS.map(|kind| of_kind(arm, kind))).flatten().collect();
+        configs.flat_map(|config| COMMANDS.map(|kind| of_kind(config, kind))).flatten().collect();
     let text = format!(
         "commands took longer by the kernel's account than the models showed them: in the mean {}. They wait in the kernel for the way to \
          the model, longer than for a device with queues of its own, and that is in no count of what is late or added",
@@ -174,16 +176,16 @@ fn waits_before_models(study: &Study) -> Option<Caveat> {
     (!told.is_empty()).then(|| caveat("models", text))
 }
 
-/// The kernel's mean latency of a cell's commands ÷ the model's, of a kind that came at least once a second.
-fn waited(cell: &Cell, metrics: [&Metric; 3]) -> Option<f64> {
+/// The kernel's mean latency of a run's commands ÷ the model's, of a kind that came at least once a second.
+fn waited(trial: &Trial, metrics: [&Metric; 3]) -> Option<f64> {
     let figure =
-        |metric: &Metric| cell.results.get(metric.name).copied().filter(|value| *value > 0.0);
+        |metric: &Metric| trial.results.get(metric.name).copied().filter(|value| *value > 0.0);
     let [rate, kernel_ms, model_ms] = metrics.map(figure);
     rate.filter(|rate| *rate >= 1.0)?;
     Some(kernel_ms? / model_ms?)
 }
 
-/// What one arm differs by from itself, where that is known.
+/// What one configuration differs by from itself, where that is known.
 fn noise(judgement: &Judgement) -> Option<Caveat> {
     if judgement.comparisons.is_empty() {
         return None;
@@ -193,20 +195,20 @@ fn noise(judgement: &Judgement) -> Option<Caveat> {
     let widest = tps.map(|one| one.floor_percent).reduce(f64::max);
     let text = match widest {
         Some(percent) => format!(
-            "one arm against itself stays below {} % of throughput in 95 of 100 cases, where it is noisiest: what is smaller may be chance",
+            "one configuration against itself stays below {} % of throughput in 95 of 100 cases, where it is noisiest: what is smaller may be chance",
             figure(percent)
         ),
-        None => "no arm ran twice, so how far one arm lies from itself is not known; name a twin in the plan to learn it".into(),
+        None => "no configuration ran twice, so how far one configuration lies from itself is not known; name a twin in the plan to learn it".into(),
     };
     Some(caveat("noise floor", text))
 }
 
 /// What lies outside of every study of this kind, with this one's own bounds.
 fn not_tested(study: &Study) -> Option<Caveat> {
-    let lengths = study.cells.iter().filter_map(|cell| cell.window).map(Window::length_s);
+    let lengths = study.trials.iter().filter_map(|trial| trial.window).map(Window::length_s);
     let longest = lengths.fold(0.0, f64::max);
     let text = format!(
-        "cells were measured for at most {}, so what takes longer is not in the figures: wear, heat, a device that fills up, a backup or an \
+        "runs were measured for at most {}, so what takes longer is not in the figures: wear, heat, a device that fills up, a backup or an \
          alteration of a table meanwhile. Nothing is said of other sizes of data, other ratios of data to memory, other servers or replicas",
         plural(longest.round() as usize, "second")
     );

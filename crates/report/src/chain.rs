@@ -17,13 +17,13 @@ use super::judged::Judged;
 use super::tables::write_row;
 use assay_judge::summary::{Figure, Group};
 
-/// The chains of one workload, arms side by side at one thread count.
+/// The chains of one workload, configurations side by side at one thread count.
 #[derive(Debug, Serialize)]
 pub(super) struct Evidence {
     workload: String,
     threads: u32,
-    /// Places of the arms that have any.
-    arms: Vec<usize>,
+    /// Places of the configurations that have any.
+    configs: Vec<usize>,
     /// Pictures of what was written.
     flows: Vec<Flow>,
     blocks: Vec<Block>,
@@ -43,7 +43,7 @@ struct Block {
 #[derive(Debug, Serialize)]
 struct Row {
     name: String,
-    /// Of each arm; nothing where it is not known.
+    /// Of each configuration; nothing where it is not known.
     values: Vec<Option<String>>,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn shown(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Vec
         let threads = its().filter(has_chain).map(|group| group.threads).max()?;
         let sides: Vec<(usize, Vec<&Chain>)> = its()
             .filter(|group| group.threads == threads)
-            .map(|group| (group.arm, chains(group, judged)))
+            .map(|group| (group.config, chains(group, judged)))
             .filter(|(_, chains)| !chains.is_empty())
             .collect();
         Some(evidence(workload.name.clone(), threads, &sides))
@@ -64,7 +64,7 @@ pub(super) fn shown(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Vec
 }
 
 fn chains<'a>(group: &Group<'_>, judged: &'a Judged) -> Vec<&'a Chain> {
-    let its = |chain: &&Chain| group.done().any(|cell| cell.key == chain.key);
+    let its = |chain: &&Chain| group.done().any(|trial| trial.key == chain.key);
     judged.chains.iter().filter(its).collect()
 }
 
@@ -81,7 +81,7 @@ fn evidence(workload: String, threads: u32, sides: &[(usize, Vec<&Chain>)]) -> E
     Evidence {
         workload,
         threads,
-        arms: sides.iter().map(|(arm, _)| *arm).collect(),
+        configs: sides.iter().map(|(config, _)| *config).collect(),
         flows: flows(sides),
         blocks: blocks(sides),
         disagreements,
@@ -156,15 +156,15 @@ fn block(
     Block { title, unit, rows: names.into_iter().map(row).collect() }
 }
 
-/// `chain.csv`: a row a figure, of each cell. What is not known has no row.
+/// `chain.csv`: a row a figure, of each run. What is not known has no row.
 pub(super) fn write_table(file: &mut dyn Write, chains: &[Chain]) -> Result<()> {
-    let head = ["arm", "workload", "threads", "repeat", "measure", "name", "value"];
+    let head = ["config", "workload", "threads", "repeat", "measure", "name", "value"];
     write_row(file, head.map(String::from))?;
     for chain in chains {
         let key = &chain.key;
         for (measure, name, value) in figures(chain) {
             let row = [
-                key.arm.clone(),
+                key.config.clone(),
                 key.workload.clone(),
                 key.threads.to_string(),
                 key.repeat.to_string(),

@@ -12,18 +12,18 @@ use serde::Serialize;
 
 use assay_study::Study;
 
-use super::arms::look;
+use super::configs::look;
 use super::format::GROUP;
 use super::metrics::Metric;
 use super::stored::of_database;
 use assay_judge::summary::{self, Figure, Group};
 
-/// One chart: what the script hands to Plotly, and which arm each trace belongs to.
+/// One chart: what the script hands to Plotly, and which configuration each trace belongs to.
 #[derive(Serialize)]
 pub(super) struct Plot {
     data: Traces,
     layout: Layout,
-    arms: Vec<usize>,
+    configs: Vec<usize>,
 }
 
 impl Plot {
@@ -43,7 +43,7 @@ impl Plot {
             .drag_mode(DragMode::Zoom)
             .x_axis(x_axis.auto_margin(true))
             .y_axis(y_axis);
-        Plot { data: Traces::new(), layout, arms: Vec::new() }
+        Plot { data: Traces::new(), layout, configs: Vec::new() }
     }
 
     /// Changes the layout.
@@ -51,10 +51,10 @@ impl Plot {
         self.layout = change(std::mem::take(&mut self.layout));
     }
 
-    /// Adds a trace of the arm at `place`.
+    /// Adds a trace of the configuration at `place`.
     pub(super) fn push(&mut self, place: usize, trace: Box<dyn Trace>) {
         self.data.push(trace);
-        self.arms.push(place);
+        self.configs.push(place);
     }
 }
 
@@ -81,8 +81,8 @@ pub(super) fn hover(unit: &str) -> String {
     format!("%{{y:,.4~r}}{unit}")
 }
 
-/// `metric` against threads under one workload, a line for each arm; bars where there is one thread count only.
-/// Nothing if no cell has it.
+/// `metric` against threads under one workload, a line for each configuration; bars where there is one thread count only.
+/// Nothing if no run has it.
 pub(super) fn against_threads(
     study: &Study,
     groups: &[Group<'_>],
@@ -97,14 +97,14 @@ pub(super) fn against_threads(
         .category_array(ticks.clone())
         .title(Title::with_text("threads"));
     let mut plot = Plot::new(x_axis, Axis::new().title(Title::with_text(label(metric.unit))));
-    for (place, arm) in study.arms.iter().enumerate() {
+    for (place, config) in study.configs.iter().enumerate() {
         let figure_at = |threads: &u32| {
-            let group = of_workload().find(|one| one.arm == place && one.threads == *threads);
+            let group = of_workload().find(|one| one.config == place && one.threads == *threads);
             group.and_then(|group| metric.over(group))
         };
         let figures: Vec<Option<Figure>> = threads.iter().map(figure_at).collect();
         if figures.iter().any(Option::is_some) {
-            plot.push(place, over_threads(place, &arm.name, metric, ticks.clone(), &figures));
+            plot.push(place, over_threads(place, &config.name, metric, ticks.clone(), &figures));
         }
     }
     (!plot.data.is_empty()).then_some(plot)
@@ -137,7 +137,7 @@ fn over_threads(
         .hover_template(hover(metric.unit))
 }
 
-/// How an arm is drawn.
+/// How a configuration is drawn.
 pub(super) struct Style {
     pub(super) dash: DashType,
     pub(super) marker: Marker,
@@ -166,7 +166,7 @@ fn spread(figures: &[Option<Figure>]) -> ErrorData {
         .width(3)
 }
 
-/// Bars of different arms differ by more than colour.
+/// Bars of different configurations differ by more than colour.
 fn pattern(place: usize) -> Pattern {
     let shape = match place % 5 {
         0 => PatternShape::None,
@@ -178,13 +178,13 @@ fn pattern(place: usize) -> Pattern {
     Pattern::new().shape(shape).fill_mode(PatternFillMode::Overlay).size(7.0).solidity(0.2)
 }
 
-/// What the data take, from the files down to the media, for each workload. Nothing if no cell has them.
+/// What the data take, from the files down to the media, for each workload. Nothing if no run has them.
 pub(super) fn space(study: &Study, kinds: &[Metric<'_>], groups: &[Group<'_>]) -> Option<Plot> {
     let unit = kinds.first().map_or("", |kind| kind.unit);
     let mut plot =
         Plot::new(Axis::new().type_(AxisType::Category), Axis::new().title(Title::with_text(unit)));
     plot.layout = plot.layout.bar_mode(BarMode::Group).bar_gap(0.3);
-    for (place, arm) in study.arms.iter().enumerate() {
+    for (place, config) in study.configs.iter().enumerate() {
         let (bars, figures): (Vec<String>, Vec<Option<Figure>>) = study
             .workloads
             .iter()
@@ -200,7 +200,7 @@ pub(super) fn space(study: &Study, kinds: &[Metric<'_>], groups: &[Group<'_>]) -
         }
         let means = figures.iter().flatten().map(|figure| figure.mean).collect();
         let bar = Bar::new(bars, means)
-            .name(label(&arm.name))
+            .name(label(&config.name))
             .marker(Marker::new().color(look(place).light).pattern(pattern(place)))
             .error_y(spread(&figures))
             .hover_template(hover(unit));

@@ -9,8 +9,7 @@ use assay_claims::text;
 use assay_judge::paper::{Compared, ComparedRow};
 
 /// What a gain's ratio is.
-pub const RATIO: &str =
-    "A gain's ratio is (100 + measured) ÷ (100 + printed): of what one arm is to the other.";
+pub const RATIO: &str = "A gain's ratio is (100 + measured) ÷ (100 + printed): of what one configuration is to the other.";
 
 /// A paper beside a study as JSON has it.
 #[derive(Debug, Serialize)]
@@ -40,7 +39,7 @@ impl<'a> BesideView<'a> {
 /// A printed figure and the measured one, in words.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// Of what: the workload, and of one arm by itself the arm.
+    /// Of what: the workload, and of one configuration by itself the configuration.
     pub what: String,
     /// The printed figure.
     pub printed: String,
@@ -52,7 +51,7 @@ pub struct Row {
     pub notes: String,
 }
 
-/// One arm against another, a row a workload.
+/// One configuration against another, a row a workload.
 pub fn of_gain(gain: &Compared) -> Vec<Row> {
     let row = |row: &ComparedRow| {
         let printed = row.printed_percent;
@@ -62,7 +61,7 @@ pub fn of_gain(gain: &Compared) -> Vec<Row> {
         let says = row.printed_says.iter().map(|says| format!("printed: {says}"));
         let notes: Vec<String> = says.chain(remarks(row)).collect();
         Row {
-            what: name(&row.workload, row.data_set.as_ref()),
+            what: name(&row.workload, row.data_profile.as_ref()),
             printed: percent(printed),
             measured: percent(measured),
             ratio: times(ratio),
@@ -72,19 +71,19 @@ pub fn of_gain(gain: &Compared) -> Vec<Row> {
     gain.rows.iter().map(row).collect()
 }
 
-/// One arm by itself.
+/// One configuration by itself.
 pub fn of_level(level: &Leveled) -> Row {
     let mut notes = vec![conditions(level)];
-    match level.cells {
+    match level.trials {
         (0, _) => notes = vec![format!("{} was not measured", level.metric)],
-        (cells, marked) if marked > 0 => {
-            notes.push(format!("{marked} of {} marked", counted(cells as u64, "cell")));
+        (trials, marked) if marked > 0 => {
+            notes.push(format!("{marked} of {} marked", counted(trials as u64, "run")));
         }
         _ => {}
     }
     let shown = |value: f64| format!("{} {}", text::number(value), level.unit);
     Row {
-        what: format!("{}, {}", level.arm, name(&level.workload, level.data_set.as_ref())),
+        what: format!("{}, {}", level.config, name(&level.workload, level.data_profile.as_ref())),
         printed: shown(level.printed),
         measured: match (level.measured, level.whole_device) {
             (Some(measured), Some(whole)) if whole != measured => {
@@ -122,8 +121,8 @@ fn conditions(level: &Leveled) -> String {
     }
 }
 
-fn name(workload: &str, data_set: Option<&String>) -> String {
-    data_set.map_or_else(|| workload.to_owned(), |set| format!("{set}: {workload}"))
+fn name(workload: &str, data_profile: Option<&String>) -> String {
+    data_profile.map_or_else(|| workload.to_owned(), |set| format!("{set}: {workload}"))
 }
 
 fn percent(value: Option<f64>) -> String {

@@ -1,5 +1,5 @@
-//! Claims beside measurements, as the page shows them: every figure that a paper prints of what this study ran, with what was measured,
-//! their ratio, and the conditions that differ.
+//! Claims beside measurements, as the page shows them: every figure that a paper prints of what this study ran, with
+//! what was measured, their ratio, and the conditions that differ.
 
 use serde::Serialize;
 
@@ -59,11 +59,11 @@ fn told(hint: &Hint) -> String {
 
 fn section(beside: &Beside) -> Claimed {
     let gains = beside.gains.iter().map(|gain| Table {
-        title: format!("{}: {} over {}, {}", gain.table, gain.arm, gain.against, gain.metric),
+        title: format!("{}: {} over {}, {}", gain.table, gain.config, gain.against, gain.metric),
         rows: of_gain(gain),
     });
     let levels = Table {
-        title: "One arm by itself".into(),
+        title: "One configuration by itself".into(),
         rows: beside.levels.iter().map(of_level).collect(),
     };
     Claimed {

@@ -1,7 +1,7 @@
 //! What was compared, in words: how much of it, for how long, and how much of it ended well.
 
 use assay_study::metrics::Window;
-use assay_study::{Arm, State, Study};
+use assay_study::{Config, State, Study};
 
 use super::differences;
 use super::format::{list, plural, threads};
@@ -14,27 +14,27 @@ pub(super) fn compared(study: &Study) -> String {
         |names: Vec<&String>| list(&names.into_iter().map(|name| named(name)).collect::<Vec<_>>());
     let workloads: Vec<String> =
         differences::optioned(study).map(|one| one.workload.clone()).collect();
-    let (twins, arms): (Vec<&Arm>, Vec<&Arm>) =
-        study.arms.iter().partition(|arm| is_twin(study, arm));
+    let (twins, configs): (Vec<&Config>, Vec<&Config>) =
+        study.configs.iter().partition(|config| is_twin(study, config));
     let mut text = format!(
         "{} ({}){} under {} ({}){} at {}",
-        plural(arms.len(), "arm"),
-        names(arms.iter().map(|arm| &arm.name).collect()),
+        plural(configs.len(), "configuration"),
+        names(configs.iter().map(|config| &config.name).collect()),
         if twins.is_empty() { "" } else { ", one of them twice for the noise floor," },
         plural(workloads.len(), "workload"),
         list(&workloads),
-        data_sets(study),
+        data_profiles(study),
         threads(&summary::threads(study)),
     );
-    let repeats = study.cells.iter().map(|cell| cell.key.repeat).max().unwrap_or(0);
+    let repeats = study.trials.iter().map(|trial| trial.key.repeat).max().unwrap_or(0);
     if repeats > 0 {
         text.push_str(&format!(", {}", plural(repeats as usize, "repeat")));
     }
     text.push_str(&windows(study));
-    let of_state = |state: State| study.cells.iter().filter(|cell| cell.state == state).count();
+    let of_state = |state: State| study.trials.iter().filter(|trial| trial.state == state).count();
     let (done, failed) = (of_state(State::Done), of_state(State::Failed));
-    let marked = study.cells.iter().filter(|cell| !cell.warnings.is_empty()).count();
-    text.push_str(&format!(". {} of {} done", done, plural(study.cells.len(), "cell")));
+    let marked = study.trials.iter().filter(|trial| !trial.warnings.is_empty()).count();
+    text.push_str(&format!(". {} of {} done", done, plural(study.trials.len(), "run")));
     for (count, what) in [(failed, "failed"), (marked, "marked")] {
         if count > 0 {
             text.push_str(&format!(", {count} {what}"));
@@ -44,20 +44,20 @@ pub(super) fn compared(study: &Study) -> String {
     text
 }
 
-/// Which data sets, if the plan has any.
-fn data_sets(study: &Study) -> String {
+/// Which data profiles, if the plan has any.
+fn data_profiles(study: &Study) -> String {
     let mut names: Vec<String> =
-        study.workloads.iter().filter_map(|one| one.data_set.clone()).collect();
+        study.workloads.iter().filter_map(|one| one.data_profile.clone()).collect();
     names.dedup();
     match names.len() {
         0 => String::new(),
-        count => format!(" on {} ({})", plural(count, "data set"), list(&names)),
+        count => format!(" on {} ({})", plural(count, "data profile"), list(&names)),
     }
 }
 
-/// How long cells were measured.
+/// How long runs were measured.
 fn windows(study: &Study) -> String {
-    let lengths = study.cells.iter().filter_map(|cell| cell.window).map(Window::length_s);
+    let lengths = study.trials.iter().filter_map(|trial| trial.window).map(Window::length_s);
     let (low, high) =
         lengths.fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(one), high.max(one)));
     match (low.round(), high.round()) {

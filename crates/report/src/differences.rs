@@ -1,7 +1,7 @@
-//! What differs between the arms, and what does not: rigs, settings, circumstances and server variables.
+//! What differs between the configurations, and what does not: rigs, settings, circumstances and server variables.
 //!
-//! A variable or a circumstance counts for an arm only if all of the arm's cells agree on it, so process numbers,
-//! paths and identifiers that change with every start are no differences between arms.
+//! A variable or a circumstance counts for a configuration only if all of the configuration's runs agree on it, so
+//! process numbers, paths and identifiers that change with every start are no differences between configurations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,12 +10,12 @@ use serde::Serialize;
 use crate::words;
 use assay_study::{Study, Workload};
 
-/// One thing, and what it is in each arm.
+/// One thing, and what it is in each configuration.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Row {
     /// Layer, setting or variable.
     pub(super) name: String,
-    /// Its value in each arm of the study, in their order; nothing where an arm has none.
+    /// Its value in each configuration of the study, in their order; nothing where a configuration has none.
     pub(super) values: Vec<Option<String>>,
 }
 
@@ -28,17 +28,17 @@ impl Row {
 /// Rows that differ, and rows that do not.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(super) struct Compared {
-    /// Not the same in all arms.
+    /// Not the same in all configurations.
     pub(super) different: Vec<Row>,
-    /// The same in all arms.
+    /// The same in all configurations.
     pub(super) same: Vec<Row>,
 }
 
 type Names = BTreeMap<String, String>;
 
-/// Rig, layer by layer, then settings, then circumstances of the cells.
-pub(super) fn of_arms(study: &Study) -> Compared {
-    let rigs: Vec<_> = study.arms.iter().map(words::rig::layers).collect();
+/// Rig, layer by layer, then settings, then circumstances of the runs.
+pub(super) fn of_configs(study: &Study) -> Compared {
+    let rigs: Vec<_> = study.configs.iter().map(words::rig::layers).collect();
     let mut layers: Vec<&str> = Vec::new();
     for (layer, _) in rigs.iter().flatten() {
         if !layers.contains(layer) {
@@ -55,13 +55,13 @@ pub(super) fn of_arms(study: &Study) -> Compared {
         .into_iter()
         .map(|layer| Row { name: layer.to_owned(), values: of_layer(layer) })
         .collect();
-    let settings: Vec<Names> = study.arms.iter().map(|arm| arm.settings.clone()).collect();
+    let settings: Vec<Names> = study.configs.iter().map(|config| config.settings.clone()).collect();
     rows.extend(rows_of(&settings));
     rows.extend(rows_of(&facts(study)));
     split(rows)
 }
 
-/// Workloads whose options are told: each once, whatever data sets it is run on, which change none.
+/// Workloads whose options are told: each once, whatever data profiles it is run on, which change none.
 pub(super) fn optioned(study: &Study) -> impl Iterator<Item = &Workload> {
     let mut told = BTreeSet::new();
     study.workloads.iter().filter(move |one| told.insert(&one.workload))
@@ -76,10 +76,10 @@ pub(super) fn of_workloads(study: &Study) -> Compared {
     compared
 }
 
-/// Server variables, of which `variables` holds every set seen in each arm.
+/// Server variables, of which `variables` holds every set seen in each configuration.
 pub(super) fn of_variables(variables: &[Vec<Names>]) -> Compared {
     let agreed: Vec<Names> = variables.iter().map(|sets| agreed(sets.iter())).collect();
-    // A name that is unsteady in one arm is unsteady: its steadiness in another is chance.
+    // A name that is unsteady in one configuration is unsteady: its steadiness in another is chance.
     let steady = |name: &String| {
         variables.iter().zip(&agreed).all(|(sets, agreed)| {
             agreed.contains_key(name) || sets.iter().all(|set| !set.contains_key(name))
@@ -89,11 +89,11 @@ pub(super) fn of_variables(variables: &[Vec<Names>]) -> Compared {
 }
 
 fn facts(study: &Study) -> Vec<Names> {
-    let of_arm = |name: &str| {
-        let cells = study.cells.iter().filter(|cell| cell.key.arm == name);
-        agreed(cells.map(|cell| &cell.facts).filter(|facts| !facts.is_empty()))
+    let of_config = |name: &str| {
+        let trials = study.trials.iter().filter(|trial| trial.key.config == name);
+        agreed(trials.map(|trial| &trial.facts).filter(|facts| !facts.is_empty()))
     };
-    study.arms.iter().map(|arm| of_arm(&arm.name)).collect()
+    study.configs.iter().map(|config| of_config(&config.name)).collect()
 }
 
 /// What all sets hold with the same value.
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_steady_within_arms_and_differs_between_them_is_a_difference() {
+    fn only_what_is_steady_within_configs_and_differs_between_them_is_a_difference() {
         let set = |pid: &str, doublewrite: &str| {
             names([("pid_file", pid), ("innodb_doublewrite", doublewrite), ("port", "0")])
         };

@@ -1,9 +1,9 @@
-//! How charts of the software drive are drawn, which a study has only where an arm stands on one.
+//! How charts of the software drive are drawn, which a study has only where a configuration stands on one.
 
 use super::layout::{Layout, lines, of_drive};
 use assay_study::metrics::{Chart as Series, Shown};
 
-/// Charts of the drive, one for each arm that has one.
+/// Charts of the drive, one for each configuration that has one.
 pub(super) const CHARTS: [Layout; 5] = [
     of_drive(lines(
         Series::DriveBytes,

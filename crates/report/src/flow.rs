@@ -1,5 +1,5 @@
-//! The chain of evidence as a picture: bytes written for each transaction flow from InnoDB's files to the media, as wide as they are
-//! many, on one scale for all arms of a workload. What is not known is drawn as not known.
+//! The chain of evidence as a picture: bytes written for each transaction flow from InnoDB's files to the media, as
+//! wide as they are many, on one scale for all configurations of a workload. What is not known is drawn as not known.
 //!
 //! SVG made here, so that it is there without a script and prints sharply.
 
@@ -38,10 +38,10 @@ const APART: f64 = 15.0;
 /// Thinner than this could not be seen.
 const LEAST: f64 = 1.5;
 
-/// A picture of one arm.
+/// A picture of one configuration.
 #[derive(Debug, Serialize)]
 pub(super) struct Flow {
-    pub(super) arm: usize,
+    pub(super) config: usize,
     /// Markup of our own making: figures and names of layers, none of the user's words.
     svg: String,
     /// The same for those who do not see it.
@@ -55,10 +55,10 @@ struct Layer {
     bytes: Option<f64>,
 }
 
-/// Pictures of the arms, on one scale; nothing where no bytes are known at all.
+/// Pictures of the configurations, on one scale; nothing where no bytes are known at all.
 pub(super) fn flows(sides: &[(usize, Vec<&Chain>)]) -> Vec<Flow> {
     let read: Vec<(usize, Vec<Layer>, Vec<Layer>)> =
-        sides.iter().map(|(arm, chains)| (*arm, files(chains), below(chains))).collect();
+        sides.iter().map(|(config, chains)| (*config, files(chains), below(chains))).collect();
     let most = read
         .iter()
         .flat_map(|(_, files, below)| files.iter().chain(below))
@@ -70,8 +70,8 @@ pub(super) fn flows(sides: &[(usize, Vec<&Chain>)]) -> Vec<Flow> {
         most,
     };
     let all = read.iter().filter(|_| most > 0.0);
-    all.map(|(arm, files, below)| Flow {
-        arm: *arm,
+    all.map(|(config, files, below)| Flow {
+        config: *config,
         svg: picture(files, below, &frame),
         words: words(files, below),
     })
@@ -107,9 +107,9 @@ fn below(chains: &[&Chain]) -> Vec<Layer> {
 
 /// What all pictures of one workload share, so that they can be laid beside one another.
 struct Frame {
-    /// The most layers below the files that any arm has.
+    /// The most layers below the files that any configuration has.
     columns: usize,
-    /// Where the files' bars stand; off the picture where no arm has any.
+    /// Where the files' bars stand; off the picture where no configuration has any.
     left: f64,
     /// Bytes of the widest bar.
     most: f64,

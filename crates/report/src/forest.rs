@@ -1,7 +1,8 @@
-//! The chart of the first screen: how far each arm's throughput is from the baseline's, with its interval, workload by workload.
+//! The chart of the first screen: how far each configuration's throughput is from the baseline's, with its interval,
+//! workload by workload.
 //!
-//! What is drawn are the judge's comparisons and nothing else: a point is the geometric mean over repeats and thread counts, the
-//! whisker its interval; the band is what does not matter.
+//! What is drawn are the judge's comparisons and nothing else: a point is the geometric mean over repeats and thread
+//! counts, the whisker its interval; the band is what does not matter.
 
 use plotly::common::{ErrorData, ErrorType, Font, Marker, Mode, Position};
 use plotly::layout::{Axis, AxisType, HoverMode, Margin, Shape, ShapeLayer, ShapeLine, ShapeType};
@@ -11,8 +12,8 @@ use crate::words::verdict::word;
 use assay_judge::{Comparison, Judgement, Metric};
 use assay_study::Study;
 
-use super::arms::look;
 use super::charts::{Plot, label};
+use super::configs::look;
 use super::headline;
 
 /// More rows than this are not a first look; the others stand under Verdicts.
@@ -41,11 +42,14 @@ pub(super) fn forest(study: &Study, judged: &Judgement) -> Option<Forest> {
     let x_axis = Axis::new().range(vec![low - room, high + room]).tick_suffix(" %").zero_line(true);
     let mut plot = Plot::new(x_axis, Axis::new());
     plot.adjust(|layout| arranged(layout, &names, judged.margin_percent));
-    for (place, arm) in study.arms.iter().enumerate() {
-        let its: Vec<(&String, &Comparison)> =
-            names.iter().zip(told.iter().copied()).filter(|(_, one)| one.arm == arm.name).collect();
+    for (place, config) in study.configs.iter().enumerate() {
+        let its: Vec<(&String, &Comparison)> = names
+            .iter()
+            .zip(told.iter().copied())
+            .filter(|(_, one)| one.config == config.name)
+            .collect();
         if !its.is_empty() {
-            plot.push(place, points(judged, (place, &arm.name), &its, (low, high)));
+            plot.push(place, points(judged, (place, &config.name), &its, (low, high)));
         }
     }
     Some(Forest { plot, rows: names.len(), left_out: all.len() - names.len() })
@@ -56,11 +60,11 @@ fn name(one: &Comparison, all: &[&Comparison]) -> String {
     let is_same =
         |read: fn(&Comparison) -> &String| all.iter().all(|other| read(other) == read(one));
     let has_room = all.len() <= ROOMY_ROWS;
-    let (arm, workload) = (broken(&one.arm, has_room), label(&one.workload));
-    match (is_same(|one| &one.arm), is_same(|one| &one.workload)) {
-        (_, true) => arm,
+    let (config, workload) = (broken(&one.config, has_room), label(&one.workload));
+    match (is_same(|one| &one.config), is_same(|one| &one.workload)) {
+        (_, true) => config,
         (true, false) => workload,
-        (false, false) => format!("{arm}<br>{workload}"),
+        (false, false) => format!("{config}<br>{workload}"),
     }
 }
 
@@ -80,8 +84,8 @@ fn percent(ratio: f64) -> f64 {
     (ratio - 1.0) * 100.0
 }
 
-/// From the lowest end to the highest, zero included. An end that no one would write down is cut off, so that it does not hide the
-/// others: the whisker then leaves the chart.
+/// From the lowest end to the highest, zero included. An end that no one would write down is cut off, so that it does
+/// not hide the others: the whisker then leaves the chart.
 fn reach(told: &[&Comparison]) -> Option<(f64, f64)> {
     let found = || told.iter().filter_map(|one| one.difference.as_ref());
     let furthest = found().map(|one| percent(one.ratio).abs()).fold(f64::NAN, f64::max);

@@ -39,7 +39,7 @@ pub(super) fn bytes(value: f64) -> String {
     format!("{} PB", figure(scaled))
 }
 
-/// `1 cell`, `2 cells`.
+/// `1 run`, `2 runs`.
 pub(super) fn plural(number: usize, word: &str) -> String {
     format!("{} {word}{}", count(number), if number == 1 { "" } else { "s" })
 }
@@ -95,7 +95,7 @@ mod tests {
             (list(&words[..1]), list(&words[..2]), list(&words)),
             ("a".into(), "a and b".into(), "a, b and c".into())
         );
-        assert_eq!((plural(1, "cell"), plural(2, "cell")), ("1 cell".into(), "2 cells".into()));
+        assert_eq!((plural(1, "run"), plural(2, "run")), ("1 run".into(), "2 runs".into()));
         assert_eq!(
             [threads(&[1]), threads(&[8]), threads(&[1, 4])],
             ["1 thread", "8 threads", "1 and 4 threads"]

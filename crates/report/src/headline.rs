@@ -1,53 +1,55 @@
-//! Which comparisons lead: those of throughput that stand for a workload each, the arm that the question is about, and how arms are
-//! called in sentences.
+//! Which comparisons lead: those of throughput that stand for a workload each, the configuration that the question is
+//! about, and how configurations are called in sentences.
 //!
 //! Nothing here judges.
 
 use assay_judge::{Comparison, Judgement, Metric, Word};
-use assay_study::{Arm, Study};
+use assay_study::{Config, Study};
 
 /// The comparisons of `metric` that stand for a workload each: over all thread counts, or of the only one.
 pub(super) fn whole(judged: &Judgement, metric: Metric) -> Vec<&Comparison> {
     let of_metric = || judged.comparisons.iter().filter(move |one| one.metric == metric);
     let has_whole = |one: &Comparison| {
         of_metric().any(|other| {
-            other.threads.is_none() && (&other.workload, &other.arm) == (&one.workload, &one.arm)
+            other.threads.is_none()
+                && (&other.workload, &other.config) == (&one.workload, &one.config)
         })
     };
     of_metric().filter(|one| one.threads.is_none() || !has_whole(one)).collect()
 }
 
-/// The comparison that the first screen's numbers are of: of the arm that the question is about, under the first workload where
-/// anything can be said of it, else under the first.
+/// The comparison that the first screen's numbers are of: of the configuration that the question is about, under the
+/// first workload where anything can be said of it, else under the first.
 pub(super) fn leading<'a>(
     study: &Study,
     judged: &Judgement,
     all: &[&'a Comparison],
 ) -> Option<&'a Comparison> {
-    let arm = asked(study, all)?;
-    let its = || all.iter().copied().filter(|one| one.arm == arm);
+    let config = asked(study, all)?;
+    let its = || all.iter().copied().filter(|one| one.config == config);
     let is_told = |one: &&Comparison| one.difference.is_some() || hangs_on_threads(judged, one);
     its().find(is_told).or_else(|| its().next())
 }
 
-/// The arm that the question is about: the first of the plan that is compared with the baseline, for a plan names first what it
-/// asks about.
+/// The configuration that the question is about: the first of the plan that is compared with the baseline, for a plan
+/// names first what it asks about.
 pub(super) fn asked<'a>(study: &'a Study, all: &[&Comparison]) -> Option<&'a str> {
-    let names = study.arms.iter().map(|arm| arm.name.as_str());
-    names.into_iter().find(|name| all.iter().any(|one| one.arm == *name))
+    let names = study.configs.iter().map(|config| config.name.as_str());
+    names.into_iter().find(|name| all.iter().any(|one| one.config == *name))
 }
 
 /// The comparisons of each thread count that one over all of them is made of, the fewest threads first.
 pub(super) fn by_threads<'a>(judged: &'a Judgement, whole: &Comparison) -> Vec<&'a Comparison> {
     let is_part = |one: &&Comparison| {
         one.threads.is_some()
-            && (&one.workload, &one.arm, one.metric) == (&whole.workload, &whole.arm, whole.metric)
+            && (&one.workload, &one.config, one.metric)
+                == (&whole.workload, &whole.config, whole.metric)
     };
     judged.comparisons.iter().filter(is_part).collect()
 }
 
-/// Whether thread counts tell what a word over all of them would hide: better at one and worse at another, or a verdict at some where
-/// that over all is "equivalent" or could not be made.
+/// Whether thread counts tell what a word over all of them would hide: better at one and worse at another, or a verdict
+/// at some where that over all is "equivalent" or could not be made.
 pub(super) fn hangs_on_threads(judged: &Judgement, whole: &Comparison) -> bool {
     let parts = by_threads(judged, whole);
     let is_any = |word: Word| parts.iter().any(|one| one.verdict.word == word);
@@ -78,14 +80,15 @@ pub(super) fn named(name: &str) -> String {
     if name.contains(',') { format!("“{name}”") } else { name.to_owned() }
 }
 
-/// Whether the arm is another one run again, which shows the noise and is no arm of its own.
-pub(super) fn is_twin(study: &Study, arm: &Arm) -> bool {
-    study.judging.twins.contains_key(&arm.name)
+/// Whether the configuration is another one run again, which shows the noise and is no configuration of its own.
+pub(super) fn is_twin(study: &Study, config: &Config) -> bool {
+    study.judging.twins.contains_key(&config.name)
 }
 
-/// Arms that stand on a model and on no device: they are called so wherever their figures lead. A twin is its arm's model once more.
+/// Configurations that stand on a model and on no device: they are called so wherever their figures lead. A twin is its
+/// configuration's model once more.
 pub(super) fn models(study: &Study) -> Vec<&str> {
-    let is_model = |arm: &&Arm| arm.rig.model().is_some();
-    let arms = study.arms.iter().filter(|arm| !is_twin(study, arm));
-    arms.filter(is_model).map(|arm| arm.name.as_str()).collect()
+    let is_model = |config: &&Config| config.rig.model().is_some();
+    let configs = study.configs.iter().filter(|config| !is_twin(study, config));
+    configs.filter(is_model).map(|config| config.name.as_str()).collect()
 }

@@ -11,7 +11,7 @@ use super::second::Template;
 use super::series::Embedded;
 use crate::beside::Standing;
 
-/// Response times of transactions of each cell, by its number in the store.
+/// Response times of transactions of each run, by its number in the store.
 pub(super) type Distributions = BTreeMap<i64, Vec<(u64, u64)>>;
 
 /// All that a page is made of.
@@ -20,11 +20,11 @@ pub(super) struct Input<'a> {
     pub(super) title: &'a str,
     /// Notes of the person who sends it, as safe HTML.
     pub(super) notes: Option<String>,
-    /// Response times of the cells' transactions.
+    /// Response times of the runs' transactions.
     pub(super) distributions: &'a Distributions,
     /// The study.
     pub(super) study: &'a Study,
-    /// Its cells taken together over the repeats.
+    /// Its runs taken together over the repeats.
     pub(super) groups: &'a [Group<'a>],
     /// What was measured beside what a paper printed.
     pub(super) compared: &'a [assay_judge::paper::Compared],
@@ -34,10 +34,10 @@ pub(super) struct Input<'a> {
     pub(super) judged: &'a Judged,
     /// Its verdicts.
     pub(super) judgement: &'a Judgement,
-    /// For each arm, the distinct sets of server variables.
+    /// For each configuration, the distinct sets of server variables.
     pub(super) variables: &'a [Vec<BTreeMap<String, String>>],
     /// Charts of the second-by-second page.
     pub(super) second_charts: Vec<Template>,
-    /// Series of all cells, coded.
+    /// Series of all runs, coded.
     pub(super) series: Embedded,
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use assay_study::metrics::{self, Chart as Series, Shown};
 
-/// One chart, drawn once for each arm, all on one scale.
+/// One chart, drawn once for each configuration, all on one scale.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Chart {
     /// Which of the catalogue's; nothing of the one whose series is chosen by name.
@@ -24,7 +24,7 @@ pub(super) struct Chart {
     pub(super) is_stacked: bool,
     /// The end of the y axis where it is fixed.
     pub(super) top: Option<f64>,
-    /// Whether only arms on a software drive or a model have it.
+    /// Whether only configurations on a software drive or a model have it.
     pub(super) is_of_drive: bool,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Layout {
     pub(super) is_of_drive: bool,
 }
 
-/// A chart of lines that every arm has.
+/// A chart of lines that every configuration has.
 pub(super) const fn lines(
     of: Series,
     name: &'static str,
@@ -52,7 +52,7 @@ pub(super) const fn lines(
     Layout { of, name, title, unit, caption, is_stacked: false, top: None, is_of_drive: false }
 }
 
-/// The same, of arms alone that stand on a software drive or a model.
+/// The same, of configurations alone that stand on a software drive or a model.
 pub(super) const fn of_drive(chart: Layout) -> Layout {
     Layout { is_of_drive: true, ..chart }
 }

@@ -6,7 +6,6 @@
 //! everything escaped. The page carries a policy that forbids fetching anything, and is at most 10 MB whatever
 //! the study's size. Every result and series is optional: what nobody recorded is left out or said to be missing.
 
-mod arms;
 pub mod beside;
 mod caveats;
 mod chain;
@@ -14,6 +13,7 @@ mod charts;
 pub mod claim_rows;
 mod claimed;
 mod compared;
+mod configs;
 mod differences;
 mod drive;
 pub mod files;
@@ -98,10 +98,10 @@ pub struct Wishes<'a> {
 /// The same as one wishes it.
 ///
 /// # Errors
-/// As [`write`], and prices of an arm that there is not.
+/// As [`write`], and prices of a configuration that there is not.
 pub fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Result<Written> {
     let mut study = store.study()?;
-    study.cells = study.cells.into_iter().map(assay_judge::sound_cell).collect();
+    study.trials = study.trials.into_iter().map(assay_judge::sound_trial).collect();
     let groups = summary::groups(&study);
     let variables = variables(store, &study)?;
     let judgement = assay_judge::judgement(store, &study)?;
@@ -113,8 +113,8 @@ pub fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Result<Wri
         tables: folder.join("tables"),
     };
     let Kept { collector, moments, with_series } = write_series(store, &study, &written.tables)?;
-    files::replace(&written.tables.join("cells.csv"), |file| {
-        tables::write_cells(file, &study, &judged, &with_series)
+    files::replace(&written.tables.join("runs.csv"), |file| {
+        tables::write_trials(file, &study, &judged, &with_series)
     })?;
     files::replace(&written.tables.join("summary.csv"), |file| {
         tables::write_summary(file, &study, &judged, &groups)
@@ -165,12 +165,12 @@ pub fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Result<Wri
     Ok(written)
 }
 
-/// Response times of the transactions of each cell that has any.
+/// Response times of the transactions of each run that has any.
 fn distributions(store: &Store, study: &Study) -> Result<input::Distributions> {
     let mut found = input::Distributions::new();
-    for cell in &study.cells {
-        if let Some(buckets) = tails::of_transactions(store.histograms(cell.id)?) {
-            found.insert(cell.id, buckets);
+    for trial in &study.trials {
+        if let Some(buckets) = tails::of_transactions(store.histograms(trial.id)?) {
+            found.insert(trial.id, buckets);
         }
     }
     Ok(found)
@@ -192,37 +192,37 @@ fn write_judged(judged: &Judged, tables: &Path) -> Result<()> {
 #[derive(Default)]
 struct Kept {
     collector: series::Collector,
-    /// Of each cell.
+    /// Of each run.
     moments: Vec<moments::Moments>,
-    /// Cells that have any.
+    /// Runs that have any.
     with_series: BTreeSet<i64>,
 }
 
-/// Writes every cell's series and keeps what the page needs of them: no more than a cell is held in full.
+/// Writes every run's series and keeps what the page needs of them: no more than a run is held in full.
 fn write_series(store: &Store, study: &Study, tables: &Path) -> Result<Kept> {
     let mut kept = Kept::default();
-    for cell in &study.cells {
-        let series = assay_judge::sound_series(store.series(cell.id)?);
+    for trial in &study.trials {
+        let series = assay_judge::sound_series(store.series(trial.id)?);
         if !series.is_empty() {
-            let path = tables.join("series").join(tables::series_file(cell));
-            files::replace(&path, |file| tables::write_series(file, cell, &series))?;
-            kept.with_series.insert(cell.id);
+            let path = tables.join("series").join(tables::series_file(trial));
+            files::replace(&path, |file| tables::write_series(file, trial, &series))?;
+            kept.with_series.insert(trial.id);
         }
-        kept.moments.push(moments::of_cell(cell, &series));
+        kept.moments.push(moments::of_trial(trial, &series));
         kept.collector.push(&series);
     }
     Ok(kept)
 }
 
-/// For each arm, the distinct sets of server variables of its cells.
+/// For each configuration, the distinct sets of server variables of its runs.
 fn variables(store: &Store, study: &Study) -> Result<Vec<Vec<BTreeMap<String, String>>>> {
-    let mut sets: Vec<Vec<BTreeMap<String, String>>> = vec![Vec::new(); study.arms.len()];
-    for cell in &study.cells {
-        let arm = study.arms.iter().position(|arm| arm.name == cell.key.arm);
-        let Some(of_arm) = arm.and_then(|arm| sets.get_mut(arm)) else { continue };
-        let set = store.variables(cell.id)?;
-        if !set.is_empty() && !of_arm.contains(&set) {
-            of_arm.push(set);
+    let mut sets: Vec<Vec<BTreeMap<String, String>>> = vec![Vec::new(); study.configs.len()];
+    for trial in &study.trials {
+        let config = study.configs.iter().position(|config| config.name == trial.key.config);
+        let Some(of_config) = config.and_then(|config| sets.get_mut(config)) else { continue };
+        let set = store.variables(trial.id)?;
+        if !set.is_empty() && !of_config.contains(&set) {
+            of_config.push(set);
         }
     }
     Ok(sets)

@@ -1,11 +1,11 @@
-//! Which results the report shows, as columns of tables and choices of charts: views on the catalogue's metrics. A result that has no column
-//! there is shown under its own name.
+//! Which results the report shows, as columns of tables and choices of charts: views on the catalogue's metrics. A
+//! result that has no column there is shown under its own name.
 
 use std::collections::BTreeSet;
 
-use assay_judge::summary::{self, Figure, Group as Cells};
+use assay_judge::summary::{self, Figure, Group as Trials};
 use assay_study::metrics::{self, Column, Group, metric};
-use assay_study::{Cell, Study};
+use assay_study::{Study, Trial};
 
 /// One column of a table and one choice of a chart.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,16 +30,16 @@ impl<'a> Metric<'a> {
         Metric { name, plus: None, head: name, unit: "", scale: 1.0, title: name }
     }
 
-    /// The metric's value in a cell, in the shown unit; nothing of a percentile that a handful of transactions made.
-    pub(super) fn of(&self, cell: &Cell) -> Option<f64> {
-        let first = summary::result(cell, self.name)?;
-        let second = self.plus.map_or(Some(0.0), |name| cell.results.get(name).copied())?;
+    /// The metric's value in a run, in the shown unit; nothing of a percentile that a handful of transactions made.
+    pub(super) fn of(&self, trial: &Trial) -> Option<f64> {
+        let first = summary::result(trial, self.name)?;
+        let second = self.plus.map_or(Some(0.0), |name| trial.results.get(name).copied())?;
         Some((first + second) * self.scale)
     }
 
     /// The metric over the repeats that have it.
-    pub(super) fn over(&self, group: &Cells<'_>) -> Option<Figure> {
-        group.figure(|cell| self.of(cell))
+    pub(super) fn over(&self, group: &Trials<'_>) -> Option<Figure> {
+        group.figure(|trial| self.of(trial))
     }
 
     /// Stored name, as it stands in the tables.
@@ -82,7 +82,8 @@ pub(super) const LATENCY: [Metric<'static>; 4] = [
     column(metric!("latency_ms_p999"), Group::Latency),
 ];
 
-/// How small what the database wrote was stored, see [`super::stored::stored_ratio`]: told beside the metric that it follows from.
+/// How small what the database wrote was stored, see [`super::stored::stored_ratio`]: told beside the metric that it
+/// follows from.
 pub(super) const STORED: Metric<'static> = Metric {
     head: "stored",
     unit: ": 1",
@@ -95,10 +96,10 @@ pub(super) fn summary() -> Vec<Metric<'static>> {
     [Group::Throughput, Group::Latency, Group::Machine].into_iter().flat_map(columns).collect()
 }
 
-/// Everything else that any cell holds: what is known first, then the rest by name.
+/// Everything else that any run holds: what is known first, then the rest by name.
 pub(super) fn more(study: &Study) -> Vec<Metric<'_>> {
     let held: BTreeSet<&str> =
-        study.cells.iter().flat_map(|cell| cell.results.keys().map(String::as_str)).collect();
+        study.trials.iter().flat_map(|trial| trial.results.keys().map(String::as_str)).collect();
     let known = columns(Group::More).into_iter().filter(|metric| held.contains(metric.name));
     let mut all: Vec<Metric<'_>> = known.collect();
     let shown = shown();

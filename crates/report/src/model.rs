@@ -1,9 +1,9 @@
-//! How charts of devices' models are drawn, which a study has only where an arm stands on one.
+//! How charts of devices' models are drawn, which a study has only where a configuration stands on one.
 
 use super::layout::{Layout, lines, of_drive};
 use assay_study::metrics::{Chart as Series, Shown};
 
-/// Charts of the model, for arms that have one.
+/// Charts of the model, for configurations that have one.
 pub(super) const CHARTS: [Layout; 3] = [
     of_drive(lines(
         Series::ModelLatency,

@@ -1,5 +1,5 @@
-//! What the charts of seconds show of a cell, in words: what is usual in its window, the second that was furthest from it, and, of
-//! throughput, the worst breakdown that the judge found, with what the layers below did then.
+//! What the charts of seconds show of a run, in words: what is usual in its window, the second that was furthest from
+//! it, and, of throughput, the worst breakdown that the judge found, with what the layers below did then.
 //!
 //! Computed from every second of the store, not from the thinned points of the page.
 
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use assay_judge::{self, Stall};
 use assay_study::metrics::{self, Shown, Unit};
-use assay_study::{Cell, Series};
+use assay_study::{Series, Trial};
 
 use super::format::{bytes, figure, plural};
 use super::input::Input;
@@ -26,27 +26,27 @@ const STEADY_SHARE: f64 = 0.02;
 /// A throughput that fell as deep as the judge's drops fell; below it, what is told is how long nothing was answered.
 const FALLEN_PERCENT: f64 = 100.0 * assay_judge::DEPTH_LEAST;
 
-/// Every chart that has something of this cell.
-pub(super) fn of_cell(cell: &Cell, series: &[Series]) -> Moments {
-    let told = |chart: &'static Chart| Some((chart.name, finding(chart, cell, series)?));
+/// Every chart that has something of this run.
+pub(super) fn of_trial(trial: &Trial, series: &[Series]) -> Moments {
+    let told = |chart: &'static Chart| Some((chart.name, finding(chart, trial, series)?));
     second::all().filter_map(told).collect()
 }
 
-/// What each chart of the page shows of the cell, in their order; empty where it has nothing.
-pub(super) fn told(input: &Input<'_>, cell: &Cell, its: &Moments) -> Vec<String> {
+/// What each chart of the page shows of the run, in their order; empty where it has nothing.
+pub(super) fn told(input: &Input<'_>, trial: &Trial, its: &Moments) -> Vec<String> {
     let of_chart = |template: &second::Template| {
         let chart = template.chart();
         let text = its.get(chart.name).cloned().unwrap_or_default();
         match chart.of {
-            Some(metrics::Chart::Throughput) => text + &breakdown(input, cell),
+            Some(metrics::Chart::Throughput) => text + &breakdown(input, trial),
             _ => text,
         }
     };
     input.second_charts.iter().map(of_chart).collect()
 }
 
-fn finding(chart: &Chart, cell: &Cell, series: &[Series]) -> Option<String> {
-    let of = |name: &str| Some(inside(cell, series.iter().find(|one| one.name == name)?));
+fn finding(chart: &Chart, trial: &Trial, series: &[Series]) -> Option<String> {
+    let of = |name: &str| Some(inside(trial, series.iter().find(|one| one.name == name)?));
     let lines = chart.series.iter().filter_map(|(name, role)| Some((*role, of(name)?)));
     let lines: Vec<(&str, BTreeMap<u32, f64>)> = lines.collect();
     let (role, points) = match chart.is_stacked {
@@ -74,15 +74,16 @@ fn finding(chart: &Chart, cell: &Cell, series: &[Series]) -> Option<String> {
     ))
 }
 
-/// Whether the lowest second is what one looks for, as more of what the chart shows is better; of other charts it is the highest.
+/// Whether the lowest second is what one looks for, as more of what the chart shows is better; of other charts it is
+/// the highest.
 fn is_feared_low(chart: &Chart) -> bool {
     let first = chart.series.first().and_then(|(name, _)| metrics::find(name));
     first.is_some_and(metrics::Metric::is_better_higher)
 }
 
 /// Of the window alone, as the judge has it.
-fn inside(cell: &Cell, series: &Series) -> BTreeMap<u32, f64> {
-    let is_in = |second: u32| cell.window.is_none_or(|window| window.contains_second(second));
+fn inside(trial: &Trial, series: &Series) -> BTreeMap<u32, f64> {
+    let is_in = |second: u32| trial.window.is_none_or(|window| window.contains_second(second));
     series.points.iter().copied().filter(|(second, _)| is_in(*second)).collect()
 }
 
@@ -94,8 +95,8 @@ fn stacked(lines: &[(&str, BTreeMap<u32, f64>)]) -> BTreeMap<u32, f64> {
     sum
 }
 
-/// The line that lies highest, by its median and then by its highest second: of percentiles the last, of reads and writes those that
-/// there are more of.
+/// The line that lies highest, by its median and then by its highest second: of percentiles the last, of reads and
+/// writes those that there are more of.
 fn highest(lines: Vec<(&str, BTreeMap<u32, f64>)>) -> Option<(&str, BTreeMap<u32, f64>)> {
     let middle = |points: &BTreeMap<u32, f64>| median(points).unwrap_or(f64::NEG_INFINITY);
     let most = |points: &BTreeMap<u32, f64>| points.values().copied().fold(0.0, f64::max);
@@ -131,9 +132,9 @@ fn counted(value: f64, unit: Option<Unit>) -> String {
     }
 }
 
-/// The worst of the cell's breakdowns, and how many there are besides; empty where there is none.
-fn breakdown(input: &Input<'_>, cell: &Cell) -> String {
-    let its = input.judgement.cells.iter().find(|one| one.key == cell.key);
+/// The worst of the run's breakdowns, and how many there are besides; empty where there is none.
+fn breakdown(input: &Input<'_>, trial: &Trial) -> String {
+    let its = input.judgement.trials.iter().find(|one| one.key == trial.key);
     let events = its.and_then(|one| one.stalls.as_ref()).map_or(&[][..], |stalls| &stalls.events);
     let worst = events.iter().max_by(|a, b| a.depth_percent.total_cmp(&b.depth_percent));
     let Some(worst) = worst else { return String::new() };

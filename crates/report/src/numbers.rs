@@ -1,7 +1,7 @@
-//! The numbers of the first screen: of the arm that the question is about against the baseline throughput and p99 with their
-//! verdicts, what they took of the device and, where there are prices, what they cost.
+//! The numbers of the first screen: of the configuration that the question is about against the baseline throughput and
+//! p99 with their verdicts, what they took of the device and, where there are prices, what they cost.
 //!
-//! None of them is made of a cell that may not be compared.
+//! None of them is made of a run that may not be compared.
 
 use crate::words::reason::reason_in_short;
 use crate::words::size::Size;
@@ -65,7 +65,8 @@ fn judged(
     Number { name: name.into(), durability, ..number }
 }
 
-/// Thread counts come out otherwise than one another, or not all could be compared: each by itself, as a figure over all would hide it.
+/// Thread counts come out otherwise than one another, or not all could be compared: each by itself, as a figure over
+/// all would hide it.
 fn by_threads(whole: &Comparison, parts: &[&Comparison], metric: &metrics::Metric<'_>) -> Number {
     let line = |one: &&Comparison| {
         let threads = plural(one.threads? as usize, "thread");
@@ -94,17 +95,17 @@ fn by_threads(whole: &Comparison, parts: &[&Comparison], metric: &metrics::Metri
     }
 }
 
-/// Nothing can be said of the difference: what was measured of the arm that may be compared, and why no more.
+/// Nothing can be said of the difference: what was measured of the configuration that may be compared, and why no more.
 fn untold(one: &Comparison, sides: &Sides<'_>, metric: &metrics::Metric<'_>) -> Number {
     let at = sides.at(metric);
     let most = at.last();
     let details = match most {
         Some(most) => told(std::slice::from_ref(most), &unit(metric)),
-        None => "No cells are left of both that may be compared.".into(),
+        None => "No runs are left of both that may be compared.".into(),
     };
     Number {
         unit: most.map_or_else(String::new, |_| unit(metric)),
-        value: most.map_or_else(|| "–".into(), |most| figure(most.arm)),
+        value: most.map_or_else(|| "–".into(), |most| figure(most.config)),
         interval: reason_in_short(one).unwrap_or_default(),
         verdict: Some(verdict(one)),
         details: vec![details],
@@ -122,7 +123,7 @@ fn verdict(one: &Comparison) -> (&'static str, &'static str) {
     (word(one.verdict.word), kind)
 }
 
-/// The numbers of a study with nothing to compare: of its first arm, where it did most.
+/// The numbers of a study with nothing to compare: of its first configuration, where it did most.
 pub(super) fn alone(input: &Input<'_>) -> Vec<Number> {
     let [tps, _] = metrics::THROUGHPUT;
     let [_, _, p99, _] = metrics::LATENCY;
@@ -130,13 +131,13 @@ pub(super) fn alone(input: &Input<'_>) -> Vec<Number> {
     let groups: Vec<Group<'_>> = input.groups.iter().filter_map(Group::comparable).collect();
     let with_rate = groups.iter().filter(|group| rate(group) > 0.0);
     let Some(most) = with_rate.max_by(|a, b| rate(a).total_cmp(&rate(b))) else {
-        let is_done = input.study.cells.iter().any(|cell| cell.state == State::Done);
-        let interval = "every cell that ended is marked as not comparable".to_owned();
+        let is_done = input.study.trials.iter().any(|trial| trial.state == State::Done);
+        let interval = "every run that ended is marked as not comparable".to_owned();
         let none = Number { interval, ..Number::named("Throughput") };
         return if is_done && groups.is_empty() { vec![none] } else { Vec::new() };
     };
     let named = [("Throughput", tps), ("p99 response time", p99), (WRITTEN.title, WRITTEN)];
-    let arm = input.study.arms.get(most.arm).map_or("", |arm| arm.name.as_str());
+    let config = input.study.configs.get(most.config).map_or("", |config| config.name.as_str());
     let number = |(name, metric): (&str, metrics::Metric<'_>)| {
         let found = metric.over(most)?;
         Some(Number {
@@ -147,9 +148,9 @@ pub(super) fn alone(input: &Input<'_>) -> Vec<Number> {
             } else {
                 "one repeat".into()
             },
-            details: vec![format!("{arm} at {}", plural(most.threads as usize, "thread"))],
+            details: vec![format!("{config} at {}", plural(most.threads as usize, "thread"))],
             durability: if metric.name == "tps" {
-                vec![(arm.to_owned(), input.judged.label(most.arm).to_owned())]
+                vec![(config.to_owned(), input.judged.label(most.config).to_owned())]
             } else {
                 Vec::new()
             },

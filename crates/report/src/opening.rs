@@ -1,5 +1,5 @@
-//! The first screen: the verdict in a sentence, what to know before it is quoted, the chart with intervals, and the numbers that
-//! matter, each beside what it was bought with.
+//! The first screen: the verdict in a sentence, what to know before it is quoted, the chart with intervals, and the
+//! numbers that matter, each beside what it was bought with.
 
 use serde::Serialize;
 
@@ -20,7 +20,8 @@ use super::sentence::sentence;
 #[derive(Debug, Serialize)]
 pub(super) struct Opening {
     sentence: String,
-    /// What must be known before the sentence is quoted, at most three lines; the section on what could be wrong has all of it.
+    /// What must be known before the sentence is quoted, at most three lines; the section on what could be wrong has
+    /// all of it.
     warnings: Vec<String>,
     /// What the numbers are of.
     of: String,
@@ -65,48 +66,56 @@ fn of(lead: &Comparison, input: &Input<'_>) -> String {
             format!("over {}", threads(&all))
         }
     };
-    format!("{} against {}{under}, {at}", named(&lead.arm), named(&lead.baseline))
+    format!("{} against {}{under}, {at}", named(&lead.config), named(&lead.baseline))
 }
 
-/// A short line each: arms that are not equally safe, arms that are models, cells in which something went wrong.
+/// A short line each: configurations that are not equally safe, configurations that are models, runs in which something
+/// went wrong.
 fn warnings(study: &Study, judgement: &Judgement, judged: &Judged) -> Vec<String> {
-    [unsafe_arms(study, judgement, judged), models(study), trouble(study)]
+    [unsafe_configs(study, judgement, judged), models(study), trouble(study)]
         .into_iter()
         .flatten()
         .collect()
 }
 
-/// Arms whose speed is not of the same thing as the baseline's.
-fn unsafe_arms(study: &Study, judgement: &Judgement, judged: &Judged) -> Option<String> {
+/// Configurations whose speed is not of the same thing as the baseline's.
+fn unsafe_configs(study: &Study, judgement: &Judgement, judged: &Judged) -> Option<String> {
     let baseline = judgement.baseline.as_deref()?;
-    let place = study.arms.iter().position(|arm| arm.name == baseline)?;
+    let place = study.configs.iter().position(|config| config.name == baseline)?;
     let class = judged.durability.get(place)?.class;
-    let arms = study.arms.iter().zip(&judged.durability);
-    let unlike = arms.filter(|(arm, kept)| !headline::is_twin(study, arm) && kept.class != class);
-    let unlike: Vec<String> = unlike.map(|(arm, _)| named(&arm.name)).collect();
+    let configs = study.configs.iter().zip(&judged.durability);
+    let unlike =
+        configs.filter(|(config, kept)| !headline::is_twin(study, config) && kept.class != class);
+    let unlike: Vec<String> = unlike.map(|(config, _)| named(&config.name)).collect();
     let base = named(baseline);
     match unlike.as_slice() {
         [] => None,
-        [one] => Some(format!("The arms {one} and {base} do not keep data alike.")),
-        many => Some(format!("{} arms do not keep data as {base} does.", many.len())),
+        [one] => Some(format!("The configurations {one} and {base} do not keep data alike.")),
+        many => Some(format!("{} configurations do not keep data as {base} does.", many.len())),
     }
 }
 
 fn models(study: &Study) -> Option<String> {
-    let arms = study.arms.iter().filter(|arm| !headline::is_twin(study, arm)).count();
+    let configs = study.configs.iter().filter(|config| !headline::is_twin(study, config)).count();
     match headline::models(study).as_slice() {
         [] => None,
-        all if all.len() == arms => {
-            Some("Every arm is a model of a device, not the device.".into())
+        all if all.len() == configs => {
+            Some("Every configuration is a model of a device, not the device.".into())
         }
-        [one] => Some(format!("The arm {} is a model of a device, not the device.", named(one))),
-        some => Some(format!("{} of {arms} arms are models of devices, not devices.", some.len())),
+        [one] => Some(format!(
+            "The configuration {} is a model of a device, not the device.",
+            named(one)
+        )),
+        some => Some(format!(
+            "{} of {configs} configurations are models of devices, not devices.",
+            some.len()
+        )),
     }
 }
 
 fn trouble(study: &Study) -> Option<String> {
-    let of_state = |state: State| study.cells.iter().filter(|cell| cell.state == state).count();
-    let marked = study.cells.iter().filter(|cell| !cell.warnings.is_empty()).count();
+    let of_state = |state: State| study.trials.iter().filter(|trial| trial.state == state).count();
+    let marked = study.trials.iter().filter(|trial| !trial.warnings.is_empty()).count();
     let told: Vec<String> = [
         (marked, if marked == 1 { "is marked" } else { "are marked" }),
         (of_state(State::Failed), "failed"),
@@ -115,8 +124,8 @@ fn trouble(study: &Study) -> Option<String> {
     .filter(|(count, _)| *count > 0)
     .map(|(count, word)| format!("{count} {word}"))
     .collect();
-    let cells = plural(study.cells.len(), "cell");
-    (!told.is_empty()).then(|| format!("Of {cells} {}.", told.join(" and ")))
+    let trials = plural(study.trials.len(), "run");
+    (!told.is_empty()).then(|| format!("Of {trials} {}.", told.join(" and ")))
 }
 
 /// Room for a row of the chart; many rows stand closer, so that the chart stays on the screen.
@@ -127,7 +136,7 @@ fn row_px(rows: usize) -> usize {
 fn chart(study: &Study, judgement: &Judgement, plots: &mut Vec<Plot>) -> Option<Chart> {
     let drawn = forest::forest(study, judgement)?;
     plots.push(drawn.plot);
-    let base = judgement.baseline.as_deref().unwrap_or("the first arm");
+    let base = judgement.baseline.as_deref().unwrap_or("the first configuration");
     let more = match drawn.left_out {
         0 => String::new(),
         count => format!(" {} more under Verdicts.", plural(count, "comparison")),

@@ -9,11 +9,11 @@ use serde_json::Value;
 use crate::words;
 use assay_judge::reconcile::Pair;
 use assay_study::metrics::{Group as Columns, Window};
-use assay_study::{Cell, State, Study};
+use assay_study::{State, Study, Trial};
 
-use super::arms::look;
 use super::charts::{self, Plot};
 use super::compared::compared;
+use super::configs::look;
 use super::differences::{self, Compared};
 use super::format::json_for_script;
 use super::input::Input;
@@ -46,7 +46,7 @@ struct Page<'a> {
     compared: String,
     notes: Option<&'a str>,
     opening: Opening,
-    arms: Vec<Arm<'a>>,
+    configs: Vec<Config<'a>>,
     workloads: Vec<Workload<'a>>,
     paper: Option<&'a str>,
     paper_tables: Vec<paper::Shown>,
@@ -71,13 +71,13 @@ struct Page<'a> {
     variables: Compared,
     facts: &'a BTreeMap<String, String>,
     plan_toml: &'a str,
-    cells: Vec<view::CellRow>,
+    trials: Vec<view::TrialRow>,
     caveats: Vec<caveats::Caveat>,
     data: String,
 }
 
 #[derive(Serialize)]
-struct Arm<'a> {
+struct Config<'a> {
     name: &'a str,
     light: &'a str,
     dark: &'a str,
@@ -87,7 +87,7 @@ struct Arm<'a> {
     durability: &'a str,
 }
 
-/// What an arm keeps.
+/// What a configuration keeps.
 #[derive(Serialize)]
 struct Kept<'a> {
     label: &'a str,
@@ -97,9 +97,9 @@ struct Kept<'a> {
 #[derive(Serialize)]
 struct Workload<'a> {
     name: &'a str,
-    /// Its name below that of its data set.
+    /// Its name below that of its data profile.
     short_name: &'a str,
-    data_set: Option<&'a str>,
+    data_profile: Option<&'a str>,
     recipe: &'a str,
     table: view::Table,
     more: view::Table,
@@ -120,18 +120,18 @@ struct Second<'a> {
 /// What the script is given.
 #[derive(Serialize)]
 struct Data<'a> {
-    arms: Vec<&'a str>,
+    configs: Vec<&'a str>,
     config: plotly::Configuration,
     plots: &'a [Plot],
     seconds: &'a [Template],
     any: Template,
     heads: &'a [Head],
-    cells: Vec<DataCell<'a>>,
+    trials: Vec<DataTrial<'a>>,
 }
 
 #[derive(Serialize)]
-struct DataCell<'a> {
-    arm: usize,
+struct DataTrial<'a> {
+    config: usize,
     workload: usize,
     threads: u32,
     repeat: u32,
@@ -171,7 +171,7 @@ pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
         compared: compared(study),
         notes: input.notes.as_deref(),
         opening,
-        arms: arms(study, input.judged),
+        configs: configs(study, input.judged),
         paper: study.paper.as_ref().map(|paper| paper.title.as_str()),
         paper_tables: paper::shown(input.compared),
         claims: claimed::claimed(input.claims),
@@ -189,13 +189,13 @@ pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
         durability: durability(input.judged),
         uneven: caveats::uneven(study, &input.judged.durability),
         factors: &input.judged.factors,
-        differences: differences::of_arms(study),
+        differences: differences::of_configs(study),
         options: differences::of_workloads(study),
         optioned: differences::optioned(study).map(|one| one.workload.as_str()).collect(),
         variables: differences::of_variables(input.variables),
         facts: &study.facts,
         plan_toml: &study.plan_toml,
-        cells: view::cells(study),
+        trials: view::trials(study),
         caveats: caveats::of(study, input.judgement, &input.judged.durability, &input.series),
         data: json_for_script(&data(input, moments, &plots))
             .context("cannot write the report's data")?,
@@ -215,15 +215,15 @@ fn durability(judged: &Judged) -> Vec<Kept<'_>> {
     all.map(kept).collect()
 }
 
-fn arms<'a>(study: &'a Study, judged: &'a Judged) -> Vec<Arm<'a>> {
+fn configs<'a>(study: &'a Study, judged: &'a Judged) -> Vec<Config<'a>> {
     study
-        .arms
+        .configs
         .iter()
         .enumerate()
-        .map(|(place, arm)| {
+        .map(|(place, config)| {
             let look = look(place);
-            Arm {
-                name: &arm.name,
+            Config {
+                name: &config.name,
                 light: look.light,
                 dark: look.dark,
                 dash: look.svg_dash,
@@ -246,7 +246,7 @@ fn workloads<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Vec<Workload<'a>> 
         .map(|(place, workload)| Workload {
             name: &workload.name,
             short_name: &workload.workload,
-            data_set: workload.data_set.as_deref(),
+            data_profile: workload.data_profile.as_deref(),
             recipe: &workload.recipe,
             table: view::table(input.groups, place, &summary),
             more: view::table(input.groups, place, &more),
@@ -259,13 +259,13 @@ fn workloads<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Vec<Workload<'a>> 
 }
 
 fn second<'a>(input: &'a Input<'_>) -> Option<Second<'a>> {
-    let cells = &input.study.cells;
+    let trials = &input.study.trials;
     let mut layers: BTreeMap<&str, Vec<(usize, &Head, bool)>> = BTreeMap::new();
     for (place, head) in input.series.heads.iter().enumerate() {
         let is_here = !input.series.left_out.contains(&head.name);
         layers.entry(head.layer.word()).or_default().push((place, head, is_here));
     }
-    let repeats: BTreeSet<u32> = cells.iter().map(|cell| cell.key.repeat).collect();
+    let repeats: BTreeSet<u32> = trials.iter().map(|trial| trial.key.repeat).collect();
     (!layers.is_empty()).then(|| Second {
         charts: second::shown(&input.second_charts, input.study, &input.series),
         threads: summary::threads(input.study),
@@ -276,31 +276,37 @@ fn second<'a>(input: &'a Input<'_>) -> Option<Second<'a>> {
 
 fn data<'a>(input: &'a Input<'_>, moments: &[Moments], plots: &'a [Plot]) -> Data<'a> {
     let study = input.study;
-    let place = |cell: &Cell| {
-        let arm = study.arms.iter().position(|arm| arm.name == cell.key.arm)?;
-        let workload = study.workloads.iter().position(|one| one.name == cell.key.workload)?;
-        Some((arm, workload))
+    let place = |trial: &Trial| {
+        let config = study.configs.iter().position(|config| config.name == trial.key.config)?;
+        let workload = study.workloads.iter().position(|one| one.name == trial.key.workload)?;
+        Some((config, workload))
     };
-    let cell = |((cell, series), its): ((&'a Cell, &'a BTreeMap<usize, Value>), &Moments)| {
-        let (arm, workload) = place(cell)?;
-        Some(DataCell {
-            arm,
+    let trial = |((trial, series), its): ((&'a Trial, &'a BTreeMap<usize, Value>), &Moments)| {
+        let (config, workload) = place(trial)?;
+        Some(DataTrial {
+            config,
             workload,
-            threads: cell.key.threads,
-            repeat: cell.key.repeat,
-            reason: (cell.state != State::Done).then(|| view::standing(cell)),
-            window: cell.window,
+            threads: trial.key.threads,
+            repeat: trial.key.repeat,
+            reason: (trial.state != State::Done).then(|| view::standing(trial)),
+            window: trial.window,
             series,
-            found: moments::told(input, cell, its),
+            found: moments::told(input, trial, its),
         })
     };
     Data {
-        arms: study.arms.iter().map(|arm| arm.name.as_str()).collect(),
+        configs: study.configs.iter().map(|config| config.name.as_str()).collect(),
         config: charts::configuration(),
         plots,
         seconds: &input.second_charts,
         any: second::any_series(),
         heads: &input.series.heads,
-        cells: study.cells.iter().zip(&input.series.cells).zip(moments).filter_map(cell).collect(),
+        trials: study
+            .trials
+            .iter()
+            .zip(&input.series.trials)
+            .zip(moments)
+            .filter_map(trial)
+            .collect(),
     }
 }

@@ -17,11 +17,11 @@ use assay_study::metrics::{Group, metric};
 pub(super) const WRITTEN: Metric<'static> =
     column(metric!("write_bytes_per_transaction"), Group::Taken);
 
-/// Bytes that a transaction took: written to flash, else to the device, else, where nothing is written, read. Nobody judges counters, so
-/// there is no verdict, but how far the repeats lie apart.
+/// Bytes that a transaction took: written to flash, else to the device, else, where nothing is written, read. Nobody
+/// judges counters, so there is no verdict, but how far the repeats lie apart.
 pub(super) fn taken(sides: &Sides<'_>) -> Option<Number> {
     let counts = |(metric, at): &(Metric<'_>, Vec<At>)| {
-        at.iter().any(|one| one.arm.max(one.base) / metric.scale >= WRITTEN_LEAST_BYTES)
+        at.iter().any(|one| one.config.max(one.base) / metric.scale >= WRITTEN_LEAST_BYTES)
     };
     let all = columns(Group::Taken).into_iter();
     let known: Vec<(Metric<'_>, Vec<At>)> =
@@ -29,7 +29,7 @@ pub(super) fn taken(sides: &Sides<'_>) -> Option<Number> {
     let first @ (metric, at) = known.iter().find(|one| counts(one)).or(known.first())?;
     let (value, unit) = match mean_ratio(at).filter(|_| counts(first)) {
         Some(found) => ratio(found),
-        None => (figure(at.last()?.arm), metric.unit.to_owned()),
+        None => (figure(at.last()?.config), metric.unit.to_owned()),
     };
     Some(Number {
         name: metric.title.into(),
@@ -44,7 +44,7 @@ pub(super) fn taken(sides: &Sides<'_>) -> Option<Number> {
 
 /// The geometric mean over thread counts, as of throughput; nothing where the baseline took nothing.
 fn mean_ratio(at: &[At]) -> Option<f64> {
-    let logs: f64 = at.iter().map(|one| (one.arm / one.base).ln()).sum();
+    let logs: f64 = at.iter().map(|one| (one.config / one.base).ln()).sum();
     let mean = (logs / at.len() as f64).exp();
     (!mean.is_nan() && mean.is_finite()).then_some(mean)
 }
@@ -55,28 +55,29 @@ fn spread(all: &[(u32, [Figure; 2])], unit: &str) -> String {
         (low, high) => format!("{low}–{high}"),
     };
     match all {
-        [(_, [arm, base])] if arm.values.len() > 1 => {
-            format!("repeats {} and {} {unit}", span(arm), span(base))
+        [(_, [config, base])] if config.values.len() > 1 => {
+            format!("repeats {} and {} {unit}", span(config), span(base))
         }
         [_] => "one repeat".into(),
         several => format!("mean over {}", plural(several.len(), "thread count")),
     }
 }
 
-/// What a transaction a second costs on both sides, at the most threads that were compared; nothing where prices are missing. Bills are as
-/// given, so the ratio is known as well as that of throughput is: its interval is the judge's, turned round.
+/// What a transaction a second costs on both sides, at the most threads that were compared; nothing where prices are
+/// missing. Bills are as given, so the ratio is known as well as that of throughput is: its interval is the judge's,
+/// turned round.
 pub(super) fn price(judged: &Judged, parts: &[&Comparison]) -> Option<Number> {
     let compared = parts.iter().filter(|one| one.difference.is_some());
     let part = compared.max_by_key(|one| one.threads)?;
     let (threads, found) = (part.threads?, part.difference.as_ref()?);
-    let of = |arm: &str| -> Option<&Cost> {
+    let of = |config: &str| -> Option<&Cost> {
         let is_it = |one: &&OfGroup| {
-            (one.arm.as_str(), &one.workload, one.threads) == (arm, &part.workload, threads)
+            (one.config.as_str(), &one.workload, one.threads) == (config, &part.workload, threads)
         };
         judged.costs.as_ref()?.iter().find(is_it)?.cost.as_ref()
     };
-    let (arm, base) = (of(&part.arm)?, of(&part.baseline)?);
-    let mid = arm.cost_per_tps.mid / base.cost_per_tps.mid;
+    let (config, base) = (of(&part.config)?, of(&part.baseline)?);
+    let mid = config.cost_per_tps.mid / base.cost_per_tps.mid;
     let (low, high) =
         (mid * found.ratio / found.ratio_interval.1, mid * found.ratio / found.ratio_interval.0);
     let (value, unit) = ratio(mid);
@@ -90,10 +91,10 @@ pub(super) fn price(judged: &Judged, parts: &[&Comparison]) -> Option<Number> {
         verdict: (!is_told).then_some((word(Word::CannotTell), "neither")),
         details: vec![format!(
             "{} against {} {} over {} years, at {}",
-            figure(arm.cost_per_tps.mid),
+            figure(config.cost_per_tps.mid),
             figure(base.cost_per_tps.mid),
-            arm.bill.currency,
-            arm.bill.years,
+            config.bill.currency,
+            config.bill.years,
             plural(threads as usize, "thread")
         )],
         durability: Vec::new(),
@@ -141,7 +142,7 @@ mod tests {
 
     #[test]
     fn nothing_over_nothing_is_no_ratio() {
-        let at = |arm, base| At { threads: 1, arm, base };
+        let at = |config, base| At { threads: 1, config, base };
         assert_eq!(mean_ratio(&[at(0.0, 0.0)]), None);
         assert_eq!(mean_ratio(&[at(3.0, 0.0)]), None);
         assert!((mean_ratio(&[at(2.0, 1.0), at(8.0, 1.0)]).unwrap() - 4.0).abs() < 1e-12);

@@ -12,9 +12,9 @@ use crate::words::paper::remarks;
 use assay_judge::paper::{Compared, ComparedRow, Counters};
 use assay_study::metrics::{Group, metric};
 
-/// `paper.csv`: a row a comparison × workload × data set.
+/// `paper.csv`: a row a comparison × workload × data profile.
 pub(super) fn write_table(file: &mut dyn Write, tables: &[Compared]) -> Result<()> {
-    const HEAD: &str = "table,metric,arm,against,data_set,workload,measured_percent,threads_lowest,threads_lowest_percent,\
+    const HEAD: &str = "table,metric,config,against,data_profile,workload,measured_percent,threads_lowest,threads_lowest_percent,\
         threads_highest,threads_highest_percent,threads_compared,printed_percent,printed_says";
     const COUNTERS: [&str; 5] = [
         metric!("media_write_bytes_per_transaction").name,
@@ -25,7 +25,7 @@ pub(super) fn write_table(file: &mut dyn Write, tables: &[Compared]) -> Result<(
     ];
     let of_side = |side: &'static str| COUNTERS.iter().map(move |name| format!("{side}_{name}"));
     let head = HEAD.split(',').map(str::to_owned);
-    let counters = of_side("arm").chain(of_side("against"));
+    let counters = of_side("config").chain(of_side("against"));
     write_row(file, head.chain(counters).chain(["remarks".to_owned()]))?;
     for table in tables {
         for row in &table.rows {
@@ -41,9 +41,9 @@ fn fields(table: &Compared, row: &ComparedRow) -> Vec<String> {
     let mut fields = vec![
         table.table.clone(),
         table.metric.clone(),
-        table.arm.clone(),
+        table.config.clone(),
         table.against.clone(),
-        optional(row.data_set.as_ref()),
+        optional(row.data_profile.as_ref()),
         row.workload.clone(),
         optional(measured.map(|one| one.mean_percent)),
         optional(by_threads.first().map(|one| one.0)),
@@ -76,16 +76,16 @@ fn fields(table: &Compared, row: &ComparedRow) -> Vec<String> {
 pub(super) struct Shown {
     table: String,
     metric: String,
-    arm: String,
+    config: String,
     against: String,
-    has_data_sets: bool,
+    has_data_profiles: bool,
     rows: Vec<ShownRow>,
 }
 
-/// A row of texts: what was measured, what is printed, then pairs of counters, the arm's first.
+/// A row of texts: what was measured, what is printed, then pairs of counters, the configuration's first.
 #[derive(Debug, Serialize)]
 struct ShownRow {
-    data_set: String,
+    data_profile: String,
     workload: String,
     measured: String,
     lowest: String,
@@ -101,9 +101,9 @@ pub(super) fn shown(tables: &[Compared]) -> Vec<Shown> {
     let one = |table: &Compared| Shown {
         table: table.table.clone(),
         metric: table.metric.clone(),
-        arm: table.arm.clone(),
+        config: table.config.clone(),
         against: table.against.clone(),
-        has_data_sets: table.rows.iter().any(|row| row.data_set.is_some()),
+        has_data_profiles: table.rows.iter().any(|row| row.data_profile.is_some()),
         rows: table.rows.iter().map(shown_row).collect(),
     };
     tables.iter().map(one).collect()
@@ -121,7 +121,7 @@ fn shown_row(row: &ComparedRow) -> ShownRow {
         format!("{} / {}", one(&both[0]), one(&both[1]))
     };
     ShownRow {
-        data_set: row.data_set.clone().unwrap_or_default(),
+        data_profile: row.data_profile.clone().unwrap_or_default(),
         workload: row.workload.clone(),
         measured: row.measured.as_ref().map_or_else(nothing, |one| percent(one.mean_percent)),
         lowest: at(by_threads.first()),

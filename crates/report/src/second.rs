@@ -1,5 +1,6 @@
-//! Charts of the second-by-second page: how each is drawn and what it says. Which series stand in it, and as what, is in the catalogue. A chart
-//! whose series nobody recorded is left out, and a series that is in no chart can be chosen by name.
+//! Charts of the second-by-second page: how each is drawn and what it says. Which series stand in it, and as what, is
+//! in the catalogue. A chart whose series nobody recorded is left out, and a series that is in no chart can be chosen
+//! by name.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -105,7 +106,7 @@ const CHARTS: [Layout; 11] = [
     ),
 ];
 
-/// A chart with its empty traces, which the page's script fills with the chosen cell's series.
+/// A chart with its empty traces, which the page's script fills with the chosen run's series.
 #[derive(Serialize)]
 pub(super) struct Template {
     #[serde(flatten)]
@@ -134,26 +135,27 @@ pub(super) fn all() -> impl Iterator<Item = &'static Chart> {
     ALL.iter()
 }
 
-/// A chart and the arms that it is drawn for.
+/// A chart and the configurations that it is drawn for.
 #[derive(Serialize)]
 pub(super) struct Drawn {
     #[serde(flatten)]
     chart: Chart,
-    arms: Vec<usize>,
+    configs: Vec<usize>,
 }
 
-/// Charts with their arms: all of them, but of a software drive those that have one.
+/// Charts with their configurations: all of them, but of a software drive those that have one.
 pub(super) fn shown(templates: &[Template], study: &Study, series: &Embedded) -> Vec<Drawn> {
-    let has = |chart: &Chart, arm: &str| {
+    let has = |chart: &Chart, config: &str| {
         let is_it =
             |place: &usize| chart.series.iter().any(|one| one.0 == series.heads[*place].name);
-        let cells = study.cells.iter().zip(&series.cells).filter(|(cell, _)| cell.key.arm == arm);
-        cells.flat_map(|(_, series)| series.keys()).any(is_it)
+        let trials =
+            study.trials.iter().zip(&series.trials).filter(|(trial, _)| trial.key.config == config);
+        trials.flat_map(|(_, series)| series.keys()).any(is_it)
     };
     let show = |Template { chart, .. }: &Template| {
-        let arms = study.arms.iter().enumerate();
-        let arms = arms.filter(|(_, arm)| !chart.is_of_drive || has(chart, &arm.name));
-        Drawn { chart: chart.clone(), arms: arms.map(|(place, _)| place).collect() }
+        let configs = study.configs.iter().enumerate();
+        let configs = configs.filter(|(_, config)| !chart.is_of_drive || has(chart, &config.name));
+        Drawn { chart: chart.clone(), configs: configs.map(|(place, _)| place).collect() }
     };
     templates.iter().map(show).collect()
 }

@@ -1,8 +1,9 @@
-//! The answer in a sentence: what the judge says of throughput, the arm that the question is about first, and what stands in the
-//! way of comparing. Where nothing can be told apart, one sentence says so, and what would have been too small to see.
+//! The answer in a sentence: what the judge says of throughput, the configuration that the question is about first, and
+//! what stands in the way of comparing. Where nothing can be told apart, one sentence says so, and what would have been
+//! too small to see.
 //!
-//! Nothing here judges; the smallest difference that could have been seen is the least over the comparisons of the larger of half the
-//! interval's width (on logarithms) and the noise floor of as many repeats.
+//! Nothing here judges; the smallest difference that could have been seen is the least over the comparisons of the
+//! larger of half the interval's width (on logarithms) and the noise floor of as many repeats.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +24,7 @@ pub(super) fn sentence(study: &Study, judged: &Judgement) -> String {
     let is_untold =
         |one: &&Comparison| one.verdict.word == Word::CannotTell && !hangs_on_threads(judged, one);
     match all.as_slice() {
-        [] if judged.cells.is_empty() => "Nothing has been measured yet.".into(),
+        [] if judged.trials.is_empty() => "Nothing has been measured yet.".into(),
         [] => nothing_to_compare(study, judged),
         [only] => single(judged, only, study.workloads.len() > 1),
         all if all.iter().all(is_untold) => nothing_told(judged, all),
@@ -31,37 +32,37 @@ pub(super) fn sentence(study: &Study, judged: &Judgement) -> String {
     }
 }
 
-/// Why there is not one comparison, though cells were measured.
+/// Why there is not one comparison, though runs were measured.
 fn nothing_to_compare(study: &Study, judged: &Judgement) -> String {
-    let arms = study.arms.iter().filter(|arm| !is_twin(study, arm));
-    let threads_of = |arm: &str| -> Vec<u32> {
-        let its = judged.cells.iter().filter(|cell| cell.key.arm == arm);
-        its.map(|cell| cell.key.threads).collect::<BTreeSet<u32>>().into_iter().collect()
+    let configs = study.configs.iter().filter(|config| !is_twin(study, config));
+    let threads_of = |config: &str| -> Vec<u32> {
+        let its = judged.trials.iter().filter(|trial| trial.key.config == config);
+        its.map(|trial| trial.key.threads).collect::<BTreeSet<u32>>().into_iter().collect()
     };
-    let measured = arms.filter_map(|arm| {
-        let its = threads_of(&arm.name);
-        (!its.is_empty()).then(|| format!("{} at {}", named(&arm.name), threads(&its)))
+    let measured = configs.filter_map(|config| {
+        let its = threads_of(&config.name);
+        (!its.is_empty()).then(|| format!("{} at {}", named(&config.name), threads(&its)))
     });
     let measured: Vec<String> = measured.collect();
     let share = study.workloads.iter().any(|workload| {
-        let its = judged.cells.iter().filter(|cell| cell.key.workload == workload.name);
-        its.map(|cell| cell.key.arm.as_str()).collect::<BTreeSet<&str>>().len() > 1
+        let its = judged.trials.iter().filter(|trial| trial.key.workload == workload.name);
+        its.map(|trial| trial.key.config.as_str()).collect::<BTreeSet<&str>>().len() > 1
     });
     match measured.len() {
-        0 | 1 => "One arm was measured, so there is nothing to judge it by.".into(),
+        0 | 1 => "One configuration was measured, so there is nothing to judge it by.".into(),
         count if share => format!(
-            "Nothing can be compared: the {count} arms share no thread count ({}).",
+            "Nothing can be compared: the {count} configurations share no thread count ({}).",
             measured.join("; ")
         ),
-        count => format!("Nothing can be compared: the {count} arms share no workload."),
+        count => format!("Nothing can be compared: the {count} configurations share no workload."),
     }
 }
 
-/// The arm that the question is about, then the others.
+/// The configuration that the question is about, then the others.
 fn told(study: &Study, judged: &Judgement, all: &[&Comparison]) -> String {
-    let arm = asked(study, all).unwrap_or_default();
+    let config = asked(study, all).unwrap_or_default();
     let (its, others): (Vec<&Comparison>, Vec<&Comparison>) =
-        all.iter().copied().partition(|one| one.arm == arm);
+        all.iter().copied().partition(|one| one.config == config);
     let several = study.workloads.len() > 1;
     let one_by_one = |few: &[&Comparison]| -> Vec<String> {
         few.iter().map(|one| single(judged, one, several)).collect()
@@ -78,33 +79,33 @@ fn told(study: &Study, judged: &Judgement, all: &[&Comparison]) -> String {
 }
 
 fn single(judged: &Judgement, one: &Comparison, names_workload: bool) -> String {
-    let (arm, base) = (named(&one.arm), named(&one.baseline));
+    let (config, base) = (named(&one.config), named(&one.baseline));
     let under = if names_workload { format!("Under {}, ", one.workload) } else { String::new() };
     if hangs_on_threads(judged, one) {
         let how = thread_by_thread(&by_threads(judged, one));
         let against = if names_workload { "against" } else { "Against" };
-        return format!("{under}{against} {base}, {arm} is {how}.");
+        return format!("{under}{against} {base}, {config} is {how}.");
     }
     let Some(found) = &one.difference else {
         let why = reason_in_short(one).unwrap_or_else(|| "nothing was measured".into());
-        return capital(format!("{under}{arm} and {base} cannot be compared: {why}."));
+        return capital(format!("{under}{config} and {base} cannot be compared: {why}."));
     };
     let size = Size::of(Metric::Throughput, found);
     let (claim, interval) = (size.claim(), &size.interval);
     let in_one_run = if one.verdict.is_of_one_run() { " in this one run" } else { "" };
     capital(match one.verdict.word {
         Word::Better | Word::Worse if size.is_factor => {
-            format!("{under}{arm} gives {claim} of {base}{in_one_run} ({interval}).")
+            format!("{under}{config} gives {claim} of {base}{in_one_run} ({interval}).")
         }
         Word::Better | Word::Worse => {
-            format!("{under}{arm} is {claim} than {base}{in_one_run} ({interval}).")
+            format!("{under}{config} is {claim} than {base}{in_one_run} ({interval}).")
         }
-        Word::Equivalent => format!("{under}{arm} and {base} are equally fast ({interval})."),
+        Word::Equivalent => format!("{under}{config} and {base} are equally fast ({interval})."),
         Word::CannotTell => {
             let was = if size.is_factor { "gave" } else { "was" };
             let but = although(one).map_or(String::new(), |because| format!(", but {because}"));
             format!(
-                "{under}it cannot be told which of {arm} and {base} is faster: {arm} {was} {claim} here ({interval}){but}."
+                "{under}it cannot be told which of {config} and {base} is faster: {config} {was} {claim} here ({interval}){but}."
             )
         }
     })
@@ -134,7 +135,7 @@ fn thread_by_thread(parts: &[&Comparison]) -> String {
     list(&told.collect::<Vec<String>>())
 }
 
-/// How many came out how, of one arm under many workloads.
+/// How many came out how, of one configuration under many workloads.
 fn counted(judged: &Judgement, all: &[&Comparison]) -> String {
     let Some(first) = all.first() else { return String::new() };
     let of_one_run = all.iter().filter(|one| one.verdict.is_of_one_run()).count();
@@ -147,7 +148,7 @@ fn counted(judged: &Judgement, all: &[&Comparison]) -> String {
     format!(
         "Against {}, {} is {} of {}{remark}.",
         named(&first.baseline),
-        named(&first.arm),
+        named(&first.config),
         list(&in_each),
         plural(all.len(), "workload")
     )
@@ -216,7 +217,7 @@ fn nothing_told(judged: &Judgement, all: &[&Comparison]) -> String {
         let same = unmade.iter().all(|one| reason_in_short(one) == because);
         let why = because
             .filter(|_| same)
-            .unwrap_or_else(|| "cells failed or are marked as not comparable".into());
+            .unwrap_or_else(|| "runs failed or are marked as not comparable".into());
         return format!("{head}: no comparison could be made, as {why}.");
     }
     let mut parts = Vec::new();
@@ -236,7 +237,8 @@ fn nothing_told(judged: &Judgement, all: &[&Comparison]) -> String {
     }
 }
 
-/// The smallest difference that any of the comparisons could have shown, in percent; nothing where only one run is known of each.
+/// The smallest difference that any of the comparisons could have shown, in percent; nothing where only one run is
+/// known of each.
 fn smallest_seen(judged: &Judgement, all: &[&Comparison]) -> Option<f64> {
     let of = |one: &&Comparison| {
         let found = one.difference.as_ref().filter(|found| !found.rests_on_seconds_alone())?;
@@ -248,7 +250,7 @@ fn smallest_seen(judged: &Judgement, all: &[&Comparison]) -> Option<f64> {
     Some((least.exp() - 1.0) * 100.0)
 }
 
-/// The logarithm of the ratio that is noise, of a mean over so many repeats; 0 where no arm ran twice.
+/// The logarithm of the ratio that is noise, of a mean over so many repeats; 0 where no configuration ran twice.
 fn floor(judged: &Judgement, one: &Comparison, repeats: usize) -> f64 {
     let seen = judged.noise_floor.iter().flat_map(|floor| &floor.seen);
     let of_study = || seen.clone().filter(|seen| seen.metric == one.metric);

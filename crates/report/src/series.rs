@@ -1,6 +1,6 @@
 //! Series as the page carries them: at most 600 points each, two characters a point.
 //!
-//! A study of 200 cells holds millions of samples; as plain JSON they would not fit into a page that opens at
+//! A study of 200 runs holds millions of samples; as plain JSON they would not fit into a page that opens at
 //! once. The page draws pictures, so a point is coded in 12 bits on a logarithmic scale between the series' own
 //! smallest and largest value: with a thousandfold range that is 0.1 % of the value. The exact samples are in the
 //! store and in `tables/series/`.
@@ -114,7 +114,7 @@ fn short(value: f64) -> f64 {
     format!("{value:.6e}").parse().unwrap_or(value)
 }
 
-/// What is known of a series over all cells.
+/// What is known of a series over all runs.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Head {
     /// Stored name.
@@ -127,12 +127,12 @@ pub(super) struct Head {
     pub(super) layer: Layer,
 }
 
-/// The series of all cells on their way into the page.
+/// The series of all runs on their way into the page.
 #[derive(Debug, Default)]
 pub(super) struct Collector {
     heads: Vec<Head>,
     places: BTreeMap<String, usize>,
-    cells: Vec<BTreeMap<usize, Reduced>>,
+    trials: Vec<BTreeMap<usize, Reduced>>,
 }
 
 /// The series as the page carries them.
@@ -140,8 +140,8 @@ pub(super) struct Collector {
 pub(super) struct Embedded {
     /// Every recorded series, also those left out.
     pub(super) heads: Vec<Head>,
-    /// For each cell, by place among the heads, the coded points.
-    pub(super) cells: Vec<BTreeMap<usize, Value>>,
+    /// For each run, by place among the heads, the coded points.
+    pub(super) trials: Vec<BTreeMap<usize, Value>>,
     /// Names that did not fit.
     pub(super) left_out: Vec<String>,
     /// The most seconds that a point stands for.
@@ -149,11 +149,11 @@ pub(super) struct Embedded {
 }
 
 impl Collector {
-    /// Takes the next cell's series, none included.
+    /// Takes the next run's series, none included.
     pub(super) fn push(&mut self, series: &[Series]) {
         let reduced = series.iter().filter_map(|one| Some((self.place(one), Reduced::of(one)?)));
-        let cell = reduced.collect();
-        self.cells.push(cell);
+        let trial = reduced.collect();
+        self.trials.push(trial);
     }
 
     fn place(&mut self, series: &Series) -> usize {
@@ -168,7 +168,7 @@ impl Collector {
         })
     }
 
-    /// Names of all series recorded in any cell.
+    /// Names of all series recorded in any run.
     pub(super) fn recorded(&self) -> BTreeSet<&str> {
         self.heads.iter().map(|head| head.name.as_str()).collect()
     }
@@ -179,7 +179,7 @@ impl Collector {
             self.heads.iter().map(|head| charted.contains(head.name.as_str())).collect();
         let mut coded = self.encode();
         let size_of = |coded: &[BTreeMap<usize, Value>], place: usize| -> usize {
-            coded.iter().filter_map(|cell| cell.get(&place)).map(size).sum()
+            coded.iter().filter_map(|trial| trial.get(&place)).map(size).sum()
         };
         let charted_size = |coded: &[BTreeMap<usize, Value>]| -> usize {
             (0..is_charted.len())
@@ -198,28 +198,28 @@ impl Collector {
             let size = size_of(&coded, place);
             if size > left {
                 left_out.push(head.name.clone());
-                coded.iter_mut().for_each(|cell| drop(cell.remove(&place)));
+                coded.iter_mut().for_each(|trial| drop(trial.remove(&place)));
             } else {
                 left -= size;
             }
         }
-        let steps = self.cells.iter().flat_map(BTreeMap::values).map(|reduced| reduced.step);
+        let steps = self.trials.iter().flat_map(BTreeMap::values).map(|reduced| reduced.step);
         let coarsest_step_s = steps.max().unwrap_or(1);
-        Embedded { heads: self.heads, cells: coded, left_out, coarsest_step_s }
+        Embedded { heads: self.heads, trials: coded, left_out, coarsest_step_s }
     }
 
     fn encode(&self) -> Vec<BTreeMap<usize, Value>> {
         let coded = |(place, reduced): (&usize, &Reduced)| (*place, reduced.encode());
-        self.cells.iter().map(|cell| cell.iter().map(coded).collect()).collect()
+        self.trials.iter().map(|trial| trial.iter().map(coded).collect()).collect()
     }
 
     fn longest(&self) -> usize {
-        let lengths = self.cells.iter().flat_map(BTreeMap::values).map(|one| one.values.len());
+        let lengths = self.trials.iter().flat_map(BTreeMap::values).map(|one| one.values.len());
         lengths.max().unwrap_or(0)
     }
 
     fn halve(&mut self) {
-        for reduced in self.cells.iter_mut().flat_map(BTreeMap::values_mut) {
+        for reduced in self.trials.iter_mut().flat_map(BTreeMap::values_mut) {
             reduced.thin(2);
         }
     }
@@ -315,12 +315,12 @@ pub(super) mod tests {
         };
         let charted = BTreeSet::from(["tps"]);
         let all = collector().embed(&charted, 1_000_000);
-        assert_eq!((all.left_out.len(), all.coarsest_step_s, all.cells[9].len()), (0, 1, 3));
+        assert_eq!((all.left_out.len(), all.coarsest_step_s, all.trials[9].len()), (0, 1, 3));
         let some = collector().embed(&charted, 26_000);
         assert_eq!((some.left_out.as_slice(), some.coarsest_step_s), (&["odd".to_string()][..], 1));
         let few = collector().embed(&charted, 7_000);
         assert_eq!((few.left_out.len(), few.coarsest_step_s), (2, 2));
-        let written = serde_json::to_string(&few.cells).unwrap();
+        let written = serde_json::to_string(&few.trials).unwrap();
         assert!(written.len() <= 7_000, "{}", written.len());
         assert_eq!(few.heads.len(), 3);
     }

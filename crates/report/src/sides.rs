@@ -16,13 +16,13 @@ const LISTED: usize = 4;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct At {
     pub(super) threads: u32,
-    /// The arm.
-    pub(super) arm: f64,
+    /// The configuration.
+    pub(super) config: f64,
     /// The baseline.
     pub(super) base: f64,
 }
 
-/// An arm and its baseline under one workload, with those repeats alone that may be compared.
+/// A configuration and its baseline under one workload, with those repeats alone that may be compared.
 pub(super) struct Sides<'a> {
     names: [&'a str; 2],
     labels: [&'a str; 2],
@@ -32,40 +32,41 @@ pub(super) struct Sides<'a> {
 
 impl<'a> Sides<'a> {
     pub(super) fn of(input: &'a Input<'a>, lead: &'a Comparison) -> Sides<'a> {
-        let names = [lead.arm.as_str(), lead.baseline.as_str()];
-        let place = |name: &str| input.study.arms.iter().position(|arm| arm.name == name);
+        let names = [lead.config.as_str(), lead.baseline.as_str()];
+        let place = |name: &str| input.study.configs.iter().position(|config| config.name == name);
         let is_its = |group: &Group<'_>| {
             let workload = input.study.workloads.get(group.workload);
             workload.is_some_and(|one| one.name == lead.workload)
         };
         let of_side = |name: &str| -> Vec<Group<'a>> {
-            let its = input.groups.iter().filter(|one| Some(one.arm) == place(name) && is_its(one));
+            let its =
+                input.groups.iter().filter(|one| Some(one.config) == place(name) && is_its(one));
             its.filter_map(Group::comparable).collect()
         };
-        let [arm, mut base] = names.map(of_side);
-        let both = arm.into_iter().filter_map(|one| {
+        let [config, mut base] = names.map(of_side);
+        let both = config.into_iter().filter_map(|one| {
             let same = base.iter().position(|other| other.threads == one.threads)?;
             Some([one, base.swap_remove(same)])
         });
         let mut both: Vec<[Group<'a>; 2]> = both.collect();
-        both.sort_by_key(|[arm, _]| arm.threads);
+        both.sort_by_key(|[config, _]| config.threads);
         let label = |name: &str| place(name).map_or("", |place| input.judged.label(place));
         Sides { names, labels: names.map(label), both }
     }
 
     /// Both figures at each thread count that has them.
     pub(super) fn figures(&self, metric: &metrics::Metric<'_>) -> Vec<(u32, [Figure; 2])> {
-        let of = |[arm, base]: &[Group<'_>; 2]| {
-            Some((arm.threads, [metric.over(arm)?, metric.over(base)?]))
+        let of = |[config, base]: &[Group<'_>; 2]| {
+            Some((config.threads, [metric.over(config)?, metric.over(base)?]))
         };
         self.both.iter().filter_map(of).collect()
     }
 
     /// Their means.
     pub(super) fn at(&self, metric: &metrics::Metric<'_>) -> Vec<At> {
-        let mean = |(threads, [arm, base]): (u32, [Figure; 2])| At {
+        let mean = |(threads, [config, base]): (u32, [Figure; 2])| At {
             threads,
-            arm: arm.mean,
+            config: config.mean,
             base: base.mean,
         };
         self.figures(metric).into_iter().map(mean).collect()
@@ -81,18 +82,18 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// What the judge compared at each thread count: no other cells than those that its verdicts rest on.
+/// What the judge compared at each thread count: no other runs than those that its verdicts rest on.
 pub(super) fn compared(parts: &[&Comparison]) -> Vec<At> {
     let of = |one: &&Comparison| {
         let found = one.difference.as_ref()?;
-        Some(At { threads: one.threads?, arm: found.value, base: found.baseline_value })
+        Some(At { threads: one.threads?, config: found.value, base: found.baseline_value })
     };
     parts.iter().filter_map(of).collect()
 }
 
 /// `966 against 812 transactions/s at 32 threads`, or `1 thread: 90 against 80; 32: 966 against 812 transactions/s`.
 pub(super) fn told(all: &[At], unit: &str) -> String {
-    let pair = |one: &At| format!("{} against {}", figure(one.arm), figure(one.base));
+    let pair = |one: &At| format!("{} against {}", figure(one.config), figure(one.base));
     match all {
         [] => String::new(),
         [one] => format!("{} {unit} at {}", pair(one), plural(one.threads as usize, "thread")),
@@ -133,5 +134,5 @@ pub(super) fn same<'a>(
     metric: Metric,
 ) -> Option<&'a Comparison> {
     let all = headline::whole(input.judgement, metric);
-    all.into_iter().find(|one| (&one.workload, &one.arm) == (&lead.workload, &lead.arm))
+    all.into_iter().find(|one| (&one.workload, &one.config) == (&lead.workload, &lead.config))
 }

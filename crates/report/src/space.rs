@@ -26,12 +26,12 @@ pub(super) struct Space<'a> {
     has_worn: bool,
 }
 
-/// Space of each workload's data, whose plot is added to `plots`; nothing where no cell has any.
+/// Space of each workload's data, whose plot is added to `plots`; nothing where no run has any.
 pub(super) fn space<'a>(input: &Input<'_>, plots: &mut Vec<Plot>) -> Option<Space<'a>> {
     let (study, groups) = (input.study, input.groups);
     let columns = Columns::of(study, groups);
-    // Bars are of what every arm has.
-    let of_all = columns.own.iter().filter(|kind| is_of_every_arm(kind));
+    // Bars are of what every configuration has.
+    let of_all = columns.own.iter().filter(|kind| is_of_every_config(kind));
     let plot = charts::space(study, &of_all.copied().collect::<Vec<_>>(), groups)?;
     plots.push(plot);
     Some(Space {
@@ -43,12 +43,13 @@ pub(super) fn space<'a>(input: &Input<'_>, plots: &mut Vec<Plot>) -> Option<Spac
     })
 }
 
-/// Whether it is of files and file systems, and not of a drive that some arms have.
-fn is_of_every_arm(kind: &Metric<'_>) -> bool {
+/// Whether it is of files and file systems, and not of a drive that some configurations have.
+fn is_of_every_config(kind: &Metric<'_>) -> bool {
     find(kind.name).is_some_and(|one| one.layer == Layer::Space)
 }
 
-/// Of the table: what is the database's own, what of a model holds what wore it in too, and whether anything was stored smaller.
+/// Of the table: what is the database's own, what of a model holds what wore it in too, and whether anything was stored
+/// smaller.
 struct Columns {
     own: Vec<Metric<'static>>,
     worn: Vec<Metric<'static>>,
@@ -59,15 +60,15 @@ impl Columns {
     fn of(study: &Study, groups: &[Group<'_>]) -> Columns {
         let loads: Vec<(usize, usize)> = loads(study).collect();
         let is_any = |of: &dyn Fn(usize, usize) -> bool| {
-            loads.iter().any(|(workload, arm)| of(*workload, *arm))
+            loads.iter().any(|(workload, config)| of(*workload, *config))
         };
         let own = metrics::columns(Kinds::Space).into_iter().filter(|kind| {
-            is_any(&|workload, arm| of_database(groups, arm, workload, kind).is_some())
+            is_any(&|workload, config| of_database(groups, config, workload, kind).is_some())
         });
-        let worn = metrics::columns(Kinds::Worn)
-            .into_iter()
-            .filter(|kind| is_any(&|workload, arm| of_worn(groups, arm, workload, kind).is_some()));
-        let is_stored = is_any(&|workload, arm| stored(groups, arm, workload).is_some());
+        let worn = metrics::columns(Kinds::Worn).into_iter().filter(|kind| {
+            is_any(&|workload, config| of_worn(groups, config, workload, kind).is_some())
+        });
+        let is_stored = is_any(&|workload, config| stored(groups, config, workload).is_some());
         Columns {
             own: own.collect(),
             worn: worn.collect(),
@@ -81,37 +82,40 @@ impl Columns {
     }
 
     fn rows(&self, study: &Study, groups: &[Group<'_>]) -> Vec<view::SpaceRow> {
-        let row = |(workload, arm): (usize, usize)| {
-            let own = self.own.iter().map(|kind| (kind, of_database(groups, arm, workload, kind)));
+        let row = |(workload, config): (usize, usize)| {
+            let own =
+                self.own.iter().map(|kind| (kind, of_database(groups, config, workload, kind)));
             let own: Vec<_> = own.collect();
             own.iter().any(|(_, figure)| figure.is_some()).then_some(())?;
             let mut fields: Vec<Field> =
                 own.into_iter().map(|(kind, figure)| Field::of_bytes(kind, figure)).collect();
             let stored = self.stored.iter();
-            fields
-                .extend(stored.map(|kind| Field::bare(kind, stored_figure(groups, arm, workload))));
+            fields.extend(
+                stored.map(|kind| Field::bare(kind, stored_figure(groups, config, workload))),
+            );
             let worn = self.worn.iter();
             fields.extend(
-                worn.map(|kind| Field::of_bytes(kind, of_worn(groups, arm, workload, kind))),
+                worn.map(|kind| Field::of_bytes(kind, of_worn(groups, config, workload, kind))),
             );
-            Some(view::SpaceRow::of(&study.workloads.get(workload)?.name, arm, fields))
+            Some(view::SpaceRow::of(&study.workloads.get(workload)?.name, config, fields))
         };
         loads(study).filter_map(row).collect()
     }
 }
 
-/// Every workload with every arm.
+/// Every workload with every configuration.
 fn loads(study: &Study) -> impl Iterator<Item = (usize, usize)> {
-    let arms = study.arms.len();
-    (0..study.workloads.len()).flat_map(move |workload| (0..arms).map(move |arm| (workload, arm)))
+    let configs = study.configs.len();
+    (0..study.workloads.len())
+        .flat_map(move |workload| (0..configs).map(move |config| (workload, config)))
 }
 
-/// Up to so many arms are told of, those that take least first.
+/// Up to so many configurations are told of, those that take least first.
 const TOLD: usize = 3;
 
-/// An arm's files, and what they take of the media or, where that is not known, of the file system.
+/// A configuration's files, and what they take of the media or, where that is not known, of the file system.
 struct Held<'a> {
-    arm: &'a str,
+    config: &'a str,
     files: f64,
     taken: f64,
 }
@@ -137,7 +141,7 @@ fn finding(study: &Study, groups: &[Group<'_>]) -> Option<String> {
         let (files, taken) = (bytes(one.files), bytes(one.taken));
         // Without a workload before it the sentence begins here.
         let on = if is_one_workload && nth == 0 { "On" } else { "on" };
-        format!("{on} {} {files} of files take {taken} of {place}", named(one.arm)) + &by(one)
+        format!("{on} {} {files} of files take {taken} of {place}", named(one.config)) + &by(one)
     };
     let told: Vec<String> = all.iter().enumerate().map(told).collect();
     let under = match is_one_workload {
@@ -153,13 +157,15 @@ fn finding(study: &Study, groups: &[Group<'_>]) -> Option<String> {
     Some(text + &of_models(study, groups).unwrap_or_default())
 }
 
-/// ` What was written under write only was stored 2.21 : 1 on CSD and …`: of worn models, under the first workload that writes.
+/// ` What was written under write only was stored 2.21 : 1 on CSD and …`: of worn models, under the first workload that
+/// writes.
 fn of_models(study: &Study, groups: &[Group<'_>]) -> Option<String> {
     let of = |workload: usize| -> Vec<String> {
-        let arms = study.arms.iter().enumerate().filter(|(_, arm)| !is_twin(study, arm));
-        let told = arms.filter_map(|(place, arm)| {
+        let configs =
+            study.configs.iter().enumerate().filter(|(_, config)| !is_twin(study, config));
+        let told = configs.filter_map(|(place, config)| {
             let found = stored(groups, place, workload)?;
-            Some(format!("{:.2} : 1 on {}", found.mean, named(&arm.name)))
+            Some(format!("{:.2} : 1 on {}", found.mean, named(&config.name)))
         });
         told.collect()
     };
@@ -181,13 +187,13 @@ fn held<'a>(
     workload: usize,
     [files, taken]: [&Metric<'_>; 2],
 ) -> Vec<Held<'a>> {
-    let arms = study.arms.iter().enumerate().filter(|(_, arm)| !is_twin(study, arm));
-    let of_arm = |(place, arm): (usize, &'a assay_study::Arm)| {
+    let configs = study.configs.iter().enumerate().filter(|(_, config)| !is_twin(study, config));
+    let of_config = |(place, config): (usize, &'a assay_study::Config)| {
         let of = |kind: &Metric<'_>| {
             let mean = of_database(groups, place, workload, kind)?.mean / kind.scale;
             (mean > 0.0).then_some(mean)
         };
-        Some(Held { arm: &arm.name, files: of(files)?, taken: of(taken)? })
+        Some(Held { config: &config.name, files: of(files)?, taken: of(taken)? })
     };
-    arms.filter_map(of_arm).collect()
+    configs.filter_map(of_config).collect()
 }

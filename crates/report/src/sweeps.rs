@@ -76,15 +76,15 @@ fn choices(
     choices
 }
 
-/// What each arm came to at the most threads: the figures one would read off the chart's right end.
+/// What each configuration came to at the most threads: the figures one would read off the chart's right end.
 fn finding(input: &Input<'_>, workload: usize, metric: &Metric<'_>) -> String {
     let its = || input.groups.iter().filter(move |group| group.workload == workload);
     let known = its().filter(|group| metric.over(group).is_some());
     let Some(threads) = known.map(|group| group.threads).max() else { return String::new() };
     let at_end = its().filter(|group| group.threads == threads);
     let told = at_end.filter_map(|group| {
-        let arm = input.study.arms.get(group.arm)?;
-        Some(format!("{} {}", arm.name, figure(metric.over(group)?.mean)))
+        let config = input.study.configs.get(group.config)?;
+        Some(format!("{} {}", config.name, figure(metric.over(group)?.mean)))
     });
     let told: Vec<String> = told.collect();
     let unit = if metric.unit.is_empty() { String::new() } else { format!(" ({})", metric.unit) };

@@ -1,5 +1,5 @@
-//! The study for other programs: `results.json`, `tables/cells.csv`, `summary.csv` and `latencies.csv`, and one
-//! `tables/series/*.csv` for each cell with a column for each series. Columns are named as results are stored.
+//! The study for other programs: `results.json`, `tables/runs.csv`, `summary.csv` and `latencies.csv`, and one
+//! `tables/series/*.csv` for each run with a column for each series. Columns are named as results are stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -10,10 +10,10 @@ use serde::Serialize;
 use crate::beside::Standing;
 use assay_judge::Judgement;
 use assay_judge::reconcile::Pair;
-use assay_study::{Cell, Histogram, Series, State, Store, Study};
+use assay_study::{Histogram, Series, State, Store, Study, Trial};
 
 use super::claim_rows::BesideView;
-use super::judged::{Judged, OfCell, OfGroup};
+use super::judged::{Judged, OfGroup, OfTrial};
 use crate::words;
 use crate::words::chain::ChainView;
 use crate::words::durability::DurabilityView;
@@ -43,7 +43,7 @@ pub(super) fn write_row(
 }
 
 fn result_names(study: &Study) -> BTreeSet<&str> {
-    study.cells.iter().flat_map(|cell| cell.results.keys().map(String::as_str)).collect()
+    study.trials.iter().flat_map(|trial| trial.results.keys().map(String::as_str)).collect()
 }
 
 /// Its text, or none; none too of what is no number, which is not there either.
@@ -52,13 +52,13 @@ pub(super) fn optional(value: Option<impl ToString>) -> String {
     if ["NaN", "inf", "-inf"].contains(&text.as_str()) { String::new() } else { text }
 }
 
-fn coordinates(cell: &Cell) -> [String; 4] {
-    let key = &cell.key;
-    [key.arm.clone(), key.workload.clone(), key.threads.to_string(), key.repeat.to_string()]
+fn coordinates(trial: &Trial) -> [String; 4] {
+    let key = &trial.key;
+    [key.config.clone(), key.workload.clone(), key.threads.to_string(), key.repeat.to_string()]
 }
 
-/// Name of a cell's series file, or nothing if it has none.
-pub(super) fn series_file(cell: &Cell) -> String {
+/// Name of a run's series file, or nothing if it has none.
+pub(super) fn series_file(trial: &Trial) -> String {
     let plain = |text: &str| -> String {
         let mut name: String = text
             .chars()
@@ -67,19 +67,19 @@ pub(super) fn series_file(cell: &Cell) -> String {
         name.truncate(40);
         name
     };
-    let key = &cell.key;
+    let key = &trial.key;
     format!(
         "{:04}-{}-{}-{}-{}.csv",
-        cell.id,
-        plain(&key.arm),
+        trial.id,
+        plain(&key.config),
         plain(&key.workload),
         key.threads,
         key.repeat
     )
 }
 
-/// `cells.csv`: a row a cell with all its results. `with_series` holds the cells that have a series file.
-pub(super) fn write_cells(
+/// `runs.csv`: a row a run with all its results. `with_series` holds the runs that have a series file.
+pub(super) fn write_trials(
     file: &mut dyn Write,
     study: &Study,
     judged: &Judged,
@@ -87,7 +87,7 @@ pub(super) fn write_cells(
 ) -> Result<()> {
     let names = result_names(study);
     let head = [
-        "arm",
+        "config",
         "workload",
         "threads",
         "repeat",
@@ -103,37 +103,37 @@ pub(super) fn write_cells(
         "durability",
     ];
     write_row(file, head.iter().chain(&names).map(ToString::to_string))?;
-    for cell in &study.cells {
-        let mut row = coordinates(cell).to_vec();
+    for trial in &study.trials {
+        let mut row = coordinates(trial).to_vec();
         row.extend([
-            cell.position.to_string(),
-            cell.state.word().into(),
-            optional(cell.reason.as_ref()),
-            words::warning::of_cell(cell).join("; "),
-            optional(cell.started_at.as_ref()),
-            optional(cell.ended_at.as_ref()),
-            optional(cell.window.map(|window| window.from_s)),
-            optional(cell.window.map(|window| window.to_s)),
-            if with_series.contains(&cell.id) {
-                format!("series/{}", series_file(cell))
+            trial.position.to_string(),
+            trial.state.word().into(),
+            optional(trial.reason.as_ref()),
+            words::warning::of_trial(trial).join("; "),
+            optional(trial.started_at.as_ref()),
+            optional(trial.ended_at.as_ref()),
+            optional(trial.window.map(|window| window.from_s)),
+            optional(trial.window.map(|window| window.to_s)),
+            if with_series.contains(&trial.id) {
+                format!("series/{}", series_file(trial))
             } else {
                 String::new()
             },
-            label_of(study, judged, &cell.key.arm),
+            label_of(study, judged, &trial.key.config),
         ]);
-        row.extend(names.iter().map(|name| optional(cell.results.get(*name))));
+        row.extend(names.iter().map(|name| optional(trial.results.get(*name))));
         write_row(file, row)?;
     }
     Ok(())
 }
 
-/// What stands beside figures of the arm of this name.
-fn label_of(study: &Study, judged: &Judged, arm: &str) -> String {
-    let place = study.arms.iter().position(|one| one.name == arm);
+/// What stands beside figures of the configuration of this name.
+fn label_of(study: &Study, judged: &Judged, config: &str) -> String {
+    let place = study.configs.iter().position(|one| one.name == config);
     place.map_or("", |place| judged.label(place)).to_owned()
 }
 
-/// `summary.csv`: a row an arm × workload × threads; of each result the mean, lowest and highest repeat.
+/// `summary.csv`: a row a configuration × workload × threads; of each result the mean, lowest and highest repeat.
 pub(super) fn write_summary(
     file: &mut dyn Write,
     study: &Study,
@@ -141,20 +141,20 @@ pub(super) fn write_summary(
     groups: &[Group<'_>],
 ) -> Result<()> {
     let names = result_names(study);
-    let head = ["arm", "workload", "threads", "repeats_done", "repeats_failed", "durability"];
+    let head = ["config", "workload", "threads", "repeats_done", "repeats_failed", "durability"];
     let of_result = names
         .iter()
         .flat_map(|name| [(*name).into(), format!("{name}_low"), format!("{name}_high")]);
     write_row(file, head.map(String::from).into_iter().chain(of_result))?;
     for group in groups {
-        let failed = group.cells.iter().filter(|cell| cell.state == State::Failed).count();
+        let failed = group.trials.iter().filter(|trial| trial.state == State::Failed).count();
         let mut row = vec![
-            study.arms[group.arm].name.clone(),
+            study.configs[group.config].name.clone(),
             study.workloads[group.workload].name.clone(),
             group.threads.to_string(),
             group.done().count().to_string(),
             failed.to_string(),
-            judged.label(group.arm).to_owned(),
+            judged.label(group.config).to_owned(),
         ];
         row.extend(names.iter().flat_map(|name| {
             let figure = stored(group, name);
@@ -171,12 +171,12 @@ pub(super) fn write_summary(
 
 /// A result as it is stored, over the repeats.
 fn stored(group: &Group<'_>, name: &str) -> Option<Figure> {
-    group.figure(|cell| summary::result(cell, name))
+    group.figure(|trial| summary::result(trial, name))
 }
 
-/// `series/*.csv`: a row a second. The cell's coordinates lead each row, so that files can be put together.
-pub(super) fn write_series(file: &mut dyn Write, cell: &Cell, series: &[Series]) -> Result<()> {
-    let head = ["arm", "workload", "threads", "repeat", "second"].map(String::from);
+/// `series/*.csv`: a row a second. The run's coordinates lead each row, so that files can be put together.
+pub(super) fn write_series(file: &mut dyn Write, trial: &Trial, series: &[Series]) -> Result<()> {
+    let head = ["config", "workload", "threads", "repeat", "second"].map(String::from);
     write_row(file, head.into_iter().chain(series.iter().map(|one| one.name.clone())))?;
     let mut seconds: BTreeMap<u32, Vec<Option<f64>>> = BTreeMap::new();
     for (column, one) in series.iter().enumerate() {
@@ -185,22 +185,23 @@ pub(super) fn write_series(file: &mut dyn Write, cell: &Cell, series: &[Series])
         }
     }
     for (second, values) in seconds {
-        let row = coordinates(cell).into_iter().chain([second.to_string()]);
+        let row = coordinates(trial).into_iter().chain([second.to_string()]);
         write_row(file, row.chain(values.into_iter().map(optional)))?;
     }
     Ok(())
 }
 
-/// `latencies.csv`: every latency distribution of every cell, a row a bucket that is not empty.
+/// `latencies.csv`: every latency distribution of every run, a row a bucket that is not empty.
 pub(super) fn write_latencies(file: &mut dyn Write, study: &Study, store: &Store) -> Result<()> {
-    let columns = ["arm", "workload", "threads", "repeat", "kind", "clock", "latency_ns", "count"];
+    let columns =
+        ["config", "workload", "threads", "repeat", "kind", "clock", "latency_ns", "count"];
     write_row(file, columns.map(String::from))?;
-    for cell in &study.cells {
-        for Histogram { kind, clock, buckets } in store.histograms(cell.id)? {
+    for trial in &study.trials {
+        for Histogram { kind, clock, buckets } in store.histograms(trial.id)? {
             for (latency_ns, count) in buckets {
                 let words = [kind.word(), clock.word()].map(str::to_owned);
                 let bucket = words.into_iter().chain([latency_ns, count].map(|n| n.to_string()));
-                write_row(file, coordinates(cell).into_iter().chain(bucket))?;
+                write_row(file, coordinates(trial).into_iter().chain(bucket))?;
             }
         }
     }
@@ -222,7 +223,7 @@ struct Results<'a> {
     durability: BTreeMap<&'a str, DurabilityView>,
     factors: &'a [Pair],
     chain: Vec<ChainView<'a>>,
-    endurance: &'a [OfCell],
+    endurance: &'a [OfTrial],
     rated: BTreeMap<&'a str, RatedView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     costs: Option<&'a [OfGroup]>,
@@ -231,7 +232,7 @@ struct Results<'a> {
 
 #[derive(Serialize)]
 struct Summary<'a> {
-    arm: &'a str,
+    config: &'a str,
     workload: &'a str,
     threads: u32,
     repeats_done: usize,
@@ -252,14 +253,14 @@ pub(super) struct Found<'a> {
     pub(super) compared: &'a [Compared],
     /// Beside every figure that claims have of it.
     pub(super) claims: &'a Standing,
-    /// Of its arms and cells, by the judge.
+    /// Of its configurations and runs, by the judge.
     pub(super) judged: &'a Judged,
     /// Of what differs between them.
     pub(super) judgement: &'a Judgement,
 }
 
-/// `results.json`: the study, its summary, what is judged of it, and the variables of each arm's server. `variables` holds, for each
-/// arm, every set seen; the first is written.
+/// `results.json`: the study, its summary, what is judged of it, and the variables of each configuration's server.
+/// `variables` holds, for each configuration, every set seen; the first is written.
 pub(super) fn write_results(
     file: &mut dyn Write,
     study: &Study,
@@ -270,11 +271,11 @@ pub(super) fn write_results(
     let names = result_names(study);
     let spread = |figure: Figure| Spread { mean: figure.mean, low: figure.low, high: figure.high };
     let summary = groups.iter().map(|group| Summary {
-        arm: &study.arms[group.arm].name,
+        config: &study.configs[group.config].name,
         workload: &study.workloads[group.workload].name,
         threads: group.threads,
         repeats_done: group.done().count(),
-        durability: found.judged.label(group.arm),
+        durability: found.judged.label(group.config),
         results: names
             .iter()
             .filter_map(|name| Some((*name, spread(stored(group, name)?))))
@@ -292,10 +293,10 @@ pub(super) fn write_results(
         },
         judgement: JudgementView::of(found.judgement),
         durability: study
-            .arms
+            .configs
             .iter()
             .zip(&found.judged.durability)
-            .map(|(arm, durability)| (arm.name.as_str(), DurabilityView::of(durability)))
+            .map(|(config, durability)| (config.name.as_str(), DurabilityView::of(durability)))
             .collect(),
         factors: &found.judged.factors,
         chain: found.judged.chains.iter().map(ChainView::of).collect(),
@@ -303,10 +304,10 @@ pub(super) fn write_results(
         rated: endurance::view(&found.judged.rated),
         costs: found.judged.costs.as_deref(),
         variables: study
-            .arms
+            .configs
             .iter()
             .zip(variables)
-            .filter_map(|(arm, sets)| Some((arm.name.as_str(), sets.first()?)))
+            .filter_map(|(config, sets)| Some((config.name.as_str(), sets.first()?)))
             .collect(),
     };
     serde_json::to_writer_pretty(&mut *file, &results)?;

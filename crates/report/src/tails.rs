@@ -1,15 +1,15 @@
 //! Latency beside throughput, and the whole of a latency distribution: two charts for each workload.
 //!
-//! Distributions are of the response times of transactions, from the histograms in the store: of the window, at the most threads.
-//! A percentile with fewer than [`ABOVE_LEAST`] transactions above it in a repeat is not drawn, as a handful of transactions do not tell
-//! where it lies.
+//! Distributions are of the response times of transactions, from the histograms in the store: of the window, at the
+//! most threads. A percentile with fewer than [`ABOVE_LEAST`] transactions above it in a repeat is not drawn, as a
+//! handful of transactions do not tell where it lies.
 
 use plotly::Scatter;
 use plotly::common::{ErrorData, ErrorType, Line, Mode, Position, Title};
 use plotly::layout::{Axis, AxisType, HoverMode, RangeMode};
 use serde::Serialize;
 
-use assay_study::{Cell, Histogram, Study};
+use assay_study::{Histogram, Study, Trial};
 
 use super::charts::{Plot, Style, label};
 use super::format::{figure, plural};
@@ -23,7 +23,7 @@ const ABOVE_LEAST: f64 = 10.0;
 /// The shares that are drawn, in percent.
 const PERCENTILES: [f64; 10] = [10.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
 
-/// The distribution of a cell's response times, if it has one.
+/// The distribution of a run's response times, if it has one.
 pub(super) fn of_transactions(histograms: Vec<Histogram>) -> Option<Vec<(u64, u64)>> {
     histograms.into_iter().find(Histogram::is_of_responses).map(|one| one.buckets)
 }
@@ -71,7 +71,7 @@ pub(super) fn tails(input: &Input<'_>, workload: usize, plots: &mut Vec<Plot>) -
     found
 }
 
-/// Throughput against p99: a line for each arm through its thread counts. Nothing of fewer than two points.
+/// Throughput against p99: a line for each configuration through its thread counts. Nothing of fewer than two points.
 fn throughput_and_p99(study: &Study, groups: &[Group<'_>], workload: usize) -> Option<Told> {
     let [tps, _] = metrics::THROUGHPUT;
     let [_, _, p99, _] = metrics::LATENCY;
@@ -82,16 +82,16 @@ fn throughput_and_p99(study: &Study, groups: &[Group<'_>], workload: usize) -> O
     let mut plot = Plot::new(x_axis, Axis::new().title(Title::with_text("p99, ms")));
     plot.adjust(|layout| layout.hover_mode(HoverMode::Closest));
     let mut best: Vec<String> = Vec::new();
-    for (place, arm) in study.arms.iter().enumerate() {
-        let its = groups.iter().filter(|group| (group.arm, group.workload) == (place, workload));
+    for (place, config) in study.configs.iter().enumerate() {
+        let its = groups.iter().filter(|group| (group.config, group.workload) == (place, workload));
         let points: Vec<(u32, Figure, Figure)> = its
             .filter_map(|group| Some((group.threads, tps.over(group)?, p99.over(group)?)))
             .collect();
         let Some(top) = points.iter().max_by(|a, b| a.1.mean.total_cmp(&b.1.mean)) else {
             continue;
         };
-        best.push(format!("{} {}/s at {} ms", arm.name, figure(top.1.mean), figure(top.2.mean)));
-        plot.push(place, line(place, &arm.name, &points));
+        best.push(format!("{} {}/s at {} ms", config.name, figure(top.1.mean), figure(top.2.mean)));
+        plot.push(place, line(place, &config.name, &points));
     }
     (!best.is_empty()).then(|| Told { plot, finding: format!("Most: {}", best.join("; ")) })
 }
@@ -138,16 +138,18 @@ fn distribution(
     all: &Distributions,
 ) -> Option<Told> {
     let its = || groups.iter().filter(|group| group.workload == workload);
-    let has = |group: &&Group<'_>| group.done().any(|cell| all.contains_key(&cell.id));
+    let has = |group: &&Group<'_>| group.done().any(|trial| all.contains_key(&trial.id));
     let threads = its().filter(has).map(|group| group.threads).max()?;
     let mut plot = Plot::new(percentile_axis(), latency_axis());
     let mut ends: Vec<String> = Vec::new();
     for group in its().filter(|group| group.threads == threads) {
-        let cells: Vec<&Cell> = group.done().collect();
-        let points = points(&cells, all);
-        let (Some(arm), Some(last)) = (study.arms.get(group.arm), points.last()) else { continue };
-        ends.push(format!("{} p{} {} ms", arm.name, last.0, figure(last.1.mean)));
-        plot.push(group.arm, curve(group.arm, &arm.name, &points));
+        let trials: Vec<&Trial> = group.done().collect();
+        let points = points(&trials, all);
+        let (Some(config), Some(last)) = (study.configs.get(group.config), points.last()) else {
+            continue;
+        };
+        ends.push(format!("{} p{} {} ms", config.name, last.0, figure(last.1.mean)));
+        plot.push(group.config, curve(group.config, &config.name, &points));
     }
     let finding = format!("At {}: {}", plural(threads as usize, "thread"), ends.join("; "));
     (!ends.is_empty()).then_some(Told { plot, finding })
@@ -182,8 +184,8 @@ fn place(percent: f64) -> f64 {
     (place * 1e6).round() / 1e6
 }
 
-fn points(cells: &[&Cell], all: &Distributions) -> Vec<(f64, Figure)> {
-    let its: Vec<&Vec<(u64, u64)>> = cells.iter().filter_map(|cell| all.get(&cell.id)).collect();
+fn points(trials: &[&Trial], all: &Distributions) -> Vec<(f64, Figure)> {
+    let its: Vec<&Vec<(u64, u64)>> = trials.iter().filter_map(|trial| all.get(&trial.id)).collect();
     let at = |percent: f64| {
         let values: Option<Vec<f64>> =
             its.iter().map(|buckets| percentile(buckets, percent)).collect();
@@ -207,8 +209,8 @@ fn percentile(buckets: &[(u64, u64)], percent: f64) -> Option<f64> {
     Some(bucket.0 as f64 / 1e6)
 }
 
-fn curve(arm: usize, name: &str, points: &[(f64, Figure)]) -> Box<Scatter<f64, f64>> {
-    let Style { dash, marker, colour } = Style::of(arm);
+fn curve(config: usize, name: &str, points: &[(f64, Figure)]) -> Box<Scatter<f64, f64>> {
+    let Style { dash, marker, colour } = Style::of(config);
     let reach = |end: fn(&Figure) -> f64| points.iter().map(|point| end(&point.1)).collect();
     Scatter::new(
         points.iter().map(|point| place(point.0)).collect(),

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::words::samples::{self, PERCENTILE_OF_PERCENTILES};
 use crate::words::{reason, stalls, steady, verdict};
 use assay_judge::papers::Sampled;
-use assay_judge::{Comparison, Judgement, Metric, OfCell};
+use assay_judge::{Comparison, Judgement, Metric, OfTrial};
 use assay_study::Study;
 
 use super::format::figure;
@@ -41,7 +41,7 @@ struct Table {
 
 #[derive(Debug, Serialize)]
 struct Row {
-    arm: usize,
+    config: usize,
     name: String,
     threads: String,
     metric: &'static str,
@@ -66,22 +66,27 @@ pub(super) fn shown(study: &Study, judged: &Judgement) -> Option<Shown> {
         (!tables.is_empty()).then_some(Part { title, is_first, tables })
     };
     let parts = [part("Throughput and p99", true), part("Other percentiles", false)];
-    let lists = [noise(judged), cells(judged), sampled(judged)];
+    let lists = [noise(judged), trials(judged), sampled(judged)];
     let shown = Shown {
         lead: lead(judged),
         parts: parts.into_iter().flatten().collect(),
         lists: lists.into_iter().filter(|list| !list.rows.is_empty()).collect(),
     };
-    (!judged.cells.is_empty()).then_some(shown)
+    (!judged.trials.is_empty()).then_some(shown)
 }
 
 fn lead(judged: &Judgement) -> String {
     let floor = match &judged.noise_floor {
         Some(floor) => format!(
             "{} ran twice under two names; what lies within the noise floor that this shows is called neither.",
-            floor.arms.iter().map(|(arm, _)| arm.as_str()).collect::<Vec<_>>().join(" and ")
+            floor
+                .configs
+                .iter()
+                .map(|(config, _)| config.as_str())
+                .collect::<Vec<_>>()
+                .join(" and ")
         ),
-        None => "No arm ran twice, so the noise floor is not known.".to_owned(),
+        None => "No configuration ran twice, so the noise floor is not known.".to_owned(),
     };
     format!(
         "Better or worse: the {:.0} % interval leaves equality out, also after correction for the number of thread counts. Equivalent: \
@@ -109,8 +114,8 @@ fn tables(study: &Study, judged: &Judgement, is_wanted: impl Fn(Metric) -> bool)
 
 fn row(study: &Study, one: &Comparison) -> Option<Row> {
     Some(Row {
-        arm: study.arms.iter().position(|arm| arm.name == one.arm)?,
-        name: one.arm.clone(),
+        config: study.configs.iter().position(|config| config.name == one.config)?,
+        name: one.config.clone(),
         threads: one.threads.map_or_else(|| "all".into(), |threads| threads.to_string()),
         metric: one.metric.label(),
         word: verdict::word(one.verdict.word),
@@ -134,8 +139,8 @@ fn noise(judged: &Judgement) -> List {
         ]
     };
     List {
-        title: "Noise floor: one arm against itself",
-        lead: "What the second run of an arm differed by from the first, repeat by repeat, and what 95 of 100 such differences \
+        title: "Noise floor: one configuration against itself",
+        lead: "What the second run of a configuration differed by from the first, repeat by repeat, and what 95 of 100 such differences \
                would stay below, by the spread of all of the workload's, or of the study's where those are fewer than four."
             .into(),
         head: vec!["workload", "threads", "figure", "seen", "floor", "spread of"],
@@ -143,8 +148,8 @@ fn noise(judged: &Judgement) -> List {
     }
 }
 
-fn cells(judged: &Judgement) -> List {
-    let row = |one: &OfCell| {
+fn trials(judged: &Judgement) -> List {
+    let row = |one: &OfTrial| {
         let steady = one.steady.as_ref();
         vec![
             one.key.to_string(),
@@ -157,12 +162,12 @@ fn cells(judged: &Judgement) -> List {
         ]
     };
     List {
-        title: "Steady state and stalls, cell by cell",
+        title: "Steady state and stalls, run by run",
         lead: "Drift of throughput in the window, the deviation of its seconds, breakdowns, and the counters that were furthest from their \
                own median in the first of those."
             .into(),
-        head: vec!["cell", "throughput", "slope", "deviation", "stalls", "what departed"],
-        rows: judged.cells.iter().map(row).collect(),
+        head: vec!["run", "throughput", "slope", "deviation", "stalls", "what departed"],
+        rows: judged.trials.iter().map(row).collect(),
     }
 }
 
@@ -180,12 +185,12 @@ fn departed(stalls: &assay_judge::Stalls) -> String {
 }
 
 fn sampled(judged: &Judgement) -> List {
-    let rows = judged.cells.iter().flat_map(|cell| {
-        cell.samples.rows.iter().map(|row| {
+    let rows = judged.trials.iter().flat_map(|trial| {
+        trial.samples.rows.iter().map(|row| {
             let is_latency = row.what == Sampled::LatencyP95;
-            let whole = cell.samples.latency_ms_p95.filter(|_| is_latency);
+            let whole = trial.samples.latency_ms_p95.filter(|_| is_latency);
             vec![
-                cell.key.to_string(),
+                trial.key.to_string(),
                 samples::what(row.what).to_owned(),
                 figure(row.sd),
                 figure(row.mean),
@@ -198,14 +203,14 @@ fn sampled(judged: &Judgement) -> List {
     List {
         title: "Seconds as samples, as Percona's paper on eXFlash prints them",
         lead: PERCENTILE_OF_PERCENTILES.into(),
-        head: vec!["cell", "sampled", "sd", "mean", "95thpct", "max", "p95 of transactions"],
+        head: vec!["run", "sampled", "sd", "mean", "95thpct", "max", "p95 of transactions"],
         rows: rows.collect(),
     }
 }
 
 /// `verdicts.csv`: a row a comparison.
 pub(super) fn write_verdicts(file: &mut dyn Write, judged: &Judgement) -> Result<()> {
-    const HEAD: &str = "workload,threads,baseline,arm,metric,unit,baseline_value,value,ratio,ratio_low,ratio_high,difference,\
+    const HEAD: &str = "workload,threads,baseline,config,metric,unit,baseline_value,value,ratio,ratio_low,ratio_high,difference,\
         difference_low,difference_high,basis,repeats,deviation,p_t,p_permutation,permuted,units,p_corrected,improvement_factor,\
         verdict,text,because,repeats_more";
     write_row(file, HEAD.split(',').map(str::to_owned))?;
@@ -217,7 +222,7 @@ pub(super) fn write_verdicts(file: &mut dyn Write, judged: &Judgement) -> Result
             one.workload.clone(),
             optional(one.threads),
             one.baseline.clone(),
-            one.arm.clone(),
+            one.config.clone(),
             one.metric.name().to_owned(),
             one.metric.unit().to_owned(),
             optional(found.map(|found| found.baseline_value)),
@@ -247,18 +252,18 @@ pub(super) fn write_verdicts(file: &mut dyn Write, judged: &Judgement) -> Result
     Ok(())
 }
 
-/// `stalls.csv`: a row a breakdown, and one without seconds for each cell that has none.
+/// `stalls.csv`: a row a breakdown, and one without seconds for each run that has none.
 pub(super) fn write_stalls(file: &mut dyn Write, judged: &Judgement) -> Result<()> {
-    const HEAD: &str = "arm,workload,threads,repeat,steady,slope_percent_per_minute,slope_low,slope_high,drift_percent,spread_percent,\
+    const HEAD: &str = "config,workload,threads,repeat,steady,slope_percent_per_minute,slope_low,slope_high,drift_percent,spread_percent,\
         autocorrelation,settled_after_s,from_second,to_second,at,depth_percent,delay_ms,transactions,period_s,departures";
     write_row(file, HEAD.split(',').map(str::to_owned))?;
-    for cell in &judged.cells {
-        let steady = cell.steady.as_ref();
+    for trial in &judged.trials {
+        let steady = trial.steady.as_ref();
         let head = [
-            cell.key.arm.clone(),
-            cell.key.workload.clone(),
-            cell.key.threads.to_string(),
-            cell.key.repeat.to_string(),
+            trial.key.config.clone(),
+            trial.key.workload.clone(),
+            trial.key.threads.to_string(),
+            trial.key.repeat.to_string(),
             optional(steady.map(steady::text)),
             optional(steady.map(|one| one.slope_percent_per_minute)),
             optional(steady.map(|one| one.slope_interval.0)),
@@ -268,8 +273,8 @@ pub(super) fn write_stalls(file: &mut dyn Write, judged: &Judgement) -> Result<(
             optional(steady.map(|one| one.autocorrelation)),
             optional(steady.and_then(|one| one.settled_after_s)),
         ];
-        let events = cell.stalls.as_ref().map_or(&[][..], |stalls| &stalls.events);
-        let period = cell.stalls.as_ref().and_then(|stalls| stalls.period);
+        let events = trial.stalls.as_ref().map_or(&[][..], |stalls| &stalls.events);
+        let period = trial.stalls.as_ref().and_then(|stalls| stalls.period);
         if events.is_empty() {
             write_row(file, head.iter().cloned().chain(std::iter::repeat_n(String::new(), 8)))?;
         }

@@ -2,14 +2,14 @@
 
 use serde::Serialize;
 
-use assay_study::{Cell, State, Study};
+use assay_study::{State, Study, Trial};
 
 use super::format::{bytes, figure, plural};
 use super::metrics::Metric;
 use crate::words;
 use assay_judge::summary::{Figure, Group};
 
-/// A table of figures: arms within thread counts, a metric a column.
+/// A table of figures: configurations within thread counts, a metric a column.
 #[derive(Debug, Serialize)]
 pub(super) struct Table {
     columns: Vec<Column>,
@@ -33,7 +33,7 @@ struct Block {
 
 #[derive(Debug, Serialize)]
 struct Row {
-    arm: usize,
+    config: usize,
     /// Why there are no figures.
     reason: Option<String>,
     /// Numbers of the footnotes that concern the row, from 1.
@@ -68,7 +68,7 @@ impl Field {
     }
 }
 
-/// The figures of one workload. Columns that no cell has are left out.
+/// The figures of one workload. Columns that no run has are left out.
 pub(super) fn table(groups: &[Group<'_>], workload: usize, metrics: &[Metric<'_>]) -> Table {
     table_of(groups.iter().filter(|group| group.workload == workload).collect(), metrics)
 }
@@ -123,8 +123,8 @@ fn largest(groups: &[&Group<'_>], metric: &Metric<'_>) -> f64 {
 
 fn row(group: &Group<'_>, metrics: &[Metric<'_>], largest: f64, notes: &mut Vec<String>) -> Row {
     if group.done().next().is_none() {
-        let reason = Some(reasons(&group.cells));
-        return Row { arm: group.arm, reason, notes: Vec::new(), fields: Vec::new() };
+        let reason = Some(reasons(&group.trials));
+        return Row { config: group.config, reason, notes: Vec::new(), fields: Vec::new() };
     }
     let mut fields: Vec<Field> =
         metrics.iter().map(|metric| Field::of(metric, metric.over(group))).collect();
@@ -134,7 +134,7 @@ fn row(group: &Group<'_>, metrics: &[Metric<'_>], largest: f64, notes: &mut Vec<
     }
     let mut numbers: Vec<usize> = remarks(group).map(|text| number_of(text, notes)).collect();
     numbers.dedup();
-    Row { arm: group.arm, reason: None, notes: numbers, fields }
+    Row { config: group.config, reason: None, notes: numbers, fields }
 }
 
 fn number_of(text: String, notes: &mut Vec<String>) -> usize {
@@ -147,22 +147,22 @@ fn number_of(text: String, notes: &mut Vec<String>) -> usize {
 
 /// What is to be said of a row that has figures.
 fn remarks<'a>(group: &'a Group<'_>) -> impl Iterator<Item = String> + 'a {
-    group.cells.iter().flat_map(|cell| match cell.state {
-        State::Done => words::warning::of_cell(cell),
-        _ => vec![format!("repeat {} {}", cell.key.repeat, standing(cell))],
+    group.trials.iter().flat_map(|trial| match trial.state {
+        State::Done => words::warning::of_trial(trial),
+        _ => vec![format!("repeat {} {}", trial.key.repeat, standing(trial))],
     })
 }
 
 /// Why a group has no figures at all.
-fn reasons(cells: &[&Cell]) -> String {
-    let mut reasons: Vec<String> = cells.iter().map(|cell| standing(cell)).collect();
+fn reasons(trials: &[&Trial]) -> String {
+    let mut reasons: Vec<String> = trials.iter().map(|trial| standing(trial)).collect();
     reasons.dedup();
     reasons.join("; ")
 }
 
-/// Where a cell without results stands.
-pub(super) fn standing(cell: &Cell) -> String {
-    match (cell.state, &cell.reason) {
+/// Where a run without results stands.
+pub(super) fn standing(trial: &Trial) -> String {
+    match (trial.state, &trial.reason) {
         (State::Failed, Some(reason)) => format!("failed: {reason}"),
         (State::Failed, None) => "failed".into(),
         (State::Running, _) => "was interrupted".into(),
@@ -171,11 +171,11 @@ pub(super) fn standing(cell: &Cell) -> String {
     }
 }
 
-/// A row of the table of all cells.
+/// A row of the table of all runs.
 #[derive(Debug, Serialize)]
-pub(super) struct CellRow {
+pub(super) struct TrialRow {
     position: u32,
-    arm: usize,
+    config: usize,
     workload: String,
     threads: u32,
     repeat: u32,
@@ -185,43 +185,43 @@ pub(super) struct CellRow {
     remarks: Vec<String>,
 }
 
-/// All cells in the order in which they were run.
-pub(super) fn cells(study: &Study) -> Vec<CellRow> {
-    let mut cells: Vec<&Cell> = study.cells.iter().collect();
-    cells.sort_by_key(|cell| cell.position);
-    let row = |cell: &Cell| {
-        let mut remarks = words::warning::of_cell(cell);
-        if cell.state != State::Done {
-            remarks.push(standing(cell));
+/// All runs in the order in which they were run.
+pub(super) fn trials(study: &Study) -> Vec<TrialRow> {
+    let mut trials: Vec<&Trial> = study.trials.iter().collect();
+    trials.sort_by_key(|trial| trial.position);
+    let row = |trial: &Trial| {
+        let mut remarks = words::warning::of_trial(trial);
+        if trial.state != State::Done {
+            remarks.push(standing(trial));
         }
         let [tps, _] = super::metrics::THROUGHPUT;
-        Some(CellRow {
-            position: cell.position,
-            arm: study.arms.iter().position(|arm| arm.name == cell.key.arm)?,
-            workload: cell.key.workload.clone(),
-            threads: cell.key.threads,
-            repeat: cell.key.repeat,
-            started_at: cell.started_at.clone().unwrap_or_default(),
-            seconds: cell.window.map(|window| figure(window.length_s())).unwrap_or_default(),
-            tps: Field::of(&tps, Figure::of(tps.of(cell).into_iter().collect())),
+        Some(TrialRow {
+            position: trial.position,
+            config: study.configs.iter().position(|config| config.name == trial.key.config)?,
+            workload: trial.key.workload.clone(),
+            threads: trial.key.threads,
+            repeat: trial.key.repeat,
+            started_at: trial.started_at.clone().unwrap_or_default(),
+            seconds: trial.window.map(|window| figure(window.length_s())).unwrap_or_default(),
+            tps: Field::of(&tps, Figure::of(tps.of(trial).into_iter().collect())),
             remarks,
         })
     };
-    cells.into_iter().filter_map(row).collect()
+    trials.into_iter().filter_map(row).collect()
 }
 
-/// Space of each workload's data, arm by arm.
+/// Space of each workload's data, configuration by configuration.
 #[derive(Debug, Serialize)]
 pub(super) struct SpaceRow {
     workload: String,
-    arm: usize,
+    config: usize,
     fields: Vec<Field>,
 }
 
 impl SpaceRow {
     /// Of figures in the order of the columns.
-    pub(super) fn of(workload: &str, arm: usize, fields: Vec<Field>) -> SpaceRow {
-        SpaceRow { workload: workload.to_owned(), arm, fields }
+    pub(super) fn of(workload: &str, config: usize, fields: Vec<Field>) -> SpaceRow {
+        SpaceRow { workload: workload.to_owned(), config, fields }
     }
 }
 

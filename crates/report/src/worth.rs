@@ -1,4 +1,4 @@
-//! What drives last and what arms cost, as the page shows it, and `tables/endurance.csv` and `tables/cost.csv`.
+//! What drives last and what configurations cost, as the page shows it, and `tables/endurance.csv` and `tables/cost.csv`.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use crate::words::endurance;
 use assay_judge::worth::cost::{Bound, Cost};
 use assay_judge::worth::endurance::Endurance;
 use assay_judge::worth::interval::Interval;
-use assay_study::{CellKey, Study};
+use assay_study::{Study, TrialKey};
 
 use super::format::{bytes, count, figure, list};
 use super::headline::named;
@@ -18,7 +18,7 @@ use super::tables::{optional, write_row};
 use crate::words;
 use assay_judge::summary::{Figure, Group};
 
-/// A table in words, a row for each arm under each load.
+/// A table in words, a row for each configuration under each load.
 #[derive(Debug, Serialize)]
 pub(super) struct Table {
     /// Heads, and what they mean.
@@ -30,10 +30,10 @@ pub(super) struct Table {
 
 #[derive(Debug, Serialize)]
 struct Row {
-    arm: usize,
+    config: usize,
     workload: String,
     threads: u32,
-    /// What is wrong with its cells, which stands with the summary too.
+    /// What is wrong with its runs, which stands with the summary too.
     warnings: Vec<String>,
     fields: Vec<String>,
 }
@@ -45,10 +45,10 @@ pub(super) fn endurance(study: &Study, groups: &[Group<'_>], judged: &Judged) ->
     let rows: Vec<Row> = groups
         .iter()
         .filter_map(|group| {
-            let of_cell = |key: &CellKey| judged.endurance.iter().find(|one| one.key == *key);
+            let of_trial = |key: &TrialKey| judged.endurance.iter().find(|one| one.key == *key);
             let found: Vec<&Endurance> = group
                 .done()
-                .filter_map(|cell| of_cell(&cell.key))
+                .filter_map(|trial| of_trial(&trial.key))
                 .map(|one| &one.endurance)
                 .collect();
             let mean = |read: fn(&Endurance) -> Option<f64>| {
@@ -71,19 +71,19 @@ pub(super) fn endurance(study: &Study, groups: &[Group<'_>], judged: &Judged) ->
                     shown(mean(|one| one.drive_writes_per_day), figure),
                     shown(mean(|one| one.life_years_host), figure),
                     shown(mean(|one| one.life_years_media), figure),
-                    shown(mean(|one| one.life_years_cells), figure),
+                    shown(mean(|one| one.life_years_trials), figure),
                 ],
             ))
         })
         .collect();
     let mut notes: Vec<String> = scaled(judged);
-    let rated = judged.rated.iter().map(|(arm, rated)| {
-        format!("{arm}: rated for {} ({})", bytes(rated.bytes), endurance::how(&rated.by))
+    let rated = judged.rated.iter().map(|(config, rated)| {
+        format!("{config}: rated for {} ({})", bytes(rated.bytes), endurance::how(&rated.by))
     });
     notes.extend(rated);
-    if rows.iter().any(|row| !judged.rated.contains_key(&study.arms[row.arm].name)) {
+    if rows.iter().any(|row| !judged.rated.contains_key(&study.configs[row.config].name)) {
         notes.push(
-            "An arm without a life has no rating: give endurance_bytes, or drive_writes_per_day, warranty_years and \
+            "A configuration without a life has no rating: give endurance_bytes, or drive_writes_per_day, warranty_years and \
              capacity_bytes, with --prices FILE or in the plan's [prices]; docs/cost.md tells of both."
                 .into(),
         );
@@ -106,13 +106,13 @@ const ENDURANCE: [(&str, &str); 8] = [
         "until it was given what it is rated for; ratings count what the host writes (JESD218)",
     ),
     ("by media, years", "until as much as it is rated for went to its flash"),
-    ("by cells, years", "until its cells were erased as often as they may be"),
+    ("by runs, years", "until its runs were erased as often as they may be"),
 ];
 
 fn row(study: &Study, group: &Group<'_>, fields: Vec<String>) -> Row {
     let workload = study.workloads.get(group.workload);
     Row {
-        arm: group.arm,
+        config: group.config,
         workload: workload.map(|one| one.name.clone()).unwrap_or_default(),
         threads: group.threads,
         warnings: warnings(group),
@@ -120,20 +120,20 @@ fn row(study: &Study, group: &Group<'_>, fields: Vec<String>) -> Row {
     }
 }
 
-/// Each mark of its cells once.
+/// Each mark of its runs once.
 fn warnings(group: &Group<'_>) -> Vec<String> {
-    let mut warnings: Vec<String> = group.done().flat_map(words::warning::of_cell).collect();
+    let mut warnings: Vec<String> = group.done().flat_map(words::warning::of_trial).collect();
     warnings.sort();
     warnings.dedup();
     warnings
 }
 
-/// What arms cost; nothing where no prices were given, or too few for any arm.
+/// What configurations cost; nothing where no prices were given, or too few for any configuration.
 pub(super) fn cost(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Option<Table> {
     let costs = judged.costs.as_ref()?;
     let group_of = |one: &OfGroup| {
         groups.iter().find(|group| {
-            study.arms.get(group.arm).is_some_and(|arm| arm.name == one.arm)
+            study.configs.get(group.config).is_some_and(|config| config.name == one.config)
                 && study.workloads.get(group.workload).is_some_and(|load| load.name == one.workload)
                 && group.threads == one.threads
         })
@@ -160,8 +160,8 @@ pub(super) fn cost(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Opti
 }
 
 /// What "replaces" rests on.
-const REPLACED: &str = "Servers replaced are those of the baseline, by the judged ratio of both arms: what varied in both alike does \
-    not widen it. A twin replaces nothing: it is its arm again.";
+const REPLACED: &str = "Servers replaced are those of the baseline, by the judged ratio of both configurations: what varied in both alike does \
+    not widen it. A twin replaces nothing: it is its configuration again.";
 
 /// With the currency in place of `¤`.
 const COST: [(&str, &str); 8] = [
@@ -218,18 +218,18 @@ fn bound(by: Bound) -> &'static str {
 /// What of the table is of a whole device and was measured on a part of it, a line for each scale.
 fn scaled(judged: &Judged) -> Vec<String> {
     let mut lines: Vec<((f64, f64), Vec<String>)> = Vec::new();
-    for (arm, scale) in &judged.scales {
+    for (config, scale) in &judged.scales {
         match lines.iter_mut().find(|(one, _)| one == scale) {
-            Some((_, arms)) => arms.push(named(arm)),
-            None => lines.push((*scale, vec![named(arm)])),
+            Some((_, configs)) => configs.push(named(config)),
+            None => lines.push((*scale, vec![named(config)])),
         }
     }
-    let line = |((capacity, parallel), arms): ((f64, f64), Vec<String>)| {
+    let line = |((capacity, parallel), configs): ((f64, f64), Vec<String>)| {
         format!(
             "{}: measured on a model of 1/{capacity} of the capacity and 1/{parallel} of the parallelism. Bytes a day and years are of the \
              whole device: what the model was given × {parallel}, against the whole capacity and rating. Bytes for each transaction are as \
              measured.",
-            list(&arms)
+            list(&configs)
         )
     };
     lines.into_iter().map(line).collect()
@@ -258,10 +258,10 @@ pub(super) fn no_cost(judged: &Judged) -> Vec<String> {
     }
 }
 
-/// `endurance.csv`: a row a cell.
+/// `endurance.csv`: a row a run.
 pub(super) fn write_endurance(file: &mut dyn Write, judged: &Judged) -> Result<()> {
     let head = [
-        "arm",
+        "config",
         "workload",
         "threads",
         "repeat",
@@ -272,13 +272,13 @@ pub(super) fn write_endurance(file: &mut dyn Write, judged: &Judged) -> Result<(
         "drive_writes_per_day",
         "life_years_host",
         "life_years_media",
-        "life_years_cells",
+        "life_years_runs",
     ];
     write_row(file, head.map(String::from))?;
     for one in &judged.endurance {
         let (key, found) = (&one.key, &one.endurance);
         let row = [
-            key.arm.clone(),
+            key.config.clone(),
             key.workload.clone(),
             key.threads.to_string(),
             key.repeat.to_string(),
@@ -289,14 +289,14 @@ pub(super) fn write_endurance(file: &mut dyn Write, judged: &Judged) -> Result<(
             optional(found.drive_writes_per_day),
             optional(found.life_years_host),
             optional(found.life_years_media),
-            optional(found.life_years_cells),
+            optional(found.life_years_trials),
         ];
         write_row(file, row)?;
     }
     Ok(())
 }
 
-/// `cost.csv`: a row an arm × workload × threads, of each figure the lowest and the highest too.
+/// `cost.csv`: a row a configuration × workload × threads, of each figure the lowest and the highest too.
 pub(super) fn write_cost(file: &mut dyn Write, costs: &[OfGroup]) -> Result<()> {
     let bounded = [
         "tps",
@@ -307,7 +307,7 @@ pub(super) fn write_cost(file: &mut dyn Write, costs: &[OfGroup]) -> Result<()> 
         "target_cost",
         "replaces",
     ];
-    let head = ["arm", "workload", "threads", "missing", "currency", "years", "server_cost"];
+    let head = ["config", "workload", "threads", "missing", "currency", "years", "server_cost"];
     let columns = bounded
         .iter()
         .flat_map(|name| [(*name).to_owned(), format!("{name}_low"), format!("{name}_high")]);
@@ -316,7 +316,7 @@ pub(super) fn write_cost(file: &mut dyn Write, costs: &[OfGroup]) -> Result<()> 
         let cost = one.cost.as_ref();
         let fleet = cost.and_then(|cost| cost.fleet.as_ref());
         let mut row = vec![
-            one.arm.clone(),
+            one.config.clone(),
             one.workload.clone(),
             one.threads.to_string(),
             one.missing.join(" "),

@@ -1,5 +1,5 @@
-//! What the plan says of judging, kept in the study's head: which arm is the baseline, what difference does not matter, and which
-//! arms are the same under two names.
+//! What the plan says of judging, kept in the study's head: which configuration is the baseline, what difference does
+//! not matter, and which configurations are the same under two names.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 /// What is needed to judge a study beside its figures.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Judging {
-    /// The arm that the others are measured by; the first where none is named.
+    /// The configuration that the others are measured by; the first where none is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
     /// Differences of so many percent or less do not matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin_percent: Option<f64>,
-    /// Arms that are another one run again, and which: their differences are noise.
+    /// Configurations that are another one run again, and which: their differences are noise.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub twins: BTreeMap<String, String>,
 }

@@ -1,7 +1,7 @@
 //! The study's SQLite file: every result as soon as it exists, with what is needed to repeat it.
 //!
-//! A cell's results, series, histograms and variables are written in one transaction when the cell ends, so a
-//! crash leaves a cell either whole or not there, and the measured seconds carry no write of ours. Other
+//! A run's results, series, histograms and variables are written in one transaction when the run ends, so a
+//! crash leaves a run either whole or not there, and the measured seconds carry no write of ours. Other
 //! programs (sqlite3, pandas, DuckDB) can read the file; the tables are named as the records are.
 
 mod in_use;
@@ -28,7 +28,7 @@ pub use judging::{Judging, MARGIN_PERCENT};
 pub use paper::{Comparison, Paper, Printed};
 pub use prices::Prices;
 pub use records::{
-    Arm, Cell, CellKey, Clock, Histogram, Note, Series, State, Study, Timed, Workload,
+    Clock, Config, Histogram, Note, Series, State, Study, Timed, Trial, TrialKey, Workload,
 };
 pub use rig::{
     Atomic, Cache, Count, Data, Disk, Drive, Fault, FileSystem, Fill, Media, Model, Resource, Rig,
@@ -43,34 +43,34 @@ pub use write::{Outcome, StudyHead, fingerprint};
 pub const FILE_NAME: &str = "study.sqlite";
 
 /// Version of the tables below; a file with another one is refused.
-const SCHEMA_VERSION: i64 = 2;
+const SCHEMA_VERSION: i64 = 3;
 
 const TABLES: &str = "
 CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE notes (kind TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE arms (name TEXT PRIMARY KEY, position INTEGER NOT NULL, rig_json TEXT NOT NULL,
+CREATE TABLE configs (name TEXT PRIMARY KEY, position INTEGER NOT NULL, rig_json TEXT NOT NULL,
   settings_json TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE workloads (name TEXT PRIMARY KEY, position INTEGER NOT NULL, workload TEXT NOT NULL, data_set TEXT,
+CREATE TABLE workloads (name TEXT PRIMARY KEY, position INTEGER NOT NULL, workload TEXT NOT NULL, data_profile TEXT,
   recipe TEXT NOT NULL, options_json TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE cells (id INTEGER PRIMARY KEY, arm TEXT NOT NULL, workload TEXT NOT NULL,
+CREATE TABLE runs (id INTEGER PRIMARY KEY, config TEXT NOT NULL, workload TEXT NOT NULL,
   threads INTEGER NOT NULL, repeat INTEGER NOT NULL, position INTEGER NOT NULL,
   fingerprint TEXT NOT NULL, state TEXT NOT NULL, reason TEXT, started_at TEXT, ended_at TEXT,
   window_from_s REAL, window_to_s REAL, facts_json TEXT NOT NULL DEFAULT '{}', variables_hash TEXT,
-  UNIQUE (arm, workload, threads, repeat));
-CREATE TABLE warnings (id INTEGER PRIMARY KEY, cell_id INTEGER NOT NULL REFERENCES cells ON DELETE CASCADE,
+  UNIQUE (config, workload, threads, repeat));
+CREATE TABLE warnings (id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
   kind TEXT NOT NULL, facts_json TEXT);
-CREATE TABLE results (cell_id INTEGER NOT NULL REFERENCES cells ON DELETE CASCADE, name TEXT NOT NULL,
-  value REAL NOT NULL, PRIMARY KEY (cell_id, name)) WITHOUT ROWID;
-CREATE TABLE errors (cell_id INTEGER NOT NULL REFERENCES cells ON DELETE CASCADE, code INTEGER NOT NULL,
-  count INTEGER NOT NULL, PRIMARY KEY (cell_id, code)) WITHOUT ROWID;
-CREATE TABLE series (id INTEGER PRIMARY KEY, cell_id INTEGER NOT NULL REFERENCES cells ON DELETE CASCADE,
-  name TEXT NOT NULL, unit TEXT NOT NULL, label TEXT NOT NULL, layer TEXT NOT NULL, UNIQUE (cell_id, name));
+CREATE TABLE results (run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, name TEXT NOT NULL,
+  value REAL NOT NULL, PRIMARY KEY (run_id, name)) WITHOUT ROWID;
+CREATE TABLE errors (run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, code INTEGER NOT NULL,
+  count INTEGER NOT NULL, PRIMARY KEY (run_id, code)) WITHOUT ROWID;
+CREATE TABLE series (id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
+  name TEXT NOT NULL, unit TEXT NOT NULL, label TEXT NOT NULL, layer TEXT NOT NULL, UNIQUE (run_id, name));
 CREATE TABLE samples (series_id INTEGER NOT NULL REFERENCES series ON DELETE CASCADE, second INTEGER NOT NULL,
   value REAL NOT NULL, PRIMARY KEY (series_id, second)) WITHOUT ROWID;
-CREATE TABLE histograms (cell_id INTEGER NOT NULL REFERENCES cells ON DELETE CASCADE, kind TEXT NOT NULL,
+CREATE TABLE histograms (run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, kind TEXT NOT NULL,
   clock TEXT NOT NULL, latency_ns INTEGER NOT NULL, count INTEGER NOT NULL,
-  PRIMARY KEY (cell_id, kind, clock, latency_ns)) WITHOUT ROWID;
-CREATE TABLE second_latencies (cell_id INTEGER PRIMARY KEY REFERENCES cells ON DELETE CASCADE,
+  PRIMARY KEY (run_id, kind, clock, latency_ns)) WITHOUT ROWID;
+CREATE TABLE second_latencies (run_id INTEGER PRIMARY KEY REFERENCES runs ON DELETE CASCADE,
   histograms BLOB NOT NULL);
 CREATE TABLE variables (hash TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,
   PRIMARY KEY (hash, name)) WITHOUT ROWID;

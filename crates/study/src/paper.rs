@@ -17,7 +17,7 @@ pub struct Paper {
     pub comparisons: Vec<Comparison>,
 }
 
-/// One arm against another, over data sets and workloads.
+/// One configuration against another, over data profiles and workloads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
@@ -26,9 +26,9 @@ pub struct Comparison {
     /// The result that is compared, e.g. `qps`.
     #[serde(default = "qps")]
     pub metric: String,
-    /// The arm whose gain it is.
-    pub arm: String,
-    /// The arm that it is measured by.
+    /// The configuration whose gain it is.
+    pub config: String,
+    /// The configuration that it is measured by.
     pub against: String,
     /// What is printed. What is not is compared all the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -39,12 +39,12 @@ pub struct Comparison {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Printed {
-    /// The plan's data set, where it has any.
+    /// The plan's data profile, where it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub data_set: Option<String>,
+    pub data_profile: Option<String>,
     /// The plan's workload.
     pub workload: String,
-    /// By how much the arm is above the other, in percent.
+    /// By how much the configuration is above the other, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent: Option<f64>,
     /// What is printed in place of a figure, or how the figure follows from what is.

@@ -14,8 +14,8 @@ use crate::Disk;
 use assay_base::one_line;
 use assay_base::text_file;
 
-/// The most that an amount, a rate, a number of years or of drives may be: far beyond any, and small enough that no product of
-/// them leaves the range of numbers.
+/// The most that an amount, a rate, a number of years or of drives may be: far beyond any, and small enough that no
+/// product of them leaves the range of numbers.
 const AMOUNT_MAX: f64 = 1e15;
 
 /// The most bytes: those of the whole world's storage a hundred times over, and for the same reason.
@@ -43,12 +43,12 @@ pub struct Prices {
     /// What is to be carried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,
-    /// Of every arm's server.
+    /// Of every configuration's server.
     #[serde(skip_serializing_if = "is_default")]
-    pub every_arm: Each,
-    /// What is otherwise in an arm, by its name.
+    pub every_config: Each,
+    /// What is otherwise in a configuration, by its name.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
-    pub arms: IndexMap<String, Each>,
+    pub configs: IndexMap<String, Each>,
 }
 
 /// A load and data that servers are counted for.
@@ -157,23 +157,25 @@ impl Prices {
         ensure!(is_word, "currency is {currency:?}; give a short word such as \"USD\"");
         ensure!(self.replicas != Some(0), "replicas is 0; give 1 for a server alone");
         check_amount("price_per_kwh", self.price_per_kwh)?;
-        self.every_arm.check("every_arm")?;
-        self.arms.iter().try_for_each(|(name, each)| each.check(&format!("arms.{name}")))
+        self.every_config.check("every_config")?;
+        self.configs.iter().try_for_each(|(name, each)| each.check(&format!("configs.{name}")))
     }
 
-    /// Checks that arms with prices of their own are arms.
+    /// Checks that configurations with prices of their own are configurations.
     ///
     /// # Errors
     /// One line with the nearest that there is.
-    pub fn check_arms<'a>(&self, known: impl Iterator<Item = &'a str> + Clone) -> Result<()> {
-        for name in self.arms.keys() {
-            if known.clone().any(|arm| arm == name) {
+    pub fn check_configs<'a>(&self, known: impl Iterator<Item = &'a str> + Clone) -> Result<()> {
+        for name in self.configs.keys() {
+            if known.clone().any(|config| config == name) {
                 continue;
             }
             match nearest(name, known.clone()) {
-                Some(near) => bail!("prices: there is no arm `{name}`; did you mean `{near}`?"),
+                Some(near) => {
+                    bail!("prices: there is no configuration `{name}`; did you mean `{near}`?")
+                }
                 None => bail!(
-                    "prices: there is no arm `{name}`; there are {}",
+                    "prices: there is no configuration `{name}`; there are {}",
                     known.collect::<Vec<_>>().join(", ")
                 ),
             }
@@ -181,20 +183,22 @@ impl Prices {
         Ok(())
     }
 
-    /// The same where a twin, which is another arm run once more, has the prices of that arm but those of its own.
+    /// The same where a twin, which is another configuration run once more, has the prices of that configuration but
+    /// those of its own.
     pub fn with_twins(&self, twins: &BTreeMap<String, String>) -> Prices {
         let mut all = self.clone();
         for (twin, original) in twins {
-            let Some(of_original) = self.arms.get(original) else { continue };
-            let own = self.arms.get(twin).cloned().unwrap_or_default();
-            all.arms.insert(twin.clone(), own.or(of_original));
+            let Some(of_original) = self.configs.get(original) else { continue };
+            let own = self.configs.get(twin).cloned().unwrap_or_default();
+            all.configs.insert(twin.clone(), own.or(of_original));
         }
         all
     }
 
-    /// What is said of an arm: by itself, of every arm, and last by its device's preset, whose prices are in USD.
-    pub fn of_arm(&self, arm: &str, disk: Option<&Disk>) -> Each {
-        let own = self.arms.get(arm).cloned().unwrap_or_default().or(&self.every_arm);
+    /// What is said of a configuration: by itself, of every configuration, and last by its device's preset, whose
+    /// prices are in USD.
+    pub fn of_config(&self, config: &str, disk: Option<&Disk>) -> Each {
+        let own = self.configs.get(config).cloned().unwrap_or_default().or(&self.every_config);
         let Some(disk) = disk else { return own };
         let worth = |name: &str| {
             let value = disk.worth.get(name).map(|worth| worth.value);
@@ -244,15 +248,15 @@ mod tests {
     use super::*;
     use crate::Worth;
 
-    const TEXT: &str = "currency = \"USD\"\nyears = 3\n[every_arm]\nserver_price = 9999\ndrive_price = 1570\n\
-        [arms.flash]\ndrive_price = 11414\n";
+    const TEXT: &str = "currency = \"USD\"\nyears = 3\n[every_config]\nserver_price = 9999\ndrive_price = 1570\n\
+        [configs.flash]\ndrive_price = 11414\n";
 
     #[test]
-    fn an_arms_own_price_goes_before_that_of_all_and_the_presets_comes_last() {
+    fn a_configs_own_price_goes_before_that_of_all_and_the_presets_comes_last() {
         let prices = Prices::parse(TEXT).unwrap();
-        assert_eq!(prices.of_arm("flash", None).drive_price, Some(11_414.0));
-        assert_eq!(prices.of_arm("disks", None).drive_price, Some(1570.0));
-        assert_eq!(prices.of_arm("flash", None).server_price, Some(9999.0));
+        assert_eq!(prices.of_config("flash", None).drive_price, Some(11_414.0));
+        assert_eq!(prices.of_config("disks", None).drive_price, Some(1570.0));
+        assert_eq!(prices.of_config("flash", None).server_price, Some(9999.0));
         let worth = |value: f64| Worth { value, mark: "published".into(), source: String::new() };
         let disk = Disk {
             worth: [
@@ -262,11 +266,11 @@ mod tests {
             .into(),
             ..Disk::default()
         };
-        assert_eq!(prices.of_arm("disks", Some(&disk)).drive_price, Some(1570.0));
-        assert_eq!(prices.of_arm("disks", Some(&disk)).drive_power_w, Some(20.0));
+        assert_eq!(prices.of_config("disks", Some(&disk)).drive_price, Some(1570.0));
+        assert_eq!(prices.of_config("disks", Some(&disk)).drive_power_w, Some(20.0));
         let bare = |currency: &str| Prices { currency: Some(currency.into()), ..Prices::default() };
-        assert_eq!(bare("USD").of_arm("disks", Some(&disk)).drive_price, Some(7.0));
-        assert_eq!(bare("EUR").of_arm("disks", Some(&disk)).drive_price, None, "it is in USD");
+        assert_eq!(bare("USD").of_config("disks", Some(&disk)).drive_price, Some(7.0));
+        assert_eq!(bare("EUR").of_config("disks", Some(&disk)).drive_price, None, "it is in USD");
     }
 
     #[test]
@@ -278,16 +282,22 @@ mod tests {
             ("replicas = 0", "replicas is 0"),
             ("currency = \"\"", "currency is \"\"; give a short word such as \"USD\""),
             ("currency = \"U\\u001bD\"", "currency is \"U\\u{1b}D\"; give"),
-            ("[every_arm]\nserver_price = 1e308", "every_arm.server_price is 1e308; give at most"),
-            ("[arms.a]\ncapacity_bytes = 1e25", "arms.a.capacity_bytes is 1e25; give at most 1e24"),
+            (
+                "[every_config]\nserver_price = 1e308",
+                "every_config.server_price is 1e308; give at most",
+            ),
+            (
+                "[configs.a]\ncapacity_bytes = 1e25",
+                "configs.a.capacity_bytes is 1e25; give at most 1e24",
+            ),
             ("price_per_kwh = -1", "price_per_kwh is -1"),
-            ("[every_arm]\ndrive_price = nan", "every_arm.drive_price is NaN"),
-            ("[arms.a]\ndiscount_percent = 120", "arms.a.discount_percent is 120"),
-            ("[arms.a]\ndrives = 1.5", "arms.a.drives is no whole number"),
-            ("[arms.a]\ncapacity_bytes = 0", "arms.a.capacity_bytes is 0"),
+            ("[every_config]\ndrive_price = nan", "every_config.drive_price is NaN"),
+            ("[configs.a]\ndiscount_percent = 120", "configs.a.discount_percent is 120"),
+            ("[configs.a]\ndrives = 1.5", "configs.a.drives is no whole number"),
+            ("[configs.a]\ncapacity_bytes = 0", "configs.a.capacity_bytes is 0"),
             ("[target]\ntps = -5", "target.tps is -5"),
             (
-                "[arms.a]\ndrive_prise = 5",
+                "[configs.a]\ndrive_prise = 5",
                 "line 2: unknown key `drive_prise`; did you mean `drive_price`?",
             ),
             ("year = 3", "line 1: unknown key `year`; did you mean `years`?"),
@@ -298,22 +308,27 @@ mod tests {
     }
 
     #[test]
-    fn a_twin_has_the_prices_of_its_arm_but_for_its_own() {
+    fn a_twin_has_the_prices_of_its_config_but_for_its_own() {
         let twins = BTreeMap::from([("flash, again".to_owned(), "flash".to_owned())]);
         let prices = Prices::parse(TEXT).unwrap();
-        assert_eq!(prices.of_arm("flash, again", None).drive_price, Some(1570.0), "every arm's");
+        assert_eq!(
+            prices.of_config("flash, again", None).drive_price,
+            Some(1570.0),
+            "every configuration's"
+        );
         let with = prices.with_twins(&twins);
-        assert_eq!(with.of_arm("flash, again", None), prices.of_arm("flash", None));
-        let own = Prices::parse(&format!("{TEXT}[arms.\"flash, again\"]\ndrives = 2\n")).unwrap();
-        let again = own.with_twins(&twins).of_arm("flash, again", None);
+        assert_eq!(with.of_config("flash, again", None), prices.of_config("flash", None));
+        let own =
+            Prices::parse(&format!("{TEXT}[configs.\"flash, again\"]\ndrives = 2\n")).unwrap();
+        let again = own.with_twins(&twins).of_config("flash, again", None);
         assert_eq!((again.drive_price, again.drives), (Some(11_414.0), Some(2.0)));
     }
 
     #[test]
-    fn arms_that_are_none_are_found() {
+    fn configs_that_are_none_are_found() {
         let prices = Prices::parse(TEXT).unwrap();
-        assert!(prices.check_arms(["flash", "disks"].into_iter()).is_ok());
-        let error = prices.check_arms(["flask", "disks"].into_iter()).unwrap_err().to_string();
-        assert_eq!(error, "prices: there is no arm `flash`; did you mean `flask`?");
+        assert!(prices.check_configs(["flash", "disks"].into_iter()).is_ok());
+        let error = prices.check_configs(["flask", "disks"].into_iter()).unwrap_err().to_string();
+        assert_eq!(error, "prices: there is no configuration `flash`; did you mean `flask`?");
     }
 }

@@ -7,7 +7,9 @@ use anyhow::{Context, Result, anyhow, bail};
 use rusqlite::{Row, params};
 use serde::de::DeserializeOwned;
 
-use super::records::{Arm, Cell, CellKey, Histogram, Note, Series, State, Study, Timed, Workload};
+use super::records::{
+    Config, Histogram, Note, Series, State, Study, Timed, Trial, TrialKey, Workload,
+};
 use super::warning::{Stored, Warning};
 use super::write::BY_KEY;
 use super::{SecondLatencies, Store};
@@ -17,19 +19,19 @@ use crate::metrics::Window;
 const WINDOW_S_MAX: f64 = 15.0 * 86_400.0;
 
 impl Store {
-    /// The whole study but for series, histograms and variables, which are read by cell.
+    /// The whole study but for series, histograms and variables, which are read by run.
     ///
     /// # Errors
     /// A store that cannot be read.
     pub fn study(&self) -> Result<Study> {
-        let arms = self.arms()?;
+        let configs = self.configs()?;
         let workloads = self.workloads()?;
-        let mut cells = self.cells()?;
-        let arm_place = |name: &str| arms.iter().position(|arm| arm.name == name);
+        let mut trials = self.trials()?;
+        let config_place = |name: &str| configs.iter().position(|config| config.name == name);
         let workload_place = |name: &str| workloads.iter().position(|one| one.name == name);
-        cells.sort_by_key(|cell| {
-            let key = &cell.key;
-            (workload_place(&key.workload), key.threads, arm_place(&key.arm), key.repeat)
+        trials.sort_by_key(|trial| {
+            let key = &trial.key;
+            (workload_place(&key.workload), key.threads, config_place(&key.config), key.repeat)
         });
         Ok(Study {
             title: self.text("title")?.unwrap_or_default(),
@@ -45,62 +47,62 @@ impl Store {
             plan_toml: self.text("plan_toml")?.unwrap_or_default(),
             facts: self.facts()?,
             notes: self.notes()?,
-            arms,
+            configs,
             workloads,
-            cells,
+            trials,
         })
     }
 
-    /// The cells that are still to be run.
+    /// The runs that are still to be run.
     ///
     /// # Errors
     /// A store that cannot be read.
-    pub fn pending(&self) -> Result<BTreeSet<CellKey>> {
+    pub fn pending(&self) -> Result<BTreeSet<TrialKey>> {
         self.rows(
-            "SELECT arm, workload, threads, repeat FROM cells WHERE state = 'pending'",
+            "SELECT config, workload, threads, repeat FROM runs WHERE state = 'pending'",
             [],
-            |row| cell_key(row, 0),
+            |row| trial_key(row, 0),
         )
         .map(BTreeSet::from_iter)
     }
 
-    /// How far a cell is; nothing if it was never planned.
+    /// How far a run is; nothing if it was never planned.
     ///
     /// # Errors
     /// One of the same coordinates was planned under other conditions, or a store that cannot be read.
-    pub fn planned(&self, key: &CellKey, fingerprint: &str) -> Result<Option<State>> {
+    pub fn planned(&self, key: &TrialKey, fingerprint: &str) -> Result<Option<State>> {
         let found = self.rows(
-            &format!("SELECT fingerprint, state FROM cells WHERE {BY_KEY}"),
-            params![key.arm, key.workload, key.threads, key.repeat],
+            &format!("SELECT fingerprint, state FROM runs WHERE {BY_KEY}"),
+            params![key.config, key.workload, key.threads, key.repeat],
             |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)),
         )?;
         let Some((stored, state)) = found.into_iter().next() else { return Ok(None) };
         if stored != fingerprint {
             bail!(
-                "the plan differs from the one that {} was made with (cell {key}); give another --out",
+                "the plan differs from the one that {} was made with (run {key}); give another --out",
                 self.path.display()
             );
         }
         state.parse().map(Some).map_err(anyhow::Error::msg)
     }
 
-    /// Whether every cell has ended, done or failed.
+    /// Whether every run has ended, done or failed.
     ///
     /// # Errors
     /// A store that cannot be read.
     pub fn is_finished(&self) -> Result<bool> {
-        let open = "SELECT arm FROM cells WHERE state NOT IN ('done', 'failed') LIMIT 1";
+        let open = "SELECT config FROM runs WHERE state NOT IN ('done', 'failed') LIMIT 1";
         Ok(self.column(open, [])?.is_empty())
     }
 
-    /// Every series of a cell, in the order in which they were written.
+    /// Every series of a run, in the order in which they were written.
     ///
     /// # Errors
     /// A store that cannot be read.
-    pub fn series(&self, cell_id: i64) -> Result<Vec<Series>> {
+    pub fn series(&self, trial_id: i64) -> Result<Vec<Series>> {
         let heads = self.rows(
-            "SELECT id, name, unit, label, layer FROM series WHERE cell_id = ?1 ORDER BY id",
-            [cell_id],
+            "SELECT id, name, unit, label, layer FROM series WHERE run_id = ?1 ORDER BY id",
+            [trial_id],
             |row| {
                 let id: i64 = row.get(0)?;
                 let (name, label): (String, String) = (row.get(1)?, row.get(3)?);
@@ -135,15 +137,15 @@ impl Store {
         Ok(Series { points, ..series })
     }
 
-    /// Every latency distribution of a cell.
+    /// Every latency distribution of a run.
     ///
     /// # Errors
     /// A store that cannot be read.
-    pub fn histograms(&self, cell_id: i64) -> Result<Vec<Histogram>> {
+    pub fn histograms(&self, trial_id: i64) -> Result<Vec<Histogram>> {
         let rows = self.rows(
-            "SELECT kind, clock, latency_ns, count FROM histograms WHERE cell_id = ?1
+            "SELECT kind, clock, latency_ns, count FROM histograms WHERE run_id = ?1
              ORDER BY kind, clock, latency_ns",
-            [cell_id],
+            [trial_id],
             |row| {
                 let bucket = (row.get::<_, i64>(2)?, row.get::<_, i64>(3)?);
                 Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, bucket))
@@ -162,40 +164,40 @@ impl Store {
         Ok(histograms)
     }
 
-    /// Response times of a cell's transactions, second by second, if it has any.
+    /// Response times of a run's transactions, second by second, if it has any.
     ///
     /// # Errors
     /// A store that cannot be read.
-    pub fn second_latencies(&self, cell_id: i64) -> Result<Option<SecondLatencies>> {
+    pub fn second_latencies(&self, trial_id: i64) -> Result<Option<SecondLatencies>> {
         let blobs: Vec<Vec<u8>> = self.rows(
-            "SELECT histograms FROM second_latencies WHERE cell_id = ?1",
-            [cell_id],
+            "SELECT histograms FROM second_latencies WHERE run_id = ?1",
+            [trial_id],
             |row| row.get(0),
         )?;
         blobs.into_iter().next().map(SecondLatencies::from_blob).transpose()
     }
 
-    /// One series of a cell, if it was recorded.
+    /// One series of a run, if it was recorded.
     ///
     /// # Errors
     /// A store that cannot be read.
-    pub fn points(&self, cell_id: i64, name: &str) -> Result<Vec<(u32, f64)>> {
+    pub fn points(&self, trial_id: i64, name: &str) -> Result<Vec<(u32, f64)>> {
         self.rows(
             "SELECT second, value FROM samples JOIN series ON id = series_id
-             WHERE cell_id = ?1 AND name = ?2 ORDER BY second",
-            params![cell_id, name],
+             WHERE run_id = ?1 AND name = ?2 ORDER BY second",
+            params![trial_id, name],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )
     }
 
-    /// All variables of the server that a cell ran on.
+    /// All variables of the server that a run ran on.
     ///
     /// # Errors
     /// A store that cannot be read.
-    pub fn variables(&self, cell_id: i64) -> Result<BTreeMap<String, String>> {
+    pub fn variables(&self, trial_id: i64) -> Result<BTreeMap<String, String>> {
         self.rows(
-            "SELECT name, value FROM variables JOIN cells ON hash = variables_hash WHERE id = ?1",
-            [cell_id],
+            "SELECT name, value FROM variables JOIN runs ON hash = variables_hash WHERE id = ?1",
+            [trial_id],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .map(BTreeMap::from_iter)
@@ -206,27 +208,27 @@ impl Store {
         words.iter().map(|word| word.parse().map_err(anyhow::Error::msg)).collect()
     }
 
-    fn arms(&self) -> Result<Vec<Arm>> {
+    fn configs(&self) -> Result<Vec<Config>> {
         let rows = self.rows(
-            "SELECT name, rig_json, settings_json FROM arms ORDER BY position",
+            "SELECT name, rig_json, settings_json FROM configs ORDER BY position",
             [],
             three_texts,
         )?;
         rows.into_iter()
             .map(|(name, rig, settings)| {
-                Ok(Arm { name, rig: parse(&rig)?, settings: parse(&settings)? })
+                Ok(Config { name, rig: parse(&rig)?, settings: parse(&settings)? })
             })
             .collect()
     }
 
     fn workloads(&self) -> Result<Vec<Workload>> {
         let rows = self.rows(
-            "SELECT name, data_set, workload, recipe, options_json FROM workloads ORDER BY position",
+            "SELECT name, data_profile, workload, recipe, options_json FROM workloads ORDER BY position",
             [],
             |row| {
                 let workload = Workload {
                     name: row.get(0)?,
-                    data_set: row.get(1)?,
+                    data_profile: row.get(1)?,
                     workload: row.get(2)?,
                     recipe: row.get(3)?,
                     options: BTreeMap::new(),
@@ -240,18 +242,18 @@ impl Store {
         rows.into_iter().map(whole).collect()
     }
 
-    fn cells(&self) -> Result<Vec<Cell>> {
+    fn trials(&self) -> Result<Vec<Trial>> {
         let heads = self.rows(
-            "SELECT id, arm, workload, threads, repeat, position, state, reason, started_at, ended_at,
-             window_from_s, window_to_s, facts_json FROM cells",
+            "SELECT id, config, workload, threads, repeat, position, state, reason, started_at, ended_at,
+             window_from_s, window_to_s, facts_json FROM runs",
             [],
             |row| {
                 let window: (Option<f64>, Option<f64>) = (row.get(10)?, row.get(11)?);
                 let state: String = row.get(6)?;
                 let facts: String = row.get(12)?;
-                let cell = Cell {
+                let trial = Trial {
                     id: row.get(0)?,
-                    key: cell_key(row, 1)?,
+                    key: trial_key(row, 1)?,
                     position: row.get(5)?,
                     state: State::Pending,
                     reason: row.get(7)?,
@@ -263,57 +265,57 @@ impl Store {
                     results: BTreeMap::new(),
                     errors: BTreeMap::new(),
                 };
-                Ok((cell, state, facts))
+                Ok((trial, state, facts))
             },
         )?;
         heads
             .into_iter()
-            .map(|(cell, state, facts)| {
+            .map(|(trial, state, facts)| {
                 let state = state.parse().map_err(anyhow::Error::msg)?;
-                self.check_window(&cell)?;
-                self.with_figures(Cell { state, facts: parse(&facts)?, ..cell })
+                self.check_window(&trial)?;
+                self.with_figures(Trial { state, facts: parse(&facts)?, ..trial })
             })
             .collect()
     }
 
     /// Whoever goes through the seconds of a window relies on there being few enough of them.
-    fn check_window(&self, cell: &Cell) -> Result<()> {
+    fn check_window(&self, trial: &Trial) -> Result<()> {
         let is_one = |Window { from_s, to_s }: Window| {
             0.0 <= from_s && from_s <= to_s && to_s <= WINDOW_S_MAX
         };
-        match cell.window.filter(|window| !is_one(*window)) {
+        match trial.window.filter(|window| !is_one(*window)) {
             None => Ok(()),
             Some(Window { from_s, to_s }) => bail!(
-                "the study {} is damaged: cell {} is said to have been measured from second {from_s:?} to {to_s:?}; take a copy of \
+                "the study {} is damaged: run {} is said to have been measured from second {from_s:?} to {to_s:?}; take a copy of \
                  the study that is not, or run it again with another --out",
                 self.path.display(),
-                cell.key
+                trial.key
             ),
         }
     }
 
-    fn with_figures(&self, cell: Cell) -> Result<Cell> {
-        let id = cell.id;
+    fn with_figures(&self, trial: Trial) -> Result<Trial> {
+        let id = trial.id;
         let results =
-            self.rows("SELECT name, value FROM results WHERE cell_id = ?1", [id], |row| {
+            self.rows("SELECT name, value FROM results WHERE run_id = ?1", [id], |row| {
                 Ok((row.get(0)?, row.get(1)?))
             })?;
         let errors =
-            self.rows("SELECT code, count FROM errors WHERE cell_id = ?1", [id], |row| {
+            self.rows("SELECT code, count FROM errors WHERE run_id = ?1", [id], |row| {
                 Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned()))
             })?;
-        Ok(Cell {
+        Ok(Trial {
             warnings: self.warnings(id)?,
             results: BTreeMap::from_iter(results),
             errors: BTreeMap::from_iter(errors),
-            ..cell
+            ..trial
         })
     }
 
-    fn warnings(&self, cell_id: i64) -> Result<Vec<Warning>> {
+    fn warnings(&self, trial_id: i64) -> Result<Vec<Warning>> {
         let stored = self.rows(
-            "SELECT kind, facts_json FROM warnings WHERE cell_id = ?1 ORDER BY id",
-            [cell_id],
+            "SELECT kind, facts_json FROM warnings WHERE run_id = ?1 ORDER BY id",
+            [trial_id],
             |row| Ok(Stored { kind: row.get(0)?, facts_json: row.get(1)? }),
         )?;
         stored.into_iter().map(Stored::warning).collect()
@@ -355,9 +357,9 @@ impl Store {
     }
 }
 
-fn cell_key(row: &Row<'_>, first: usize) -> rusqlite::Result<CellKey> {
-    Ok(CellKey {
-        arm: row.get(first)?,
+fn trial_key(row: &Row<'_>, first: usize) -> rusqlite::Result<TrialKey> {
+    Ok(TrialKey {
+        config: row.get(first)?,
         workload: row.get(first + 1)?,
         threads: row.get(first + 2)?,
         repeat: row.get(first + 3)?,

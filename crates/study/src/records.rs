@@ -16,25 +16,25 @@ use super::rig::{Disk, Rig};
 use super::warning::Warning;
 use crate::metrics::{Layer, Unit, Window};
 
-/// One arm as it was run: a named rig with its server.
+/// One configuration as it was run: a named rig with its server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Arm {
-    /// The arm's name in the plan.
+pub struct Config {
+    /// The configuration's name in the plan.
     pub name: String,
     /// What the rig is made of, from media to server.
     pub rig: Rig,
-    /// Server settings of this arm that the plan sets, the plan-wide ones included.
+    /// Server settings of this configuration that the plan sets, the plan-wide ones included.
     pub settings: BTreeMap<String, String>,
 }
 
 /// One workload of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Workload {
-    /// Its name: the workload's in the plan, after the data set's where the plan has any (`text 2.5T: read write`).
+    /// Its name: the workload's in the plan, after the data profile's where the plan has any (`text 2.5T: read write`).
     pub name: String,
-    /// The data set that it is run on, if the plan has any.
+    /// The data profile that it is run on, if the plan has any.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub data_set: Option<String>,
+    pub data_profile: Option<String>,
     /// Its name in the plan.
     #[serde(skip)]
     pub workload: String,
@@ -44,11 +44,11 @@ pub struct Workload {
     pub options: BTreeMap<String, String>,
 }
 
-/// Which cell: the coordinates in the plan's matrix.
+/// Which run: the coordinates in the plan's matrix.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-pub struct CellKey {
-    /// Name of the arm.
-    pub arm: String,
+pub struct TrialKey {
+    /// Name of the configuration.
+    pub config: String,
     /// Name of the workload.
     pub workload: String,
     /// Connections, one thread each.
@@ -57,15 +57,15 @@ pub struct CellKey {
     pub repeat: u32,
 }
 
-impl fmt::Display for CellKey {
+impl fmt::Display for TrialKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let CellKey { arm, workload, threads, repeat } = self;
+        let TrialKey { config, workload, threads, repeat } = self;
         let noun = if *threads == 1 { "thread" } else { "threads" };
-        write!(f, "{arm} / {workload} / {threads} {noun} / repeat {repeat}")
+        write!(f, "{config} / {workload} / {threads} {noun} / repeat {repeat}")
     }
 }
 
-/// How far a cell has come.
+/// How far a run has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -99,19 +99,19 @@ impl FromStr for State {
         [State::Pending, State::Running, State::Done, State::Failed]
             .into_iter()
             .find(|state| state.word() == word)
-            .ok_or_else(|| format!("`{word}` is not the state of a cell"))
+            .ok_or_else(|| format!("`{word}` is not the state of a run"))
     }
 }
 
-/// One cell with everything about it but its series, which are read when needed.
+/// One run with everything about it but its series, which are read when needed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Cell {
+pub struct Trial {
     /// Row number in the store; series and histograms are asked for by it.
     #[serde(skip)]
     pub id: i64,
-    /// The cell's coordinates.
+    /// The run's coordinates.
     #[serde(flatten)]
-    pub key: CellKey,
+    pub key: TrialKey,
     /// Place in the run's random order, from 1.
     pub position: u32,
     /// How far it has come.
@@ -122,7 +122,7 @@ pub struct Cell {
     pub started_at: Option<String>,
     /// End of tearing it down, RFC 3339 in UTC.
     pub ended_at: Option<String>,
-    /// The measuring window on the cell's clock, which series use too.
+    /// The measuring window on the run's clock, which series use too.
     #[serde(rename = "window_s")]
     pub window: Option<Window>,
     /// What was found wrong or worth knowing.
@@ -146,7 +146,7 @@ pub struct Series {
     pub label: String,
     /// The layer it was read at.
     pub layer: Layer,
-    /// Second of the cell's clock and value. Seconds without a value are absent, not zero.
+    /// Second of the run's clock and value. Seconds without a value are absent, not zero.
     pub points: Vec<(u32, f64)>,
 }
 
@@ -241,10 +241,10 @@ impl FromStr for Clock {
 }
 
 impl Study {
-    /// The disk under an arm's server, if the study says.
+    /// The disk under a configuration's server, if the study says.
     #[must_use]
-    pub fn disk(&self, arm: &str) -> Option<&Disk> {
-        self.arms.iter().find(|one| one.name == arm)?.rig.disk.as_ref()
+    pub fn disk(&self, config: &str) -> Option<&Disk> {
+        self.configs.iter().find(|one| one.name == config)?.rig.disk.as_ref()
     }
 }
 
@@ -299,10 +299,11 @@ pub struct Study {
     pub facts: BTreeMap<String, String>,
     /// What should be known of the whole study.
     pub notes: Vec<Note>,
-    /// Arms in the plan's order; colours follow this order.
-    pub arms: Vec<Arm>,
+    /// Configurations in the plan's order; colours follow this order.
+    pub configs: Vec<Config>,
     /// Workloads in the plan's order.
     pub workloads: Vec<Workload>,
-    /// Cells in the order of the plan's matrix: workload, threads, arm, repeat.
-    pub cells: Vec<Cell>,
+    /// Runs in the order of the plan's matrix: workload, threads, configuration, repeat.
+    #[serde(rename = "runs")]
+    pub trials: Vec<Trial>,
 }

@@ -1,5 +1,5 @@
-//! What an arm's server stood on, from the media up: kept with the study, so that a report judges by what was run and not by
-//! presets as they have become since.
+//! What a configuration's server stood on, from the media up: kept with the study, so that a report judges by what was
+//! run and not by presets as they have become since.
 //!
 //! Guarantees: what decides is a value here; sentences are made of it where it is shown. Sizes are in bytes.
 
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// An arm's rig.
+/// A configuration's rig.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Rig {
@@ -20,7 +20,7 @@ pub struct Rig {
     pub file_system: Option<FileSystem>,
     /// The server's version, in its own words.
     pub server: String,
-    /// What lies on it, of each data set of the plan, or of the only one.
+    /// What lies on it, of each data profile of the plan, or of the only one.
     pub data: Vec<Data>,
 }
 
@@ -31,10 +31,10 @@ impl Rig {
         self.disk.as_ref()?.model()
     }
 
-    /// Its tables for a data set.
+    /// Its tables for a data profile.
     #[must_use]
-    pub fn tables(&self, data_set: Option<&str>) -> Option<&Tables> {
-        let its = self.data.iter().find(|one| one.data_set.as_deref() == data_set);
+    pub fn tables(&self, data_profile: Option<&str>) -> Option<&Tables> {
+        let its = self.data.iter().find(|one| one.data_profile.as_deref() == data_profile);
         let only = || self.data.first().filter(|_| self.data.len() == 1);
         its.or_else(only).map(|one| &one.tables)
     }
@@ -44,7 +44,7 @@ impl Rig {
     pub fn layers(&self) -> Vec<RigLayer> {
         let model = self.model();
         let disk = self.disk.as_ref().map(|disk| RigLayer::Disk(disk.media.clone()));
-        let set = |one: &Data| one.data_set.clone();
+        let set = |one: &Data| one.data_profile.clone();
         let tables = self.data.iter().map(|one| (set(one), one.tables.clone())).collect();
         let fills = || self.data.iter().map(|one| (set(one), one.fill.clone())).collect();
         let filled = model.is_some().then(|| RigLayer::Filled(fills()));
@@ -77,9 +77,9 @@ pub enum RigLayer {
     FileSystem(Option<FileSystem>),
     /// The server.
     Server(String),
-    /// The tables of each data set.
+    /// The tables of each data profile.
     Tables(Vec<(Option<String>, Tables)>),
-    /// How full the emulated device is, of each data set.
+    /// How full the emulated device is, of each data profile.
     Filled(Vec<(Option<String>, Option<Fill>)>),
     /// What is left of each of its resources.
     Scale(Vec<Resource>),
@@ -111,7 +111,7 @@ impl RigLayer {
     }
 }
 
-/// The disk under an arm's server, and what it guarantees and is worth.
+/// The disk under a configuration's server, and what it guarantees and is worth.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Disk {
@@ -313,8 +313,8 @@ pub struct FileSystem {
 /// What lies on a rig.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Data {
-    /// The plan's data set, if it has any.
-    pub data_set: Option<String>,
+    /// The plan's data profile, if it has any.
+    pub data_profile: Option<String>,
     /// The tables.
     pub tables: Tables,
     /// How full an emulated device is.

@@ -1,11 +1,12 @@
-//! Response times of transactions, second by second: a sparse histogram for each second of a cell, all of a cell in one blob.
+//! Response times of transactions, second by second: a sparse histogram for each second of a run, all of a run in one blob.
 //!
-//! Buckets are those of an HDR histogram coarsened: a power of two is cut into [`PARTS`] equal parts, so a bucket is at most
-//! 1.6 % wide, and a time below 64 ns has one of its own. The load's own histograms, three digits wide, fall into them whole, so
-//! nothing but width is lost.
+//! Buckets are those of an HDR histogram coarsened: a power of two is cut into [`PARTS`] equal parts, so a bucket is at
+//! most 1.6 % wide, and a time below 64 ns has one of its own. The load's own histograms, three digits wide, fall into
+//! them whole, so nothing but width is lost.
 //!
-//! The blob: a byte for the format ([`FORMAT`]), then for each second that has transactions, all numbers as LEB128: seconds since
-//! the one before (the first: since 0), number of buckets, and for each bucket its number less the one before and its count.
+//! The blob: a byte for the format ([`FORMAT`]), then for each second that has transactions, all numbers as LEB128:
+//! seconds since the one before (the first: since 0), number of buckets, and for each bucket its number less the one
+//! before and its count.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +35,7 @@ pub fn bucket_of(ns: u64) -> u32 {
 /// Response times of the transactions that ended in one second.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SecondLatency {
-    /// Second of the cell's clock.
+    /// Second of the run's clock.
     pub second: u32,
     /// Bucket numbers, ascending, and how many transactions each holds.
     pub buckets: Vec<(u32, u64)>,
@@ -64,7 +65,7 @@ impl SecondLatency {
     }
 }
 
-/// All seconds of a cell, coded.
+/// All seconds of a run, coded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecondLatencies {
     blob: Vec<u8>,

@@ -5,8 +5,8 @@ use crate::metrics::{Window, metric};
 
 const WINDOW: Window = Window { from_s: 3.0, to_s: 13.0 };
 
-fn key(arm: &str, threads: u32) -> CellKey {
-    CellKey { arm: arm.into(), workload: "read_write".into(), threads, repeat: 1 }
+fn key(config: &str, threads: u32) -> TrialKey {
+    TrialKey { config: config.into(), workload: "read_write".into(), threads, repeat: 1 }
 }
 
 fn outcome() -> Outcome {
@@ -40,63 +40,68 @@ fn seconds() -> SecondLatencies {
 fn study() -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Store::open_or_create(folder.path()).unwrap();
-    let arm = |name: &str| Arm { name: name.into(), rig: Rig::default(), settings: [].into() };
+    let config =
+        |name: &str| Config { name: name.into(), rig: Rig::default(), settings: [].into() };
     let workload = Workload {
         name: "read_write".into(),
         workload: "read_write".into(),
-        data_set: None,
+        data_profile: None,
         recipe: "oltp_read_write".into(),
         options: [].into(),
     };
     let head = StudyHead {
         title: "a study",
         facts: &[("kernel".into(), "6.1".into())].into(),
-        arms: &[arm("on"), arm("off")],
+        configs: &[config("on"), config("off")],
         workloads: &[workload],
         ..StudyHead::default()
     };
     store.write_head(&head).unwrap();
     for (position, key) in [key("off", 8), key("on", 8), key("on", 1)].iter().enumerate() {
-        store.plan_cell(key, position as u32 + 1, "f").unwrap();
+        store.plan_trial(key, position as u32 + 1, "f").unwrap();
     }
     (folder, store)
 }
 
 #[test]
-fn a_cell_is_read_as_it_was_written() {
+fn a_trial_is_read_as_it_was_written() {
     let (folder, mut store) = study();
-    store.begin_cell(&key("on", 8)).unwrap();
-    store.end_cell(&key("on", 8), &outcome()).unwrap();
+    store.begin_trial(&key("on", 8)).unwrap();
+    store.end_trial(&key("on", 8), &outcome()).unwrap();
     drop(store);
     let store = Store::open(folder.path()).unwrap();
     let study = store.study().unwrap();
     assert_eq!(study.facts["kernel"], "6.1");
-    let order: Vec<CellKey> = study.cells.iter().map(|cell| cell.key.clone()).collect();
+    let order: Vec<TrialKey> = study.trials.iter().map(|trial| trial.key.clone()).collect();
     assert_eq!(
         order,
         [key("on", 1), key("on", 8), key("off", 8)],
         "the order of the plan's matrix"
     );
-    let cell = &study.cells[1];
-    assert_eq!((cell.state, cell.window), (State::Done, Some(WINDOW)));
-    assert_eq!(cell.results, [("tps".to_string(), 120.5)].into(), "what is not a number is absent");
-    assert_eq!(cell.errors, [(1213, 4)].into());
-    assert_eq!(cell.warnings, [Warning::LateCommands { percent: 4.25 }]);
+    let trial = &study.trials[1];
+    assert_eq!((trial.state, trial.window), (State::Done, Some(WINDOW)));
+    assert_eq!(
+        trial.results,
+        [("tps".to_string(), 120.5)].into(),
+        "what is not a number is absent"
+    );
+    assert_eq!(trial.errors, [(1213, 4)].into());
+    assert_eq!(trial.warnings, [Warning::LateCommands { percent: 4.25 }]);
     let points = vec![(1, 100.0), (3, 130.0)];
-    assert_eq!(store.series(cell.id).unwrap(), [Series { points, ..Series::of(metric!("tps")) }]);
-    assert_eq!(store.histograms(cell.id).unwrap(), outcome().histograms);
-    assert_eq!(store.variables(cell.id).unwrap()["innodb_doublewrite"], "ON");
-    assert_eq!(store.second_latencies(cell.id).unwrap(), Some(seconds()));
-    assert_eq!(store.second_latencies(study.cells[0].id).unwrap(), None);
-    assert_eq!(store.points(cell.id, "tps").unwrap(), [(1, 100.0), (3, 130.0)]);
+    assert_eq!(store.series(trial.id).unwrap(), [Series { points, ..Series::of(metric!("tps")) }]);
+    assert_eq!(store.histograms(trial.id).unwrap(), outcome().histograms);
+    assert_eq!(store.variables(trial.id).unwrap()["innodb_doublewrite"], "ON");
+    assert_eq!(store.second_latencies(trial.id).unwrap(), Some(seconds()));
+    assert_eq!(store.second_latencies(study.trials[0].id).unwrap(), None);
+    assert_eq!(store.points(trial.id, "tps").unwrap(), [(1, 100.0), (3, 130.0)]);
 }
 
 #[test]
 fn a_word_that_nobody_knows_is_named() {
     let (_folder, mut store) = study();
-    store.begin_cell(&key("on", 8)).unwrap();
-    store.end_cell(&key("on", 8), &outcome()).unwrap();
-    let id = store.study().unwrap().cells[1].id;
+    store.begin_trial(&key("on", 8)).unwrap();
+    store.end_trial(&key("on", 8), &outcome()).unwrap();
+    let id = store.study().unwrap().trials[1].id;
     let spoil = |table: &str, column: &str, word: &str, right: &str| {
         let set = |word: &str| {
             store.execute(&format!("UPDATE {table} SET {column} = ?1"), [word]).unwrap();
@@ -131,35 +136,35 @@ fn what_the_plan_says_of_judging_is_kept() {
 }
 
 #[test]
-fn an_interrupted_cell_is_pending_again_and_a_done_one_is_not() {
+fn an_interrupted_trial_is_pending_again_and_a_done_one_is_not() {
     let (_folder, mut store) = study();
-    store.begin_cell(&key("on", 8)).unwrap();
-    store.end_cell(&key("on", 8), &outcome()).unwrap();
-    store.begin_cell(&key("off", 8)).unwrap();
+    store.begin_trial(&key("on", 8)).unwrap();
+    store.end_trial(&key("on", 8), &outcome()).unwrap();
+    store.begin_trial(&key("off", 8)).unwrap();
     assert_eq!(store.reset_interrupted().unwrap(), 1);
     assert_eq!(store.pending().unwrap(), [key("off", 8), key("on", 1)].into());
 }
 
 #[test]
-fn a_failed_cell_keeps_its_reason_and_can_be_tried_again() {
+fn a_failed_trial_keeps_its_reason_and_can_be_tried_again() {
     let (_folder, mut store) = study();
-    store.begin_cell(&key("on", 1)).unwrap();
+    store.begin_trial(&key("on", 1)).unwrap();
     let failed = Outcome { reason: Some("server vanished".into()), ..outcome() };
-    store.end_cell(&key("on", 1), &failed).unwrap();
-    let cell = store.study().unwrap().cells.remove(0);
-    assert_eq!((cell.state, cell.reason.as_deref()), (State::Failed, Some("server vanished")));
+    store.end_trial(&key("on", 1), &failed).unwrap();
+    let trial = store.study().unwrap().trials.remove(0);
+    assert_eq!((trial.state, trial.reason.as_deref()), (State::Failed, Some("server vanished")));
     assert_eq!(store.reset_failed().unwrap(), 1);
-    store.begin_cell(&key("on", 1)).unwrap();
-    store.end_cell(&key("on", 1), &outcome()).unwrap();
-    let cell = store.study().unwrap().cells.remove(0);
-    assert_eq!((cell.state, cell.reason, cell.warnings.len()), (State::Done, None, 1));
+    store.begin_trial(&key("on", 1)).unwrap();
+    store.end_trial(&key("on", 1), &outcome()).unwrap();
+    let trial = store.study().unwrap().trials.remove(0);
+    assert_eq!((trial.state, trial.reason, trial.warnings.len()), (State::Done, None, 1));
 }
 
 #[test]
 fn a_changed_plan_is_refused() {
     let (_folder, store) = study();
-    assert!(store.plan_cell(&key("on", 8), 1, "f").is_ok());
-    let error = store.plan_cell(&key("on", 8), 1, "other").unwrap_err();
+    assert!(store.plan_trial(&key("on", 8), 1, "f").is_ok());
+    let error = store.plan_trial(&key("on", 8), 1, "other").unwrap_err();
     assert!(error.to_string().contains("give another --out"), "{error}");
 }
 
@@ -195,10 +200,10 @@ fn a_study_that_another_process_holds_is_in_use_and_no_damaged_one() {
 }
 
 #[test]
-fn a_window_that_no_plan_can_have_is_refused_with_its_cell() {
+fn a_window_that_no_plan_can_have_is_refused_with_its_trial() {
     let (_folder, mut store) = study();
-    store.begin_cell(&key("on", 8)).unwrap();
-    store.end_cell(&key("on", 8), &outcome()).unwrap();
+    store.begin_trial(&key("on", 8)).unwrap();
+    store.end_trial(&key("on", 8), &outcome()).unwrap();
     for (from, to, is_one) in [
         ("3.0", "13.0", true),
         ("0", "1209600", true),
@@ -208,14 +213,14 @@ fn a_window_that_no_plan_can_have_is_refused_with_its_cell() {
         ("13.0", "3.0", false),
     ] {
         let sql = format!(
-            "UPDATE cells SET window_from_s = {from}, window_to_s = {to} WHERE arm = 'on' AND threads = 8"
+            "UPDATE runs SET window_from_s = {from}, window_to_s = {to} WHERE config = 'on' AND threads = 8"
         );
         store.db.execute_batch(&sql).unwrap();
         let read = store.study().map_err(|error| format!("{error:#}"));
         assert_eq!(read.is_ok(), is_one, "{from} to {to}: {read:?}");
         if let Err(told) = read {
             assert!(
-                told.contains("is damaged: cell on / read_write / 8 threads / repeat 1"),
+                told.contains("is damaged: run on / read_write / 8 threads / repeat 1"),
                 "{told}"
             );
         }
@@ -226,15 +231,15 @@ fn a_window_that_no_plan_can_have_is_refused_with_its_cell() {
 fn a_study_that_is_deleted_or_replaced_under_the_run_is_told_as_that() {
     for replace in [false, true] {
         let (folder, mut store) = study();
-        store.begin_cell(&key("on", 8)).unwrap();
+        store.begin_trial(&key("on", 8)).unwrap();
         let path = folder.path().join(FILE_NAME);
         std::fs::rename(&path, folder.path().join("aside")).unwrap();
         if replace {
             std::fs::copy(folder.path().join("aside"), &path).unwrap();
         }
         let told = [
-            store.end_cell(&key("on", 8), &outcome()).unwrap_err(),
-            store.begin_cell(&key("on", 1)).unwrap_err(),
+            store.end_trial(&key("on", 8), &outcome()).unwrap_err(),
+            store.begin_trial(&key("on", 1)).unwrap_err(),
             store.reset_interrupted().map(drop).unwrap_err(),
             store.note(Note::OnMeasuredDisk).unwrap_err(),
         ];
@@ -244,7 +249,7 @@ fn a_study_that_is_deleted_or_replaced_under_the_run_is_told_as_that() {
         }
         // The negative control: back in its place it is written to.
         std::fs::rename(folder.path().join("aside"), &path).unwrap();
-        store.end_cell(&key("on", 8), &outcome()).unwrap();
+        store.end_trial(&key("on", 8), &outcome()).unwrap();
     }
 }
 

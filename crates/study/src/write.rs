@@ -1,4 +1,4 @@
-//! Writing a study: its head once, each cell when it begins and, whole, when it ends.
+//! Writing a study: its head once, each run when it begins and, whole, when it ends.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use super::Store;
 use super::judging::Judging;
 use super::paper::Paper;
 use super::prices::Prices;
-use super::records::{Arm, CellKey, Histogram, Note, Series, State, Study, Workload};
+use super::records::{Config, Histogram, Note, Series, State, Study, TrialKey, Workload};
 use super::seconds::SecondLatencies;
 use super::warning::{Stored, Warning};
 use crate::metrics::Window;
 use assay_base::clock::now;
 
-/// What is known of a study before its first cell.
+/// What is known of a study before its first run.
 #[derive(Debug)]
 pub struct StudyHead<'a> {
     /// Title of the plan.
@@ -31,8 +31,8 @@ pub struct StudyHead<'a> {
     pub paper: Option<&'a Paper>,
     /// The machine and the programs.
     pub facts: &'a BTreeMap<String, String>,
-    /// Arms in the plan's order.
-    pub arms: &'a [Arm],
+    /// Configurations in the plan's order.
+    pub configs: &'a [Config],
     /// Workloads in the plan's order.
     pub workloads: &'a [Workload],
     /// What is needed to judge it.
@@ -56,7 +56,7 @@ impl Default for StudyHead<'_> {
             form: None,
             paper: None,
             facts: &NO_FACTS,
-            arms: &[],
+            configs: &[],
             workloads: &[],
             judging: &NO_JUDGING,
             prices: None,
@@ -74,7 +74,7 @@ impl<'a> From<&'a Study> for StudyHead<'a> {
             form: study.form.as_deref(),
             paper: study.paper.as_ref(),
             facts: &study.facts,
-            arms: &study.arms,
+            configs: &study.configs,
             workloads: &study.workloads,
             judging: &study.judging,
             prices: study.prices.as_ref(),
@@ -82,12 +82,12 @@ impl<'a> From<&'a Study> for StudyHead<'a> {
     }
 }
 
-/// What a cell leaves behind, however it ended.
+/// What a run leaves behind, however it ended.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Why it failed; nothing if it is done.
     pub reason: Option<String>,
-    /// The measuring window on the cell's clock.
+    /// The measuring window on the run's clock.
     pub window: Option<Window>,
     /// What was found wrong or worth knowing.
     pub warnings: Vec<Warning>,
@@ -135,21 +135,21 @@ impl Store {
                     params![key, value],
                 )?;
             }
-            for (position, arm) in head.arms.iter().enumerate() {
+            for (position, config) in head.configs.iter().enumerate() {
                 transaction.execute(
-                    "INSERT OR REPLACE INTO arms (name, position, rig_json, settings_json) VALUES (?1, ?2, ?3, ?4)",
-                    params![arm.name, position as i64, json(&arm.rig)?, json(&arm.settings)?],
+                    "INSERT OR REPLACE INTO configs (name, position, rig_json, settings_json) VALUES (?1, ?2, ?3, ?4)",
+                    params![config.name, position as i64, json(&config.rig)?, json(&config.settings)?],
                 )?;
             }
             for (position, workload) in head.workloads.iter().enumerate() {
                 transaction.execute(
-                    "INSERT OR REPLACE INTO workloads (name, position, workload, data_set, recipe, options_json)
+                    "INSERT OR REPLACE INTO workloads (name, position, workload, data_profile, recipe, options_json)
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                     params![
                         workload.name,
                         position as i64,
                         workload.workload,
-                        workload.data_set,
+                        workload.data_profile,
                         workload.recipe,
                         json(&workload.options)?
                     ],
@@ -159,48 +159,49 @@ impl Store {
         })
     }
 
-    /// Plans a cell; one that is there already with the same fingerprint stays as it is.
+    /// Plans a run; one that is there already with the same fingerprint stays as it is.
     ///
     /// # Errors
-    /// A cell of the same coordinates that was run under other conditions.
-    pub fn plan_cell(&self, key: &CellKey, position: u32, fingerprint: &str) -> Result<()> {
+    /// A run of the same coordinates that was run under other conditions.
+    pub fn plan_trial(&self, key: &TrialKey, position: u32, fingerprint: &str) -> Result<()> {
         self.execute(
-            "INSERT INTO cells (arm, workload, threads, repeat, position, fingerprint, state)
+            "INSERT INTO runs (config, workload, threads, repeat, position, fingerprint, state)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'pending') ON CONFLICT DO NOTHING",
-            params![key.arm, key.workload, key.threads, key.repeat, position, fingerprint],
+            params![key.config, key.workload, key.threads, key.repeat, position, fingerprint],
         )?;
         self.planned(key, fingerprint).map(|_| ())
     }
 
-    /// Notes that a cell has begun; what an interrupted try left of it is dropped.
+    /// Notes that a run has begun; what an interrupted try left of it is dropped.
     ///
     /// # Errors
     /// A store that cannot be written.
-    pub fn begin_cell(&mut self, key: &CellKey) -> Result<()> {
+    pub fn begin_trial(&mut self, key: &TrialKey) -> Result<()> {
         self.change(|transaction| {
-            let id = cell_id(transaction, key)?;
-            for table in ["warnings", "results", "errors", "series", "histograms", "second_latencies"]
+            let id = trial_id(transaction, key)?;
+            for table in
+                ["warnings", "results", "errors", "series", "histograms", "second_latencies"]
             {
-                transaction.execute(&format!("DELETE FROM {table} WHERE cell_id = ?1"), [id])?;
+                transaction.execute(&format!("DELETE FROM {table} WHERE run_id = ?1"), [id])?;
             }
             transaction.execute(
-                "UPDATE cells SET state = 'running', reason = NULL, started_at = ?2, ended_at = NULL,
+                "UPDATE runs SET state = 'running', reason = NULL, started_at = ?2, ended_at = NULL,
                  window_from_s = NULL, window_to_s = NULL WHERE id = ?1",
                 params![id, now()],
             )?;
             Ok(())
         })
-        .with_context(|| format!("cannot begin cell {key}"))
+        .with_context(|| format!("cannot begin run {key}"))
     }
 
-    /// Writes all that a cell left behind, in one transaction.
+    /// Writes all that a run left behind, in one transaction.
     ///
     /// # Errors
     /// A store that cannot be written.
-    pub fn end_cell(&mut self, key: &CellKey, outcome: &Outcome) -> Result<()> {
+    pub fn end_trial(&mut self, key: &TrialKey, outcome: &Outcome) -> Result<()> {
         self.change(|transaction| {
-            let id = cell_id(transaction, key)?;
-            write_cell(transaction, id, outcome)?;
+            let id = trial_id(transaction, key)?;
+            write_trial(transaction, id, outcome)?;
             write_counts(transaction, id, outcome)?;
             for series in &outcome.series {
                 write_series(transaction, id, series)?;
@@ -210,23 +211,23 @@ impl Store {
             }
             write_seconds(transaction, id, &outcome.second_latencies)
         })
-        .with_context(|| format!("cannot store the results of cell {key}"))
+        .with_context(|| format!("cannot store the results of run {key}"))
     }
 
-    /// Puts cells that an interruption left running back to pending. Returns how many.
+    /// Puts runs that an interruption left running back to pending. Returns how many.
     ///
     /// # Errors
     /// A store that cannot be written.
     pub fn reset_interrupted(&self) -> Result<usize> {
-        self.execute("UPDATE cells SET state = 'pending' WHERE state = 'running'", [])
+        self.execute("UPDATE runs SET state = 'pending' WHERE state = 'running'", [])
     }
 
-    /// Puts failed cells back to pending, to be tried again. Returns how many.
+    /// Puts failed runs back to pending, to be tried again. Returns how many.
     ///
     /// # Errors
     /// A store that cannot be written.
     pub fn reset_failed(&self) -> Result<usize> {
-        self.execute("UPDATE cells SET state = 'pending' WHERE state = 'failed'", [])
+        self.execute("UPDATE runs SET state = 'pending' WHERE state = 'failed'", [])
     }
 
     /// Keeps something that should be known of the whole study; the same note twice is one note.
@@ -239,22 +240,22 @@ impl Store {
     }
 }
 
-pub(super) const BY_KEY: &str = "arm = ?1 AND workload = ?2 AND threads = ?3 AND repeat = ?4";
+pub(super) const BY_KEY: &str = "config = ?1 AND workload = ?2 AND threads = ?3 AND repeat = ?4";
 
-fn cell_id(transaction: &Transaction<'_>, key: &CellKey) -> Result<i64> {
+fn trial_id(transaction: &Transaction<'_>, key: &TrialKey) -> Result<i64> {
     transaction
         .query_row(
-            &format!("SELECT id FROM cells WHERE {BY_KEY}"),
-            params![key.arm, key.workload, key.threads, key.repeat],
+            &format!("SELECT id FROM runs WHERE {BY_KEY}"),
+            params![key.config, key.workload, key.threads, key.repeat],
             |row| row.get(0),
         )
-        .with_context(|| format!("cell {key} was never planned"))
+        .with_context(|| format!("run {key} was never planned"))
 }
 
-fn write_cell(transaction: &Transaction<'_>, id: i64, outcome: &Outcome) -> Result<()> {
+fn write_trial(transaction: &Transaction<'_>, id: i64, outcome: &Outcome) -> Result<()> {
     let state = if outcome.reason.is_some() { State::Failed } else { State::Done };
     transaction.execute(
-        "UPDATE cells SET state = ?2, reason = ?3, ended_at = ?4, window_from_s = ?5, window_to_s = ?6,
+        "UPDATE runs SET state = ?2, reason = ?3, ended_at = ?4, window_from_s = ?5, window_to_s = ?6,
          facts_json = ?7, variables_hash = ?8 WHERE id = ?1",
         params![
             id,
@@ -270,7 +271,7 @@ fn write_cell(transaction: &Transaction<'_>, id: i64, outcome: &Outcome) -> Resu
     Ok(())
 }
 
-/// Servers of one arm differ in a handful of variables from cell to cell, if at all: equal sets are stored once.
+/// Servers of one configuration differ in a handful of variables from run to run, if at all: equal sets are stored once.
 fn write_variables(
     transaction: &Transaction<'_>,
     variables: &BTreeMap<String, String>,
@@ -295,13 +296,13 @@ fn write_counts(transaction: &Transaction<'_>, id: i64, outcome: &Outcome) -> Re
     // SQLite stores NaN as NULL; a figure that could not be computed is absent.
     for (name, value) in outcome.results.iter().filter(|(_, value)| value.is_finite()) {
         transaction.execute(
-            "INSERT INTO results (cell_id, name, value) VALUES (?1, ?2, ?3)",
+            "INSERT INTO results (run_id, name, value) VALUES (?1, ?2, ?3)",
             params![id, name, value],
         )?;
     }
     for (code, &count) in &outcome.errors {
         transaction.execute(
-            "INSERT INTO errors (cell_id, code, count) VALUES (?1, ?2, ?3)",
+            "INSERT INTO errors (run_id, code, count) VALUES (?1, ?2, ?3)",
             params![id, code, count.cast_signed()],
         )?;
     }
@@ -312,16 +313,16 @@ fn write_counts(transaction: &Transaction<'_>, id: i64, outcome: &Outcome) -> Re
 fn write_warning(transaction: &Transaction<'_>, id: i64, warning: &Warning) -> Result<()> {
     let stored = Stored::of(warning)?;
     transaction.execute(
-        "INSERT INTO warnings (cell_id, kind, facts_json) VALUES (?1, ?2, ?3)",
+        "INSERT INTO warnings (run_id, kind, facts_json) VALUES (?1, ?2, ?3)",
         params![id, stored.kind, stored.facts_json],
     )?;
     Ok(())
 }
 
-fn write_series(transaction: &Transaction<'_>, cell_id: i64, series: &Series) -> Result<()> {
+fn write_series(transaction: &Transaction<'_>, trial_id: i64, series: &Series) -> Result<()> {
     transaction.execute(
-        "INSERT INTO series (cell_id, name, unit, label, layer) VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![cell_id, series.name, series.unit.word(), series.label, series.layer.word()],
+        "INSERT INTO series (run_id, name, unit, label, layer) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![trial_id, series.name, series.unit.word(), series.label, series.layer.word()],
     )?;
     let id = transaction.last_insert_rowid();
     let mut insert = transaction
@@ -334,7 +335,7 @@ fn write_series(transaction: &Transaction<'_>, cell_id: i64, series: &Series) ->
 
 fn write_histogram(transaction: &Transaction<'_>, id: i64, histogram: &Histogram) -> Result<()> {
     let mut insert = transaction.prepare_cached(
-        "INSERT INTO histograms (cell_id, kind, clock, latency_ns, count) VALUES (?1, ?2, ?3, ?4, ?5)",
+        "INSERT INTO histograms (run_id, kind, clock, latency_ns, count) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?;
     for &(latency_ns, count) in &histogram.buckets {
         insert.execute(params![
@@ -351,7 +352,7 @@ fn write_histogram(transaction: &Transaction<'_>, id: i64, histogram: &Histogram
 fn write_seconds(transaction: &Transaction<'_>, id: i64, seconds: &SecondLatencies) -> Result<()> {
     if !seconds.is_empty() {
         transaction.execute(
-            "INSERT INTO second_latencies (cell_id, histograms) VALUES (?1, ?2)",
+            "INSERT INTO second_latencies (run_id, histograms) VALUES (?1, ?2)",
             params![id, seconds.blob()],
         )?;
     }

@@ -96,9 +96,10 @@ fn print_figures(paper: &Paper) {
 fn shared<'a>(mut all: impl Iterator<Item = &'a Conditions>) -> Conditions {
     let mut shared = all.next().cloned().unwrap_or_default();
     for one in all {
-        shared.arm = shared.arm.filter(|arm| one.arm.as_ref() == Some(arm));
+        shared.config = shared.config.filter(|config| one.config.as_ref() == Some(config));
         shared.workload = shared.workload.filter(|all| one.workload.as_ref() == Some(all));
-        shared.data_set = shared.data_set.filter(|all| one.data_set.as_ref() == Some(all));
+        shared.data_profile =
+            shared.data_profile.filter(|all| one.data_profile.as_ref() == Some(all));
         shared.threads = shared.threads.filter(|all| one.threads == Some(*all));
     }
     shared
@@ -106,7 +107,7 @@ fn shared<'a>(mut all: impl Iterator<Item = &'a Conditions>) -> Conditions {
 
 fn conditions(on: &Conditions) -> Vec<String> {
     let threads = on.threads.map(|threads| counted(u64::from(threads), "thread"));
-    let all = [on.arm.clone(), on.workload.clone(), on.data_set.clone(), threads];
+    let all = [on.config.clone(), on.workload.clone(), on.data_profile.clone(), threads];
     all.into_iter().flatten().collect()
 }
 
@@ -185,12 +186,12 @@ pub fn beside(beside: &Beside) {
     for gain in &beside.gains {
         print::line(format_args!(
             "\n{}\n{} over {}, {}",
-            gain.table, gain.arm, gain.against, gain.metric
+            gain.table, gain.config, gain.against, gain.metric
         ));
         table(headed(rows::of_gain(gain)));
     }
     if !beside.levels.is_empty() {
-        print::line("\nOne arm by itself");
+        print::line("\nOne configuration by itself");
         table(headed(beside.levels.iter().map(rows::of_level).collect()));
     }
     print::line("\nWhy they may not be compared");

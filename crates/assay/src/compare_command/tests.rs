@@ -6,8 +6,8 @@ use clap::Parser;
 
 use super::*;
 use assay_study::metrics::{Window, metric};
-use assay_study::{CellKey, Outcome, Series, Store, StudyHead, Workload};
 use assay_study::{Data, Rig, Tables};
+use assay_study::{Outcome, Series, Store, StudyHead, TrialKey, Workload};
 
 #[derive(Debug, Parser)]
 struct Line {
@@ -19,15 +19,15 @@ fn found(words: &[&str]) -> Result<Found> {
     compare(&Line::try_parse_from(["compare"].iter().chain(words)).unwrap().args)
 }
 
-/// A study of arms of these levels, in 1/s; each repeat is off by `off`, half of them either way.
-fn write(folder: &Path, arms: &[(&str, f64)], off: f64, tables: u32, repeats: u32) {
+/// A study of configurations of these levels, in 1/s; each repeat is off by `off`, half of them either way.
+fn write(folder: &Path, configs: &[(&str, f64)], off: f64, tables: u32, repeats: u32) {
     let mut store = Store::open_or_create(folder).unwrap();
     let data = Data {
-        data_set: None,
+        data_profile: None,
         tables: Tables { count: tables, rows: 1000, ..Tables::default() },
         fill: None,
     };
-    let arm = |(name, _): &(&str, f64)| Arm {
+    let config = |(name, _): &(&str, f64)| Config {
         name: (*name).into(),
         rig: Rig { data: vec![data.clone()], ..Rig::default() },
         settings: [].into(),
@@ -35,24 +35,24 @@ fn write(folder: &Path, arms: &[(&str, f64)], off: f64, tables: u32, repeats: u3
     let workload = Workload {
         name: "w".into(),
         workload: "w".into(),
-        data_set: None,
+        data_profile: None,
         recipe: "oltp_read_write".into(),
         options: [].into(),
     };
     let head = StudyHead {
         title: "a study",
-        arms: &arms.iter().map(arm).collect::<Vec<_>>(),
+        configs: &configs.iter().map(config).collect::<Vec<_>>(),
         workloads: &[workload],
         ..StudyHead::default()
     };
     store.write_head(&head).unwrap();
     for repeat in 1..=repeats {
-        for (place, (name, level)) in arms.iter().enumerate() {
-            let key = CellKey { arm: (*name).into(), workload: "w".into(), threads: 8, repeat };
+        for (place, (name, level)) in configs.iter().enumerate() {
+            let key = TrialKey { config: (*name).into(), workload: "w".into(), threads: 8, repeat };
             let sign = if (repeat as usize + place).is_multiple_of(2) { 1.0 } else { -1.0 };
             let tps = level * (1.0 + sign * off * f64::from(repeat) / f64::from(repeats));
-            store.plan_cell(&key, repeat * 10 + place as u32, "f").unwrap();
-            store.begin_cell(&key).unwrap();
+            store.plan_trial(&key, repeat * 10 + place as u32, "f").unwrap();
+            store.begin_trial(&key).unwrap();
             let points =
                 (1..=20).map(|second| (second, tps * (1.0 + 0.01 * f64::from(second % 3))));
             let outcome = Outcome {
@@ -61,7 +61,7 @@ fn write(folder: &Path, arms: &[(&str, f64)], off: f64, tables: u32, repeats: u3
                 series: vec![Series { points: points.collect(), ..Series::of(metric!("tps")) }],
                 ..Outcome::default()
             };
-            store.end_cell(&key, &outcome).unwrap();
+            store.end_trial(&key, &outcome).unwrap();
         }
     }
 }
@@ -70,11 +70,11 @@ fn write(folder: &Path, arms: &[(&str, f64)], off: f64, tables: u32, repeats: u3
 fn exit_codes_tell_a_loss_from_none_and_from_not_knowing() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let arms = [("base", 1000.0), ("same", 1001.0), ("slow", 900.0), ("fast", 1200.0)];
-    write(&folder.path().join("quiet"), &arms, 0.004, 2, 5);
+    let configs = [("base", 1000.0), ("same", 1001.0), ("slow", 900.0), ("fast", 1200.0)];
+    write(&folder.path().join("quiet"), &configs, 0.004, 2, 5);
     write(&folder.path().join("loud"), &[("base", 1000.0), ("slow", 980.0)], 0.2, 2, 5);
-    write(&folder.path().join("after"), &arms, 0.004, 2, 5);
-    write(&folder.path().join("other"), &arms, 0.004, 9, 5);
+    write(&folder.path().join("after"), &configs, 0.004, 2, 5);
+    write(&folder.path().join("other"), &configs, 0.004, 9, 5);
     let (quiet, loud, after) = (path("quiet"), path("loud"), path("after"));
     let code = |words: &[&str]| found(words).unwrap().exit_code;
     assert_eq!(code(&[&quiet, "base", "same"]), 0);
@@ -90,7 +90,11 @@ fn exit_codes_tell_a_loss_from_none_and_from_not_knowing() {
     let sides = [format!("{quiet}:base"), format!("{quiet}:slow")];
     assert_eq!(code(&[&sides[0], &sides[1]]), 1);
     let both = found(&[&quiet, &after]).unwrap();
-    assert_eq!((both.comparisons.len(), both.exit_code), (4, 0), "arm by arm, by name");
+    assert_eq!(
+        (both.comparisons.len(), both.exit_code),
+        (4, 0),
+        "configuration by configuration, by name"
+    );
     assert_eq!(code(&[&sides[0], &format!("{after}:slow")]), 1, "of two studies too");
     let json = serde_json::to_value(&both).unwrap();
     assert_eq!(json["comparisons"][0]["difference"]["basis"], "separate_repeats");
@@ -123,8 +127,8 @@ fn single_runs_of_two_studies_get_no_verdict_whatever_a_floor_within_one_says() 
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let at = |name: &str, level: f64, repeats: u32| {
-        let arms = [("base", level), ("again", level * 1.001)];
-        write(&folder.path().join(name), &arms, 0.001, 1, repeats);
+        let configs = [("base", level), ("again", level * 1.001)];
+        write(&folder.path().join(name), &configs, 0.001, 1, repeats);
         let twins = [("again".to_owned(), "base".to_owned())].into();
         let mut store = Store::open(&folder.path().join(name)).unwrap();
         let mut study = store.study().unwrap();
@@ -174,25 +178,25 @@ fn single_runs_of_two_studies_get_no_verdict_whatever_a_floor_within_one_says() 
 fn what_one_side_lacks_is_listed_and_no_pass() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let arms = [("base", 1000.0), ("more", 1000.0)];
-    write(&folder.path().join("whole"), &arms, 0.004, 1, 5);
-    write(&folder.path().join("part"), &arms[..1], 0.004, 1, 5);
+    let configs = [("base", 1000.0), ("more", 1000.0)];
+    write(&folder.path().join("whole"), &configs, 0.004, 1, 5);
+    write(&folder.path().join("part"), &configs[..1], 0.004, 1, 5);
     let (whole, part) = (path("whole"), path("part"));
     let lone = |words: &[&str]| found(words).unwrap();
     let told = lone(&[&whole, &part]);
-    // Both have one arm in common, so it is compared; the other has nothing to stand against.
+    // Both have one configuration in common, so it is compared; the other has nothing to stand against.
     assert_eq!(told.comparisons.len(), 1);
-    assert_eq!(told.not_compared, [format!("only {whole} has the arm `more`")]);
+    assert_eq!(told.not_compared, [format!("only {whole} has the configuration `more`")]);
     assert_eq!(told.exit_code, 2);
-    let last = format!("exit code 2, cannot tell: only {whole} has the arm `more`");
+    let last = format!("exit code 2, cannot tell: only {whole} has the configuration `more`");
     assert_eq!(told.lines().last().unwrap(), &last);
     let base = [format!("{whole}:base"), format!("{part}:base")];
-    assert_eq!(lone(&[&base[0], &base[1]]).exit_code, 0, "of arms that are named");
+    assert_eq!(lone(&[&base[0], &base[1]]).exit_code, 0, "of configurations that are named");
 
     let store = Store::open(&folder.path().join("whole")).unwrap();
     for (workload, threads) in [("w", 16), ("w", 32), ("other", 1)] {
-        let key = CellKey { arm: "base".into(), workload: workload.into(), threads, repeat: 1 };
-        store.plan_cell(&key, 99, "f").unwrap();
+        let key = TrialKey { config: "base".into(), workload: workload.into(), threads, repeat: 1 };
+        store.plan_trial(&key, 99, "f").unwrap();
     }
     let whole_too = lone(&[&part, &whole]);
     assert!(whole_too.not_compared.contains(&format!("only {} has the workload `other`", base[0])));
@@ -209,16 +213,16 @@ fn what_one_side_lacks_is_listed_and_no_pass() {
 }
 
 #[test]
-fn what_every_arm_lacks_is_said_once() {
+fn what_every_config_lacks_is_said_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     for name in ["one", "two"] {
         write(&folder.path().join(name), &[("a", 1e3), ("b", 1e3)], 0.004, 1, 3);
     }
     let store = Store::open(&folder.path().join("two")).unwrap();
-    for arm in ["a", "b"] {
-        let key = CellKey { arm: arm.into(), workload: "w".into(), threads: 1, repeat: 1 };
-        store.plan_cell(&key, 99, "f").unwrap();
+    for config in ["a", "b"] {
+        let key = TrialKey { config: config.into(), workload: "w".into(), threads: 1, repeat: 1 };
+        store.plan_trial(&key, 99, "f").unwrap();
     }
     let (one, two) = (path("one"), path("two"));
     let told = found(&[&one, &two]).unwrap();
@@ -229,24 +233,24 @@ fn what_every_arm_lacks_is_said_once() {
 fn under_what_two_studies_were_run_is_told_beside_the_verdicts() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let arms = [("base", 1000.0), ("slow", 900.0)];
+    let configs = [("base", 1000.0), ("slow", 900.0)];
     for name in ["before", "after"] {
-        write(&folder.path().join(name), &arms, 0.004, 1, 5);
+        write(&folder.path().join(name), &configs, 0.004, 1, 5);
     }
     let (before, after) = (path("before"), path("after"));
     let db = rusqlite::Connection::open(folder.path().join("after/study.sqlite")).unwrap();
     db.execute_batch(
         "INSERT INTO study VALUES ('fact.kernel', '6.2');
-         UPDATE arms SET settings_json = '{\"innodb_buffer_pool_size\":\"64M\"}' WHERE name = 'slow'",
+         UPDATE configs SET settings_json = '{\"innodb_buffer_pool_size\":\"64M\"}' WHERE name = 'slow'",
     )
     .unwrap();
     let told = found(&[&before, &after]).unwrap();
     assert_eq!(told.exit_code, 0, "it is told, and refuses nothing");
     let lines = told.lines();
     assert_eq!(lines[0], "differs: kernel: none and 6.2");
-    let of_arm =
+    let of_config =
         lines.iter().position(|line| line == "  differs: innodb_buffer_pool_size: none and 64M");
-    assert!(lines[of_arm.unwrap() - 1].contains(":slow against "), "{lines:#?}");
+    assert!(lines[of_config.unwrap() - 1].contains(":slow against "), "{lines:#?}");
     let within = found(&[&after, "base", "slow"]).unwrap();
     assert!(!within.lines().iter().any(|line| line.contains("differs")), "one study");
 }
@@ -258,14 +262,17 @@ fn what_cannot_be_compared_is_refused_in_one_line() {
     write(&folder.path().join("one"), &[("a", 1.0), ("b", 1.0)], 0.0, 1, 2);
     write(&folder.path().join("two"), &[("c", 1.0), ("d", 1.0)], 0.0, 1, 2);
     let (one, two) = (path("one"), path("two"));
-    let at = |arm: &str| format!("{one}:{arm}");
+    let at = |config: &str| format!("{one}:{config}");
     for (words, says) in [
-        (vec![one.as_str(), one.as_str()], "a study against itself: name two arms"),
-        (vec![one.as_str(), two.as_str()], "no arm of one study has the name"),
+        (vec![one.as_str(), one.as_str()], "a study against itself: name two configurations"),
+        (vec![one.as_str(), two.as_str()], "no configuration of one study has the name"),
         (vec![one.as_str(), "a", "a"], "one:a against itself"),
         (vec![at("b").as_str(), at("b").as_str()], "one:b against itself"),
-        (vec![one.as_str(), "a", "x"], "there is no arm `x` in the study; it has `a`, `b`"),
-        (vec![at("a").as_str(), two.as_str()], "name an arm on the other side too"),
+        (
+            vec![one.as_str(), "a", "x"],
+            "there is no configuration `x` in the study; it has `a`, `b`",
+        ),
+        (vec![at("a").as_str(), two.as_str()], "name a configuration on the other side too"),
         (vec!["nowhere", "nothing"], "there is no study `nowhere`"),
     ] {
         let message = format!("{:#}", found(&words).unwrap_err());

@@ -83,10 +83,10 @@ fn print_latencies(outcome: &Outcome) {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
     let widths: [usize; 7] = std::array::from_fn(|column| width(column).unwrap_or_default());
     for row in &rows {
-        let cells = row.iter().zip(widths).enumerate().map(|(column, (text, width))| {
+        let trials = row.iter().zip(widths).enumerate().map(|(column, (text, width))| {
             if column < 2 { format!("{text:<width$}") } else { format!("{text:>width$}") }
         });
-        print::line(cells.collect::<Vec<_>>().join("  ").trim_end());
+        print::line(trials.collect::<Vec<_>>().join("  ").trim_end());
     }
     print::line(format_args!(
         "shown: with the port's {} µs, and what this machine was late then",

@@ -1,13 +1,13 @@
-//! How far a run is: cells, seconds, and the time left.
+//! How far a run is: runs, seconds, and the time left.
 
 use std::time::{Duration, Instant};
 
 use assay_plan::Plan;
 
-/// What bringing a rig up and down takes on a small machine, in seconds, until cells have been timed.
+/// What bringing a rig up and down takes on a small machine, in seconds, until runs have been timed.
 const RIG_SECONDS_GUESS: f64 = 6.0;
 
-/// How long cells of a plan are, in seconds.
+/// How long runs of a plan are, in seconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Lengths {
     /// Of measuring.
@@ -20,13 +20,13 @@ pub struct Lengths {
     pub is_measuring_a_cap: bool,
 }
 
-/// Cells done, cells to do, and when that began.
+/// Runs done, runs to do, and when that began.
 #[derive(Debug, Clone, Copy)]
 pub struct Count {
-    /// Cells that have ended.
+    /// Runs that have ended.
     pub done: usize,
-    /// Cells to run, those done included.
-    pub cells: usize,
+    /// Runs to run, those done included.
+    pub trials: usize,
     /// How long they are.
     pub lengths: Lengths,
     began: Instant,
@@ -35,7 +35,7 @@ pub struct Count {
 }
 
 impl Lengths {
-    /// Of a plan's cells.
+    /// Of a plan's runs.
     pub fn of(plan: &Plan) -> Lengths {
         Lengths {
             seconds: plan.seconds,
@@ -45,8 +45,8 @@ impl Lengths {
         }
     }
 
-    /// Seconds from one cell to the next, before any has been timed.
-    pub fn cell_seconds(&self) -> f64 {
+    /// Seconds from one run to the next, before any has been timed.
+    pub fn trial_seconds(&self) -> f64 {
         self.loaded_seconds() + RIG_SECONDS_GUESS
     }
 
@@ -55,7 +55,7 @@ impl Lengths {
         self.seconds + self.warmup_seconds
     }
 
-    /// What is being done at a second of a cell's clock whose measuring window began at `window_s`, if it has.
+    /// What is being done at a second of a run's clock whose measuring window began at `window_s`, if it has.
     pub fn phase(&self, end_s: f64, window_s: Option<f64>) -> String {
         let at_most = |is_cap: bool| if is_cap { "at most " } else { "" };
         match window_s {
@@ -75,12 +75,12 @@ impl Lengths {
 }
 
 impl Count {
-    /// Of so many cells, none done.
-    pub fn new(lengths: Lengths, cells: usize) -> Count {
-        Count { done: 0, cells, lengths, began: Instant::now(), last_ended: Duration::ZERO }
+    /// Of so many runs, none done.
+    pub fn new(lengths: Lengths, trials: usize) -> Count {
+        Count { done: 0, trials, lengths, began: Instant::now(), last_ended: Duration::ZERO }
     }
 
-    /// A cell has ended.
+    /// A run has ended.
     pub fn ended(&mut self) {
         self.ended_after(self.began.elapsed());
     }
@@ -90,30 +90,30 @@ impl Count {
         self.last_ended = elapsed;
     }
 
-    /// From the cells timed so far, or from the plan before the first has ended.
+    /// From the runs timed so far, or from the plan before the first has ended.
     pub fn seconds_left(&self) -> f64 {
         self.seconds_left_after(self.began.elapsed())
     }
 
     fn seconds_left_after(&self, elapsed: Duration) -> f64 {
-        let per_cell = match self.done {
-            0 => self.lengths.cell_seconds(),
+        let per_trial = match self.done {
+            0 => self.lengths.trial_seconds(),
             done => self.last_ended.as_secs_f64() / done as f64,
         };
         let in_hand = elapsed.saturating_sub(self.last_ended).as_secs_f64();
-        let behind_it = self.cells.saturating_sub(self.done + 1) as f64;
-        match self.done < self.cells {
+        let behind_it = self.trials.saturating_sub(self.done + 1) as f64;
+        match self.done < self.trials {
             // One that takes longer than others says nothing of those behind it.
-            true => (per_cell - in_hand).max(0.0) + per_cell * behind_it,
+            true => (per_trial - in_hand).max(0.0) + per_trial * behind_it,
             false => 0.0,
         }
     }
 
-    /// What part of all cells is done, of 1, when the one in hand has been under load for so many seconds.
-    pub fn share(&self, cell_s: f64) -> f64 {
-        let of_cell = (cell_s / self.lengths.loaded_seconds()).clamp(0.0, 1.0);
-        let of_cell = if of_cell.is_nan() { 0.0 } else { of_cell };
-        ((self.done as f64 + of_cell) / self.cells.max(1) as f64).min(1.0)
+    /// What part of all runs is done, of 1, when the one in hand has been under load for so many seconds.
+    pub fn share(&self, trial_s: f64) -> f64 {
+        let of_trial = (trial_s / self.lengths.loaded_seconds()).clamp(0.0, 1.0);
+        let of_trial = if of_trial.is_nan() { 0.0 } else { of_trial };
+        ((self.done as f64 + of_trial) / self.trials.max(1) as f64).min(1.0)
     }
 }
 
@@ -129,7 +129,7 @@ mod tests {
     };
 
     #[test]
-    fn time_left_is_the_plans_until_a_cell_was_timed() {
+    fn time_left_is_the_plans_until_a_trial_was_timed() {
         let mut count = Count::new(LENGTHS, 4);
         assert_eq!(count.seconds_left_after(Duration::from_secs(10)), 4.0 * 96.0 - 10.0);
         count.ended_after(Duration::from_secs(50));

@@ -1,8 +1,8 @@
-//! `assay run` and `assay demo`: what is missing of a plan, cell after cell, then the report.
+//! `assay run` and `assay demo`: what is missing of a plan, run after run, then the report.
 //!
-//! The order of things: the plan is read, checked, checked against the machine and tried out before the first
-//! thing is made that is measured; then each cell gets a rig of its own and the store gets each cell when it ends.
-//! Ctrl-C ends the cell in hand, which is run again next time; everything before it stays. `q` in the live view lets that cell end.
+//! The order of things: the plan is read, checked, checked against the machine and tried out before the first thing is
+//! made that is measured; then each run gets a rig of its own and the store gets each run when it ends. Ctrl-C ends the
+//! run in hand, which is run again next time; everything before it stays. `q` in the live view lets that run end.
 
 mod count;
 mod live;
@@ -16,7 +16,7 @@ use clap::Args;
 
 use crate::print;
 use assay_lab::run::{self, Lock, Setup};
-use assay_plan::{Form, Plan, PlannedCell, ReadPlan, cells};
+use assay_plan::{Form, Plan, PlannedTrial, ReadPlan, trials};
 use assay_study::{State, Store};
 use assay_system::interrupt::Interrupt;
 use progress::ProgressView;
@@ -57,8 +57,8 @@ pub struct DemoArgs {
 /// What both commands take.
 #[derive(Debug, Args)]
 struct CommonArgs {
-    /// Folder of the study: its results are kept there, and what is there already is not run again [default: the plan's name,
-    /// with -quick for its quick form; of the demo assay-demo, or once that is finished assay-demo-2, …]
+    /// Folder of the study: its results are kept there, and what is there already is not run again [default: the plan's
+    /// name, with -quick for its quick form; of the demo assay-demo, or once that is finished assay-demo-2, …]
     #[arg(long, value_name = "STUDY")]
     out: Option<PathBuf>,
     /// Folder on the disk to be measured [default: the plan's, else `work` in the study]
@@ -70,13 +70,13 @@ struct CommonArgs {
     /// Block device that the plan may overwrite (can be given several times)
     #[arg(long, value_name = "DEVICE")]
     erase: Vec<PathBuf>,
-    /// Run failed cells again
+    /// Run failed runs again
     #[arg(long)]
     retry_failed: bool,
     /// Say what would be run and for how long, check the machine, and end; nothing is made
     #[arg(long)]
     dry_run: bool,
-    /// Without the live view of a terminal: a line for each cell, and one for what is being done
+    /// Without the live view of a terminal: a line for each run, and one for what is being done
     #[arg(long)]
     no_live: bool,
     /// Go on with what is missing; this is what happens anyway
@@ -97,7 +97,7 @@ pub fn demo(args: &DemoArgs) -> Result<ExitCode> {
 /// Runs a plan from a file.
 ///
 /// # Errors
-/// Whatever keeps the run from beginning, or from storing its results. A cell that fails is not an error here.
+/// Whatever keeps the run from beginning, or from storing its results. A run that fails is not an error here.
 pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let form = if args.quick { Form::Quick } else { Form::Full };
     let plan = Plan::read(&args.plan, form)?;
@@ -110,7 +110,7 @@ fn run_plan(mut read: ReadPlan, study: &Path, args: &CommonArgs) -> Result<ExitC
     read.plan.location = given.0.or(read.plan.location);
     read.plan.server = given.1.or(read.plan.server);
     let plan = &read.plan;
-    let planned = cells(plan);
+    let planned = trials(plan);
     let missing = run::missing(study, &planned, args.retry_failed)?;
     if args.dry_run {
         return dry_run(plan, study, args, planned.len(), &missing);
@@ -122,7 +122,7 @@ fn run_plan(mut read: ReadPlan, study: &Path, args: &CommonArgs) -> Result<ExitC
     let mut setup = Setup::make(plan, study, &args.erase, &interrupt, &|text| print::note(text))?;
     let mut store = setup.open_store(&read, &planned, args.retry_failed)?;
     let progress = ProgressView::new(plan, store.pending()?.len(), !args.no_live, &interrupt);
-    run::cells(&mut setup, &mut store, &planned, &progress)?;
+    run::trials(&mut setup, &mut store, &planned, &progress)?;
     setup.take_down()?;
     drop(progress);
     conclude(&store, study, &interrupt)
@@ -134,7 +134,7 @@ fn dry_run(
     study: &Path,
     args: &CommonArgs,
     planned: usize,
-    missing: &[&PlannedCell],
+    missing: &[&PlannedTrial],
 ) -> Result<ExitCode> {
     progress::dry_run(plan, planned, missing);
     Lock::check(study)?;
@@ -156,24 +156,24 @@ fn finished(read: &ReadPlan, study: &Path, interrupt: &Interrupt) -> Result<Exit
 }
 
 fn conclude(store: &Store, study: &Path, interrupt: &Interrupt) -> Result<ExitCode> {
-    let cells = store.study()?.cells;
-    let count = |state| cells.iter().filter(|cell| cell.state == state).count();
+    let trials = store.study()?.trials;
+    let count = |state| trials.iter().filter(|trial| trial.state == state).count();
     if count(State::Done) + count(State::Failed) > 0 {
         let written = assay_report::write(store, study)?;
         print::line(format_args!("report: {}", written.html.display()));
     }
     if interrupt.is_set() {
         bail!(
-            "interrupted with {} of {} cells to go; the same command goes on",
+            "interrupted with {} of {} runs to go; the same command goes on",
             count(State::Pending),
-            cells.len()
+            trials.len()
         );
     }
     match count(State::Failed) {
         0 => Ok(ExitCode::SUCCESS),
         failed => bail!(
-            "{failed} of {} cells failed; the report says why, --retry-failed runs them again",
-            cells.len()
+            "{failed} of {} runs failed; the report says why, --retry-failed runs them again",
+            trials.len()
         ),
     }
 }

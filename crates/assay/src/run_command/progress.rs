@@ -1,4 +1,4 @@
-//! What a person watching a run sees: a line for each cell, and on a terminal the live view, or one living line.
+//! What a person watching a run sees: a line for each run, and on a terminal the live view, or one living line.
 //!
 //! All of it goes to standard error; standard output carries only what a program would want.
 
@@ -11,12 +11,12 @@ use super::live::{DISK_SERIES, Seen, View};
 use crate::print::{self, Living};
 use assay_base::sync::lock;
 use assay_base::text::time;
-use assay_lab::rig::dataset::LoadProgress;
+use assay_lab::rig::snapshot::LoadProgress;
 use assay_lab::run::Progress;
 use assay_lab::watch::Watch;
-use assay_plan::{Plan, PlannedCell};
+use assay_plan::{Plan, PlannedTrial};
 use assay_study::metrics::{Metric, metric};
-use assay_study::{CellKey, Outcome};
+use assay_study::{Outcome, TrialKey};
 use assay_system::interrupt::Interrupt;
 
 /// Progress of one run, where a person sees it.
@@ -34,10 +34,10 @@ enum Shown {
 }
 
 impl ProgressView {
-    /// Of a run with so many cells to go; with a live view, if one is wanted and there is a terminal for it.
+    /// Of a run with so many runs to go; with a live view, if one is wanted and there is a terminal for it.
     #[must_use]
-    pub fn new(plan: &Plan, cells: usize, is_live: bool, interrupt: &Interrupt) -> ProgressView {
-        let count = Count::new(Lengths::of(plan), cells);
+    pub fn new(plan: &Plan, trials: usize, is_live: bool, interrupt: &Interrupt) -> ProgressView {
+        let count = Count::new(Lengths::of(plan), trials);
         let seen = || Seen::new(&plan.title, count);
         let cpus = &plan.placement.load_cpus.0;
         let view = is_live.then(|| View::open(seen(), interrupt, cpus)).flatten();
@@ -47,7 +47,7 @@ impl ProgressView {
 
     fn counter(&self) -> String {
         let count = self.count();
-        format!("[{}/{}]", count.done.max(1), count.cells)
+        format!("[{}/{}]", count.done.max(1), count.trials)
     }
 
     fn count(&self) -> Count {
@@ -60,13 +60,13 @@ impl Progress for ProgressView {
         matches!(&self.shown, Shown::View(view) if view.is_end_wanted())
     }
 
-    fn begin_cell(&self, key: &CellKey) {
+    fn begin_trial(&self, key: &TrialKey) {
         if let Shown::View(view) = &self.shown {
-            view.change(|seen| seen.begin_cell(key));
+            view.change(|seen| seen.begin_trial(key));
         }
     }
 
-    fn step(&self, key: &CellKey, what: &str) {
+    fn step(&self, key: &TrialKey, what: &str) {
         match &self.shown {
             Shown::Lines(line) => line.live(format_args!("  {key}: {what}")),
             Shown::View(view) => view.change(|seen| seen.step = what.into()),
@@ -79,7 +79,7 @@ impl Progress for ProgressView {
         }
     }
 
-    fn second(&self, key: &CellKey, second: &Second) {
+    fn second(&self, key: &TrialKey, second: &Second) {
         match &self.shown {
             Shown::Lines(line) => line.live(format_args!(
                 "  {} {key}: second {:.0}, {:.0} tps, p99 {:.2} ms, {} left",
@@ -93,11 +93,11 @@ impl Progress for ProgressView {
         }
     }
 
-    fn cell_ended(&self, key: &CellKey, outcome: &Outcome) {
+    fn trial_ended(&self, key: &TrialKey, outcome: &Outcome) {
         lock(&self.count).ended();
         let count = self.count();
         if let Shown::View(view) = &self.shown {
-            view.change(|seen| seen.end_cell(count));
+            view.change(|seen| seen.end_trial(count));
         }
         let figure =
             |metric: &Metric| outcome.results.get(metric.name).copied().unwrap_or(f64::NAN);
@@ -109,7 +109,7 @@ impl Progress for ProgressView {
                 figure(metric!("latency_ms_p99"))
             ),
         };
-        let left = match count.done < count.cells {
+        let left = match count.done < count.trials {
             true => format!(" ({} left)", time(count.seconds_left())),
             false => String::new(),
         };
@@ -142,19 +142,19 @@ impl LoadProgress for ProgressView {
     }
 }
 
-/// Prints what would be run of a plan of so many cells.
-pub fn dry_run(plan: &Plan, planned: usize, missing: &[&PlannedCell]) {
+/// Prints what would be run of a plan of so many runs.
+pub fn dry_run(plan: &Plan, planned: usize, missing: &[&PlannedTrial]) {
     if missing.is_empty() {
-        print::line(format_args!("nothing is missing: 0 of {planned} cells would be run"));
+        print::line(format_args!("nothing is missing: 0 of {planned} runs would be run"));
         return;
     }
-    for cell in missing {
-        print::line(format_args!("{:4}. {}", cell.position, cell.key));
+    for trial in missing {
+        print::line(format_args!("{:4}. {}", trial.position, trial.key));
     }
     let of = if missing.len() < planned { format!(" of {planned}") } else { String::new() };
-    let seconds = missing.len() as f64 * Lengths::of(plan).cell_seconds();
+    let seconds = missing.len() as f64 * Lengths::of(plan).trial_seconds();
     print::line(format_args!(
-        "{}{of} cells, {} {}, and loading the data before",
+        "{}{of} runs, {} {}, and loading the data before",
         missing.len(),
         if plan.requests.is_some() { "at most" } else { "about" },
         time(seconds)

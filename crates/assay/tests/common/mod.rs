@@ -101,10 +101,10 @@ impl World {
     }
 }
 
-/// Cells of a study: key, state, reason, when they began.
-pub fn cells(study: &Path) -> Vec<(String, String, Option<String>, Option<String>)> {
+/// Runs of a study: key, state, reason, when they began.
+pub fn trials(study: &Path) -> Vec<(String, String, Option<String>, Option<String>)> {
     let db = Connection::open(study.join("study.sqlite")).unwrap();
-    let sql = "SELECT arm || '/' || workload || '/' || threads, state, reason, started_at FROM cells ORDER BY position";
+    let sql = "SELECT config || '/' || workload || '/' || threads, state, reason, started_at FROM runs ORDER BY position";
     let mut statement = db.prepare(sql).unwrap();
     let rows = statement
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
@@ -112,7 +112,7 @@ pub fn cells(study: &Path) -> Vec<(String, String, Option<String>, Option<String
     rows.map(Result::unwrap).collect()
 }
 
-/// Two arms, one workload, two thread counts, on a rig of the kind given.
+/// Two configurations, one workload, two thread counts, on a rig of the kind given.
 pub fn small_plan(rig: &str) -> String {
     format!(
         r#"
@@ -129,9 +129,9 @@ skip_log_bin = true
 {rig}
 [workloads.write_only]
 recipe = "oltp_write_only"
-[arms.on.settings]
+[configs.on.settings]
 innodb_doublewrite = true
-[arms.off.settings]
+[configs.off.settings]
 innodb_doublewrite = false
 "#
     )

@@ -14,14 +14,14 @@ pub fn start_run(world: &World) -> Child {
     run.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
 }
 
-/// Starts a run and returns when its first cell has ended; the second is then under way.
-pub fn run_past_the_first_cell(world: &World) -> (Child, ChildStderr) {
+/// Starts a run and returns when its first run has ended; the second is then under way.
+pub fn run_past_the_first_trial(world: &World) -> (Child, ChildStderr) {
     let mut run = start_run(world);
     let mut said = BufReader::new(run.stderr.take().unwrap());
     let mut line = String::new();
     while !line.starts_with("[1/4]") {
         line.clear();
-        assert!(said.read_line(&mut line).unwrap() > 0, "the run ended before its first cell");
+        assert!(said.read_line(&mut line).unwrap() > 0, "the run ended before its first run");
     }
     (run, said.into_inner())
 }
@@ -30,19 +30,19 @@ pub fn run_past_the_first_cell(world: &World) -> (Child, ChildStderr) {
 pub fn wait_for_leftovers(world: &World) {
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while world.leftovers().is_empty() {
-        assert!(std::time::Instant::now() < deadline, "the second cell built no rig");
+        assert!(std::time::Instant::now() < deadline, "the second run built no rig");
         std::thread::yield_now();
     }
 }
 
-/// The server of a cell, once transactions of the load have committed there.
-pub fn server_under_load(world: &World, cell: u32) -> i32 {
-    server_under_load_below(&world.path("study"), cell)
+/// The server of a run, once transactions of the load have committed there.
+pub fn server_under_load(world: &World, trial: u32) -> i32 {
+    server_under_load_below(&world.path("study"), trial)
 }
 
 /// As above, of a run whose rigs are built somewhere below `folder`.
-pub fn server_under_load_below(folder: &Path, cell: u32) -> i32 {
-    let rig = format!("/rig-{cell}/");
+pub fn server_under_load_below(folder: &Path, trial: u32) -> i32 {
+    let rig = format!("/rig-{trial}/");
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     loop {
         assert!(std::time::Instant::now() < deadline, "no server came under load");
@@ -53,10 +53,10 @@ pub fn server_under_load_below(folder: &Path, cell: u32) -> i32 {
                 .map(|w| String::from_utf8_lossy(w).into_owned())
                 .collect();
             let option = |name: &str| words.iter().find_map(|word| word.strip_prefix(name));
-            let is_cell = option("--datadir=").is_some_and(|data| {
+            let is_trial = option("--datadir=").is_some_and(|data| {
                 data.starts_with(folder.to_str().unwrap()) && data.contains(&rig)
             });
-            let socket = option("--socket=").filter(|_| is_cell);
+            let socket = option("--socket=").filter(|_| is_trial);
             if socket.and_then(commits).is_some_and(|commits| commits > 20) {
                 return entry.file_name().to_str().unwrap().parse().unwrap();
             }

@@ -59,13 +59,13 @@ pub struct Given {
 pub struct Conditions {
     /// What was under test, in the paper's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arm: Option<String>,
+    pub config: Option<String>,
     /// What was run on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
     /// Over which data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub data_set: Option<String>,
+    pub data_profile: Option<String>,
     /// With how many connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
@@ -120,7 +120,7 @@ impl Digits {
     }
 }
 
-/// A table: every cell is a figure called `TABLE.ROW.COLUMN`.
+/// A table: every run is a figure called `TABLE.ROW.COLUMN`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
@@ -212,8 +212,8 @@ pub struct Check {
     pub unit: String,
     /// What is not printed, without which it cannot be told.
     pub missing: Option<String>,
-    /// What is taken for granted that the paper does not say, where the result hangs on it: then it cannot be told, and it is
-    /// said what it would be.
+    /// What is taken for granted that the paper does not say, where the result hangs on it: then it cannot be told, and
+    /// it is said what it would be.
     pub assumes: Option<String>,
     /// In words, if it follows.
     pub follows: Option<String>,
@@ -277,7 +277,7 @@ pub struct Remark {
     /// Where the paper shows it.
     #[serde(rename = "where")]
     pub place: String,
-    /// What differs between arms that are compared, of kind `factors`.
+    /// What differs between configurations that are compared, of kind `factors`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub factors: Vec<String>,
     /// Where it is from, if not from the paper.
@@ -289,7 +289,7 @@ pub struct Remark {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RemarkKind {
-    /// More than one thing differs between arms that are compared.
+    /// More than one thing differs between configurations that are compared.
     Factors,
     /// Two statements, neither a number, that do not go together.
     Words,

@@ -1,4 +1,5 @@
-//! What a file of claims may say under `[repeated]`: the plan that repeats the paper, and what of it stands beside which figure.
+//! What a file of claims may say under `[repeated]`: the plan that repeats the paper, and what of it stands beside
+//! which figure.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +15,18 @@ pub struct Repeated {
     pub plan: String,
     /// Why the plan's figures are not the paper's, beyond what a study tells of itself.
     pub differs: Vec<String>,
-    /// Of how many devices of its preset an arm is the model, where of several whose parallelism is taken together.
+    /// Of how many devices of its preset a configuration is the model, where of several whose parallelism is taken together.
     #[serde(default)]
     pub devices: BTreeMap<String, u32>,
-    /// One arm against another, in percent.
+    /// One configuration against another, in percent.
     #[serde(default)]
     pub comparisons: Vec<Gain>,
-    /// One arm by itself.
+    /// One configuration by itself.
     #[serde(default)]
     pub levels: Vec<Level>,
 }
 
-/// One arm against another; as a plan's `[[paper.comparisons]]`.
+/// One configuration against another; as a plan's `[[paper.comparisons]]`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gain {
@@ -33,9 +34,9 @@ pub struct Gain {
     pub table: String,
     /// The result that is compared.
     pub metric: String,
-    /// The arm whose gain it is.
-    pub arm: String,
-    /// The arm that it is measured by.
+    /// The configuration whose gain it is.
+    pub config: String,
+    /// The configuration that it is measured by.
     pub against: String,
     /// What is printed.
     #[serde(default)]
@@ -46,17 +47,17 @@ pub struct Gain {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GainPrinted {
-    /// The plan's data set, where it has any.
-    pub data_set: Option<String>,
+    /// The plan's data profile, where it has any.
+    pub data_profile: Option<String>,
     /// The plan's workload.
     pub workload: String,
-    /// By how much the arm is above the other, as an expression in percent.
+    /// By how much the configuration is above the other, as an expression in percent.
     pub percent: Option<Source>,
     /// The name of a figure that is words.
     pub figure: Option<Source>,
 }
 
-/// One figure of one arm.
+/// One figure of one configuration.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Level {
@@ -64,12 +65,12 @@ pub struct Level {
     pub figure: Source,
     /// The result of a study that it is.
     pub metric: String,
-    /// The plan's arm.
-    pub arm: String,
+    /// The plan's configuration.
+    pub config: String,
     /// The plan's workload.
     pub workload: String,
-    /// The plan's data set, where it has any.
-    pub data_set: Option<String>,
+    /// The plan's data profile, where it has any.
+    pub data_profile: Option<String>,
     /// Which of the study's thread counts stands for the paper's.
     #[serde(default)]
     pub threads: Which,

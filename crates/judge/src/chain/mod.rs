@@ -1,8 +1,8 @@
 //! The chain of evidence: what one transaction comes to at each layer, from InnoDB's pages to the flash.
 //!
-//! Means over a cell's measuring window, divided by its transactions. Layers are the counters of the watch (`docs/measuring.md`);
-//! what nobody counted is absent and never zero. Where layers count the same bytes they are held against each other by
-//! [`reconcile`](crate::reconcile), and a cell in which they do not agree is marked.
+//! Means over a run's measuring window, divided by its transactions. Layers are the counters of the watch
+//! (`docs/measuring.md`); what nobody counted is absent and never zero. Where layers count the same bytes they are held
+//! against each other by [`reconcile`](crate::reconcile), and a run in which they do not agree is marked.
 
 mod layers;
 mod spent;
@@ -13,19 +13,19 @@ use std::collections::BTreeMap;
 
 use crate::reconcile::{self, Check};
 use assay_study::metrics::metric;
-use assay_study::{Cell, CellKey, State};
+use assay_study::{State, Trial, TrialKey};
 
 pub use layers::{Boundary, Layer, LayerName};
 pub use spent::{Activity, Held, Space, Spent};
 
-/// Results of a cell, by name.
+/// Results of a run, by name.
 type Results = BTreeMap<String, f64>;
 
-/// One cell's chain.
+/// One run's chain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chain {
-    /// Which cell.
-    pub key: CellKey,
+    /// Which run.
+    pub key: TrialKey,
     /// Layers that something is known of, the server's first.
     pub layers: Vec<Layer>,
     /// How bytes written grow or shrink from one layer to another, where both are known.
@@ -38,19 +38,19 @@ pub struct Chain {
     pub checks: Vec<Check>,
 }
 
-/// The chain of a cell that ended with transactions; nothing of others.
-pub fn of_cell(cell: &Cell) -> Option<Chain> {
-    let tps = cell.results.get(metric!("tps").name).copied().filter(|tps| *tps > 0.0)?;
-    if cell.state != State::Done {
+/// The chain of a run that ended with transactions; nothing of others.
+pub fn of_trial(trial: &Trial) -> Option<Chain> {
+    let tps = trial.results.get(metric!("tps").name).copied().filter(|tps| *tps > 0.0)?;
+    if trial.state != State::Done {
         return None;
     }
-    let layers = layers::of_results(&cell.results, tps);
+    let layers = layers::of_results(&trial.results, tps);
     Some(Chain {
-        key: cell.key.clone(),
+        key: trial.key.clone(),
         amplification: layers::boundaries(&layers),
-        spent: spent::times(&cell.results, tps),
-        space: spent::space(&cell.results),
-        checks: reconcile::of_results(&cell.results, cell.key.threads),
+        spent: spent::times(&trial.results, tps),
+        space: spent::space(&trial.results),
+        checks: reconcile::of_results(&trial.results, trial.key.threads),
         layers,
     })
 }

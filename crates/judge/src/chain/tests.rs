@@ -1,4 +1,4 @@
-//! Chains of cells whose bytes are known beforehand.
+//! Chains of runs whose bytes are known beforehand.
 
 use super::LayerName::{
     AllFiles, BinaryLog, DataFiles, Device, DeviceBelow, Doublewrite, Drive, FileSystem, Media,
@@ -7,10 +7,10 @@ use super::LayerName::{
 use super::*;
 use assay_study::metrics::Window;
 
-fn cell(figures: &[(&str, f64)]) -> Cell {
-    Cell {
+fn trial(figures: &[(&str, f64)]) -> Trial {
+    Trial {
         id: 1,
-        key: CellKey { arm: "a".into(), workload: "w".into(), threads: 8, repeat: 1 },
+        key: TrialKey { config: "a".into(), workload: "w".into(), threads: 8, repeat: 1 },
         position: 1,
         state: State::Done,
         reason: None,
@@ -47,7 +47,7 @@ const DRIVE_BELOW: [(&str, f64); 6] = [
 ];
 
 fn chain(figures: &[&[(&str, f64)]]) -> Chain {
-    of_cell(&cell(&figures.concat())).unwrap()
+    of_trial(&trial(&figures.concat())).unwrap()
 }
 
 fn bytes(chain: &Chain, layer: LayerName) -> Option<f64> {
@@ -169,8 +169,8 @@ fn time_is_of_a_transaction_and_space_of_a_byte_above() {
 }
 
 #[test]
-fn cells_that_failed_or_did_nothing_have_no_chain() {
-    assert_eq!(of_cell(&cell(&[])), None);
-    assert_eq!(of_cell(&cell(&[("tps", 0.0)])), None);
-    assert_eq!(of_cell(&Cell { state: State::Failed, ..cell(&SERVER) }), None);
+fn trials_that_failed_or_did_nothing_have_no_chain() {
+    assert_eq!(of_trial(&trial(&[])), None);
+    assert_eq!(of_trial(&trial(&[("tps", 0.0)])), None);
+    assert_eq!(of_trial(&Trial { state: State::Failed, ..trial(&SERVER) }), None);
 }

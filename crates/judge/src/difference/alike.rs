@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_study::{Arm, Cell, Model, Scale, Study, Tables, Workload};
+use assay_study::{Config, Model, Scale, Study, Tables, Trial, Workload};
 
 use crate::difference::studies::shared_workloads;
 
@@ -27,8 +27,9 @@ pub enum Unlike {
     Scale([Option<Scale>; 2]),
 }
 
-/// In what two arms differ that makes their figures no answer to one question, each thing once; empty if in nothing.
-pub fn scale_differences(a: (&Study, &Arm), b: (&Study, &Arm)) -> Vec<Unlike> {
+/// In what two configurations differ that makes their figures no answer to one question, each thing once; empty if in
+/// nothing.
+pub fn scale_differences(a: (&Study, &Config), b: (&Study, &Config)) -> Vec<Unlike> {
     let mut found = Vec::new();
     for ours in shared_workloads(a.0, b.0) {
         let Some(theirs) = b.0.workloads.iter().find(|one| one.name == ours.name) else { continue };
@@ -45,7 +46,8 @@ pub fn scale_differences(a: (&Study, &Arm), b: (&Study, &Arm)) -> Vec<Unlike> {
         }));
     }
     for workload in shared_workloads(a.0, b.0).filter(|one| is_run(a, one) && is_run(b, one)) {
-        let both = [a.1, b.1].map(|arm| arm.rig.tables(workload.data_set.as_deref()).cloned());
+        let both =
+            [a.1, b.1].map(|config| config.rig.tables(workload.data_profile.as_deref()).cloned());
         let is_alike = match &both {
             [Some(ours), Some(theirs)] => ours.are_as_many(theirs),
             [ours, theirs] => ours.is_none() && theirs.is_none(),
@@ -55,22 +57,23 @@ pub fn scale_differences(a: (&Study, &Arm), b: (&Study, &Arm)) -> Vec<Unlike> {
             found.push(unlike);
         }
     }
-    let scales = [a.1, b.1].map(|arm| arm.rig.model().map(Model::scale));
+    let scales = [a.1, b.1].map(|config| config.rig.model().map(Model::scale));
     found.extend((scales[0] != scales[1]).then_some(Unlike::Scale(scales)));
     found
 }
 
-/// Whether the arm has cells of the workload; of a study without cells all have all.
-fn is_run(side: (&Study, &Arm), workload: &Workload) -> bool {
-    side.0.cells.is_empty() || cells(side, workload).next().is_some()
+/// Whether the configuration has runs of the workload; of a study without runs all have all.
+fn is_run(side: (&Study, &Config), workload: &Workload) -> bool {
+    side.0.trials.is_empty() || trials(side, workload).next().is_some()
 }
 
-fn cells<'a>(
-    (study, arm): (&'a Study, &'a Arm),
+fn trials<'a>(
+    (study, config): (&'a Study, &'a Config),
     workload: &'a Workload,
-) -> impl Iterator<Item = &'a Cell> {
-    let is_its = |cell: &&Cell| cell.key.arm == arm.name && cell.key.workload == workload.name;
-    study.cells.iter().filter(is_its)
+) -> impl Iterator<Item = &'a Trial> {
+    let is_its =
+        |trial: &&Trial| trial.key.config == config.name && trial.key.workload == workload.name;
+    study.trials.iter().filter(is_its)
 }
 
 /// Names whose values differ, those that one side alone has included, with both values.
@@ -93,19 +96,19 @@ mod tests {
         Tables { count: 2, rows, create_options: create_options.into(), ..Tables::default() }
     }
 
-    fn arm_with(media: Media, data: &[(Option<&str>, Tables)]) -> Arm {
+    fn config_with(media: Media, data: &[(Option<&str>, Tables)]) -> Config {
         let data = data.iter().map(|(set, tables)| Data {
-            data_set: set.map(str::to_owned),
+            data_profile: set.map(str::to_owned),
             tables: tables.clone(),
             fill: None,
         });
         let disk = Some(Disk { media, ..Disk::default() });
         let rig = Rig { disk, data: data.collect(), ..Rig::default() };
-        Arm { name: "a".into(), rig, settings: [].into() }
+        Config { name: "a".into(), rig, settings: [].into() }
     }
 
-    fn arm(device: &str, tables: Tables) -> Arm {
-        arm_with(Media::Device { path: device.into() }, &[(None, tables)])
+    fn config(device: &str, tables: Tables) -> Config {
+        config_with(Media::Device { path: device.into() }, &[(None, tables)])
     }
 
     fn values(a: &str, b: &str) -> [Option<String>; 2] {
@@ -119,16 +122,16 @@ mod tests {
     #[test]
     fn what_is_not_alike_is_named() {
         let whole = study(&["a"], &[]);
-        let plain = arm("/dev/sda", tables(1000, ""));
-        let differs = |other: &Arm| scale_differences((&whole, &plain), (&whole, other));
-        assert!(differs(&arm("/dev/sdb", tables(1000, "COMPRESSION='zlib'"))).is_empty());
+        let plain = config("/dev/sda", tables(1000, ""));
+        let differs = |other: &Config| scale_differences((&whole, &plain), (&whole, other));
+        assert!(differs(&config("/dev/sdb", tables(1000, "COMPRESSION='zlib'"))).is_empty());
         assert_eq!(
-            differs(&arm("/dev/sda", tables(9000, ""))),
+            differs(&config("/dev/sda", tables(9000, ""))),
             [Unlike::Tables([Some(tables(1000, "")), Some(tables(9000, ""))])]
         );
         let model =
             Media::Model(Model { capacity_scale: 40.0, parallel_scale: 4.0, ..Model::default() });
-        let model = arm_with(model, &[(None, tables(1000, ""))]);
+        let model = config_with(model, &[(None, tables(1000, ""))]);
         let scale = Scale { capacity: 40.0, parallel: 4.0 };
         assert_eq!(differs(&model), [Unlike::Scale([None, Some(scale)])]);
         let mut other = study(&["a"], &[]);
@@ -141,15 +144,15 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_those_of_the_data_sets_that_both_are_run_on() {
+    fn tables_are_those_of_the_data_profiles_that_both_are_run_on() {
         let mut both = study(&["a"], &[]);
-        both.workloads[0].data_set = Some("full".into());
+        both.workloads[0].data_profile = Some("full".into());
         let device = Media::Device { path: "/dev/sda".into() };
         let sets = [(Some("empty"), tables(100, "X")), (Some("full"), tables(9000, "X"))];
-        let many = arm_with(device, &sets);
-        let one = arm("/dev/sda", tables(9000, ""));
-        let other = arm("/dev/sda", tables(100, ""));
-        let found = |a: &Arm, b: &Arm| scale_differences((&both, a), (&both, b));
+        let many = config_with(device, &sets);
+        let one = config("/dev/sda", tables(9000, ""));
+        let other = config("/dev/sda", tables(100, ""));
+        let found = |a: &Config, b: &Config| scale_differences((&both, a), (&both, b));
         assert_eq!(found(&many, &one), Vec::new());
         assert_eq!(found(&one, &many), Vec::new());
         let rows = Unlike::Tables([Some(tables(9000, "X")), Some(tables(100, ""))]);
@@ -158,7 +161,7 @@ mod tests {
 
     #[test]
     fn studies_of_different_rates_are_not_alike() {
-        let plain = arm("/dev/sda", tables(1000, ""));
+        let plain = config("/dev/sda", tables(1000, ""));
         let paced = |rate: &str, arrivals: &str| {
             let mut study = study(&["a"], &[]);
             let options = [("rate", rate), ("arrivals", arrivals)];

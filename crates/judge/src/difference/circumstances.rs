@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::difference::alike::differing;
 use assay_study::metrics::Window;
-use assay_study::{Arm, Cell, RigLayer, State, Study};
+use assay_study::{Config, RigLayer, State, Study, Trial};
 
 /// Something that was not the same.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,14 +29,15 @@ pub enum Value {
         /// The last.
         last: String,
     },
-    /// Memory. One machine's kernel keeps some kilobytes more for itself from one start to the next, so finer units would differ.
+    /// Memory. One machine's kernel keeps some kilobytes more for itself from one start to the next, so finer units
+    /// would differ.
     Memory {
         /// In tenths of a GiB.
         gib_tenths: u64,
     },
     /// How many repeats.
     Repeats(u32),
-    /// Whole seconds of the shortest cell and the longest.
+    /// Whole seconds of the shortest run and the longest.
     Lengths {
         /// Of the shortest.
         least_s: f64,
@@ -61,34 +62,34 @@ pub enum Form {
 /// Facts of the machine that say where a study lies and not what it was run on.
 const FACTS_OF_PLACE: [&str; 1] = ["location"];
 
-/// Whether others tell a layer of a rig already: a model's scale and where its numbers are from, by the disk; how many rows, by what
-/// must be alike.
+/// Whether others tell a layer of a rig already: a model's scale and where its numbers are from, by the disk; how many
+/// rows, by what must be alike.
 fn is_told(layer: &RigLayer) -> bool {
     matches!(layer, RigLayer::Scale(_) | RigLayer::Numbers { .. } | RigLayer::Tables(_))
 }
 
-/// Facts of cells that are chosen by the plan.
+/// Facts of runs that are chosen by the plan.
 const PLACEMENT: [&str; 3] = ["server_cpus", "load_cpus", "drive_cpus"];
 
-/// In what two arms of two studies were not run alike, by name.
-pub fn circumstances(a: (&Study, &Arm), b: (&Study, &Arm)) -> Vec<Circumstance> {
+/// In what two configurations of two studies were not run alike, by name.
+pub fn circumstances(a: (&Study, &Config), b: (&Study, &Config)) -> Vec<Circumstance> {
     let (a, b) = (of(a), of(b));
     let all = differing(&a, &b).into_iter();
     all.map(|(what, [a, b])| Circumstance { what, a: a.cloned(), b: b.cloned() }).collect()
 }
 
-fn of((study, arm): (&Study, &Arm)) -> BTreeMap<String, Value> {
-    let cells: Vec<&Cell> = study
-        .cells
+fn of((study, config): (&Study, &Config)) -> BTreeMap<String, Value> {
+    let trials: Vec<&Trial> = study
+        .trials
         .iter()
-        .filter(|cell| cell.key.arm == arm.name && cell.state == State::Done)
+        .filter(|trial| trial.key.config == config.name && trial.state == State::Done)
         .collect();
     let mut all: BTreeMap<String, Value> = of_machine(study);
-    let layers = arm.rig.layers().into_iter().filter(|layer| !is_told(layer));
+    let layers = config.rig.layers().into_iter().filter(|layer| !is_told(layer));
     all.extend(layers.map(|layer| (layer.name().to_owned(), Value::Layer(layer))));
     let text = |(name, value): (&String, &String)| (name.clone(), Value::Text(value.clone()));
-    all.extend(arm.settings.iter().map(text));
-    all.extend(of_cells(&cells));
+    all.extend(config.settings.iter().map(text));
+    all.extend(of_trials(&trials));
     let form = if study.form.is_some() { Form::Quick } else { Form::Full };
     all.insert("form of the plan".into(), Value::Form(form));
     // What is set to none is as what is not there.
@@ -112,20 +113,20 @@ fn memory(kilobytes: &str) -> Option<Value> {
     Some(Value::Memory { gib_tenths })
 }
 
-fn of_cells(cells: &[&Cell]) -> BTreeMap<String, Value> {
+fn of_trials(trials: &[&Trial]) -> BTreeMap<String, Value> {
     let mut all = BTreeMap::new();
-    let dates = cells.iter().filter_map(|cell| cell.started_at.as_deref()?.get(..10));
+    let dates = trials.iter().filter_map(|trial| trial.started_at.as_deref()?.get(..10));
     all.extend(range(dates.map(str::to_owned)).map(|range| ("date".to_owned(), range)));
-    let repeats = cells.iter().map(|cell| cell.key.repeat).max();
+    let repeats = trials.iter().map(|trial| trial.key.repeat).max();
     all.extend(repeats.map(|repeats| ("repeats".to_owned(), Value::Repeats(repeats))));
-    let windows = || cells.iter().filter_map(|cell| cell.window);
+    let windows = || trials.iter().filter_map(|trial| trial.window);
     let lengths = [
         ("warmup_seconds", lengths(windows().map(|window| window.from_s))),
         ("seconds", lengths(windows().map(Window::length_s))),
     ];
     all.extend(lengths.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
     for name in PLACEMENT {
-        let its = cells.iter().filter_map(|cell| cell.facts.get(name).cloned());
+        let its = trials.iter().filter_map(|trial| trial.facts.get(name).cloned());
         all.extend(range(its).map(|range| (name.to_owned(), range)));
     }
     all
@@ -149,7 +150,7 @@ fn range(all: impl Iterator<Item = String>) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulated::{cell, study};
+    use crate::simulated::{study, trial};
 
     fn window(from_s: f64, to_s: f64) -> Window {
         Window { from_s, to_s }
@@ -161,9 +162,9 @@ mod tests {
         };
         let mut study = study(&["a"], &[]);
         study.facts = owned(facts);
-        study.arms[0].settings = owned(settings);
-        study.arms[0].rig.server = "mysqld 9".into();
-        study.cells = vec![Cell { window: Some(window), ..cell("a", &[]) }];
+        study.configs[0].settings = owned(settings);
+        study.configs[0].rig.server = "mysqld 9".into();
+        study.trials = vec![Trial { window: Some(window), ..trial("a", &[]) }];
         study
     }
 
@@ -171,7 +172,7 @@ mod tests {
     fn what_two_studies_were_run_under_is_named_where_it_differs() {
         let facts = [("kernel", "6.1"), ("memory", "16303412 kB"), ("location", "/tmp/one")];
         let before = side(&facts, &[("innodb_buffer_pool_size", "32M")], window(2.0, 12.04));
-        let found = |a: &Study, b: &Study| circumstances((a, &a.arms[0]), (b, &b.arms[0]));
+        let found = |a: &Study, b: &Study| circumstances((a, &a.configs[0]), (b, &b.configs[0]));
         assert_eq!(found(&before, &before), []);
         let facts = [("kernel", "6.1"), ("memory", "16303400 kB"), ("location", "/tmp/two")];
         let same = side(&facts, &[("innodb_buffer_pool_size", "32M")], window(2.0, 11.98));
@@ -180,9 +181,9 @@ mod tests {
         let facts = [("kernel", "6.2"), ("memory", "8151706 kB"), ("processors", "4")];
         let mut after = side(&facts, &[("sync_binlog", "0")], window(5.0, 65.0));
         after.form = Some("Quick form: …".into());
-        after.arms[0].rig.server = "mysqld 8".into();
-        after.cells[0].started_at = Some("2026-02-03T00:00:00Z".into());
-        after.cells[0].key.repeat = 3;
+        after.configs[0].rig.server = "mysqld 8".into();
+        after.trials[0].started_at = Some("2026-02-03T00:00:00Z".into());
+        after.trials[0].key.repeat = 3;
         let text = |text: &str| Some(Value::Text(text.into()));
         let server = |text: &str| Some(Value::Layer(RigLayer::Server(text.into())));
         let day = |day: &str| Some(Value::Range { first: day.into(), last: day.into() });

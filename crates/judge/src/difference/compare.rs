@@ -1,26 +1,28 @@
-//! How far one arm lies from another, within what bounds, and how surprising that would be if there were no difference.
+//! How far one configuration lies from another, within what bounds, and how surprising that would be if there were no
+//! difference.
 //!
-//! Everything is computed on logarithms and told as ratios: a factor is the same in both directions, and a mean over thread counts does
-//! not favour the largest figures.
+//! Everything is computed on logarithms and told as ratios: a factor is the same in both directions, and a mean over
+//! thread counts does not favour the largest figures.
 //!
-//! **What is repeated decides.** A repeat holds every cell once, with the same draws, in random order: a randomised complete
-//! block design. So with two repeats and more the unit is the repeat: the interval is Student's, of the paired differences, and
-//! what varies within a cell and from cell to cell is in it alike. A bootstrap of seconds and few repeats would be too narrow
-//! (Davison and Hinkley, "Bootstrap methods and their application", 1997, section 3.8, on hierarchical data; a test shows it).
-//! With one repeat only seconds vary: what a second cell would have been is then known from an arm that ran twice (see
-//! [`crate::difference::noise`]), and where there is none, the result says so and is weaker for it.
+//! **What is repeated decides.** A repeat holds every run once, with the same draws, in random order: a randomised complete
+//! block design. So with two repeats and more the unit is the repeat: the interval is Student's, of the paired
+//! differences, and what varies within a run and from run to run is in it alike. A bootstrap of seconds and few repeats
+//! would be too narrow (Davison and Hinkley, "Bootstrap methods and their application", 1997, section 3.8, on
+//! hierarchical data; a test shows it). With one repeat only seconds vary: what a second run would have been is then
+//! known from a configuration that ran twice (see [`crate::difference::noise`]), and where there is none, the result
+//! says so and is weaker for it.
 
 use serde::Serialize;
 
-use crate::cell::figure::Figure;
-use crate::cell::measured::{Measured, Standing};
-use crate::cell::metric::Metric;
 use crate::difference::noise::NoiseSpread;
 use crate::difference::permute::{Permutation, Units, permutation};
 use crate::difference::reason::Reason;
 use crate::interval::LEVEL;
 use crate::statistics::{MeanVariance, Spread, exchange, mean, paired, unpaired};
-use assay_study::CellKey;
+use crate::trial::figure::Figure;
+use crate::trial::measured::{Measured, Standing};
+use crate::trial::metric::Metric;
+use assay_study::TrialKey;
 
 /// What an interval rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -30,32 +32,32 @@ pub enum Basis {
     Repeats,
     /// Repeats of two studies, which have nothing in common.
     SeparateRepeats,
-    /// Two studies, of which one has a single repeat: how two runs of the same would differ is known of neither, and no floor
-    /// measured within one of them tells it.
+    /// Two studies, of which one has a single repeat: how two runs of the same would differ is known of neither, and no
+    /// floor measured within one of them tells it.
     SeparateRuns,
-    /// One repeat, and the spread of an arm that ran twice.
+    /// One repeat, and the spread of a configuration that ran twice.
     OneRepeatAndNoiseFloor,
     /// One repeat: how it varied from second to second, and no more.
     OneRepeat,
 }
 
-/// Cells of one workload at one thread count that are compared.
+/// Runs of one workload at one thread count that are compared.
 #[derive(Debug, Clone, Default)]
 pub struct Stratum<'a> {
-    /// Cells of the baseline.
+    /// Runs of the baseline.
     pub base: Vec<&'a Measured>,
-    /// Cells of the other; the n-th is of the same repeat as the n-th of the baseline, unless they are of two studies.
+    /// Runs of the other; the n-th is of the same repeat as the n-th of the baseline, unless they are of two studies.
     pub other: Vec<&'a Measured>,
-    /// Cells of either that have been run and are not among them, for they are marked as not comparable.
-    pub left_out: Vec<CellKey>,
+    /// Runs of either that have been run and are not among them, for they are marked as not comparable.
+    pub left_out: Vec<TrialKey>,
 }
 
-/// Where cells are left out, so many must remain.
+/// Where runs are left out, so many must remain.
 const REPEATS_LEAST: usize = 2;
 
 impl<'a> Stratum<'a> {
-    /// Of the cells of both sides. A cell that failed forbids a verdict; one that is not comparable is left out if repeats enough remain
-    /// without it, for what made it so was this machine and not the arm.
+    /// Of the runs of both sides. A run that failed forbids a verdict; one that is not comparable is left out if
+    /// repeats enough remain without it, for what made it so was this machine and not the configuration.
     ///
     /// # Errors
     /// Why there is no verdict.
@@ -65,14 +67,14 @@ impl<'a> Stratum<'a> {
         is_one_study: bool,
     ) -> Result<Stratum<'a>, Reason> {
         let mut left_out = Vec::new();
-        let mut usable = |cells: &mut dyn Iterator<Item = &'a Measured>| {
+        let mut usable = |trials: &mut dyn Iterator<Item = &'a Measured>| {
             let mut its = Vec::new();
-            for cell in cells {
-                match cell.standing {
-                    Standing::Usable => its.push(cell),
+            for trial in trials {
+                match trial.standing {
+                    Standing::Usable => its.push(trial),
                     Standing::Missing => {}
-                    Standing::NotComparable => left_out.push(cell.key.clone()),
-                    Standing::Failed => return Err(Reason::CellFailed(cell.key.clone())),
+                    Standing::NotComparable => left_out.push(trial.key.clone()),
+                    Standing::Failed => return Err(Reason::TrialFailed(trial.key.clone())),
                 }
             }
             Ok(its)
@@ -81,7 +83,7 @@ impl<'a> Stratum<'a> {
         let whole = Stratum { base, other, left_out };
         let stratum = if is_one_study { whole.of_shared_repeats() } else { whole };
         match (stratum.base.len().min(stratum.other.len()), stratum.left_out.first()) {
-            (0..REPEATS_LEAST, Some(cell)) => Err(Reason::CellNotComparable(cell.clone())),
+            (0..REPEATS_LEAST, Some(trial)) => Err(Reason::TrialNotComparable(trial.clone())),
             (0, None) => Err(Reason::NoSharedRepeat),
             _ => Ok(stratum),
         }
@@ -89,8 +91,8 @@ impl<'a> Stratum<'a> {
 
     /// Those of repeats that both have, side by side.
     fn of_shared_repeats(self) -> Self {
-        let both = self.base.iter().filter_map(|cell| {
-            Some((*cell, *self.other.iter().find(|one| one.key.repeat == cell.key.repeat)?))
+        let both = self.base.iter().filter_map(|trial| {
+            Some((*trial, *self.other.iter().find(|one| one.key.repeat == trial.key.repeat)?))
         });
         let (base, other) = both.unzip();
         Stratum { base, other, left_out: self.left_out }
@@ -100,7 +102,7 @@ impl<'a> Stratum<'a> {
 /// A difference and what is known of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
-    /// What is compared of the baseline: the mean over its cells, in the metric's unit.
+    /// What is compared of the baseline: the mean over its runs, in the metric's unit.
     pub baseline_value: f64,
     /// The same of the other.
     pub value: f64,
@@ -129,7 +131,8 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// How far the noise floor of as many repeats and thread counts reaches, as a logarithm: what is independent averages out.
+    /// How far the noise floor of as many repeats and thread counts reaches, as a logarithm: what is independent
+    /// averages out.
     pub fn floor(&self, noise: &NoiseSpread) -> f64 {
         noise.reach(self.repeats * self.thread_counts)
     }
@@ -140,8 +143,8 @@ impl Difference {
     }
 }
 
-/// Compares cells whose n-th are of the same repeat; with several thread counts, over all of them. Nothing where a figure is absent or
-/// nothing tells how it varies.
+/// Compares runs whose n-th are of the same repeat; with several thread counts, over all of them. Nothing where a
+/// figure is absent or nothing tells how it varies.
 pub fn within_study(
     metric: Metric,
     strata: &[Stratum<'_>],
@@ -204,7 +207,7 @@ fn logs(pairs: &[Vec<[Figure; 2]>]) -> Vec<f64> {
     by_repeat(pairs, |[a, b]| (b.value / a.value).ln())
 }
 
-/// Compares cells of two studies. With a single repeat on a side the interval is that of these runs alone
+/// Compares runs of two studies. With a single repeat on a side the interval is that of these runs alone
 /// ([`Basis::SeparateRuns`]), on which no verdict rests.
 pub fn between_studies(
     metric: Metric,
@@ -215,8 +218,8 @@ pub fn between_studies(
     let sides: Vec<[Vec<Figure>; 2]> = strata
         .iter()
         .map(|one| {
-            let of = |cells: &[&Measured]| {
-                cells.iter().filter_map(|cell| figure(metric, cell)).collect()
+            let of = |trials: &[&Measured]| {
+                trials.iter().filter_map(|trial| figure(metric, trial)).collect()
             };
             [of(&one.base), of(&one.other)]
         })
@@ -285,8 +288,8 @@ fn told(
     }
 }
 
-fn figure(metric: Metric, cell: &Measured) -> Option<Figure> {
-    cell.figures.get(&metric).copied()
+fn figure(metric: Metric, trial: &Measured) -> Option<Figure> {
+    trial.figures.get(&metric).copied()
 }
 
 /// The figures of each stratum, repeat by repeat; nothing if one is absent.
@@ -341,7 +344,7 @@ fn single_of([a, b]: &[Figure; 2], noise: Option<&NoiseSpread>) -> Option<Spread
     let Some(noise) = noise else {
         return seconds.map(|(a, b)| Spread::of_parts(value, &[known(a), known(b)]));
     };
-    // What the twins' spread does not hold is what these cells vary more within than the twins did.
+    // What the twins' spread does not hold is what these runs vary more within than the twins did.
     let here = seconds.map_or(0.0, |(a, b)| a.variance + b.variance);
     let beyond = (here - noise.within).max(0.0);
     let error = (noise.deviation.powi(2) + beyond).sqrt();

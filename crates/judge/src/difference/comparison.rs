@@ -1,31 +1,34 @@
-//! One arm beside another, told in full: how far it lies from it, with p corrected over the thread counts, and the verdict.
+//! One configuration beside another, told in full: how far it lies from it, with p corrected over the thread counts,
+//! and the verdict.
 
-use crate::cell::metric::Metric;
 use crate::difference::compare::{Difference, Stratum};
 use crate::difference::noise::NoiseSpread;
 use crate::difference::reason::Reason;
 use crate::difference::verdict::{Verdict, p_of, verdict};
 use crate::papers::improvement_factor;
 use crate::statistics::holm;
-use assay_study::{CellKey, Study};
+use crate::trial::metric::Metric;
+use assay_study::{Study, TrialKey};
 
 /// Seed of whatever is drawn at random, so that a study is judged the same each time.
 pub(crate) const SEED: u64 = 1;
 
-/// One arm against the baseline.
+/// One configuration against the baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// The workload.
     pub workload: String,
     /// Connections; absent over all thread counts that both have.
     pub threads: Option<u32>,
-    /// The arm measured by: the baseline, or, of a workload that it is not run on, the first arm that is.
+    /// The configuration measured by: the baseline, or, of a workload that it is not run on, the first configuration
+    /// that is.
     pub baseline: String,
-    /// The arm judged.
-    pub arm: String,
+    /// The configuration judged.
+    pub config: String,
     /// What of it.
     pub metric: Metric,
-    /// By what factor it is better, as STEC's paper tells it: the ratio, turned over where less is better. Below 1 it is worse.
+    /// By what factor it is better, as STEC's paper tells it: the ratio, turned over where less is better. Below 1 it
+    /// is worse.
     pub improvement_factor: Option<f64>,
     /// How large the difference is, where that can be told.
     pub difference: Option<Difference>,
@@ -35,20 +38,24 @@ pub struct Comparison {
     pub margin: f64,
     /// What may be said.
     pub verdict: Verdict,
-    /// Cells that have been run and have no part in it, for they are marked as not comparable.
-    pub left_out: Vec<CellKey>,
+    /// Runs that have been run and have no part in it, for they are marked as not comparable.
+    pub left_out: Vec<TrialKey>,
 }
 
-/// The arm that others of the study are measured by: as the plan names it, else the first.
+/// The configuration that others of the study are measured by: as the plan names it, else the first.
 pub fn baseline_of(study: &Study) -> Option<String> {
-    study.judging.baseline.clone().or_else(|| study.arms.first().map(|arm| arm.name.clone()))
+    study
+        .judging
+        .baseline
+        .clone()
+        .or_else(|| study.configs.first().map(|config| config.name.clone()))
 }
 
-/// Makes comparisons of differences: the same for arms of one study and of two.
+/// Makes comparisons of differences: the same for configurations of one study and of two.
 pub(crate) struct Teller<'a> {
     pub(crate) workload: &'a str,
     pub(crate) baseline: &'a str,
-    pub(crate) arm: &'a str,
+    pub(crate) config: &'a str,
     pub(crate) metric: Metric,
     pub(crate) margin: f64,
     pub(crate) noise: Option<&'a NoiseSpread>,
@@ -80,7 +87,7 @@ impl Teller<'_> {
         difference: Option<Difference>,
         p: Option<f64>,
     ) -> Comparison {
-        let left_out: Vec<CellKey> = strata
+        let left_out: Vec<TrialKey> = strata
             .iter()
             .flat_map(|strata| strata.iter().flat_map(|one| one.left_out.clone()))
             .collect();
@@ -97,7 +104,7 @@ impl Teller<'_> {
             workload: self.workload.to_owned(),
             threads,
             baseline: self.baseline.to_owned(),
-            arm: self.arm.to_owned(),
+            config: self.config.to_owned(),
             metric: self.metric,
             improvement_factor: difference.as_ref().and_then(factor),
             difference,
@@ -109,10 +116,10 @@ impl Teller<'_> {
     }
 }
 
-/// Why nothing can be told of cells that nothing forbids.
+/// Why nothing can be told of runs that nothing forbids.
 fn why_none(strata: &[Stratum<'_>], metric: Metric) -> Reason {
-    let mut cells = strata.iter().flat_map(|one| one.base.iter().chain(&one.other));
-    let absent = cells.find_map(|cell| Some((&cell.key, *cell.absent.get(&metric)?)));
+    let mut trials = strata.iter().flat_map(|one| one.base.iter().chain(&one.other));
+    let absent = trials.find_map(|trial| Some((&trial.key, *trial.absent.get(&metric)?)));
     absent.map_or(Reason::SpreadUnknown, |(key, why)| Reason::FigureAbsent(key.clone(), why))
 }
 

@@ -1,24 +1,26 @@
-//! The throughput of one arm under one load by itself, with its interval: what figures that are made of it inherit.
+//! The throughput of one configuration under one load by itself, with its interval: what figures that are made of it
+//! inherit.
 //!
-//! As with differences, what is repeated decides. Of two repeats and more the interval is Student's, of the mean of their
-//! logarithms. Of one it is the spread of an arm that ran twice, whose variance is that of two cells and so twice that of one;
-//! without such an arm only what its seconds leave open is known, and of a cell without seconds nothing.
+//! As with differences, what is repeated decides. Of two repeats and more the interval is Student's, of the mean of
+//! their logarithms. Of one it is the spread of a configuration that ran twice, whose variance is that of two runs and
+//! so twice that of one; without such a configuration only what its seconds leave open is known, and of a run without
+//! seconds nothing.
 
 use serde::Serialize;
 
-use crate::cell::figure::Figure;
-use crate::cell::measured::Measured;
-use crate::cell::metric::Metric;
 use crate::difference::compare::Basis;
 use crate::difference::noise::{NoiseSpread, Twins};
 use crate::interval::Interval;
 use crate::statistics::Spread;
+use crate::trial::figure::Figure;
+use crate::trial::measured::Measured;
+use crate::trial::metric::Metric;
 
-/// Throughput of one arm × workload × threads.
+/// Throughput of one configuration × workload × threads.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Level {
-    /// Name of the arm.
-    pub arm: String,
+    /// Name of the configuration.
+    pub config: String,
     /// Name of the workload.
     pub workload: String,
     /// Connections.
@@ -29,27 +31,27 @@ pub struct Level {
     pub basis: Option<Basis>,
 }
 
-/// Of every arm × workload × threads that has throughput, in the order of the cells.
-pub(crate) fn levels(cells: &[Measured], twins: &Twins<'_>) -> Vec<Level> {
+/// Of every configuration × workload × threads that has throughput, in the order of the runs.
+pub(crate) fn levels(trials: &[Measured], twins: &Twins<'_>) -> Vec<Level> {
     let mut found: Vec<Level> = Vec::new();
-    for cell in cells {
-        let key = &cell.key;
+    for trial in trials {
+        let key = &trial.key;
         let is_it = |one: &Level| {
-            (&one.arm, &one.workload, one.threads) == (&key.arm, &key.workload, key.threads)
+            (&one.config, &one.workload, one.threads) == (&key.config, &key.workload, key.threads)
         };
         if found.iter().any(is_it) {
             continue;
         }
-        let its = cells.iter().filter(|one| {
-            (&one.key.arm, &one.key.workload, one.key.threads)
-                == (&key.arm, &key.workload, key.threads)
+        let its = trials.iter().filter(|one| {
+            (&one.key.config, &one.key.workload, one.key.threads)
+                == (&key.config, &key.workload, key.threads)
         });
         let figures: Vec<Figure> =
             its.filter_map(|one| one.figures.get(&Metric::Throughput).copied()).collect();
         let noise = twins.spread(Metric::Throughput, &key.workload);
         let Some((tps, basis)) = level(&figures, noise.as_ref()) else { continue };
         found.push(Level {
-            arm: key.arm.clone(),
+            config: key.config.clone(),
             workload: key.workload.clone(),
             threads: key.threads,
             tps,
@@ -99,10 +101,10 @@ mod tests {
             let mut noise = Noise::new(7);
             let truth = Truth::minute(0.05);
             let covered = (0..1000).filter(|_| {
-                let cells: Vec<Measured> = (1..=repeats)
-                    .map(|repeat| truth.cell(&mut noise, key("a", 8, repeat), 100.0))
+                let trials: Vec<Measured> = (1..=repeats)
+                    .map(|repeat| truth.trial(&mut noise, key("a", 8, repeat), 100.0))
                     .collect();
-                let found = levels(&cells, &Twins::of(&[], &Default::default()));
+                let found = levels(&trials, &Twins::of(&[], &Default::default()));
                 found[0].tps.low <= 100.0 && 100.0 <= found[0].tps.high
             });
             let covered = covered.count();
@@ -111,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_cell_is_as_wide_as_what_is_known_of_it() {
+    fn a_single_trial_is_as_wide_as_what_is_known_of_it() {
         let floor = NoiseSpread { deviation: 0.2, df: 30.0, within: 0.0 };
         let one = [figure(100.0, Some(1e-4))];
         let (alone, basis) = level(&one, None).unwrap();

@@ -1,28 +1,28 @@
-//! The noise floor: how far two cells of one arm lie apart that differ in nothing but that they are two.
+//! The noise floor: how far two runs of one configuration lie apart that differ in nothing but that they are two.
 //!
-//! A *twin* is an arm that is another one run again. Each repeat in which both ran is a difference whose truth is zero, so the mean of
-//! its square is the variance of a difference of two cells, with as many degrees of freedom as there are differences. The
-//! differences of one workload are taken together over thread counts and repeats if there are at least [`POOLED_LEAST`] of them,
-//! else those of the whole study.
+//! A *twin* is a configuration that is another one run again. Each repeat in which both ran is a difference whose truth
+//! is zero, so the mean of its square is the variance of a difference of two runs, with as many degrees of freedom as
+//! there are differences. The differences of one workload are taken together over thread counts and repeats if there
+//! are at least [`POOLED_LEAST`] of them, else those of the whole study.
 
 use serde::Serialize;
 
-use crate::cell::measured::{Measured, Standing};
-use crate::cell::metric::Metric;
 use crate::interval::LEVEL;
 use crate::statistics::{mean, t_quantile};
+use crate::trial::measured::{Measured, Standing};
+use crate::trial::metric::Metric;
 
 /// Fewer differences than this are not a spread of their own.
 const POOLED_LEAST: usize = 4;
 
-/// What the differences of one arm with itself come to.
+/// What the differences of one configuration with itself come to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct NoiseSpread {
-    /// Standard deviation of the log ratio of two cells of one arm.
+    /// Standard deviation of the log ratio of two runs of one configuration.
     pub deviation: f64,
     /// Degrees of freedom: the number of differences.
     pub df: f64,
-    /// How much of its square the seconds of the cells account for.
+    /// How much of its square the seconds of the runs account for.
     pub within: f64,
 }
 
@@ -37,13 +37,13 @@ impl NoiseSpread {
         })
     }
 
-    /// The log ratio that the mean of `repeats` differences of one arm with itself stays below in 95 of 100 cases.
+    /// The log ratio that the mean of `repeats` differences of one configuration with itself stays below in 95 of 100 cases.
     pub fn reach(&self, repeats: usize) -> f64 {
         t_quantile(0.5 + LEVEL / 2.0, self.df) * self.deviation / (repeats.max(1) as f64).sqrt()
     }
 }
 
-/// One arm against itself, once.
+/// One configuration against itself, once.
 #[derive(Debug, Clone, PartialEq)]
 struct Twinned {
     workload: String,
@@ -54,13 +54,13 @@ struct Twinned {
 /// The noise floor of a study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NoiseFloor {
-    /// Arms that ran under two names: the arm and its twin.
-    pub arms: Vec<(String, String)>,
+    /// Configurations that ran under two names: the configuration and its twin.
+    pub configs: Vec<(String, String)>,
     /// What was seen, by workload, thread count and metric.
     pub seen: Vec<Seen>,
 }
 
-/// What was seen of one arm against itself.
+/// What was seen of one configuration against itself.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Seen {
     /// The workload.
@@ -69,46 +69,47 @@ pub struct Seen {
     pub threads: u32,
     /// What is compared.
     pub metric: Metric,
-    /// The twin ÷ the arm, repeat by repeat.
+    /// The twin ÷ the configuration, repeat by repeat.
     pub ratios: Vec<f64>,
     /// The spread that is used for this workload.
     pub spread: NoiseSpread,
     /// Whether it is the whole study's, as this workload has too few.
     pub is_of_study: bool,
-    /// The noise floor of one repeat: the difference, in percent, that one arm stays below against itself in 95 of 100 cases.
+    /// The noise floor of one repeat: the difference, in percent, that one configuration stays below against itself in
+    /// 95 of 100 cases.
     pub floor_percent: f64,
 }
 
-/// The twin's cells beside those of its arm.
+/// The twin's runs beside those of its configuration.
 #[derive(Debug)]
 pub struct Twins<'a> {
     pairs: Vec<(&'a Measured, &'a Measured)>,
 }
 
 impl<'a> Twins<'a> {
-    /// Of these cells, where `twins` says which arm is which one's twin.
+    /// Of these runs, where `twins` says which configuration is which one's twin.
     pub fn of(
-        cells: &'a [Measured],
+        trials: &'a [Measured],
         twins: &std::collections::BTreeMap<String, String>,
     ) -> Twins<'a> {
-        let usable = |cell: &&Measured| cell.standing == Standing::Usable;
+        let usable = |trial: &&Measured| trial.standing == Standing::Usable;
         let of_twin = |twin: &'a Measured| {
-            let original = twins.get(&twin.key.arm)?;
-            let is_it = |cell: &&Measured| {
-                cell.key.arm == *original
-                    && (&cell.key.workload, cell.key.threads, cell.key.repeat)
+            let original = twins.get(&twin.key.config)?;
+            let is_it = |trial: &&Measured| {
+                trial.key.config == *original
+                    && (&trial.key.workload, trial.key.threads, trial.key.repeat)
                         == (&twin.key.workload, twin.key.threads, twin.key.repeat)
             };
-            Some((cells.iter().filter(usable).find(is_it)?, twin))
+            Some((trials.iter().filter(usable).find(is_it)?, twin))
         };
-        Twins { pairs: cells.iter().filter(usable).filter_map(of_twin).collect() }
+        Twins { pairs: trials.iter().filter(usable).filter_map(of_twin).collect() }
     }
 
     fn differences(&self, metric: Metric) -> Vec<Twinned> {
-        let of_pair = |(arm, twin): &(&Measured, &Measured)| {
-            let (a, b) = (arm.figures.get(&metric)?, twin.figures.get(&metric)?);
+        let of_pair = |(config, twin): &(&Measured, &Measured)| {
+            let (a, b) = (config.figures.get(&metric)?, twin.figures.get(&metric)?);
             Some(Twinned {
-                workload: arm.key.workload.clone(),
+                workload: config.key.workload.clone(),
                 log: (b.value / a.value).ln(),
                 within: a.within.zip(b.within).map(|(a, b)| a.variance + b.variance),
             })
@@ -116,7 +117,7 @@ impl<'a> Twins<'a> {
         self.pairs.iter().filter_map(of_pair).collect()
     }
 
-    /// The spread that differences of `workload` have if nothing differs; nothing where no arm ran twice.
+    /// The spread that differences of `workload` have if nothing differs; nothing where no configuration ran twice.
     pub fn spread(&self, metric: Metric, workload: &str) -> Option<NoiseSpread> {
         self.pooled(metric, workload).map(|(spread, _)| spread)
     }
@@ -131,25 +132,25 @@ impl<'a> Twins<'a> {
 
     /// All of it, as it is told.
     pub fn floor(&self) -> Option<NoiseFloor> {
-        let mut floor = NoiseFloor { arms: Vec::new(), seen: Vec::new() };
+        let mut floor = NoiseFloor { configs: Vec::new(), seen: Vec::new() };
         for metric in Metric::ALL {
-            for (arm, twin) in &self.pairs {
-                let names = (arm.key.arm.clone(), twin.key.arm.clone());
-                if !floor.arms.contains(&names) {
-                    floor.arms.push(names);
+            for (config, twin) in &self.pairs {
+                let names = (config.key.config.clone(), twin.key.config.clone());
+                if !floor.configs.contains(&names) {
+                    floor.configs.push(names);
                 }
-                let (Some(a), Some(b)) = (arm.figures.get(&metric), twin.figures.get(&metric))
+                let (Some(a), Some(b)) = (config.figures.get(&metric), twin.figures.get(&metric))
                 else {
                     continue;
                 };
-                self.add(&mut floor.seen, metric, arm, b.value / a.value);
+                self.add(&mut floor.seen, metric, config, b.value / a.value);
             }
         }
-        (!floor.arms.is_empty()).then_some(floor)
+        (!floor.configs.is_empty()).then_some(floor)
     }
 
-    fn add(&self, seen: &mut Vec<Seen>, metric: Metric, arm: &Measured, ratio: f64) {
-        let key = &arm.key;
+    fn add(&self, seen: &mut Vec<Seen>, metric: Metric, config: &Measured, ratio: f64) {
+        let key = &config.key;
         let is_it = |one: &&mut Seen| {
             (&one.workload, one.threads, one.metric) == (&key.workload, key.threads, metric)
         };

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::cell::measured::Measured;
-use crate::cell::metric::Metric;
 use crate::difference::compare::Stratum;
 use crate::statistics::{Permuted, flip_signs, mean, settling_seconds};
+use crate::trial::measured::Measured;
+use crate::trial::metric::Metric;
 use assay_study::SecondLatency;
 
 /// With fewer repeats than this no permutation of them can be surprising at 5 %: 2 ÷ 2⁶ is 3 %.
@@ -14,7 +14,7 @@ const REPEATS_TO_PERMUTE: usize = 6;
 /// What is exchanged as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Units {
-    /// Repeats, in each of which both arms ran.
+    /// Repeats, in each of which both configurations ran.
     Repeats,
     /// Repeats of two studies, which have nothing in common.
     RepeatsOfBothStudies,
@@ -67,15 +67,16 @@ pub(crate) fn permutation(
     Some(Permutation { of, units: differences.len(), permuted })
 }
 
-/// Differences of the means of blocks of `length` seconds, as shares of the baseline's mean; what is left of a block is left out.
+/// Differences of the means of blocks of `length` seconds, as shares of the baseline's mean; what is left of a block is
+/// left out.
 fn of_blocks(a: &[f64], b: &[f64], length: usize) -> Vec<f64> {
     let level = mean(a);
     let blocks = a.chunks_exact(length).zip(b.chunks_exact(length));
     blocks.map(|(a, b)| (mean(b) - mean(a)) / level).collect()
 }
 
-/// Differences of the share of transactions above the percentile of both arms together, block by block: if the arms do not
-/// differ, neither has more of them.
+/// Differences of the share of transactions above the percentile of both configurations together, block by block: if
+/// the configurations do not differ, neither has more of them.
 fn of_latency_blocks(a: &Measured, b: &Measured, tail: f64, length: usize) -> Vec<f64> {
     let sides = [a.latencies.seconds(), b.latencies.seconds()];
     let Some(bucket) = bucket_above(&sides, tail) else { return Vec::new() };

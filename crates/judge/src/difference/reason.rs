@@ -1,34 +1,34 @@
 //! Why nothing more can be said of a difference, as values: whoever shows a verdict finds the words.
 
-use crate::cell::figure::Absent;
 use crate::difference::verdict::Word;
-use assay_study::CellKey;
+use crate::trial::figure::Absent;
+use assay_study::TrialKey;
 
 /// Why it cannot be told, or what a verdict is said of only.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reason {
-    /// A cell failed, and what an arm cannot do is no matter of chance.
-    CellFailed(CellKey),
-    /// A cell is marked as not comparable, and too few repeats remain without it.
-    CellNotComparable(CellKey),
+    /// A run failed, and what a configuration cannot do is no matter of chance.
+    TrialFailed(TrialKey),
+    /// A run is marked as not comparable, and too few repeats remain without it.
+    TrialNotComparable(TrialKey),
     /// No repeat has been run of both.
     NoSharedRepeat,
-    /// A cell has no such figure.
-    FigureAbsent(CellKey, Absent),
-    /// There is one repeat, of which neither its seconds nor an arm that ran twice tells how it varies.
+    /// A run has no such figure.
+    FigureAbsent(TrialKey, Absent),
+    /// There is one repeat, of which neither its seconds nor a configuration that ran twice tells how it varies.
     SpreadUnknown,
     /// Of two studies one has a single repeat: how far its runs lie apart is not known.
     SeparateRuns,
-    /// There is one repeat and no arm ran twice: how runs differ is not known.
+    /// There is one repeat and no configuration ran twice: how runs differ is not known.
     OneRun,
-    /// There is one repeat, held against the spread of an arm that ran twice; an arm that collects or compresses may vary more from run
-    /// to run.
+    /// There is one repeat, held against the spread of a configuration that ran twice; a configuration that collects or
+    /// compresses may vary more from run to run.
     OneRunAndFloor,
     /// It is within the noise floor.
     WithinFloor {
-        /// What one arm stays below against itself in 95 of 100 cases, in percent.
+        /// What one configuration stays below against itself in 95 of 100 cases, in percent.
         floor_percent: f64,
-        /// Differences of an arm with itself that this is known from: few make a floor that is high by chance.
+        /// Differences of a configuration with itself that this is known from: few make a floor that is high by chance.
         differences: u64,
     },
     /// Chance would make such a difference too often.

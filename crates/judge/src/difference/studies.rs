@@ -1,16 +1,16 @@
-//! Two sides of a comparison that a person asks for: two studies, or two arms.
+//! Two sides of a comparison that a person asks for: two studies, or two configurations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 
-use crate::cell::measured::{Measured, measured};
-use crate::cell::metric::Metric;
 use crate::difference::compare::{Stratum, between_studies, within_study};
 use crate::difference::comparison::{Comparison, SEED, Teller};
 use crate::difference::noise::{NoiseSpread, Twins};
 use crate::difference::reason::Reason;
-use assay_study::{Arm, Store, Study, Workload};
+use crate::trial::measured::{Measured, measured};
+use crate::trial::metric::Metric;
+use assay_study::{Config, Store, Study, Workload};
 
 /// One side.
 #[derive(Debug)]
@@ -19,8 +19,8 @@ pub struct Chosen<'a> {
     pub store: &'a Store,
     /// All of it.
     pub study: &'a Study,
-    /// The arm.
-    pub arm: &'a Arm,
+    /// The configuration.
+    pub config: &'a Config,
 }
 
 /// What is asked.
@@ -50,16 +50,16 @@ pub struct Lone {
 }
 
 /// What is not compared, for only one side has it.
-pub fn lone(a: (&Study, &Arm), b: (&Study, &Arm)) -> Vec<Lone> {
+pub fn lone(a: (&Study, &Config), b: (&Study, &Config)) -> Vec<Lone> {
     let (ours, theirs) = (planned(a), planned(b));
     only_in(&ours, &theirs, false).chain(only_in(&theirs, &ours, true)).collect()
 }
 
-/// Thread counts by workload that an arm was planned for.
-fn planned((study, arm): (&Study, &Arm)) -> BTreeMap<String, BTreeSet<u32>> {
+/// Thread counts by workload that a configuration was planned for.
+fn planned((study, config): (&Study, &Config)) -> BTreeMap<String, BTreeSet<u32>> {
     let mut all: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
-    for cell in study.cells.iter().filter(|cell| cell.key.arm == arm.name) {
-        all.entry(cell.key.workload.clone()).or_default().insert(cell.key.threads);
+    for trial in study.trials.iter().filter(|trial| trial.key.config == config.name) {
+        all.entry(trial.key.workload.clone()).or_default().insert(trial.key.threads);
     }
     all
 }
@@ -79,18 +79,18 @@ fn only_in(
     })
 }
 
-/// Compares two arms workload by workload; what one side lacks is left out, and told by [`lone`].
+/// Compares two configurations workload by workload; what one side lacks is left out, and told by [`lone`].
 ///
 /// # Errors
 /// A store that cannot be read.
 pub fn between(asked: &Between<'_>) -> Result<Vec<Comparison>> {
     let (a, b) = (&asked.a, &asked.b);
-    let cells = [measured(a.store, &a.study.cells)?, measured(b.store, &b.study.cells)?];
+    let trials = [measured(a.store, &a.study.trials)?, measured(b.store, &b.study.trials)?];
     let margin = asked.margin.unwrap_or_else(|| a.study.judging.margin());
     let mut found = Vec::new();
     for workload in shared_workloads(a.study, b.study) {
         for metric in asked.metrics {
-            found.extend(of_workload(asked, &cells, &workload.name, *metric, margin));
+            found.extend(of_workload(asked, &trials, &workload.name, *metric, margin));
         }
     }
     Ok(found)
@@ -101,48 +101,52 @@ pub fn shared_workloads<'a>(a: &'a Study, b: &'a Study) -> impl Iterator<Item = 
     a.workloads.iter().filter(|one| b.workloads.iter().any(|other| other.name == one.name))
 }
 
-/// The arms of a study that are no twins; `named` alone if it is given.
+/// The configurations of a study that are no twins; `named` alone if it is given.
 ///
 /// # Errors
-/// There is no such arm.
-pub fn arms<'a>(study: &'a Study, named: Option<&str>) -> Result<Vec<&'a Arm>> {
-    let its = || study.arms.iter().filter(|arm| !study.judging.twins.contains_key(&arm.name));
+/// There is no such configuration.
+pub fn configs<'a>(study: &'a Study, named: Option<&str>) -> Result<Vec<&'a Config>> {
+    let its =
+        || study.configs.iter().filter(|config| !study.judging.twins.contains_key(&config.name));
     let Some(named) = named else { return Ok(its().collect()) };
-    match study.arms.iter().find(|arm| arm.name == named) {
-        Some(arm) => Ok(vec![arm]),
+    match study.configs.iter().find(|config| config.name == named) {
+        Some(config) => Ok(vec![config]),
         None => {
-            let names: Vec<&str> = its().map(|arm| arm.name.as_str()).collect();
-            bail!("there is no arm `{named}` in the study; it has `{}`", names.join("`, `"))
+            let names: Vec<&str> = its().map(|config| config.name.as_str()).collect();
+            bail!(
+                "there is no configuration `{named}` in the study; it has `{}`",
+                names.join("`, `")
+            )
         }
     }
 }
 
 fn of_workload(
     asked: &Between<'_>,
-    cells: &[Vec<Measured>; 2],
+    trials: &[Vec<Measured>; 2],
     workload: &str,
     metric: Metric,
     margin: f64,
 ) -> Vec<Comparison> {
-    let sides = [(&cells[0], &asked.a), (&cells[1], &asked.b)];
+    let sides = [(&trials[0], &asked.a), (&trials[1], &asked.b)];
     let its = |side: usize| {
-        let (cells, chosen) = sides[side];
-        cells
-            .iter()
-            .filter(move |cell| cell.key.workload == workload && cell.key.arm == chosen.arm.name)
+        let (trials, chosen) = sides[side];
+        trials.iter().filter(move |trial| {
+            trial.key.workload == workload && trial.key.config == chosen.config.name
+        })
     };
-    let counts = |side: usize| its(side).map(|cell| cell.key.threads).collect::<BTreeSet<u32>>();
+    let counts = |side: usize| its(side).map(|trial| trial.key.threads).collect::<BTreeSet<u32>>();
     let both: Vec<u32> = counts(0).intersection(&counts(1)).copied().collect();
     let noise = spread(&sides, metric, workload);
     let stratum = |threads: &u32| -> Result<Stratum<'_>, Reason> {
-        let of = |side: usize| its(side).filter(|cell| cell.key.threads == *threads);
+        let of = |side: usize| its(side).filter(|trial| trial.key.threads == *threads);
         Stratum::of(of(0), of(1), asked.is_one_study)
     };
     let strata: Vec<Result<Stratum<'_>, Reason>> = both.iter().map(stratum).collect();
     let teller = Teller {
         workload,
-        baseline: &asked.a.arm.name,
-        arm: &asked.b.arm.name,
+        baseline: &asked.a.config.name,
+        config: &asked.b.config.name,
         metric,
         margin,
         noise: noise.as_ref(),
@@ -159,8 +163,8 @@ fn spread(
     metric: Metric,
     workload: &str,
 ) -> Option<NoiseSpread> {
-    let of = |(cells, chosen): &(&Vec<Measured>, &Chosen<'_>)| {
-        Twins::of(cells, &chosen.study.judging.twins).spread(metric, workload)
+    let of = |(trials, chosen): &(&Vec<Measured>, &Chosen<'_>)| {
+        Twins::of(trials, &chosen.study.judging.twins).spread(metric, workload)
     };
     sides.iter().filter_map(of).max_by(|a, b| a.reach(1).total_cmp(&b.reach(1)))
 }

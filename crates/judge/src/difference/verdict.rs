@@ -1,26 +1,26 @@
 //! What may be said of a difference: better, worse, equivalent, or that it cannot be told.
 //!
-//! With the interval at 95 %, the margin m and p, the larger of the interval's own p and that of the permutation test (where its
-//! units are enough to be surprising at all), corrected by Holm over the thread counts of the workload:
+//! With the interval at 95 %, the margin m and p, the larger of the interval's own p and that of the permutation test
+//! (where its units are enough to be surprising at all), corrected by Holm over the thread counts of the workload:
 //!
-//! 1. A cell that failed: no verdict. One that is marked as not comparable is left out, which is told, if two repeats remain; else no verdict.
+//! 1. A run that failed: no verdict. One that is marked as not comparable is left out, which is told, if two repeats remain; else no verdict.
 //! 2. The interval of the ratio lies within 1 ÷ (1 + m) to 1 + m: **equivalent** (two one-sided tests; Schuirmann, 1987; at 2.5 %
 //!    each, so that the one interval that is printed serves both questions).
 //! 3. The interval leaves 1 out, p ≤ 5 %, and the difference is beyond the noise floor: **better** or **worse**.
 //! 4. Else it **cannot be told**, and how many more repeats would, if the difference and its variance are what they look like.
 //!
-//! One repeat without a noise floor never says equivalent, and what it says is said of that one run. Of two studies that lack a second
-//! repeat on either side nothing tells what lies between them, a noise floor within one of them included: what these runs
-//! showed is said, and no verdict.
+//! One repeat without a noise floor never says equivalent, and what it says is said of that one run. Of two studies
+//! that lack a second repeat on either side nothing tells what lies between them, a noise floor within one of them
+//! included: what these runs showed is said, and no verdict.
 
 use serde::Serialize;
 
-use crate::cell::metric::Metric;
 use crate::difference::compare::{Basis, Difference};
 use crate::difference::noise::NoiseSpread;
 use crate::difference::reason::{Reason, SignificanceTest};
 use crate::interval::LEVEL;
 use crate::statistics::{Permuted, repeats_for};
+use crate::trial::metric::Metric;
 
 /// A judgement in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -71,8 +71,8 @@ impl Verdict {
         matches!(self.reason, Some(Reason::OneRun | Reason::OneRunAndFloor))
     }
 
-    /// The verdict over all thread counts in the light of those at each: what is gained at one does not make up for what is lost at
-    /// another, so where they point both ways there is none over all.
+    /// The verdict over all thread counts in the light of those at each: what is gained at one does not make up for
+    /// what is lost at another, so where they point both ways there is none over all.
     pub(crate) fn beside(mut self, each: &[(u32, Word)]) -> Verdict {
         let directions: Vec<(u32, Word)> =
             each.iter().copied().filter(|one| one.1.has_direction()).collect();

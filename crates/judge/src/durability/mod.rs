@@ -1,14 +1,14 @@
-//! What an arm's speed is bought with: whether a power cut can break a page, and whether it can take commits back.
+//! What a configuration's speed is bought with: whether a power cut can break a page, and whether it can take commits back.
 //!
-//! From the server's variables as they were read (or the plan's settings, where no cell has run) and from what the disk
-//! promises. A class and a short label stand beside every throughput figure; arms of different classes are not compared without
-//! the difference being said.
+//! From the server's variables as they were read (or the plan's settings, where no run has run) and from what the disk
+//! promises. A class and a short label stand beside every throughput figure; configurations of different classes are
+//! not compared without the difference being said.
 //!
 //! What settings mean is from the MySQL manual, "InnoDB Startup Options and System Variables" (`innodb_doublewrite`,
 //! `innodb_flush_log_at_trx_commit`, `innodb_flush_log_at_timeout`, `innodb_flush_method`, `innodb_checksum_algorithm`,
-//! `innodb_log_checksums`), "Doublewrite Buffer" and "Binary Logging Options and Variables" (`sync_binlog`); of MariaDB from its
-//! documentation and from MDEV-33545 (`innodb_doublewrite=fast`). That a transaction which the binary log has lost is rolled
-//! back although the redo log holds it: MySQL bug 75519.
+//! `innodb_log_checksums`), "Doublewrite Buffer" and "Binary Logging Options and Variables" (`sync_binlog`); of MariaDB
+//! from its documentation and from MDEV-33545 (`innodb_doublewrite=fast`). That a transaction which the binary log has
+//! lost is rolled back although the redo log holds it: MySQL bug 75519.
 
 mod read;
 #[cfg(test)]
@@ -16,9 +16,9 @@ mod tests;
 
 use serde::Serialize;
 
-pub use read::{of_arm, of_stored};
+pub use read::{of_config, of_stored};
 
-/// How well an arm keeps what it was given, in one word; the later the better.
+/// How well a configuration keeps what it was given, in one word; the later the better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
@@ -121,7 +121,7 @@ pub enum Note {
     LogEndNotFound,
 }
 
-/// What one arm keeps.
+/// What one configuration keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Durability {
     /// All of it in one word.
@@ -177,7 +177,7 @@ pub enum Lag {
     None,
 }
 
-/// Something that two arms do not keep alike: how the one does, and how the other.
+/// Something that two configurations do not keep alike: how the one does, and how the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
     /// What keeps pages whole.
@@ -235,8 +235,8 @@ impl Durability {
         aspects.into_iter().flatten().collect()
     }
 
-    /// Why the two are no answers to one question: one keeps less than the other, or by another's word; nothing where they keep the
-    /// same, by whatever means.
+    /// Why the two are no answers to one question: one keeps less than the other, or by another's word; nothing where
+    /// they keep the same, by whatever means.
     pub fn unlike(&self, other: &Durability) -> Vec<Difference> {
         if self.kept() == other.kept() { Vec::new() } else { self.differs(other) }
     }

@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use super::{Checks, Commits, Durability, Flushes, Note, Pages};
-use assay_study::{Arm, Cache, Disk, Store, Study};
+use assay_study::{Cache, Config, Disk, Store, Study};
 
 /// A page of InnoDB as it is by default (MySQL manual, `innodb_page_size`), for which the disk's record tells whether file
 /// systems split it.
 const PAGE_BYTES: u64 = 16 << 10;
 
-/// Mount options by which a file system sends no flushes: ext4 `barrier=0` and `nobarrier` (`ext4(5)`), XFS before Linux 4.19
-/// and btrfs `nobarrier` (`xfs(5)`, `btrfs(5)`).
+/// Mount options by which a file system sends no flushes: ext4 `barrier=0` and `nobarrier` (`ext4(5)`), XFS before
+/// Linux 4.19 and btrfs `nobarrier` (`xfs(5)`, `btrfs(5)`).
 const NO_BARRIERS: [&str; 2] = ["nobarrier", "barrier=0"];
 
-/// What an arm keeps: by `variables` of its server as they were read, by its `settings` where none were, else by the documented
-/// defaults; and by what its `disk` promises.
-pub fn of_arm(
+/// What a configuration keeps: by `variables` of its server as they were read, by its `settings` where none were, else
+/// by the documented defaults; and by what its `disk` promises.
+pub fn of_config(
     settings: &BTreeMap<String, String>,
     variables: Option<&BTreeMap<String, String>>,
     disk: Option<&Disk>,
@@ -35,20 +35,20 @@ pub fn of_arm(
     Durability::of(parts, (page_checksums, log_checksums), notes)
 }
 
-/// What an arm of a stored study keeps, by the variables of the first server that was asked for them.
+/// What a configuration of a stored study keeps, by the variables of the first server that was asked for them.
 ///
 /// # Errors
 /// A store that cannot be read.
-pub fn of_stored(store: &Store, study: &Study, arm: &Arm) -> Result<Durability> {
+pub fn of_stored(store: &Store, study: &Study, config: &Config) -> Result<Durability> {
     let mut variables = None;
-    for cell in study.cells.iter().filter(|cell| cell.key.arm == arm.name) {
-        let read = store.variables(cell.id)?;
+    for trial in study.trials.iter().filter(|trial| trial.key.config == config.name) {
+        let read = store.variables(trial.id)?;
         if !read.is_empty() {
             variables = Some(read);
             break;
         }
     }
-    Ok(of_arm(&arm.settings, variables.as_ref(), arm.rig.disk.as_ref()))
+    Ok(of_config(&config.settings, variables.as_ref(), config.rig.disk.as_ref()))
 }
 
 /// What is known of a server.
@@ -173,8 +173,9 @@ fn written_once(server: Server<'_>, disk: Option<&Disk>) -> Pages {
     }
 }
 
-/// MySQL flushes no doublewrite file with `O_DIRECT` (8.0.20 and later, `Double_write::is_fsync_required` in `buf0dblwr.cc`), so
-/// a cache that loses its content in any order may lose the copy and half of the page. Our own drive keeps the order.
+/// MySQL flushes no doublewrite file with `O_DIRECT` (8.0.20 and later, `Double_write::is_fsync_required` in
+/// `buf0dblwr.cc`), so a cache that loses its content in any order may lose the copy and half of the page. Our own
+/// drive keeps the order.
 fn is_copy_at_risk(server: Server<'_>, disk: Option<&Disk>) -> bool {
     let Some(disk) = disk.filter(|disk| !disk.is_drive()) else { return false };
     let is_volatile = match disk.cache {
@@ -207,8 +208,8 @@ fn flushes(server: Server<'_>, disk: Option<&Disk>, notes: &mut Vec<Note>) -> Fl
     }
 }
 
-/// The redo log decides, and the binary log, where there is one: what it has lost is rolled back. MariaDB knows 3, which is no
-/// less than 1 (its documentation, `innodb_flush_log_at_trx_commit`).
+/// The redo log decides, and the binary log, where there is one: what it has lost is rolled back. MariaDB knows 3,
+/// which is no less than 1 (its documentation, `innodb_flush_log_at_trx_commit`).
 fn commits(server: Server<'_>) -> Commits {
     let seconds = server.number("innodb_flush_log_at_timeout").unwrap_or(1);
     let redo = match server.text("innodb_flush_log_at_trx_commit").as_deref() {

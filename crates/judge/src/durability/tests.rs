@@ -54,7 +54,7 @@ fn model(cache: Cache, promised: bool) -> Disk {
 }
 
 fn of(variables: &Names, disk: &Disk) -> Durability {
-    of_arm(&Names::new(), Some(variables), Some(disk))
+    of_config(&Names::new(), Some(variables), Some(disk))
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn one_write_is_as_safe_as_disk_file_system_and_page_cache_together() {
         let found = of(&off(more), &disk);
         assert_eq!(found.pages, pages, "{disk:?} {more}");
     }
-    let unknown = of_arm(&Names::new(), Some(&off("")), None);
+    let unknown = of_config(&Names::new(), Some(&off("")), None);
     assert_eq!((unknown.pages, unknown.class), (Pages::Unknown, Class::Unknown));
     let promised = of(&off(""), &model(Cache::Protected, true));
     assert_eq!(promised.class, Class::Promised);
@@ -234,15 +234,15 @@ fn a_copy_that_is_not_flushed_is_told_where_a_cache_could_lose_it() {
 #[test]
 fn what_was_read_goes_before_what_was_asked_for_and_that_before_defaults() {
     let settings = names("innodb_doublewrite=OFF skip_log_bin=ON sync_binlog=0");
-    let asked = of_arm(&settings, None, Some(&image()));
+    let asked = of_config(&settings, None, Some(&image()));
     assert_eq!((asked.pages, asked.commits), (Pages::Single, Commits::AtCommit));
-    let read = of_arm(&settings, Some(&mysql("log_bin=OFF")), Some(&image()));
+    let read = of_config(&settings, Some(&mysql("log_bin=OFF")), Some(&image()));
     assert_eq!(read.pages, Pages::WrittenTwice);
-    let nothing = of_arm(&Names::new(), None, None);
+    let nothing = of_config(&Names::new(), None, None);
     assert_eq!((nothing.class, nothing.flushes), (Class::Safe, Flushes::Unknown));
-    let skipped = of_arm(&names("skip_innodb_doublewrite=ON"), None, Some(&image()));
+    let skipped = of_config(&names("skip_innodb_doublewrite=ON"), None, Some(&image()));
     assert_eq!(skipped.pages, Pages::Single);
-    let left = of_arm(&names("log_bin=binlog sync_binlog=0"), None, Some(&image()));
+    let left = of_config(&names("log_bin=binlog sync_binlog=0"), None, Some(&image()));
     assert_eq!(left.commits, Commits::LeftToSystem);
 }
 

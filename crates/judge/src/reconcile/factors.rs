@@ -1,20 +1,21 @@
-//! What differs between two arms at once: with more than one factor, a difference cannot be laid at the door of one.
+//! What differs between two configurations at once: with more than one factor, a difference cannot be laid at the door
+//! of one.
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use assay_study::{Arm, RigLayer, Study};
+use assay_study::{Config, RigLayer, Study};
 
 /// Whether a layer of a rig says again what others have said: it is no factor of its own.
 fn is_consequence(layer: &RigLayer) -> bool {
     matches!(layer, RigLayer::Scale(_) | RigLayer::Numbers { .. } | RigLayer::Fault(_))
 }
 
-/// Two arms and what is not the same in them.
+/// Two configurations and what is not the same in them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pair {
-    /// The arm that stands first in the plan.
+    /// The configuration that stands first in the plan.
     pub one: String,
     /// The other.
     pub other: String,
@@ -22,11 +23,12 @@ pub struct Pair {
     pub factors: Vec<String>,
 }
 
-/// Every pair of a study's arms.
+/// Every pair of a study's configurations.
 pub fn of_pairs(study: &Study) -> Vec<Pair> {
-    let arms = study.arms.iter().enumerate();
-    let pairs = arms
-        .flat_map(|(place, one)| study.arms.iter().skip(place + 1).map(move |other| (one, other)));
+    let configs = study.configs.iter().enumerate();
+    let pairs = configs.flat_map(|(place, one)| {
+        study.configs.iter().skip(place + 1).map(move |other| (one, other))
+    });
     pairs
         .map(|(one, other)| Pair {
             one: one.name.clone(),
@@ -37,8 +39,8 @@ pub fn of_pairs(study: &Study) -> Vec<Pair> {
 }
 
 /// Names of layers and settings that are not the same in both.
-pub fn factors(one: &Arm, other: &Arm) -> Vec<String> {
-    let [its, others] = [one, other].map(|arm| arm.rig.layers());
+pub fn factors(one: &Config, other: &Config) -> Vec<String> {
+    let [its, others] = [one, other].map(|config| config.rig.layers());
     let layers: BTreeSet<&str> = its
         .iter()
         .chain(&others)

@@ -1,16 +1,16 @@
-//! Whether the figures of a cell agree with each other: arithmetic on plain numbers. What others have printed is known by its
+//! Whether the figures of a run agree with each other: arithmetic on plain numbers. What others have printed is known by its
 //! digits alone and so checked by intervals, in `claims`.
 //!
-//! Each check keeps both sides of its arithmetic, so that a reader can repeat it. A figure that is not known, or is no number, checks
-//! nothing.
+//! Each check keeps both sides of its arithmetic, so that a reader can repeat it. A figure that is not known, or is no
+//! number, checks nothing.
 
-mod cell;
 mod factors;
 #[cfg(test)]
 mod tests;
+mod trial;
 
-pub use cell::of_results;
 pub use factors::{Pair, of_pairs};
+pub use trial::of_results;
 
 pub use assay_study::{ExplainedWrites, Sides};
 

@@ -1,16 +1,16 @@
-//! Published figures that agree and that do not, and cells made to do either.
+//! Published figures that agree and that do not, and runs made to do either.
 
 use std::collections::BTreeMap;
 
 use super::*;
-use assay_study::{Arm, Disk, Media, Rig};
+use assay_study::{Config, Disk, Media, Rig};
 
 fn holds(check: Option<Check>) -> bool {
     check.unwrap().holds
 }
 
-/// STEC's white paper of 2013, Chart 1: 20 threads, 27 and 251 transactions/s (27.2 and 250.6 from 10⁶ in 612 and 66.5 minutes),
-/// 735 and 79.8 ms, 517 and 4760 requests/s.
+/// STEC's white paper of 2013, Chart 1: 20 threads, 27 and 251 transactions/s (27.2 and 250.6 from 10⁶ in 612 and 66.5
+/// minutes), 735 and 79.8 ms, 517 and 4760 requests/s.
 #[test]
 fn the_rates_of_stecs_paper_agree_with_each_other() {
     assert!(holds(little(20.0, 1e6 / (612.0 * 60.0), 735.0, 0.01)));
@@ -66,13 +66,13 @@ fn failing(figures: &[(&str, f64)]) -> Vec<Sides> {
 }
 
 #[test]
-fn a_cell_is_held_to_littles_law_in_closed_loop_alone() {
-    let cell = |tps: f64| [("tps", tps), ("latency_ms_mean", 10.0), ("transactions", tps * 10.0)];
-    assert!(failing(&cell(790.0)).is_empty());
-    assert_eq!(failing(&cell(700.0)), [Sides::Little { busy: 7.0, threads: 8.0 }]);
-    let open = [&cell(700.0)[..], &[("target_rate", 700.0)]].concat();
+fn a_trial_is_held_to_littles_law_in_closed_loop_alone() {
+    let trial = |tps: f64| [("tps", tps), ("latency_ms_mean", 10.0), ("transactions", tps * 10.0)];
+    assert!(failing(&trial(790.0)).is_empty());
+    assert_eq!(failing(&trial(700.0)), [Sides::Little { busy: 7.0, threads: 8.0 }]);
+    let open = [&trial(700.0)[..], &[("target_rate", 700.0)]].concat();
     assert!(failing(&open).is_empty());
-    let missed = [&cell(700.0)[..], &[("target_rate", 800.0)]].concat();
+    let missed = [&trial(700.0)[..], &[("target_rate", 800.0)]].concat();
     assert_eq!(failing(&missed), [Sides::Rate { achieved: 700.0, target: 800.0 }]);
 }
 
@@ -123,7 +123,7 @@ fn a_drive_agrees_with_its_device_and_its_parts_with_the_whole() {
 }
 
 #[test]
-fn a_cells_percentiles_are_checked_on_both_clocks() {
+fn a_trials_percentiles_are_checked_on_both_clocks() {
     let clock = |clock: &str, p99: f64| {
         let named = |name: &str| format!("{clock}_ms_{name}");
         let figures = [
@@ -146,8 +146,8 @@ fn a_cells_percentiles_are_checked_on_both_clocks() {
 }
 
 #[test]
-fn factors_between_arms_are_named_once_each() {
-    let arm = |path: &str, settings: &[(&str, &str)]| Arm {
+fn factors_between_configs_are_named_once_each() {
+    let config = |path: &str, settings: &[(&str, &str)]| Config {
         name: path.into(),
         rig: Rig {
             disk: Some(Disk { media: Media::Device { path: path.into() }, ..Disk::default() }),
@@ -156,9 +156,9 @@ fn factors_between_arms_are_named_once_each() {
         },
         settings: settings.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect(),
     };
-    let on = arm("/dev/plain", &[("innodb_doublewrite", "ON")]);
-    let off = arm("/dev/plain", &[("innodb_doublewrite", "OFF")]);
-    let drive = arm("/dev/drive", &[("innodb_doublewrite", "OFF"), ("sync_binlog", "0")]);
+    let on = config("/dev/plain", &[("innodb_doublewrite", "ON")]);
+    let off = config("/dev/plain", &[("innodb_doublewrite", "OFF")]);
+    let drive = config("/dev/drive", &[("innodb_doublewrite", "OFF"), ("sync_binlog", "0")]);
     assert!(super::factors::factors(&on, &on).is_empty());
     assert_eq!(super::factors::factors(&on, &off), ["innodb_doublewrite"]);
     assert_eq!(super::factors::factors(&on, &drive), ["disk", "innodb_doublewrite", "sync_binlog"]);

@@ -1,8 +1,8 @@
-//! Permutation tests: what a difference would look like if the names of the arms meant nothing.
+//! Permutation tests: what a difference would look like if the names of the configurations meant nothing.
 //!
-//! All permutations where they are few, else a seeded sample of them; then the observed one counts among them, so that p is never
-//! too small (Phipson and Smyth, "Permutation p-values should never be zero", Statistical Applications in Genetics and Molecular
-//! Biology 9, 2010).
+//! All permutations where they are few, else a seeded sample of them; then the observed one counts among them, so that
+//! p is never too small (Phipson and Smyth, "Permutation p-values should never be zero", Statistical Applications in
+//! Genetics and Molecular Biology 9, 2010).
 
 use assay_load::random::Rng;
 use serde::Serialize;

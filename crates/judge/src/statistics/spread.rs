@@ -13,8 +13,8 @@ pub struct Spread {
     pub df: f64,
 }
 
-/// Of differences between pairs: Student's paired t ("The probable error of a mean", Biometrika 6, 1908). Whatever the repeats
-/// share cancels, and no two arms need be equally noisy. Nothing of fewer than two.
+/// Of differences between pairs: Student's paired t ("The probable error of a mean", Biometrika 6, 1908). Whatever the
+/// repeats share cancels, and no two configurations need be equally noisy. Nothing of fewer than two.
 #[must_use]
 pub fn paired(differences: &[f64]) -> Option<Spread> {
     let n = differences.len() as f64;
@@ -25,8 +25,9 @@ pub fn paired(differences: &[f64]) -> Option<Spread> {
     })
 }
 
-/// Of the mean of `b` less that of `a`, samples that share nothing: Welch ("The generalization of Student's problem when several
-/// different population variances are involved", Biometrika 34, 1947). Nothing where one has fewer than two.
+/// Of the mean of `b` less that of `a`, samples that share nothing: Welch ("The generalization of Student's problem
+/// when several different population variances are involved", Biometrika 34, 1947). Nothing where one has fewer than
+/// two.
 #[must_use]
 pub fn unpaired(a: &[f64], b: &[f64]) -> Option<Spread> {
     if a.len() < 2 || b.len() < 2 {

@@ -1,14 +1,14 @@
 //! How often the interval of a difference holds the truth, and how often a simpler one would.
 
-use super::cells;
-use crate::cell::measured::{Measured, Standing};
-use crate::cell::metric::Metric;
+use super::trials;
 use crate::difference::compare::{Stratum, between_studies, estimated};
 use crate::difference::noise::Twins;
 use crate::interval::LEVEL;
 use crate::simulated::{Truth, key};
 use crate::statistics::mean;
 use crate::statistics::simulated::Noise;
+use crate::trial::measured::{Measured, Standing};
+use crate::trial::metric::Metric;
 
 const CASES: u32 = 1000;
 
@@ -20,15 +20,15 @@ fn coverage(metric: Metric, truth: &Truth, repeats: u32, twins: u32) -> f64 {
     let mut noise = Noise::new(u64::from(repeats) * 31 + u64::from(twins));
     let (ratio, mut covered) = (1.1, 0);
     for _ in 0..CASES {
-        let mut all = cells(&mut noise, truth, 8, repeats, ratio);
+        let mut all = trials(&mut noise, truth, 8, repeats, ratio);
         for threads in 100..100 + twins {
-            all.push(truth.cell(&mut noise, key("base", threads, 1), 1000.0));
-            all.push(truth.cell(&mut noise, key("again", threads, 1), 1000.0));
+            all.push(truth.trial(&mut noise, key("base", threads, 1), 1000.0));
+            all.push(truth.trial(&mut noise, key("again", threads, 1), 1000.0));
         }
         let again = [("again".to_owned(), "base".to_owned())].into();
         let floor = Twins::of(&all, &again).spread(metric, "w");
-        let of = |arm: &str| -> Vec<&Measured> {
-            all.iter().filter(|one| one.key.arm == arm && one.key.threads == 8).collect()
+        let of = |config: &str| -> Vec<&Measured> {
+            all.iter().filter(|one| one.key.config == config && one.key.threads == 8).collect()
         };
         let stratum = Stratum { base: of("base"), other: of("other"), left_out: Vec::new() };
         let found = estimated(metric, &[stratum], floor.as_ref()).unwrap();
@@ -40,11 +40,12 @@ fn coverage(metric: Metric, truth: &Truth, repeats: u32, twins: u32) -> f64 {
 
 #[test]
 fn intervals_cover_the_truth_as_often_as_they_say() {
-    for (cell, repeats) in [(0.0, 1), (0.0, 2), (0.0, 3), (0.0, 5), (0.03, 2), (0.03, 3), (0.03, 5)]
+    for (trial, repeats) in
+        [(0.0, 1), (0.0, 2), (0.0, 3), (0.0, 5), (0.03, 2), (0.03, 3), (0.03, 5)]
     {
-        let found = coverage(Metric::Throughput, &Truth::minute(cell), repeats, 0);
-        println!("cells ± {cell}, {repeats} repeats: {found}");
-        assert!((found - LEVEL).abs() <= BINOMIAL, "cells ± {cell}, {repeats} repeats: {found}");
+        let found = coverage(Metric::Throughput, &Truth::minute(trial), repeats, 0);
+        println!("runs ± {trial}, {repeats} repeats: {found}");
+        assert!((found - LEVEL).abs() <= BINOMIAL, "runs ± {trial}, {repeats} repeats: {found}");
     }
 }
 
@@ -56,7 +57,7 @@ fn repeats_of_two_studies_are_covered_though_one_is_noisier() {
         let covered = (0..CASES)
             .filter(|_| {
                 let of = |truth: &Truth, level: f64, noise: &mut Noise| -> Vec<Measured> {
-                    (1..=repeats).map(|one| truth.cell(noise, key("a", 8, one), level)).collect()
+                    (1..=repeats).map(|one| truth.trial(noise, key("a", 8, one), level)).collect()
                 };
                 let (a, b) = (of(&quiet, 1000.0, &mut noise), of(&loud, 1100.0, &mut noise));
                 let stratum = Stratum {
@@ -75,7 +76,7 @@ fn repeats_of_two_studies_are_covered_though_one_is_noisier() {
 }
 
 #[test]
-fn one_repeat_covers_what_repeats_vary_by_if_an_arm_ran_twice_and_not_else() {
+fn one_repeat_covers_what_repeats_vary_by_if_a_config_ran_twice_and_not_else() {
     let truth = Truth::minute(0.05);
     let alone = coverage(Metric::Throughput, &truth, 1, 0);
     let found = coverage(Metric::Throughput, &truth, 1, 4);
@@ -94,16 +95,18 @@ fn percentiles_are_covered_too() {
     }
 }
 
-/// What is not used: repeats drawn with replacement, and their seconds in blocks; the interval from the quantiles of 199 draws.
+/// What is not used: repeats drawn with replacement, and their seconds in blocks; the interval from the quantiles of
+/// 199 draws.
 fn bootstrap_covers(noise: &mut Noise, all: &[Measured], ratio: f64) -> bool {
-    let of =
-        |arm: &str| -> Vec<&Measured> { all.iter().filter(|one| one.key.arm == arm).collect() };
+    let of = |config: &str| -> Vec<&Measured> {
+        all.iter().filter(|one| one.key.config == config).collect()
+    };
     let sides = [of("base"), of("other")];
     let draw = |noise: &mut Noise, from: usize| (noise.uniform() * from as f64) as usize;
     let mut ratios: Vec<f64> = (0..199)
         .map(|_| {
             let levels = sides.each_ref().map(|side| {
-                let cells: Vec<f64> = (0..side.len())
+                let trials: Vec<f64> = (0..side.len())
                     .map(|_| {
                         let tps = &side[draw(noise, side.len())].tps;
                         let blocks: Vec<f64> = (0..tps.len() / 5)
@@ -112,7 +115,7 @@ fn bootstrap_covers(noise: &mut Noise, all: &[Measured], ratio: f64) -> bool {
                         mean(&blocks)
                     })
                     .collect();
-                mean(&cells)
+                mean(&trials)
             });
             levels[1] / levels[0]
         })
@@ -128,7 +131,7 @@ fn a_plain_bootstrap_of_few_repeats_covers_less() {
         let truth = Truth::minute(0.03);
         let covered = (0..300)
             .filter(|_| {
-                let all = cells(&mut noise, &truth, 8, repeats, 1.1);
+                let all = trials(&mut noise, &truth, 8, repeats, 1.1);
                 bootstrap_covers(&mut noise, &all, 1.1)
             })
             .count();
@@ -143,11 +146,12 @@ fn a_whole_with_a_repeat_left_out_covers_the_truth_too() {
     let mut noise = Noise::new(33);
     let truth = Truth::minute(0.03);
     let covered = (0..1000).filter(|_| {
-        let one = cells(&mut noise, &truth, 1, 3, 1.1);
-        let mut two = cells(&mut noise, &truth, 8, 3, 1.1);
+        let one = trials(&mut noise, &truth, 1, 3, 1.1);
+        let mut two = trials(&mut noise, &truth, 8, 3, 1.1);
         two[3].standing = Standing::NotComparable;
         let strata = [&one, &two].map(|all| {
-            let of = |arm: &'static str| all.iter().filter(move |cell| cell.key.arm == arm);
+            let of =
+                |config: &'static str| all.iter().filter(move |trial| trial.key.config == config);
             Stratum::of(of("base"), of("other"), true).unwrap()
         });
         let found = estimated(Metric::Throughput, &strata, None).unwrap();

@@ -4,33 +4,33 @@ mod intervals;
 mod verdicts;
 
 use super::Comparison;
-use crate::cell::measured::Measured;
 use crate::difference::noise::Twins;
 use crate::judgement::comparisons;
 use crate::simulated::{Truth, key, study};
 use crate::statistics::simulated::Noise;
+use crate::trial::measured::Measured;
 
-/// Cells of two arms, the other's level `ratio` times the baseline's.
-pub(super) fn cells(
+/// Runs of two configurations, the other's level `ratio` times the baseline's.
+pub(super) fn trials(
     noise: &mut Noise,
     truth: &Truth,
     threads: u32,
     repeats: u32,
     ratio: f64,
 ) -> Vec<Measured> {
-    let mut cells = Vec::new();
+    let mut trials = Vec::new();
     for repeat in 1..=repeats {
-        cells.push(truth.cell(noise, key("base", threads, repeat), 1000.0));
-        cells.push(truth.cell(noise, key("other", threads, repeat), 1000.0 * ratio));
+        trials.push(truth.trial(noise, key("base", threads, repeat), 1000.0));
+        trials.push(truth.trial(noise, key("other", threads, repeat), 1000.0 * ratio));
     }
-    cells
+    trials
 }
 
-pub(super) fn judged(cells: &[Measured], twins: &[(&str, &str)]) -> Vec<Comparison> {
+pub(super) fn judged(trials: &[Measured], twins: &[(&str, &str)]) -> Vec<Comparison> {
     let study = study(&["base", "other"], twins);
-    comparisons(&study, cells, &Twins::of(cells, &study.judging.twins), 0.03)
+    comparisons(&study, trials, &Twins::of(trials, &study.judging.twins), 0.03)
 }
 
-pub(super) fn throughput(cells: &[Measured]) -> Comparison {
-    judged(cells, &[]).remove(0)
+pub(super) fn throughput(trials: &[Measured]) -> Comparison {
+    judged(trials, &[]).remove(0)
 }

@@ -1,9 +1,6 @@
 //! What is said of differences whose truth is known, and what no verdict may be given on.
 
-use super::{cells, judged, throughput};
-use crate::cell::figure::{Absent, figures};
-use crate::cell::measured::{Measured, Standing};
-use crate::cell::metric::Metric;
+use super::{judged, throughput, trials};
 use crate::difference::compare::Basis;
 use crate::difference::noise::NoiseSpread;
 use crate::difference::permute::Units;
@@ -13,6 +10,9 @@ use crate::interval::LEVEL;
 use crate::simulated::{Truth, key};
 use crate::statistics::simulated::Noise;
 use crate::statistics::{mean, power};
+use crate::trial::figure::{Absent, figures};
+use crate::trial::measured::{Measured, Standing};
+use crate::trial::metric::Metric;
 
 #[test]
 fn the_same_drive_twice_is_equivalent() {
@@ -20,7 +20,7 @@ fn the_same_drive_twice_is_equivalent() {
     let truth = Truth { second: 0.03, ..Truth::minute(0.004) };
     let equivalent = (0..100)
         .filter(|_| {
-            throughput(&cells(&mut noise, &truth, 8, 5, 1.0)).verdict.word == Word::Equivalent
+            throughput(&trials(&mut noise, &truth, 8, 5, 1.0)).verdict.word == Word::Equivalent
         })
         .count();
     println!("equivalent: {equivalent} of 100");
@@ -31,14 +31,14 @@ fn the_same_drive_twice_is_equivalent() {
 fn a_drive_that_is_5_percent_slower_is_found_as_often_as_promised() {
     let mut noise = Noise::new(22);
     let truth = Truth::minute(0.02);
-    // Of a cell's log mean: its own, and what is left of seconds (of which so many count as independent).
+    // Of a run's log mean: its own, and what is left of seconds (of which so many count as independent).
     let seconds = 0.1_f64.powi(2) * (1.5 / 0.5) / 60.0;
     let deviation = (2.0 * (0.02_f64.powi(2) + seconds)).sqrt();
     for repeats in [3, 5, 8] {
         let promised = power((1.0_f64 / 0.95).ln(), deviation, repeats, LEVEL);
         let mut words = [0.0; 4];
         for _ in 0..500 {
-            let found = throughput(&cells(&mut noise, &truth, 8, repeats, 0.95)).verdict.word;
+            let found = throughput(&trials(&mut noise, &truth, 8, repeats, 0.95)).verdict.word;
             words[found as usize] += 1.0 / 500.0;
         }
         let worse = words[Word::Worse as usize];
@@ -55,7 +55,7 @@ fn a_family_of_thread_counts_raises_no_more_false_alarms_than_one_test() {
     let alarms = (0..400)
         .filter(|_| {
             let all: Vec<Measured> =
-                (1..=8).flat_map(|threads| cells(&mut noise, &truth, threads, 4, 1.0)).collect();
+                (1..=8).flat_map(|threads| trials(&mut noise, &truth, threads, 4, 1.0)).collect();
             judged(&all, &[]).iter().any(|one| {
                 one.threads.is_some() && matches!(one.verdict.word, Word::Better | Word::Worse)
             })
@@ -69,10 +69,10 @@ fn a_family_of_thread_counts_raises_no_more_false_alarms_than_one_test() {
 fn one_repeat_says_what_it_rests_on_and_never_equivalent() {
     let mut noise = Noise::new(24);
     let truth = Truth { second: 0.01, ..Truth::minute(0.0) };
-    let same = throughput(&cells(&mut noise, &truth, 8, 1, 1.0));
+    let same = throughput(&trials(&mut noise, &truth, 8, 1, 1.0));
     assert_eq!(same.verdict.word, Word::CannotTell);
     assert_eq!(same.verdict.reason, Some(Reason::OneRun));
-    let faster = throughput(&cells(&mut noise, &truth, 8, 1, 1.5));
+    let faster = throughput(&trials(&mut noise, &truth, 8, 1, 1.5));
     assert_eq!(faster.verdict.word, Word::Better);
     assert!(faster.verdict.is_of_one_run(), "{:?}", faster.verdict);
     assert_eq!(faster.difference.unwrap().basis, Basis::OneRepeat);
@@ -82,13 +82,13 @@ fn one_repeat_says_what_it_rests_on_and_never_equivalent() {
 fn a_difference_within_the_noise_floor_is_neither_better_nor_worse() {
     let quiet = Truth { second: 0.01, ..Truth::minute(0.001) };
     let mut noise = Noise::new(25);
-    let mut all = cells(&mut noise, &quiet, 8, 3, 1.05);
+    let mut all = trials(&mut noise, &quiet, 8, 3, 1.05);
     assert_eq!(throughput(&all).verdict.word, Word::Better, "without a noise floor");
     for (repeat, level) in [(1, 1080.0), (2, 920.0), (3, 1075.0), (4, 925.0)] {
         if repeat == 4 {
-            all.push(quiet.cell(&mut noise, key("base", 8, 4), 1000.0));
+            all.push(quiet.trial(&mut noise, key("base", 8, 4), 1000.0));
         }
-        all.push(quiet.cell(&mut noise, key("again", 8, repeat), level));
+        all.push(quiet.trial(&mut noise, key("again", 8, repeat), level));
     }
     let found = judged(&all, &[("again", "base")]).remove(0);
     assert_eq!(found.verdict.word, Word::CannotTell, "{found:?}");
@@ -99,14 +99,14 @@ fn a_difference_within_the_noise_floor_is_neither_better_nor_worse() {
 }
 
 #[test]
-fn no_verdict_where_a_cell_forbids_one() {
+fn no_verdict_where_a_trial_forbids_one() {
     let mut noise = Noise::new(26);
-    let mut all = cells(&mut noise, &Truth::minute(0.0), 8, 3, 2.0);
+    let mut all = trials(&mut noise, &Truth::minute(0.0), 8, 3, 2.0);
     assert_eq!(throughput(&all).verdict.word, Word::Better);
     all[3].standing = Standing::Failed;
     let found = throughput(&all);
     assert_eq!((found.verdict.word, &found.difference), (Word::CannotTell, &None));
-    assert_eq!(found.verdict.reason, Some(Reason::CellFailed(key("other", 8, 2))));
+    assert_eq!(found.verdict.reason, Some(Reason::TrialFailed(key("other", 8, 2))));
     all[3].standing = Standing::NotComparable;
     let found = throughput(&all);
     assert_eq!((found.verdict.word, found.difference.unwrap().repeats), (Word::Better, 2));
@@ -115,7 +115,7 @@ fn no_verdict_where_a_cell_forbids_one() {
     fewer[0].standing = Standing::NotComparable;
     let found = throughput(&fewer);
     assert_eq!(found.verdict.word, Word::CannotTell, "one repeat of three is what was chosen");
-    assert_eq!(found.verdict.reason, Some(Reason::CellNotComparable(key("base", 8, 1))));
+    assert_eq!(found.verdict.reason, Some(Reason::TrialNotComparable(key("base", 8, 1))));
     all[3].standing = Standing::Missing;
     assert_eq!(
         throughput(&all).difference.unwrap().repeats,
@@ -128,7 +128,7 @@ fn no_verdict_where_a_cell_forbids_one() {
 fn what_would_tell_is_said_and_does() {
     let mut noise = Noise::new(27);
     let truth = Truth::minute(0.02);
-    let found = throughput(&cells(&mut noise, &truth, 8, 2, 1.06));
+    let found = throughput(&trials(&mut noise, &truth, 8, 2, 1.06));
     assert_eq!(found.verdict.word, Word::CannotTell);
     let more = found.verdict.repeats_more.unwrap();
     let needed = 2 + more;
@@ -139,7 +139,7 @@ fn what_would_tell_is_said_and_does() {
 fn enough_repeats_are_permuted_and_few_are_not() {
     let mut noise = Noise::new(28);
     let of = |noise: &mut Noise, repeats| {
-        let found = throughput(&cells(noise, &Truth::minute(0.01), 8, repeats, 1.1));
+        let found = throughput(&trials(noise, &Truth::minute(0.01), 8, repeats, 1.1));
         found.difference.unwrap().permutation.unwrap()
     };
     let many = of(&mut noise, 7);
@@ -153,7 +153,7 @@ fn two_thread_counts_give_a_whole_and_holm_corrects_them() {
     let mut noise = Noise::new(29);
     let all: Vec<Measured> = [1, 8]
         .iter()
-        .flat_map(|one| cells(&mut noise, &Truth::minute(0.02), *one, 4, 1.2))
+        .flat_map(|one| trials(&mut noise, &Truth::minute(0.02), *one, 4, 1.2))
         .collect();
     let found = judged(&all, &[]);
     let whole = found.iter().find(|one| one.threads.is_none() && one.metric == Metric::Throughput);
@@ -174,7 +174,7 @@ fn two_thread_counts_give_a_whole_and_holm_corrects_them() {
 fn a_percentile_of_too_few_transactions_is_not_judged() {
     let mut noise = Noise::new(30);
     let truth = Truth { timed: 4, ..Truth::minute(0.0) };
-    let found = judged(&cells(&mut noise, &truth, 8, 3, 1.0), &[]);
+    let found = judged(&trials(&mut noise, &truth, 8, 3, 1.0), &[]);
     let p99 = found.iter().find(|one| one.metric == Metric::P99).unwrap();
     let why = Reason::FigureAbsent(key("base", 8, 1), Absent::TooFewAbove);
     assert_eq!(p99.verdict.reason, Some(why), "{p99:?}");
@@ -184,11 +184,11 @@ fn a_percentile_of_too_few_transactions_is_not_judged() {
 fn one_repeat_and_a_floor_speak_of_one_run_and_say_what_they_take_for_granted() {
     let truth = Truth { second: 0.01, ..Truth::minute(0.002) };
     let mut noise = Noise::new(31);
-    let mut all = cells(&mut noise, &truth, 8, 1, 1.5);
+    let mut all = trials(&mut noise, &truth, 8, 1, 1.5);
     for threads in [1, 8, 64, 128] {
-        all.push(truth.cell(&mut noise, key("again", threads, 1), 1000.0));
+        all.push(truth.trial(&mut noise, key("again", threads, 1), 1000.0));
         if threads != 8 {
-            all.push(truth.cell(&mut noise, key("base", threads, 1), 1000.0));
+            all.push(truth.trial(&mut noise, key("base", threads, 1), 1000.0));
         }
     }
     let twins = [("again", "base")];
@@ -196,11 +196,12 @@ fn one_repeat_and_a_floor_speak_of_one_run_and_say_what_they_take_for_granted() 
     assert_eq!(found.verdict.word, Word::Better);
     assert_eq!(found.verdict.reason, Some(Reason::OneRunAndFloor), "{found:?}");
     assert!(found.verdict.is_of_one_run());
-    // What it takes for granted is no formality: an arm ten times as noisy is told apart from itself time and again.
-    let loud = Truth { cell: 0.05, ..truth };
+    // What it takes for granted is no formality: a configuration ten times as noisy is told apart from itself time and
+    // again.
+    let loud = Truth { trial: 0.05, ..truth };
     let mut alarms = 0;
     for _ in 0..100 {
-        all[1] = loud.cell(&mut noise, key("other", 8, 1), 1000.0);
+        all[1] = loud.trial(&mut noise, key("other", 8, 1), 1000.0);
         let found = judged(&all, &twins).remove(0).verdict;
         alarms += u32::from(matches!(found.word, Word::Better | Word::Worse));
         assert!(found.word == Word::CannotTell || found.is_of_one_run(), "{found:?}");
@@ -214,9 +215,9 @@ fn the_noise_floor_of_a_mean_over_thread_counts_is_lower() {
     let mut noise = Noise::new(32);
     let mut all = Vec::new();
     for threads in [1, 2, 4, 8] {
-        all.extend(cells(&mut noise, &truth, threads, 2, 1.02));
+        all.extend(trials(&mut noise, &truth, threads, 2, 1.02));
         for repeat in [1, 2] {
-            all.push(truth.cell(&mut noise, key("again", threads, repeat), 1000.0));
+            all.push(truth.trial(&mut noise, key("again", threads, repeat), 1000.0));
         }
     }
     let found = judged(&all, &[("again", "base")]);
@@ -237,7 +238,7 @@ fn gains_at_one_thread_count_do_not_make_up_for_losses_at_another() {
     let mut over_all = |ratios: [f64; 2]| {
         let strata = [1, 16].into_iter().zip(ratios);
         let all: Vec<Measured> = strata
-            .flat_map(|(threads, ratio)| cells(&mut noise, &truth, threads, 4, ratio))
+            .flat_map(|(threads, ratio)| trials(&mut noise, &truth, threads, 4, ratio))
             .collect();
         let mut found = judged(&all, &[]).into_iter();
         found.rfind(|one| one.metric == Metric::Throughput).unwrap().verdict
@@ -259,9 +260,9 @@ fn gains_at_one_thread_count_do_not_make_up_for_losses_at_another() {
 }
 
 #[test]
-fn an_arm_that_did_nothing_is_told_so() {
+fn a_config_that_did_nothing_is_told_so() {
     let mut noise = Noise::new(34);
-    let mut all = cells(&mut noise, &Truth::minute(0.0), 8, 2, 1.0);
+    let mut all = trials(&mut noise, &Truth::minute(0.0), 8, 2, 1.0);
     all[1].figures.clear();
     let nothing = [("tps".to_owned(), 0.0)].into();
     figures(&mut all[1], &nothing, &[]);
@@ -275,8 +276,10 @@ fn the_improvement_factor_is_the_ratio_that_stands_beside_it() {
     let mut noise = Noise::new(35);
     let truth = Truth { timed: 60, ..Truth::minute(0.01) };
     let strata = [(1, 1.1), (16, 3.0)];
-    let all: Vec<Measured> =
-        strata.iter().flat_map(|(one, ratio)| cells(&mut noise, &truth, *one, 2, *ratio)).collect();
+    let all: Vec<Measured> = strata
+        .iter()
+        .flat_map(|(one, ratio)| trials(&mut noise, &truth, *one, 2, *ratio))
+        .collect();
     let found = judged(&all, &[]);
     let told = found
         .iter()

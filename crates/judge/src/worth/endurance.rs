@@ -1,14 +1,15 @@
 //! How long a drive lasts at the rate that was tested.
 //!
-//! Ratings (terabytes written, drive writes a day) count what the host writes (JEDEC JESD218B and JESD219A), so that is what a
-//! life is reckoned by first. What goes to the flash is more, by collection, or less, by compression; a life by that is beside it,
-//! and tells arms apart where the first does not. Where the cells' erase cycles are published, a third follows from those.
+//! Ratings (terabytes written, drive writes a day) count what the host writes (JEDEC JESD218B and JESD219A), so that is
+//! what a life is reckoned by first. What goes to the flash is more, by collection, or less, by compression; a life by
+//! that is beside it, and tells configurations apart where the first does not. Where the runs' erase cycles are
+//! published, a third follows from those.
 //!
-//! A model at a scale stands for the whole device: its parallelism, and so its rates, are divided by P, so the whole device writes
-//! P times as much each second. Bytes of a transaction are the same, for write amplification hangs on the fill and not on the
-//! size. Its capacity is divided by C, which drops out: the endurance is the whole device's, and if it were the model's, both
-//! sides would be divided by C. So life = endurance ÷ (P × bytes a second of the model), and the drive writes of a day are
-//! P ÷ C times the model's own.
+//! A model at a scale stands for the whole device: its parallelism, and so its rates, are divided by P, so the whole
+//! device writes P times as much each second. Bytes of a transaction are the same, for write amplification hangs on the
+//! fill and not on the size. Its capacity is divided by C, which drops out: the endurance is the whole device's, and if
+//! it were the model's, both sides would be divided by C. So life = endurance ÷ (P × bytes a second of the model), and
+//! the drive writes of a day are P ÷ C times the model's own.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +24,7 @@ const SECONDS_PER_DAY: f64 = 86_400.0;
 /// Of the Julian year.
 const DAYS_PER_YEAR: f64 = 365.25;
 
-/// What a cell's writing means for its drive.
+/// What a run's writing means for its drive.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Endurance {
     /// Bytes that the device was given, for each transaction.
@@ -45,9 +46,9 @@ pub struct Endurance {
     /// Years until as much as it is rated for went to its media.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub life_years_media: Option<f64>,
-    /// Years until its cells were erased as often as they may be.
+    /// Years until its runs were erased as often as they may be.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub life_years_cells: Option<f64>,
+    pub life_years_trials: Option<f64>,
 }
 
 /// What a whole device is rated for, and how that is known.
@@ -113,7 +114,7 @@ fn of_writes(writes_per_day: f64, capacity_bytes: f64, years: f64) -> f64 {
     writes_per_day * capacity_bytes * years * 365.0
 }
 
-/// What results of a cell mean for the device under `disk`; nothing where its writes were not counted.
+/// What results of a run mean for the device under `disk`; nothing where its writes were not counted.
 pub fn of_results(
     results: &BTreeMap<String, f64>,
     disk: Option<&Disk>,
@@ -147,12 +148,12 @@ pub fn of_results(
         drive_writes_per_day: capacity.and_then(|capacity| finite(per_day(given) / capacity)),
         life_years_host: life(rated, Some(given)),
         life_years_media: life(rated, media),
-        life_years_cells: life(disk.and_then(cells_bytes), media),
+        life_years_trials: life(disk.and_then(trials_bytes), media),
     })
 }
 
-/// Bytes that may be programmed until every cell was erased as often as it may be.
-fn cells_bytes(disk: &Disk) -> Option<f64> {
+/// Bytes that may be programmed until every run was erased as often as it may be.
+fn trials_bytes(disk: &Disk) -> Option<f64> {
     let cycles = disk.worth.get("erase_cycles")?.value;
     Some(disk.user_bytes? * disk.raw_per_user.unwrap_or(1.0) * cycles)
 }
@@ -183,7 +184,7 @@ mod tests {
     }
 
     /// 100 transactions a second that write 20 kB each, of which the flash gets half again as much.
-    fn cell(times: f64) -> BTreeMap<String, f64> {
+    fn trial(times: f64) -> BTreeMap<String, f64> {
         results(&[
             ("tps", 100.0 * times),
             ("disk_write_bytes_per_s", 2e6 * times),
@@ -217,7 +218,7 @@ mod tests {
     fn a_scale_model_stands_for_the_whole_device() {
         let of = |capacity: f64, parallel: f64, times: f64| {
             let disk = model(capacity, parallel);
-            of_results(&cell(times), Some(&disk), &Each::default()).unwrap()
+            of_results(&trial(times), Some(&disk), &Each::default()).unwrap()
         };
         let whole = of(1.0, 1.0, 36.0);
         assert!(near(whole.life_years_host, 17.52e15 / (72e6 * 86_400.0 * 365.25)));
@@ -240,19 +241,19 @@ mod tests {
     fn flash_is_told_from_what_the_host_wrote() {
         let mut disk = model(1.0, 1.0);
         disk.worth.extend(worth(&[("erase_cycles", 40_000.0)]));
-        let found = of_results(&cell(1.0), Some(&disk), &Each::default()).unwrap();
+        let found = of_results(&trial(1.0), Some(&disk), &Each::default()).unwrap();
         assert_eq!(found.host_bytes_per_transaction, 20_000.0);
         assert_eq!(found.media_bytes_per_transaction, Some(30_000.0));
         assert!(near(found.life_years_media, found.life_years_host.unwrap() / 1.5));
-        let cells = 3.2e12 * 1.25 * 40_000.0 / (3e6 * 86_400.0 * 365.25);
-        assert!(near(found.life_years_cells, cells));
+        let trials = 3.2e12 * 1.25 * 40_000.0 / (3e6 * 86_400.0 * 365.25);
+        assert!(near(found.life_years_trials, trials));
     }
 
     #[test]
     fn what_the_software_drive_writes_is_what_its_device_is_given() {
         let disk = Disk { media: Media::Drive(Drive::default()), ..Disk::default() };
         let own = Each { endurance_bytes: Some(1e15), ..Each::default() };
-        let found = of_results(&cell(1.0), Some(&disk), &own).unwrap();
+        let found = of_results(&trial(1.0), Some(&disk), &own).unwrap();
         assert_eq!(found.host_bytes_per_transaction, 30_000.0);
         assert_eq!(found.media_bytes_per_transaction, None, "what the device does inside");
         assert!(near(found.life_years_host, 1e15 / (3e6 * 86_400.0 * 365.25)));
@@ -274,7 +275,7 @@ mod tests {
         let half = Disk { worth: worth(&[("drive_writes_per_day", 10.0)]), ..model(1.0, 1.0) };
         assert_eq!(rated(Some(&half), &Each::default()), None, "for how long is not said");
         assert_eq!(rated(None, &Each::default()), None);
-        let unrated = of_results(&cell(1.0), None, &Each::default()).unwrap();
+        let unrated = of_results(&trial(1.0), None, &Each::default()).unwrap();
         assert_eq!((unrated.life_years_host, unrated.drive_writes_per_day), (None, None));
         assert_eq!(of_results(&results(&[("tps", 1.0)]), None, &Each::default()), None);
     }

@@ -4,12 +4,12 @@
 //! parts are dropped from the top; after a `kill -9` the ledger tells `assay clean` the same.
 
 pub mod cache;
-pub mod dataset;
 mod drive;
 pub mod kept;
 mod model;
 mod room;
 pub mod server;
+pub mod snapshot;
 mod top_up;
 mod worn;
 
@@ -53,8 +53,9 @@ impl Part {
 }
 
 impl Rig {
-    /// Builds what `spec` asks for; what it needs of files lies in `folder`, which is made and owned. A drive is
-    /// served on `drive_cpus` (empty: all). What a model is asked is recorded to the new file `trace`. `say` is told of what takes time.
+    /// Builds what `spec` asks for; what it needs of files lies in `folder`, which is made and owned. A drive is served
+    /// on `drive_cpus` (empty: all). What a model is asked is recorded to the new file `trace`. `say` is told of what
+    /// takes time.
     ///
     /// # Errors
     /// The first layer that could not be built, in its tool's own words; what was built before it is removed.
@@ -142,8 +143,8 @@ impl Rig {
         })
     }
 
-    /// A rig that takes no more, built as `spec` says, explains a failure better than whoever met it can: its drive has stopped, or
-    /// its file system is full.
+    /// A rig that takes no more, built as `spec` says, explains a failure better than whoever met it can: its drive has
+    /// stopped, or its file system is full.
     #[must_use]
     pub fn explain(&mut self, error: anyhow::Error, spec: &RigSpec) -> anyhow::Error {
         let trouble = self.drive_trouble().or_else(|| room::lack(spec, &self.folder, &error));

@@ -11,8 +11,9 @@ use assay_plan::{ModelSpec, RigSpec};
 use assay_serve::{AttachOptions, Attached, ModelJob};
 use assay_system::ledger::Ledger;
 
-/// Has it served by a child on these processors (empty: all); what it is asked is recorded to the new file `trace`. Unless it is,
-/// the model keeps time only when it is told to: on a clock that jumps, what is asked before cannot be found again.
+/// Has it served by a child on these processors (empty: all); what it is asked is recorded to the new file `trace`.
+/// Unless it is, the model keeps time only when it is told to: on a clock that jumps, what is asked before cannot be
+/// found again.
 ///
 /// # Errors
 /// One line, the serving process's own.
@@ -35,7 +36,7 @@ pub fn serve(
     Attached::start(&media.canonicalize()?, &options, ledger, cpus)
 }
 
-/// How much of the device the file system takes: what holds data when a cell begins.
+/// How much of the device the file system takes: what holds data when a run begins.
 ///
 /// # Errors
 /// None of a plan that was checked.

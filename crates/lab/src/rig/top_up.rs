@@ -1,9 +1,10 @@
 //! Fills a modelled device up to what the plan says, once file system and server files lie on it.
 //!
-//! Of the 140 MB that a server's own files take, most are zeroes, and a drive that compresses stores zeroes as nothing: where they
-//! are put, what wore the device in is gone. Where a file system zeroes its own tables and journal, the kernel asks any drive to do so,
-//! and no data is left there either. On the device that is modelled they are next to nothing, on a model of a few
-//! hundred megabytes a tenth. As much data as is missing is put behind the file system, as compressible as what wore it in.
+//! Of the 140 MB that a server's own files take, most are zeroes, and a drive that compresses stores zeroes as nothing:
+//! where they are put, what wore the device in is gone. Where a file system zeroes its own tables and journal, the
+//! kernel asks any drive to do so, and no data is left there either. On the device that is modelled they are next to
+//! nothing, on a model of a few hundred megabytes a tenth. As much data as is missing is put behind the file system, as
+//! compressible as what wore it in.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -74,7 +75,7 @@ mod tests {
     fn model(preset: &str, more: &str) -> ModelSpec {
         let text = format!(
             "title = \"t\"\nthreads = [1]\nseconds = 1\n[rig]\nkind = \"model\"\nmodel = {{ preset = \"{preset}\", \
-             capacity_scale = 3200, fill = 0.5{more} }}\n[workloads.w]\nrecipe = \"oltp_read_write\"\n[arms.a]\n"
+             capacity_scale = 3200, fill = 0.5{more} }}\n[workloads.w]\nrecipe = \"oltp_read_write\"\n[configs.a]\n"
         );
         Plan::parse(&text).unwrap().rig.model.unwrap()
     }

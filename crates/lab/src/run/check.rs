@@ -11,7 +11,7 @@ use assay_ports::{blockdev, cpu, fuse};
 use super::machine;
 use crate::rig::server;
 use assay_base::Size;
-use assay_plan::{Footing, Plan, RigKind};
+use assay_plan::{Plan, RigKind, Variant};
 
 /// What a data folder takes beside its tables: system and undo tablespaces, redo, doublewrite and the server's own
 /// tables, measured 190 MB freshly made by MySQL 9.7, and room for undo and redo under load.
@@ -26,18 +26,18 @@ pub fn check(plan: &Plan, location: &Path, erase: &[PathBuf]) -> Result<()> {
     check_processors(plan)?;
     check_load(plan)?;
     check_servers(plan)?;
-    for footing in plan.footings() {
-        check_footing(plan, &footing, erase).with_context(|| footing.key.to_string())?;
+    for variant in plan.variants() {
+        check_variant(plan, &variant, erase).with_context(|| variant.key.to_string())?;
     }
     check_space(plan, location)
 }
 
-fn check_footing(plan: &Plan, footing: &Footing, erase: &[PathBuf]) -> Result<()> {
-    check_rights(footing)?;
-    check_device(footing, erase)?;
-    check_drive(footing)?;
-    check_memory(plan, footing)?;
-    check_image(footing)
+fn check_variant(plan: &Plan, variant: &Variant, erase: &[PathBuf]) -> Result<()> {
+    check_rights(variant)?;
+    check_device(variant, erase)?;
+    check_drive(variant)?;
+    check_memory(plan, variant)?;
+    check_image(variant)
 }
 
 fn check_processors(plan: &Plan) -> Result<()> {
@@ -56,12 +56,12 @@ fn check_processors(plan: &Plan) -> Result<()> {
 }
 
 fn check_load(plan: &Plan) -> Result<()> {
-    if plan.data_sets.is_empty() {
+    if plan.data_profiles.is_empty() {
         return check_tables(plan, &plan.data).context("data");
     }
-    for (name, set) in &plan.data_sets {
+    for (name, set) in &plan.data_profiles {
         check_tables(plan, &set.schema(&plan.data))
-            .with_context(|| format!("data set `{name}`"))?;
+            .with_context(|| format!("data profile `{name}`"))?;
     }
     Ok(())
 }
@@ -90,19 +90,19 @@ fn check_tables(plan: &Plan, schema: &Schema) -> Result<()> {
 /// Servers that are named are there; whether one is found or brought where none is, only a run finds out.
 fn check_servers(plan: &Plan) -> Result<()> {
     let mut asked: Vec<&PathBuf> = Vec::new();
-    for (name, arm) in &plan.arms {
-        let Some(path) = arm.server.as_ref().or(plan.server.as_ref()) else { continue };
+    for (name, config) in &plan.configs {
+        let Some(path) = config.server.as_ref().or(plan.server.as_ref()) else { continue };
         if !asked.contains(&path) {
             let wanted = server::Wanted::Path(path.clone());
-            server::find(&wanted).with_context(|| format!("arm `{name}`"))?;
+            server::find(&wanted).with_context(|| format!("configuration `{name}`"))?;
             asked.push(path);
         }
     }
     Ok(())
 }
 
-fn check_rights(footing: &Footing) -> Result<()> {
-    let needs_root = footing.rig.kind != RigKind::Folder;
+fn check_rights(variant: &Variant) -> Result<()> {
+    let needs_root = variant.rig.kind != RigKind::Folder;
     if needs_root && !rustix::process::geteuid().is_root() {
         bail!(
             "it needs root to attach and mount its disk; run as root or set rig.kind = \"folder\""
@@ -112,8 +112,8 @@ fn check_rights(footing: &Footing) -> Result<()> {
 }
 
 /// A device is overwritten only when plan and command line agree on it: plans are copied, command lines are typed.
-fn check_device(footing: &Footing, erase: &[PathBuf]) -> Result<()> {
-    let Some(device) = &footing.rig.device else { return Ok(()) };
+fn check_device(variant: &Variant, erase: &[PathBuf]) -> Result<()> {
+    let Some(device) = &variant.rig.device else { return Ok(()) };
     let size = blockdev::check_unused(device)?;
     ensure!(
         erase.contains(device),
@@ -122,30 +122,30 @@ fn check_device(footing: &Footing, erase: &[PathBuf]) -> Result<()> {
         Size(size)
     );
     // How large a drive on it is to be, the plan may say.
-    let disk = footing.rig.logical.unwrap_or(Size(size));
-    ensure_fits(disk, dataset_bytes(footing))
+    let disk = variant.rig.logical.unwrap_or(Size(size));
+    ensure_fits(disk, snapshot_bytes(variant))
 }
 
 /// What a drive needs beside a disk's root. How far data shrink is what a run is to find out; with no codec they do
 /// not.
-fn check_drive(footing: &Footing) -> Result<()> {
-    let spec = &footing.rig;
+fn check_drive(variant: &Variant) -> Result<()> {
+    let spec = &variant.rig;
     if !matches!(spec.kind, RigKind::Drive | RigKind::Model) {
         return Ok(());
     }
     fuse::check_there()?;
     if let Some(model) = &spec.model {
-        return ensure_fits(Size(model.filled_bytes(&model.device()?.1)), dataset_bytes(footing));
+        return ensure_fits(Size(model.filled_bytes(&model.device()?.1)), snapshot_bytes(variant));
     }
     match (spec.drive_codec(), spec.capacity) {
-        (Codec::None, Some(capacity)) => ensure_fits(capacity, dataset_bytes(footing)),
+        (Codec::None, Some(capacity)) => ensure_fits(capacity, snapshot_bytes(variant)),
         _ => Ok(()),
     }
 }
 
-fn check_image(footing: &Footing) -> Result<()> {
-    let disk = footing.rig.disk_size();
-    disk.map_or(Ok(()), |size| ensure_fits(size, dataset_bytes(footing)))
+fn check_image(variant: &Variant) -> Result<()> {
+    let disk = variant.rig.disk_size();
+    disk.map_or(Ok(()), |size| ensure_fits(size, snapshot_bytes(variant)))
 }
 
 fn ensure_fits(disk: Size, data_bytes: u64) -> Result<()> {
@@ -158,11 +158,11 @@ fn ensure_fits(disk: Size, data_bytes: u64) -> Result<()> {
     Ok(())
 }
 
-fn check_memory(plan: &Plan, footing: &Footing) -> Result<()> {
-    let Some(arm) = plan.arms.get(&footing.key.arm) else { return Ok(()) };
-    let set = footing.key.data_set.as_ref().and_then(|name| plan.data_sets.get(name));
-    let threads = plan.threads_of(arm, set).into_iter().max().unwrap_or(1);
-    ensure_memory(&plan.settings_of(arm), threads)
+fn check_memory(plan: &Plan, variant: &Variant) -> Result<()> {
+    let Some(config) = plan.configs.get(&variant.key.config) else { return Ok(()) };
+    let set = variant.key.data_profile.as_ref().and_then(|name| plan.data_profiles.get(name));
+    let threads = plan.threads_of(config, set).into_iter().max().unwrap_or(1);
+    ensure_memory(&plan.settings_of(config), threads)
 }
 
 /// Checks that a server with these settings under so many connections fits into what memory is left.
@@ -191,25 +191,25 @@ fn available_memory_bytes() -> Result<u64> {
     Ok(kib * 1024)
 }
 
-/// All datasets of the run lie in the location, and one rig's copy or image beside them.
+/// All base snapshots of the run lie in the location, and one rig's copy or image beside them.
 fn check_space(plan: &Plan, location: &Path) -> Result<()> {
     let existing = location.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("/"));
-    let footings = plan.footings();
+    let variants = plan.variants();
     let mut distinct: Vec<&Schema> = Vec::new();
-    for footing in &footings {
-        if !distinct.contains(&&footing.schema) {
-            distinct.push(&footing.schema);
+    for variant in &variants {
+        if !distinct.contains(&&variant.schema) {
+            distinct.push(&variant.schema);
         }
     }
-    let datasets = distinct.into_iter().map(tables_bytes).fold(0, u64::saturating_add);
-    let largest = footings.iter().max_by_key(|footing| rig_bytes(footing));
+    let snapshots = distinct.into_iter().map(tables_bytes).fold(0, u64::saturating_add);
+    let largest = variants.iter().max_by_key(|variant| rig_bytes(variant));
     let rig_bytes = largest.map_or(0, rig_bytes);
-    let is_model = largest.is_some_and(|footing| footing.rig.kind == RigKind::Model);
-    let smaller = match is_model && rig_bytes > datasets {
+    let is_model = largest.is_some_and(|variant| variant.rig.kind == RigKind::Model);
+    let smaller = match is_model && rig_bytes > snapshots {
         true => "make the device smaller with a larger model.capacity_scale",
         false => "lower data.table_size",
     };
-    let needed = datasets.saturating_add(rig_bytes);
+    let needed = snapshots.saturating_add(rig_bytes);
     let free = assay_system::free_bytes(existing)?;
     ensure!(
         needed <= free,
@@ -221,10 +221,10 @@ fn check_space(plan: &Plan, location: &Path) -> Result<()> {
     Ok(())
 }
 
-fn rig_bytes(footing: &Footing) -> u64 {
-    let spec = &footing.rig;
+fn rig_bytes(variant: &Variant) -> u64 {
+    let spec = &variant.rig;
     match spec.kind {
-        RigKind::Folder => dataset_bytes(footing),
+        RigKind::Folder => snapshot_bytes(variant),
         RigKind::Image | RigKind::Drive => spec.image_size().map_or(0, |size| size.0),
         RigKind::Device => 0,
         // The worn media and their copy.
@@ -235,8 +235,8 @@ fn rig_bytes(footing: &Footing) -> u64 {
     }
 }
 
-fn dataset_bytes(footing: &Footing) -> u64 {
-    tables_bytes(&footing.schema)
+fn snapshot_bytes(variant: &Variant) -> u64 {
+    tables_bytes(&variant.schema)
 }
 
 /// Uncompressed: how far compression goes is what a run is to find out.

@@ -1,4 +1,4 @@
-//! Arms and workloads as the study's head keeps them.
+//! Configurations and workloads as the study's head keeps them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,33 +7,38 @@ use anyhow::Result;
 use assay_load::{Schema, SchemaKind};
 
 use super::guarantee;
-use super::setup::ArmSetup;
+use super::setup::ConfigSetup;
 use assay_devices::Unit;
 use assay_devices::{Mark, Preset};
-use assay_plan::{FootingKey, Load, ModelSpec, Plan, RigKind, RigSpec};
+use assay_plan::{Load, ModelSpec, Plan, RigKind, RigSpec, VariantKey};
 use assay_study::{
-    Arm, Count, Data, Drive, Fault, FileSystem, Fill, Media, Model, Resource, Rig, Stall, Tables,
-    Workload,
+    Config, Count, Data, Drive, Fault, FileSystem, Fill, Media, Model, Resource, Rig, Stall,
+    Tables, Workload,
 };
 
-/// An arm's rig and its server's settings; of what its data sets change each. Nothing of an arm that is not run.
+/// A configuration's rig and its server's settings; of what its data profiles change each. Nothing of a configuration
+/// that is not run.
 ///
 /// # Errors
 /// The preset of its model cannot be read.
-pub fn arm(name: &str, on: &[(&FootingKey, &ArmSetup)], location: &Path) -> Result<Option<Arm>> {
-    let Some((_, arm)) = on.first() else { return Ok(None) };
+pub fn config(
+    name: &str,
+    on: &[(&VariantKey, &ConfigSetup)],
+    location: &Path,
+) -> Result<Option<Config>> {
+    let Some((_, config)) = on.first() else { return Ok(None) };
     let rig = Rig {
-        disk: Some(guarantee::disk(&arm.rig, media(&arm.rig, location)?, location)),
-        file_system: file_system(&arm.rig),
-        server: arm.binary.version_text.clone(),
-        data: on.iter().map(|(key, arm)| data(key, arm)).collect(),
+        disk: Some(guarantee::disk(&config.rig, media(&config.rig, location)?, location)),
+        file_system: file_system(&config.rig),
+        server: config.binary.version_text.clone(),
+        data: on.iter().map(|(key, config)| data(key, config)).collect(),
     };
-    Ok(Some(Arm { name: name.into(), rig, settings: arm.settings.clone() }))
+    Ok(Some(Config { name: name.into(), rig, settings: config.settings.clone() }))
 }
 
-fn data(key: &FootingKey, arm: &ArmSetup) -> Data {
-    let fill = arm.rig.model.as_ref().and_then(fill);
-    Data { data_set: key.data_set.clone(), tables: tables(&arm.schema), fill }
+fn data(key: &VariantKey, config: &ConfigSetup) -> Data {
+    let fill = config.rig.model.as_ref().and_then(fill);
+    Data { data_profile: key.data_profile.clone(), tables: tables(&config.schema), fill }
 }
 
 fn tables(schema: &Schema) -> Tables {
@@ -57,13 +62,13 @@ fn fill(model: &ModelSpec) -> Option<Fill> {
     })
 }
 
-/// Every workload with its recipe and options, on every data set.
+/// Every workload with its recipe and options, on every data profile.
 pub fn workloads(plan: &Plan) -> Vec<Workload> {
     let described = |load: Load<'_>| {
         let workload = plan.workloads.get(load.workload)?;
         Some(Workload {
             name: load.name(),
-            data_set: load.data_set.map(str::to_owned),
+            data_profile: load.data_profile.map(str::to_owned),
             workload: load.workload.to_owned(),
             recipe: workload.recipe.name().to_owned(),
             options: options(workload, plan),
@@ -172,7 +177,7 @@ mod tests {
     fn a_drive_is_kept_with_both_its_sizes() {
         let plan = Plan::parse(
             "title = \"t\"\nthreads = [1]\nseconds = 1\n[rig]\nkind = \"drive\"\ncapacity = \"1G\"\nlogical = \"2G\"\n\
-             unit = \"16k\"\n[workloads.w]\nrecipe = \"oltp_read_write\"\n[arms.a]\n",
+             unit = \"16k\"\n[workloads.w]\nrecipe = \"oltp_read_write\"\n[configs.a]\n",
         );
         let Media::Drive(drive) = media(&plan.unwrap().rig, Path::new("/data")).unwrap() else {
             panic!("it is a drive");
@@ -185,7 +190,7 @@ mod tests {
     fn how_events_are_paced_is_told_where_a_rate_is_asked_for() {
         let options = |pace: &str| {
             let plan = Plan::parse(&format!(
-                "title = \"t\"\nthreads = [1]\nseconds = 1\n{pace}\n[workloads.w]\nrecipe = \"oltp_read_only\"\n[arms.a]\n",
+                "title = \"t\"\nthreads = [1]\nseconds = 1\n{pace}\n[workloads.w]\nrecipe = \"oltp_read_only\"\n[configs.a]\n",
             ));
             workloads(&plan.unwrap()).remove(0).options
         };

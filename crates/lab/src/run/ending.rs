@@ -1,4 +1,4 @@
-//! Cells that end by their requests before their time is up: how that is told, and when they were too few.
+//! Runs that end by their requests before their time is up: how that is told, and when they were too few.
 
 use assay_load::{Outcome, Schedule};
 
@@ -7,7 +7,7 @@ use assay_study::Warning;
 /// What is not counted by the load is sampled once a second; this many samples a window should hold.
 const WINDOW_MIN_S: f64 = 5.0;
 
-/// How a cell ended, if its requests were done before its time was up.
+/// How a run ended, if its requests were done before its time was up.
 pub(super) fn fact(ran: &Outcome) -> Option<String> {
     let events = ran.schedule.events;
     is_by_requests(&ran.schedule, ran.elapsed_s, ran.interrupted)
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_end_a_cell_only_before_its_time() {
+    fn requests_end_a_trial_only_before_its_time() {
         let of = |events, seconds, elapsed_s, interrupted| {
             let schedule = Schedule { events, seconds, ..Schedule::default() };
             is_by_requests(&schedule, elapsed_s, interrupted)

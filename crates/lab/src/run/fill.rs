@@ -1,11 +1,11 @@
-//! How full a modelled device was while a cell was measured: a result, and a warning where it is not what the plan says.
+//! How full a modelled device was while a run was measured: a result, and a warning where it is not what the plan says.
 //!
-//! What holds data is counted by the drive inside the model (written and not zero, for the model of a drive that compresses).
-//! A model that stores blocks where they are addressed has no such count: there it is what the file system takes, metadata
-//! included. Both are shares of what the device is sold with, like the plan's `fill`.
+//! What holds data is counted by the drive inside the model (written and not zero, for the model of a drive that
+//! compresses). A model that stores blocks where they are addressed has no such count: there it is what the file system
+//! takes, metadata included. Both are shares of what the device is sold with, like the plan's `fill`.
 //!
-//! A server writes where nothing lay, so a device gets fuller while it is measured: what must agree with the plan is how full it was
-//! when measuring began and how full it was on average.
+//! A server writes where nothing lay, so a device gets fuller while it is measured: what must agree with the plan is
+//! how full it was when measuring began and how full it was on average.
 
 use assay_plan::RigSpec;
 use assay_study::metrics::{Metric, has_ended, metric};
@@ -23,7 +23,7 @@ struct Device {
     planned_percent: f64,
 }
 
-/// Puts `fill_begin_percent` and `fill_end_percent` into the results of a cell on a model, and a warning where they are off.
+/// Puts `fill_begin_percent` and `fill_end_percent` into the results of a run on a model, and a warning where they are off.
 pub(super) fn verify(outcome: &mut Outcome, rig: &RigSpec) {
     let Some(device) = Device::of(rig) else { return };
     let Some(window) = outcome.window else { return };
@@ -57,7 +57,7 @@ impl Device {
         })
     }
 
-    /// Share of it that held data at this second of the cell's clock: by the last sample until then, else by the first.
+    /// Share of it that held data at this second of the run's clock: by the last sample until then, else by the first.
     fn percent_at(&self, series: &[Series], second_s: f64) -> Option<f64> {
         let value = |metric: &Metric| {
             let points = &series.iter().find(|one| one.name == metric.name)?.points;
@@ -88,7 +88,7 @@ mod tests {
     fn rig(preset: &str) -> RigSpec {
         let text = format!(
             "title = \"t\"\nthreads = [1]\nseconds = 1\n[rig]\nkind = \"model\"\nmodel = {{ preset = \"{preset}\", \
-             capacity_scale = 1000, parallel_scale = 1, fill = 0.5 }}\n[workloads.w]\nrecipe = \"oltp_read_write\"\n[arms.a]\n"
+             capacity_scale = 1000, parallel_scale = 1, fill = 0.5 }}\n[workloads.w]\nrecipe = \"oltp_read_write\"\n[configs.a]\n"
         );
         Plan::parse(&text).unwrap().rig
     }

@@ -1,8 +1,8 @@
-//! A file system that had no room left while a cell was measured: that cell has failed, for a server that waits for room goes on as if
-//! nothing were wrong.
+//! A file system that had no room left while a run was measured: that run has failed, for a server that waits for room
+//! goes on as if nothing were wrong.
 //!
-//! MySQL and MariaDB wait in a write of the binary log until somebody frees space (MySQL reference manual, "How MySQL Handles a Full
-//! Disk"), and the load with them: seconds without a transaction would pass as the disk's.
+//! MySQL and MariaDB wait in a write of the binary log until somebody frees space (MySQL reference manual, "How MySQL
+//! Handles a Full Disk"), and the load with them: seconds without a transaction would pass as the disk's.
 
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,8 @@ pub fn lack(series: &[Series], window: Window, folder: &Path) -> Option<String> 
     ))
 }
 
-/// Since when there was no room, in words. A server that waits may keep the watch from its samples: what is left at the end counts too.
+/// Since when there was no room, in words. A server that waits may keep the watch from its samples: what is left at the
+/// end counts too.
 fn full_since(points: &[(u32, f64)], window: Window, now_bytes: f64) -> Option<String> {
     let mut inside = points.iter().filter(|(second, _)| window.contains_second(*second));
     match inside.find(|(_, bytes)| *bytes < LEFT_BYTES) {

@@ -1,4 +1,5 @@
-//! What an arm's disk guarantees and is worth, from the plan and the machine: the record that the study keeps of it.
+//! What a configuration's disk guarantees and is worth, from the plan and the machine: the record that the study keeps
+//! of it.
 
 use std::path::Path;
 
@@ -82,8 +83,8 @@ fn cache(preset: &Preset) -> Option<Cache> {
     })
 }
 
-/// Whether the file system gives a page room in one piece, so that it comes down as one write: ext4 with clusters of a page or
-/// more (`mkfs.ext4(8)`, `-O bigalloc -C`), XFS with such an extent size hint (`xfs_io(8)`, `extsize`).
+/// Whether the file system gives a page room in one piece, so that it comes down as one write: ext4 with clusters of a
+/// page or more (`mkfs.ext4(8)`, `-O bigalloc -C`), XFS with such an extent size hint (`xfs_io(8)`, `extsize`).
 fn keeps_pages_together(rig: &RigSpec) -> bool {
     if rig.kind == RigKind::Folder {
         return false;
@@ -131,7 +132,7 @@ mod tests {
 
     fn rig(text: &str) -> RigSpec {
         let text = format!(
-            "title = \"t\"\nthreads = [1]\nseconds = 1\n[rig]\n{text}\n[workloads.w]\nrecipe = \"oltp_read_write\"\n[arms.a]\n"
+            "title = \"t\"\nthreads = [1]\nseconds = 1\n[rig]\n{text}\n[workloads.w]\nrecipe = \"oltp_read_write\"\n[configs.a]\n"
         );
         Plan::parse(&text).unwrap().rig
     }

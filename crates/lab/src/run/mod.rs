@@ -1,10 +1,10 @@
-//! A run: what is missing of a plan, cell after cell, into the store.
+//! A run: what is missing of a plan, run after run, into the store.
 //!
-//! The order of things: the plan is checked against the machine and tried out before the first thing is made that is measured; then
-//! each cell gets a rig of its own and the store gets each cell when it ends. Whoever starts a run hears of it through [`Progress`].
+//! The order of things: the plan is checked against the machine and tried out before the first thing is made that is
+//! measured; then each run gets a rig of its own and the store gets each run when it ends. Whoever starts a run hears
+//! of it through [`Progress`].
 
 mod aggregate;
-mod cell;
 pub mod check;
 mod describe;
 mod ending;
@@ -20,6 +20,7 @@ mod results;
 mod series;
 mod setup;
 mod trace;
+mod trial;
 mod warnings;
 
 #[cfg(test)]
@@ -27,7 +28,7 @@ mod made_tests;
 
 use anyhow::Result;
 
-use assay_plan::PlannedCell;
+use assay_plan::PlannedTrial;
 use assay_study::Store;
 
 pub use missing::missing;
@@ -35,31 +36,31 @@ pub use place::{Lock, location_of};
 pub use progress::Progress;
 pub use setup::{Setup, retell};
 
-/// Runs those of the planned cells that the store lacks, in their order, until there are none or a person has enough: then the
-/// interrupt is set, and what was in hand is missing again.
+/// Runs those of the planned runs that the store lacks, in their order, until there are none or a person has enough:
+/// then the interrupt is set, and what was in hand is missing again.
 ///
 /// # Errors
-/// The store cannot be written. A cell that fails is not an error here.
-pub fn cells(
+/// The store cannot be written. A run that fails is not an error here.
+pub fn trials(
     setup: &mut Setup<'_>,
     store: &mut Store,
-    planned: &[PlannedCell],
+    planned: &[PlannedTrial],
     progress: &dyn Progress,
 ) -> Result<()> {
     let pending = store.pending()?;
-    for cell in planned.iter().filter(|cell| pending.contains(&cell.key)) {
+    for trial in planned.iter().filter(|trial| pending.contains(&trial.key)) {
         if progress.is_end_wanted() {
             setup.interrupt.set();
             break;
         }
-        store.begin_cell(&cell.key)?;
-        let outcome = cell::run(setup, cell, progress);
+        store.begin_trial(&trial.key)?;
+        let outcome = trial::run(setup, trial, progress);
         if setup.interrupt.is_set() {
             store.reset_interrupted()?;
             break;
         }
-        progress.cell_ended(&cell.key, &outcome);
-        store.end_cell(&cell.key, &outcome)?;
+        progress.trial_ended(&trial.key, &outcome);
+        store.end_trial(&trial.key, &outcome)?;
     }
     Ok(())
 }

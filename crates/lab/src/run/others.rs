@@ -1,8 +1,9 @@
-//! Other programs that took processor time beside a cell: when that is said, and when the cell may not be compared.
+//! Other programs that took processor time beside a run: when that is said, and when the run may not be compared.
 //!
-//! Where they take a twentieth of one processor it is said: a cell that one thread limits may be slower by so much, and a study that looks
-//! for 3 % should know. Where they take a tenth of all processors that we may use, and a quarter of one, the cell is not comparable: the
-//! share of a machine is what a loaded one loses, and on one with processors to spare, a desktop's programs do not make a study worthless.
+//! Where they take a twentieth of one processor it is said: a run that one thread limits may be slower by so much, and
+//! a study that looks for 3 % should know. Where they take a tenth of all processors that we may use, and a quarter of
+//! one, the run is not comparable: the share of a machine is what a loaded one loses, and on one with processors to
+//! spare, a desktop's programs do not make a study worthless.
 
 use super::results::Results;
 use crate::watch::Taker;
@@ -18,7 +19,8 @@ const COMPARABLE_SHARE_PERCENT: f64 = 10.0;
 /// So many programs are kept.
 const KEPT: usize = 10;
 
-/// What is said of a cell with these results; `takers` are other programs that took time while it was measured, those that took most first.
+/// What is said of a run with these results; `takers` are other programs that took time while it was measured, those
+/// that took most first.
 pub fn warning(results: &Results, takers: &[Taker]) -> Option<Warning> {
     let percent = *results.get(metric!("others_cpu_percent").name)?;
     let processors = assay_ports::cpu::available().map_or(1, |cpus| cpus.len());

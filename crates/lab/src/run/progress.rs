@@ -1,28 +1,28 @@
 //! Who is told how a run goes on.
 
 use assay_load::Second;
-use assay_study::{CellKey, Outcome};
+use assay_study::{Outcome, TrialKey};
 
-use crate::rig::dataset::LoadProgress;
+use crate::rig::snapshot::LoadProgress;
 use crate::watch::Watch;
 
 /// What happens in a run, as it happens.
 pub trait Progress: LoadProgress {
-    /// Whether the user wants no cell after the one in hand.
+    /// Whether the user wants no run after the one in hand.
     fn is_end_wanted(&self) -> bool;
 
-    /// A cell begins.
-    fn begin_cell(&self, key: &CellKey);
+    /// A run begins.
+    fn begin_trial(&self, key: &TrialKey);
 
-    /// What is being done for a cell.
-    fn step(&self, key: &CellKey, what: &str);
+    /// What is being done for a run.
+    fn step(&self, key: &TrialKey, what: &str);
 
-    /// The machine is watched while a cell runs.
+    /// The machine is watched while a run runs.
     fn watching(&self, watch: &Watch);
 
-    /// A second of a cell has passed.
-    fn second(&self, key: &CellKey, second: &Second);
+    /// A second of a run has passed.
+    fn second(&self, key: &TrialKey, second: &Second);
 
-    /// A cell has ended.
-    fn cell_ended(&self, key: &CellKey, outcome: &Outcome);
+    /// A run has ended.
+    fn trial_ended(&self, key: &TrialKey, outcome: &Outcome);
 }

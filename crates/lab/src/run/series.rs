@@ -8,11 +8,11 @@ use super::progress::Progress;
 use crate::watch::{Census, Watched};
 use assay_base::sync::lock;
 use assay_study::metrics::{Metric, metric};
-use assay_study::{CellKey, SecondLatencies, SecondLatency, Series};
+use assay_study::{SecondLatencies, SecondLatency, Series, TrialKey};
 
 /// Keeps every second of the load and shows it.
 pub struct Seconds<'a> {
-    key: &'a CellKey,
+    key: &'a TrialKey,
     progress: &'a dyn Progress,
     seen: Mutex<Seen>,
     began: Mutex<Census>,
@@ -20,15 +20,15 @@ pub struct Seconds<'a> {
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// Without the buckets of their latencies, which are coded below: a long cell has many seconds.
+    /// Without the buckets of their latencies, which are coded below: a long run has many seconds.
     seconds: Vec<Second>,
     latencies: SecondLatencies,
 }
 
 impl<'a> Seconds<'a> {
-    /// Of one cell that is about to be loaded.
+    /// Of one run that is about to be loaded.
     #[must_use]
-    pub fn new(key: &'a CellKey, progress: &'a dyn Progress) -> Seconds<'a> {
+    pub fn new(key: &'a TrialKey, progress: &'a dyn Progress) -> Seconds<'a> {
         Seconds { key, progress, seen: Mutex::default(), began: Mutex::new(Census::take()) }
     }
 

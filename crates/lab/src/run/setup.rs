@@ -1,4 +1,4 @@
-//! What a run stands on: the study's folder and lock, a work folder on the measured disk, servers and datasets.
+//! What a run stands on: the study's folder and lock, a work folder on the measured disk, servers and base snapshots.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,15 +10,15 @@ use assay_load::Schema;
 use super::place::{Lock, NewFolders, is_same_device, location_of};
 use super::{check, describe, machine};
 use crate::rig::Rig;
-use crate::rig::dataset::Datasets;
 use crate::rig::server::{self, Binary, Flavour, Wanted};
-use assay_plan::{Footing, FootingKey, PageCompression, Plan, PlannedCell, ReadPlan, RigSpec};
-use assay_study::{Arm, Judging, Note, Store, StudyHead};
+use crate::rig::snapshot::Snapshots;
+use assay_plan::{PageCompression, Plan, PlannedTrial, ReadPlan, RigSpec, Variant, VariantKey};
+use assay_study::{Config, Judging, Note, Store, StudyHead};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{self, Ledger, Made};
 use assay_system::thing::Thing;
 
-/// Everything that the cells of a run share.
+/// Everything that the runs of a run share.
 #[derive(Debug)]
 pub struct Setup<'a> {
     /// The plan.
@@ -27,10 +27,10 @@ pub struct Setup<'a> {
     pub interrupt: &'a Interrupt,
     /// What this process makes on the machine.
     pub ledger: Arc<Ledger>,
-    /// Server and settings of each arm, on each of its data sets.
-    pub arms: BTreeMap<FootingKey, ArmSetup>,
+    /// Server and settings of each configuration, on each of its data profiles.
+    pub configs: BTreeMap<VariantKey, ConfigSetup>,
     /// The loaded tables.
-    pub datasets: Datasets,
+    pub snapshots: Snapshots,
     study: PathBuf,
     location: PathBuf,
     work: Made,
@@ -40,21 +40,22 @@ pub struct Setup<'a> {
     _folders: NewFolders,
 }
 
-/// What an arm's cells are run with.
+/// What a configuration's runs are run with.
 #[derive(Debug, Clone)]
-pub struct ArmSetup {
+pub struct ConfigSetup {
     /// The server.
     pub binary: Binary,
     /// Its variables.
     pub settings: BTreeMap<String, String>,
-    /// The tables, with the arm's compression.
+    /// The tables, with the configuration's compression.
     pub schema: Schema,
     /// What the data lies on.
     pub rig: RigSpec,
 }
 
 impl<'a> Setup<'a> {
-    /// Checks the plan against the machine, then makes folders and tries every arm's server once. `say` is told of what takes time.
+    /// Checks the plan against the machine, then makes folders and tries every configuration's server once. `say` is
+    /// told of what takes time.
     ///
     /// # Errors
     /// One line; whatever was made until then is gone again.
@@ -67,7 +68,7 @@ impl<'a> Setup<'a> {
     ) -> Result<Setup<'a>> {
         let location = location_of(plan, study)?;
         check::check(plan, &location, erase)?;
-        let arms = arms(plan, say)?;
+        let configs = configs(plan, say)?;
         let mut folders = NewFolders::default();
         folders.make(study)?;
         folders.make(&location)?;
@@ -82,13 +83,13 @@ impl<'a> Setup<'a> {
         })?;
         // Of two that begin at once the later one sees the other: its own ledger is written by now.
         warn_of_others()?;
-        let datasets = Datasets::new(work_folder.clone(), Arc::clone(&ledger));
+        let snapshots = Snapshots::new(work_folder.clone(), Arc::clone(&ledger));
         let setup = Setup {
             plan,
             interrupt,
             ledger,
-            arms,
-            datasets,
+            configs,
+            snapshots,
             study: study.to_owned(),
             location,
             work,
@@ -100,7 +101,7 @@ impl<'a> Setup<'a> {
         Ok(setup)
     }
 
-    /// Threads that load a dataset: one for each processor, which is not measured.
+    /// Threads that load a base snapshot: one for each processor, which is not measured.
     #[must_use]
     pub fn loading_threads(&self) -> u32 {
         assay_ports::cpu::available().map_or(1, |cpus| cpus.len() as u32)
@@ -118,27 +119,27 @@ impl<'a> Setup<'a> {
         &self.work_folder
     }
 
-    /// Opens the study, writes its head and plans its cells.
+    /// Opens the study, writes its head and plans its runs.
     ///
     /// # Errors
     /// A store that cannot be written, or that was made by another plan.
     pub fn open_store(
         &self,
         read: &ReadPlan,
-        cells: &[PlannedCell],
+        trials: &[PlannedTrial],
         retry_failed: bool,
     ) -> Result<Store> {
         let mut store = Store::open_or_create(&self.study)?;
-        for cell in cells {
-            store.plan_cell(&cell.key, cell.position, &cell.fingerprint)?;
+        for trial in trials {
+            store.plan_trial(&trial.key, trial.position, &trial.fingerprint)?;
         }
         let describe = |name: &String| {
-            let its: Vec<_> = self.arms.iter().filter(|(key, _)| key.arm == *name).collect();
-            describe::arm(name, &its, &self.location)
+            let its: Vec<_> = self.configs.iter().filter(|(key, _)| key.config == *name).collect();
+            describe::config(name, &its, &self.location)
         };
-        let arms: Vec<Arm> = self
+        let configs: Vec<Config> = self
             .plan
-            .arms
+            .configs
             .keys()
             .filter_map(|name| describe(name).transpose())
             .collect::<Result<_>>()?;
@@ -149,7 +150,7 @@ impl<'a> Setup<'a> {
             form: read.form.as_deref(),
             paper: self.plan.paper.as_ref(),
             facts: &machine::facts(&self.location),
-            arms: &arms,
+            configs: &configs,
             workloads: &describe::workloads(self.plan),
             judging: &judging(self.plan),
             prices: self.plan.prices.as_ref(),
@@ -164,51 +165,52 @@ impl<'a> Setup<'a> {
         Ok(store)
     }
 
-    /// Removes datasets and folders.
+    /// Removes base snapshots and folders.
     ///
     /// # Errors
     /// What could not be removed; it stays in the ledger.
     pub fn take_down(self) -> Result<()> {
-        drop(self.datasets);
+        drop(self.snapshots);
         self.work.remove()
     }
 
-    fn try_arm(&self, arm: &ArmSetup, say: &dyn Fn(&str)) -> Result<()> {
+    fn try_config(&self, config: &ConfigSetup, say: &dyn Fn(&str)) -> Result<()> {
         let mut rig = Rig::build(
-            &arm.rig,
+            &config.rig,
             &self.work_folder.join("trial"),
             &self.plan.placement.drive_cpus.0,
             &self.ledger,
             None,
             say,
         )?;
-        self.try_server(arm, &rig, say).map_err(|error| rig.explain(error, &arm.rig))?;
+        self.try_server(config, &rig, say).map_err(|error| rig.explain(error, &config.rig))?;
         rig.take_down()
     }
 
-    fn try_server(&self, arm: &ArmSetup, rig: &Rig, say: &dyn Fn(&str)) -> Result<()> {
-        server::make_datadir(&arm.binary, &arm.settings, &rig.data_dir(), say)?;
+    fn try_server(&self, config: &ConfigSetup, rig: &Rig, say: &dyn Fn(&str)) -> Result<()> {
+        server::make_datadir(&config.binary, &config.settings, &rig.data_dir(), say)?;
         let run_dir = self.work_folder.join("run");
         let mut start = server::Start::new(&rig.data_dir(), &run_dir);
-        start.settings = arm.settings.clone();
+        start.settings = config.settings.clone();
         let thing = Thing::Folder { path: run_dir };
-        let (run_dir, server) = self.ledger.make(thing, || server::start(&arm.binary, &start))?;
+        let (run_dir, server) =
+            self.ledger.make(thing, || server::start(&config.binary, &start))?;
         server.kill()?;
         run_dir.remove()
     }
 
-    /// A mount option or a setting that is refused must not be found out an hour into the run. Data sets change neither,
-    /// so each arm is tried on one.
+    /// A mount option or a setting that is refused must not be found out an hour into the run. Data profiles change neither,
+    /// so each configuration is tried on one.
     fn try_servers(&self, say: &dyn Fn(&str)) -> Result<()> {
-        let mut tried: Vec<(&FootingKey, &ArmSetup)> = Vec::new();
-        for (key, arm) in &self.arms {
+        let mut tried: Vec<(&VariantKey, &ConfigSetup)> = Vec::new();
+        for (key, config) in &self.configs {
             self.interrupt.check()?;
-            let is_known = |(other, setup): &(&FootingKey, &ArmSetup)| {
-                other.arm == key.arm || setup.is_built_like(arm)
+            let is_known = |(other, setup): &(&VariantKey, &ConfigSetup)| {
+                other.config == key.config || setup.is_built_like(config)
             };
             if !tried.iter().any(is_known) {
-                self.try_arm(arm, say).with_context(|| key.to_string())?;
-                tried.push((key, arm));
+                self.try_config(config, say).with_context(|| key.to_string())?;
+                tried.push((key, config));
             }
         }
         Ok(())
@@ -216,7 +218,7 @@ impl<'a> Setup<'a> {
 }
 
 /// Brings the head of a study in which nothing is missing up to its plan, as far as that can change no result. Facts and
-/// arms stay as they were when its cells ran.
+/// configurations stay as they were when its runs ran.
 ///
 /// # Errors
 /// A store that cannot be written.
@@ -229,7 +231,7 @@ pub fn retell(store: &mut Store, read: &ReadPlan) -> Result<()> {
         form: read.form.as_deref(),
         paper: plan.paper.as_ref(),
         facts: &BTreeMap::new(),
-        arms: &[],
+        configs: &[],
         workloads: &describe::workloads(plan),
         judging: &judging(plan),
         prices: plan.prices.as_ref(),
@@ -248,17 +250,18 @@ fn warn_of_others() -> Result<()> {
 }
 
 fn judging(plan: &Plan) -> Judging {
-    let twin =
-        |(name, arm): (&String, &assay_plan::Arm)| Some((name.clone(), arm.twin_of.clone()?));
+    let twin = |(name, config): (&String, &assay_plan::Config)| {
+        Some((name.clone(), config.twin_of.clone()?))
+    };
     Judging {
         baseline: plan.baseline().map(str::to_owned),
         margin_percent: Some(plan.margin_percent),
-        twins: plan.arms.iter().filter_map(twin).collect(),
+        twins: plan.configs.iter().filter_map(twin).collect(),
     }
 }
 
-impl ArmSetup {
-    fn is_built_like(&self, other: &ArmSetup) -> bool {
+impl ConfigSetup {
+    fn is_built_like(&self, other: &ConfigSetup) -> bool {
         (&self.binary, &self.settings, &self.rig) == (&other.binary, &other.settings, &other.rig)
     }
 
@@ -272,19 +275,20 @@ impl ArmSetup {
     }
 }
 
-fn arms(plan: &Plan, say: &dyn Fn(&str)) -> Result<BTreeMap<FootingKey, ArmSetup>> {
-    let mut arms = BTreeMap::new();
-    for Footing { key, schema, rig } in plan.footings() {
-        let Some(arm) = plan.arms.get(&key.arm) else { continue };
-        let path = arm.server.as_ref().or(plan.server.as_ref());
+fn configs(plan: &Plan, say: &dyn Fn(&str)) -> Result<BTreeMap<VariantKey, ConfigSetup>> {
+    let mut configs = BTreeMap::new();
+    for Variant { key, schema, rig } in plan.variants() {
+        let Some(config) = plan.configs.get(&key.config) else { continue };
+        let path = config.server.as_ref().or(plan.server.as_ref());
         let wanted = path.map_or(Wanted::Any, |path| Wanted::Path(path.clone()));
-        let binary =
-            server::find_or_fetch(&wanted, say).with_context(|| format!("arm `{}`", key.arm))?;
-        let mut setup = ArmSetup { binary, settings: plan.settings_of(arm), schema, rig };
-        if let Some(codec) = arm.compression.filter(|_| setup.binary.flavour == Flavour::Mariadb) {
+        let binary = server::find_or_fetch(&wanted, say)
+            .with_context(|| format!("configuration `{}`", key.config))?;
+        let mut setup = ConfigSetup { binary, settings: plan.settings_of(config), schema, rig };
+        if let Some(codec) = config.compression.filter(|_| setup.binary.flavour == Flavour::Mariadb)
+        {
             setup.compress_as_mariadb(codec);
         }
-        arms.insert(key, setup);
+        configs.insert(key, setup);
     }
-    Ok(arms)
+    Ok(configs)
 }

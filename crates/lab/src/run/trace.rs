@@ -1,4 +1,4 @@
-//! The trace of a cell: what its model was asked, kept in the study, with the measuring window told behind it.
+//! The trace of a run: what its model was asked, kept in the study, with the measuring window told behind it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -8,24 +8,24 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use assay_models::{Trace, window_record};
 
-use assay_plan::{PlannedCell, RigSpec};
+use assay_plan::{PlannedTrial, RigSpec};
 use assay_serve::{TraceHead, monotonic_s};
 use assay_study::metrics::Window;
 
 /// The folder of a study that holds them.
 const FOLDER: &str = "traces";
 
-/// Where the commands of `cell` are recorded, if its rig says so; what an earlier try has left is gone.
+/// Where the commands of `run` are recorded, if its rig says so; what an earlier try has left is gone.
 ///
 /// # Errors
 /// The folder cannot be made, or the former trace not removed.
-pub fn place(study: &Path, spec: &RigSpec, cell: &PlannedCell) -> Result<Option<PathBuf>> {
+pub fn place(study: &Path, spec: &RigSpec, trial: &PlannedTrial) -> Result<Option<PathBuf>> {
     if !spec.model.as_ref().is_some_and(|model| model.trace) {
         return Ok(None);
     }
     let folder = study.join(FOLDER);
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let path = folder.canonicalize()?.join(file_name(cell));
+    let path = folder.canonicalize()?.join(file_name(trial));
     match fs::remove_file(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(error).with_context(|| format!("cannot remove {}", path.display()))
@@ -34,13 +34,13 @@ pub fn place(study: &Path, spec: &RigSpec, cell: &PlannedCell) -> Result<Option<
     }
 }
 
-/// The cell's place in the order tells cells apart whose names have nothing else that may stand in a file's name.
-fn file_name(cell: &PlannedCell) -> String {
-    let key = &cell.key;
-    let words = format!("{} {} {} {}", key.arm, key.workload, key.threads, key.repeat);
+/// The run's place in the order tells runs apart whose names have nothing else that may stand in a file's name.
+fn file_name(trial: &PlannedTrial) -> String {
+    let key = &trial.key;
+    let words = format!("{} {} {} {}", key.config, key.workload, key.threads, key.repeat);
     let words = words.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    format!("{:03}-{}.trace", cell.position, words.join("-").to_lowercase())
+    format!("{:03}-{}.trace", trial.position, words.join("-").to_lowercase())
 }
 
 /// Tells a trace that has ended which part of it was measured: `window` is of the clock that began at `origin`.
@@ -61,20 +61,21 @@ pub fn tell_window(path: &Path, origin: Instant, window: Window) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_plan::FootingKey;
-    use assay_study::CellKey;
+    use assay_plan::VariantKey;
+    use assay_study::TrialKey;
 
     #[test]
-    fn cells_have_names_that_any_file_system_takes() {
-        let key = CellKey {
-            arm: "CSD, doublewrite off/../x".into(),
+    fn trials_have_names_that_any_file_system_takes() {
+        let key = TrialKey {
+            config: "CSD, doublewrite off/../x".into(),
             workload: "read_write".into(),
             threads: 8,
             repeat: 2,
         };
-        let footing = FootingKey { arm: key.arm.clone(), data_set: None };
+        let variant = VariantKey { config: key.config.clone(), data_profile: None };
         let workload = key.workload.clone();
-        let cell = PlannedCell { key, workload, footing, position: 7, fingerprint: String::new() };
-        assert_eq!(file_name(&cell), "007-csd-doublewrite-off-x-read_write-8-2.trace");
+        let trial =
+            PlannedTrial { key, workload, variant, position: 7, fingerprint: String::new() };
+        assert_eq!(file_name(&trial), "007-csd-doublewrite-off-x-read_write-8-2.trace");
     }
 }

@@ -1,4 +1,4 @@
-//! What is found wrong with a cell: figures that do not agree with each other, or that something stood in the way of.
+//! What is found wrong with a run: figures that do not agree with each other, or that something stood in the way of.
 //!
 //! Guarantees: a warning holds what is off and by how much; a figure that is not known warns of nothing.
 
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_in_which_we_were_stopped_is_not_comparable() {
+    fn a_trial_in_which_we_were_stopped_is_not_comparable() {
         let gap = |from_s: f64, to_s: f64| Gap { from_s, to_s, length_s: 12.0 };
         let found = |gaps: &[Gap]| stopped(gaps, Window { from_s: 3.0, to_s: 13.0 });
         assert_eq!(found(&[]), None);

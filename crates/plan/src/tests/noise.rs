@@ -1,4 +1,4 @@
-//! One arm runs twice unless the plan says otherwise, and everything else is as it was.
+//! One configuration runs twice unless the plan says otherwise, and everything else is as it was.
 
 use super::super::shipped::PLANS;
 use super::*;
@@ -8,9 +8,9 @@ fn with(line: &str) -> String {
 }
 
 fn twins(plan: &Plan) -> Vec<(&str, &str, Vec<u32>)> {
-    let its = plan.arms.iter().filter_map(|(name, arm)| {
-        let twin_of = arm.twin_of.as_deref()?;
-        Some((name.as_str(), twin_of, arm.threads.clone()))
+    let its = plan.configs.iter().filter_map(|(name, config)| {
+        let twin_of = config.twin_of.as_deref()?;
+        Some((name.as_str(), twin_of, config.threads.clone()))
     });
     its.collect()
 }
@@ -18,12 +18,12 @@ fn twins(plan: &Plan) -> Vec<(&str, &str, Vec<u32>)> {
 #[test]
 fn the_baseline_is_run_twice_unless_the_plan_says_otherwise() {
     let plan = Plan::parse(&with("")).unwrap();
-    assert_eq!(plan.baseline(), Some("on"), "the first arm");
+    assert_eq!(plan.baseline(), Some("on"), "the first configuration");
     assert_eq!(twins(&plan), [("on, again", "on", vec![1, 8])]);
-    assert_eq!(plan.arms.get_index(1).unwrap().0, "on, again", "beside its arm");
+    assert_eq!(plan.configs.get_index(1).unwrap().0, "on, again", "beside its configuration");
     let zlib = Plan::parse(&with("noise_floor = \"zlib\"\nnoise_floor_threads = [8]")).unwrap();
     assert_eq!(twins(&zlib), [("zlib, again", "zlib", vec![8])]);
-    assert_eq!(zlib.arms["zlib, again"].compression, zlib.arms["zlib"].compression);
+    assert_eq!(zlib.configs["zlib, again"].compression, zlib.configs["zlib"].compression);
     let off = Plan::parse(&with("baseline = \"off\"\nmargin_percent = 1")).unwrap();
     assert_eq!((twins(&off)[0].1, off.margin_percent), ("off", 1.0));
     assert!(twins(&Plan::parse(PLAN).unwrap()).is_empty());
@@ -33,32 +33,43 @@ fn the_baseline_is_run_twice_unless_the_plan_says_otherwise() {
 }
 
 #[test]
-fn a_twin_is_run_under_the_same_conditions_and_no_cell_changes() {
+fn a_twin_is_run_under_the_same_conditions_and_no_trial_changes() {
     let plan = Plan::parse(&with("")).unwrap();
-    let prints = |plan: &Plan, arm: &str| -> Vec<String> {
-        let all =
-            cells(plan).into_iter().filter(|cell| cell.key.arm == arm && cell.key.threads == 8);
-        all.map(|cell| cell.fingerprint).collect()
+    let prints = |plan: &Plan, config: &str| -> Vec<String> {
+        let all = trials(plan)
+            .into_iter()
+            .filter(|trial| trial.key.config == config && trial.key.threads == 8);
+        all.map(|trial| trial.fingerprint).collect()
     };
     assert_eq!(prints(&plan, "on, again"), prints(&plan, "on"));
     assert_eq!(prints(&plan, "on"), prints(&Plan::parse(PLAN).unwrap(), "on"));
-    let alone = with("").replace("[arms.off.settings]\ninnodb_doublewrite = false\n", "");
-    let alone = alone.split("[arms.zlib]").next().unwrap().to_owned();
-    assert_eq!(twins(&Plan::parse(&alone).unwrap()).len(), 1, "one arm has a noise floor too");
+    let alone = with("").replace("[configs.off.settings]\ninnodb_doublewrite = false\n", "");
+    let alone = alone.split("[configs.zlib]").next().unwrap().to_owned();
+    assert_eq!(
+        twins(&Plan::parse(&alone).unwrap()).len(),
+        1,
+        "one configuration has a noise floor too"
+    );
 }
 
 #[test]
-fn a_twin_goes_where_its_arm_goes() {
-    let sets =
-        with("") + "[data_sets.a]\narms = [\"on\"]\n[data_sets.b]\narms = [\"off\", \"zlib\"]\n";
+fn a_twin_goes_where_its_config_goes() {
+    let sets = with("")
+        + "[data_profiles.a]\nconfigs = [\"on\"]\n[data_profiles.b]\nconfigs = [\"off\", \"zlib\"]\n";
     let plan = Plan::parse(&sets).unwrap();
-    assert!(plan.data_sets["a"].has_arm("on, again") && !plan.data_sets["b"].has_arm("on, again"));
+    assert!(
+        plan.data_profiles["a"].has_config("on, again")
+            && !plan.data_profiles["b"].has_config("on, again")
+    );
 }
 
 #[test]
 fn what_a_plan_cannot_mean_is_refused() {
     for (line, says) in [
-        ("baseline = \"of\"", "baseline names `of`, which is no arm; there are on, off, zlib"),
+        (
+            "baseline = \"of\"",
+            "baseline names `of`, which is no configuration; there are on, off, zlib",
+        ),
         ("noise_floor = \"of\"", "noise_floor names `of`"),
         ("noise_floor_threads = [3]", "noise_floor_threads has 3"),
         ("margin_percent = 0", "margin_percent is 0"),
@@ -67,12 +78,12 @@ fn what_a_plan_cannot_mean_is_refused() {
         let message = error(&with(line));
         assert!(message.contains(says), "{line}: {message}");
     }
-    let own = with("") + "[arms.more]\ntwin_of = \"on\"\ncompression = \"lz4\"\n";
+    let own = with("") + "[configs.more]\ntwin_of = \"on\"\ncompression = \"lz4\"\n";
     assert!(error(&own).contains("is the twin of `on` and differs from it"));
-    let lost = with("") + "[arms.more]\ntwin_of = \"nobody\"\n";
+    let lost = with("") + "[configs.more]\ntwin_of = \"nobody\"\n";
     assert!(error(&lost).contains("twin_of names `nobody`"));
-    let taken = with("") + "[arms.\"on, again\"]\n";
-    assert!(error(&taken).contains("there is an arm `on, again` already"));
+    let taken = with("") + "[configs.\"on, again\"]\n";
+    assert!(error(&taken).contains("there is a configuration `on, again` already"));
 }
 
 #[test]
@@ -90,5 +101,5 @@ fn shipped_plans_measure_by_the_drive_that_is_bought_today() {
         ("stec-2013", "six 15K disks"),
         ("exflash-2015", "PCIe card"),
     ];
-    assert_eq!(baselines, expected.map(|(name, arm)| (name, arm.to_owned())));
+    assert_eq!(baselines, expected.map(|(name, config)| (name, config.to_owned())));
 }

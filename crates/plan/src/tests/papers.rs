@@ -7,7 +7,7 @@ const PAPER: &str = r#"
 title = "A paper"
 [[paper.comparisons]]
 table = "Table 1"
-arm = "off"
+config = "off"
 against = "on"
 printed = [{ workload = "read_write", percent = 44 }]
 "#;
@@ -20,19 +20,23 @@ fn a_paper_is_read_and_kept() {
     assert_eq!((comparison.metric.as_str(), comparison.printed[0].percent), ("qps", Some(44.0)));
     let bare = Plan::parse(PLAN).unwrap();
     let prints =
-        |plan: &Plan| cells(plan).into_iter().map(|cell| cell.fingerprint).collect::<Vec<_>>();
+        |plan: &Plan| trials(plan).into_iter().map(|trial| trial.fingerprint).collect::<Vec<_>>();
     assert_eq!(prints(&plan), prints(&bare), "what is printed changes no result");
 }
 
 #[test]
 fn a_paper_about_something_else_is_refused() {
     for (from, to, says) in [
-        ("\"off\"", "\"of\"", "paper, Table 1: there is no arm `of`; did you mean `off`?"),
-        ("\"off\"", "\"on\"", "an arm is compared with itself"),
+        (
+            "\"off\"",
+            "\"of\"",
+            "paper, Table 1: there is no configuration `of`; did you mean `off`?",
+        ),
+        ("\"off\"", "\"on\"", "a configuration is compared with itself"),
         ("\"read_write\"", "\"write\"", "there is no workload `write`"),
         ("percent = 44", "percnt = 44", "did you mean `percent`?"),
         (", percent = 44", "", "nothing is printed for `read_write`"),
-        ("percent = 44", "data_set = \"x\", percent = 4", "there is no data set `x`"),
+        ("percent = 44", "data_profile = \"x\", percent = 4", "there is no data profile `x`"),
     ] {
         let message = error(&format!("{PLAN}{}", PAPER.replace(from, to)));
         assert!(message.contains(says), "{to}: {message}");
@@ -44,7 +48,7 @@ fn a_plan_takes_what_is_printed_from_claims_or_says_it_itself() {
     let named = "\n[paper]\nclaims = \"stec-2031\"\n";
     assert!(error(&format!("{PLAN}{named}")).contains("did you mean `stec-2013`?"));
     let foreign = "\n[paper]\nclaims = \"stec-2013\"\n";
-    assert!(error(&format!("{PLAN}{foreign}")).contains("there is no arm `s1120 card`"));
+    assert!(error(&format!("{PLAN}{foreign}")).contains("there is no configuration `s1120 card`"));
     let both = PAPER.replace("title =", "claims = \"stec-2013\"\ntitle =");
     assert!(error(&format!("{PLAN}{both}")).contains("stand in the claims `stec-2013`; drop them"));
     let neither = PAPER.replace("title = \"A paper\"", "");

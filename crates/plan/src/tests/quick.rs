@@ -17,26 +17,26 @@ fn quick_lies_over_tables_and_replaces_the_rest() {
     let (full, quick) = (Plan::parse(&text).unwrap(), Plan::parse_quick(&text).unwrap());
     assert_eq!(full, Plan::parse(PLAN).unwrap(), "the full form is as if there were no other");
     assert_eq!((quick.seconds, quick.threads.as_slice(), quick.repeats), (2.0, &[8][..], 1));
-    let rig = quick.rig_of(&quick.arms["on"]);
+    let rig = quick.rig_of(&quick.configs["on"]);
     assert_eq!((rig.size, rig.mount_options.len()), (Some(Size(1 << 30)), 2), "joined by key");
     assert_eq!(quick.workloads["read_write"].recipe, full.workloads["read_write"].recipe);
     assert!(quick.workloads["read_write"].rand_type.is_some());
-    assert_eq!(quick.arms, full.arms);
+    assert_eq!(quick.configs, full.configs);
 }
 
 #[test]
 fn what_it_leaves_out_is_in_the_full_form_alone() {
-    let text = with_quick("[quick]\nleave_out = [\"arms.zlib\"]\n");
+    let text = with_quick("[quick]\nleave_out = [\"configs.zlib\"]\n");
     let (full, quick) = (Plan::parse(&text).unwrap(), Plan::parse_quick(&text).unwrap());
-    assert!(full.arms.contains_key("zlib") && !quick.arms.contains_key("zlib"));
-    assert_eq!(quick.arms.len() + 1, full.arms.len());
+    assert!(full.configs.contains_key("zlib") && !quick.configs.contains_key("zlib"));
+    assert_eq!(quick.configs.len() + 1, full.configs.len());
 }
 
 #[test]
 fn what_it_does_instead_is_told() {
     let text = with_quick(QUICK);
     let told = Forms::parse(&text).unwrap().choose(Form::Quick, text).unwrap().form.unwrap();
-    let says = "2 s measured in place of 10; 1 repeat in place of 3; threads 8 in place of 1, 8; 3 cells in place of 18.";
+    let says = "2 s measured in place of 10; 1 repeat in place of 3; threads 8 in place of 1, 8; 3 runs in place of 18.";
     assert!(told.starts_with(&format!("Quick form: {says}")), "{told}");
 }
 
@@ -47,10 +47,10 @@ fn a_quick_form_that_is_not_there_or_wrong_is_refused() {
     for (quick, says) in [
         ("[quick]\nsecnods = 2\n", "[quick]: unknown key `secnods`; did you mean `seconds`?"),
         ("[quick]\nthreads = []\n", "[quick]: threads is empty"),
-        ("[quick.arms.new]\ncompresion = \"zlib\"\n", "did you mean `compression`?"),
+        ("[quick.configs.new]\ncompresion = \"zlib\"\n", "did you mean `compression`?"),
         (
-            "[quick]\nleave_out = [\"arms.zlob\"]\n",
-            "leave_out names `arms.zlob`, which the plan does not",
+            "[quick]\nleave_out = [\"configs.zlob\"]\n",
+            "leave_out names `configs.zlob`, which the plan does not",
         ),
         ("[quick]\nleave_out = [\"zlib\"]\n", "leave_out names `zlib`, which"),
         ("[quick]\nleave_out = 3\n", "leave_out is a list of names such as"),
@@ -70,8 +70,8 @@ fn plans_that_come_with_us_can_be_run_in_every_form() {
             continue;
         }
         let quick = Plan::parse_quick(text).unwrap_or_else(|error| panic!("{name}: {error:#}"));
-        assert!(cells(&quick).len() <= 76, "{name}: {} cells", cells(&quick).len());
-        assert!(cells(&full).len() >= cells(&quick).len(), "{name}");
+        assert!(trials(&quick).len() <= 76, "{name}: {} runs", trials(&quick).len());
+        assert!(trials(&full).len() >= trials(&quick).len(), "{name}");
     }
     let plan = Plan::read(std::path::Path::new("demo"), Form::Full).unwrap().plan;
     assert_eq!(plan.title, Plan::parse(PLANS[0].1).unwrap().title);

@@ -9,29 +9,31 @@ use assay_claims::paper::Paper;
 use assay_claims::repeated::Repeated;
 use assay_study::Study;
 
-/// That no arm, workload or data set that the claims name is nearly one that the study has and they do not name. One that is far
-/// from all may be left out of the study.
+/// That no configuration, workload or data profile that the claims name is nearly one that the study has and they do
+/// not name. One that is far from all may be left out of the study.
 ///
 /// # Errors
 /// One line: the name and the nearest.
 pub fn check(paper: &Paper, repeated: &Repeated, study: &Study) -> Result<()> {
     let (gains, levels) = (&repeated.comparisons, &repeated.levels);
     let printed = || gains.iter().flat_map(|gain| &gain.printed);
-    let arms = gains.iter().flat_map(|gain| [gain.arm.as_str(), gain.against.as_str()]);
-    let arms = arms.chain(levels.iter().map(|level| level.arm.as_str()));
+    let configs = gains.iter().flat_map(|gain| [gain.config.as_str(), gain.against.as_str()]);
+    let configs = configs.chain(levels.iter().map(|level| level.config.as_str()));
     let workloads = printed().map(|one| one.workload.as_str());
     let workloads = workloads.chain(levels.iter().map(|level| level.workload.as_str()));
-    let data_sets = printed().filter_map(|one| one.data_set.as_deref());
-    let data_sets = data_sets.chain(levels.iter().filter_map(|level| level.data_set.as_deref()));
-    // A twin has its arm's name and a word more.
+    let data_profiles = printed().filter_map(|one| one.data_profile.as_deref());
+    let data_profiles =
+        data_profiles.chain(levels.iter().filter_map(|level| level.data_profile.as_deref()));
+    // A twin has its configuration's name and a word more.
     let is_twin = |name: &str| study.judging.twins.contains_key(name);
-    let its_arms = study.arms.iter().map(|arm| arm.name.as_str()).filter(|name| !is_twin(name));
+    let its_configs =
+        study.configs.iter().map(|config| config.name.as_str()).filter(|name| !is_twin(name));
     let its_workloads = study.workloads.iter().map(|one| one.workload.as_str());
-    let its_data_sets = study.workloads.iter().filter_map(|one| one.data_set.as_deref());
+    let its_data_profiles = study.workloads.iter().filter_map(|one| one.data_profile.as_deref());
     for (what, named, known) in [
-        ("arm", arms.collect(), its_arms.collect()),
+        ("configuration", configs.collect(), its_configs.collect()),
         ("workload", workloads.collect(), its_workloads.collect()),
-        ("data set", data_sets.collect(), its_data_sets.collect()),
+        ("data profile", data_profiles.collect(), its_data_profiles.collect()),
     ] {
         no_slip(paper, what, &named, &known)?;
     }

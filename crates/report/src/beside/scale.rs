@@ -1,9 +1,9 @@
 //! What a figure of a scale model is to the whole device that the paper measured.
 //!
-//! A model whose parallelism is divided by P does a P-th of the whole device's work a second with a P-th of its connections, each
-//! command in the device's own time (`docs/models.md`). So a rate stands for P times as much of the whole device with P times the
-//! threads, and a response time for the whole device's only where the threads are divided by P too. A ratio of two arms of one
-//! scale needs neither.
+//! A model whose parallelism is divided by P does a P-th of the whole device's work a second with a P-th of its
+//! connections, each command in the device's own time (`docs/models.md`). So a rate stands for P times as much of the
+//! whole device with P times the threads, and a response time for the whole device's only where the threads are divided
+//! by P too. A ratio of two configurations of one scale needs neither.
 
 use assay_claims::repeated::Repeated;
 use assay_study::metrics;
@@ -12,13 +12,13 @@ use assay_study::{Disk, Study};
 /// Shares of a scale that two may differ by and be the same.
 const ALIKE: f64 = 0.01;
 
-/// What the parallelism that an arm stands for is divided by: its preset's, times the devices that it is made of; 1 of what is no
-/// model. Nothing of a model whose scale the study does not keep, as older ones did not.
+/// What the parallelism that a configuration stands for is divided by: its preset's, times the devices that it is made
+/// of; 1 of what is no model. Nothing of a model whose scale the study does not keep, as older ones did not.
 #[must_use]
-pub fn of_arm(repeated: &Repeated, study: &Study, arm: &str) -> Option<f64> {
-    let disk = study.disk(arm);
+pub fn of_config(repeated: &Repeated, study: &Study, config: &str) -> Option<f64> {
+    let disk = study.disk(config);
     let scale = disk.and_then(Disk::parallel_scale);
-    let devices = repeated.devices.get(arm).copied().unwrap_or(1);
+    let devices = repeated.devices.get(config).copied().unwrap_or(1);
     match scale.filter(|scale| scale.is_finite() && *scale > 0.0) {
         Some(scale) => Some(scale * f64::from(devices)),
         None => disk.is_none_or(|disk| disk.model().is_none()).then_some(1.0),

@@ -10,7 +10,7 @@ use crate::words;
 use assay_claims::paper::Paper;
 use assay_claims::repeated::{self, Level, Which};
 use assay_judge::paper::{Compared, ComparedRow, compared_with_paper};
-use assay_study::{Cell, State, Study};
+use assay_study::{State, Study, Trial};
 
 /// A paper beside a study.
 #[derive(Debug, Clone)]
@@ -21,9 +21,9 @@ pub struct Beside {
     pub paper: String,
     /// Title of the study.
     pub study: String,
-    /// One arm against another.
+    /// One configuration against another.
     pub gains: Vec<Compared>,
-    /// One arm by itself.
+    /// One configuration by itself.
     pub levels: Vec<Leveled>,
     /// Why they may not be compared.
     pub differs: Vec<String>,
@@ -42,16 +42,16 @@ pub struct Leveled {
     pub printed_threads: Option<u32>,
     /// The study's result.
     pub metric: String,
-    /// The study's arm.
-    pub arm: String,
+    /// The study's configuration.
+    pub config: String,
     /// The study's workload.
     pub workload: String,
-    /// The study's data set.
+    /// The study's data profile.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub data_set: Option<String>,
+    pub data_profile: Option<String>,
     /// The study's thread counts that stand for the printed.
     pub threads: Vec<u32>,
-    /// Mean over the cells, of the disk as it was run; nothing where there is none.
+    /// Mean over the runs, of the disk as it was run; nothing where there is none.
     pub measured: Option<f64>,
     /// What the parallelism of a model is divided by, 1 of a device; nothing of a model of which that is not known.
     pub parallel_scale: Option<f64>,
@@ -59,14 +59,16 @@ pub struct Leveled {
     pub whole_device: Option<f64>,
     /// That over printed.
     pub ratio: Option<f64>,
-    /// Cells in the mean, and how many of them are marked.
-    pub cells: (usize, usize),
+    /// Runs in the mean, and how many of them are marked.
+    #[serde(rename = "runs")]
+    pub trials: (usize, usize),
 }
 
 /// Sets them side by side.
 ///
 /// # Errors
-/// One line: no plan repeats this paper, a name of it is nearly one of the study, or the study has none of its arms.
+/// One line: no plan repeats this paper, a name of it is nearly one of the study, or the study has none of its
+/// configurations.
 pub fn beside(paper: &Paper, study: &Study) -> Result<Beside> {
     let own = own_gains(paper, study);
     let mut study = study.clone();
@@ -75,32 +77,33 @@ pub fn beside(paper: &Paper, study: &Study) -> Result<Beside> {
     if own.is_empty() {
         names::check(paper, repeated, &study)?;
     }
-    let scale = |arm: &str| scale::of_arm(repeated, &study, arm);
+    let scale = |config: &str| scale::of_config(repeated, &study, config);
     let levels =
-        repeated.levels.iter().map(|level| leveled(paper, level, &study, scale(&level.arm)));
+        repeated.levels.iter().map(|level| leveled(paper, level, &study, scale(&level.config)));
     let levels = levels.collect::<Result<Vec<_>>>()?;
     let mut gains = compared_with_paper(&study);
-    let known = |name: &String| study.arms.iter().any(|arm| arm.name == *name);
+    let known = |name: &String| study.configs.iter().any(|config| config.name == *name);
     let named = || {
-        let gains = gains.iter().flat_map(|gain| [&gain.arm, &gain.against]);
-        gains.chain(levels.iter().map(|level| &level.arm))
+        let gains = gains.iter().flat_map(|gain| [&gain.config, &gain.against]);
+        gains.chain(levels.iter().map(|level| &level.config))
     };
     named().find(|name| known(name)).with_context(|| {
         format!(
-            "the study has none of the arms that {} names; it is not of the plan {}, and has {}",
+            "the study has none of the configurations that {} names; it is not of the plan {}, and has {}",
             paper.name,
             repeated.plan,
-            study.arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>().join("; ")
+            study.configs.iter().map(|config| config.name.as_str()).collect::<Vec<_>>().join("; ")
         )
     })?;
-    let arms: BTreeSet<&String> = named().collect();
+    let configs: BTreeSet<&String> = named().collect();
     let scales = of_scales(&scale, &gains, &levels);
-    let mut differs = [differences(&study, &arms), scales, repeated.differs.clone()].concat();
+    let mut differs = [differences(&study, &configs), scales, repeated.differs.clone()].concat();
     if !gains.iter().any(is_both) && own.iter().any(is_both) {
-        let arms: BTreeSet<&String> = own.iter().flat_map(|one| [&one.arm, &one.against]).collect();
-        differs = differences(&study, &arms);
+        let configs: BTreeSet<&String> =
+            own.iter().flat_map(|one| [&one.config, &one.against]).collect();
+        differs = differences(&study, &configs);
         differs.push(format!(
-            "The plan is not {}, which repeats the paper: data, arms and workloads are its own.",
+            "The plan is not {}, which repeats the paper: data, configurations and workloads are its own.",
             repeated.plan
         ));
         gains = own;
@@ -140,21 +143,22 @@ pub fn meets(beside: &Beside) -> bool {
 fn leveled(paper: &Paper, level: &Level, study: &Study, scale: Option<f64>) -> Result<Leveled> {
     let figure = paper.figure(&level.figure)?;
     let printed = figure.values().first().context("checked when it was read")?.value;
-    let of_arm: Vec<&Cell> = study.cells.iter().filter(|cell| is_of(cell, level, study)).collect();
-    let counts: BTreeSet<u32> = of_arm.iter().map(|cell| cell.key.threads).collect();
+    let of_config: Vec<&Trial> =
+        study.trials.iter().filter(|trial| is_of(trial, level, study)).collect();
+    let counts: BTreeSet<u32> = of_config.iter().map(|trial| trial.key.threads).collect();
     let threads: Vec<u32> = match level.threads {
         Which::All => counts.into_iter().collect(),
         Which::Lowest => counts.first().copied().into_iter().collect(),
         Which::Highest => counts.last().copied().into_iter().collect(),
     };
-    let value = |cell: &Cell| cell.results.get(&level.metric).copied();
-    let is_in = |cell: &&&Cell| {
-        cell.state == State::Done && threads.contains(&cell.key.threads) && value(cell).is_some()
+    let value = |trial: &Trial| trial.results.get(&level.metric).copied();
+    let is_in = |trial: &&&Trial| {
+        trial.state == State::Done && threads.contains(&trial.key.threads) && value(trial).is_some()
     };
-    let cells: Vec<&Cell> = of_arm.iter().filter(is_in).copied().collect();
-    let sum: f64 = cells.iter().filter_map(|cell| value(cell)).sum();
-    let measured = (!cells.is_empty()).then(|| sum / cells.len() as f64);
-    let marked = cells.iter().filter(|cell| !cell.warnings.is_empty()).count();
+    let trials: Vec<&Trial> = of_config.iter().filter(is_in).copied().collect();
+    let sum: f64 = trials.iter().filter_map(|trial| value(trial)).sum();
+    let measured = (!trials.is_empty()).then(|| sum / trials.len() as f64);
+    let marked = trials.iter().filter(|trial| !trial.warnings.is_empty()).count();
     let printed_threads = figure.on.threads;
     let whole_device = measured.and_then(|measured| {
         scale::whole(measured, &level.metric, scale, &threads, printed_threads)
@@ -165,23 +169,24 @@ fn leveled(paper: &Paper, level: &Level, study: &Study, scale: Option<f64>) -> R
         unit: figure.unit.clone(),
         printed_threads,
         metric: level.metric.clone(),
-        arm: level.arm.clone(),
+        config: level.config.clone(),
         workload: level.workload.clone(),
-        data_set: level.data_set.clone(),
+        data_profile: level.data_profile.clone(),
         threads,
         measured,
         parallel_scale: scale,
         whole_device,
         ratio: whole_device.filter(|_| printed != 0.0).map(|whole| whole / printed),
-        cells: (cells.len(), marked),
+        trials: (trials.len(), marked),
     })
 }
 
-fn is_of(cell: &Cell, level: &Level, study: &Study) -> bool {
-    let workload = study.workloads.iter().find(|one| one.name == cell.key.workload);
-    cell.key.arm == level.arm
-        && workload
-            .is_some_and(|one| one.workload == level.workload && one.data_set == level.data_set)
+fn is_of(trial: &Trial, level: &Level, study: &Study) -> bool {
+    let workload = study.workloads.iter().find(|one| one.name == trial.key.workload);
+    trial.key.config == level.config
+        && workload.is_some_and(|one| {
+            one.workload == level.workload && one.data_profile == level.data_profile
+        })
 }
 
 /// What models at a scale do to levels, and to gains of two that are at different ones.
@@ -196,15 +201,17 @@ fn of_scales(
         told.push(SCALED_LEVELS.to_owned());
     }
     for gain in gains.iter().filter(|gain| is_both(gain)) {
-        let Some((arm, against)) = scale(&gain.arm).zip(scale(&gain.against)) else { continue };
+        let Some((config, against)) = scale(&gain.config).zip(scale(&gain.against)) else {
+            continue;
+        };
         let says = format!(
             "{} has {} of the parallelism that it stands for and {} {}: their gain is not that of the whole devices.",
-            gain.arm,
-            share(arm),
+            gain.config,
+            share(config),
             gain.against,
             share(against)
         );
-        if !scale::is_alike(arm, against) && !told.contains(&says) {
+        if !scale::is_alike(config, against) && !told.contains(&says) {
             told.push(says);
         }
     }
@@ -216,26 +223,27 @@ fn share(scale: f64) -> String {
 }
 
 const SCALED_LEVELS: &str = "Levels of models at a scale: a rate is taken times what the model's parallelism is divided by, for as many \
-    times the threads; a response time is compared only where the threads are divided by as much. Ratios of two arms of one scale \
+    times the threads; a response time is compared only where the threads are divided by as much. Ratios of two configurations of one scale \
     need neither.";
 
-/// What the study tells of itself: which of these arms are models at which scale, what form was run, how well models kept time.
-fn differences(study: &Study, arms: &BTreeSet<&String>) -> Vec<String> {
+/// What the study tells of itself: which of these configurations are models at which scale, what form was run, how well
+/// models kept time.
+fn differences(study: &Study, configs: &BTreeSet<&String>) -> Vec<String> {
     let mut differences = Vec::new();
-    for arm in study.arms.iter().filter(|arm| arms.contains(&arm.name)) {
-        if let Some(model) = arm.rig.model() {
+    for config in study.configs.iter().filter(|config| configs.contains(&config.name)) {
+        if let Some(model) = config.rig.model() {
             differences.push(format!(
                 "{} is no device but a {}",
-                arm.name,
+                config.name,
                 words::rig::model(model)
             ));
         }
     }
     differences.extend(study.form.clone());
-    let done = || study.cells.iter().filter(|cell| cell.state == State::Done);
-    let marked = done().filter(|cell| !cell.warnings.is_empty()).count();
+    let done = || study.trials.iter().filter(|trial| trial.state == State::Done);
+    let marked = done().filter(|trial| !trial.warnings.is_empty()).count();
     if marked > 0 {
-        differences.push(format!("{marked} of {} cells are marked", done().count()));
+        differences.push(format!("{marked} of {} runs are marked", done().count()));
     }
     differences
 }

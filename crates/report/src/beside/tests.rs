@@ -1,4 +1,4 @@
-//! What a study measured beside what is printed: the right cells, the right mean, and why they may not be compared.
+//! What a study measured beside what is printed: the right runs, the right mean, and why they may not be compared.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use assay_claims::find::{PAPERS, find, of_study};
 use assay_claims::paper::Paper;
 use assay_plan::{Form, Plan};
 use assay_study::{
-    self, Arm, Cell, CellKey, Disk, Media, Model, Rig, State, Study, Warning, Workload,
+    self, Config, Disk, Media, Model, Rig, State, Study, Trial, TrialKey, Warning, Workload,
 };
 
-const ARMS: [&str; 2] = ["six 15K disks", "s1120 card"];
+const CONFIGS: [&str; 2] = ["six 15K disks", "s1120 card"];
 
-fn cell(arm: &str, threads: u32, repeat: u32, tps: f64, warnings: &[Warning]) -> Cell {
-    Cell {
+fn trial(config: &str, threads: u32, repeat: u32, tps: f64, warnings: &[Warning]) -> Trial {
+    Trial {
         id: 0,
-        key: CellKey { arm: arm.into(), workload: "complex".into(), threads, repeat },
+        key: TrialKey { config: config.into(), workload: "complex".into(), threads, repeat },
         position: 1,
         state: State::Done,
         reason: None,
@@ -30,14 +30,14 @@ fn cell(arm: &str, threads: u32, repeat: u32, tps: f64, warnings: &[Warning]) ->
     }
 }
 
-/// Two arms, of which one is a model; of the card one of two repeats failed.
+/// Two configurations, of which one is a model; of the card one of two repeats failed.
 fn study(paper: Option<assay_study::Paper>) -> Study {
     scaled(paper, 1.0)
 }
 
 /// The same, the parallelism of the card's model divided so.
 fn scaled(paper: Option<assay_study::Paper>, parallel_scale: f64) -> Study {
-    let arm = |name: &str, disk: Disk| Arm {
+    let config = |name: &str, disk: Disk| Config {
         name: name.into(),
         rig: Rig { disk: Some(disk), ..Rig::default() },
         settings: BTreeMap::new(),
@@ -45,7 +45,7 @@ fn scaled(paper: Option<assay_study::Paper>, parallel_scale: f64) -> Study {
     let model =
         Model { title: "a card".into(), capacity_scale: 20.0, parallel_scale, ..Model::default() };
     let card = Disk { media: Media::Model(model), ..Disk::default() };
-    let failed = Cell { state: State::Failed, ..cell(ARMS[1], 20, 2, 9e9, &[]) };
+    let failed = Trial { state: State::Failed, ..trial(CONFIGS[1], 20, 2, 9e9, &[]) };
     Study {
         title: "mine".into(),
         question: None,
@@ -56,18 +56,18 @@ fn scaled(paper: Option<assay_study::Paper>, parallel_scale: f64) -> Study {
         plan_toml: String::new(),
         facts: BTreeMap::new(),
         notes: Vec::new(),
-        arms: vec![arm(ARMS[0], Disk::default()), arm(ARMS[1], card)],
+        configs: vec![config(CONFIGS[0], Disk::default()), config(CONFIGS[1], card)],
         workloads: vec![Workload {
             name: "complex".into(),
             workload: "complex".into(),
-            data_set: None,
+            data_profile: None,
             recipe: "oltp_complex".into(),
             options: BTreeMap::new(),
         }],
-        cells: vec![
-            cell(ARMS[0], 20, 1, 50.0, &[]),
-            cell(ARMS[0], 20, 2, 58.0, &[Warning::NotSettled]),
-            cell(ARMS[1], 20, 1, 502.0, &[]),
+        trials: vec![
+            trial(CONFIGS[0], 20, 1, 50.0, &[]),
+            trial(CONFIGS[0], 20, 2, 58.0, &[Warning::NotSettled]),
+            trial(CONFIGS[1], 20, 1, 502.0, &[]),
             failed,
         ],
     }
@@ -80,15 +80,15 @@ fn refused(paper: &Paper, study: &Study) -> String {
 #[test]
 fn measured_stands_beside_printed_with_their_ratio_and_why_not() {
     let beside = beside(&find("stec-2013").unwrap(), &study(None)).unwrap();
-    let level = |arm: &str, metric: &str| {
-        beside.levels.iter().find(|one| one.arm == arm && one.metric == metric).unwrap()
+    let level = |config: &str, metric: &str| {
+        beside.levels.iter().find(|one| one.config == config && one.metric == metric).unwrap()
     };
-    let disks = level(ARMS[0], "tps");
+    let disks = level(CONFIGS[0], "tps");
     assert_eq!((disks.printed, disks.measured, disks.ratio), (27.0, Some(54.0), Some(2.0)));
-    assert_eq!((disks.cells, disks.threads.as_slice()), ((2, 1), &[20][..]));
-    let card = level(ARMS[1], "tps");
-    assert_eq!((card.measured, card.ratio, card.cells), (Some(502.0), Some(2.0), (1, 0)));
-    let unmeasured = level(ARMS[1], "latency_ms_p95");
+    assert_eq!((disks.trials, disks.threads.as_slice()), ((2, 1), &[20][..]));
+    let card = level(CONFIGS[1], "tps");
+    assert_eq!((card.measured, card.ratio, card.trials), (Some(502.0), Some(2.0), (1, 0)));
+    let unmeasured = level(CONFIGS[1], "latency_ms_p95");
     assert_eq!((unmeasured.printed, unmeasured.measured, unmeasured.ratio), (153.0, None, None));
     let gain = &beside.gains[0].rows[0];
     let measured = gain.measured.as_ref().unwrap().mean_percent;
@@ -99,7 +99,7 @@ fn measured_stands_beside_printed_with_their_ratio_and_why_not() {
     for text in [
         "s1120 card is no device but a model of a card, capacity ÷ 20",
         "Quick form: less.",
-        "1 of 3 cells are marked",
+        "1 of 3 runs are marked",
         "MySQL 5.1.61",
     ] {
         assert!(why.contains(text), "`{text}` is not in {why}");
@@ -129,7 +129,9 @@ fn a_report_has_the_claims_of_its_plan_a_line_of_others_and_nothing_else() {
     let plan = |named: &str| Plan::read(named.as_ref(), Form::Quick).unwrap().plan.paper;
     let Standing::Beside(beside) = standing(&study(plan("stec-2013"))) else { panic!("its plan") };
     assert_eq!((beside.claims.as_str(), beside.levels.is_empty()), ("stec-2013", false));
-    let Standing::Partly(hint) = standing(&study(None)) else { panic!("arms of the same names") };
+    let Standing::Partly(hint) = standing(&study(None)) else {
+        panic!("configurations of the same names")
+    };
     assert_eq!(hint, Hint::NameClaims("stec-2013".into()));
     let Standing::Partly(hint) = standing(&study(plan("exflash-2015"))) else {
         panic!("no figure")
@@ -140,17 +142,17 @@ fn a_report_has_the_claims_of_its_plan_a_line_of_others_and_nothing_else() {
     let Standing::Partly(hint) = standing(&study(Some(mine.unwrap()))) else { panic!("a file") };
     assert_eq!(hint, Hint::NameFile("mine".into()));
     let mut other = study(None);
-    other.cells.clear();
+    other.trials.clear();
     assert!(matches!(standing(&other), Standing::Apart), "nothing was measured");
 }
 
 #[test]
 fn a_study_of_something_else_is_refused() {
     let mut other = study(None);
-    other.arms.truncate(1);
-    other.arms[0].name = "mine".into();
+    other.configs.truncate(1);
+    other.configs[0].name = "mine".into();
     let error = refused(&find("stec-2013").unwrap(), &other);
-    assert!(error.contains("none of the arms that stec-2013 names"), "{error}");
+    assert!(error.contains("none of the configurations that stec-2013 names"), "{error}");
     assert!(error.ends_with("and has mine"), "{error}");
     let error = refused(&find("fungible-2021").unwrap(), &study(None));
     assert!(error.contains("say nothing of a plan"), "{error}");
@@ -161,9 +163,9 @@ fn a_name_that_is_nearly_one_of_the_study_is_a_slip() {
     let text = PAPERS.iter().find(|(name, _)| *name == "stec-2013").unwrap().1;
     for (from, to, says) in [
         (
-            "arm = \"s1120 card\"",
-            "arm = \"s1120 crad\"",
-            "the arm `s1120 crad`, which the study does not have; did you mean `s1120 card`?",
+            "config = \"s1120 card\"",
+            "config = \"s1120 crad\"",
+            "the configuration `s1120 crad`, which the study does not have; did you mean `s1120 card`?",
         ),
         (
             "workload = \"complex\"",
@@ -175,10 +177,10 @@ fn a_name_that_is_nearly_one_of_the_study_is_a_slip() {
         let error = refused(&paper, &study(None));
         assert!(error.contains(says), "{error}");
     }
-    // What a study leaves out is no slip, though the name of an arm's twin is near.
+    // What a study leaves out is no slip, though the name of a configuration's twin is near.
     let mut less = study(None);
-    less.arms[1].name = "six 15K disks, again".into();
-    less.judging.twins = [("six 15K disks, again".to_owned(), ARMS[0].to_owned())].into();
+    less.configs[1].name = "six 15K disks, again".into();
+    less.judging.twins = [("six 15K disks, again".to_owned(), CONFIGS[0].to_owned())].into();
     let paper = Paper::parse("mine", &text.replace("s1120 card", "six 15K disks, old")).unwrap();
     assert!(beside(&paper, &less).is_ok());
 }
@@ -188,12 +190,13 @@ fn levels_of_a_scale_model_are_those_of_the_whole_device_or_none() {
     let paper = find("stec-2013").unwrap();
     let levels = |parallel_scale: f64| {
         let mut study = scaled(None, parallel_scale);
-        for cell in &mut study.cells {
-            cell.results.insert("latency_ms_mean".into(), 100.0);
+        for trial in &mut study.trials {
+            trial.results.insert("latency_ms_mean".into(), 100.0);
         }
         let beside = beside(&paper, &study).unwrap();
         let of = |metric: &str| {
-            let its = |one: &&super::study::Leveled| one.arm == ARMS[1] && one.metric == metric;
+            let its =
+                |one: &&super::study::Leveled| one.config == CONFIGS[1] && one.metric == metric;
             beside.levels.iter().find(its).unwrap().clone()
         };
         (of("tps"), of("latency_ms_mean"), beside.differs.join("\n"))
@@ -223,12 +226,12 @@ fn devices_that_are_taken_together_are_scaled_together() {
     let paper = find("exflash-2015").unwrap();
     let repeated = paper.document.repeated.as_ref().unwrap();
     let plan = Plan::read("exflash-2015".as_ref(), Form::Quick).unwrap().plan;
-    assert!(repeated.devices.keys().all(|arm| plan.arms.contains_key(arm)));
-    for (arm, parallel_scale) in [("PCIe card", 32.0), ("4 DIMMs", 8.0), ("8 DIMMs", 4.0)] {
+    assert!(repeated.devices.keys().all(|config| plan.configs.contains_key(config)));
+    for (config, parallel_scale) in [("PCIe card", 32.0), ("4 DIMMs", 8.0), ("8 DIMMs", 4.0)] {
         let mut study = scaled(None, parallel_scale);
-        study.arms[1].name = arm.into();
-        let scale = super::scale::of_arm(repeated, &study, arm);
-        assert_eq!(scale, Some(32.0), "{arm}");
+        study.configs[1].name = config.into();
+        let scale = super::scale::of_config(repeated, &study, config);
+        assert_eq!(scale, Some(32.0), "{config}");
     }
 }
 
@@ -245,10 +248,13 @@ fn what_claims_say_of_a_plan_is_what_it_has() {
             assert_eq!(beside.title, paper.document.title);
             for level in &repeated.levels {
                 levels += 1;
-                assert!(plan.arms.contains_key(&level.arm), "{name}: {}", level.arm);
+                assert!(plan.configs.contains_key(&level.config), "{name}: {}", level.config);
                 assert!(plan.workloads.contains_key(&level.workload), "{name}: {}", level.workload);
-                let data_set = level.data_set.as_ref();
-                assert!(data_set.is_none_or(|one| plan.data_sets.contains_key(one)), "{name}");
+                let data_profile = level.data_profile.as_ref();
+                assert!(
+                    data_profile.is_none_or(|one| plan.data_profiles.contains_key(one)),
+                    "{name}"
+                );
             }
         }
     }

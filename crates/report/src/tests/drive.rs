@@ -1,11 +1,11 @@
-//! The software drive under an arm of an invented study: what it would count.
+//! The software drive under a configuration of an invented study: what it would count.
 
-/// Whether an arm stands on one.
-pub(super) fn is_under(arm: &str) -> bool {
-    ["doublewrite off", "csd"].contains(&arm)
+/// Whether a configuration stands on one.
+pub(super) fn is_under(config: &str) -> bool {
+    ["doublewrite off", "csd"].contains(&config)
 }
 
-/// What a cell on it has of results beyond those of others.
+/// What a run on it has of results beyond those of others.
 pub(super) fn results(tps: f64, write_bytes: f64) -> impl Iterator<Item = (String, f64)> {
     let counted = kinds(tps, write_bytes).map(|(name, value, _)| (name, value));
     let others = [

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::drive;
 use assay_study::metrics::{Layer, Unit, Window, find};
 use assay_study::{
-    Arm, CellKey, Clock, Disk, FileSystem, Histogram, Media, Note, Outcome, Rig, Series, Store,
-    StudyHead, Timed, Warning, Workload,
+    Clock, Config, Disk, FileSystem, Histogram, Media, Note, Outcome, Rig, Series, Store,
+    StudyHead, Timed, TrialKey, Warning, Workload,
 };
 
 /// A name that closes scripts, opens tags and ends attributes wherever it is not escaped.
@@ -14,22 +14,22 @@ pub(super) const HOSTILE: &str = "a</script><b>&\"";
 
 /// Size of an invented study.
 pub(super) struct Shape {
-    pub(super) arms: Vec<&'static str>,
+    pub(super) configs: Vec<&'static str>,
     pub(super) workloads: Vec<&'static str>,
     pub(super) threads: Vec<u32>,
     pub(super) repeats: u32,
     pub(super) seconds: u32,
     /// Series beyond those that stand in charts.
     pub(super) other_series: u32,
-    /// One cell failed, one marked, one without disk series, one not run.
+    /// One run failed, one marked, one without disk series, one not run.
     pub(super) has_trouble: bool,
 }
 
 impl Shape {
-    /// Three arms, one with a hostile name, two workloads, three thread counts, two repeats.
+    /// Three configurations, one with a hostile name, two workloads, three thread counts, two repeats.
     pub(super) fn small() -> Shape {
         Shape {
-            arms: vec!["doublewrite on", "doublewrite off", HOSTILE],
+            configs: vec!["doublewrite on", "doublewrite off", HOSTILE],
             workloads: vec!["read_write", "write_only"],
             threads: vec![1, 8, 32],
             repeats: 2,
@@ -39,10 +39,10 @@ impl Shape {
         }
     }
 
-    /// 200 cells of two minutes with 72 series each.
+    /// 200 runs of two minutes with 72 series each.
     pub(super) fn large() -> Shape {
         Shape {
-            arms: vec!["csd", "plain", "plain-dw", "zlib", "lz4"],
+            configs: vec!["csd", "plain", "plain-dw", "zlib", "lz4"],
             workloads: vec!["read_write", "write_only", "read_only", "text"],
             threads: vec![1, 8, 32, 64, 128],
             repeats: 2,
@@ -79,22 +79,22 @@ pub(super) fn study(folder: &std::path::Path, shape: &Shape) -> Store {
     for workload in &shape.workloads {
         for &threads in &shape.threads {
             for repeat in 1..=shape.repeats {
-                for arm in &shape.arms {
-                    let (arm, workload) = ((*arm).into(), (*workload).into());
-                    keys.push(CellKey { arm, workload, threads, repeat });
+                for config in &shape.configs {
+                    let (config, workload) = ((*config).into(), (*workload).into());
+                    keys.push(TrialKey { config, workload, threads, repeat });
                 }
             }
         }
     }
     for (place, key) in keys.iter().enumerate() {
-        store.plan_cell(key, place as u32 + 1, "f").unwrap();
+        store.plan_trial(key, place as u32 + 1, "f").unwrap();
     }
     for (place, key) in keys.iter().enumerate() {
         if shape.has_trouble && place + 1 == keys.len() {
             continue;
         }
-        store.begin_cell(key).unwrap();
-        store.end_cell(key, &outcome(place, key, shape)).unwrap();
+        store.begin_trial(key).unwrap();
+        store.end_trial(key, &outcome(place, key, shape)).unwrap();
     }
     store
 }
@@ -121,7 +121,7 @@ fn rig(place: usize) -> Rig {
 }
 
 fn write_head(store: &mut Store, shape: &Shape) {
-    let arm = |(place, name): (usize, &&str)| Arm {
+    let config = |(place, name): (usize, &&str)| Config {
         name: (*name).into(),
         rig: rig(place),
         settings: [
@@ -136,7 +136,7 @@ fn write_head(store: &mut Store, shape: &Shape) {
     let workload = |name: &&str| Workload {
         name: (*name).into(),
         workload: (*name).into(),
-        data_set: None,
+        data_profile: None,
         recipe: format!("oltp_{name}"),
         options: [
             ("tables", "4"),
@@ -168,9 +168,9 @@ fn write_head(store: &mut Store, shape: &Shape) {
         question: Some(
             "How much throughput and how many bytes does writing every page twice take, and does a file system with 16 KiB extents change that?",
         ),
-        plan_toml: "title = \"What does the doublewrite buffer cost?\"\nthreads = [1, 8, 32]\nseconds = 24\nwarm_up = 5\nrepeats = 2\n\n[[arms]]\nname = \"doublewrite on\" # </pre></details><script>alert(2)</script>\n",
+        plan_toml: "title = \"What does the doublewrite buffer cost?\"\nthreads = [1, 8, 32]\nseconds = 24\nwarm_up = 5\nrepeats = 2\n\n[[configs]]\nname = \"doublewrite on\" # </pre></details><script>alert(2)</script>\n",
         facts: &facts,
-        arms: &shape.arms.iter().enumerate().map(arm).collect::<Vec<_>>(),
+        configs: &shape.configs.iter().enumerate().map(config).collect::<Vec<_>>(),
         workloads: &shape.workloads.iter().map(workload).collect::<Vec<_>>(),
         ..StudyHead::default()
     };
@@ -178,7 +178,7 @@ fn write_head(store: &mut Store, shape: &Shape) {
     store.note(Note::OnMeasuredDisk).unwrap();
 }
 
-/// How a server of this arm does under this workload: a rate that levels off, a latency that does not.
+/// How a server of this configuration does under this workload: a rate that levels off, a latency that does not.
 struct Load {
     tps: f64,
     latency_ms: f64,
@@ -187,26 +187,26 @@ struct Load {
 }
 
 impl Load {
-    fn of(key: &CellKey, shape: &Shape, noise: &mut Noise) -> Load {
-        let arm = shape.arms.iter().position(|arm| *arm == key.arm).unwrap() as f64;
+    fn of(key: &TrialKey, shape: &Shape, noise: &mut Noise) -> Load {
+        let config = shape.configs.iter().position(|config| *config == key.config).unwrap() as f64;
         let workload = shape.workloads.iter().position(|one| *one == key.workload).unwrap() as f64;
         let threads = f64::from(key.threads);
-        let top = 900.0 * (1.0 + 0.16 * arm) * (1.0 + 0.5 * workload);
+        let top = 900.0 * (1.0 + 0.16 * config) * (1.0 + 0.5 * workload);
         let tps = noise.near(top * threads / (threads + 6.0), 0.04);
         Load {
             tps,
             latency_ms: threads / tps * 1000.0,
-            write_bytes: if arm == 1.0 { 21_400.0 } else { 38_900.0 - 2_000.0 * arm },
+            write_bytes: if config == 1.0 { 21_400.0 } else { 38_900.0 - 2_000.0 * config },
             busy: threads / (threads + 6.0),
         }
     }
 }
 
-fn outcome(place: usize, key: &CellKey, shape: &Shape) -> Outcome {
+fn outcome(place: usize, key: &TrialKey, shape: &Shape) -> Outcome {
     let mut noise = Noise(place as u64 * 7919 + 1);
     let load = Load::of(key, shape, &mut noise);
     let variables = [
-        ("innodb_doublewrite", if key.arm.contains("off") { "OFF" } else { "ON" }),
+        ("innodb_doublewrite", if key.config.contains("off") { "OFF" } else { "ON" }),
         ("version", "9.7.0"),
         ("innodb_flush_method", "O_DIRECT"),
         ("pid_file", if place.is_multiple_of(2) { "/tmp/a.pid" } else { "/tmp/b.pid" }),
@@ -214,8 +214,8 @@ fn outcome(place: usize, key: &CellKey, shape: &Shape) -> Outcome {
     let mut outcome = Outcome {
         window: Some(Window { from_s: 5.0, to_s: f64::from(shape.seconds) - 1.0 }),
         facts: [("server_cpus".into(), "0".into()), ("load_cpus".into(), "1".into())].into(),
-        results: results(&load, drive::is_under(&key.arm), &mut noise),
-        series: series(&load, shape, drive::is_under(&key.arm), &mut noise),
+        results: results(&load, drive::is_under(&key.config), &mut noise),
+        series: series(&load, shape, drive::is_under(&key.config), &mut noise),
         histograms: vec![Histogram {
             kind: Timed::Transaction,
             clock: Clock::Response,
@@ -230,8 +230,8 @@ fn outcome(place: usize, key: &CellKey, shape: &Shape) -> Outcome {
     outcome
 }
 
-fn make_trouble(place: usize, key: &CellKey, outcome: &mut Outcome) {
-    if key.arm == "doublewrite off" && key.threads == 8 && key.workload == "read_write" {
+fn make_trouble(place: usize, key: &TrialKey, outcome: &mut Outcome) {
+    if key.config == "doublewrite off" && key.threads == 8 && key.workload == "read_write" {
         *outcome = Outcome {
             reason: Some(
                 "the server vanished: [ERROR] <InnoDB> \"Operating system error number 28\"".into(),
@@ -243,7 +243,7 @@ fn make_trouble(place: usize, key: &CellKey, outcome: &mut Outcome) {
         outcome.warnings.push(Warning::SettingAdjusted { line: ADJUSTED.into() });
         outcome.errors = [(1213, 17)].into();
     }
-    if key.arm == HOSTILE {
+    if key.config == HOSTILE {
         outcome.series.retain(|series| !series.name.starts_with("disk_"));
         outcome.results.remove("disk_read_bytes_per_s");
     }

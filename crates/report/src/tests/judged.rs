@@ -10,8 +10,8 @@ use crate::{Wishes, write_as};
 use assay_study::prices::Prices;
 use assay_study::{Cache, Disk, Media, Model, Worth};
 
-const PRICES: &str = "currency = \"USD\"\nyears = 3\n[target]\ntps = 5000\n[every_arm]\nserver_price = 9999\n\
-    operating_per_year = 1151.67\n[arms.\"doublewrite on\"]\ndrive_price = 1570\n[arms.\"doublewrite off\"]\n\
+const PRICES: &str = "currency = \"USD\"\nyears = 3\n[target]\ntps = 5000\n[every_config]\nserver_price = 9999\n\
+    operating_per_year = 1151.67\n[configs.\"doublewrite on\"]\ndrive_price = 1570\n[configs.\"doublewrite off\"]\n\
     drive_price = 11414\ncapacity_bytes = 8e11\nendurance_bytes = 14.6e15\n";
 
 fn priced(prices: Option<&str>) -> Report {
@@ -30,8 +30,8 @@ fn priced(prices: Option<&str>) -> Report {
         ..Disk::default()
     };
     let mut head = store.study().unwrap();
-    let arm = head.arms.iter_mut().find(|arm| arm.name == "doublewrite on").unwrap();
-    arm.rig.disk = Some(disk);
+    let config = head.configs.iter_mut().find(|config| config.name == "doublewrite on").unwrap();
+    config.rig.disk = Some(disk);
     store.write_head(&StudyHead::from(&head)).unwrap();
     let prices = prices.map(|text| Prices::parse(text).unwrap());
     let written =
@@ -55,7 +55,7 @@ fn every_throughput_stands_beside_what_a_power_cut_can_take() {
     let markup = markup(&report.html());
     let summary = section(&markup, "summary").unwrap();
     let labels = summary.matches("<small class=\"kept\">pages ").count();
-    let shown = summary.matches("<tr data-arm=").count();
+    let shown = summary.matches("<tr data-config=").count();
     assert_eq!(labels, shown, "beside each row");
     assert!(summary.contains("pages safe · commits safe"), "doublewrite is on");
     assert!(summary.contains("pages at risk · commits safe"), "it is off, on a plain disk");
@@ -68,14 +68,14 @@ fn every_throughput_stands_beside_what_a_power_cut_can_take() {
     assert_eq!(json["durability"]["doublewrite on"]["class"], "safe");
     assert_eq!(json["durability"]["doublewrite off"]["pages"], "single");
     assert_eq!(json["summary"][0]["durability"], "pages safe · commits safe");
-    for table in ["cells.csv", "summary.csv"] {
+    for table in ["runs.csv", "summary.csv"] {
         let rows = rows(&report.written.tables.join(table));
         assert!(rows.iter().all(|row| row["durability"].starts_with("pages ")), "{table}");
     }
 }
 
 #[test]
-fn chains_are_shown_and_every_cell_is_in_the_table() {
+fn chains_are_shown_and_every_trial_is_in_the_table() {
     let report = priced(None);
     let markup = markup(&report.html());
     let chain = section(&markup, "chain").unwrap();
@@ -90,11 +90,11 @@ fn chains_are_shown_and_every_cell_is_in_the_table() {
         .map(|row| row["value"].parse().unwrap())
         .collect();
     let json = json(&report);
-    let done = json["cells"]
+    let done = json["runs"]
         .as_array()
         .unwrap()
         .iter()
-        .filter(|cell| cell["state"] == "done" && cell["arm"] == "doublewrite off");
+        .filter(|trial| trial["state"] == "done" && trial["config"] == "doublewrite off");
     assert_eq!(amplified.len(), done.count());
     assert!(amplified.iter().all(|factor| (factor / 0.72 - 1.0).abs() < 0.03), "{amplified:?}");
     assert!(
@@ -120,15 +120,18 @@ fn without_prices_one_line_says_what_to_add_and_lives_are_told_all_the_same() {
         ),
         "{life}"
     );
-    assert!(life.contains("An arm without a life has no rating: give endurance_bytes"), "{life}");
+    assert!(
+        life.contains("A configuration without a life has no rating: give endurance_bytes"),
+        "{life}"
+    );
     let rows = rows(&report.written.tables.join("endurance.csv"));
     let rated = |row: &BTreeMap<String, String>| !row["life_years_host"].is_empty();
-    assert!(rows.iter().all(|row| rated(row) == (row["arm"] == "doublewrite on")), "{rows:?}");
+    assert!(rows.iter().all(|row| rated(row) == (row["config"] == "doublewrite on")), "{rows:?}");
     assert!(json(&report).get("costs").is_none());
 }
 
 #[test]
-fn prices_make_costs_of_the_arms_that_have_all_of_them_and_name_what_others_lack() {
+fn prices_make_costs_of_the_configs_that_have_all_of_them_and_name_what_others_lack() {
     let report = priced(Some(PRICES));
     let markup = markup(&report.html());
     let cost = section(&markup, "cost").unwrap();
@@ -144,7 +147,7 @@ fn prices_make_costs_of_the_arms_that_have_all_of_them_and_name_what_others_lack
         let [low, mid, high] =
             ["cost_per_tps_low", "cost_per_tps", "cost_per_tps_high"].map(|name| number(row, name));
         assert!(low <= mid && mid <= high, "{row:?}");
-        let scale = if row["arm"] == "doublewrite on" { 15_024.01 } else { 24_868.01 };
+        let scale = if row["config"] == "doublewrite on" { 15_024.01 } else { 24_868.01 };
         assert!((number(row, "server_cost") / scale - 1.0).abs() < 1e-6, "{row:?}");
         assert!((mid * number(row, "tps") / scale - 1.0).abs() < 1e-6, "{row:?}");
         assert_eq!(number(row, "servers"), (5000.0 / number(row, "tps")).ceil());
@@ -152,7 +155,7 @@ fn prices_make_costs_of_the_arms_that_have_all_of_them_and_name_what_others_lack
     assert!(rows.iter().any(|row| row["missing"] == "drive_price"));
     let summary = super::rows(&report.written.tables.join("summary.csv"));
     let tps = |rows: &[BTreeMap<String, String>]| {
-        let row = rows.iter().find(|row| row["arm"] == "doublewrite on").unwrap();
+        let row = rows.iter().find(|row| row["config"] == "doublewrite on").unwrap();
         number(row, "tps")
     };
     assert!((tps(&rows) / tps(&summary) / 36.0 - 1.0).abs() < 1e-9, "of the whole device");
@@ -166,7 +169,7 @@ fn servers_replaced_are_the_baselines_by_the_judged_ratio_of_whole_devices() {
     let mut seen = 0;
     for cost in json["costs"].as_array().unwrap() {
         let is_it = |one: &&Value| {
-            one["arm"] == cost["arm"]
+            one["config"] == cost["config"]
                 && one["workload"] == cost["workload"]
                 && one["threads"] == cost["threads"]
                 && one["metric"] == "tps"
@@ -176,8 +179,8 @@ fn servers_replaced_are_the_baselines_by_the_judged_ratio_of_whole_devices() {
         assert_eq!(judged.is_some(), cost["replaces"].is_object(), "{cost}");
         let Some(judged) = judged else { continue };
         assert_eq!(cost["replaced"], baseline);
-        let scale = |arm: &str| if arm == "doublewrite on" { 36.0 } else { 1.0 };
-        let times = scale(cost["arm"].as_str().unwrap()) / scale(baseline);
+        let scale = |config: &str| if config == "doublewrite on" { 36.0 } else { 1.0 };
+        let times = scale(cost["config"].as_str().unwrap()) / scale(baseline);
         for (ours, ratio) in [
             ("low", &judged["ratio_interval"][0]),
             ("mid", &judged["ratio"]),
@@ -209,7 +212,7 @@ fn several_drives_are_said_to_be_taken_as_one_and_amounts_stand_with_their_curre
         of(&four)
     );
     let costs = json(&four)["costs"].clone();
-    let of_four = |cost: &&Value| cost["arm"] == "doublewrite off";
+    let of_four = |cost: &&Value| cost["config"] == "doublewrite off";
     let of_four = costs.as_array().unwrap().iter().find(of_four).unwrap();
     assert!(of_four["assumed"][0].as_str().unwrap().starts_with("4 drives"), "{of_four}");
     assert!(of_four.get("drive_cost_per_gb").is_none(), "what four hold is not known");
@@ -219,7 +222,7 @@ fn several_drives_are_said_to_be_taken_as_one_and_amounts_stand_with_their_curre
 fn the_largest_prices_make_numbers() {
     let report = priced(Some(
         "currency = \"USD\"\nyears = 1e15\nprice_per_kwh = 1e15\nreplicas = 4294967295\n[target]\ntps = 1e15\n\
-         data_bytes = 1e24\n[every_arm]\nserver_price = 1e15\nserver_power_w = 1e15\ndrive_power_w = 1e15\ndrive_price = 1e15\n\
+         data_bytes = 1e24\n[every_config]\nserver_price = 1e15\nserver_power_w = 1e15\ndrive_power_w = 1e15\ndrive_price = 1e15\n\
          drives = 1e15\ncapacity_bytes = 1e-9\noperating_per_year = 1e15\nendurance_bytes = 1e24\n",
     ));
     let is_odd = |text: &str| ["inf", "NaN", "-inf"].contains(&text);
@@ -233,13 +236,13 @@ fn the_largest_prices_make_numbers() {
 }
 
 #[test]
-fn prices_of_an_arm_that_is_none_are_refused() {
+fn prices_of_a_config_that_is_none_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let store = study(folder.path(), &Shape::small());
-    let prices = Prices::parse("[arms.\"doublewrite of\"]\ndrive_price = 1\n").unwrap();
+    let prices = Prices::parse("[configs.\"doublewrite of\"]\ndrive_price = 1\n").unwrap();
     let error =
         write_as(&store, folder.path(), &Wishes { prices: Some(&prices), ..Wishes::default() })
             .unwrap_err()
             .to_string();
-    assert!(error.contains("there is no arm `doublewrite of`; did you mean"), "{error}");
+    assert!(error.contains("there is no configuration `doublewrite of`; did you mean"), "{error}");
 }

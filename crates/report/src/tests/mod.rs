@@ -123,31 +123,31 @@ fn trouble_is_told_where_its_numbers_would_be() {
     assert!(markup.contains("<li>device bytes are 14 % more than InnoDB &amp; redo wrote</li>"));
     assert!(markup.contains("repeat 2 not run yet"));
     assert!(markup.contains("transactions met server error 1213"));
-    assert!(markup.contains("33 of 36 cells done, 2 failed, 1 marked"));
+    assert!(markup.contains("33 of 36 runs done, 2 failed, 1 marked"));
     assert!(markup.contains("a_result_nobody_knows_yet"));
-    assert!(markup.contains("1 of 36 cells not run yet"));
+    assert!(markup.contains("1 of 36 runs not run yet"));
 }
 
 #[test]
-fn what_differs_between_arms_is_on_top() {
+fn what_differs_between_configs_is_on_top() {
     let markup = markup(&report(&Shape::small()).html());
     let place = |text: &str| markup.find(text).unwrap_or_else(|| panic!("{text} is not there"));
     let row = |name: &str| place(&format!("<th scope=\"row\">{name}</th>"));
-    let same = place("What is the same in all arms");
+    let same = place("What is the same in all configurations");
     assert!(row("innodb_doublewrite") < same && row("file system") < same);
     assert!(row("innodb_buffer_pool_size") > same && row("server_cpus") > same);
     assert!(!markup.contains("pid_file"), "what changes with every start is no difference");
 }
 
 #[test]
-fn a_drive_is_shown_for_the_arms_that_have_one_and_for_no_other() {
+fn a_drive_is_shown_for_the_configs_that_have_one_and_for_no_other() {
     let markup = markup(&report(&Shape::small()).html());
     let section = |text: &str| {
         let after = text.split_once("<section id=\"drive\">").map(|(_, after)| after.to_owned());
         after.map(|after| after.split_once("</section>").unwrap().0.to_owned())
     };
     let drive = section(&markup).unwrap();
-    assert!(drive.contains("data-arm=\"1\"") && !drive.contains("data-arm=\"0\""), "{drive}");
+    assert!(drive.contains("data-config=\"1\"") && !drive.contains("data-config=\"0\""), "{drive}");
     assert!(drive.contains("drive_write_amplification_collection"), "{drive}");
     let panels = |chart: &str| -> Vec<&str> {
         let start = format!("data-chart=\"{chart}:");
@@ -155,40 +155,40 @@ fn a_drive_is_shown_for_the_arms_that_have_one_and_for_no_other() {
         named.map(|after| after.split_once('"').unwrap().0).collect()
     };
     assert_eq!((panels("drive-bytes"), panels("cpu-by-process")), (vec!["1"], vec!["0", "1", "2"]));
-    let without = Shape { arms: vec!["doublewrite on", "zlib"], ..Shape::small() };
+    let without = Shape { configs: vec!["doublewrite on", "zlib"], ..Shape::small() };
     let html = report(&without).html();
     assert!(section(&html).is_none() && !html.contains("data-chart=\"drive-"));
 }
 
 #[test]
-fn a_failed_cell_is_a_gap_in_its_line() {
+fn a_failed_trial_is_a_gap_in_its_line() {
     let html = report(&Shape::small()).html();
     let data = html.split_once("id=\"data\">").unwrap().1.split_once("</script>").unwrap().0;
     let data: Value = serde_json::from_str(data).unwrap();
     let throughput = &data["plots"][0]["data"];
     assert_eq!(throughput[0]["x"], serde_json::json!(["1", "8", "32"]));
-    let has_point = |arm: usize| -> Vec<bool> {
-        throughput[arm]["y"].as_array().unwrap().iter().map(Value::is_number).collect()
+    let has_point = |config: usize| -> Vec<bool> {
+        throughput[config]["y"].as_array().unwrap().iter().map(Value::is_number).collect()
     };
     assert_eq!((has_point(0), has_point(1)), (vec![true; 3], vec![true, false, true]));
     assert_eq!(throughput[1]["connectgaps"], false);
 }
 
 #[test]
-fn tables_hold_every_cell_and_every_second() {
+fn tables_hold_every_trial_and_every_second() {
     let report = report(&Shape::small());
-    let cells = rows(&report.written.tables.join("cells.csv"));
-    assert_eq!(cells.len(), 36);
-    let failed = cells.iter().find(|cell| cell["state"] == "failed").unwrap();
+    let trials = rows(&report.written.tables.join("runs.csv"));
+    assert_eq!(trials.len(), 36);
+    let failed = trials.iter().find(|trial| trial["state"] == "failed").unwrap();
     assert!(failed["reason"].contains("\"Operating system error"), "{failed:?}");
     assert_eq!((failed["tps"].as_str(), failed["series_file"].as_str()), ("", ""));
-    let hostile = cells.iter().find(|cell| cell["arm"] == HOSTILE).unwrap();
+    let hostile = trials.iter().find(|trial| trial["config"] == HOSTILE).unwrap();
     let series = rows(&report.written.tables.join(&hostile["series_file"]));
-    assert_eq!((series.len(), series[0]["arm"].as_str()), (30, HOSTILE));
+    assert_eq!((series.len(), series[0]["config"].as_str()), (30, HOSTILE));
     assert!(series[0].contains_key("tps") && !series[0].contains_key("disk_reads_per_s"));
     let latencies = rows(&report.written.tables.join("latencies.csv"));
-    let done = cells.iter().filter(|cell| cell["state"] == "done").count();
-    assert_eq!(latencies.len(), 2 * done, "two buckets for each cell that has any");
+    let done = trials.iter().filter(|trial| trial["state"] == "done").count();
+    assert_eq!(latencies.len(), 2 * done, "two buckets for each run that has any");
     let bucket = latencies.last().unwrap();
     assert_eq!((bucket["latency_ns"].as_str(), bucket["count"].as_str()), ("20000000", "10"));
     let summary = rows(&report.written.tables.join("summary.csv"));
@@ -204,8 +204,8 @@ fn the_json_holds_the_study_and_its_summary() {
     let report = report(&Shape::small());
     let json: Value = serde_json::from_slice(&fs::read(&report.written.json).unwrap()).unwrap();
     assert_eq!(json["format"], 1);
-    assert_eq!(json["cells"].as_array().unwrap().len(), 36);
-    assert_eq!(json["cells"][0]["results"]["queries_per_transaction"], 20.0);
+    assert_eq!(json["runs"].as_array().unwrap().len(), 36);
+    assert_eq!(json["runs"][0]["results"]["queries_per_transaction"], 20.0);
     assert_eq!(json["summary"].as_array().unwrap().len(), 18);
     assert_eq!(json["variables"]["doublewrite off"]["innodb_doublewrite"], "OFF");
 }
@@ -223,7 +223,7 @@ fn a_study_without_a_single_result_still_makes_a_page() {
 }
 
 #[test]
-fn two_hundred_cells_of_two_minutes_stay_under_ten_megabytes() {
+fn two_hundred_trials_of_two_minutes_stay_under_ten_megabytes() {
     let report = report(&Shape::large());
     let size = fs::metadata(&report.written.html).unwrap().len();
     assert!(size <= 10_000_000, "{size} bytes");

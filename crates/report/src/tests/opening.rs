@@ -1,18 +1,18 @@
-//! What the first screen says: one sentence where nothing can be told apart, the arm that the question is about, what to know first in
-//! three lines, prices beside speeds, and no twin as an arm of its own.
+//! What the first screen says: one sentence where nothing can be told apart, the configuration that the question is
+//! about, what to know first in three lines, prices beside speeds, and no twin as a configuration of its own.
 
 use super::*;
 use crate::{Wishes, write_as};
 use assay_study::metrics::Window;
 use assay_study::prices::Prices;
-use assay_study::{Arm, CellKey, Judging, Outcome, Workload};
+use assay_study::{Config, Judging, Outcome, TrialKey, Workload};
 use assay_study::{Disk, Media, Model, Rig};
 
-/// A study of models of these levels in 1/s, in which each repeat is off by up to `off` either way; `again` is the twin of `base`, which is
-/// the baseline.
-fn study(folder: &Path, arms: &[(&str, f64)], off: f64) -> Store {
+/// A study of models of these levels in 1/s, in which each repeat is off by up to `off` either way; `again` is the twin
+/// of `base`, which is the baseline.
+fn study(folder: &Path, configs: &[(&str, f64)], off: f64) -> Store {
     let mut store = Store::open_or_create(folder).unwrap();
-    let arm = |(name, _): &(&str, f64)| Arm {
+    let config = |(name, _): &(&str, f64)| Config {
         name: (*name).into(),
         rig: Rig {
             disk: Some(Disk { media: Media::Model(Model::default()), ..Disk::default() }),
@@ -23,7 +23,7 @@ fn study(folder: &Path, arms: &[(&str, f64)], off: f64) -> Store {
     let workloads = ["read write", "write only"].map(|name| Workload {
         name: name.into(),
         workload: name.into(),
-        data_set: None,
+        data_profile: None,
         recipe: "oltp_read_write".into(),
         options: BTreeMap::new(),
     });
@@ -35,7 +35,7 @@ fn study(folder: &Path, arms: &[(&str, f64)], off: f64) -> Store {
     let head = StudyHead {
         title: "small",
         question: Some("Which is faster?"),
-        arms: &arms.iter().map(arm).collect::<Vec<_>>(),
+        configs: &configs.iter().map(config).collect::<Vec<_>>(),
         workloads: &workloads,
         judging: &judging,
         ..StudyHead::default()
@@ -44,15 +44,15 @@ fn study(folder: &Path, arms: &[(&str, f64)], off: f64) -> Store {
     let mut position = 0;
     for repeat in 1..=3_u32 {
         for workload in &workloads {
-            for (place, (name, level)) in arms.iter().enumerate() {
+            for (place, (name, level)) in configs.iter().enumerate() {
                 position += 1;
                 let workload = workload.name.clone();
-                let key = CellKey { arm: (*name).into(), workload, threads: 8, repeat };
-                store.plan_cell(&key, position, "f").unwrap();
-                store.begin_cell(&key).unwrap();
+                let key = TrialKey { config: (*name).into(), workload, threads: 8, repeat };
+                store.plan_trial(&key, position, "f").unwrap();
+                store.begin_trial(&key).unwrap();
                 let wave = f64::from((repeat * 7 + place as u32 * 5 + position) % 5) / 2.0 - 1.0;
                 let tps = level * (1.0 + off * wave);
-                store.end_cell(&key, &outcome(tps)).unwrap();
+                store.end_trial(&key, &outcome(tps)).unwrap();
             }
         }
     }
@@ -72,12 +72,12 @@ fn outcome(tps: f64) -> Outcome {
     }
 }
 
-const PRICES: &str = "currency = \"EUR\"\nyears = 2\n[every_arm]\nserver_price = 1000\ndrive_price = 200\n[arms.\"one, new\"]\n\
+const PRICES: &str = "currency = \"EUR\"\nyears = 2\n[every_config]\nserver_price = 1000\ndrive_price = 200\n[configs.\"one, new\"]\n\
     drive_price = 1400\n";
 
-fn opening(arms: &[(&str, f64)], off: f64, prices: Option<&str>) -> String {
+fn opening(configs: &[(&str, f64)], off: f64, prices: Option<&str>) -> String {
     let folder = tempfile::tempdir().unwrap();
-    let store = study(folder.path(), arms, off);
+    let store = study(folder.path(), configs, off);
     let prices = prices.map(|text| Prices::parse(text).unwrap());
     let wishes = Wishes { prices: prices.as_ref(), ..Wishes::default() };
     let written = write_as(&store, folder.path(), &wishes).unwrap();
@@ -107,7 +107,7 @@ fn one_sentence_says_that_nothing_can_be_told_apart_and_what_could_not_have_been
 }
 
 #[test]
-fn the_arm_that_is_asked_about_comes_first_and_its_numbers_stand_beside() {
+fn the_config_that_is_asked_about_comes_first_and_its_numbers_stand_beside() {
     let opening = opening(&UNLIKE, 0.002, None);
     let text = sentence(&opening);
     assert!(text.starts_with("Under read write, “one, new” is "), "{text}");
@@ -115,7 +115,7 @@ fn the_arm_that_is_asked_about_comes_first_and_its_numbers_stand_beside() {
     assert!(text.ends_with("The other 2 comparisons came out equally fast."), "{text}");
     let of = opening.split_once("<p class=\"of\">").unwrap().1;
     assert!(of.starts_with("“one, new” against base, read write, at 8 threads<"), "{of}");
-    // Also where another arm differs more.
+    // Also where another configuration differs more.
     let other = self::opening(&[UNLIKE[1], UNLIKE[2], ALIKE[0], ("two", 3000.0)], 0.002, None);
     assert!(other.contains("<p class=\"of\">“one, new” against base"), "{other}");
 }
@@ -128,9 +128,12 @@ fn what_to_know_first_is_short_and_leads_to_the_rest() {
     assert!(!lines.is_empty() && lines.len() <= 3, "{known}");
     assert!(lines.iter().all(|line| line.split_once('<').unwrap().0.chars().count() < 90));
     assert!(known.contains("<a href=\"#caveats\">"), "{known}");
-    assert!(known.contains("Every arm is a model of a device"), "{known}");
+    assert!(known.contains("Every configuration is a model of a device"), "{known}");
     assert!(!known.contains("again"), "a twin is no model of its own: {known}");
-    assert!(opening.contains("3 arms (“one, new”, base and two), one of them twice"), "{opening}");
+    assert!(
+        opening.contains("3 configurations (“one, new”, base and two), one of them twice"),
+        "{opening}"
+    );
 }
 
 #[test]

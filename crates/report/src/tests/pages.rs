@@ -18,8 +18,8 @@ const LOOKS: [Look; 4] = [
     Look { width: 400, height: 800, is_dark: true },
 ];
 
-/// In the small study: the first screen, two workloads' five charts, space, eleven charts of three arms, one of which has no disk
-/// counters, and five of the arm that stands on a drive.
+/// In the small study: the first screen, two workloads' five charts, space, eleven charts of three configurations, one
+/// of which has no disk counters, and five of the configuration that stands on a drive.
 const CHARTS: u64 = 1 + 2 * (3 + 2) + 1 + 11 * 3 - 3 + DRIVE_CHARTS;
 const DRIVE_CHARTS: u64 = 5;
 
@@ -105,12 +105,12 @@ fn charts_out_of_sight_wait_until_they_are_scrolled_to() {
 }
 
 #[test]
-fn an_arm_is_switched_off_and_on_everywhere() {
+fn a_config_is_switched_off_and_on_everywhere() {
     let Some(mut browser) = browser::start("the report's browser test") else { return };
     let report = report(&Shape::small());
     browser.look(LAPTOP);
     let url = open(&mut browser, &report);
-    let visible = "[...document.querySelectorAll('[data-arm=\"1\"]')]
+    let visible = "[...document.querySelectorAll('[data-config=\"1\"]')]
         .filter((one) => one.getClientRects().length).length";
     let traces = "[...document.querySelectorAll('.chart[data-plot]')]
         .map((one) => one.querySelectorAll('.trace').length)";
@@ -118,15 +118,15 @@ fn an_arm_is_switched_off_and_on_everywhere() {
     assert!(browser.ask(visible).as_u64().unwrap() > 20);
     click(&mut browser, "[data-switch=\"1\"]");
     assert_eq!(browser.ask(visible), 0);
-    let count = assert_sound(&mut browser, &url, "one arm off");
+    let count = assert_sound(&mut browser, &url, "one configuration off");
     assert_eq!(count, CHARTS - 11 - DRIVE_CHARTS, "its panels are gone");
     for (before, after) in pairs(&traces_before, &browser.ask(traces)) {
         assert_eq!(after, before - 1);
     }
     click(&mut browser, "[data-switch=\"1\"]");
     assert_eq!(assert_sound(&mut browser, &url, "on again"), CHARTS);
-    for arm in 0..3 {
-        click(&mut browser, &format!("[data-switch=\"{arm}\"]"));
+    for config in 0..3 {
+        click(&mut browser, &format!("[data-switch=\"{config}\"]"));
     }
     assert_eq!(assert_sound(&mut browser, &url, "all off is all on"), CHARTS);
 }
@@ -139,7 +139,7 @@ fn pairs(before: &Value, after: &Value) -> Vec<(i64, i64)> {
 }
 
 #[test]
-fn the_chosen_cell_is_what_is_shown_on_one_scale() {
+fn the_chosen_trial_is_what_is_shown_on_one_scale() {
     let Some(mut browser) = browser::start("the report's browser test") else { return };
     let report = report(&Shape::small());
     browser.look(LAPTOP);
@@ -147,28 +147,28 @@ fn the_chosen_cell_is_what_is_shown_on_one_scale() {
     choose(&mut browser, "choose-workload", "1");
     choose(&mut browser, "choose-threads", "8");
     choose(&mut browser, "choose-repeat", "2");
-    assert_eq!(assert_sound(&mut browser, &url, "another cell"), CHARTS);
-    for (arm, name) in ["doublewrite on", "doublewrite off", HOSTILE].iter().enumerate() {
-        assert_shows(&mut browser, &report, arm, name);
+    assert_eq!(assert_sound(&mut browser, &url, "another run"), CHARTS);
+    for (config, name) in ["doublewrite on", "doublewrite off", HOSTILE].iter().enumerate() {
+        assert_shows(&mut browser, &report, config, name);
     }
     let ranges = browser.ask(
-        "[0, 1, 2].map((arm) => document.querySelector(`[data-chart=\"throughput:${arm}\"]`).layout.yaxis.range[1])",
+        "[0, 1, 2].map((config) => document.querySelector(`[data-chart=\"throughput:${config}\"]`).layout.yaxis.range[1])",
     );
     assert_eq!((&ranges[0], &ranges[1]), (&ranges[1], &ranges[2]));
 }
 
-/// The panel shows what the table of the cell's series holds.
-fn assert_shows(browser: &mut Browser, report: &Report, arm: usize, name: &str) {
-    let cells = rows(&report.written.tables.join("cells.csv"));
-    let is_it = |cell: &&std::collections::BTreeMap<String, String>| {
-        (cell["arm"].as_str(), cell["workload"].as_str(), cell["threads"].as_str())
+/// The panel shows what the table of the run's series holds.
+fn assert_shows(browser: &mut Browser, report: &Report, config: usize, name: &str) {
+    let trials = rows(&report.written.tables.join("runs.csv"));
+    let is_it = |trial: &&std::collections::BTreeMap<String, String>| {
+        (trial["config"].as_str(), trial["workload"].as_str(), trial["threads"].as_str())
             == (name, "write_only", "8")
-            && cell["repeat"] == "2"
+            && trial["repeat"] == "2"
     };
-    let cell = cells.iter().find(is_it).unwrap();
-    let seconds = rows(&report.written.tables.join(&cell["series_file"]));
+    let trial = trials.iter().find(is_it).unwrap();
+    let seconds = rows(&report.written.tables.join(&trial["series_file"]));
     let shown = browser.ask(&format!(
-        "(() => {{ const [{{ x, y }}] = document.querySelector('[data-chart=\"throughput:{arm}\"]').data;
+        "(() => {{ const [{{ x, y }}] = document.querySelector('[data-chart=\"throughput:{config}\"]').data;
            return x.map((second, i) => [second, y[i]]); }})()"
     ));
     let shown = shown.as_array().unwrap();
@@ -181,13 +181,13 @@ fn assert_shows(browser: &mut Browser, report: &Report, arm: usize, name: &str) 
 }
 
 #[test]
-fn a_failed_cell_says_so_in_place_of_its_charts() {
+fn a_failed_trial_says_so_in_place_of_its_charts() {
     let Some(mut browser) = browser::start("the report's browser test") else { return };
     let report = report(&Shape::small());
     browser.look(LAPTOP);
     let url = open(&mut browser, &report);
     choose(&mut browser, "choose-threads", "8");
-    assert_eq!(assert_sound(&mut browser, &url, "a failed cell"), CHARTS - 11 - DRIVE_CHARTS);
+    assert_eq!(assert_sound(&mut browser, &url, "a failed run"), CHARTS - 11 - DRIVE_CHARTS);
     let reason = browser.ask(
         "document.querySelector('[data-chart=\"cpu:1\"]').parentElement.querySelector('.empty').innerText",
     );
@@ -252,7 +252,7 @@ fn a_large_report_draws_what_is_seen_and_no_more() {
     browser.open(&url(&report.written.html));
     let ready = browser.ask("assay.readyMs").as_f64().unwrap();
     let size = fs::metadata(&report.written.html).unwrap().len();
-    eprintln!("a report of 200 cells: {size} bytes, ready after {ready:.0} ms");
+    eprintln!("a report of 200 runs: {size} bytes, ready after {ready:.0} ms");
     // How long that takes is the machine's; that it does not grow with what is further down is the page's.
     let count = |browser: &mut Browser, what: &str| {
         browser.ask(&format!("document.querySelectorAll('{what}').length")).as_u64().unwrap()
@@ -272,14 +272,17 @@ fn a_large_report_draws_what_is_seen_and_no_more() {
 fn the_smallest_studies_are_pages_too() {
     let Some(mut browser) = browser::start("the report's browser test") else { return };
     browser.look(LAPTOP);
-    let one = Shape { arms: vec![HOSTILE], threads: vec![8], repeats: 1, ..Shape::small() };
+    let one = Shape { configs: vec![HOSTILE], threads: vec![8], repeats: 1, ..Shape::small() };
     let one = report(&Shape { workloads: vec!["read_write", "b"], has_trouble: false, ..one });
     let url = open(&mut browser, &one);
-    assert_eq!(assert_sound(&mut browser, &url, "one arm, one thread count"), 7 + 2 * 2 + 11);
+    assert_eq!(
+        assert_sound(&mut browser, &url, "one configuration, one thread count"),
+        7 + 2 * 2 + 11
+    );
     assert!(
         browser.ask("document.querySelectorAll('.barlayer .trace').length").as_u64() >= Some(7)
     );
-    let none = Shape { arms: vec![], workloads: vec![], ..Shape::large() };
+    let none = Shape { configs: vec![], workloads: vec![], ..Shape::large() };
     let url = open(&mut browser, &report(&none));
     assert_eq!(assert_sound(&mut browser, &url, "nothing was run"), 0);
 }

@@ -3,13 +3,13 @@
 use super::*;
 use assay_study::Rig;
 use assay_study::Warning;
-use assay_study::{Arm, CellKey, Comparison, Outcome, Paper, Printed, Workload};
+use assay_study::{Comparison, Config, Outcome, Paper, Printed, TrialKey, Workload};
 
-const ARMS: [&str; 2] = ["csd", "plain"];
+const CONFIGS: [&str; 2] = ["csd", "plain"];
 
-fn printed(data_set: &str, percent: Option<f64>, says: Option<&str>) -> Printed {
+fn printed(data_profile: &str, percent: Option<f64>, says: Option<&str>) -> Printed {
     Printed {
-        data_set: Some(data_set.into()),
+        data_profile: Some(data_profile.into()),
         workload: "write".into(),
         percent,
         says: says.map(str::to_owned),
@@ -25,15 +25,15 @@ fn paper() -> Paper {
         comparisons: vec![Comparison {
             table: "Table 1".into(),
             metric: "qps".into(),
-            arm: ARMS[0].into(),
-            against: ARMS[1].into(),
+            config: CONFIGS[0].into(),
+            against: CONFIGS[1].into(),
             printed,
         }],
     }
 }
 
-/// QPS of each cell, or nothing of one that failed: arm, data set, threads, repeat.
-const CELLS: [(&str, &str, u32, u32, Option<f64>); 12] = [
+/// QPS of each run, or nothing of one that failed: configuration, data profile, threads, repeat.
+const TRIALS: [(&str, &str, u32, u32, Option<f64>); 12] = [
     ("csd", "small", 1, 1, Some(90.0)),
     ("csd", "small", 1, 2, Some(110.0)),
     ("plain", "small", 1, 1, Some(50.0)),
@@ -48,15 +48,15 @@ const CELLS: [(&str, &str, u32, u32, Option<f64>); 12] = [
     ("csd", "more", 8, 1, Some(800.0)),
 ];
 
-fn outcome(qps: Option<f64>, arm: &str, threads: u32) -> Outcome {
+fn outcome(qps: Option<f64>, config: &str, threads: u32) -> Outcome {
     let Some(qps) = qps else {
         return Outcome { reason: Some("it broke".into()), ..Outcome::default() };
     };
-    let media = if arm == "csd" { 5_000.0 } else { 20_000.0 };
+    let media = if config == "csd" { 5_000.0 } else { 20_000.0 };
     let results = [
         ("qps", qps),
         ("media_write_bytes_per_transaction", media),
-        ("drive_write_amplification", if arm == "csd" { 0.6 } else { 2.5 }),
+        ("drive_write_amplification", if config == "csd" { 0.6 } else { 2.5 }),
         ("model_late_percent", f64::from(threads)),
         ("cpu_user_percent", 40.0),
         ("cpu_system_percent", 10.0),
@@ -74,27 +74,27 @@ fn write_study(folder: &Path) -> Written {
     let workload = |set: &str| Workload {
         name: format!("{set}: write"),
         workload: "write".into(),
-        data_set: Some(set.into()),
+        data_profile: Some(set.into()),
         recipe: "oltp_write_only".into(),
         options: BTreeMap::new(),
     };
-    let arm =
-        |name: &str| Arm { name: name.into(), rig: Rig::default(), settings: BTreeMap::new() };
+    let config =
+        |name: &str| Config { name: name.into(), rig: Rig::default(), settings: BTreeMap::new() };
     let head = StudyHead {
         title: "beside a paper",
         form: Some("Quick form: 4 s measured in place of 600."),
         paper: Some(&paper),
-        arms: &ARMS.map(arm),
+        configs: &CONFIGS.map(config),
         workloads: &["small", "large", "more"].map(workload),
         ..StudyHead::default()
     };
     store.write_head(&head).unwrap();
-    for (position, (arm, set, threads, repeat, qps)) in (1..).zip(CELLS) {
+    for (position, (config, set, threads, repeat, qps)) in (1..).zip(TRIALS) {
         let workload = format!("{set}: write");
-        let key = CellKey { arm: arm.into(), workload, threads, repeat };
-        store.plan_cell(&key, position, "f").unwrap();
-        store.begin_cell(&key).unwrap();
-        store.end_cell(&key, &outcome(qps, arm, threads)).unwrap();
+        let key = TrialKey { config: config.into(), workload, threads, repeat };
+        store.plan_trial(&key, position, "f").unwrap();
+        store.begin_trial(&key).unwrap();
+        store.end_trial(&key, &outcome(qps, config, threads)).unwrap();
     }
     write(&store, folder).unwrap()
 }
@@ -119,7 +119,7 @@ fn the_mean_over_thread_counts_is_the_papers() {
     );
     assert_eq!(
         small["remarks"],
-        serde_json::json!(["64 threads left out: csd failed", "2 of 6 cells marked"])
+        serde_json::json!(["64 threads left out: csd failed", "2 of 6 runs marked"])
     );
     assert_eq!(rows[1]["measured"], Value::Null);
     assert_eq!(rows[1]["remarks"][0], "1 thread left out: csd failed");
@@ -148,25 +148,29 @@ fn the_table_says_the_same_on_the_page_and_in_csv() {
         "<td>+100 % at 1</td><td>-25 % at 8</td><td>5.00 &#x2f; 20.0</td>",
         "printed: N&#x2f;A &lt;one&gt;; only csd is run on it",
         "<h3 class=\"data-set\">small</h3>",
-        "2 arms (csd and plain) under 1 workload (write) on 3 data sets (small, large and more)",
+        "2 configurations (csd and plain) under 1 workload (write) on 3 data profiles (small, large and more)",
     ] {
         assert!(markup.contains(text), "{text}");
     }
     let summary = markup.split_once("id=\"summary\"").unwrap().1;
     let more = summary.split_once("<h3 class=\"data-set\">more</h3>").unwrap().1;
     let more = more.split_once("<section").map_or(more, |(section, _)| section);
-    assert!(more.contains("data-arm=\"0\"") && !more.contains("data-arm=\"1\""), "only its arms");
+    assert!(
+        more.contains("data-config=\"0\"") && !more.contains("data-config=\"1\""),
+        "only its configurations"
+    );
 }
 
 #[test]
 fn claims_stand_beside_measurements_with_the_conditions_that_differ() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Store::open_or_create(folder.path()).unwrap();
-    let arm = |name: &str| Arm { name: name.into(), rig: Rig::default(), settings: [].into() };
+    let config =
+        |name: &str| Config { name: name.into(), rig: Rig::default(), settings: [].into() };
     let workload = Workload {
         name: "complex".into(),
         workload: "complex".into(),
-        data_set: None,
+        data_profile: None,
         recipe: "oltp_complex".into(),
         options: BTreeMap::new(),
     };
@@ -174,20 +178,24 @@ fn claims_stand_beside_measurements_with_the_conditions_that_differ() {
         title: "repeated",
         form: Some("Quick form: less."),
         paper: Some(&assay_claims::beside("stec-2013").unwrap()),
-        arms: &[arm("six 15K disks"), arm("s1120 card")],
+        configs: &[config("six 15K disks"), config("s1120 card")],
         workloads: &[workload],
         ..StudyHead::default()
     };
     store.write_head(&head).unwrap();
-    for (position, (arm, tps)) in
+    for (position, (config, tps)) in
         [("six 15K disks", 54.0), ("s1120 card", 502.0)].iter().enumerate()
     {
-        let key =
-            CellKey { arm: (*arm).into(), workload: "complex".into(), threads: 20, repeat: 1 };
-        store.plan_cell(&key, position as u32, "f").unwrap();
-        store.begin_cell(&key).unwrap();
+        let key = TrialKey {
+            config: (*config).into(),
+            workload: "complex".into(),
+            threads: 20,
+            repeat: 1,
+        };
+        store.plan_trial(&key, position as u32, "f").unwrap();
+        store.begin_trial(&key).unwrap();
         let results = [("tps".to_owned(), *tps)].into();
-        store.end_cell(&key, &Outcome { results, ..Outcome::default() }).unwrap();
+        store.end_trial(&key, &Outcome { results, ..Outcome::default() }).unwrap();
     }
     let written = write(&store, folder.path()).unwrap();
     let markup = markup(&fs::read_to_string(&written.html).unwrap());

@@ -1,14 +1,14 @@
-//! Crash safety is judged once: whatever an arm's doublewrite buffer, flush method, file system and disk are, every place that speaks of it
-//! says the same, and what it says follows from those four.
+//! Crash safety is judged once: whatever a configuration's doublewrite buffer, flush method, file system and disk are,
+//! every place that speaks of it says the same, and what it says follows from those four.
 
 use super::*;
 use assay_judge::durability;
 use assay_judge::durability::Class;
 use assay_study::{
-    Arm, Atomic, CellKey, Disk, Drive, FileSystem, Media, Model, Outcome, Rig, Workload,
+    Atomic, Config, Disk, Drive, FileSystem, Media, Model, Outcome, Rig, TrialKey, Workload,
 };
 
-/// What decides of the pages of an arm.
+/// What decides of the pages of a configuration.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     doublewrite: &'static str,
@@ -37,7 +37,7 @@ impl Case {
         format!("{} {} {together} {}", self.doublewrite, self.flush_method, self.disk)
     }
 
-    fn arm(self) -> Arm {
+    fn config(self) -> Config {
         let whole = |by_format| Some(Atomic { bytes: 256 << 10, by_format });
         let path = || "/data".into();
         let (media, atomic_write_bytes) = match self.disk {
@@ -53,14 +53,15 @@ impl Case {
         let file_system = Some(FileSystem { name: "ext4".into(), ..FileSystem::default() });
         let settings =
             [("innodb_doublewrite", self.doublewrite), ("innodb_flush_method", self.flush_method)];
-        Arm {
+        Config {
             name: self.name(),
             rig: Rig { disk: Some(disk), file_system, ..Rig::default() },
             settings: settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
         }
     }
 
-    /// What holds of its pages, by the manuals: written twice and mended, or written once, whole, in one piece, past the page cache.
+    /// What holds of its pages, by the manuals: written twice and mended, or written once, whole, in one piece, past
+    /// the page cache.
     fn expected(self) -> Class {
         let is_twice = matches!(self.doublewrite, "ON" | "DETECT_AND_RECOVER");
         let is_one_piece = self.keeps_pages_together && self.flush_method != "fsync";
@@ -75,10 +76,10 @@ impl Case {
 
 fn study_of(folder: &Path, cases: &[Case]) -> Store {
     let mut store = Store::open_or_create(folder).unwrap();
-    let arms: Vec<Arm> = cases.iter().map(|case| case.arm()).collect();
+    let configs: Vec<Config> = cases.iter().map(|case| case.config()).collect();
     let workload = Workload {
         name: "w".into(),
-        data_set: None,
+        data_profile: None,
         workload: "w".into(),
         recipe: "oltp_read_write".into(),
         options: BTreeMap::new(),
@@ -86,26 +87,27 @@ fn study_of(folder: &Path, cases: &[Case]) -> Store {
     store
         .write_head(&StudyHead {
             title: "safety",
-            arms: &arms,
+            configs: &configs,
             workloads: &[workload],
             ..StudyHead::default()
         })
         .unwrap();
-    for (position, arm) in arms.iter().enumerate() {
-        let key = CellKey { arm: arm.name.clone(), workload: "w".into(), threads: 1, repeat: 1 };
-        store.plan_cell(&key, position as u32 + 1, "f").unwrap();
-        store.begin_cell(&key).unwrap();
+    for (position, config) in configs.iter().enumerate() {
+        let key =
+            TrialKey { config: config.name.clone(), workload: "w".into(), threads: 1, repeat: 1 };
+        store.plan_trial(&key, position as u32 + 1, "f").unwrap();
+        store.begin_trial(&key).unwrap();
         let results = [("tps".to_owned(), 100.0 + position as f64)].into();
-        store.end_cell(&key, &Outcome { results, ..Outcome::default() }).unwrap();
+        store.end_trial(&key, &Outcome { results, ..Outcome::default() }).unwrap();
     }
     store
 }
 
-/// The texts of a page's elements of this arm that begin so.
-fn said<'a>(markup: &'a str, arm: usize, begins: &str) -> Vec<&'a str> {
-    let its = format!(" data-arm=\"{arm}\"");
+/// The texts of a page's elements of this configuration that begin so.
+fn said<'a>(markup: &'a str, config: usize, begins: &str) -> Vec<&'a str> {
+    let its = format!(" data-config=\"{config}\"");
     let behind = markup.split(its.as_str()).skip(1);
-    let its = behind.map(|text| text.split(" data-arm=").next().unwrap());
+    let its = behind.map(|text| text.split(" data-config=").next().unwrap());
     let marks = its.flat_map(|text| text.split('>'));
     marks
         .filter(|text| text.starts_with(begins))
@@ -121,11 +123,11 @@ fn every_place_says_the_same_of_crash_safety() {
     let written = write(&store, folder.path()).unwrap();
     let page = markup(&fs::read_to_string(&written.html).unwrap());
     let json: Value = serde_json::from_slice(&fs::read(&written.json).unwrap()).unwrap();
-    let tables = ["cells.csv", "summary.csv"].map(|table| rows(&written.tables.join(table)));
+    let tables = ["runs.csv", "summary.csv"].map(|table| rows(&written.tables.join(table)));
     let study = store.study().unwrap();
     for (place, case) in cases.iter().enumerate() {
         let name = case.name();
-        let judged = durability::of_stored(&store, &study, &study.arms[place]).unwrap();
+        let judged = durability::of_stored(&store, &study, &study.configs[place]).unwrap();
         assert_eq!(judged.class, case.expected(), "{name}");
         let stored = &json["durability"][&name];
         assert_eq!(stored["class"], serde_json::to_value(judged.class).unwrap(), "{name}");
@@ -133,7 +135,7 @@ fn every_place_says_the_same_of_crash_safety() {
         for table in &tables {
             let its: Vec<&str> = table
                 .iter()
-                .filter(|row| row["arm"] == name)
+                .filter(|row| row["config"] == name)
                 .map(|row| row["durability"].as_str())
                 .collect();
             assert_eq!(its, [label], "{name}");
@@ -145,9 +147,9 @@ fn every_place_says_the_same_of_crash_safety() {
         assert_eq!(why.len(), 1, "{name}");
     }
     // Whom a comparison calls unequally safe is of another class, or keeps its pages by another's word.
-    let first = durability::of_stored(&store, &study, &study.arms[0]).unwrap();
-    for (case, arm) in cases.iter().zip(&study.arms) {
-        let kept = durability::of_stored(&store, &study, arm).unwrap();
+    let first = durability::of_stored(&store, &study, &study.configs[0]).unwrap();
+    for (case, config) in cases.iter().zip(&study.configs) {
+        let kept = durability::of_stored(&store, &study, config).unwrap();
         let is_unlike = !first.unlike(&kept).is_empty();
         assert_eq!(is_unlike, case.expected() != cases[0].expected(), "{}", case.name());
     }
@@ -155,8 +157,8 @@ fn every_place_says_the_same_of_crash_safety() {
 
 #[test]
 fn a_place_that_says_otherwise_is_noticed() {
-    let markup = "<tr data-arm=\"0\"><td>x</td><small>pages safe</small></tr><tr data-arm=\"1\"><b>pages at risk</b></tr>\
-        <td data-arm=\"0\"><b>pages at risk</b></td>";
+    let markup = "<tr data-config=\"0\"><td>x</td><small>pages safe</small></tr><tr data-config=\"1\"><b>pages at risk</b></tr>\
+        <td data-config=\"0\"><b>pages at risk</b></td>";
     assert_eq!(said(markup, 0, "pages "), ["pages safe", "pages at risk"]);
     assert_eq!(said(markup, 1, "pages "), ["pages at risk"]);
 }

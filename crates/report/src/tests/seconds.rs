@@ -11,11 +11,11 @@ fn data(html: &str) -> Value {
     serde_json::from_str(data).unwrap()
 }
 
-/// What the page says of a cell's chart.
-fn said(data: &Value, cell: usize, chart: &str) -> String {
+/// What the page says of a run's chart.
+fn said(data: &Value, trial: usize, chart: &str) -> String {
     let charts = data["seconds"].as_array().unwrap();
     let place = charts.iter().position(|one| one["name"] == chart).unwrap();
-    data["cells"][cell]["found"][place].as_str().unwrap().to_owned()
+    data["trials"][trial]["found"][place].as_str().unwrap().to_owned()
 }
 
 #[test]
@@ -33,15 +33,15 @@ fn a_chart_of_seconds_says_what_is_usual_and_when_it_was_furthest_from_it() {
         "{latency}"
     );
     let failed =
-        data["cells"].as_array().unwrap().iter().position(|cell| !cell["reason"].is_null());
+        data["trials"].as_array().unwrap().iter().position(|trial| !trial["reason"].is_null());
     assert_eq!(said(&data, failed.unwrap(), "throughput"), "", "of nothing nothing is said");
 }
 
 #[test]
 fn what_is_said_of_seconds_is_what_the_table_holds() {
     let report = report(&Shape::small());
-    let cells = rows(&report.written.tables.join("cells.csv"));
-    let series = rows(&report.written.tables.join(&cells[0]["series_file"]));
+    let trials = rows(&report.written.tables.join("runs.csv"));
+    let series = rows(&report.written.tables.join(&trials[0]["series_file"]));
     let in_window =
         |row: &&BTreeMap<String, String>| (6..=29).contains(&row["second"].parse().unwrap());
     let values = |name: &str| -> Vec<f64> {

@@ -1,16 +1,17 @@
-//! The first screen says nothing false: nothing of cells that may not be compared, nothing over all thread counts that they contradict, no
-//! verdict that an interval does not carry, no room that is not the database's, and nothing that is no number.
+//! The first screen says nothing false: nothing of runs that may not be compared, nothing over all thread counts that
+//! they contradict, no verdict that an interval does not carry, no room that is not the database's, and nothing that is
+//! no number.
 
 use super::*;
 use crate::{Wishes, write_as};
 use assay_study::Warning;
 use assay_study::metrics::Window;
 use assay_study::prices::Prices;
-use assay_study::{Arm, CellKey, Disk, Judging, Media, Model, Outcome, Rig, Workload};
+use assay_study::{Config, Disk, Judging, Media, Model, Outcome, Rig, TrialKey, Workload};
 
-/// An arm at a thread count: its throughput, and results beyond it.
+/// A configuration at a thread count: its throughput, and results beyond it.
 struct Load<'a> {
-    arm: &'a str,
+    config: &'a str,
     threads: u32,
     tps: f64,
     /// What each repeat is off by either way, as a share.
@@ -19,28 +20,29 @@ struct Load<'a> {
     more: &'a [(&'a str, f64)],
 }
 
-fn load(arm: &str, threads: u32, tps: f64) -> Load<'_> {
-    Load { arm, threads, tps, off: 0.004, warning: None, more: &[] }
+fn load(config: &str, threads: u32, tps: f64) -> Load<'_> {
+    Load { config, threads, tps, off: 0.004, warning: None, more: &[] }
 }
 
-/// Three repeats of each; the first arm that is named is asked about and `base` is the baseline.
+/// Three repeats of each; the first configuration that is named is asked about and `base` is the baseline.
 fn store(folder: &Path, loads: &[Load<'_>]) -> Store {
     let mut store = Store::open_or_create(folder).unwrap();
-    let mut names: Vec<&str> = loads.iter().map(|load| load.arm).collect();
+    let mut names: Vec<&str> = loads.iter().map(|load| load.config).collect();
     let mut seen = std::collections::BTreeSet::new();
     names.retain(|name| seen.insert(*name));
-    let arm = |name: &&str| Arm { name: (*name).into(), rig: Rig::default(), settings: [].into() };
+    let config =
+        |name: &&str| Config { name: (*name).into(), rig: Rig::default(), settings: [].into() };
     let workload = Workload {
         name: "mixed".into(),
         workload: "mixed".into(),
-        data_set: None,
+        data_profile: None,
         recipe: "oltp_read_write".into(),
         options: BTreeMap::new(),
     };
     let judging = Judging { baseline: Some("base".into()), ..Judging::default() };
     let head = StudyHead {
         title: "small",
-        arms: &names.iter().map(arm).collect::<Vec<_>>(),
+        configs: &names.iter().map(config).collect::<Vec<_>>(),
         workloads: &[workload],
         judging: &judging,
         ..StudyHead::default()
@@ -50,14 +52,14 @@ fn store(folder: &Path, loads: &[Load<'_>]) -> Store {
     for repeat in 1..=3_u32 {
         for (place, load) in loads.iter().enumerate() {
             position += 1;
-            let key = CellKey {
-                arm: load.arm.into(),
+            let key = TrialKey {
+                config: load.config.into(),
                 workload: "mixed".into(),
                 threads: load.threads,
                 repeat,
             };
-            store.plan_cell(&key, position, "f").unwrap();
-            store.begin_cell(&key).unwrap();
+            store.plan_trial(&key, position, "f").unwrap();
+            store.begin_trial(&key).unwrap();
             let wave = f64::from((repeat * 7 + place as u32 * 3) % 5) / 2.0 - 1.0;
             let tps = load.tps * (1.0 + load.off * wave);
             let mut results: BTreeMap<String, f64> =
@@ -69,7 +71,7 @@ fn store(folder: &Path, loads: &[Load<'_>]) -> Store {
                 warnings: load.warning.iter().cloned().collect(),
                 ..Outcome::default()
             };
-            store.end_cell(&key, &outcome).unwrap();
+            store.end_trial(&key, &outcome).unwrap();
         }
     }
     store
@@ -101,7 +103,7 @@ fn sentence(page: &str) -> &str {
 const LATE: Option<Warning> = Some(Warning::LateCommands { percent: 2.0 });
 
 #[test]
-fn no_number_is_made_of_cells_that_may_not_be_compared() {
+fn no_number_is_made_of_trials_that_may_not_be_compared() {
     let marked = |load: Load<'static>| Load { warning: LATE, ..load };
     let both = [load("new", 8, 500.0), load("base", 8, 400.0)];
     let [some, other] = [load("new", 16, 777.0), load("base", 16, 600.0)];
@@ -109,7 +111,7 @@ fn no_number_is_made_of_cells_that_may_not_be_compared() {
     let shown = opening(&half);
     assert!(!shown.contains("777"), "{shown}");
     assert!(shown.contains("At 8 threads better: 2"), "{shown}");
-    assert!(shown.contains("At 16 threads: a cell is marked as not comparable"), "{shown}");
+    assert!(shown.contains("At 16 threads: a run is marked as not comparable"), "{shown}");
     assert!(shown.contains("at some threads") && !shown.contains("Hangs"), "{shown}");
     assert_eq!(
         sentence(&half),
@@ -118,9 +120,9 @@ fn no_number_is_made_of_cells_that_may_not_be_compared() {
     let all = page(&[marked(load("new", 8, 777.0)), marked(load("base", 8, 600.0))], None);
     let shown = opening(&all);
     assert!(!shown.contains("777") && !shown.contains("600"), "{shown}");
-    assert!(shown.contains("No cells are left of both that may be compared."), "{shown}");
+    assert!(shown.contains("No runs are left of both that may be compared."), "{shown}");
     let alone = page(&[marked(load("base", 8, 600.0))], None);
-    assert!(opening(&alone).contains("every cell that ended is marked as not comparable"));
+    assert!(opening(&alone).contains("every run that ended is marked as not comparable"));
     assert!(!opening(&alone).contains("<b>600</b>"));
 }
 
@@ -131,14 +133,14 @@ impl Load<'_> {
 }
 
 #[test]
-fn arms_that_share_no_thread_count_are_not_one_arm() {
+fn configs_that_share_no_thread_count_are_not_one_config() {
     let text = page(&[load("new", 1, 90.0), load("base", 8, 400.0)], None);
     assert_eq!(
         sentence(&text),
-        "Nothing can be compared: the 2 arms share no thread count (new at 1 thread; base at 8 threads)."
+        "Nothing can be compared: the 2 configurations share no thread count (new at 1 thread; base at 8 threads)."
     );
     let one = page(&[load("base", 8, 400.0)], None);
-    assert!(sentence(&one).starts_with("One arm was measured"), "{}", sentence(&one));
+    assert!(sentence(&one).starts_with("One configuration was measured"), "{}", sentence(&one));
 }
 
 #[test]
@@ -181,7 +183,7 @@ fn where_nothing_is_written_what_was_read_is_the_third_number() {
 }
 
 const PRICES: &str =
-    "currency = \"EUR\"\nyears = 2\n[every_arm]\nserver_price = 1000\ndrive_price = 200\n";
+    "currency = \"EUR\"\nyears = 2\n[every_config]\nserver_price = 1000\ndrive_price = 200\n";
 
 #[test]
 fn a_price_whose_interval_reaches_over_equality_is_neither_more_nor_less() {
@@ -222,12 +224,12 @@ fn forged_results_are_dashes_and_marks_and_never_no_numbers() {
         }
     }
     let json: serde_json::Value = serde_json::from_str(&read[1]).unwrap();
-    let cells = json["cells"].as_array().unwrap();
+    let trials = json["runs"].as_array().unwrap();
     let left_out = serde_json::json!({"kind": "no_figure", "facts": {"name": "cpu_user_percent"}});
-    let has_it = |cell: &serde_json::Value| {
-        cell["warnings"].as_array().is_some_and(|all| all.contains(&left_out))
+    let has_it = |trial: &serde_json::Value| {
+        trial["warnings"].as_array().is_some_and(|all| all.contains(&left_out))
     };
-    assert!(cells.iter().any(has_it));
+    assert!(trials.iter().any(has_it));
 }
 
 #[test]
@@ -281,7 +283,7 @@ fn one_thread_is_never_called_threads() {
 }
 
 #[test]
-fn a_caption_leaves_no_arm_out() {
+fn a_caption_leaves_no_config_out() {
     let names = ["base", "b", "c", "d", "e", "f"];
     let loads: Vec<Load<'_>> =
         names.iter().flat_map(|name| [load(name, 1, 100.0), load(name, 8, 400.0)]).collect();
@@ -303,7 +305,7 @@ fn lives_say_what_a_scale_model_was_multiplied_by_and_servers_are_whole() {
         Media::Model(Model { capacity_scale: 4000.0, parallel_scale: 36.0, ..Model::default() });
     let model = Disk { media, user_bytes: Some(3.2e12), ..Disk::default() };
     let mut study = store.study().unwrap();
-    study.arms.iter_mut().for_each(|arm| arm.rig.disk = Some(model.clone()));
+    study.configs.iter_mut().for_each(|config| config.rig.disk = Some(model.clone()));
     store.write_head(&StudyHead::from(&study)).unwrap();
     let prices = format!("{PRICES}[target]\ntps = 200000\n");
     let text = page_of(folder.path(), &store, Some(&prices));

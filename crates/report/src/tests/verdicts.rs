@@ -3,16 +3,16 @@
 use super::*;
 
 #[test]
-fn every_pair_is_judged_and_no_failed_cell_is() {
+fn every_pair_is_judged_and_no_failed_trial_is() {
     let report = report(&Shape::small());
     let rows = rows(&report.written.tables.join("verdicts.csv"));
     let json: Value = serde_json::from_slice(&fs::read(&report.written.json).unwrap()).unwrap();
     let comparisons = json["judgement"]["comparisons"].as_array().unwrap();
     assert_eq!(rows.len(), comparisons.len());
-    // Two arms against the first, two workloads, three thread counts and all of them, five figures.
+    // Two configurations against the first, two workloads, three thread counts and all of them, five figures.
     assert_eq!(rows.len(), 2 * 2 * 4 * 5);
     for row in &rows {
-        let is_failed = row["arm"] == "doublewrite off"
+        let is_failed = row["config"] == "doublewrite off"
             && row["workload"] == "read_write"
             && ["8", ""].contains(&row["threads"].as_str());
         assert!(!is_failed || row["verdict"] == "cannot tell", "{row:?}");
@@ -20,7 +20,7 @@ fn every_pair_is_judged_and_no_failed_cell_is() {
     }
     let of = |workload: &str| {
         let is_it = |row: &&BTreeMap<String, String>| {
-            row["arm"] == "doublewrite off"
+            row["config"] == "doublewrite off"
                 && row["workload"] == workload
                 && row["threads"] == "32"
                 && row["metric"] == "tps"
@@ -33,7 +33,7 @@ fn every_pair_is_judged_and_no_failed_cell_is() {
     assert_eq!((found["basis"].as_str(), found["repeats"].as_str()), ("repeats", "2"));
     let text = markup(&report.html());
     assert!(text.contains("id=\"verdicts\"") && text.contains(&found["text"]), "{}", found["text"]);
-    assert!(text.contains("No arm ran twice"));
+    assert!(text.contains("No configuration ran twice"));
     assert!(!text.contains("</script><b>"), "names are escaped");
     assert!(report.written.tables.join("stalls.csv").is_file());
 }

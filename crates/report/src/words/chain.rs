@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use assay_judge::chain::{Activity, Chain, Held, Layer, LayerName};
-use assay_study::CellKey;
+use assay_study::TrialKey;
 
 use super::reconcile::CheckView;
 
@@ -59,11 +59,11 @@ pub fn held(held: Held) -> &'static str {
     }
 }
 
-/// One cell's chain as JSON has it.
+/// One run's chain as JSON has it.
 #[derive(Debug, Serialize)]
 pub struct ChainView<'a> {
     #[serde(flatten)]
-    key: &'a CellKey,
+    key: &'a TrialKey,
     layers: Vec<LayerView<'a>>,
     amplification: Vec<BoundaryView>,
     spent: Vec<SpentView>,
@@ -153,7 +153,7 @@ mod tests {
             checks: vec![],
         };
         let json = serde_json::to_value(ChainView::of(&chain)).unwrap();
-        assert_eq!(json["arm"], "a");
+        assert_eq!(json["config"], "a");
         let expected =
             serde_json::json!({"name": "data files", "write_bytes": 26214.4, "writes": 1.6});
         assert_eq!(json["layers"][0], expected);

@@ -1,4 +1,5 @@
-//! What an arm keeps in a power cut: the label beside its figures, its parts in sentences, and what two do not keep alike.
+//! What a configuration keeps in a power cut: the label beside its figures, its parts in sentences, and what two do not
+//! keep alike.
 
 use serde::Serialize;
 
@@ -139,7 +140,7 @@ fn note(note: Note) -> &'static str {
     }
 }
 
-/// What an arm keeps as JSON has it.
+/// What a configuration keeps as JSON has it.
 #[derive(Debug, Serialize)]
 pub struct DurabilityView {
     class: Class,
@@ -153,7 +154,7 @@ pub struct DurabilityView {
 }
 
 impl DurabilityView {
-    /// Of what an arm keeps.
+    /// Of what a configuration keeps.
     pub fn of(durability: &Durability) -> DurabilityView {
         DurabilityView {
             class: durability.class,

@@ -27,10 +27,10 @@ pub struct RatedView {
     how: String,
 }
 
-/// The ratings of arms, by name.
+/// The ratings of configurations, by name.
 pub fn view(rated: &BTreeMap<String, Rated>) -> BTreeMap<&str, RatedView> {
     let one = |rated: &Rated| RatedView { bytes: rated.bytes, how: how(&rated.by) };
-    rated.iter().map(|(arm, rated)| (arm.as_str(), one(rated))).collect()
+    rated.iter().map(|(config, rated)| (config.as_str(), one(rated))).collect()
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use serde::{Serialize, Serializer};
 
 use assay_judge::papers::Samples;
 use assay_judge::{
-    Basis, Comparison, Difference, Judgement, Level, Metric, NoiseFloor, OfCell, Permuted, Stalls,
+    Basis, Comparison, Difference, Judgement, Level, Metric, NoiseFloor, OfTrial, Permuted, Stalls,
     Steady, Word,
 };
-use assay_study::CellKey;
+use assay_study::TrialKey;
 
 use super::samples::{self, PERCENTILE_OF_PERCENTILES};
 use super::{reason, stalls, steady, verdict};
@@ -22,7 +22,8 @@ pub struct JudgementView<'a> {
     levels: &'a [Level],
     comparisons: Vec<ComparisonView<'a>>,
     samples_note: &'static str,
-    cells: Vec<CellView<'a>>,
+    #[serde(rename = "runs")]
+    trials: Vec<TrialView<'a>>,
 }
 
 impl<'a> JudgementView<'a> {
@@ -36,18 +37,18 @@ impl<'a> JudgementView<'a> {
             levels: &judged.levels,
             comparisons: judged.comparisons.iter().map(ComparisonView::of).collect(),
             samples_note: PERCENTILE_OF_PERCENTILES,
-            cells: judged.cells.iter().map(CellView::of).collect(),
+            trials: judged.trials.iter().map(TrialView::of).collect(),
         }
     }
 }
 
-/// One arm against the baseline.
+/// One configuration against the baseline.
 #[derive(Debug, Serialize)]
 struct ComparisonView<'a> {
     workload: &'a str,
     threads: Option<u32>,
     baseline: &'a str,
-    arm: &'a str,
+    config: &'a str,
     metric: Metric,
     improvement_factor: Option<f64>,
     difference: Option<DifferenceView>,
@@ -68,7 +69,7 @@ impl<'a> ComparisonView<'a> {
             workload: &one.workload,
             threads: one.threads,
             baseline: &one.baseline,
-            arm: &one.arm,
+            config: &one.config,
             metric: one.metric,
             improvement_factor: one.improvement_factor,
             difference: one.difference.as_ref().map(DifferenceView::of),
@@ -138,11 +139,11 @@ impl DifferenceView {
     }
 }
 
-/// A cell judged by itself.
+/// A run judged by itself.
 #[derive(Debug, Serialize)]
-struct CellView<'a> {
+struct TrialView<'a> {
     #[serde(flatten)]
-    key: &'a CellKey,
+    key: &'a TrialKey,
     steady: Option<WithText<&'a Steady>>,
     stalls: Option<WithText<&'a Stalls>>,
     samples: SamplesView<'a>,
@@ -169,18 +170,18 @@ struct SampleView<'a> {
     row: &'a Samples,
 }
 
-impl<'a> CellView<'a> {
-    fn of(cell: &'a OfCell) -> CellView<'a> {
-        let steady = cell.steady.as_ref();
-        let stalls = cell.stalls.as_ref();
-        let rows = cell.samples.rows.iter();
-        CellView {
-            key: &cell.key,
+impl<'a> TrialView<'a> {
+    fn of(trial: &'a OfTrial) -> TrialView<'a> {
+        let steady = trial.steady.as_ref();
+        let stalls = trial.stalls.as_ref();
+        let rows = trial.samples.rows.iter();
+        TrialView {
+            key: &trial.key,
             steady: steady.map(|values| WithText { values, text: steady::text(values) }),
             stalls: stalls.map(|values| WithText { values, text: stalls::text(values) }),
             samples: SamplesView {
                 rows: rows.map(|row| SampleView { what: samples::what(row.what), row }).collect(),
-                latency_ms_p95: cell.samples.latency_ms_p95,
+                latency_ms_p95: trial.samples.latency_ms_p95,
             },
         }
     }

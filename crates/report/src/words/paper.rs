@@ -14,13 +14,13 @@ pub fn remarks(row: &ComparedRow) -> Vec<String> {
 fn remark(remark: &Remark) -> String {
     match remark {
         Remark::RunOnNeither => "neither is run on it".into(),
-        Remark::RunOnlyOn(arm) => format!("only {arm} is run on it"),
-        Remark::LeftOut { threads, arm, why } => {
+        Remark::RunOnlyOn(config) => format!("only {config} is run on it"),
+        Remark::LeftOut { threads, config, why } => {
             let threads = counted(u64::from(*threads), "thread");
-            format!("{threads} left out: {arm} {}", missing(why))
+            format!("{threads} left out: {config} {}", missing(why))
         }
-        Remark::Marked { marked, cells } => {
-            format!("{marked} of {} marked", counted(*cells as u64, "cell"))
+        Remark::Marked { marked, trials } => {
+            format!("{marked} of {} marked", counted(*trials as u64, "run"))
         }
     }
 }
@@ -39,14 +39,14 @@ fn missing(why: &Missing) -> String {
 pub struct ComparedView<'a> {
     table: &'a str,
     metric: &'a str,
-    arm: &'a str,
+    config: &'a str,
     against: &'a str,
     rows: Vec<RowView<'a>>,
 }
 
 #[derive(Debug, Serialize)]
 struct RowView<'a> {
-    data_set: Option<&'a str>,
+    data_profile: Option<&'a str>,
     workload: &'a str,
     measured: Option<&'a RelativeDifferences>,
     printed_percent: Option<f64>,
@@ -64,7 +64,7 @@ fn of_comparison(one: &Compared) -> ComparedView<'_> {
     ComparedView {
         table: &one.table,
         metric: &one.metric,
-        arm: &one.arm,
+        config: &one.config,
         against: &one.against,
         rows: one.rows.iter().map(of_row).collect(),
     }
@@ -72,7 +72,7 @@ fn of_comparison(one: &Compared) -> ComparedView<'_> {
 
 fn of_row(row: &ComparedRow) -> RowView<'_> {
     RowView {
-        data_set: row.data_set.as_deref(),
+        data_profile: row.data_profile.as_deref(),
         workload: &row.workload,
         measured: row.measured.as_ref(),
         printed_percent: row.printed_percent,
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn every_remark_names_what_it_is_about() {
-        let left_out = |why| remark(&Remark::LeftOut { threads: 4, arm: "csd".into(), why });
+        let left_out = |why| remark(&Remark::LeftOut { threads: 4, config: "csd".into(), why });
         assert_eq!(left_out(Missing::Failed), "4 threads left out: csd failed");
         assert_eq!(
             left_out(Missing::NotPlanned),
@@ -99,6 +99,6 @@ mod tests {
         assert_eq!(left_out(none), "4 threads left out: csd has no tps");
         assert_eq!(remark(&Remark::RunOnlyOn("csd".into())), "only csd is run on it");
         assert_eq!(remark(&Remark::RunOnNeither), "neither is run on it");
-        assert_eq!(remark(&Remark::Marked { marked: 1, cells: 1 }), "1 of 1 cell marked");
+        assert_eq!(remark(&Remark::Marked { marked: 1, trials: 1 }), "1 of 1 run marked");
     }
 }

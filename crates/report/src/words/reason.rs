@@ -4,7 +4,7 @@ use assay_base::text::counted;
 use assay_judge::{
     ABOVE_LEAST, Absent, Comparison, Metric, Reason, SignificanceTest, Verdict, Word,
 };
-use assay_study::CellKey;
+use assay_study::TrialKey;
 
 use super::short;
 use super::verdict::{directions, not_comparable};
@@ -23,21 +23,21 @@ pub fn reason(one: &Comparison) -> Option<String> {
     one.verdict.reason.as_ref().map(|reason| of_reason(reason, one.metric))
 }
 
-/// Why there is no comparison, without the cell's coordinates.
+/// Why there is no comparison, without the run's coordinates.
 pub fn reason_in_short(one: &Comparison) -> Option<String> {
     match one.verdict.reason.as_ref()? {
-        Reason::CellFailed(_) => Some("a cell failed".into()),
-        Reason::CellNotComparable(_) => Some("a cell is marked as not comparable".into()),
+        Reason::TrialFailed(_) => Some("a run failed".into()),
+        Reason::TrialNotComparable(_) => Some("a run is marked as not comparable".into()),
         _ => because(one),
     }
 }
 
 fn of_reason(reason: &Reason, metric: Metric) -> String {
     match reason {
-        Reason::CellFailed(cell) => format!("{cell} failed"),
-        Reason::CellNotComparable(cell) => not_comparable(cell),
+        Reason::TrialFailed(trial) => format!("{trial} failed"),
+        Reason::TrialNotComparable(trial) => not_comparable(trial),
         Reason::NoSharedRepeat => "no repeat of both has been run".into(),
-        Reason::FigureAbsent(cell, absent) => of_absent(cell, metric, *absent),
+        Reason::FigureAbsent(trial, absent) => of_absent(trial, metric, *absent),
         Reason::SpreadUnknown => {
             "one repeat, and nothing tells how it varies: measure for longer, or repeat".into()
         }
@@ -45,13 +45,13 @@ fn of_reason(reason: &Reason, metric: Metric) -> String {
             "one repeat of a study: how far its runs lie apart from day to day is not known; give both studies repeats = 2 or more".into()
         }
         Reason::OneRun => {
-            "one repeat, and no arm ran twice: only how it varied from second to second is known, not how runs differ".into()
+            "one repeat, and no configuration ran twice: only how it varied from second to second is known, not how runs differ".into()
         }
         Reason::OneRunAndFloor => {
-            "one repeat: true if runs of these arms differ no more than those of the arm that ran twice".into()
+            "one repeat: true if runs of these configurations differ no more than those of the configuration that ran twice".into()
         }
         Reason::WithinFloor { floor_percent, differences } => format!(
-            "it is within the noise floor of {} %, known from {} of one arm with itself",
+            "it is within the noise floor of {} %, known from {} of one configuration with itself",
             short(*floor_percent),
             counted(*differences, "difference")
         ),
@@ -70,12 +70,12 @@ fn of_reason(reason: &Reason, metric: Metric) -> String {
     }
 }
 
-fn of_absent(cell: &CellKey, metric: Metric, absent: Absent) -> String {
+fn of_absent(trial: &TrialKey, metric: Metric, absent: Absent) -> String {
     let label = metric.label();
     match absent {
-        Absent::Unusable(value) => format!("{cell}: {label} is {value}"),
+        Absent::Unusable(value) => format!("{trial}: {label} is {value}"),
         Absent::TooFewAbove => format!(
-            "fewer than {ABOVE_LEAST} transactions lie above {label} in a cell; measure for longer"
+            "fewer than {ABOVE_LEAST} transactions lie above {label} in a run; measure for longer"
         ),
     }
 }
@@ -128,7 +128,7 @@ mod tests {
         let floor = Reason::WithinFloor { floor_percent: 20.04, differences: 4 };
         assert_eq!(
             told(floor, None),
-            "it is within the noise floor of 20 %, known from 4 differences of one arm with itself; no number of repeats up to \
+            "it is within the noise floor of 20 %, known from 4 differences of one configuration with itself; no number of repeats up to \
              a thousand would tell"
         );
         let chance =
@@ -146,26 +146,26 @@ mod tests {
         let seconds = resting_on(Basis::OneRepeat, Comparison { verdict, ..seconds });
         assert_eq!(
             because(&seconds).unwrap(),
-            "one repeat, and no arm ran twice: only how it varied from second to second is known, not how runs differ; at \
+            "one repeat, and no configuration ran twice: only how it varied from second to second is known, not how runs differ; at \
              least 2 more repeats would tell"
         );
         assert!(!reason(&seconds).unwrap().contains("more repeats"));
     }
 
     #[test]
-    fn cells_that_stand_in_the_way_are_named() {
+    fn trials_that_stand_in_the_way_are_named() {
         let of =
             |reason| Comparison { difference: None, ..comparison(Word::CannotTell, Some(reason)) };
-        let failed = of(Reason::CellFailed(key("other", 2)));
+        let failed = of(Reason::TrialFailed(key("other", 2)));
         assert_eq!(text(&failed), "cannot tell");
         assert_eq!(because(&failed).unwrap(), "other / w / 8 threads / repeat 2 failed");
-        assert_eq!(reason_in_short(&failed).unwrap(), "a cell failed");
-        let marked = of(Reason::CellNotComparable(key("base", 1)));
+        assert_eq!(reason_in_short(&failed).unwrap(), "a run failed");
+        let marked = of(Reason::TrialNotComparable(key("base", 1)));
         assert_eq!(
             because(&marked).unwrap(),
             "base / w / 8 threads / repeat 1 is marked as not comparable"
         );
-        assert_eq!(reason_in_short(&marked).unwrap(), "a cell is marked as not comparable");
+        assert_eq!(reason_in_short(&marked).unwrap(), "a run is marked as not comparable");
         let nothing = of(Reason::FigureAbsent(key("other", 1), Absent::Unusable(0.0)));
         assert_eq!(because(&nothing).unwrap(), "other / w / 8 threads / repeat 1: throughput is 0");
         let few = Comparison {
@@ -174,7 +174,7 @@ mod tests {
         };
         assert_eq!(
             reason_in_short(&few).unwrap(),
-            "fewer than 5 transactions lie above p99 in a cell; measure for longer"
+            "fewer than 5 transactions lie above p99 in a run; measure for longer"
         );
     }
 }

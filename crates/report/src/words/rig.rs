@@ -1,14 +1,14 @@
-//! An arm's rig in words, layer by layer.
+//! A configuration's rig in words, layer by layer.
 
 use super::NONE;
 use assay_base::Size;
 use assay_study::{
-    Arm, Count, Drive, Fault, FileSystem, Fill, Media, Model, Resource, RigLayer, Scale, Tables,
+    Config, Count, Drive, Fault, FileSystem, Fill, Media, Model, Resource, RigLayer, Scale, Tables,
 };
 
 /// Each layer's name and what it is.
-pub fn layers(arm: &Arm) -> Vec<(&'static str, String)> {
-    arm.rig.layers().iter().map(|layer| (layer.name(), text(layer))).collect()
+pub fn layers(config: &Config) -> Vec<(&'static str, String)> {
+    config.rig.layers().iter().map(|layer| (layer.name(), text(layer))).collect()
 }
 
 /// What a layer is.
@@ -18,9 +18,9 @@ pub fn text(layer: &RigLayer) -> String {
         RigLayer::FileSystem(None) => "the one that is there".into(),
         RigLayer::FileSystem(Some(made)) => file_system(made),
         RigLayer::Server(version) => version.clone(),
-        RigLayer::Tables(all) => by_data_set(all, tables),
+        RigLayer::Tables(all) => by_data_profile(all, tables),
         RigLayer::Filled(all) => {
-            by_data_set(all, |one| one.as_ref().map_or_else(|| NONE.to_owned(), fill))
+            by_data_profile(all, |one| one.as_ref().map_or_else(|| NONE.to_owned(), fill))
         }
         RigLayer::Scale(resources) => resources.iter().map(resource).collect::<Vec<_>>().join(", "),
         RigLayer::Numbers { preset, numbers: all } => numbers(preset, all),
@@ -87,15 +87,15 @@ fn file_system(made: &FileSystem) -> String {
     }
 }
 
-/// What is the same on all data sets once, else of each with its name.
-fn by_data_set<T>(all: &[(Option<String>, T)], text: impl Fn(&T) -> String) -> String {
+/// What is the same on all data profiles once, else of each with its name.
+fn by_data_profile<T>(all: &[(Option<String>, T)], text: impl Fn(&T) -> String) -> String {
     let texts: Vec<(Option<&str>, String)> =
-        all.iter().map(|(data_set, one)| (data_set.as_deref(), text(one))).collect();
+        all.iter().map(|(data_profile, one)| (data_profile.as_deref(), text(one))).collect();
     match texts.as_slice() {
         [(_, first), rest @ ..] if rest.iter().all(|(_, text)| text == first) => first.clone(),
         all => {
-            let named = |(data_set, text): &(Option<&str>, String)| match data_set {
-                Some(data_set) => format!("{data_set}: {text}"),
+            let named = |(data_profile, text): &(Option<&str>, String)| match data_profile {
+                Some(data_profile) => format!("{data_profile}: {text}"),
                 None => text.clone(),
             };
             all.iter().map(named).collect::<Vec<_>>().join("; ")
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn data_sets_are_named_where_they_differ() {
+    fn data_profiles_are_named_where_they_differ() {
         let data = |name: &str, rows: u64| {
             (Some(name.to_owned()), Tables { count: 2, rows, ..Tables::default() })
         };

@@ -1,4 +1,4 @@
-//! Where a cell broke down, in one line.
+//! Where a run broke down, in one line.
 
 use assay_judge::{Stalls, median};
 

@@ -1,7 +1,7 @@
 //! Invented comparisons, to see what is said of them.
 
 use assay_judge::{Basis, Comparison, Difference, Metric, Reason, Spread, Verdict, Word};
-use assay_study::CellKey;
+use assay_study::TrialKey;
 
 /// A difference of this ratio within this interval, of three repeats.
 pub(super) fn difference(ratio: f64, ratio_interval: (f64, f64)) -> Difference {
@@ -28,7 +28,7 @@ pub(super) fn comparison(word: Word, reason: Option<Reason>) -> Comparison {
         workload: "w".into(),
         threads: Some(8),
         baseline: "base".into(),
-        arm: "other".into(),
+        config: "other".into(),
         metric: Metric::Throughput,
         improvement_factor: None,
         difference: Some(difference(1.19, (1.15, 1.23))),
@@ -45,7 +45,7 @@ pub(super) fn resting_on(basis: Basis, one: Comparison) -> Comparison {
     Comparison { difference, ..one }
 }
 
-/// A cell at 8 threads.
-pub(super) fn key(arm: &str, repeat: u32) -> CellKey {
-    CellKey { arm: arm.into(), workload: "w".into(), threads: 8, repeat }
+/// A run at 8 threads.
+pub(super) fn key(config: &str, repeat: u32) -> TrialKey {
+    TrialKey { config: config.into(), workload: "w".into(), threads: 8, repeat }
 }

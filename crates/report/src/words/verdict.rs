@@ -1,7 +1,7 @@
 //! What may be said of a comparison: its word and its sentence.
 
 use assay_judge::{Basis, Comparison, Difference, Reason, Units, Word};
-use assay_study::CellKey;
+use assay_study::TrialKey;
 
 use super::short;
 use super::size::Size;
@@ -21,9 +21,9 @@ pub fn text(one: &Comparison) -> String {
     let mut text = seen(one);
     match one.left_out.as_slice() {
         [] => {}
-        [cell] => text += &format!("; left out: {}", not_comparable(cell)),
-        [cell, rest @ ..] => {
-            text += &format!("; left out: {}, and {} more", not_comparable(cell), rest.len());
+        [trial] => text += &format!("; left out: {}", not_comparable(trial)),
+        [trial, rest @ ..] => {
+            text += &format!("; left out: {}, and {} more", not_comparable(trial), rest.len());
         }
     }
     if !one.verdict.exceptions.is_empty() {
@@ -88,9 +88,9 @@ fn is_of_one_run(one: &Comparison) -> bool {
     matches!(basis, Some(Basis::OneRepeat | Basis::OneRepeatAndNoiseFloor))
 }
 
-/// A cell that is left out of a comparison, and why.
-pub fn not_comparable(cell: &CellKey) -> String {
-    format!("{cell} is marked as not comparable")
+/// A run that is left out of a comparison, and why.
+pub fn not_comparable(trial: &TrialKey) -> String {
+    format!("{trial} is marked as not comparable")
 }
 
 /// `better at 1, 4 threads; worse at 16 threads`.
@@ -138,7 +138,9 @@ mod tests {
         };
         let better = of(Word::Better, Reason::OneRunAndFloor);
         assert_eq!(text(&better), format!("in this one run {SIZE}"));
-        assert!(because(&better).unwrap().ends_with("than those of the arm that ran twice"));
+        assert!(
+            because(&better).unwrap().ends_with("than those of the configuration that ran twice")
+        );
         let equivalent = of(Word::Equivalent, Reason::OneRunAndFloor);
         assert_eq!(
             text_with_word(&equivalent),
@@ -180,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_that_are_left_out_are_told_of() {
+    fn trials_that_are_left_out_are_told_of() {
         let mut one = comparison(Word::Better, None);
         one.left_out = vec![key("other", 2)];
         let left_out = "other / w / 8 threads / repeat 2 is marked as not comparable";

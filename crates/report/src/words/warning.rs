@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 
 use super::{reconcile, unwatched};
-use assay_study::{Cell, Program, Warning};
+use assay_study::{Program, Trial, Warning};
 
 /// So many programs are named.
 const NAMED: usize = 3;
 
 /// All of a run's.
-pub fn of_cell(cell: &Cell) -> Vec<String> {
-    cell.warnings.iter().map(text).collect()
+pub fn of_trial(trial: &Trial) -> Vec<String> {
+    trial.warnings.iter().map(text).collect()
 }
 
 /// What is wrong, and what would help.

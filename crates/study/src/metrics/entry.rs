@@ -13,7 +13,8 @@ const COLUMNS_MOST: usize = 3;
 /// A counter or figure: its name, unit, label and meaning, said once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Metric {
-    /// The one word for it in store and report, unit last. Of what there is one of for each processor, with [`PLACE`] for its number.
+    /// The one word for it in store and report, unit last. Of what there is one of for each processor, with [`PLACE`]
+    /// for its number.
     pub name: &'static str,
     pub layer: Layer,
     pub unit: Unit,
@@ -21,7 +22,7 @@ pub struct Metric {
     pub label: &'static str,
     /// Whether it is recorded second by second.
     pub is_series: bool,
-    /// How the result of a cell comes about.
+    /// How the result of a run comes about.
     pub aggregation: Aggregation,
     /// Whether its seconds are times that somebody waited, of which the longest is what matters.
     pub is_latency: bool,
@@ -36,12 +37,13 @@ pub struct Metric {
     pub line: Option<Line>,
 }
 
-/// How the result of a cell comes about.
+/// How the result of a run comes about.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Aggregation {
     /// The mean of the window's seconds.
     Mean,
-    /// The same, but that a second weighs as much as this series had in it: a latency's seconds weigh as many as they had operations.
+    /// The same, but that a second weighs as much as this series had in it: a latency's seconds weigh as many as they
+    /// had operations.
     WeightedMean { by: &'static str },
     /// What was last seen until the window's end.
     LastSeen,
@@ -65,8 +67,8 @@ pub enum Better {
 pub struct Gives {
     /// Whether it is a counter, whose growth is recorded; else a value that is recorded as it is.
     pub is_counter: bool,
-    /// Where to find it, best first. Each source is a sum: of status variables (`Name`), of InnoDB metrics (`metrics.name`), of sums over
-    /// files of one kind (`files.kind.column`); a leading `-` subtracts.
+    /// Where to find it, best first. Each source is a sum: of status variables (`Name`), of InnoDB metrics
+    /// (`metrics.name`), of sums over files of one kind (`files.kind.column`); a leading `-` subtracts.
     pub sources: &'static [&'static [&'static str]],
 }
 

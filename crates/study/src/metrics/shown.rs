@@ -107,7 +107,7 @@ pub enum Group {
     Drive,
     /// The models' table.
     Model,
-    /// Space at the end of a cell, from the files down to the media.
+    /// Space at the end of a run, from the files down to the media.
     Space,
     /// The same of a model of a drive, whose flash holds what wore it in too.
     Worn,

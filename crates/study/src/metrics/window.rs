@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-/// A stretch of a cell's clock, in seconds since that began.
+/// A stretch of a run's clock, in seconds since that began.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Window {
     pub from_s: f64,
@@ -10,8 +10,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// Whether the sample of this second is of the window. Second n ends n seconds after the clock began, so the first of a window is the
-    /// one after its start; the last may end a moment after it, see [`has_ended`].
+    /// Whether the sample of this second is of the window. Second n ends n seconds after the clock began, so the first
+    /// of a window is the one after its start; the last may end a moment after it, see [`has_ended`].
     pub fn contains_second(self, second: u32) -> bool {
         f64::from(second) > self.from_s && has_ended(second, self.to_s)
     }
@@ -21,8 +21,8 @@ impl Window {
     }
 }
 
-/// Whether a second had ended at this moment of the clock. Half a second more counts: the load's seconds have the whole number that is
-/// nearest to their end, so the last of a window that ends at 22.98 s is second 23.
+/// Whether a second had ended at this moment of the clock. Half a second more counts: the load's seconds have the whole
+/// number that is nearest to their end, so the last of a window that ends at 22.98 s is second 23.
 pub fn has_ended(second: u32, at_s: f64) -> bool {
     f64::from(second) <= at_s + 0.5
 }

@@ -21,7 +21,7 @@ const STEPS: f64 = 1000.0;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Row {
     Blank,
-    Cell,
+    Trial,
     Gauge,
     Step,
     Tps,
@@ -71,7 +71,7 @@ const FLUSH: Operation = Operation {
 /// is where the cursor rests.
 const ROWS: [(usize, Row); 11] = [
     (9, Row::Blank),
-    (0, Row::Cell),
+    (0, Row::Trial),
     (4, Row::Gauge),
     (2, Row::Step),
     (3, Row::Tps),
@@ -100,9 +100,9 @@ pub fn draw(seen: &Seen, area: Rect, buffer: &mut Buffer) {
 fn draw_row(row: Row, seen: &Seen, area: Rect, buffer: &mut Buffer) {
     match row {
         Row::Blank => {}
-        Row::Cell => {
-            let cell = seen.cell.as_ref().unwrap_or(&seen.title);
-            write(std::slice::from_ref(cell), area, Style::new().bold(), buffer);
+        Row::Trial => {
+            let trial = seen.trial.as_ref().unwrap_or(&seen.title);
+            write(std::slice::from_ref(trial), area, Style::new().bold(), buffer);
         }
         Row::Gauge => gauge(seen, area, buffer),
         Row::Step => write(std::slice::from_ref(&seen.step), area, Style::new(), buffer),
@@ -124,7 +124,7 @@ fn draw_row(row: Row, seen: &Seen, area: Rect, buffer: &mut Buffer) {
         Row::Keys => {
             let style = match seen.ending {
                 Ending::None => Style::new().dim(),
-                Ending::AfterCell | Ending::Now => Style::new().bold(),
+                Ending::AfterTrial | Ending::Now => Style::new().bold(),
             };
             write(keys(seen.ending), area, style, buffer);
         }
@@ -149,13 +149,13 @@ impl Operation {
 fn keys(ending: Ending) -> &'static [&'static str] {
     match ending {
         Ending::None => &[
-            "q: stop after this cell    Ctrl-C: stop now",
-            "q: stop after this cell  ^C: now",
+            "q: stop after this run    Ctrl-C: stop now",
+            "q: stop after this run  ^C: now",
             "q ^C",
         ],
-        Ending::AfterCell => &[
-            "stopping after this cell    q: stop now, this cell is run again next time    any other key: do not stop",
-            "stopping after this cell  q: stop now  other key: do not stop",
+        Ending::AfterTrial => &[
+            "stopping after this run    q: stop now, this run is run again next time    any other key: do not stop",
+            "stopping after this run  q: stop now  other key: do not stop",
             "q: stop now; other key: do not",
             "stopping",
         ],
@@ -178,7 +178,7 @@ fn write(texts: &[impl AsRef<str>], area: Rect, style: Style, buffer: &mut Buffe
 }
 
 fn gauge(seen: &Seen, area: Rect, buffer: &mut Buffer) {
-    let share = seen.count.share(seen.cell_s);
+    let share = seen.count.share(seen.trial_s);
     let label = format!("{:3.0} %  {} left", share * 100.0, time(seen.count.seconds_left()));
     if usize::from(area.width) < label.len() + usize::from(SPARK_COLUMNS_MIN) {
         return write(&[label], area, Style::new(), buffer);

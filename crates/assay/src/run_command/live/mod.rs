@@ -32,7 +32,7 @@ pub use seen::{DISK_SERIES, Seen};
 
 /// Watch and load tell something new once a second; with half of that nothing is shown later than it is old.
 const BETWEEN_PAINTS: Duration = Duration::from_millis(500);
-/// A key that comes sooner after another than this ends no cell: pasted, or held down, it was not meant as an answer.
+/// A key that comes sooner after another than this ends no run: pasted, or held down, it was not meant as an answer.
 const BURST: Duration = Duration::from_millis(300);
 /// The key of that name; it begins the sequences that other keys send (ECMA-48, 7-bit CSI).
 const ESCAPE: u8 = 0x1b;
@@ -91,7 +91,7 @@ impl View {
         change(&mut lock(&self.seen));
     }
 
-    /// Whether the run is to end before another cell.
+    /// Whether the run is to end before another run.
     pub fn is_end_wanted(&self) -> bool {
         lock(&self.seen).ending != Ending::None
     }
@@ -166,15 +166,15 @@ impl Painter {
     }
 }
 
-/// What becomes of a run by what was typed: by the first key of what came at once, for what is pasted was not meant for us, and a
-/// cell is lost by two keys, the second of which answers what the first has shown.
+/// What becomes of a run by what was typed: by the first key of what came at once, for what is pasted was not meant for
+/// us, and a run is lost by two keys, the second of which answers what the first has shown.
 fn after_keys(ending: Ending, bytes: &[u8]) -> Ending {
     // Arrows and their like are one key each, and none of ours.
     let is_escape_sequence = bytes.len() > 1 && bytes[0] == ESCAPE;
     let is_quit = matches!(bytes, [b'q' | b'Q' | ESCAPE, ..]) && !is_escape_sequence;
     match (ending, is_quit) {
-        (Ending::None, true) => Ending::AfterCell,
-        (Ending::AfterCell, true) | (Ending::Now, _) => Ending::Now,
-        (Ending::None | Ending::AfterCell, false) => Ending::None,
+        (Ending::None, true) => Ending::AfterTrial,
+        (Ending::AfterTrial, true) | (Ending::Now, _) => Ending::Now,
+        (Ending::None | Ending::AfterTrial, false) => Ending::None,
     }
 }

@@ -6,7 +6,7 @@ use assay_load::{Second, SecondPhase};
 
 use crate::run_command::count::Count;
 use assay_lab::watch::Glimpse;
-use assay_study::CellKey;
+use assay_study::TrialKey;
 use assay_study::metrics::metric;
 
 /// Seconds of load that are kept to be drawn; no terminal that people use is wider.
@@ -33,8 +33,8 @@ pub enum Ending {
     /// It does.
     #[default]
     None,
-    /// It ends with the cell in hand.
-    AfterCell,
+    /// It ends with the run in hand.
+    AfterTrial,
     /// It is ending.
     Now,
 }
@@ -53,14 +53,14 @@ pub struct LoadSecond {
 pub struct Seen {
     /// Of the plan.
     pub title: String,
-    /// Cells and time.
+    /// Runs and time.
     pub count: Count,
-    /// The cell in hand, its place and its name.
-    pub cell: Option<String>,
+    /// The run in hand, its place and its name.
+    pub trial: Option<String>,
     /// What is being done.
     pub step: String,
-    /// Seconds that the cell in hand has been measured and warmed up for.
-    pub cell_s: f64,
+    /// Seconds that the run in hand has been measured and warmed up for.
+    pub trial_s: f64,
     /// Of the load, oldest first.
     pub load: VecDeque<LoadSecond>,
     /// Of the device, oldest first.
@@ -69,9 +69,9 @@ pub struct Seen {
     pub is_disk_counted: Option<bool>,
     /// Whether the run goes on.
     pub ending: Ending,
-    /// Where the device is looked at, while a cell is measured.
+    /// Where the device is looked at, while a run is measured.
     pub watch: Option<Glimpse<{ DISK_SERIES.len() }>>,
-    /// When the measuring window of the cell in hand began, on its clock.
+    /// When the measuring window of the run in hand began, on its clock.
     pub window_s: Option<f64>,
 }
 
@@ -81,9 +81,9 @@ impl Seen {
         Seen {
             title: title.into(),
             count,
-            cell: None,
+            trial: None,
             step: "beginning".into(),
-            cell_s: 0.0,
+            trial_s: 0.0,
             load: VecDeque::with_capacity(SECONDS_KEPT),
             disk: Vec::new(),
             is_disk_counted: None,
@@ -93,12 +93,12 @@ impl Seen {
         }
     }
 
-    /// Another cell is in hand.
-    pub fn begin_cell(&mut self, cell: &CellKey) {
-        let Count { done, cells, .. } = self.count;
-        self.cell = Some(format!("cell {} of {cells}: {cell}", done + 1));
+    /// Another run is in hand.
+    pub fn begin_trial(&mut self, trial: &TrialKey) {
+        let Count { done, trials, .. } = self.count;
+        self.trial = Some(format!("run {} of {trials}: {trial}", done + 1));
         self.step = "beginning".into();
-        self.cell_s = 0.0;
+        self.trial_s = 0.0;
         self.load.clear();
         self.disk.clear();
         self.is_disk_counted = None;
@@ -106,10 +106,10 @@ impl Seen {
         self.watch = None;
     }
 
-    /// The cell in hand has ended; what it showed stays until another begins.
-    pub fn end_cell(&mut self, count: Count) {
+    /// The run in hand has ended; what it showed stays until another begins.
+    pub fn end_trial(&mut self, count: Count) {
         self.count = count;
-        self.cell_s = 0.0;
+        self.trial_s = 0.0;
         self.watch = None;
     }
 
@@ -123,7 +123,7 @@ impl Seen {
             let latency_ms_p99 = second.latency.latency_ms_p99;
             self.load.push_back(LoadSecond { tps: second.tps, latency_ms_p99 });
         }
-        self.cell_s = second.end_s;
+        self.trial_s = second.end_s;
         if second.phase == SecondPhase::Measure && self.window_s.is_none() {
             self.window_s = Some(second.end_s - second.length_s);
         }

@@ -9,7 +9,7 @@ use super::draw::{draw, rows_on};
 use super::seen::{DiskSecond, LoadSecond, Seen};
 use super::*;
 use crate::run_command::count::{Count, Lengths};
-use assay_study::CellKey;
+use assay_study::TrialKey;
 
 const LENGTHS: Lengths = Lengths {
     seconds: 60.0,
@@ -28,15 +28,15 @@ const SECOND: DiskSecond = [
     None,
 ];
 
-/// A run in its second cell of four.
+/// A run in its second run of four.
 fn seen() -> Seen {
     let mut count = Count::new(LENGTHS, 4);
     count.ended();
     let mut seen = Seen::new("disk against disk", count);
-    let key = CellKey { arm: "csd".into(), workload: "rw".into(), threads: 8, repeat: 2 };
-    seen.begin_cell(&key);
+    let key = TrialKey { config: "csd".into(), workload: "rw".into(), threads: 8, repeat: 2 };
+    seen.begin_trial(&key);
     seen.step = LENGTHS.phase(40.0, Some(20.0));
-    seen.cell_s = 40.0;
+    seen.trial_s = 40.0;
     seen.load = (1..=60)
         .map(|second| LoadSecond { tps: f64::from(second) * 50.0, latency_ms_p99: 12.345 })
         .collect();
@@ -54,15 +54,15 @@ fn drawn(seen: &Seen, columns: u16, rows: u16) -> Vec<String> {
 }
 
 #[test]
-fn cell_step_figures_and_keys_are_there() {
+fn trial_step_figures_and_keys_are_there() {
     let rows = drawn(&seen(), 90, 11);
     let row = |start: &str| {
         let found = rows.iter().find(|row| row.starts_with(start));
         found.unwrap_or_else(|| panic!("no row {start} in {rows:#?}")).clone()
     };
     assert_eq!(rows[0], "", "where the cursor rests");
-    assert_eq!(rows[1], "cell 2 of 4: csd / rw / 8 threads / repeat 2");
-    // One cell and half of another, of four.
+    assert_eq!(rows[1], "run 2 of 4: csd / rw / 8 threads / repeat 2");
+    // One run and half of another, of four.
     assert!(row(" 38 %").contains(" left ━━━━") && row(" 38 %").ends_with('─'), "{rows:#?}");
     assert_eq!(rows[3], "measuring, second 20 of 60");
     assert!(row("tps").ends_with("█  3000.0 /s"), "{rows:#?}");
@@ -70,11 +70,11 @@ fn cell_step_figures_and_keys_are_there() {
     assert!(row("read").ends_with("5.0 MiB/s  320 /s  0.25 ms"), "{rows:#?}");
     assert!(row("write").ends_with("40.0 MiB/s  2560 /s  1.50 ms"), "{rows:#?}");
     assert!(row("flush").ends_with("█  77 /s"), "a latency that is not known is left out");
-    assert_eq!(rows[10], "q: stop after this cell    Ctrl-C: stop now");
+    assert_eq!(rows[10], "q: stop after this run    Ctrl-C: stop now");
 }
 
 #[test]
-fn seconds_of_load_tell_the_phase_and_a_new_cell_begins_empty() {
+fn seconds_of_load_tell_the_phase_and_a_new_trial_begins_empty() {
     let mut seen = seen();
     let second = |end_s, length_s, phase| Second {
         end_s,
@@ -91,7 +91,7 @@ fn seconds_of_load_tell_the_phase_and_a_new_cell_begins_empty() {
         queue_length: 0,
         concurrency: 0,
     };
-    seen.begin_cell(&CellKey { arm: "a".into(), workload: "w".into(), threads: 1, repeat: 1 });
+    seen.begin_trial(&TrialKey { config: "a".into(), workload: "w".into(), threads: 1, repeat: 1 });
     assert!(seen.load.is_empty() && seen.disk.is_empty());
     seen.second(&second(20.0, 1.0, SecondPhase::Warmup));
     assert_eq!(seen.step, "warming up, second 20 of 20");
@@ -124,12 +124,12 @@ fn second_of(tps: f64) -> LoadSecond {
 fn a_small_terminal_gets_what_matters_most() {
     assert_eq!(rows_on(5), 4);
     let rows = drawn(&seen(), 39, 4);
-    assert!(rows[0].starts_with("cell 2 of 4: csd / rw / 8 threads"), "{rows:#?}");
+    assert!(rows[0].starts_with("run 2 of 4: csd / rw / 8 threads"), "{rows:#?}");
     assert_eq!(
         rows[1..],
-        ["measuring, second 20 of 60", "tps    3000.0 /s", "q: stop after this cell  ^C: now"]
+        ["measuring, second 20 of 60", "tps    3000.0 /s", "q: stop after this run  ^C: now"]
     );
-    assert_eq!(drawn(&seen(), 6, 1), ["cell 2"]);
+    assert_eq!(drawn(&seen(), 6, 1), ["run 2"]);
     assert_eq!([rows_on(0), rows_on(1), rows_on(60)], [1, 1, 11]);
 }
 
@@ -141,20 +141,20 @@ fn a_machine_that_counts_nothing_says_so() {
 }
 
 #[test]
-fn a_key_asks_again_before_a_cell_is_lost() {
+fn a_key_asks_again_before_a_trial_is_lost() {
     let typed =
         |keys: &[&[u8]]| keys.iter().fold(Ending::None, |ending, key| after_keys(ending, key));
-    assert_eq!(typed(&[b"q"]), Ending::AfterCell);
-    assert_eq!(typed(&[b"\x1b"]), Ending::AfterCell);
+    assert_eq!(typed(&[b"q"]), Ending::AfterTrial);
+    assert_eq!(typed(&[b"\x1b"]), Ending::AfterTrial);
     assert_eq!(typed(&[b"q", b"x"]), Ending::None);
     assert_eq!(typed(&[b"q", b"q"]), Ending::Now);
     assert_eq!(typed(&[b"q", b"q", b"x"]), Ending::Now, "what has begun goes on");
-    assert_eq!(typed(&[b"qq"]), Ending::AfterCell, "a paste is one key");
-    assert_eq!(typed(&[b"quick quiz\nqqq"]), Ending::AfterCell);
+    assert_eq!(typed(&[b"qq"]), Ending::AfterTrial, "a paste is one key");
+    assert_eq!(typed(&[b"quick quiz\nqqq"]), Ending::AfterTrial);
     assert_eq!(typed(&[b"a quick quiz"]), Ending::None);
     assert_eq!(typed(&[b"x", b"\r", b"\x1b[A"]), Ending::None, "an arrow is not the Escape key");
     let keys = |ending| drawn(&Seen { ending, ..seen() }, 110, 11)[10].clone();
-    assert!(keys(Ending::AfterCell).contains("q: stop now"));
+    assert!(keys(Ending::AfterTrial).contains("q: stop now"));
     assert!(keys(Ending::Now).contains("Ctrl-C: at once"));
 }
 
@@ -173,20 +173,20 @@ prop_compose! {
     fn any_seen()(
         values in prop::collection::vec((any_value(), any_value()), 0..250),
         disk in prop::collection::vec(prop::array::uniform8(prop::option::of(any_value())), 0..250),
-        cell in ".{0,80}",
+        trial in ".{0,80}",
         step in ".{0,80}",
-        cell_s in any_value(),
+        trial_s in any_value(),
         done in 0..5_usize,
-        cells in 0..5_usize,
+        trials in 0..5_usize,
         is_disk_counted in any::<Option<bool>>(),
-        ending in prop::sample::select(vec![Ending::None, Ending::AfterCell, Ending::Now]),
+        ending in prop::sample::select(vec![Ending::None, Ending::AfterTrial, Ending::Now]),
     ) -> Seen {
-        let mut count = Count::new(LENGTHS, cells);
+        let mut count = Count::new(LENGTHS, trials);
         count.done = done;
         let mut seen = Seen::new("title", count);
-        seen.cell = Some(cell);
+        seen.trial = Some(trial);
         seen.step = step;
-        seen.cell_s = cell_s;
+        seen.trial_s = trial_s;
         seen.load = values.into_iter().map(|(tps, latency_ms_p99)| LoadSecond { tps, latency_ms_p99 }).collect();
         (seen.disk, seen.is_disk_counted, seen.ending) = (disk, is_disk_counted, ending);
         seen

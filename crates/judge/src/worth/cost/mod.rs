@@ -1,8 +1,9 @@
 //! What a transaction a second and a gigabyte cost, how many servers a load takes, and which prices that hangs on.
 //!
-//! Every figure inherits the bounds of the throughput and of the space that it is made of. A scale model's throughput stands for
-//! P times as much of the whole device (`parallel_scale`), whose price is asked for: one server with the whole device is set
-//! against what the device would carry, as if the server kept up. A price that nobody gave makes no figure.
+//! Every figure inherits the bounds of the throughput and of the space that it is made of. A scale model's throughput
+//! stands for P times as much of the whole device (`parallel_scale`), whose price is asked for: one server with the
+//! whole device is set against what the device would carry, as if the server kept up. A price that nobody gave makes no
+//! figure.
 
 mod bill;
 #[cfg(test)]
@@ -15,7 +16,7 @@ pub use bill::{Bill, Part, What, bill};
 use crate::interval::Interval;
 use assay_study::prices::{Each, Prices, Target};
 
-/// What was measured of an arm under a load.
+/// What was measured of a configuration under a load.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Measured {
     /// Transactions a second of the model or the device as it was run.
@@ -28,7 +29,7 @@ pub struct Measured {
     pub capacity_bytes: Option<f64>,
 }
 
-/// What an arm costs under a load.
+/// What a configuration costs under a load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cost {
     /// What one server costs over the years, part by part.
@@ -119,14 +120,14 @@ pub fn of(measured: &Measured, prices: &Prices, own: &Each) -> Result<Cost, Vec<
     })
 }
 
-/// Servers of one kind that carry what another does, for each one of those: the consolidation of STEC's white paper of 2013,
-/// rates over rates. The ratio is the judged one of both arms as they were run, for what varied in both alike is not in its
-/// interval; `scales` are what the rates of the replaced and of the other are divided by.
+/// Servers of one kind that carry what another does, for each one of those: the consolidation of STEC's white paper of
+/// 2013, rates over rates. The ratio is the judged one of both configurations as they were run, for what varied in both
+/// alike is not in its interval; `scales` are what the rates of the replaced and of the other are divided by.
 pub fn consolidation(ratio: Interval, scales: [f64; 2]) -> Interval {
     ratio.times(scales[1] / scales[0])
 }
 
-/// One server of an arm.
+/// One server of a configuration.
 #[derive(Clone, Copy)]
 struct Server {
     tps: Interval,

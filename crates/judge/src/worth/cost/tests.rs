@@ -10,29 +10,29 @@ fn example(place: usize) -> Prices {
     Prices::parse(text).unwrap()
 }
 
-/// The second: Chart 2 of the white paper, its arms under shorter names.
+/// The second: Chart 2 of the white paper, its configurations under shorter names.
 fn stec() -> Prices {
     let mut prices = example(1);
     for (plans, ours) in [("six 15K disks", "disks"), ("s1120 card", "flash")] {
-        let own = prices.arms.shift_remove(plans).unwrap();
-        prices.arms.insert(ours.into(), own);
+        let own = prices.configs.shift_remove(plans).unwrap();
+        prices.configs.insert(ours.into(), own);
     }
     prices
 }
 
 #[test]
-fn the_documentations_examples_are_of_the_arms_of_their_plans() {
+fn the_documentations_examples_are_of_the_configs_of_their_plans() {
     for (place, plan) in [(0, "demo"), (1, "stec-2013")] {
         for form in [Form::Full, Form::Quick] {
             let plan = Plan::read(plan.as_ref(), form).unwrap().plan;
             let prices = example(place);
-            prices.check_arms(plan.arms.keys().map(String::as_str)).unwrap();
-            let twin = |(name, arm): (&String, &assay_plan::Arm)| {
-                Some((name.clone(), arm.twin_of.clone()?))
+            prices.check_configs(plan.configs.keys().map(String::as_str)).unwrap();
+            let twin = |(name, config): (&String, &assay_plan::Config)| {
+                Some((name.clone(), config.twin_of.clone()?))
             };
-            let prices = prices.with_twins(&plan.arms.iter().filter_map(twin).collect());
-            for arm in plan.arms.keys() {
-                assert_eq!(bill(&prices, &prices.of_arm(arm, None)).err(), None, "{arm}");
+            let prices = prices.with_twins(&plan.configs.iter().filter_map(twin).collect());
+            for config in plan.configs.keys() {
+                assert_eq!(bill(&prices, &prices.of_config(config, None)).err(), None, "{config}");
             }
         }
     }
@@ -47,8 +47,8 @@ fn measured(tps: f64) -> Measured {
     }
 }
 
-fn cost(prices: &Prices, arm: &str, measured: &Measured) -> Cost {
-    of(measured, prices, &prices.of_arm(arm, None)).unwrap()
+fn cost(prices: &Prices, config: &str, measured: &Measured) -> Cost {
+    of(measured, prices, &prices.of_config(config, None)).unwrap()
 }
 
 fn near(one: f64, other: f64, tolerance: f64) -> bool {
@@ -86,7 +86,7 @@ fn stecs_nine_servers_are_its_rates_rounded_down() {
 #[test]
 fn a_mirrored_pair_by_the_papers_text_costs_more_still() {
     let mut prices = stec();
-    prices.arms["flash"].drives = Some(2.0);
+    prices.configs["flash"].drives = Some(2.0);
     assert!(near(cost(&prices, "flash", &measured(251.0)).cost_per_tps.mid, 144.55, 1e-3));
 }
 
@@ -136,7 +136,7 @@ fn a_gigabyte_costs_less_where_it_takes_less_and_data_may_take_more_servers_than
 
 #[test]
 fn energy_discount_and_replicas_are_reckoned() {
-    let text = "currency = \"EUR\"\nyears = 2\nprice_per_kwh = 0.25\nreplicas = 3\n[every_arm]\nserver_price = 1000\n\
+    let text = "currency = \"EUR\"\nyears = 2\nprice_per_kwh = 0.25\nreplicas = 3\n[every_config]\nserver_price = 1000\n\
         server_power_w = 180\ndrive_price = 500\ndrive_power_w = 10\ndrives = 2\ndiscount_percent = 10\n";
     let prices = Prices::parse(text).unwrap();
     let cost = cost(&prices, "any", &measured(100.0));
@@ -156,7 +156,7 @@ fn the_prices_that_matter_most_are_named_with_what_they_do() {
     assert_eq!(disks.sensitivity[0].price, "server_price");
     // What is told comes out when the price is moved.
     let mut dearer = stec();
-    dearer.arms["flash"].drive_price = Some(11_414.0 * 1.2);
+    dearer.configs["flash"].drive_price = Some(11_414.0 * 1.2);
     let moved = cost(&dearer, "flash", &measured(251.0)).cost_per_tps.mid;
     assert!(near(moved, flash.sensitivity[0].cost_per_tps_more, 1e-12));
     let elasticity = (moved / flash.cost_per_tps.mid - 1.0) / 0.2;
@@ -168,12 +168,12 @@ fn the_prices_that_matter_most_are_named_with_what_they_do() {
 fn what_is_missing_is_named_and_makes_no_figure() {
     let missing = |text: &str| {
         let prices = Prices::parse(text).unwrap();
-        of(&measured(1.0), &prices, &prices.of_arm("a", None)).unwrap_err()
+        of(&measured(1.0), &prices, &prices.of_config("a", None)).unwrap_err()
     };
     assert_eq!(missing(""), ["currency", "years", "server_price", "drive_price"]);
     let most = "currency = \"USD\"\nyears = 3\n";
-    assert_eq!(missing(&format!("{most}[every_arm]\nserver_price = 1\n")), ["drive_price"]);
+    assert_eq!(missing(&format!("{most}[every_config]\nserver_price = 1\n")), ["drive_price"]);
     let energy =
-        format!("{most}price_per_kwh = 0.1\n[every_arm]\nserver_price = 1\ndrive_price = 1\n");
+        format!("{most}price_per_kwh = 0.1\n[every_config]\nserver_price = 1\ndrive_price = 1\n");
     assert_eq!(missing(&energy), ["server_power_w", "drive_power_w"]);
 }

@@ -48,13 +48,13 @@ const settled = () => Promise.all(drawing);
 
 let colours = theme();
 
-// A chart over the whole study: complete but for colours and hidden arms.
+// A chart over the whole study: complete but for colours and hidden configurations.
 function buildPlot(element) {
   const plot = data.plots[element.dataset.plot];
   const traces = plot.data.map((trace, i) => {
-    const arm = plot.arms[i];
-    const colour = colours.arms[arm];
-    const painted = { ...trace, visible: armIsOn(arm), marker: { ...trace.marker, color: colour },
+    const config = plot.configs[i];
+    const colour = colours.configs[config];
+    const painted = { ...trace, visible: configIsOn(config), marker: { ...trace.marker, color: colour },
       error_y: { ...trace.error_y, color: colour } };
     if (trace.error_x) painted.error_x = { ...trace.error_x, color: colour };
     if (trace.text) painted.textfont = { ...trace.textfont, color: colours.ink };
@@ -83,22 +83,22 @@ function withWordsUnderNames({ data: traces, layout }) {
   };
 }
 
-// What one panel shows: the chosen cell's series of the chart, those that it has.
-function panelSeries(second, arm) {
-  const cell = cellOf(arm);
+// What one panel shows: the chosen run's series of the chart, those that it has.
+function panelSeries(second, config) {
+  const trial = trialOf(config);
   const names = second.name === 'any' ? [Number(byId('choose-series').value)] :
     second.series.map(([name]) => placeOf.get(name));
-  const found = names.map((place) => cell?.series[place]).map((coded) => coded && decode(coded));
-  const reason = !cell ? 'no such cell' : cell.reason || (found.some(Boolean) ? null : 'not recorded');
-  return { cell, found, reason };
+  const found = names.map((place) => trial?.series[place]).map((coded) => coded && decode(coded));
+  const reason = !trial ? 'no such run' : trial.reason || (found.some(Boolean) ? null : 'not recorded');
+  return { trial, found, reason };
 }
 
-// The common scale of a chart's panels, over the arms that are on.
+// The common scale of a chart's panels, over the configurations that are on.
 function scale(second) {
   let [low, high, last] = [0, 0, 0];
-  for (const arm of data.arms.keys()) {
-    if (!armIsOn(arm)) continue;
-    const found = panelSeries(second, arm).found.filter(Boolean);
+  for (const config of data.configs.keys()) {
+    if (!configIsOn(config)) continue;
+    const found = panelSeries(second, config).found.filter(Boolean);
     for (const { x, y } of found) {
       last = Math.max(last, x[x.length - 1]);
       if (!second.is_stacked) for (const value of y) {
@@ -116,28 +116,28 @@ function scale(second) {
 const SHARES = [1, 0.88, 0.72, 0.6];
 const FILLS = [0.85, 0.5, 0.22, 0.07];
 
-function paint(second, trace, i, arm) {
+function paint(second, trace, i, config) {
   const share = SHARES[i] ?? 0.6;
-  const colour = mix(colours.arms[arm], colours.surface, share);
+  const colour = mix(colours.configs[config], colours.surface, share);
   const painted = { ...trace, line: { ...trace.line, color: colour } };
   if (second.is_stacked) {
-    painted.fillcolor = mix(colours.arms[arm], colours.surface, FILLS[i] ?? 0.07);
-    painted.line.color = mix(colours.arms[arm], colours.surface, 0.9);
+    painted.fillcolor = mix(colours.configs[config], colours.surface, FILLS[i] ?? 0.07);
+    painted.line.color = mix(colours.configs[config], colours.surface, 0.9);
   }
   return painted;
 }
 
 // Warm-up before the window and what came after it.
-function shades(cell, [first, last]) {
+function shades(trial, [first, last]) {
   const shade = (x0, x1) => ({ type: 'rect', xref: 'x', yref: 'paper', x0, x1, y0: 0, y1: 1, layer: 'below',
     line: { width: 0 }, fillcolor: colours.shade });
-  if (!cell.window) return [];
-  const [from, to] = cell.window;
+  if (!trial.window) return [];
+  const [from, to] = trial.window;
   return [[first, from], [to, last]].filter(([a, b]) => b > a).map(([a, b]) => shade(a, b));
 }
 
-function buildPanel(element, second, arm) {
-  const { cell, found, reason } = panelSeries(second, arm);
+function buildPanel(element, second, config) {
+  const { trial, found, reason } = panelSeries(second, config);
   const hasData = found.some(Boolean);
   const empty = element.parentElement.querySelector('.empty');
   element.hidden = !hasData;
@@ -145,14 +145,14 @@ function buildPanel(element, second, arm) {
   empty.textContent = reason || '';
   element.parentElement.dataset.reason = reason || '';
   const finding = element.parentElement.querySelector('.finding');
-  if (finding) finding.textContent = (hasData && cell.found[data.seconds.indexOf(second)]) || '';
+  if (finding) finding.textContent = (hasData && trial.found[data.seconds.indexOf(second)]) || '';
   if (!hasData) return null;
   const range = scale(second);
   const traces = second.plot.data
-    .map((trace, i) => found[i] && { ...paint(second, trace, i, arm), ...found[i] })
+    .map((trace, i) => found[i] && { ...paint(second, trace, i, config), ...found[i] })
     .filter(Boolean);
   const { layout } = second.plot;
-  return { data: traces, layout: { ...layout, template: colours.template, shapes: shades(cell, range.x),
+  return { data: traces, layout: { ...layout, template: colours.template, shapes: shades(trial, range.x),
     xaxis: { ...layout.xaxis, range: zoom ?? range.x },
     yaxis: { ...layout.yaxis, range: range.y, fixedrange: true } } };
 }
@@ -165,8 +165,8 @@ function nameCounter() {
   const figure = choice.closest('figure');
   figure.querySelector('figcaption').textContent = `${head.label}, ${head.unit}; layer: ${head.layer}`;
   for (const chart of find('.chart', figure)) {
-    const arm = data.arms[chart.closest('[data-arm]').dataset.arm];
-    chart.setAttribute('aria-label', `${head.label}, ${head.unit}, second by second: ${arm}`);
+    const config = data.configs[chart.closest('[data-config]').dataset.config];
+    chart.setAttribute('aria-label', `${head.label}, ${head.unit}, second by second: ${config}`);
   }
 }
 

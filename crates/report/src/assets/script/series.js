@@ -21,9 +21,9 @@ function decode([first, step, low, high, codes]) {
 
 const chosen = () => ['workload', 'threads', 'repeat'].map((what) => Number(byId(`choose-${what}`).value));
 
-function cellOf(arm) {
+function trialOf(config) {
   const [workload, threads, repeat] = chosen();
-  return data.cells.find((cell) => cell.arm === arm && cell.workload === workload &&
-    cell.threads === threads && cell.repeat === repeat);
+  return data.trials.find((trial) => trial.config === config && trial.workload === workload &&
+    trial.threads === threads && trial.repeat === repeat);
 }
 

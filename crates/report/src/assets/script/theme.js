@@ -1,5 +1,5 @@
 // Draws the report's charts. Traces and layouts come ready from the program; this adds the theme's colours, fills
-// in the chosen cell's series, and keeps arms, theme and choices in step over the whole page. A chart is drawn
+// in the chosen run's series, and keeps configurations, theme and choices in step over the whole page. A chart is drawn
 // when it comes into view; `?all` in the address, printing, or assay.drawAll() draw every one.
 (() => {
 'use strict';
@@ -7,8 +7,8 @@ const root = document.documentElement;
 const data = JSON.parse(document.getElementById('data').textContent);
 const find = (selector, from = document) => [...from.querySelectorAll(selector)];
 const byId = (id) => document.getElementById(id);
-const hiddenArms = new Set();
-const armIsOn = (arm) => !hiddenArms.has(arm);
+const hiddenConfigs = new Set();
+const configIsOn = (config) => !hiddenConfigs.has(config);
 
 // --- theme -------------------------------------------------------------------------------------------------
 
@@ -23,7 +23,7 @@ function theme() {
   const axis = { gridcolor: line, linecolor: strong, zerolinecolor: strong, tickcolor: strong,
     title: { font: { size: 12, color: soft }, standoff: 6 } };
   return {
-    arms: data.arms.map((_, arm) => get(`--arm-${arm}`)), surface, ink, shade: get('--shade'),
+    configs: data.configs.map((_, config) => get(`--config-${config}`)), surface, ink, shade: get('--shade'),
     template: { layout: {
       font: { family: font, size: 12, color: soft }, paper_bgcolor: surface, plot_bgcolor: surface,
       xaxis: { ...axis, showgrid: false, showline: true, ticks: 'outside', ticklen: 4 }, yaxis: axis,

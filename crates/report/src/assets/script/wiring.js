@@ -4,8 +4,8 @@ for (const element of find('.chart[data-plot]')) register(element, () => buildPl
 for (const figure of find('figure[data-second]')) {
   const second = figure.dataset.second === 'any' ? data.any : data.seconds[figure.dataset.second];
   for (const element of find('.chart', figure)) {
-    const arm = Number(element.closest('[data-arm]').dataset.arm);
-    register(element, () => buildPanel(element, second, arm), true);
+    const config = Number(element.closest('[data-config]').dataset.config);
+    register(element, () => buildPanel(element, second, config), true);
   }
 }
 
@@ -24,12 +24,12 @@ for (const card of watched.keys()) observer.observe(card);
 
 for (const button of find('[data-switch]')) {
   button.addEventListener('click', () => {
-    const arm = Number(button.dataset.switch);
-    if (!hiddenArms.delete(arm)) hiddenArms.add(arm);
-    // With the last arm gone there is nothing left to look at: all come back.
-    if (hiddenArms.size === data.arms.length) hiddenArms.clear();
-    for (const one of find('[data-switch]')) one.setAttribute('aria-pressed', armIsOn(Number(one.dataset.switch)));
-    for (const one of find('[data-arm]')) one.hidden = !armIsOn(Number(one.dataset.arm));
+    const config = Number(button.dataset.switch);
+    if (!hiddenConfigs.delete(config)) hiddenConfigs.add(config);
+    // With the last configuration gone there is nothing left to look at: all come back.
+    if (hiddenConfigs.size === data.configs.length) hiddenConfigs.clear();
+    for (const one of find('[data-switch]')) one.setAttribute('aria-pressed', configIsOn(Number(one.dataset.switch)));
+    for (const one of find('[data-config]')) one.hidden = !configIsOn(Number(one.dataset.config));
     refresh();
   });
 }

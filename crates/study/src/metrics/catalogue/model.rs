@@ -1,4 +1,5 @@
-//! A device's model, by its own counters: what it was asked, when it should have answered and when it did, and what commands waited for.
+//! A device's model, by its own counters: what it was asked, when it should have answered and when it did, and what
+//! commands waited for.
 
 use super::super::entry::{Metric, result, series};
 use super::super::layer::Layer::Model;
@@ -122,7 +123,7 @@ pub(super) const MODEL: &[Metric] = &[
             1,
             "late",
             Shown::Percent,
-            "commands that our own processors made late; above 1 % the cell is not comparable",
+            "commands that our own processors made late; above 1 % the run is not comparable",
         ),
     result(Model, "model_too_fast_percent", Percent, "commands too fast to show (model)")
         .quotient("model_too_fast_per_s", "model_commands_per_s", 100.0)
@@ -141,7 +142,7 @@ pub(super) const MODEL: &[Metric] = &[
             3,
             "added",
             Shown::Percent,
-            "by how much longer than modelled all commands took together; above 5 % the cell is not comparable",
+            "by how much longer than modelled all commands took together; above 5 % the run is not comparable",
         ),
     result(Model, "fill_begin_percent", Percent, "full when measuring began").column(
         Group::Model,

@@ -1,5 +1,5 @@
-//! Files and file system. What there is at the window's end is what counts, not a mean: a large data folder is not walked every second, and
-//! it grows.
+//! Files and file system. What there is at the window's end is what counts, not a mean: a large data folder is not
+//! walked every second, and it grows.
 
 use super::super::entry::{Metric, series};
 use super::super::layer::Layer::Space;
@@ -16,14 +16,14 @@ pub(super) const FILES: &[Metric] = &[
         1,
         "files",
         Shown::Megabytes,
-        "sum of the sizes of the data files at the cell's end",
+        "sum of the sizes of the data files at the run's end",
     ),
     bytes("space_allocated_bytes", "allocated to files").column(
         Group::Space,
         2,
         "allocated",
         Shown::Megabytes,
-        "blocks that the file system holds for the data files at the cell's end",
+        "blocks that the file system holds for the data files at the run's end",
     ),
     bytes("space_tables_file_bytes", "file sizes, tables"),
     bytes("space_tables_allocated_bytes", "allocated, tables"),

@@ -1,10 +1,11 @@
-//! What is judged: throughput, and percentiles of the response time of a transaction; a view on the few metrics of the catalogue that are.
+//! What is judged: throughput, and percentiles of the response time of a transaction; a view on the few metrics of the
+//! catalogue that are.
 
 use serde::{Serialize, Serializer};
 
 use assay_study::metrics::{self, metric};
 
-/// A figure of a cell.
+/// A figure of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Metric {
     /// Transactions per second.

@@ -1,18 +1,18 @@
-//! A cell as the statistics see it: its figures, its seconds, and whether it may be judged at all.
+//! A run as the statistics see it: its figures, its seconds, and whether it may be judged at all.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use crate::cell::figure::{Absent, Figure, figures};
-use crate::cell::metric::Metric;
-use crate::cell::sound::is_sound;
-use assay_study::{Cell, CellKey, SecondLatencies, State, Store, Warning};
+use crate::trial::figure::{Absent, Figure, figures};
+use crate::trial::metric::Metric;
+use crate::trial::sound::is_sound;
+use assay_study::{SecondLatencies, State, Store, Trial, TrialKey, Warning};
 
-/// The fact of a cell that says when its clock began, RFC 3339.
+/// The fact of a run that says when its clock began, RFC 3339.
 pub const CLOCK_BEGAN: &str = "clock began";
 
-/// Whether a cell may be judged.
+/// Whether a run may be judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// It ended, and nothing forbids it.
@@ -21,15 +21,15 @@ pub enum Standing {
     Missing,
     /// It is marked as not comparable: this machine was the reason, so other repeats may stand without it.
     NotComparable,
-    /// It failed: what an arm cannot do is no matter of chance, so nothing is said without it.
+    /// It failed: what a configuration cannot do is no matter of chance, so nothing is said without it.
     Failed,
 }
 
-/// A cell with what was seen in its measuring window.
+/// A run with what was seen in its measuring window.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     /// Its coordinates.
-    pub key: CellKey,
+    pub key: TrialKey,
     /// Whether it may be judged.
     pub standing: Standing,
     /// Transactions per second, of every second of the window.
@@ -42,51 +42,51 @@ pub struct Measured {
     pub absent: BTreeMap<Metric, Absent>,
 }
 
-/// The cells of a study that may be compared, with what is needed of their series.
+/// The runs of a study that may be compared, with what is needed of their series.
 ///
 /// # Errors
 /// A store that cannot be read.
-pub fn measured(store: &Store, cells: &[Cell]) -> Result<Vec<Measured>> {
-    cells.iter().map(|cell| read(store, cell)).collect()
+pub fn measured(store: &Store, trials: &[Trial]) -> Result<Vec<Measured>> {
+    trials.iter().map(|trial| read(store, trial)).collect()
 }
 
-fn read(store: &Store, cell: &Cell) -> Result<Measured> {
+fn read(store: &Store, trial: &Trial) -> Result<Measured> {
     let mut measured = Measured {
-        key: cell.key.clone(),
-        standing: standing(cell),
+        key: trial.key.clone(),
+        standing: standing(trial),
         tps: Vec::new(),
         latencies: SecondLatencies::default(),
         figures: BTreeMap::new(),
         absent: BTreeMap::new(),
     };
-    let Some(window) = cell.window.filter(|_| cell.state == State::Done) else {
+    let Some(window) = trial.window.filter(|_| trial.state == State::Done) else {
         return Ok(measured);
     };
-    let points = store.points(cell.id, Metric::Throughput.name())?;
+    let points = store.points(trial.id, Metric::Throughput.name())?;
     let inside = points.into_iter().filter(|(second, _)| window.contains_second(*second));
     measured.tps = inside.map(|point| point.1).filter(|value| is_sound(*value)).collect();
-    if let Some(all) = store.second_latencies(cell.id)? {
+    if let Some(all) = store.second_latencies(trial.id)? {
         let seconds = all.seconds();
         let inside = seconds.iter().filter(|one| window.contains_second(one.second));
         inside.for_each(|one| measured.latencies.push(one));
     }
-    let histograms = store.histograms(cell.id)?;
+    let histograms = store.histograms(trial.id)?;
     let whole = histograms.iter().find(|one| one.is_of_responses());
     let buckets = whole.map_or(&[][..], |one| &one.buckets);
-    figures(&mut measured, &cell.results, buckets);
+    figures(&mut measured, &trial.results, buckets);
     Ok(measured)
 }
 
-/// Whether figures of a cell may be set against another's: it ended, and no warning forbids it.
-pub fn is_comparable(cell: &Cell) -> bool {
-    standing(cell) == Standing::Usable
+/// Whether figures of a run may be set against another's: it ended, and no warning forbids it.
+pub fn is_comparable(trial: &Trial) -> bool {
+    standing(trial) == Standing::Usable
 }
 
-fn standing(cell: &Cell) -> Standing {
-    match cell.state {
+fn standing(trial: &Trial) -> Standing {
+    match trial.state {
         State::Pending | State::Running => Standing::Missing,
         State::Failed => Standing::Failed,
-        State::Done if cell.warnings.iter().any(Warning::forbids_comparing) => {
+        State::Done if trial.warnings.iter().any(Warning::forbids_comparing) => {
             Standing::NotComparable
         }
         State::Done => Standing::Usable,

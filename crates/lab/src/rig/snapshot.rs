@@ -1,8 +1,8 @@
-//! Datasets: the loaded tables that every cell of an arm starts from.
+//! Base snapshots: the loaded tables that every run of a configuration starts from.
 //!
 //! Loading is done once for each server, layout and compression, on a plain folder of the measured disk with
 //! settings made for loading; the server is then shut down slowly, so that nothing is left to purge or to merge.
-//! Cells get a copy, holes kept as holes, with no page of it in the cache.
+//! Runs get a copy, holes kept as holes, with no page of it in the cache.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -39,14 +39,14 @@ const REDO_CAPACITY: &str = "innodb_redo_log_capacity";
 /// Database that holds the tables.
 pub const DATABASE: &str = "sbtest";
 
-/// What a dataset is made from; equal requests are one dataset.
+/// What a base snapshot is made from; equal requests are one base snapshot.
 #[derive(Debug, Clone)]
 pub struct Request<'a> {
     /// The server that loads it.
     pub binary: &'a Binary,
     /// The tables.
     pub schema: &'a Schema,
-    /// The arm's server variables; those that shape files on disk hold for loading too.
+    /// The configuration's server variables; those that shape files on disk hold for loading too.
     pub settings: &'a BTreeMap<String, String>,
     /// Threads that load.
     pub threads: u32,
@@ -56,45 +56,45 @@ pub struct Request<'a> {
 
 /// Loaded tables in a folder.
 #[derive(Debug)]
-pub struct Dataset {
+pub struct Snapshot {
     folder: PathBuf,
     _made: Made,
 }
 
-/// The datasets of one run, made when first asked for and removed at its end.
+/// The base snapshots of one run, made when first asked for and removed at its end.
 #[derive(Debug)]
-pub struct Datasets {
+pub struct Snapshots {
     folder: PathBuf,
     ledger: Arc<Ledger>,
-    made: BTreeMap<String, Dataset>,
+    made: BTreeMap<String, Snapshot>,
 }
 
-impl Datasets {
+impl Snapshots {
     /// None yet; they will be made in `folder`.
     #[must_use]
-    pub fn new(folder: PathBuf, ledger: Arc<Ledger>) -> Datasets {
-        Datasets { folder, ledger, made: BTreeMap::new() }
+    pub fn new(folder: PathBuf, ledger: Arc<Ledger>) -> Snapshots {
+        Snapshots { folder, ledger, made: BTreeMap::new() }
     }
 
-    /// The dataset for a request, loaded now if it is not there yet. `progress` is told how loading goes.
+    /// The base snapshot for a request, loaded now if it is not there yet. `progress` is told how loading goes.
     ///
     /// # Errors
-    /// What the server or the load said; a half-loaded dataset is removed.
+    /// What the server or the load said; a half-loaded base snapshot is removed.
     pub fn get(
         &mut self,
         request: &Request<'_>,
         interrupt: &Interrupt,
         progress: &dyn LoadProgress,
-    ) -> Result<&Dataset> {
+    ) -> Result<&Snapshot> {
         let name = request.name();
         if !self.made.contains_key(&name) {
             let folder = self.folder.join(format!("data-{name}"));
             let thing = Thing::Folder { path: folder.clone() };
             let (made, ()) =
                 self.ledger.make(thing, || load(request, &folder, interrupt, progress))?;
-            self.made.insert(name.clone(), Dataset { folder, _made: made });
+            self.made.insert(name.clone(), Snapshot { folder, _made: made });
         }
-        self.made.get(&name).context("a dataset that was just made is gone")
+        self.made.get(&name).context("a base snapshot that was just made is gone")
     }
 }
 
@@ -111,8 +111,9 @@ impl Request<'_> {
         )
     }
 
-    /// Settings that shape the files a cell begins with. The redo log is as large as the arm has it: else each cell would copy
-    /// files that its server removes at once, which on a drive that compresses leave zeroes where data were.
+    /// Settings that shape the files a run begins with. The redo log is as large as the configuration has it: else each
+    /// run would copy files that its server removes at once, which on a drive that compresses leave zeroes where data
+    /// were.
     fn shaping_settings(&self) -> BTreeMap<String, String> {
         let mut settings = server::layout_settings(self.settings);
         let redo = self.settings.get_key_value(REDO_CAPACITY);
@@ -135,7 +136,7 @@ impl Request<'_> {
     }
 }
 
-impl Dataset {
+impl Snapshot {
     /// Copies it to `target`, which must not exist, and drops both copies from the page cache.
     ///
     /// # Errors
@@ -144,10 +145,10 @@ impl Dataset {
         let words = ["-a", "--reflink=auto", "--sparse=auto"].map(AsRef::<std::ffi::OsStr>::as_ref);
         let paths = [self.folder.join("data").into_os_string(), target.as_os_str().to_owned()];
         program::run("cp", words.iter().map(|word| word.to_os_string()).chain(paths))
-            .context("cannot copy the dataset into the rig")?;
+            .context("cannot copy the base snapshot into the rig")?;
         // Buffered writes of the copy would otherwise reach the disk in the measured seconds.
         rustix::fs::syncfs(std::fs::File::open(target)?)
-            .context("cannot write the dataset into the rig")?;
+            .context("cannot write the base snapshot into the rig")?;
         drop_from_cache(target)
     }
 }

@@ -1,4 +1,4 @@
-//! Data sets multiply workloads, lie over tables and models, and leave plans without them as they were.
+//! Data profiles multiply workloads, lie over tables and models, and leave plans without them as they were.
 
 use assay_base::Size;
 use serde_json::json;
@@ -22,36 +22,36 @@ model = { preset = "p4610-3.2", capacity_scale = 2000, parallel_scale = 36 }
 recipe = "oltp_read_only"
 [workloads.write]
 recipe = "oltp_write_only"
-[data_sets.small]
+[data_profiles.small]
 fill = 0.3
-[data_sets.large]
+[data_profiles.large]
 schema = "text"
 table_size = 5000
 fill = 0.8
 ratio = 1.8
 threads = [1, 8]
-[data_sets.more]
+[data_profiles.more]
 fill = 1.4
 ratio = 2
 logical = "2304M"
-arms = ["csd"]
+configs = ["csd"]
 capacity_scale = 2100
-[arms.plain]
-[arms.zlib]
+[configs.plain]
+[configs.zlib]
 compression = "zlib"
 threads = [8, 64]
-[arms.csd.rig]
+[configs.csd.rig]
 kind = "model"
 model = { preset = "csd2000-3.2", capacity_scale = 2000, parallel_scale = 36 }
 "#;
 
-fn names(plan: &Plan, arm: &str) -> BTreeSet<(String, u32)> {
-    let its = cells(plan).into_iter().filter(|cell| cell.key.arm == arm);
-    its.map(|cell| (cell.key.workload, cell.key.threads)).collect()
+fn names(plan: &Plan, config: &str) -> BTreeSet<(String, u32)> {
+    let its = trials(plan).into_iter().filter(|trial| trial.key.config == config);
+    its.map(|trial| (trial.key.workload, trial.key.threads)).collect()
 }
 
 #[test]
-fn data_sets_multiply_the_workloads_of_their_arms() {
+fn data_profiles_multiply_the_workloads_of_their_configs() {
     let plan = Plan::parse(SETS).unwrap();
     assert_eq!(Plan::parse(&toml::to_string(&plan).unwrap()).unwrap(), plan);
     let loads: Vec<String> = plan.loads().iter().map(Load::name).collect();
@@ -72,89 +72,89 @@ fn data_sets_multiply_the_workloads_of_their_arms() {
 }
 
 #[test]
-fn what_a_data_set_says_lies_over_tables_and_models() {
+fn what_a_data_profile_says_lies_over_tables_and_models() {
     let plan = Plan::parse(SETS).unwrap();
-    let footings = plan.footings();
-    let of = |name: &str| footings.iter().find(|one| one.key.to_string() == name).unwrap();
-    let zlib = of("arm `zlib` on data set `large`");
+    let variants = plan.variants();
+    let of = |name: &str| variants.iter().find(|one| one.key.to_string() == name).unwrap();
+    let zlib = of("configuration `zlib` on data profile `large`");
     assert_eq!(zlib.schema.kind, assay_load::SchemaKind::Text);
     assert_eq!((zlib.schema.tables, zlib.schema.table_size), (2, 5000));
     assert_eq!(zlib.schema.create_table_options, "COMPRESSION='zlib'");
     let model = zlib.rig.model.as_ref().unwrap();
     assert_eq!((model.fill, model.ratio, model.capacity_scale), (0.8, 1.8, 2000.0));
-    let more = of("arm `csd` on data set `more`").rig.model.as_ref().unwrap();
+    let more = of("configuration `csd` on data profile `more`").rig.model.as_ref().unwrap();
     assert_eq!((more.capacity_scale, more.logical), (2100.0, Some(Size(2304 << 20))));
-    let small = of("arm `plain` on data set `small`");
+    let small = of("configuration `plain` on data profile `small`");
     assert_eq!(small.schema.table_size, 1000, "what it does not say is the plan's");
 }
 
 #[test]
-fn cells_of_different_data_sets_have_different_conditions() {
+fn trials_of_different_data_profiles_have_different_conditions() {
     let plan = Plan::parse(SETS).unwrap();
     let prints = |plan: &Plan| -> BTreeSet<String> {
-        cells(plan).into_iter().map(|cell| cell.fingerprint).collect()
+        trials(plan).into_iter().map(|trial| trial.fingerprint).collect()
     };
-    // Thread counts and repeats share conditions; arm, data set and workload do not.
-    assert_eq!(prints(&plan).len(), plan.footings().len() * 2);
-    let renamed = Plan::parse(&SETS.replace("data_sets.small", "data_sets.tiny")).unwrap();
+    // Thread counts and repeats share conditions; configuration, data profile and workload do not.
+    assert_eq!(prints(&plan).len(), plan.variants().len() * 2);
+    let renamed = Plan::parse(&SETS.replace("data_profiles.small", "data_profiles.tiny")).unwrap();
     assert_eq!(prints(&plan), prints(&renamed), "a name is no condition");
     assert_ne!(prints(&plan), prints(&Plan::parse(&SETS.replace("0.3", "0.4")).unwrap()));
 }
 
 #[test]
-fn plans_without_data_sets_keep_the_fingerprints_of_older_studies() {
+fn plans_without_data_profiles_keep_the_fingerprints_of_older_studies() {
     let plan = Plan::parse(PLAN).unwrap();
-    let cell = cells(&plan).into_iter().find(|cell| cell.key.arm == "zlib").unwrap();
-    let arm = &plan.arms["zlib"];
-    // As it was before there were data sets.
+    let trial = trials(&plan).into_iter().find(|trial| trial.key.config == "zlib").unwrap();
+    let config = &plan.configs["zlib"];
+    // As it was before there were data profiles.
     let conditions = json!({
         "seed": 1, "seconds": 10.0, "warmup": [0.0, false], "pace": plan.pace(), "location": null,
         "server": null, "placement": plan.placement,
         "schema": { "schema": "default", "tables": 1, "table_size": 10_000, "auto_inc": true, "secondary": false,
             "create_secondary": true, "mysql_storage_engine": "innodb",
             "create_table_options": "COMPRESSION='zlib'", "text": null },
-        "settings": plan.settings_of(arm), "rig": { "kind": "folder" },
+        "settings": plan.settings_of(config), "rig": { "kind": "folder" },
         "workload": plan.workloads["read_write"],
     });
-    assert_eq!(cell.fingerprint, fingerprint(&conditions.to_string()));
+    assert_eq!(trial.fingerprint, fingerprint(&conditions.to_string()));
     let text = toml::to_string(&plan).unwrap();
-    assert!(!["data_sets", "quick", "paper"].iter().any(|key| text.contains(key)));
+    assert!(!["data_profiles", "quick", "paper"].iter().any(|key| text.contains(key)));
 }
 
 #[test]
-fn data_sets_that_cannot_be_are_refused() {
+fn data_profiles_that_cannot_be_are_refused() {
     for (from, to, says) in [
-        ("arms = [\"csd\"]", "arms = [\"cds\"]", "data set `more`: arms names `cds`"),
+        ("configs = [\"csd\"]", "configs = [\"cds\"]", "data profile `more`: configs names `cds`"),
         (
-            "arms = [\"csd\"]",
+            "configs = [\"csd\"]",
             "",
-            "arm `plain` on data set `more`: model: logical is more than p4610-3.2 has",
+            "configuration `plain` on data profile `more`: model: logical is more than p4610-3.2 has",
         ),
         (
             "[1, 8]\n",
             "[1, 9]\n",
-            "data set `large`: threads has 9, which the plan's threads have not",
+            "data profile `large`: threads has 9, which the plan's threads have not",
         ),
-        ("[8, 64]", "[9]", "arm `zlib`: threads has 9"),
+        ("[8, 64]", "[9]", "configuration `zlib`: threads has 9"),
         ("table_size = 5000", "table_sise = 5000", "did you mean `table_size`?"),
         ("logical = \"2304M\"", "", "model: fill is 1.4: more data than the logical drive"),
         (
             "fill = 0.8",
             "fill = 1.01",
-            "arm `plain` on data set `large`: model: fill is 1.01: more data than",
+            "configuration `plain` on data profile `large`: model: fill is 1.01: more data than",
         ),
-        ("data_sets.small", "data_sets.\"a/b\"", "cannot be a name"),
+        ("data_profiles.small", "data_profiles.\"a/b\"", "cannot be a name"),
     ] {
         let message = error(&SETS.replace(from, to));
         assert!(message.contains(says), "{to}: {message}");
     }
-    let none = SETS.replace("[data_sets.small]", "[data_sets.small]\narms = [\"csd\"]");
-    let none = none.replace("[data_sets.large]", "[data_sets.large]\narms = [\"csd\"]");
-    assert!(error(&none).contains("arm `plain` is of no data set"));
-    let image = "[arms.image.rig]\nkind = \"image\"\nsize = \"1G\"\n";
-    let mixed = format!("{SETS}{image}").replace("arms = [\"csd\"]", "arms = [\"image\"]");
-    assert!(error(&mixed).contains("data set `more`: fill, logical, ratio and capacity_scale"));
-    let same = format!("{SETS}[data_sets.\"small: read\"]\n[workloads.\"read: read\"]\n")
+    let none = SETS.replace("[data_profiles.small]", "[data_profiles.small]\nconfigs = [\"csd\"]");
+    let none = none.replace("[data_profiles.large]", "[data_profiles.large]\nconfigs = [\"csd\"]");
+    assert!(error(&none).contains("configuration `plain` is of no data profile"));
+    let image = "[configs.image.rig]\nkind = \"image\"\nsize = \"1G\"\n";
+    let mixed = format!("{SETS}{image}").replace("configs = [\"csd\"]", "configs = [\"image\"]");
+    assert!(error(&mixed).contains("data profile `more`: fill, logical, ratio and capacity_scale"));
+    let same = format!("{SETS}[data_profiles.\"small: read\"]\n[workloads.\"read: read\"]\n")
         + "recipe = \"oltp_read_only\"\n";
     let same = same.replace("[workloads.read]", "[workloads.\"x\"]");
     assert!(Plan::parse(&same).is_ok(), "names that differ are taken");

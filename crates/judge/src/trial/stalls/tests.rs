@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::cell::measured::Standing;
 use crate::simulated::key;
 use crate::statistics::simulated::{Noise, autoregression};
+use crate::trial::measured::Standing;
 use assay_study::{SecondLatencies, State};
 
 const SECONDS: u32 = 60;
 const THREADS: u32 = 8;
 
-/// A cell of 8 connections at some thousand transactions a second, with response times that have a tail; in the `stalled` seconds
-/// all of them waited `stall_ms` once.
-fn stalled(noise: &mut Noise, stalled: &[u32], stall_ms: f64) -> (Cell, Measured, Vec<Series>) {
+/// A run of 8 connections at some thousand transactions a second, with response times that have a tail; in the
+/// `stalled` seconds all of them waited `stall_ms` once.
+fn stalled(noise: &mut Noise, stalled: &[u32], stall_ms: f64) -> (Trial, Measured, Vec<Series>) {
     let mut tps = autoregression(noise, SECONDS as usize, 1000.0, 0.06, 0.4);
     let (mut latencies, mut longest) = (SecondLatencies::default(), Vec::new());
     for (place, rate) in tps.iter_mut().enumerate() {
@@ -46,14 +46,14 @@ fn stalled(noise: &mut Noise, stalled: &[u32], stall_ms: f64) -> (Cell, Measured
         of(metric!("server_threads"), &|_| 5.0),
     ];
     let measured = Measured {
-        key: key("arm", THREADS, 1),
+        key: key("config", THREADS, 1),
         standing: Standing::Usable,
         tps,
         latencies,
         figures: BTreeMap::new(),
         absent: BTreeMap::new(),
     };
-    let cell = Cell {
+    let trial = Trial {
         id: 1,
         key: measured.key.clone(),
         position: 1,
@@ -67,7 +67,7 @@ fn stalled(noise: &mut Noise, stalled: &[u32], stall_ms: f64) -> (Cell, Measured
         results: BTreeMap::new(),
         errors: BTreeMap::new(),
     };
-    (cell, measured, series)
+    (trial, measured, series)
 }
 
 #[test]
@@ -76,8 +76,8 @@ fn a_stall_of_200_ms_every_10_s_is_found_dated_and_called_periodic() {
     let there = [7, 17, 27, 37, 47, 57];
     let mut all = 0;
     for _ in 0..50 {
-        let (cell, measured, series) = stalled(&mut noise, &there, 200.0);
-        let found = stalls(&cell, &measured, &series).unwrap();
+        let (trial, measured, series) = stalled(&mut noise, &there, 200.0);
+        let found = stalls(&trial, &measured, &series).unwrap();
         let seconds: Vec<u32> = found.events.iter().map(|one| one.from_second).collect();
         all += u32::from(seconds == there);
         if seconds != there {
@@ -101,7 +101,7 @@ fn a_stall_hidden_among_long_waits_is_found_by_its_regularity() {
     let there = [6, 16, 26, 36, 46, 56];
     let mut found = 0;
     for _ in 0..50 {
-        let (cell, mut measured, mut series) = stalled(&mut noise, &there, 90.0);
+        let (trial, mut measured, mut series) = stalled(&mut noise, &there, 90.0);
         // On a busy machine everybody waits long now and then, as long as in a stall.
         let busy: Vec<u32> = (1..=SECONDS).filter(|_| noise.uniform() < 0.03).collect();
         let (_, others, long) = stalled(&mut noise, &busy, 100.0);
@@ -118,7 +118,7 @@ fn a_stall_hidden_among_long_waits_is_found_by_its_regularity() {
             // Long waits of one or two that hide the deviation of the stalls.
             point.1 *= if there.contains(&point.0) { 1.0 } else { (0.4 * noise.normal()).exp() };
         }
-        let judged = stalls(&cell, &measured, &series).unwrap();
+        let judged = stalls(&trial, &measured, &series).unwrap();
         let seconds: Vec<u32> = judged.events.iter().map(|one| one.from_second).collect();
         let has_all = there.iter().filter(|second| seconds.contains(second)).count() >= 5;
         let is_ten = judged.period.is_some_and(|period| (period.seconds - 10.0).abs() < 0.3);
@@ -133,14 +133,14 @@ fn where_nothing_stalls_nothing_is_found() {
     let mut noise = Noise::new(2);
     let mut found = 0;
     for _ in 0..50 {
-        let (cell, measured, series) = stalled(&mut noise, &[], 0.0);
-        let none = stalls(&cell, &measured, &series).unwrap();
+        let (trial, measured, series) = stalled(&mut noise, &[], 0.0);
+        let none = stalls(&trial, &measured, &series).unwrap();
         found += u32::from(!none.events.is_empty());
         assert!(none.period.is_none());
     }
     assert!(found <= 2, "{found} of 50");
     // One slow transaction is a tail: the same series, but nobody else waited.
-    let (cell, mut measured, series) = stalled(&mut noise, &[30], 250.0);
+    let (trial, mut measured, series) = stalled(&mut noise, &[30], 250.0);
     let alone = |second: SecondLatency| {
         let last = second.buckets.last().copied();
         let rest = second.buckets.iter().filter(|(bucket, _)| *bucket < bucket_of(150_000_000));
@@ -161,22 +161,22 @@ fn where_nothing_stalls_nothing_is_found() {
             one
         })
         .collect();
-    assert!(stalls(&cell, &measured, &quiet).unwrap().events.is_empty());
+    assert!(stalls(&trial, &measured, &quiet).unwrap().events.is_empty());
 }
 
 #[test]
 fn a_drop_of_seconds_is_one_event_with_its_depth() {
     let mut noise = Noise::new(3);
-    let (cell, measured, mut series) = stalled(&mut noise, &[], 0.0);
+    let (trial, measured, mut series) = stalled(&mut noise, &[], 0.0);
     for place in 20..23 {
         series[0].points[place].1 *= 0.4;
     }
-    let found = stalls(&cell, &measured, &series).unwrap();
+    let found = stalls(&trial, &measured, &series).unwrap();
     let spans: Vec<(u32, u32)> =
         found.events.iter().map(|one| (one.from_second, one.to_second)).collect();
     assert_eq!(spans, [(21, 23)]);
     assert!((45.0..75.0).contains(&found.events[0].depth_percent), "{found:?}");
     assert!(found.period.is_none() && found.events[0].at.is_some(), "{found:?}");
-    let short = Cell { window: Some(Window { from_s: 0.0, to_s: 8.0 }), ..cell };
+    let short = Trial { window: Some(Window { from_s: 0.0, to_s: 8.0 }), ..trial };
     assert!(stalls(&short, &measured, &series).is_none(), "no usual second in so few");
 }

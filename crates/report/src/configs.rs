@@ -1,12 +1,12 @@
-//! How an arm looks, everywhere: its colour in the light and in the dark, its dash and its marker.
+//! How a configuration looks, everywhere: its colour in the light and in the dark, its dash and its marker.
 //!
 //! Colours are those of Okabe and Ito ("Color Universal Design", 2008), darkened for a light page and lightened
 //! for a dark one until they reach the 3:1 that WCAG 2.2 (1.4.11) asks of graphics; a test computes it. Dash and
-//! marker differ too, so that no arm is told by colour alone.
+//! marker differ too, so that no configuration is told by colour alone.
 
 use plotly::common::{DashType, MarkerSymbol};
 
-/// The look of one arm.
+/// The look of one configuration.
 #[derive(Debug, Clone)]
 pub(super) struct Look {
     /// Colour on a light page.
@@ -39,7 +39,7 @@ const SQUARE: &str = "M10.8 2.8h6.4v6.4h-6.4z";
 const DIAMOND: &str = "M14 1.6l4.4 4.4l-4.4 4.4l-4.4-4.4z";
 const TRIANGLE: &str = "M14 1.8l4.2 7.4h-8.4z";
 
-/// The look of the arm at `place`; places beyond the colours repeat them with another dash and marker.
+/// The look of the configuration at `place`; places beyond the colours repeat them with another dash and marker.
 pub(super) fn look(place: usize) -> Look {
     let (light, dark) = COLOURS[place % COLOURS.len()];
     let shifted = place + place / COLOURS.len();
@@ -81,7 +81,7 @@ mod tests {
     const SURFACES: [&str; 2] = ["#ffffff", "#191c20"];
 
     #[test]
-    fn every_arm_stands_out_from_its_page() {
+    fn every_config_stands_out_from_its_page() {
         assert!((contrast("#000000", "#ffffff") - 21.0).abs() < 1e-9);
         assert!(contrast("#f0e442", "#ffffff") < 3.0, "the checker knows a pale colour");
         for place in 0..COLOURS.len() {
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn forty_arms_look_different() {
+    fn forty_configs_look_different() {
         let looks: std::collections::BTreeSet<String> =
             (0..40).map(|place| format!("{:?}", look(place))).collect();
         assert_eq!(looks.len(), 40);

@@ -1,4 +1,4 @@
-//! The checks that a cell's own results can pass or fail, with the tolerances that its warnings are made by.
+//! The checks that a run's own results can pass or fail, with the tolerances that its warnings are made by.
 
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ const SERVICE: Times = Times {
     max: metric!("service_ms_max"),
 };
 
-/// Every check that these results of a cell with so many threads allow; what is not known is not checked.
+/// Every check that these results of a run with so many threads allow; what is not known is not checked.
 pub fn of_results(results: &BTreeMap<String, f64>, threads: u32) -> Vec<Check> {
     let figures = Figures(results);
     let mut checks: Vec<Check> = [
@@ -142,8 +142,8 @@ fn flushes_per_s(figures: Figures<'_>) -> f64 {
     asked_for.max(figures.or_zero(metric!("disk_flushes_per_s")))
 }
 
-/// What the drive says it was given is what the kernel says it gave to the drive's device. A model of disks has no drive inside,
-/// which would be given nothing.
+/// What the drive says it was given is what the kernel says it gave to the drive's device. A model of disks has no
+/// drive inside, which would be given nothing.
 fn drive_bytes(figures: Figures<'_>) -> Option<Check> {
     let taken =
         figures.get(metric!("drive_write_bytes_host_per_s")).filter(|taken| *taken > 0.0)?;

@@ -1,31 +1,32 @@
-//! A figure of one cell, and how far its seconds alone leave it open.
+//! A figure of one run, and how far its seconds alone leave it open.
 //!
-//! Of throughput that is the variance of the mean of its seconds. Of a percentile it follows from the share of transactions above
-//! it: that share's variance, over seconds as for a mean, is carried over to the percentile by reading the cell's whole
-//! distribution at the share less and plus one standard error (Woodruff, "Confidence intervals for medians and other position
-//! measures", JASA 47, 1952). All variances are of the logarithm, as arms differ by factors.
+//! Of throughput that is the variance of the mean of its seconds. Of a percentile it follows from the share of
+//! transactions above it: that share's variance, over seconds as for a mean, is carried over to the percentile by
+//! reading the run's whole distribution at the share less and plus one standard error (Woodruff, "Confidence intervals
+//! for medians and other position measures", JASA 47, 1952). All variances are of the logarithm, as configurations
+//! differ by factors.
 
 use std::collections::BTreeMap;
 
-use crate::cell::measured::Measured;
-use crate::cell::metric::Metric;
 use crate::statistics::{MeanVariance, mean_variance};
+use crate::trial::measured::Measured;
+use crate::trial::metric::Metric;
 use assay_study::metrics::metric;
 use assay_study::{SecondLatency, bucket_of};
 
 /// A percentile with fewer transactions above it than this is the luck of a few.
 pub const ABOVE_LEAST: f64 = 5.0;
 
-/// A figure of a cell.
+/// A figure of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figure {
     /// Its value, in the metric's unit; positive.
     pub value: f64,
-    /// Variance of its logarithm from one stretch of time to another within the cell, if that can be told.
+    /// Variance of its logarithm from one stretch of time to another within the run, if that can be told.
     pub within: Option<MeanVariance>,
 }
 
-/// Why a cell has no figure that one would expect.
+/// Why a run has no figure that one would expect.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Absent {
     /// Its value is not above zero, or no number: there is no ratio to it.
@@ -39,9 +40,9 @@ pub fn is_of_too_few(metric: Metric, transactions: f64) -> bool {
     metric.tail().is_some_and(|tail| tail * transactions < ABOVE_LEAST)
 }
 
-/// Fills in the figures of a cell from its results and the buckets of its whole response histogram (ns, count).
-pub(crate) fn figures(cell: &mut Measured, results: &BTreeMap<String, f64>, whole: &[(u64, u64)]) {
-    let seconds = cell.latencies.seconds();
+/// Fills in the figures of a run from its results and the buckets of its whole response histogram (ns, count).
+pub(crate) fn figures(trial: &mut Measured, results: &BTreeMap<String, f64>, whole: &[(u64, u64)]) {
+    let seconds = trial.latencies.seconds();
     let transactions = match whole.iter().map(|(_, count)| count).sum::<u64>() {
         0 => results.get(metric!("transactions").name).copied(),
         count => Some(count as f64),
@@ -49,18 +50,18 @@ pub(crate) fn figures(cell: &mut Measured, results: &BTreeMap<String, f64>, whol
     for metric in Metric::ALL {
         let Some(value) = results.get(metric.name()).copied() else { continue };
         if !(value > 0.0 && value.is_finite()) {
-            cell.absent.insert(metric, Absent::Unusable(value));
+            trial.absent.insert(metric, Absent::Unusable(value));
             continue;
         }
         if transactions.is_some_and(|all| is_of_too_few(metric, all)) {
-            cell.absent.insert(metric, Absent::TooFewAbove);
+            trial.absent.insert(metric, Absent::TooFewAbove);
             continue;
         }
         let within = match metric.tail() {
-            None => of_mean(&cell.tps),
+            None => of_mean(&trial.tps),
             Some(tail) => of_percentile(&seconds, whole, value, tail),
         };
-        cell.figures.insert(metric, Figure { value, within });
+        trial.figures.insert(metric, Figure { value, within });
     }
 }
 

@@ -1,4 +1,4 @@
-//! One cell: a fresh rig, a copy of the dataset, a server, the load and the watch, and down again.
+//! One run: a fresh rig, a copy of the base snapshot, a server, the load and the watch, and down again.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,27 +10,27 @@ use assay_ports::child::identity;
 
 use super::progress::Progress;
 use super::series::{Seconds, of_watch};
-use super::setup::{ArmSetup, Setup};
+use super::setup::{ConfigSetup, Setup};
 use super::{fill, full, others, results, trace, warnings};
 use crate::rig::Rig;
-use crate::rig::dataset::{Request, endpoint};
 use crate::rig::server::{self, Server};
+use crate::rig::snapshot::{Request, endpoint};
 use crate::watch::{Census, DriveTarget, Targets, Watch};
 use assay_base::clock::now_precisely;
 use assay_base::text::on_one_line;
 use assay_judge::CLOCK_BEGAN;
 use assay_plan::CpuList;
-use assay_plan::{Placement, Plan, PlannedCell};
+use assay_plan::{Placement, Plan, PlannedTrial};
 use assay_serve::Attached;
 use assay_study::metrics::Window;
 use assay_study::{Outcome, Warning};
 use assay_system::thing::Thing;
 
-/// Runs a cell to its end. Whatever goes wrong is in the outcome, beside what was seen until then.
-pub fn run(setup: &mut Setup<'_>, cell: &PlannedCell, progress: &dyn Progress) -> Outcome {
+/// Runs a run to its end. Whatever goes wrong is in the outcome, beside what was seen until then.
+pub fn run(setup: &mut Setup<'_>, trial: &PlannedTrial, progress: &dyn Progress) -> Outcome {
     let mut outcome = Outcome::default();
-    progress.begin_cell(&cell.key);
-    if let Err(error) = bring_up_and_measure(setup, cell, progress, &mut outcome) {
+    progress.begin_trial(&trial.key);
+    if let Err(error) = bring_up_and_measure(setup, trial, progress, &mut outcome) {
         outcome.reason = Some(on_one_line(&format!("{error:#}")));
     }
     outcome
@@ -38,38 +38,39 @@ pub fn run(setup: &mut Setup<'_>, cell: &PlannedCell, progress: &dyn Progress) -
 
 fn bring_up_and_measure(
     setup: &mut Setup<'_>,
-    cell: &PlannedCell,
+    trial: &PlannedTrial,
     progress: &dyn Progress,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let arm = setup.arms.get(&cell.footing).context("a cell of an unknown arm")?.clone();
-    let trace = trace::place(setup.study(), &arm.rig, cell)?;
-    let mut rig = restored_rig(setup, &arm, cell, trace.as_deref(), progress)?;
+    let config =
+        setup.configs.get(&trial.variant).context("a run of an unknown configuration")?.clone();
+    let trace = trace::place(setup.study(), &config.rig, trial)?;
+    let mut rig = restored_rig(setup, &config, trial, trace.as_deref(), progress)?;
     setup.interrupt.check()?;
-    progress.step(&cell.key, "starting the server");
+    progress.step(&trial.key, "starting the server");
     let run_dir = setup.work_folder().join("run");
-    let started = start(setup, &arm, &rig, &run_dir);
-    let (_made, mut server) = started.map_err(|error| rig.explain(error, &arm.rig))?;
+    let started = start(setup, &config, &rig, &run_dir);
+    let (_made, mut server) = started.map_err(|error| rig.explain(error, &config.rig))?;
     let process = process_of(&server);
     let (_listed, ()) = setup.ledger.make(process, || Ok(()))?;
     outcome.variables = server.variables()?;
     // Not before: a server begins with writing its redo log full of zeroes.
-    rig.top_up(&arm.rig)?;
+    rig.top_up(&config.rig)?;
     rig.keep_time()?;
     outcome.facts.extend(
         rig.description().iter().map(|(label, text)| (format!("rig: {label}"), text.clone())),
     );
-    outcome.facts.insert("server".into(), arm.binary.version_text.clone());
+    outcome.facts.insert("server".into(), config.binary.version_text.clone());
     outcome.facts.extend(placement(setup.plan, rig.drive().is_some()));
     outcome.warnings.extend(server.adjusted_settings().into_iter().map(adjusted));
-    let measured = measure(setup, cell, &arm, &rig, &server, progress, outcome);
+    let measured = measure(setup, trial, &config, &rig, &server, progress, outcome);
     let measured = measured.map_err(|error| explain(error, &mut server));
-    let origin = measured.map_err(|error| rig.explain(error, &arm.rig))?;
+    let origin = measured.map_err(|error| rig.explain(error, &config.rig))?;
     // A load that went on without its drive has seen nothing but memory.
     if let Some(trouble) = rig.drive_trouble() {
         bail!(trouble);
     }
-    progress.step(&cell.key, "taking the rig down");
+    progress.step(&trial.key, "taking the rig down");
     // The data are a copy that nobody needs again: killing is quicker than an orderly end.
     server.kill()?;
     outcome.warnings.extend(rig.drive_problems().into_iter().map(problem));
@@ -94,45 +95,45 @@ fn bring_up_and_measure(
 
 fn restored_rig(
     setup: &mut Setup<'_>,
-    arm: &ArmSetup,
-    cell: &PlannedCell,
+    config: &ConfigSetup,
+    trial: &PlannedTrial,
     trace: Option<&Path>,
     progress: &dyn Progress,
 ) -> Result<Rig> {
     let plan = setup.plan;
     let request = Request {
-        binary: &arm.binary,
-        schema: &arm.schema,
-        settings: &arm.settings,
+        binary: &config.binary,
+        schema: &config.schema,
+        settings: &config.settings,
         threads: setup.loading_threads(),
         seed: plan.seed,
     };
-    let folder = setup.work_folder().join(format!("rig-{}", cell.position));
-    let dataset = setup.datasets.get(&request, setup.interrupt, progress)?;
-    progress.step(&cell.key, "building the rig");
+    let folder = setup.work_folder().join(format!("rig-{}", trial.position));
+    let snapshot = setup.snapshots.get(&request, setup.interrupt, progress)?;
+    progress.step(&trial.key, "building the rig");
     let drive_cpus = &plan.placement.drive_cpus.0;
-    let mut rig = Rig::build(&arm.rig, &folder, drive_cpus, &setup.ledger, trace, &|text| {
+    let mut rig = Rig::build(&config.rig, &folder, drive_cpus, &setup.ledger, trace, &|text| {
         progress.say(text)
     })?;
-    dataset.restore(&rig.data_dir()).map_err(|error| rig.explain(error, &arm.rig))?;
+    snapshot.restore(&rig.data_dir()).map_err(|error| rig.explain(error, &config.rig))?;
     Ok(rig)
 }
 
-/// Gives when the cell's clock began.
+/// Gives when the run's clock began.
 fn measure(
     setup: &Setup<'_>,
-    cell: &PlannedCell,
-    arm: &ArmSetup,
+    trial: &PlannedTrial,
+    config: &ConfigSetup,
     rig: &Rig,
     server: &Server,
     progress: &dyn Progress,
     outcome: &mut Outcome,
 ) -> Result<Instant> {
     let plan = setup.plan;
-    let workload = plan.workloads.get(&cell.workload).context("a cell of an unknown workload")?;
-    let schedule = schedule(plan, cell);
+    let workload = plan.workloads.get(&trial.workload).context("a run of an unknown workload")?;
+    let schedule = schedule(plan, trial);
     let endpoint = endpoint(server.socket());
-    assay_load::preflight(&endpoint, &arm.schema, workload, &schedule)?;
+    assay_load::preflight(&endpoint, &config.schema, workload, &schedule)?;
     let origin = Instant::now();
     outcome.facts.insert(CLOCK_BEGAN.into(), now_precisely());
     let targets = Targets {
@@ -146,10 +147,10 @@ fn measure(
     let own = targets.own_pids();
     let watch = Watch::start(targets, origin)?;
     progress.watching(&watch);
-    let seconds = Seconds::new(&cell.key, progress);
+    let seconds = Seconds::new(&trial.key, progress);
     let ran = assay_load::run(
         &endpoint,
-        &arm.schema,
+        &config.schema,
         workload,
         &schedule,
         Some(origin),
@@ -166,7 +167,7 @@ fn measure(
     let ran = ran?;
     setup.interrupt.check()?;
     results::fill(outcome, &ran);
-    fill::verify(outcome, &arm.rig);
+    fill::verify(outcome, &config.rig);
     let window = Window { from_s: ran.measure_start_s, to_s: ran.measure_end_s };
     if let Some(lack) = full::lack(&outcome.series, window, &rig.data_dir()) {
         bail!(lack);
@@ -206,19 +207,19 @@ fn drive_target(drive: &Attached) -> DriveTarget {
     }
 }
 
-fn schedule(plan: &Plan, cell: &PlannedCell) -> Schedule {
+fn schedule(plan: &Plan, trial: &PlannedTrial) -> Schedule {
     let warmup = match plan.warmup_until_steady {
         true => Warmup::Steady { cap_seconds: plan.warmup_seconds },
         false => Warmup::Seconds(plan.warmup_seconds),
     };
     Schedule {
-        threads: cell.key.threads,
+        threads: trial.key.threads,
         warmup,
         seconds: plan.seconds,
         events: plan.requests.unwrap_or(0),
         pace: plan.pace(),
-        // The same draws in every arm; other ones in every repeat.
-        seed: plan.seed.wrapping_add(u64::from(cell.key.repeat)),
+        // The same draws in every configuration; other ones in every repeat.
+        seed: plan.seed.wrapping_add(u64::from(trial.key.repeat)),
         cpus: plan.placement.load_cpus.0.clone(),
         ..Schedule::default()
     }
@@ -226,15 +227,15 @@ fn schedule(plan: &Plan, cell: &PlannedCell) -> Schedule {
 
 fn start(
     setup: &Setup<'_>,
-    arm: &ArmSetup,
+    config: &ConfigSetup,
     rig: &Rig,
     run_dir: &std::path::Path,
 ) -> Result<(assay_system::ledger::Made, Server)> {
     let thing = Thing::Folder { path: run_dir.to_owned() };
     let mut start = server::Start::new(&rig.data_dir(), run_dir);
-    start.settings = arm.settings.clone();
+    start.settings = config.settings.clone();
     start.cpus = setup.plan.placement.server_cpus.0.clone();
-    setup.ledger.make(thing, || server::start(&arm.binary, &start))
+    setup.ledger.make(thing, || server::start(&config.binary, &start))
 }
 
 fn process_of(server: &Server) -> Thing {

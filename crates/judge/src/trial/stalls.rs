@@ -1,18 +1,19 @@
 //! Seconds in which the load broke down: found, dated, sized, and set beside what the layers below did then.
 //!
-//! A second is a **drop** if its throughput lies more than a fifth and more than five deviations below the median of the seconds
-//! around it. It is a **stall** if its longest response time is twice what is usual and more than four deviations (of logarithms)
-//! beyond, and at least half as many transactions as there are connections took half as long: one slow transaction is a tail, all
-//! of them at once are a stall. A second of which all this holds but the four deviations is one if it belongs to a train of such seconds at
-//! regular intervals that chance would hardly make. Deviations are those of the median, which what is looked for cannot inflate (Hampel, 1974).
+//! A second is a **drop** if its throughput lies more than a fifth and more than five deviations below the median of
+//! the seconds around it. It is a **stall** if its longest response time is twice what is usual and more than four
+//! deviations (of logarithms) beyond, and at least half as many transactions as there are connections took half as
+//! long: one slow transaction is a tail, all of them at once are a stall. A second of which all this holds but the four
+//! deviations is one if it belongs to a train of such seconds at regular intervals that chance would hardly make.
+//! Deviations are those of the median, which what is looked for cannot inflate (Hampel, 1974).
 
 use serde::Serialize;
 
-use crate::cell::measured::{CLOCK_BEGAN, Measured};
-use crate::cell::period::{Period, period, train};
 use crate::statistics::{median, median_deviation};
+use crate::trial::measured::{CLOCK_BEGAN, Measured};
+use crate::trial::period::{Period, period, train};
 use assay_study::metrics::{Layer, Metric, Window, metric};
-use assay_study::{Cell, SecondLatency, Series, bucket_of};
+use assay_study::{SecondLatency, Series, Trial, bucket_of};
 
 /// Windows shorter than this have no usual second.
 const SECONDS_LEAST: usize = 10;
@@ -39,7 +40,7 @@ const LOG_DEVIATION_LEAST: f64 = 0.15;
 /// What is told of the layers below, of each event.
 const DEPARTURES: usize = 4;
 
-/// The breakdowns of a cell.
+/// The breakdowns of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Stalls {
     /// Each, in order.
@@ -51,11 +52,11 @@ pub struct Stalls {
 /// One breakdown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Stall {
-    /// First second of the cell's clock that it touches; second n ends n seconds after the clock began.
+    /// First second of the run's clock that it touches; second n ends n seconds after the clock began.
     pub from_second: u32,
     /// Last.
     pub to_second: u32,
-    /// When the first began, RFC 3339 in UTC, where the cell's clock is known.
+    /// When the first began, RFC 3339 in UTC, where the run's clock is known.
     pub at: Option<String>,
     /// How far throughput was below the median around it, in percent, in the worst second.
     pub depth_percent: f64,
@@ -82,9 +83,9 @@ pub struct Departure {
     pub deviations: f64,
 }
 
-/// The breakdowns of a cell, from its series; nothing of a window too short to have a usual second.
-pub fn stalls(cell: &Cell, measured: &Measured, series: &[Series]) -> Option<Stalls> {
-    let window = cell.window?;
+/// The breakdowns of a run, from its series; nothing of a window too short to have a usual second.
+pub fn stalls(trial: &Trial, measured: &Measured, series: &[Series]) -> Option<Stalls> {
+    let window = trial.window?;
     let tps = inside(series, metric!("tps"), window);
     if tps.len() < SECONDS_LEAST {
         return None;
@@ -92,7 +93,7 @@ pub fn stalls(cell: &Cell, measured: &Measured, series: &[Series]) -> Option<Sta
     let longest = inside(series, metric!("latency_ms_max"), window);
     let usual_ms = median(&inside(series, metric!("latency_ms_p50"), window).values());
     let seconds = measured.latencies.seconds();
-    let flagged = flagged(&tps, &longest, &seconds, cell.key.threads);
+    let flagged = flagged(&tps, &longest, &seconds, trial.key.threads);
     let below: Vec<(&Series, Points)> = series
         .iter()
         .filter(|one| one.layer != Layer::Load)
@@ -104,7 +105,7 @@ pub fn stalls(cell: &Cell, measured: &Measured, series: &[Series]) -> Option<Sta
         Stall {
             from_second: span.0,
             to_second: span.1,
-            at: wall_clock(cell, span.0),
+            at: wall_clock(trial, span.0),
             depth_percent: depth(&tps, *span) * 100.0,
             delay_ms: delay.is_finite().then_some(delay),
             transactions: delayed(&seconds, *span, worst),
@@ -266,9 +267,9 @@ fn departures(below: &[(&Series, Points)], span: (u32, u32)) -> Vec<Departure> {
     all
 }
 
-/// When a second of the cell's clock began.
-fn wall_clock(cell: &Cell, second: u32) -> Option<String> {
-    let began: jiff::Timestamp = cell.facts.get(CLOCK_BEGAN)?.parse().ok()?;
+/// When a second of the run's clock began.
+fn wall_clock(trial: &Trial, second: u32) -> Option<String> {
+    let began: jiff::Timestamp = trial.facts.get(CLOCK_BEGAN)?.parse().ok()?;
     let at = began.checked_add(jiff::SignedDuration::from_secs(i64::from(second) - 1)).ok()?;
     Some(at.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string())
 }

@@ -1,7 +1,8 @@
-//! Results and samples that can be: a store that was damaged or forged may hold figures that no machine measures, and sums of those are no
-//! numbers at all. Such a figure is taken away before anything is made of it, and its cell carries a warning, so that nothing rests on it.
+//! Results and samples that can be: a store that was damaged or forged may hold figures that no machine measures, and
+//! sums of those are no numbers at all. Such a figure is taken away before anything is made of it, and its run carries
+//! a warning, so that nothing rests on it.
 
-use assay_study::{Cell, Series, Warning};
+use assay_study::{Series, Trial, Warning};
 
 /// The largest figure of any unit that is believed: in bytes an exabyte. Squares and sums of what lies below are numbers.
 const LARGEST: f64 = 1e18;
@@ -11,19 +12,19 @@ pub fn is_sound(value: f64) -> bool {
     value.abs() <= LARGEST
 }
 
-/// The cell without results that cannot be; it is then marked as not comparable, and with which.
-pub fn sound_cell(mut cell: Cell) -> Cell {
-    let unsound: Vec<String> = cell
+/// The run without results that cannot be; it is then marked as not comparable, and with which.
+pub fn sound_trial(mut trial: Trial) -> Trial {
+    let unsound: Vec<String> = trial
         .results
         .iter()
         .filter(|(_, value)| !is_sound(**value))
         .map(|one| one.0.clone())
         .collect();
     for name in unsound {
-        cell.results.remove(&name);
-        cell.warnings.push(Warning::NoFigure { name });
+        trial.results.remove(&name);
+        trial.warnings.push(Warning::NoFigure { name });
     }
-    cell
+    trial
 }
 
 /// Series without samples that cannot be.
