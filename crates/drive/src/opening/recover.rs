@@ -260,6 +260,7 @@ impl Drive {
             self.free_empty()?;
         }
         if is_new {
+            self.check_room(&self.log()?.space);
             let first = self.reserve_seqs(false)?;
             self.log()?.resume(first);
             self.is_begun.store(true, Ordering::Release);

@@ -274,6 +274,17 @@ impl Drive {
         self.stop("a thread failed while it changed the drive's state".into())
     }
 
+    /// What must always hold: there is room for a checkpoint. Where it does not, that is told long before one is due.
+    pub(crate) fn check_room(&self, space: &Space) {
+        if !space.fits() {
+            let (free, needed) = (space.free_segments(), space.kept_free());
+            debug_assert!(false, "{free} segments are free, {needed} are needed");
+            self.report(format!(
+                "only {free} of {needed} segments are free that checkpoints need: new data waits until there are more"
+            ));
+        }
+    }
+
     /// Keeps a line for the health log.
     pub(crate) fn report(&self, problem: String) {
         let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);

@@ -296,17 +296,6 @@ impl Drive {
         let is_end = blocks.end.is_multiple_of(UNIT_BLOCKS) || blocks.end == self.blocks();
         self.identity.units && !(blocks.start.is_multiple_of(UNIT_BLOCKS) && is_end)
     }
-
-    /// What must always hold: there is room for a checkpoint. Where it does not, that is told long before one is due.
-    fn check_room(&self, space: &Space) {
-        if !space.fits() {
-            let (free, needed) = (space.free_segments(), space.kept_free());
-            debug_assert!(false, "{free} segments are free, {needed} are needed");
-            self.report(format!(
-                "only {free} of {needed} segments are free that checkpoints need: new data waits until there are more"
-            ));
-        }
-    }
 }
 
 /// Whether there is room for a group that stores so much; remembers a refusal.
