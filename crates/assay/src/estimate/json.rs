@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::arms::ARMS;
+use super::configs::CONFIGS;
 use super::find::Findings;
 use super::text::Drawn;
 use super::view::Row;
@@ -40,14 +40,14 @@ fn row(row: &Row) -> Value {
         "zero_share": row.part(found.zero_bytes),
         "incompressible_share": row.part(found.incompressible_bytes),
         "notes": row.notes.iter().map(|note| note.text()).collect::<Vec<_>>(),
-        "arms": arms(row),
+        "configs": configs(row),
     })
 }
 
 /// `stored_share` is stored bytes per byte of data: a ratio of all zeroes would be infinite.
-fn arms(row: &Row) -> Map<String, Value> {
-    let found = ARMS.iter().zip(row.shrinkages());
-    let some = found.filter_map(|(arm, found)| found.map(|found| (arm.key, found)));
+fn configs(row: &Row) -> Map<String, Value> {
+    let found = CONFIGS.iter().zip(row.shrinkages());
+    let some = found.filter_map(|(config, found)| found.map(|found| (config.key, found)));
     some.map(|(key, found)| {
         let figures = json!({
             "stored_bytes": found.share * row.data_bytes,

@@ -1,11 +1,11 @@
 //! `assay estimate PATH…`: how far existing data would shrink, on the drive and elsewhere.
 //!
 //! The way of an estimate: `find` (which files) → `survey` (their sizes, holes and first bytes) → `sample` (which
-//! clusters) → `measure` (reads them; `shrink` stores each under every arm; `tally` adds up) → `view` → `text`, `json`.
-//! Promises: nothing is changed, not even access times; a running server is not disturbed; what is not read is in the
-//! stated error.
+//! clusters) → `measure` (reads them; `shrink` stores each under every configuration; `tally` adds up) → `view` →
+//! `text`, `json`. Promises: nothing is changed, not even access times; a running server is not disturbed; what is not
+//! read is in the stated error.
 
-mod arms;
+mod configs;
 mod find;
 mod innodb;
 mod json;

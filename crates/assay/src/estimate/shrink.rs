@@ -1,4 +1,4 @@
-//! What a cluster of a file would take under each arm.
+//! What a cluster of a file would take under each configuration.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use assay_drive::{
 use libdeflater::{CompressionLvl, Compressor};
 use lz4_flex::block::{self, CompressTable};
 
-use super::arms::{ARM_COUNT, ARMS, Method, PageCodec, PerArm};
+use super::configs::{CONFIG_COUNT, CONFIGS, Method, PageCodec, PerConfig};
 use super::innodb::{PAGE_HEADER_BYTES, PageKind, Tablespace};
 use super::vdo::{LONGEST_FRAGMENT_BYTES, Packer};
 
@@ -42,8 +42,8 @@ pub struct Cluster<'a> {
 pub struct Measured {
     /// Blocks with data.
     pub data_bytes: f64,
-    /// What each arm makes of them.
-    pub stored_bytes: PerArm<f64>,
+    /// What each configuration makes of them.
+    pub stored_bytes: PerConfig<f64>,
     /// Blocks that hold only zeroes.
     pub zero_bytes: f64,
     /// Blocks whose bytes are as evenly spread as those of encrypted data.
@@ -81,7 +81,7 @@ impl Shrinker {
         })
     }
 
-    /// Measures a cluster under all arms but VDO, whose blocks are shared between clusters: for that, clusters are
+    /// Measures a cluster under all configurations but VDO, whose blocks are shared between clusters: for that, clusters are
     /// numbered from 0, and [`Shrinker::finish`] adds it to all of them.
     pub fn measure(&mut self, number: usize, cluster: &Cluster<'_>) -> Measured {
         let mut found = Measured::default();
@@ -92,8 +92,8 @@ impl Shrinker {
             }
         }
         look_at_pages(cluster, &mut found);
-        for (stored, arm) in found.stored_bytes.iter_mut().zip(&ARMS) {
-            *stored = match arm.method {
+        for (stored, config) in found.stored_bytes.iter_mut().zip(&CONFIGS) {
+            *stored = match config.method {
                 Method::Drive(codec, unit_bytes) => self.drive(cluster, codec, unit_bytes),
                 Method::Innodb(codec) => self.innodb(cluster, codec),
                 Method::Btrfs => self.btrfs(cluster),
@@ -107,8 +107,9 @@ impl Shrinker {
     pub fn finish(&mut self, measured: &mut [Measured]) {
         let shares = self.packer.finish(measured.len());
         for (found, share) in measured.iter_mut().zip(shares) {
-            for arm in (0..ARM_COUNT).filter(|&arm| ARMS[arm].method == Method::Vdo) {
-                found.stored_bytes[arm] = share;
+            for config in (0..CONFIG_COUNT).filter(|&config| CONFIGS[config].method == Method::Vdo)
+            {
+                found.stored_bytes[config] = share;
             }
         }
     }
@@ -241,7 +242,7 @@ fn look_at_pages(cluster: &Cluster<'_>, found: &mut Measured) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::arms::place;
+    use super::super::configs::place;
     use super::super::innodb::tests::first_page;
     use std::slice;
 
@@ -278,8 +279,10 @@ mod tests {
     fn zeroes_cost_the_drive_and_vdo_nothing() {
         let found = whole(&[0; 131_072], Some(&table()));
         assert_eq!((found.data_bytes, found.zero_bytes), (131_072.0, 131_072.0));
-        for arm in ARMS.iter().filter(|arm| matches!(arm.method, Method::Drive(..) | Method::Vdo)) {
-            assert_eq!(under(&found, arm.key), 0.0, "{}", arm.key);
+        for config in
+            CONFIGS.iter().filter(|config| matches!(config.method, Method::Drive(..) | Method::Vdo))
+        {
+            assert_eq!(under(&found, config.key), 0.0, "{}", config.key);
         }
         assert_eq!(under(&found, "btrfs_zstd"), 4096.0);
         assert_eq!(under(&found, "innodb_zlib"), 131_072.0, "InnoDB never wrote these pages");
@@ -289,12 +292,12 @@ mod tests {
     fn random_bytes_shrink_nowhere() {
         let found = whole(&random(1, 131_072), Some(&table()));
         assert_eq!(found.incompressible_bytes, 131_072.0);
-        for arm in &ARMS {
-            let overhead = match arm.method {
+        for config in &CONFIGS {
+            let overhead = match config.method {
                 Method::Drive(_, unit) => 131_072 / unit as u64 * RECORD_OVERHEAD_BYTES,
                 _ => 0,
             };
-            assert_eq!(under(&found, arm.key), 131_072.0 + overhead as f64, "{}", arm.key);
+            assert_eq!(under(&found, config.key), 131_072.0 + overhead as f64, "{}", config.key);
         }
     }
 

@@ -4,7 +4,7 @@
 //! 6.11 and 5A.11). With two clusters drawn from N, a stratum adds N × (N − 2) ÷ 4 × (d of residuals)², which is
 //! zero for a stratum of two. The residuals depend on the ratio itself, so squares and products are summed.
 
-use super::arms::{ARM_COUNT, PerArm};
+use super::configs::{CONFIG_COUNT, PerConfig};
 use super::shrink::Measured;
 
 /// Sums over strata.
@@ -19,11 +19,11 @@ pub struct Tally {
     /// Whether some strata were read in part and say nothing of how much they vary.
     has_unknown_variance: bool,
     data_data: f64,
-    data_stored: PerArm<f64>,
-    stored_stored: PerArm<f64>,
+    data_stored: PerConfig<f64>,
+    stored_stored: PerConfig<f64>,
 }
 
-/// How far data shrink under one arm.
+/// How far data shrink under one configuration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shrinkage {
     /// Stored bytes per byte of data.
@@ -73,21 +73,21 @@ impl Tally {
         self.sampled_strata += other.sampled_strata;
         self.has_unknown_variance |= other.has_unknown_variance;
         self.data_data += other.data_data;
-        for arm in 0..ARM_COUNT {
-            self.data_stored[arm] += other.data_stored[arm];
-            self.stored_stored[arm] += other.stored_stored[arm];
+        for config in 0..CONFIG_COUNT {
+            self.data_stored[config] += other.data_stored[config];
+            self.stored_stored[config] += other.stored_stored[config];
         }
     }
 
-    /// How far the data shrink under an arm; nothing when none were read.
+    /// How far the data shrink under a configuration; nothing when none were read.
     #[must_use]
-    pub fn shrinkage(&self, arm: usize) -> Option<Shrinkage> {
+    pub fn shrinkage(&self, config: usize) -> Option<Shrinkage> {
         let data = self.total.data_bytes;
         if data <= 0.0 {
             return None;
         }
-        let share = self.total.stored_bytes[arm] / data;
-        let variance = self.stored_stored[arm] - 2.0 * share * self.data_stored[arm]
+        let share = self.total.stored_bytes[config] / data;
+        let variance = self.stored_stored[config] - 2.0 * share * self.data_stored[config]
             + share * share * self.data_data;
         let error = variance.max(0.0).sqrt() / data;
         let is_known = !self.has_unknown_variance;
@@ -116,10 +116,10 @@ impl Tally {
         let data = first.data_bytes - second.data_bytes;
         self.sampled_strata += 1;
         self.data_data += factor * data * data;
-        for arm in 0..ARM_COUNT {
-            let stored = first.stored_bytes[arm] - second.stored_bytes[arm];
-            self.data_stored[arm] += factor * data * stored;
-            self.stored_stored[arm] += factor * stored * stored;
+        for config in 0..CONFIG_COUNT {
+            let stored = first.stored_bytes[config] - second.stored_bytes[config];
+            self.data_stored[config] += factor * data * stored;
+            self.stored_stored[config] += factor * stored * stored;
         }
     }
 }
@@ -130,8 +130,8 @@ fn add_scaled(to: &mut Measured, weight: f64, from: &Measured) {
     to.incompressible_bytes += weight * from.incompressible_bytes;
     to.encrypted_bytes += weight * from.encrypted_bytes;
     to.page_compressed_bytes += weight * from.page_compressed_bytes;
-    for arm in 0..ARM_COUNT {
-        to.stored_bytes[arm] += weight * from.stored_bytes[arm];
+    for config in 0..CONFIG_COUNT {
+        to.stored_bytes[config] += weight * from.stored_bytes[config];
     }
 }
 
@@ -156,7 +156,7 @@ mod tests {
     use assay_load::random::Rng;
 
     fn found(data: f64, stored: f64) -> Measured {
-        Measured { data_bytes: data, stored_bytes: [stored; ARM_COUNT], ..Measured::default() }
+        Measured { data_bytes: data, stored_bytes: [stored; CONFIG_COUNT], ..Measured::default() }
     }
 
     #[test]

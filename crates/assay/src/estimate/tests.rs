@@ -8,7 +8,7 @@ use assay_load::random::Rng;
 use assay_load::{Address, Endpoint, PrepareOptions, Schema, Tls, Workload, prepare};
 use assay_ports::loopdev;
 
-use super::arms::{ARMS, place};
+use super::configs::{CONFIGS, place};
 use super::source::tests::folder;
 use super::tally::Shrinkage;
 use super::view::{Note, Row};
@@ -84,12 +84,12 @@ fn known_files_shrink_as_they_must() {
         assert!((least..most).contains(&of_digits(key)), "{key}: {}", of_digits(key));
     }
     assert!(of_digits("vdo_lz4") < 1.1, "LZ4 finds little to repeat");
-    for (place, arm) in ARMS.iter().enumerate() {
+    for (place, config) in CONFIGS.iter().enumerate() {
         let of_random = estimate.row("random").tally.shrinkage(place).unwrap().ratio();
-        assert!((0.99..=1.0).contains(&of_random), "{}: {of_random}", arm.key);
+        assert!((0.99..=1.0).contains(&of_random), "{}: {of_random}", config.key);
         let of_text = estimate.row("text").tally.shrinkage(place).unwrap().ratio();
-        let is_innodb = arm.group == "InnoDB";
-        assert_eq!(of_text > 8.0, !is_innodb, "{}: {of_text}", arm.key);
+        let is_innodb = config.group == "InnoDB";
+        assert_eq!(of_text > 8.0, !is_innodb, "{}: {of_text}", config.key);
         if is_innodb {
             assert_eq!(of_text, 1.0, "no table");
         }
@@ -135,7 +135,7 @@ fn samples_agree_with_the_whole_within_what_they_say() {
             outside += usize::from((found.share - truth.share).abs() > half);
         }
     }
-    // 48 intervals of 95 %; the four arms of one sample miss together.
+    // 48 intervals of 95 %; the four configurations of one sample miss together.
     assert!(outside <= 12, "{outside} of 48 intervals miss");
 }
 
@@ -148,7 +148,7 @@ fn threads_and_turns_change_nothing() {
         estimate(&EstimateArgs { threads: Some(threads), ..args })
     };
     let (one, three) = (with(1), with(3));
-    for key in ARMS.map(|arm| arm.key) {
+    for key in CONFIGS.map(|config| config.key) {
         let (one, three) = (under(&one.total, key).share, under(&three.total, key).share);
         assert!((one - three).abs() < 1e-9, "{key}");
     }
@@ -250,12 +250,12 @@ fn page_compression_is_estimated_as_mysql_does_it() {
         let row = estimate.row(&format!("{name}.ibd"));
         row.size_bytes as f64 - row.allocated_bytes as f64
     };
-    for (arm, table) in [("innodb_zlib", "zlib"), ("innodb_lz4", "lz4")] {
-        let predicted = plain.data_bytes * (1.0 - under(plain, arm).share);
+    for (config, table) in [("innodb_zlib", "zlib"), ("innodb_lz4", "lz4")] {
+        let predicted = plain.data_bytes * (1.0 - under(plain, config).share);
         // The file system's own blocks for a file with many holes are in what is taken.
         let allowed = 0.005 * plain.data_bytes;
         let off = predicted - saved(table);
-        assert!(off.abs() < allowed, "{arm}: {predicted} predicted, {} saved", saved(table));
+        assert!(off.abs() < allowed, "{config}: {predicted} predicted, {} saved", saved(table));
     }
     assert!(saved("zlib") > 0.1 * plain.data_bytes, "the server has not compressed");
     let ratio = under(plain, "drive_zstd_4k").ratio();

@@ -1,6 +1,6 @@
 //! The estimate for people: a table and what it means.
 
-use super::arms::{ARMS, place};
+use super::configs::{CONFIGS, place};
 use super::tally::Shrinkage;
 use super::view::{Note, Row};
 use assay_base::text::size;
@@ -45,13 +45,14 @@ pub fn table(rows: &[Row], total: &Row) -> String {
 }
 
 fn group_headings() -> String {
-    let groups = ARMS.chunk_by(|one, next| one.group == next.group);
+    let groups = CONFIGS.chunk_by(|one, next| one.group == next.group);
     let headings = groups.map(|group| format!("{:^1$}", group[0].group, RATIO_WIDTH * group.len()));
     " ".repeat(LEFT_WIDTH + 1) + &headings.collect::<String>()
 }
 
 fn headings() -> String {
-    let labels: String = ARMS.iter().map(|arm| format!("{:>RATIO_WIDTH$}", arm.label)).collect();
+    let labels: String =
+        CONFIGS.iter().map(|config| format!("{:>RATIO_WIDTH$}", config.label)).collect();
     let sizes = SIZES.map(|heading| format!("{heading:>SIZE_WIDTH$}")).concat();
     format!("{:NAME_WIDTH$}{sizes}{labels}", "file")
 }
@@ -108,7 +109,7 @@ pub fn meaning(total: &Row, drawn: Drawn) -> Vec<String> {
         ("btrfs_zstd", "btrfs with zstd:1, each file written once from start to end:"),
     ];
     for (key, text) in names {
-        let found = place(key).and_then(|arm| total.shrinkage(arm));
+        let found = place(key).and_then(|config| total.shrinkage(config));
         lines.extend(found.map(|found| sentence(text, found, total.data_bytes)));
     }
     // Where most of it is zeroes, what is written is what matters.
@@ -187,14 +188,14 @@ pub fn warnings(rows: &[Row]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::arms::ARM_COUNT;
+    use super::super::configs::CONFIG_COUNT;
     use super::super::shrink::Measured;
     use super::super::tally::Tally;
     use super::*;
 
     fn row(label: &str, data_bytes: f64, share: f64, notes: Vec<Note>) -> Row {
         let mut tally = Tally::default();
-        let stored_bytes = [data_bytes * share; ARM_COUNT];
+        let stored_bytes = [data_bytes * share; CONFIG_COUNT];
         tally.add(1, &[Measured { data_bytes, stored_bytes, ..Measured::default() }]);
         let allocated_bytes = data_bytes as u64;
         Row {
@@ -267,7 +268,7 @@ mod tests {
         let mut sampled = row("t.ibd", 1000.0, 0.5, Vec::new());
         let found = |stored| Measured {
             data_bytes: 10.0,
-            stored_bytes: [stored; ARM_COUNT],
+            stored_bytes: [stored; CONFIG_COUNT],
             ..Measured::default()
         };
         sampled.tally = Tally::default();

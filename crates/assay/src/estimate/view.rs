@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::arms::{ARM_COUNT, ARMS, Method};
+use super::configs::{CONFIG_COUNT, CONFIGS, Method};
 use super::measure::Outcome;
 use super::survey::{Nature, Surveyed};
 use super::tally::{Shrinkage, Tally};
@@ -101,17 +101,17 @@ impl Row {
         all
     }
 
-    /// How far it shrinks under each arm; nothing where nothing was read, nor by InnoDB where it has no file.
+    /// How far it shrinks under each configuration; nothing where nothing was read, nor by InnoDB where it has no file.
     #[must_use]
-    pub fn shrinkages(&self) -> [Option<Shrinkage>; ARM_COUNT] {
-        std::array::from_fn(|arm| self.shrinkage(arm))
+    pub fn shrinkages(&self) -> [Option<Shrinkage>; CONFIG_COUNT] {
+        std::array::from_fn(|config| self.shrinkage(config))
     }
 
-    /// The same under one arm.
+    /// The same under one configuration.
     #[must_use]
-    pub fn shrinkage(&self, arm: usize) -> Option<Shrinkage> {
-        let is_of_innodb = matches!(ARMS[arm].method, Method::Innodb(_));
-        self.tally.shrinkage(arm).filter(|_| self.has_innodb || !is_of_innodb)
+    pub fn shrinkage(&self, config: usize) -> Option<Shrinkage> {
+        let is_of_innodb = matches!(CONFIGS[config].method, Method::Innodb(_));
+        self.tally.shrinkage(config).filter(|_| self.has_innodb || !is_of_innodb)
     }
 
     /// Part of what was measured that is so, 0 to 1.
