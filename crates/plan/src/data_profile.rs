@@ -49,7 +49,7 @@ pub struct DataProfile {
     pub capacity_scale: Option<f64>,
 }
 
-/// One name under which runs are run: a workload, on a data profile if the plan has any.
+/// One name of what is run: a workload, on a data profile if the plan has any.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Load<'a> {
     /// The data profile's name.

@@ -46,7 +46,7 @@ pub struct Plan {
     /// Seed of the runs' order and of everything that the load draws.
     #[serde(default = "one")]
     pub seed: u64,
-    /// How often each run is run.
+    /// How often each run is repeated.
     #[serde(default = "one_repeat")]
     pub repeats: u32,
     /// The configuration that others are measured by. Default: the one that the first comparison of `paper` measures

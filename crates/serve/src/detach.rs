@@ -4,12 +4,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use assay_ports::child::Process;
-use assay_ports::users::users;
 use assay_ports::{fuse, loopdev};
 
 use super::log::{is_error, words};
 use super::registry::{self, Attached};
-use assay_system::thing::ensure_unused;
+use assay_system::thing::{ensure_unused, lasting_users};
 
 /// Takes the block device away and waits until the drive is closed; says in a line what was done.
 ///
@@ -43,7 +42,7 @@ pub fn ensure_nobody_has(named: &Path) -> Result<()> {
     let path = named
         .canonicalize()
         .with_context(|| format!("{} is not attached, nor there", named.display()))?;
-    let users = users(&path).with_context(|| format!("cannot tell who uses {}", path.display()))?;
+    let users = lasting_users(&path)?;
     ensure!(
         users.is_empty(),
         "{} is in use: {}; if that is a drive's server, detach it with the ASSAY_STATE, or the user, that attached it",

@@ -29,7 +29,7 @@ use super::{asked, log as lasting, port, text};
 use assay_base::text::on_one_line;
 use assay_system::interrupt;
 use assay_system::ledger::{Ledger, Made};
-use assay_system::thing::ensure_unused;
+use assay_system::thing::ensure_unused_now;
 
 /// How often it is looked whether anybody still uses what is to go.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -275,7 +275,7 @@ impl Shown {
 
     fn take_away(&self) -> Result<()> {
         let devices = self.source.devices()?;
-        devices.iter().try_for_each(|device| ensure_unused(device))?;
+        devices.iter().try_for_each(|device| ensure_unused_now(device))?;
         devices.iter().try_for_each(|device| loopdev::detach(device))?;
         Ok(self.mount.unmount()?)
     }

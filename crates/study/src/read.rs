@@ -53,7 +53,7 @@ impl Store {
         })
     }
 
-    /// The runs that are still to be run.
+    /// The runs that are still missing.
     ///
     /// # Errors
     /// A store that cannot be read.

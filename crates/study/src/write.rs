@@ -162,7 +162,7 @@ impl Store {
     /// Plans a run; one that is there already with the same fingerprint stays as it is.
     ///
     /// # Errors
-    /// A run of the same coordinates that was run under other conditions.
+    /// A run of the same coordinates that was made under other conditions.
     pub fn plan_trial(&self, key: &TrialKey, position: u32, fingerprint: &str) -> Result<()> {
         self.execute(
             "INSERT INTO runs (config, workload, threads, repeat, position, fingerprint, state)

@@ -173,26 +173,49 @@ fn remove_drive(mount_point: &Path, folder: &Path) -> Result<()> {
     if folder.symlink_metadata().is_ok() { remove_folder(folder) } else { Ok(()) }
 }
 
+/// Who uses it, and goes on using it.
+///
+/// # Errors
+/// It cannot be told.
+pub fn lasting_users(path: &Path) -> Result<Vec<String>> {
+    let deadline = Instant::now() + USE_PATIENCE;
+    loop {
+        let found = users_of(path)?;
+        if found.is_empty() || Instant::now() >= deadline {
+            return Ok(found);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn users_of(path: &Path) -> Result<Vec<String>> {
+    users(path).with_context(|| format!("cannot tell who uses {}", path.display()))
+}
+
 /// Refuses what somebody uses, and goes on using, saying who.
 ///
 /// # Errors
 /// One line with every user.
 pub fn ensure_unused(path: &Path) -> Result<()> {
-    let deadline = Instant::now() + USE_PATIENCE;
-    loop {
-        let users =
-            users(path).with_context(|| format!("cannot tell who uses {}", path.display()))?;
-        if users.is_empty() {
-            return Ok(());
-        }
-        ensure!(
-            Instant::now() < deadline,
-            "{} is in use: {}; unmount or close it first",
-            path.display(),
-            users.join(", ")
-        );
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    refuse(path, &lasting_users(path)?)
+}
+
+/// The same of this moment, for whoever looks again by himself.
+///
+/// # Errors
+/// One line with every user.
+pub fn ensure_unused_now(path: &Path) -> Result<()> {
+    refuse(path, &users_of(path)?)
+}
+
+fn refuse(path: &Path, users: &[String]) -> Result<()> {
+    ensure!(
+        users.is_empty(),
+        "{} is in use: {}; unmount or close it first",
+        path.display(),
+        users.join(", ")
+    );
+    Ok(())
 }
 
 /// Never reaches through a mount: what is mounted below belongs to somebody, and deleting it cannot be undone.

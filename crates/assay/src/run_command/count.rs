@@ -25,7 +25,7 @@ pub struct Lengths {
 pub struct Count {
     /// Runs that have ended.
     pub done: usize,
-    /// Runs to run, those done included.
+    /// Runs to make, those done included.
     pub trials: usize,
     /// How long they are.
     pub lengths: Lengths,

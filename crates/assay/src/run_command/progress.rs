@@ -1,4 +1,4 @@
-//! What a person watching a run sees: a line for each run, and on a terminal the live view, or one living line.
+//! What a person watching a study sees: a line for each run, and on a terminal the live view, or one living line.
 //!
 //! All of it goes to standard error; standard output carries only what a program would want.
 
@@ -19,7 +19,7 @@ use assay_study::metrics::{Metric, metric};
 use assay_study::{Outcome, TrialKey};
 use assay_system::interrupt::Interrupt;
 
-/// Progress of one run, where a person sees it.
+/// Progress of a study, where a person sees it.
 #[derive(Debug)]
 pub struct ProgressView {
     shown: Shown,
@@ -34,7 +34,7 @@ enum Shown {
 }
 
 impl ProgressView {
-    /// Of a run with so many runs to go; with a live view, if one is wanted and there is a terminal for it.
+    /// Of a study with so many runs to go; with a live view, if one is wanted and there is a terminal for it.
     #[must_use]
     pub fn new(plan: &Plan, trials: usize, is_live: bool, interrupt: &Interrupt) -> ProgressView {
         let count = Count::new(Lengths::of(plan), trials);

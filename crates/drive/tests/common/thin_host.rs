@@ -298,13 +298,13 @@ fn alive(
     let status = drive.status();
     if has_bad_places {
         // What is lost stays lost, and is told; what can be read is right.
-        let checked = model.check_prefix(drive, random, Samples::Some, |_| true);
+        let checked = model.check_prefix(drive, random, Samples::Few, |_| true);
         return checked.map(|_| Found { cuts: 1, ..Found::default() });
     }
     if let Some(problem) = ailment(&status) {
         return Err(problem);
     }
-    model.check_prefix(drive, random, Samples::Some, |_| false)?;
+    model.check_prefix(drive, random, Samples::Few, |_| false)?;
     let (free, leaves) = (status.free_bytes, model.leaves(drive));
     let mut found = Found { cuts: 1, chunks: status.recovery.chunks, ..Found::default() };
     if leaves.is_empty() {

@@ -158,10 +158,10 @@ impl Versions {
     /// since the flush.
     fn samples(&self, disk: &dyn Disk, random: &mut Random, which: Samples) -> BTreeSet<u64> {
         let mut blocks = BTreeSet::new();
-        let most = if which == Samples::Some { 120 } else { usize::MAX };
+        let most = if which == Samples::Few { 120 } else { usize::MAX };
         let skipped = self.recent.len().saturating_sub(most);
         for (number, change) in self.recent.iter().enumerate() {
-            if which != Samples::Some {
+            if which != Samples::Few {
                 blocks.extend(change.blocks.clone());
             } else if number >= skipped || random.below(self.recent.len() as u64) < most as u64 {
                 let length = change.blocks.end - change.blocks.start;
@@ -246,7 +246,7 @@ impl Versions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Samples {
     /// Some of the last commands.
-    Some,
+    Few,
     /// All of those since the flush.
     Recent,
     /// All that were ever written.

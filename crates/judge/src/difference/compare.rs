@@ -48,7 +48,7 @@ pub struct Stratum<'a> {
     pub base: Vec<&'a Measured>,
     /// Runs of the other; the n-th is of the same repeat as the n-th of the baseline, unless they are of two studies.
     pub other: Vec<&'a Measured>,
-    /// Runs of either that have been run and are not among them, for they are marked as not comparable.
+    /// Runs of either that are done and are not among them, for they are marked as not comparable.
     pub left_out: Vec<TrialKey>,
 }
 

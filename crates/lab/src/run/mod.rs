@@ -1,7 +1,7 @@
-//! A run: what is missing of a plan, run after run, into the store.
+//! What a study lacks of its plan, run after run, into the store.
 //!
 //! The order of things: the plan is checked against the machine and tried out before the first thing is made that is
-//! measured; then each run gets a rig of its own and the store gets each run when it ends. Whoever starts a run hears
+//! measured; then each run gets a rig of its own and the store gets each run when it ends. Whoever starts it hears
 //! of it through [`Progress`].
 
 mod aggregate;
@@ -36,8 +36,8 @@ pub use place::{Lock, location_of};
 pub use progress::Progress;
 pub use setup::{Setup, retell};
 
-/// Runs those of the planned runs that the store lacks, in their order, until there are none or a person has enough:
-/// then the interrupt is set, and what was in hand is missing again.
+/// Makes the planned runs that the store lacks, in their order, until there are none or a person has enough: then
+/// the interrupt is set, and what was in hand is missing again.
 ///
 /// # Errors
 /// The store cannot be written. A run that fails is not an error here.

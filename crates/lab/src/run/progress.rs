@@ -1,4 +1,4 @@
-//! Who is told how a run goes on.
+//! Who is told how a study goes on.
 
 use assay_load::Second;
 use assay_study::{Outcome, TrialKey};
@@ -6,7 +6,7 @@ use assay_study::{Outcome, TrialKey};
 use crate::rig::snapshot::LoadProgress;
 use crate::watch::Watch;
 
-/// What happens in a run, as it happens.
+/// What happens while a study is run, as it happens.
 pub trait Progress: LoadProgress {
     /// Whether the user wants no run after the one in hand.
     fn is_end_wanted(&self) -> bool;
@@ -17,7 +17,7 @@ pub trait Progress: LoadProgress {
     /// What is being done for a run.
     fn step(&self, key: &TrialKey, what: &str);
 
-    /// The machine is watched while a run runs.
+    /// The machine is watched during a run.
     fn watching(&self, watch: &Watch);
 
     /// A second of a run has passed.

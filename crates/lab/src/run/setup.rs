@@ -18,7 +18,7 @@ use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{self, Ledger, Made};
 use assay_system::thing::Thing;
 
-/// Everything that the runs of a run share.
+/// Everything that the runs of a study share.
 #[derive(Debug)]
 pub struct Setup<'a> {
     /// The plan.
@@ -40,7 +40,7 @@ pub struct Setup<'a> {
     _folders: NewFolders,
 }
 
-/// What a configuration's runs are run with.
+/// What a configuration's runs need.
 #[derive(Debug, Clone)]
 pub struct ConfigSetup {
     /// The server.

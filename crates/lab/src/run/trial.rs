@@ -26,7 +26,7 @@ use assay_study::metrics::Window;
 use assay_study::{Outcome, Warning};
 use assay_system::thing::Thing;
 
-/// Runs a run to its end. Whatever goes wrong is in the outcome, beside what was seen until then.
+/// Makes one run, to its end. Whatever goes wrong is in the outcome, beside what was seen until then.
 pub fn run(setup: &mut Setup<'_>, trial: &PlannedTrial, progress: &dyn Progress) -> Outcome {
     let mut outcome = Outcome::default();
     progress.begin_trial(&trial.key);

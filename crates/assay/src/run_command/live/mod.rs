@@ -91,7 +91,7 @@ impl View {
         change(&mut lock(&self.seen));
     }
 
-    /// Whether the run is to end before another run.
+    /// Whether the study is to end before another run.
     pub fn is_end_wanted(&self) -> bool {
         lock(&self.seen).ending != Ending::None
     }

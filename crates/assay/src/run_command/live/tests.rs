@@ -28,7 +28,7 @@ const SECOND: DiskSecond = [
     None,
 ];
 
-/// A run in its second run of four.
+/// A study in its second run of four.
 fn seen() -> Seen {
     let mut count = Count::new(LENGTHS, 4);
     count.ended();
