@@ -46,13 +46,16 @@ struct Snapshot {
     seq: u64,
     /// Words of the log's tables up to there.
     replay_blocks: u64,
-    leaves: Vec<(u64, Arc<Node>)>,
+    leaves: Vec<DirtyLeaf>,
     body: RootBody,
     /// Leaves that were dropped before it began.
     dropped: u64,
     /// Nodes that were given up before it began.
     losses: u64,
 }
+
+/// A leaf that changed since the last checkpoint, as it was when this one began, with its number.
+type DirtyLeaf = (u64, Arc<Node>);
 
 /// Live bytes and records of places, by segment.
 type Weights = HashMap<u32, (u64, u64)>;
@@ -63,7 +66,8 @@ impl Drive {
         Counters::add(&self.counters.checkpoints, 1);
         let mut snapshot = self.snapshot()?;
         self.write_sealed()?;
-        let (mut superseded, emptied) = self.write_leaves(&snapshot)?;
+        let leaves = std::mem::take(&mut snapshot.leaves);
+        let (mut superseded, emptied) = self.write_leaves(leaves, snapshot.seq)?;
         let given_back = self.clean_map(&mut superseded)?;
         // Also what cleaning gave up: its segment may be used again when the next checkpoint comes.
         superseded.extend(self.lost_places()?);
@@ -159,17 +163,23 @@ impl Drive {
     }
 
     /// Writes the changed leaves and drops those that hold nothing; gives the places of those that they replace, and how
-    /// many were dropped.
-    fn write_leaves(&self, snapshot: &Snapshot) -> Result<(Vec<Location>, u64)> {
+    /// many were dropped. What the host has copied since is let go as soon as it is written: a checkpoint while everything is
+    /// overwritten at random must not end with the map in memory twice.
+    fn write_leaves(&self, leaves: Vec<DirtyLeaf>, seq: u64) -> Result<(Vec<Location>, u64)> {
         let (mut superseded, mut emptied) = (Vec::new(), 0);
-        for leaves in snapshot.leaves.chunks(NODES_PER_GROUP) {
+        let mut leaves = leaves.into_iter();
+        loop {
+            let leaves: Vec<_> = leaves.by_ref().take(NODES_PER_GROUP).collect();
+            if leaves.is_empty() {
+                break;
+            }
             let filled = leaves.iter().filter(|(_, leaf)| !is_empty(leaf));
             let nodes: Vec<_> =
                 filled.map(|(number, leaf)| (NodeId::Leaf(*number), &**leaf)).collect();
-            let places = self.append_nodes(&nodes, snapshot.seq)?;
+            let places = self.append_nodes(&nodes, seq)?;
             let mut map = self.map_mut()?;
             let mut places = nodes.iter().map(|(node, _)| *node).zip(places).peekable();
-            for (number, _) in leaves {
+            for (number, _) in &leaves {
                 let node = NodeId::Leaf(*number);
                 let place = places.next_if(|(written, _)| *written == node);
                 let place = place.map_or(Location::NONE, |(_, place)| place);
