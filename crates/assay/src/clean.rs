@@ -1,4 +1,5 @@
-//! `assay clean`: finds and removes what interrupted runs have left on the machine, and with `--cache` what is kept for later.
+//! `assay clean`: finds and removes what interrupted runs have left on the machine, and with `--cache` what is kept for
+//! later.
 
 mod cache;
 mod unfinished;
@@ -14,7 +15,7 @@ use crate::print;
 use assay_system::ledger::{self, Found, Unreadable};
 use assay_system::thing::Thing;
 
-/// Remove what interrupted runs left behind: servers, mounts, loop devices, folders, unfinished downloads
+/// Remove what interrupted runs left behind: servers, mounts, loop devices, directories, unfinished downloads
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -26,7 +27,7 @@ Examples:
 The cache is $ASSAY_CACHE, else $XDG_CACHE_HOME/assay, else ~/.cache/assay. What is removed from it is made or \
 downloaded again when it is needed; what a running command uses stays.")]
 pub struct CleanArgs {
-    /// Empty the cache in place of that: worn devices, empty data folders, downloaded servers
+    /// Empty the cache in place of that: preconditioned devices, empty data directories, downloaded servers
     #[arg(long)]
     cache: bool,
     /// Say what would be removed and leave it
@@ -105,12 +106,12 @@ fn verb(dry_run: bool) -> &'static str {
 }
 
 impl Tally {
-    /// `thing` is one of `all` that go. What a drive lies on is kept, unless it lies in a folder that goes, and what is said must
-    /// not sound otherwise.
+    /// `thing` is one of `all` that go. What a drive lies on is kept, unless it lies in a directory that goes, and what
+    /// is said must not sound otherwise.
     fn remove(&mut self, thing: &Thing, all: &[Thing], dry_run: bool) {
         let goes = |media: &Path| {
             all.iter()
-                .any(|thing| matches!(thing, Thing::Folder { path } if media.starts_with(path)))
+                .any(|thing| matches!(thing, Thing::Directory { path } if media.starts_with(path)))
         };
         self.done.push(match thing {
             Thing::Drive { media, .. } => {

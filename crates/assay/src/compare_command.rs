@@ -23,7 +23,7 @@ use sides::{Side, lone_configs, lone_loads, open, pairs, side};
 /// What was typed after `assay compare`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A side is a study's folder, or a configuration in it as STUDY:CONFIG; two studies are compared configuration by configuration, by their names. What only one side has (a configuration, a workload, a thread count) is listed and keeps the exit code from being 0; name configurations to leave others out.
+A side is a study's directory, or a configuration in it as STUDY:CONFIG; two studies are compared configuration by configuration, by their names. What only one side has (a configuration, a workload, a thread count) is listed and keeps the exit code from being 0; name configurations to leave others out.
 
 Two studies need two repeats each for a verdict: of single runs nobody knows how far they lie apart from day to day, so the exit code is 2. With --fail-if-worse-by these runs are held against that limit, with what their seconds (and a noise floor) leave open: 1 if they lost so much, 0 if they cannot have, else 2. That guards a build; a verdict takes repeats.
 
@@ -57,7 +57,7 @@ pub(crate) struct CompareArgs {
     pub(crate) json: bool,
     /// Compare what is not alike too, and say what is not
     #[arg(long)]
-    pub(crate) anyway: bool,
+    pub(crate) allow_mismatch: bool,
 }
 
 fn percent(text: &str) -> Result<f64, String> {
@@ -137,8 +137,8 @@ fn compare(args: &CompareArgs) -> Result<Found> {
     let each = differences(&a, &b, &pairs)?;
     let unlike = each_once(each.iter().flatten().cloned());
     ensure!(
-        unlike.is_empty() || args.anyway,
-        "they are not alike: {}; --anyway compares them all the same",
+        unlike.is_empty() || args.allow_mismatch,
+        "they are not alike: {}; --allow-mismatch compares them all the same",
         unlike.join("; ")
     );
     let mut comparisons = Vec::new();

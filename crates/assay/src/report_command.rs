@@ -19,7 +19,7 @@ Examples:
   assay report studies/demo --prices prices.toml   costs too (docs/cost.md)
   assay report studies/demo --title 'Old disk or new?' --notes why.md")]
 pub(crate) struct ReportArgs {
-    /// The study's folder, as given to `assay run --out`
+    /// The study's directory, as given to `assay run --out`
     pub(crate) study: PathBuf,
     /// What servers, drives and power cost, in TOML [default: the plan's `prices`]
     #[arg(long, value_name = "FILE")]
@@ -32,10 +32,10 @@ pub(crate) struct ReportArgs {
     pub(crate) notes: Option<PathBuf>,
 }
 
-/// Writes `report.html`, `results.json` and `tables/` into the study's folder and prints where they are.
+/// Writes `report.html`, `results.json` and `tables/` into the study's directory and prints where they are.
 ///
 /// # Errors
-/// A folder without a study, or one that cannot be written; prices that are none; notes that cannot be read.
+/// A directory without a study, or one that cannot be written; prices that are none; notes that cannot be read.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let prices = args.prices.as_deref().map(Prices::read).transpose()?;
     let notes = args.notes.as_deref().map(|path| text_file::read(path, "notes")).transpose()?;

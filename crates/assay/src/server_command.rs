@@ -58,7 +58,7 @@ enum Make {
 /// Does what was asked for; exit code 0 done, 1 when `list` finds no usable server.
 ///
 /// # Errors
-/// No folder for the cache; nothing to fetch from.
+/// No directory for the cache; nothing to fetch from.
 pub(crate) fn run(args: &ServerArgs) -> Result<ExitCode> {
     match &args.action {
         Action::List { json } => list(*json),

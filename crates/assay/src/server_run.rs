@@ -34,13 +34,13 @@ pub struct RunArgs {
     /// Server variable, e.g. innodb_doublewrite=OFF (can be given several times)
     #[arg(long = "set", value_name = "NAME=VALUE")]
     settings: Vec<String>,
-    /// Processors of the server, e.g. 0-3
+    /// CPUs of the server, e.g. 0-3
     #[arg(long, default_value = "")]
     cpus: String,
-    /// Folder in which the data folder is made and removed
-    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    /// Directory in which the data directory is made and removed
+    #[arg(long, value_name = "DIRECTORY", default_value = ".")]
     location: PathBuf,
-    /// Server program, or a folder that holds one [default: the one found or brought]
+    /// Server program, or a directory that holds one [default: the one found or downloaded]
     #[arg(long, value_name = "PATH")]
     server: Option<PathBuf>,
     /// TCP port on loopback besides the socket
@@ -60,7 +60,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let interrupt = assay_system::interrupt::Interrupt::listen()?;
     let ledger = Ledger::open()?;
     let port = args.port.map(tcp_port).transpose()?;
-    let (_folder, mut server) = bring_up(args, port.clone(), &ledger)?;
+    let (_directory, mut server) = bring_up(args, port.clone(), &ledger)?;
     server.execute("CREATE DATABASE test")?;
     interrupt.check()?;
     let mut command = Command::new(program);
@@ -86,18 +86,21 @@ fn bring_up(args: &RunArgs, port: Option<TcpPort>, ledger: &Arc<Ledger>) -> Resu
     let wanted = args.server.as_ref().map_or(Wanted::Any, |path| Wanted::Path(path.clone()));
     let say = |text: &str| crate::print::note(text);
     let location = args.location.canonicalize().with_context(|| {
-        format!("the location {} is not a folder; make it or name another", args.location.display())
+        format!(
+            "the location {} is not a directory; make it or name another",
+            args.location.display()
+        )
     })?;
     server::check_places(&location)?;
     let binary = server::find_or_fetch(&wanted, &say)?;
-    let folder = location.join(format!("assay-server-{}", std::process::id()));
-    let thing = Thing::Folder { path: folder.clone() };
+    let directory = location.join(format!("assay-server-{}", std::process::id()));
+    let thing = Thing::Directory { path: directory.clone() };
     let (made, data_dir) = ledger.make(thing, || {
-        std::fs::create_dir(&folder)
-            .with_context(|| format!("cannot make {}", folder.display()))?;
-        Ok(folder.join("data"))
+        std::fs::create_dir(&directory)
+            .with_context(|| format!("cannot make {}", directory.display()))?;
+        Ok(directory.join("data"))
     })?;
-    let mut start = Start::new(&data_dir, &folder.join("run"));
+    let mut start = Start::new(&data_dir, &directory.join("run"));
     start.settings = settings(&args.settings)?;
     start.cpus = cpu::parse_list(&args.cpus)?;
     check::ensure_memory(&start.settings, 1)?;

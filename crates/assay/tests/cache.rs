@@ -28,20 +28,25 @@ fn the_cache_is_told_listed_and_emptied_but_for_what_is_in_use() {
     let world = World::new();
     assert_eq!(clean(&world, &[]), ("nothing to clean\n".into(), String::new()));
     for entry in ["worn/gp3-1", "worn/gp3-2", "templates/mysql-1", "servers/mysql-9"] {
-        let folder = world.path("cache").join(entry);
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("file"), vec![1; 1 << 20]).unwrap();
+        let directory = world.path("cache").join(entry);
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join("file"), vec![1; 1 << 20]).unwrap();
     }
     let there = |entry: &str| world.path("cache").join(entry).exists();
     let (_, note) = clean(&world, &[]);
-    assert!(note.contains("2.0 MiB of worn devices, 1.0 MiB of empty data folders"), "{note}");
+    assert!(
+        note.contains("2.0 MiB of preconditioned devices, 1.0 MiB of empty data directories"),
+        "{note}"
+    );
     assert!(note.contains("`assay clean --cache` empties it"), "{note}");
 
-    // Who uses an entry locks its folder.
+    // Who uses an entry locks its directory.
     let used = File::open(world.path("cache/worn/gp3-1")).unwrap();
     flock(&used, FlockOperation::LockShared).unwrap();
     let (listed, _) = clean(&world, &["--cache", "--dry-run"]);
-    for line in ["worn devices: 2.0 MiB", "still in use: gp3-1", "would remove gp3-2, 1.0 MiB"] {
+    for line in
+        ["preconditioned devices: 2.0 MiB", "still in use: gp3-1", "would remove gp3-2, 1.0 MiB"]
+    {
         assert!(listed.contains(line), "{line} in {listed}");
     }
     assert!(there("worn/gp3-2") && there("servers/mysql-9"), "a dry run leaves all");

@@ -1,5 +1,5 @@
-//! The chain of evidence on a real server: what the drive says of itself comes back as the kernel counted it below, and what
-//! a configuration keeps and costs stands beside its figures.
+//! The write path per transaction on a real server: what the drive says of itself comes back as the kernel counted it
+//! below, and what a configuration keeps and costs stands beside its figures.
 
 #![allow(
     clippy::unwrap_used,
@@ -83,9 +83,7 @@ fn an_amplification_comes_back_as_the_kernel_counted_it() {
     let device_bytes = named(&chain["layers"], "name", "device")["write_bytes"].as_f64().unwrap();
     let of_trial = figure("write_bytes_per_transaction");
     assert!((device_bytes / of_trial - 1.0).abs() < 1e-9);
-    for spent in
-        ["processor: server", "processor: drive", "server waits: redo log", "device: writes"]
-    {
+    for spent in ["CPU: server", "CPU: drive", "server waits: redo log", "device: writes"] {
         assert!(named(&chain["spent"], "what", spent)["us"].as_f64().unwrap() > 0.0, "{spent}");
     }
     assert_eq!(all["durability"]["once"]["label"], "pages safe · commits safe");

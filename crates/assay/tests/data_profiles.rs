@@ -1,4 +1,4 @@
-//! A plan with data profiles and a paper, in its quick form, on a real server: each run meets its own data profile's
+//! A plan with data profiles and a paper, in its quick profile, on a real server: each run meets its own data profile's
 //! tables, what is done is not done again, and the full form is another study.
 
 #![allow(
@@ -12,7 +12,7 @@ mod common;
 
 use std::fs;
 
-use common::{FOLDER, World, has_server, small_plan, trials};
+use common::{DIRECTORY, World, has_server, small_plan, trials};
 use serde_json::Value;
 
 const SETS: &str = r#"
@@ -46,7 +46,7 @@ fn every_data_profile_has_its_own_tables_and_the_paper_stands_beside_them() {
         return;
     }
     let world = World::new();
-    world.write("plan.toml", &(small_plan(FOLDER) + SETS));
+    world.write("plan.toml", &(small_plan(DIRECTORY) + SETS));
     let output = world.run(&["run", "plan.toml", "--quick", "--out", "study"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let study = world.path("study");
@@ -63,7 +63,9 @@ fn every_data_profile_has_its_own_tables_and_the_paper_stands_beside_them() {
         trial.unwrap()["results"]["space_tables_file_bytes"].as_f64().unwrap()
     };
     assert!(table_bytes("large: write_only") > 2.0 * table_bytes("small: write_only"));
-    assert!(json["form"].as_str().unwrap().starts_with("Quick form: 1 s measured in place of 2"));
+    assert!(
+        json["form"].as_str().unwrap().starts_with("Quick profile: 1 s measured in place of 2")
+    );
     let rows = json["compared_with_paper"][0]["rows"].as_array().unwrap();
     assert_eq!(
         (rows[0]["data_profile"].as_str(), rows[0]["printed_percent"].as_f64()),

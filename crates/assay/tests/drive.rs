@@ -152,9 +152,10 @@ fn a_killed_server_under_load_leaves_nothing_after_clean() {
     let device = drives.attach(&[]);
     drives.kill_server();
     system("losetup", &["--detach", &device]);
-    let folder = fs::read_dir(drives.path("state/drives")).unwrap().next().unwrap().unwrap().path();
-    system("umount", &["--lazy", folder.join("mount").to_str().unwrap()]);
-    fs::remove_dir_all(folder).unwrap();
+    let directory =
+        fs::read_dir(drives.path("state/drives")).unwrap().next().unwrap().unwrap().path();
+    system("umount", &["--lazy", directory.join("mount").to_str().unwrap()]);
+    fs::remove_dir_all(directory).unwrap();
     assert_eq!(fs::read_dir(drives.path("state/ledgers")).unwrap().count(), 1);
     drives.attach(&[]);
     drives.detach();
@@ -329,13 +330,13 @@ fn a_large_clean_drive_is_attached_at_once() {
 }
 
 #[test]
-fn a_drive_in_a_folder_is_a_file() {
-    if !has_drives("a_drive_in_a_folder_is_a_file") {
+fn a_drive_in_a_directory_is_a_file() {
+    if !has_drives("a_drive_in_a_directory_is_a_file") {
         return;
     }
     let drives = Drives::with(&["--capacity", "64M"]);
     fs::create_dir(drives.path("shown")).unwrap();
-    let file = drives.attach(&["--folder", "shown"]);
+    let file = drives.attach(&["--directory", "shown"]);
     assert_eq!(Path::new(&file), drives.path("shown/disk").canonicalize().unwrap());
     assert_eq!(drives.status()["device"], serde_json::Value::Null);
     let data = noise(65536, 7);
@@ -356,21 +357,21 @@ fn a_drive_in_a_folder_is_a_file() {
     drop(open);
     drives.done(&["drive", "detach", "shown"]);
     drives.assert_nothing_left();
-    assert!(drives.path("shown").is_dir(), "the user's folder stays");
+    assert!(drives.path("shown").is_dir(), "the user's directory stays");
     // Also when its server is dead, and nobody answers there.
-    drives.attach(&["--folder", "shown"]);
+    drives.attach(&["--directory", "shown"]);
     drives.kill_server();
     let said = drives.told(&["drive", "status", "shown/disk"]);
     assert!(said.contains(&format!("its server has died; {file} is left over")), "{said}");
     drives.done(&["drive", "detach", "shown/disk"]);
     drives.assert_nothing_left();
     fs::write(drives.path("shown/mine"), "").unwrap();
-    let line = drives.refused(&["drive", "attach", "vol.img", "--folder", "shown"]);
+    let line = drives.refused(&["drive", "attach", "vol.img", "--directory", "shown"]);
     assert!(line.contains("shown is not empty"), "{line}");
     fs::remove_file(drives.path("shown/mine")).unwrap();
 
     // Taken away by someone else, it is closed as well.
-    let file = drives.attach(&["--folder", "shown"]);
+    let file = drives.attach(&["--directory", "shown"]);
     let server = drives.server();
     let mut back = vec![0; data.len()];
     File::open(&file).unwrap().read_exact_at(&mut back, MIB).unwrap();

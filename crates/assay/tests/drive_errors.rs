@@ -100,7 +100,8 @@ fn what_is_no_drive() {
     opening_is_refused(&drives, &["vol.img: this is not an Assay drive; make one with"]);
 }
 
-/// Writes another number where the format of a superblock stands, and its checksum anew (`layout/superblock.rs` of the engine).
+/// Writes another number where the format of a superblock stands, and its checksum anew (`layout/superblock.rs` of the
+/// engine).
 fn make_newer(block: &mut [u8; 4096]) {
     block[8] = 99;
     let checksum = crc32c::crc32c(&block[..4092]);
@@ -257,10 +258,10 @@ fn what_uses_the_device_is_named() {
 }
 
 #[test]
-fn a_folder_that_is_none() {
+fn a_directory_that_is_none() {
     let drives = Drives::with(&SMALL);
-    let words = ["drive", "attach", "vol.img", "--folder", "nowhere"];
-    refused(&drives, &words, &["nowhere is not a folder; make it"]);
+    let words = ["drive", "attach", "vol.img", "--directory", "nowhere"];
+    refused(&drives, &words, &["nowhere is not a directory; make it"]);
 }
 
 #[test]

@@ -180,7 +180,7 @@ fn media_that_are_cut_short_are_told() {
 #[test]
 fn a_killed_create_leaves_a_drive_or_nothing() {
     let drives = Drives::new();
-    let folder = drives.path("");
+    let directory = drives.path("");
     let mut killed_early = 0;
     for _ in 0..20 {
         let mut command = drives.command(&["drive", "create", "vol.img", "--capacity", "256M"]);
@@ -189,7 +189,7 @@ fn a_killed_create_leaves_a_drive_or_nothing() {
         let has_begun = || {
             let open = fs::read_dir(&files).into_iter().flatten().flatten();
             open.filter_map(|file| fs::read_link(file.path()).ok())
-                .any(|to| to.starts_with(&folder))
+                .any(|to| to.starts_with(&directory))
         };
         while !has_begun() && create.try_wait().unwrap().is_none() {}
         create.kill().unwrap();
@@ -254,8 +254,11 @@ fn a_ledger_that_cannot_be_read_blocks_nobody() {
     let torn = drives.path("state/ledgers/4194305-2.json");
     fs::create_dir_all(empty.parent().unwrap()).unwrap();
     fs::write(&empty, "").unwrap();
-    fs::write(&torn, "{\"pid\": 4194305, \"things\": [{\"kind\": \"folder\", \"path\": \"/assay-x")
-        .unwrap();
+    fs::write(
+        &torn,
+        "{\"pid\": 4194305, \"things\": [{\"kind\": \"directory\", \"path\": \"/assay-x",
+    )
+    .unwrap();
     let (_, said) = drives.attach_saying(&[]);
     for path in [&empty, &torn] {
         let warning = format!("assay: warn: {} cannot be read as a ledger", path.display());

@@ -309,7 +309,7 @@ fn line_of_unit(drives: &Drives, service: &str, key: &str) -> Output {
     let (name, value) = variable.split_once('=').unwrap();
     let mut command = Command::new(words[0]);
     command.args(words[1..].iter().map(|word| word.replace("%f", media.to_str().unwrap())));
-    // As a service has it: no home, another folder.
+    // As a service has it: no home, another directory.
     command.env_clear().env(name, value).env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
     let output = command.current_dir("/").output().unwrap();
     assert!(output.status.success(), "{key}: {output:?}");

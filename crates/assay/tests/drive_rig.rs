@@ -141,7 +141,7 @@ fn a_drive_on_a_device_is_made_when_the_command_says_so_and_a_full_one_says_that
     let plan = small_plan(&rig).replace("threads = [1, 2]", "threads = [2]");
     let plan = plan.replace(
         "[configs.off.settings]",
-        "[configs.off.rig]\nkind = \"folder\"\n[configs.off.settings]",
+        "[configs.off.rig]\nkind = \"directory\"\n[configs.off.settings]",
     );
     world.write("plan.toml", &plan.replace("table_size = 2000", "table_size = 1200000"));
     let line = world.refused(&["run", "plan.toml", "--out", "study"]);

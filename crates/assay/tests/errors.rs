@@ -11,7 +11,7 @@ mod common;
 
 use std::process::Command;
 
-use common::{FOLDER, IMAGE, World, has_loop_devices, has_server, small_plan, trials};
+use common::{DIRECTORY, IMAGE, World, has_loop_devices, has_server, small_plan, trials};
 
 /// The plan is refused with a line that says this, and nothing is there that was not there before.
 fn refused(plan: &str, says: &[&str]) {
@@ -28,7 +28,7 @@ fn refused(plan: &str, says: &[&str]) {
 
 #[test]
 fn an_unknown_key() {
-    let plan = small_plan(FOLDER).replace("seconds = 2", "secnods = 2");
+    let plan = small_plan(DIRECTORY).replace("seconds = 2", "secnods = 2");
     refused(&plan, &["plan.toml", "unknown key `secnods`; did you mean `seconds`?"]);
 }
 
@@ -55,7 +55,7 @@ fn a_load_that_fails_leaves_the_file_of_its_results_as_it_was() {
 
 #[test]
 fn a_misspelt_workload() {
-    let plan = small_plan(FOLDER).replace("oltp_write_only", "oltp_wirte_only");
+    let plan = small_plan(DIRECTORY).replace("oltp_write_only", "oltp_wirte_only");
     refused(&plan, &["oltp_wirte_only", "oltp_write_only"]);
 }
 
@@ -78,14 +78,14 @@ fn data_larger_than_the_image() {
 
 #[test]
 fn more_memory_than_there_is() {
-    let plan = small_plan(FOLDER).replace("\"16M\"", "\"64T\"");
+    let plan = small_plan(DIRECTORY).replace("\"16M\"", "\"64T\"");
     refused(&plan, &["of memory", "lower innodb_buffer_pool_size"]);
 }
 
 #[test]
 fn processors_that_are_not_there() {
-    let plan = small_plan(FOLDER).replace("[data]", "[placement]\nload_cpus = \"900\"\n[data]");
-    refused(&plan, &["placement.load_cpus names processor 900"]);
+    let plan = small_plan(DIRECTORY).replace("[data]", "[placement]\nload_cpus = \"900\"\n[data]");
+    refused(&plan, &["placement.load_cpus names CPU 900"]);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_setting_that_the_server_refuses() {
     if !has_server("a_setting_that_the_server_refuses") {
         return;
     }
-    let plan = small_plan(FOLDER).replace("skip_log_bin = true", "innodb_dubblewrite = true");
+    let plan = small_plan(DIRECTORY).replace("skip_log_bin = true", "innodb_dubblewrite = true");
     refused(&plan, &["configuration `", "innodb_dubblewrite"]);
 }
 
@@ -125,14 +125,14 @@ fn a_server_that_dies_at_start() {
     if !has_server("a_server_that_dies_at_start") {
         return;
     }
-    let plan = small_plan(FOLDER).replace("skip_log_bin = true", "init_file = \"/nonexistent\"");
+    let plan = small_plan(DIRECTORY).replace("skip_log_bin = true", "init_file = \"/nonexistent\"");
     refused(&plan, &["configuration `", "ended at start", "its log ends:"]);
 }
 
 #[test]
 fn a_program_that_is_no_server() {
     let world = World::new();
-    world.write("plan.toml", &small_plan(FOLDER));
+    world.write("plan.toml", &small_plan(DIRECTORY));
     let line = world.refused(&["run", "plan.toml", "--out", "study", "--server", "/bin/true"]);
     assert!(line.contains("/bin/true"), "{line}");
     assert_eq!(world.listing(), ["plan.toml"]);
@@ -221,7 +221,7 @@ fn another_plan_in_the_same_study() {
         return;
     }
     let world = World::new();
-    let plan = small_plan(FOLDER).replace("threads = [1, 2]", "threads = [1]");
+    let plan = small_plan(DIRECTORY).replace("threads = [1, 2]", "threads = [1]");
     world.write("plan.toml", &plan);
     assert!(world.run(&["run", "plan.toml", "--out", "study"]).status.success());
     world.write("plan.toml", &plan.replace("seconds = 2", "seconds = 3"));
@@ -285,7 +285,7 @@ fn a_dry_run_says_what_would_be_run_and_what_this_machine_lacks() {
         assert_eq!(world.listing(), ["plan.toml"], "nothing is made");
         (output.status.code(), said(output.stdout), said(output.stderr))
     };
-    let (code, would_run, said) = dry_run(FOLDER);
+    let (code, would_run, said) = dry_run(DIRECTORY);
     assert_eq!((code, said.as_str()), (Some(0), ""));
     assert!(would_run.contains("4 runs"), "{would_run}");
     let (code, would_run, said) = dry_run("kind = \"device\"\ndevice = \"/dev/nothing\"");
@@ -298,7 +298,7 @@ fn a_dry_run_says_what_would_be_run_and_what_this_machine_lacks() {
 fn a_dry_run_refuses_a_server_that_is_none() {
     let world = World::new();
     for server in ["/nonexist", "/bin/ls"] {
-        world.write("plan.toml", &format!("server = \"{server}\"\n{}", small_plan(FOLDER)));
+        world.write("plan.toml", &format!("server = \"{server}\"\n{}", small_plan(DIRECTORY)));
         for words in [&["--dry-run"][..], &[]] {
             let line = world.refused(&[&["run", "plan.toml", "--out", "study"], words].concat());
             assert!(line.contains("configuration `on`: ") && line.contains(server), "{line}");
@@ -310,7 +310,7 @@ fn a_dry_run_refuses_a_server_that_is_none() {
 #[test]
 fn a_place_that_a_server_cannot_take() {
     let world = World::new();
-    world.write("plan.toml", &small_plan(FOLDER));
+    world.write("plan.toml", &small_plan(DIRECTORY));
     for name in ["x:y", "x;y"] {
         let out = format!("{name}/study");
         for words in [
@@ -322,7 +322,7 @@ fn a_place_that_a_server_cannot_take() {
         ] {
             std::fs::create_dir_all(world.path(name)).unwrap();
             let line = world.refused(words);
-            assert!(line.contains(name) && line.contains("take another folder"), "{line}");
+            assert!(line.contains(name) && line.contains("take another directory"), "{line}");
             assert!(world.path(name).read_dir().unwrap().next().is_none(), "nothing is made");
             std::fs::remove_dir(world.path(name)).unwrap();
             assert_eq!(world.listing(), ["plan.toml"]);
@@ -332,7 +332,7 @@ fn a_place_that_a_server_cannot_take() {
     let output = cached.env("ASSAY_CACHE", world.path("a:b")).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("a:b") && said.contains("set ASSAY_CACHE"), "{said}");
-    // The negative control: of a folder that is not handed to it, a server need not know.
+    // The negative control: of a directory that is not handed to it, a server need not know.
     let dry = ["run", "plan.toml", "--out", "x:y", "--location", ".", "--dry-run"];
     assert!(world.run(&dry).status.success());
 }
@@ -376,24 +376,24 @@ fn a_server_that_ends_beside_its_command() {
 }
 
 #[test]
-fn a_cache_that_is_no_folder() {
+fn a_cache_that_is_no_directory() {
     let world = World::new();
     world.write("plain", "");
     let mut list = world.command(&["server", "list"]);
     let output = list.env("ASSAY_CACHE", world.path("plain")).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("plain is not a folder; set ASSAY_CACHE to one"), "{said}");
+    assert!(said.contains("plain is not a directory; set ASSAY_CACHE to one"), "{said}");
     let mut list = world.command(&["server", "list"]);
     let output = list.env("ASSAY_CACHE", world.path("none")).output().unwrap();
     assert_eq!(output.stderr, b"", "one that is not there yet is empty");
 }
 
 #[test]
-fn a_folder_called_like_a_shipped_plan_hides_none_but_a_file_does() {
+fn a_directory_called_like_a_shipped_plan_hides_none_but_a_file_does() {
     let world = World::new();
-    for folder in ["demo", "disk"] {
-        std::fs::create_dir(world.path(folder)).unwrap();
+    for directory in ["demo", "disk"] {
+        std::fs::create_dir(world.path(directory)).unwrap();
     }
     let would_run = |words: &[&str]| {
         let output = world.run(words);
@@ -419,7 +419,7 @@ fn a_finished_study_lacks_nothing_and_nothing_is_made_for_it() {
         return;
     }
     let world = World::new();
-    let plan = small_plan(FOLDER).replace("threads = [1, 2]", "threads = [1]");
+    let plan = small_plan(DIRECTORY).replace("threads = [1, 2]", "threads = [1]");
     world.write("plan.toml", &plan);
     let run = ["run", "plan.toml", "--out", "study"];
     let dry = ["run", "plan.toml", "--out", "study", "--dry-run"];

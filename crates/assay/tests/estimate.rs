@@ -28,7 +28,7 @@ fn digits(length: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_folder_becomes_a_table_with_the_largest_first() {
+fn a_directory_becomes_a_table_with_the_largest_first() {
     let world = World::new();
     fs::create_dir_all(world.path("data/db")).unwrap();
     fs::write(world.path("data/db/large.ibd"), digits(900_000)).unwrap();
@@ -101,7 +101,7 @@ fn what_makes_no_sense_is_refused_in_one_line() {
         (&["estimate", "nowhere"][..], "assay: cannot read nowhere: No such file or directory"),
         (
             &["estimate", "/dev/null"],
-            "assay: /dev/null is neither a file, a folder nor a block device",
+            "assay: /dev/null is neither a file, a directory nor a block device",
         ),
         (&["estimate", "/proc/self"], "assay: nothing could be read; name files"),
         (&["estimate", "empty"], "assay: nothing could be read; name files"),
@@ -114,9 +114,9 @@ fn what_makes_no_sense_is_refused_in_one_line() {
 
 fn wait_until_open(child: &Child, name: &str) {
     let deadline = Instant::now() + Duration::from_secs(60);
-    let folder = format!("/proc/{}/fd", child.id());
+    let directory = format!("/proc/{}/fd", child.id());
     let is_open = || {
-        let links = fs::read_dir(&folder).unwrap().flatten();
+        let links = fs::read_dir(&directory).unwrap().flatten();
         let mut targets = links.filter_map(|link| fs::read_link(link.path()).ok());
         targets.any(|target| target.ends_with(name))
     };

@@ -10,7 +10,7 @@
 
 mod common;
 
-use common::{FOLDER, World, has_server, small_plan, trials};
+use common::{DIRECTORY, World, has_server, small_plan, trials};
 use serde_json::Value;
 
 #[test]
@@ -19,7 +19,7 @@ fn one_config_runs_twice_and_shows_the_noise_floor() {
         return;
     }
     let world = World::new();
-    let plan = small_plan(FOLDER).replace("noise_floor = false\n", "margin_percent = 5\n");
+    let plan = small_plan(DIRECTORY).replace("noise_floor = false\n", "margin_percent = 5\n");
     let plan =
         plan.replace("threads = [1, 2]", "threads = [2]").replace("seconds = 2", "seconds = 6");
     let plan = plan.replace("[configs.off.settings]\ninnodb_doublewrite = false\n", "");
@@ -44,7 +44,7 @@ fn one_config_runs_twice_and_shows_the_noise_floor() {
     assert!(throughput["ratios"][0].as_f64().unwrap() > 0.2, "{throughput}");
     assert!(throughput["spread"]["within"].as_f64().unwrap() > 0.0, "from the seconds");
     assert!(seen.iter().any(|one| one["metric"] == "latency_ms_p95"));
-    assert_eq!(judged["comparisons"], serde_json::json!([]), "a twin is not judged");
+    assert_eq!(judged["comparisons"], serde_json::json!([]), "an A/A run is not judged");
     let began = json["runs"][0]["facts"]["clock began"].as_str().unwrap();
     assert!(began.ends_with('Z') && began.contains('.'), "{began}");
 

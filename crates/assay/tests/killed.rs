@@ -14,7 +14,7 @@ mod runs;
 use std::io::Read;
 use std::process::{Child, ChildStderr};
 
-use common::{FOLDER, IMAGE, World, has_loop_devices, has_server, small_plan, trials};
+use common::{DIRECTORY, IMAGE, World, has_loop_devices, has_server, small_plan, trials};
 use runs::{run_past_the_first_trial, server_under_load, wait_for_leftovers};
 
 /// A run on image rigs that is in its second run and has things on the machine; nothing, said aloud, where the
@@ -64,7 +64,7 @@ fn a_killed_run_is_cleaned_up_and_goes_on() {
     assert_eq!(world.leftovers(), Vec::<String>::new());
 }
 
-/// A run on image rigs in whose second run the study's folder was deleted; nothing, said aloud, where the machine
+/// A run on image rigs in whose second run the study's directory was deleted; nothing, said aloud, where the machine
 /// cannot do that.
 fn run_without_its_study(test: &str) -> Option<(World, Child, ChildStderr)> {
     if !has_server(test) || !has_loop_devices(test) {
@@ -74,7 +74,7 @@ fn run_without_its_study(test: &str) -> Option<(World, Child, ChildStderr)> {
     world.write("plan.toml", &small_plan(IMAGE).replace("seconds = 2", "seconds = 4"));
     let (run, said) = run_past_the_first_trial(&world);
     server_under_load(&world, 2);
-    // It fails at the folder that is mounted on, as it does for a user, and deletes all else.
+    // It fails at the directory that is mounted on, as it does for a user, and deletes all else.
     let _ = std::process::Command::new("rm").arg("-rf").arg(world.path("study")).output();
     // The negative control: there is something to find, and its name leads nowhere.
     assert!(!world.path("study/study.sqlite").exists());
@@ -136,7 +136,7 @@ fn a_server_that_vanishes_costs_its_trial_and_no_other() {
         return;
     }
     let world = World::new();
-    world.write("plan.toml", &small_plan(FOLDER).replace("seconds = 2", "seconds = 3"));
+    world.write("plan.toml", &small_plan(DIRECTORY).replace("seconds = 2", "seconds = 3"));
     let (run, _said) = run_past_the_first_trial(&world);
     let pid = server_under_load(&world, 2);
     let pid = rustix::process::Pid::from_raw(pid).unwrap();

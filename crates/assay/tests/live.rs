@@ -13,7 +13,7 @@ mod pty;
 #[path = "common/runs.rs"]
 mod runs;
 
-use common::{FOLDER, IMAGE, World, has_loop_devices, has_server, small_plan, trials};
+use common::{DIRECTORY, IMAGE, World, has_loop_devices, has_server, small_plan, trials};
 use pty::OnTerminal;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -21,7 +21,7 @@ const RUN: [&str; 4] = ["run", "plan.toml", "--out", "study"];
 
 fn world() -> World {
     let world = World::new();
-    world.write("plan.toml", &small_plan(FOLDER));
+    world.write("plan.toml", &small_plan(DIRECTORY));
     world
 }
 
@@ -89,7 +89,7 @@ fn ctrl_c_twice_leaves_the_terminal_as_it_was() {
         return;
     }
     let world = World::new();
-    world.write("plan.toml", &small_plan(FOLDER).replace("seconds = 2", "seconds = 600"));
+    world.write("plan.toml", &small_plan(DIRECTORY).replace("seconds = 2", "seconds = 600"));
     let mut terminal = OnTerminal::start(&world, &RUN, &[]);
     let server = Pid::from_raw(runs::server_under_load(&world, 1)).unwrap();
     // A load whose server does not answer cannot end, so the second Ctrl-C meets a run that is still stopping.
@@ -165,7 +165,7 @@ fn a_trial_in_which_the_run_was_stopped_may_not_be_compared() {
         return;
     }
     let world = World::new();
-    world.write("plan.toml", &small_plan(FOLDER).replace("seconds = 2", "seconds = 6"));
+    world.write("plan.toml", &small_plan(DIRECTORY).replace("seconds = 2", "seconds = 6"));
     let mut terminal = OnTerminal::start(&world, &RUN, &[]);
     terminal.until("measuring, second 1 ");
     let run = Pid::from_child(&terminal.run);

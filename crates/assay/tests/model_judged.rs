@@ -1,5 +1,5 @@
 //! A model that stalls, under a real server: the judge finds each stall, dates it, sizes it and names what the model
-//! waited for, and finds none on the same model without the fault. The load is a rate that leaves the processors idle,
+//! waited for, and finds none on the same model without the fault. The load is a rate that leaves the CPUs idle,
 //! so that what else this machine does is no stall; latency counts from the planned start, so none is overlooked.
 //!
 //! And a model that is 5 % slower than another of its kind is told so under a server that waits for it alone, with an
@@ -205,7 +205,7 @@ fn is_refused_for_this_machine(results: &Value, config: &str, true_ratio: f64) -
     let ratio = median(config) / median("volume");
     println!("{config}: by the medians {ratio:.3}, {because}");
     one["verdict"] == "cannot_tell"
-        && because.contains("marked as not comparable")
+        && because.contains("flagged as not comparable")
         && says_why
         && (ratio - true_ratio).abs() < TOLERANCE
 }

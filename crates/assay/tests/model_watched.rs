@@ -1,4 +1,4 @@
-//! What a model cannot keep to itself: that its server stood still, and that its trace ends too early.
+//! What a model cannot keep to itself: that its server stalled, and that its trace ends too early.
 
 #![allow(
     clippy::unwrap_used,
@@ -50,7 +50,7 @@ fn a_server_that_was_stopped_says_for_how_long() {
     assert!(told_ms >= STOPPED.as_secs_f64() * 1e3 - 20.0, "{told_ms}");
     assert_eq!(drives.status()["model"]["comparable"], false);
     let text = drives.told(&["drive", "status", "vol.img"]);
-    assert!(text.contains("server stood still"), "{text}");
+    assert!(text.contains("server stalled"), "{text}");
     drives.detach();
     drives.assert_nothing_left();
 }

@@ -1,4 +1,5 @@
-//! Models as a user has them: block devices that do what follows from their numbers, say when they cannot, and leave nothing.
+//! Models as a user has them: block devices that do what follows from their numbers, say when they cannot, and leave
+//! nothing.
 
 #![allow(
     clippy::unwrap_used,
@@ -25,8 +26,8 @@ fn json(drives: &Drives, words: &[&str]) -> Value {
 /// Its figures by name: measured over computed.
 fn measured(drives: &Drives, words: &[&str]) -> Vec<(String, f64)> {
     let work = drives.path("");
-    let folder = ["--measure", "--json", "--work", work.to_str().unwrap()];
-    let told = json(drives, &[words, &folder].concat());
+    let directory = ["--measure", "--json", "--work", work.to_str().unwrap()];
+    let told = json(drives, &[words, &directory].concat());
     let figures = told["measured"]["figures"].as_array().unwrap();
     eprintln!("{figures:#?}");
     let ratio =
@@ -82,7 +83,7 @@ const TOO_FAST: [(&str, &str); 5] = [
     ("value = 667_000_000,", "value = 667_000_000_000,"),
 ];
 
-/// Slow enough to be shown, with an engine that compresses more than two processors can.
+/// Slow enough to be shown, with an engine that compresses more than two CPUs can.
 const OVERLOADING: [(&str, &str); 1] =
     [("write_firmware_us = { value = 17,", "write_firmware_us = { value = 150,")];
 

@@ -11,7 +11,7 @@ use assay_load::{
     Address, Endpoint, Mode, Outcome, PrepareOptions, Recipe, Schedule, Schema, Tls, Workload,
     cleanup, preflight, prepare, prewarm, queries_per_event, run,
 };
-use common::{FOLDER, TestServer, World, has_server, small_plan, trials};
+use common::{DIRECTORY, TestServer, World, has_server, small_plan, trials};
 use mysql::prelude::Queryable;
 use rusqlite::Connection;
 
@@ -194,7 +194,7 @@ fn a_plan_of_sysbench_0_4_ends_by_its_requests() {
         return;
     }
     let world = World::new();
-    let text = small_plan(FOLDER)
+    let text = small_plan(DIRECTORY)
         .replace("threads = [1, 2]", "threads = [1]\nrequests = 300")
         .replace("seconds = 2", "seconds = 300")
         .replace("[data]", "[data]\ngenerator = \"sysbench-0.4\"")

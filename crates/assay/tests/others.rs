@@ -1,4 +1,4 @@
-//! What else goes on beside a run is told: programs that take its processors, what fills its disk, and other runs.
+//! What else goes on beside a run is told: programs that take its CPUs, what fills its disk, and other runs.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,12 +17,12 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use common::{FOLDER, World, has_loop_devices, has_server, small_plan, trials};
+use common::{DIRECTORY, World, has_loop_devices, has_server, small_plan, trials};
 use runs::{server_under_load_below, start_run};
 
 /// One run of two seconds.
 fn one_trial() -> String {
-    small_plan(FOLDER)
+    small_plan(DIRECTORY)
         .replace("threads = [1, 2]", "threads = [1]")
         .replace("[configs.off.settings]\ninnodb_doublewrite = false\n", "")
 }
@@ -71,7 +71,7 @@ fn a_trial_beside_a_busy_program_names_it_and_may_not_be_compared() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         warnings_of_others(&world, study)
     };
-    // One for each processor: however many there are, it is more than a tenth of them.
+    // One for each CPU: however many there are, it is more than a tenth of them.
     let processors = std::thread::available_parallelism().unwrap().get();
     let busy: Vec<Busy> =
         (0..processors).map(|n| Busy::start(&world, &format!("busy-{n}"))).collect();
@@ -92,12 +92,12 @@ struct Small(PathBuf);
 
 impl Small {
     fn mount(world: &World) -> Small {
-        let folder = world.path("small");
-        std::fs::create_dir(&folder).unwrap();
+        let directory = world.path("small");
+        std::fs::create_dir(&directory).unwrap();
         let mut command = Command::new("mount");
-        command.args(["-t", "tmpfs", "-o", "size=1200M", "tmpfs"]).arg(&folder);
+        command.args(["-t", "tmpfs", "-o", "size=1200M", "tmpfs"]).arg(&directory);
         assert!(command.status().unwrap().success());
-        Small(folder)
+        Small(directory)
     }
 
     /// Takes all the room that is left, as somebody else would.
@@ -118,7 +118,7 @@ impl Drop for Small {
     }
 }
 
-/// Waits until the work folder of a run holds no rig of that run.
+/// Waits until the work directory of a run holds no rig of that run.
 fn wait_for_the_end_of(trial: u32, location: &Path) {
     let rig = format!("rig-{trial}");
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);
@@ -160,10 +160,10 @@ fn a_trial_whose_location_is_filled_by_somebody_else_fails_and_the_next_one_does
 
 /// Waits until a run has written its ledger.
 fn wait_for_a_ledger(world: &World) {
-    let folder = world.path("state/ledgers");
+    let directory = world.path("state/ledgers");
     let is_ledger = |path: PathBuf| path.extension().is_some_and(|extension| extension == "json");
     let has_one = || {
-        let files = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let files = std::fs::read_dir(&directory).into_iter().flatten().flatten();
         files.into_iter().any(|file| is_ledger(file.path()))
     };
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
@@ -179,7 +179,7 @@ fn a_run_beside_another_says_so_and_one_after_it_does_not() {
         return;
     }
     let world = World::new();
-    world.write("plan.toml", &small_plan(FOLDER));
+    world.write("plan.toml", &small_plan(DIRECTORY));
     world.write("one.toml", &one_trial());
     let said = |study: &str| {
         let output = world.run(&["run", "one.toml", "--out", study]);

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 /// Beyond this a file is something else that was named by mistake: 1 MiB.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// What the file says that should hold `what`. A pipe, a device or a folder is not opened, for some of them never end.
+/// What the file says that should hold `what`. A pipe, a device or a directory is not opened, for some of them never end.
 ///
 /// # Errors
 /// One line: it is not there, not a regular file, larger than 1 MiB, or not UTF-8.

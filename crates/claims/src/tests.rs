@@ -1,4 +1,5 @@
-//! What follows and what does not in the papers that come with Assay, each by its arithmetic; and that a changed figure is noticed.
+//! What follows and what does not in the papers that come with Assay, each by its arithmetic; and that a changed figure
+//! is noticed.
 
 use super::find::PAPERS;
 use super::findings::{EXFLASH, FUNGIBLE, PERCONA, STEC, UNSURE, WRONG};
@@ -18,8 +19,8 @@ pub(super) fn named<'a>(outcomes: &'a [Outcome], name: &str) -> &'a Outcome {
     found.unwrap_or_else(|| panic!("there is no check `{name}`"))
 }
 
-/// What comes of the check `name`, or would if it were as it assumes, of a paper whose text has `to` in place of `from`; with its
-/// arithmetic.
+/// What comes of the check `name`, or would if it were as it assumes, of a paper whose text has `to` in place of
+/// `from`; with its arithmetic.
 fn after(paper: &str, from: &str, to: &str, name: &str) -> (Verdict, String) {
     let changed = text(paper).replacen(from, to, 1);
     assert!(from == to || changed != text(paper), "`{from}` is not in {paper}");
@@ -176,7 +177,7 @@ fn what_is_consistent_follows() {
 #[test]
 fn what_is_not_printed_cannot_be_told_and_says_what_is_missing() {
     for (paper, name, missing) in [
-        (STEC, "11.6 times the processors' work", "CPU utilization"),
+        (STEC, "11.6 times the CPUs' work", "CPU utilization"),
         (
             STEC,
             "cost of a transaction a second with the mirrored pair that the text says was priced",

@@ -35,8 +35,8 @@ pub use preset::Preset;
 pub use scale::{Obtained, Scale, parse_ratio};
 pub use stack::{Builder, Top, drive_options, inside};
 
-/// What places and contents are drawn from while a device is worn in: any number, but the same for media that are kept and for a
-/// replay, which must find each block where it lay.
+/// What places and contents are drawn from while a device is preconditioned: any number, but the same for media that
+/// are kept and for a replay, which must find each block where it lay.
 pub const WEAR_SEED: u64 = 20_200_901;
 
 /// Threads of a model's server: each waits as long as its command takes, so these are the commands in flight.

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::difference::compare::{Stratum, within_study};
 use crate::difference::comparison::{Comparison, SEED, Teller, baseline_of};
 use crate::difference::level::{Level, levels};
-use crate::difference::noise::{NoiseFloor, NoiseSpread, Twins};
+use crate::difference::noise::{AaRuns, NoiseFloor, NoiseSpread};
 use crate::difference::reason::Reason;
 use crate::difference::verdict::{Word, p_of};
 use crate::interval::LEVEL;
@@ -59,16 +59,16 @@ pub struct OfTrial {
 pub fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
     let trials = measured(store, &study.trials)?;
     let margin = study.judging.margin();
-    let twins = Twins::of(&trials, &study.judging.twins);
+    let aa_runs = AaRuns::of(&trials, &study.judging.aa_runs);
     let by_itself =
         study.trials.iter().zip(&trials).filter(|(trial, _)| trial.state == State::Done);
     Ok(Judgement {
         level: LEVEL,
         margin_percent: margin * 100.0,
         baseline: baseline_of(study),
-        noise_floor: twins.floor(),
-        levels: levels(&comparable(&trials), &twins),
-        comparisons: comparisons(study, &trials, &twins, margin),
+        noise_floor: aa_runs.floor(),
+        levels: levels(&comparable(&trials), &aa_runs),
+        comparisons: comparisons(study, &trials, &aa_runs, margin),
         trials: by_itself
             .map(|(trial, measured)| {
                 let series = sound_series(store.series(trial.id)?);
@@ -102,7 +102,7 @@ fn comparable(trials: &[Measured]) -> Vec<Measured> {
 pub(crate) fn comparisons(
     study: &Study,
     trials: &[Measured],
-    twins: &Twins<'_>,
+    aa_runs: &AaRuns<'_>,
     margin: f64,
 ) -> Vec<Comparison> {
     let mut found = Vec::new();
@@ -112,12 +112,12 @@ pub(crate) fn comparisons(
                 .iter()
                 .any(|trial| trial.key.config == config && trial.key.workload == workload.name)
         };
-        let is_twin = |config: &str| study.judging.twins.contains_key(config);
+        let is_aa_run = |config: &str| study.judging.aa_runs.contains_key(config);
         let its: Vec<&str> = study
             .configs
             .iter()
             .map(|config| config.name.as_str())
-            .filter(|config| runs(config) && !is_twin(config))
+            .filter(|config| runs(config) && !is_aa_run(config))
             .collect();
         let named = baseline_of(study).filter(|name| its.contains(&name.as_str()));
         let Some(base) = named.or_else(|| its.first().map(|name| (*name).to_owned())) else {
@@ -126,7 +126,7 @@ pub(crate) fn comparisons(
         for config in its.into_iter().filter(|config| *config != base) {
             let pair = Pair { workload: &workload.name, base: &base, other: config, trials };
             for metric in Metric::ALL {
-                let noise = twins.spread(metric, &workload.name);
+                let noise = aa_runs.spread(metric, &workload.name);
                 found.extend(pair.judged(metric, noise.as_ref(), margin));
             }
         }

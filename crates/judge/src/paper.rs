@@ -44,7 +44,7 @@ pub struct ComparedRow {
     pub printed_says: Option<String>,
     /// Counters of the configuration, and of what it is measured by.
     pub counters: Option<[Counters; 2]>,
-    /// What is missing or marked.
+    /// What is missing or flagged.
     pub remarks: Vec<Remark>,
 }
 
@@ -95,9 +95,9 @@ pub struct Counters {
     pub drive_write_amplification: Option<f64>,
     /// Page requests that the buffer pool answered.
     pub innodb_hit_ratio: Option<f64>,
-    /// Commands that our own processors made late.
+    /// Emulated I/Os that missed their deadline because the host's CPUs were busy.
     pub model_late_percent: Option<f64>,
-    /// User and system time of all processors.
+    /// User and system time of all CPUs.
     pub cpu_percent: Option<f64>,
 }
 
@@ -198,7 +198,7 @@ fn counters(side: &[&Group<'_>], threads: &[u32]) -> Counters {
     }
 }
 
-/// What was left out of the mean and why, and how many runs in it are marked.
+/// What was left out of the mean and why, and how many runs in it are flagged.
 fn remarks(
     comparison: &Comparison,
     sides: &[Vec<&Group<'_>>; 2],

@@ -37,7 +37,7 @@ pub fn improvement_factor(base: f64, value: f64, is_better_higher: bool) -> Opti
 }
 
 /// Statistics of a run's seconds as if each were a sample (Percona, "MySQL benchmarks on eXFlash DIMMs", 2015: sd,
-/// mean, 95th percentile and maximum of throughput, response time and idle time of the processors).
+/// mean, 95th percentile and maximum of throughput, response time and idle time of the CPUs).
 #[derive(Debug, Clone, PartialEq)]
 pub struct IntervalTable {
     /// A row for each thing sampled that the run has.
@@ -53,7 +53,7 @@ pub enum Sampled {
     Throughput,
     /// The 95th percentile of the response times of each second, in ms.
     LatencyP95,
-    /// What is left of a hundred by all processors, in percent.
+    /// What is left of a hundred by all CPUs, in percent.
     CpuIdle,
 }
 

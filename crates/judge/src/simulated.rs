@@ -71,7 +71,7 @@ pub(crate) fn key(config: &str, threads: u32, repeat: u32) -> TrialKey {
 }
 
 /// A study of these configurations under one workload, without its runs.
-pub(crate) fn study(configs: &[&str], twins: &[(&str, &str)]) -> Study {
+pub(crate) fn study(configs: &[&str], aa_runs: &[(&str, &str)]) -> Study {
     let config =
         |name: &&str| Config { name: (*name).into(), rig: Rig::default(), settings: [].into() };
     Study {
@@ -80,7 +80,7 @@ pub(crate) fn study(configs: &[&str], twins: &[(&str, &str)]) -> Study {
         form: None,
         paper: None,
         judging: Judging {
-            twins: twins.iter().map(|(a, b)| ((*a).into(), (*b).into())).collect(),
+            aa_runs: aa_runs.iter().map(|(a, b)| ((*a).into(), (*b).into())).collect(),
             ..Judging::default()
         },
         prices: None,

@@ -90,7 +90,7 @@ pub struct Unfinished {
     pub wait_ms_max: f64,
 }
 
-/// A wait below this, in ms, is not worth a word: what a busy machine takes to give a thread its processor.
+/// A wait below this, in ms, is not worth a word: what a busy machine takes to give a thread its CPU.
 const TOLD_WAIT_MS_MIN: f64 = 100.0;
 
 /// What a run found.
@@ -132,7 +132,7 @@ pub struct Outcome {
     pub threads: Vec<ThreadOutcome>,
     /// Events per second asked for; absent in closed loop.
     pub rate_target: Option<f64>,
-    /// Processor time of the load's own threads over the window, in seconds; absent where the kernel does not tell.
+    /// CPU time of the load's own threads over the window, in seconds; absent where the kernel does not tell.
     pub client_cpu_s: Option<f64>,
     /// Whether throughput held still before its cap; absent for a warm-up of fixed length.
     pub steady: Option<bool>,

@@ -1,4 +1,4 @@
-//! How long, how many, how fast, from which seed, on which processors.
+//! How long, how many, how fast, from which seed, on which CPUs.
 
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +60,7 @@ pub struct Schedule {
     pub pace: Pace,
     /// Where all randomness comes from.
     pub seed: u64,
-    /// Processors to run on; empty for any.
+    /// CPUs to run on; empty for any.
     pub cpus: Vec<usize>,
     /// Seconds to wait for events in flight when time is up, after which their connections are cut; absent: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]

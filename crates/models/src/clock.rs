@@ -13,7 +13,7 @@ pub trait Clock: Send + Sync {
     /// Returns when `due` has come, or at once where nobody waits.
     fn wait_until(&self, due: Time);
 
-    /// Processor time that the calling thread has used so far: what its work takes however many others want its processor. Zero
+    /// CPU time that the calling thread has used so far: what its work takes however many others want its CPU. Zero
     /// where nobody's work is timed.
     fn worked(&self) -> Time {
         Time::ZERO

@@ -3,7 +3,7 @@
 //! A model is a [`Timing`], arithmetic over next-free times without any queue of events, and a [`Modelled`], which is
 //! a disk over a disk: it lets the disk below do the real work, asks the timing when the device would have answered, and
 //! waits until then. Models stack on one another and on the drive: a command that comes through several of them is
-//! waited for once, at the top, so that the work of our own processors counts against the modelled time and not on top
+//! waited for once, at the top, so that the work of our own CPUs counts against the modelled time and not on top
 //! of it. Time comes from a [`Clock`], chance from a seed that is handed in.
 
 mod calendar;

@@ -36,7 +36,7 @@ pub(super) struct Passed {
     pub(super) shown: Time,
     /// What the port's round trip takes by itself.
     pub(super) port: Time,
-    /// What our own work for it took of a processor.
+    /// What our own work for it took of a CPU.
     pub(super) worked: Time,
 }
 
@@ -44,15 +44,15 @@ pub(super) struct Passed {
 const LATE_PART: u64 = 20;
 
 impl Passed {
-    /// The port's round trip is taken off where there is room for it, so it excuses nothing here: late is what waited for our
-    /// processors, and by more than can be left out of account.
+    /// The port's round trip is taken off where there is room for it, so it excuses nothing here: late is what waited
+    /// for our CPUs, and by more than can be left out of account.
     fn is_late(&self) -> bool {
         let grace = self.modelled.scaled(1, LATE_PART);
         !self.is_too_fast() && self.shown - self.port > self.modelled + grace
     }
 
-    /// Not even an idle machine could show it: the device is faster than the port's round trip, or than what we compress in its
-    /// place. How much longer that took is in the time that was added.
+    /// Not even an idle machine could show it: the device is faster than the port's round trip, or than what we
+    /// compress in its place. How much longer that took is in the time that was added.
     fn is_too_fast(&self) -> bool {
         self.modelled < self.port.max(self.worked)
     }
@@ -106,10 +106,10 @@ pub struct TallyOfKind {
     pub modelled_ns: u64,
     /// How long they took, together, the port's round trip included, in nanoseconds.
     pub shown_ns: u64,
-    /// How many waited for our own processors: answered more than a twentieth later than they should, though the work for them
+    /// How many waited for our own CPUs: answered more than a twentieth later than they should, though the work for them
     /// would have fitted. What is too fast to show is counted there alone.
     pub late: u64,
-    /// How many should have taken less than the port's round trip, or than the work for them takes a processor by itself.
+    /// How many should have taken less than the port's round trip, or than the work for them takes a CPU by itself.
     pub too_fast: u64,
 }
 
@@ -126,7 +126,7 @@ impl Tally {
         self.of_kind.iter().map(|kind| kind.commands).sum()
     }
 
-    /// The share of all commands that our own processors have made late; none without commands.
+    /// The share of all commands that our own CPUs have made late; none without commands.
     #[must_use]
     pub fn late_share(&self) -> Option<f64> {
         let late: u64 = self.of_kind.iter().map(|kind| kind.late).sum();

@@ -61,7 +61,7 @@ fn check_sweep(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Names become folders and table columns.
+/// Names become directories and table columns.
 fn check_names(plan: &Plan) -> Result<()> {
     for name in plan.configs.keys().chain(plan.workloads.keys()).chain(plan.data_profiles.keys()) {
         let is_plain = !name.is_empty()

@@ -7,7 +7,7 @@ use assay_ports::cpu;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A list of processors as the kernel writes it, `0-3,8`.
+/// A list of CPUs as the kernel writes it, `0-3,8`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CpuList(pub Vec<usize>);
 

@@ -82,14 +82,14 @@ pub struct Plan {
     /// How events of a fixed rate are spaced.
     #[serde(default)]
     pub arrivals: Arrivals,
-    /// The folder on the disk to be measured: rigs and data live in it. Not used by configurations on a device, but for
-    /// the data that is copied onto them. Default: `work` in the study's folder.
+    /// The directory on the disk to be measured: rigs and data live in it. Not used by configurations on a device, but for
+    /// the data that is copied onto them. Default: `work` in the study's directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<PathBuf>,
-    /// The server program, or a folder that holds one. Default: the one found, else the one brought.
+    /// The server program, or a directory that holds one. Default: the one found, else the one downloaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<PathBuf>,
-    /// Which processors the server and the load may use, equal for all configurations.
+    /// Which CPUs the server and the load may use, equal for all configurations.
     #[serde(default)]
     pub placement: Placement,
     /// The tables.
@@ -114,22 +114,22 @@ pub struct Plan {
     /// What servers, drives and power cost, for the report; they change no run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<Prices>,
-    /// What is laid over it for its quick form; gone when a form has been read.
+    /// What is laid over it for its quick profile; gone when a form has been read.
     #[serde(default, skip_serializing)]
     quick: Option<toml::Table>,
 }
 
-/// Which processors may be used; empty means all.
+/// Which CPUs may be used; empty means all.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Placement {
-    /// Processors of the server, e.g. `"0-3"`.
+    /// CPUs of the server, e.g. `"0-3"`.
     #[serde(default)]
     pub server_cpus: CpuList,
-    /// Processors of the load generator and the watch.
+    /// CPUs of the load generator and the watch.
     #[serde(default)]
     pub load_cpus: CpuList,
-    /// Processors of the process that serves a drive.
+    /// CPUs of the process that serves a drive.
     #[serde(default, skip_serializing_if = "CpuList::is_empty")]
     pub drive_cpus: CpuList,
 }
@@ -158,7 +158,7 @@ pub struct Config {
     pub threads: Vec<u32>,
     /// The configuration that this one is once more, under another name; of its own keys it has `threads` alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub twin_of: Option<String>,
+    pub aa_of: Option<String>,
 }
 
 impl Config {
@@ -213,7 +213,7 @@ pub struct ReadPlan {
     pub plan: Plan,
     /// The text of all forms.
     pub text: String,
-    /// What the quick form does in place of the full one, if it is that.
+    /// What the quick profile does in place of the full one, if it is that.
     pub form: Option<String>,
 }
 
@@ -241,7 +241,7 @@ impl Forms {
                 Ok(ReadPlan { plan: quick, text, form })
             }
             (Form::Quick, None) => {
-                bail!("the plan has no quick form; run it without --quick, or add [quick] to it")
+                bail!("the plan has no quick profile; run it without --quick, or add [quick] to it")
             }
         }
     }
@@ -267,7 +267,7 @@ impl Plan {
         read.with_context(|| path.display().to_string())
     }
 
-    /// The plan of `assay demo`, the quick form of the one of that name whatever lies around here.
+    /// The plan of `assay demo`, the quick profile of the one of that name whatever lies around here.
     ///
     /// # Errors
     /// None; it comes with Assay.
@@ -279,7 +279,7 @@ impl Plan {
     /// Puts in what the plan names, and checks it.
     fn fill_in_and_check(&mut self) -> Result<()> {
         paper::fill_in(self)?;
-        self.complete_twins()?;
+        self.complete_aa_runs()?;
         check::check(self)
     }
 
@@ -308,7 +308,7 @@ impl Plan {
 
 fn text_of(path: &Path) -> Result<String> {
     let what = || format!("cannot read the plan {}", path.display());
-    // A study is called after its plan unless somebody says otherwise: its folder hides no plan.
+    // A study is called after its plan unless somebody says otherwise: its directory hides no plan.
     let metadata = path.metadata();
     if !metadata.as_ref().is_ok_and(std::fs::Metadata::is_file)
         && let Some(text) = path.to_str().and_then(shipped::text)
@@ -347,7 +347,7 @@ fn one_repeat() -> u32 {
 
 #[cfg(test)]
 impl Plan {
-    /// The quick form of a text.
+    /// The quick profile of a text.
     fn parse_quick(text: &str) -> Result<Plan> {
         Ok(Forms::parse(text)?.choose(Form::Quick, String::new())?.plan)
     }

@@ -1,4 +1,4 @@
-//! A device's model in a plan: which device, how much smaller, how worn.
+//! A device's model in a plan: which device, how much smaller, how preconditioned.
 
 use anyhow::{Context, Result, ensure};
 use assay_drive::{BLOCK_BYTES, RECORD_OVERHEAD_BYTES};

@@ -1,18 +1,18 @@
 //! The baseline, the margin, and the configuration that runs twice.
 //!
-//! A *twin* is a configuration like any other but that it is another one under another name, and shares its base
-//! snapshot and worn media. What the two differ by is the noise floor. Unless the plan says otherwise the baseline gets
-//! one.
+//! A *A/A run* is a configuration like any other but that it is another one under another name, and shares its base
+//! snapshot and preconditioned media. What the two differ by is the noise floor. Unless the plan says otherwise the
+//! baseline gets one.
 
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::{Config, Plan};
 
-/// Names become folders and table columns, so they have an end.
+/// Names become directories and table columns, so they have an end.
 const NAME_CHARS_MOST: usize = 64;
 
-/// What is put behind a name for its twin's.
+/// What is put behind a name for its A/A run's.
 const AGAIN: &str = ", again";
 
 /// Which configuration runs twice.
@@ -41,26 +41,27 @@ impl Plan {
         named.or_else(of_paper).or_else(|| self.configs.keys().next().map(String::as_str))
     }
 
-    /// Puts in the twin that the plan asks for, unless it names one itself, and gives twins what their configurations have.
+    /// Puts in the A/A run that the plan asks for, unless it names one itself, and gives A/A runs what their
+    /// configurations have.
     ///
     /// # Errors
-    /// A twin, or a noise floor, of a configuration that is not there.
-    pub(super) fn complete_twins(&mut self) -> Result<()> {
-        if !self.configs.values().any(|config| config.twin_of.is_some()) {
-            self.add_twin()?;
+    /// An A/A run, or a noise floor, of a configuration that is not there.
+    pub(super) fn complete_aa_runs(&mut self) -> Result<()> {
+        if !self.configs.values().any(|config| config.aa_of.is_some()) {
+            self.add_aa_run()?;
         }
-        let twins: Vec<(String, String)> = self
+        let aa_runs: Vec<(String, String)> = self
             .configs
             .iter()
-            .filter_map(|(name, config)| Some((name.clone(), config.twin_of.clone()?)))
+            .filter_map(|(name, config)| Some((name.clone(), config.aa_of.clone()?)))
             .collect();
-        for (twin, original) in twins {
-            self.complete(&twin, &original)?;
+        for (aa_run, original) in aa_runs {
+            self.complete(&aa_run, &original)?;
         }
         Ok(())
     }
 
-    fn add_twin(&mut self) -> Result<()> {
+    fn add_aa_run(&mut self) -> Result<()> {
         let original = match &self.noise_floor {
             NoiseFloor::Whether(false) => return Ok(()),
             NoiseFloor::Whether(true) => self.baseline().map(str::to_owned),
@@ -78,20 +79,20 @@ impl Plan {
             return Ok(());
         };
         let short: String = original.chars().take(NAME_CHARS_MOST - AGAIN.len()).collect();
-        let twin = format!("{short}{AGAIN}");
-        let threads = self.twin_threads(&original);
-        let config = Config { twin_of: Some(original), threads, ..Config::default() };
+        let aa_run = format!("{short}{AGAIN}");
+        let threads = self.aa_run_threads(&original);
+        let config = Config { aa_of: Some(original), threads, ..Config::default() };
         ensure!(
-            !self.configs.contains_key(&twin),
-            "there is a configuration `{twin}` already; call it something else, or set noise_floor = false"
+            !self.configs.contains_key(&aa_run),
+            "there is a configuration `{aa_run}` already; call it something else, or set noise_floor = false"
         );
-        self.configs.shift_insert(place + 1, twin, config);
+        self.configs.shift_insert(place + 1, aa_run, config);
         Ok(())
     }
 
     /// Lowest and highest of the configuration's thread counts, unless the plan names others: noise is seldom the same
     /// at both.
-    fn twin_threads(&self, original: &str) -> Vec<u32> {
+    fn aa_run_threads(&self, original: &str) -> Vec<u32> {
         let own = self.configs.get(original).map_or(&[][..], |config| &config.threads);
         let its = || if own.is_empty() { &self.threads[..] } else { own }.iter().copied();
         if !self.noise_floor_threads.is_empty() {
@@ -102,32 +103,32 @@ impl Plan {
         both
     }
 
-    fn complete(&mut self, twin: &str, original: &str) -> Result<()> {
+    fn complete(&mut self, aa_run: &str, original: &str) -> Result<()> {
         let Some(model) = self.configs.get(original).cloned() else {
-            bail!("configuration `{twin}`: twin_of names `{original}`, which is no configuration");
+            bail!("configuration `{aa_run}`: aa_of names `{original}`, which is no configuration");
         };
         ensure!(
-            model.twin_of.is_none(),
-            "configuration `{twin}` is the twin of a twin; name the configuration itself, `{}`",
-            model.twin_of.unwrap_or_default()
+            model.aa_of.is_none(),
+            "configuration `{aa_run}` is the A/A run of an A/A run; name the configuration itself, `{}`",
+            model.aa_of.unwrap_or_default()
         );
         for set in self.data_profiles.values_mut() {
             let is_on = set.configs.iter().any(|config| config == original);
-            if is_on && !set.configs.iter().any(|config| config == twin) {
-                set.configs.push(twin.to_owned());
+            if is_on && !set.configs.iter().any(|config| config == aa_run) {
+                set.configs.push(aa_run.to_owned());
             }
         }
-        let Some(config) = self.configs.get_mut(twin) else { return Ok(()) };
+        let Some(config) = self.configs.get_mut(aa_run) else { return Ok(()) };
         let bare = Config {
             threads: config.threads.clone(),
-            twin_of: config.twin_of.clone(),
+            aa_of: config.aa_of.clone(),
             ..Config::default()
         };
         let whole =
-            Config { threads: config.threads.clone(), twin_of: config.twin_of.clone(), ..model };
+            Config { threads: config.threads.clone(), aa_of: config.aa_of.clone(), ..model };
         ensure!(
             *config == bare || *config == whole,
-            "configuration `{twin}` is the twin of `{original}` and differs from it; drop its keys but threads, or twin_of"
+            "configuration `{aa_run}` is the A/A run of `{original}` and differs from it; drop its keys but threads, or aa_of"
         );
         *config = whole;
         Ok(())

@@ -1,4 +1,4 @@
-//! The quick form of a plan: what its `[quick]` says, laid over the rest before it is read.
+//! The quick profile of a plan: what its `[quick]` says, laid over the rest before it is read.
 //!
 //! Tables are joined key by key, all else is replaced, so a list in `[quick]` stands in place of the plan's. What comes
 //! of it is a plan like any other: unknown keys are refused in it too. What it leaves out it names, as nothing can be
@@ -19,7 +19,7 @@ pub enum Form {
     Quick,
 }
 
-/// The quick form of a plan's text: what its `[quick]` says laid over the rest, checked.
+/// The quick profile of a plan's text: what its `[quick]` says laid over the rest, checked.
 ///
 /// # Errors
 /// One line: what is wrong with it.
@@ -28,11 +28,11 @@ pub(super) fn laid_over(text: &str, mut quick: Table) -> Result<Plan> {
         text.parse().map_err(|error| anyhow::Error::msg(one_line(&error, text)))?;
     plan.remove("quick");
     let laid = || -> Result<Plan> {
-        leave_out(&mut plan, quick.remove("leave_out"))?;
+        exclude(&mut plan, quick.remove("exclude"))?;
         lay_over(&mut plan, quick);
         let mut laid: Plan =
             plan.try_into().map_err(|error| anyhow::Error::msg(one_line(&error, "")))?;
-        ensure!(laid.quick.is_none(), "a quick form has none of its own; drop [quick.quick]");
+        ensure!(laid.quick.is_none(), "a quick profile has none of its own; drop [quick.quick]");
         laid.fill_in_and_check()?;
         Ok(laid)
     };
@@ -40,25 +40,25 @@ pub(super) fn laid_over(text: &str, mut quick: Table) -> Result<Plan> {
 }
 
 /// Takes out what a list of `TABLE.NAME` names.
-fn leave_out(plan: &mut Table, names: Option<Value>) -> Result<()> {
+fn exclude(plan: &mut Table, names: Option<Value>) -> Result<()> {
     let Some(names) = names else { return Ok(()) };
     let names: Vec<String> = names
         .try_into()
-        .map_err(|_| anyhow::anyhow!("leave_out is a list of names such as \"workloads.reads\""))?;
+        .map_err(|_| anyhow::anyhow!("exclude is a list of names such as \"workloads.reads\""))?;
     for name in names {
         let found = name.split_once('.').and_then(|(table, entry)| {
             plan.get_mut(table).and_then(Value::as_table_mut)?.remove(entry)
         });
-        anyhow::ensure!(found.is_some(), "leave_out names `{name}`, which the plan does not have");
+        anyhow::ensure!(found.is_some(), "exclude names `{name}`, which the plan does not have");
         if let Some(workload) = name.strip_prefix("workloads.") {
-            leave_out_what_is_printed_of(plan, workload);
+            exclude_what_is_printed_of(plan, workload);
         }
     }
     Ok(())
 }
 
 /// What somebody else printed of a workload that is not run has nothing to stand beside.
-fn leave_out_what_is_printed_of(plan: &mut Table, workload: &str) {
+fn exclude_what_is_printed_of(plan: &mut Table, workload: &str) {
     let comparisons = plan.get_mut("paper").and_then(|paper| paper.get_mut("comparisons"));
     for one in comparisons.and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(printed) = one.get_mut("printed").and_then(Value::as_array_mut) {
@@ -78,7 +78,7 @@ fn lay_over(under: &mut Table, over: Table) {
     }
 }
 
-/// What a quick form does in place of the full one, and what that cannot show, in a sentence or two.
+/// What a quick profile does in place of the full one, and what that cannot show, in a sentence or two.
 #[must_use]
 pub(super) fn told(full: &Plan, quick: &Plan) -> String {
     let list = |threads: &[u32]| threads.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
@@ -100,7 +100,7 @@ pub(super) fn told(full: &Plan, quick: &Plan) -> String {
         })
         .collect();
     format!(
-        "Quick form: {}. It shows that plan and machine work and which way things lean. Small data lie in a cache that large \
+        "Quick profile: {}. It shows that plan and machine work and which way things lean. Small data lie in a cache that large \
          data do not fit into, and seconds do not reach a steady state: levels, tails and what collection costs in the long \
          run need the full form.",
         said.join("; ")

@@ -66,7 +66,7 @@ pub struct RigSpec {
     /// Options of `mount`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mount_options: Vec<String>,
-    /// XFS only: extent size hint of the data folder, e.g. `"16K"`, so that pages are not split.
+    /// XFS only: extent size hint of the data directory, e.g. `"16K"`, so that pages are not split.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extsize: Option<Size>,
 }
@@ -75,9 +75,9 @@ pub struct RigSpec {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RigKind {
-    /// A folder in the plan's location, on the file system that is there.
+    /// A directory in the plan's location, on the file system that is there.
     #[default]
-    Folder,
+    Directory,
     /// A file in the plan's location on a loop device, with a file system of its own.
     Image,
     /// A block device, which is overwritten.
@@ -118,7 +118,7 @@ impl RigKind {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            RigKind::Folder => "folder",
+            RigKind::Directory => "directory",
             RigKind::Image => "image",
             RigKind::Device => "device",
             RigKind::Drive => "drive",
@@ -172,8 +172,8 @@ impl RigSpec {
             || self.extsize.is_some()
             || !(self.mkfs_options.is_empty() && self.mount_options.is_empty());
         ensure!(
-            self.kind != RigKind::Folder || !has_options,
-            "a folder has no file system of its own to set options of; use kind = \"image\""
+            self.kind != RigKind::Directory || !has_options,
+            "a directory has no file system of its own to set options of; use kind = \"image\""
         );
         ensure!(
             self.extsize.is_none() || self.file_system == Some(FileSystem::Xfs),

@@ -32,7 +32,7 @@ const BY_THE_RIG: [&str; 15] = [
 const PLACES: [&str; 8] =
     ["_dir", "_directory", "_file", "_path", "_basename", "_index", "log_bin", "relay_log"];
 
-/// Places that an existing data folder cannot be given anew, wherever they are.
+/// Places that an existing data directory cannot be given anew, wherever they are.
 const FIXED_PLACES: [&str; 3] =
     ["innodb_data_home_dir", "innodb_log_group_home_dir", "innodb_undo_directory"];
 
@@ -68,7 +68,9 @@ pub fn checked(settings: &Settings) -> Result<Settings> {
             bail!("server setting `{name}` is decided by the rig; leave it out");
         }
         if is_place_elsewhere(&name, value) {
-            bail!("server setting `{name}` would put files outside the data folder; leave it out");
+            bail!(
+                "server setting `{name}` would put files outside the data directory; leave it out"
+            );
         }
         if checked.insert(name.clone(), value.clone()).is_some() {
             bail!("server setting `{name}` is given twice; keep one");
@@ -87,7 +89,7 @@ fn is_by_the_rig(name: &str) -> bool {
     })
 }
 
-/// What lies outside the data folder is on another disk than the one measured, and stays behind.
+/// What lies outside the data directory is on another disk than the one measured, and stays behind.
 fn is_place_elsewhere(name: &str, value: &str) -> bool {
     let is_place = PLACES.iter().any(|ending| name.ends_with(ending));
     let is_read = READ_ONLY_PLACES.iter().any(|start| name.starts_with(start));

@@ -36,7 +36,7 @@ recipe = "oltp_read_write"
 innodb_doublewrite = false
 [configs.zlib]
 compression = "zlib"
-rig = { kind = "folder" }
+rig = { kind = "directory" }
 "#;
 
 fn error(text: &str) -> String {
@@ -54,7 +54,7 @@ fn configs_inherit_what_they_do_not_set() {
     assert_eq!(plan.settings_of(&plan.configs["off"])["innodb_doublewrite"], "OFF");
     assert_eq!(plan.settings_of(&plan.configs["off"])["innodb_buffer_pool_size"], "64M");
     assert_eq!(plan.rig_of(&plan.configs["on"]).size, Some(Size(2 << 30)));
-    assert_eq!(plan.rig_of(&plan.configs["zlib"]).kind, RigKind::Folder);
+    assert_eq!(plan.rig_of(&plan.configs["zlib"]).kind, RigKind::Directory);
     assert_eq!(plan.variants()[2].schema.create_table_options, "COMPRESSION='zlib'");
 }
 
@@ -120,9 +120,9 @@ fn what_makes_no_sense_is_refused() {
         ("title = \"a plan\"", "", "`title` is missing"),
         ("size = \"2G\"", "", "configuration `on`: a rig of kind \"image\" needs the key size"),
         (
-            "rig = { kind = \"folder\" }",
+            "rig = { kind = \"directory\" }",
             "rig = { extsize = \"16K\" }",
-            "a folder has no file system",
+            "a directory has no file system",
         ),
         ("kind = \"image\"", "kind = \"device\"", "does not fit"),
         ("kind = \"image\"", "kind = \"drvie\"", "did you mean `drive`?"),
@@ -142,7 +142,7 @@ threads = 8
 read_ahead = "40K"
 memory = "64M""#;
 
-/// The plan with its own rig on a drive; one configuration still has its folder.
+/// The plan with its own rig on a drive; one configuration still has its directory.
 fn on_a_drive(rig: &str) -> String {
     PLAN.replace("kind = \"image\"\nsize = \"2G\"", rig)
 }
@@ -154,7 +154,7 @@ fn a_drive_is_read_whole_and_comes_back_the_same() {
     assert_eq!((rig.kind, rig.disk_size()), (RigKind::Drive, Some(Size(2 << 30))));
     assert_eq!((rig.image_size(), rig.unit), (Some(Size(1 << 30)), Some(Unit::Page)));
     assert_eq!(rig.drive_codec().name(), "lz4");
-    assert_eq!(plan.rig_of(&plan.configs["zlib"]).kind, RigKind::Folder);
+    assert_eq!(plan.rig_of(&plan.configs["zlib"]).kind, RigKind::Directory);
     assert_eq!(Plan::parse(&toml::to_string(&plan).unwrap()).unwrap(), plan);
     let bare = Plan::parse(&on_a_drive("kind = \"drive\"\ncapacity = \"1G\"")).unwrap().rig;
     assert_eq!((bare.disk_size(), bare.drive_codec().name()), (Some(Size(1 << 30)), "zstd"));
@@ -265,7 +265,7 @@ fn settings_that_are_the_rigs_are_refused_by_the_plan_alone() {
         ("datadir = \"/x\"", "configuration `off`: server setting `datadir` is decided by the rig"),
         ("port = 3306", "configuration `off`: server setting `port` is decided by the rig"),
         ("\"innodb_doublewrite=1 --datadir\" = \"/etc\"", "is not the name of a server setting"),
-        ("general_log_file = \"/x\"", "would put files outside the data folder"),
+        ("general_log_file = \"/x\"", "would put files outside the data directory"),
         ("INNODB_DOUBLEWRITE = false", "is given twice"),
     ] {
         let message = error(&with(setting));

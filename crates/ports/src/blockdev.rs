@@ -55,7 +55,7 @@ pub fn check_unused(path: &Path) -> Result<u64, DeviceError> {
     if !metadata.file_type().is_block_device() {
         return Err(DeviceError::NotBlock { path: path.into() });
     }
-    let system = sysfs_folder(metadata.rdev()).map_err(unreadable(path))?;
+    let system = sysfs_directory(metadata.rdev()).map_err(unreadable(path))?;
     for folder in with_partitions(&system).map_err(unreadable(path))? {
         check_mounts(path, &folder)?;
         check_holders(path, &folder)?;
@@ -69,11 +69,11 @@ fn unreadable(path: &Path) -> impl Fn(io::Error) -> DeviceError {
     move |reason| DeviceError::Unreadable { path: path.into(), reason }
 }
 
-/// The folder in `/sys` of the block device with that number (`st_dev` or `st_rdev` of `stat(2)`).
+/// The directory in `/sys` of the block device with that number (`st_dev` or `st_rdev` of `stat(2)`).
 ///
 /// # Errors
 /// `NotFound` for a number that is no block device's, as those of file systems without a device of their own.
-pub fn sysfs_folder(device: u64) -> io::Result<PathBuf> {
+pub fn sysfs_directory(device: u64) -> io::Result<PathBuf> {
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     Path::new("/sys/dev/block").join(format!("{major}:{minor}")).canonicalize()
 }
@@ -89,8 +89,8 @@ fn with_partitions(system: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(folders)
 }
 
-/// The folders in `/sys` of the block devices that the one with this folder lies on: the disk of a partition, the parts
-/// of a mapper or RAID.
+/// The directories in `/sys` of the block devices that the one with this directory lies on: the disk of a partition,
+/// the parts of a mapper or RAID.
 #[must_use]
 pub fn lies_on(folder: &Path) -> Vec<PathBuf> {
     let slaves = std::fs::read_dir(folder.join("slaves")).into_iter().flatten().flatten();
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn made_up_numbers_have_no_folder() {
         let number = std::fs::metadata("/proc").unwrap().dev();
-        assert_eq!(sysfs_folder(number).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(sysfs_directory(number).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

@@ -74,8 +74,8 @@ fn tie_to_us(command: &mut Command, cpus: &[usize]) -> io::Result<()> {
     Ok(())
 }
 
-/// From now on programs that this process starts get nothing that it has open but standard input, output and error: who started
-/// us may have left us a lock or a pipe, which a process that outlives us would hold for ever.
+/// From now on programs that this process starts get nothing that it has open but standard input, output and error: who
+/// started us may have left us a lock or a pipe, which a process that outlives us would hold for ever.
 ///
 /// # Errors
 /// `/proc` cannot be read.
@@ -84,7 +84,7 @@ pub fn hand_nothing_down() -> io::Result<()> {
         let number = entry?.file_name().to_str().and_then(|name| name.parse().ok());
         let Some(number) = number.filter(|number: &RawFd| *number > 2) else { continue };
         // SAFETY: it was open when it was listed. If another thread has closed it since, the kernel says so, or marks what
-        // was opened under its number, which is to be marked as well.
+        // was opened under its number, which is to be flagged as well.
         #[allow(unsafe_code)]
         let descriptor = unsafe { BorrowedFd::borrow_raw(number) };
         let _ = rustix::io::fcntl_setfd(descriptor, FdFlags::CLOEXEC);

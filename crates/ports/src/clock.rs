@@ -1,8 +1,8 @@
 //! Real time for models: the monotonic clock, and waiting that ends on time.
 //!
-//! A thread that sleeps is woken late: on a small virtual machine by 20 to 50 µs, as long as a fast device takes in all. So a
-//! clock watches how late that usually is, has its threads woken that much earlier, and spends what is left of that, should
-//! they be early, awake: a few microseconds of each wait, not a core.
+//! A thread that sleeps is woken late: on a small virtual machine by 20 to 50 µs, as long as a fast device takes in
+//! all. So a clock watches how late that usually is, has its threads woken that much earlier, and spends what is left
+//! of that, should they be early, awake: a few microseconds of each wait, not a core.
 
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +29,7 @@ const LEAD_NS_MAX: u64 = 60_000;
 const LATER_NS: u64 = 600;
 const SOONER_NS: u64 = 200;
 
-/// From here on a sleep is long: its processor has gone to a deeper rest and takes longer to come back.
+/// From here on a sleep is long: its CPU has gone to a deeper rest and takes longer to come back.
 const LONG_NS: u64 = 500_000;
 
 /// The time since this was made, on which a waiting thread sleeps to absolute times, so that being woken late does not add

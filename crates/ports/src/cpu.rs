@@ -1,4 +1,4 @@
-//! Which processors threads and children may run on.
+//! Which CPUs threads and children may run on.
 //!
 //! A list is written as the kernel writes it, `0-3,8` (`cpuset(7)`, "List format").
 
@@ -6,7 +6,7 @@ use std::io;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// The processors that this process may use, ascending.
+/// The CPUs that this process may use, ascending.
 ///
 /// # Errors
 /// What `sched_getaffinity` answered.
@@ -34,7 +34,7 @@ pub fn parse_list(text: &str) -> io::Result<Vec<usize>> {
     let mut cpus = Vec::new();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let bad = || invalid(format!("`{part}` is not a processor or a range such as 0-3"));
+        let bad = || invalid(format!("`{part}` is not a CPU or a range such as 0-3"));
         let first: usize = first.trim().parse().map_err(|_| bad())?;
         let last: usize = last.trim().parse().map_err(|_| bad())?;
         if first > last || last >= CpuSet::MAX_CPU {
@@ -49,7 +49,7 @@ pub(crate) fn set_of(cpus: &[usize]) -> io::Result<CpuSet> {
     let mut set = CpuSet::new();
     for &cpu in cpus {
         if cpu >= CpuSet::MAX_CPU {
-            return Err(invalid(format!("processor {cpu} is beyond what the kernel can name")));
+            return Err(invalid(format!("CPU {cpu} is beyond what the kernel can name")));
         }
         set.set(cpu);
     }

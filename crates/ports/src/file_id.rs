@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Stands in [`FileId::device`] for block devices, whose number is not that of the file system with their name.
 const BLOCK_DEVICES: u64 = u64::MAX;
 
-/// A file, folder or block device, for as long as the machine runs: numbers begin anew with each boot.
+/// A file, directory or block device, for as long as the machine runs: numbers begin anew with each boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FileId {
     device: u64,

@@ -43,8 +43,8 @@ pub fn room_bytes(path: &Path) -> io::Result<Option<u64>> {
     Ok((status.f_blocks > 0).then(|| blocks.saturating_mul(status.f_frsize)))
 }
 
-/// Makes a file system of `kind` (`ext4`, `xfs`, …) on `device`, overwriting what is there; on its first `bytes` or on all of
-/// it.
+/// Makes a file system of `kind` (`ext4`, `xfs`, …) on `device`, overwriting what is there; on its first `bytes` or on
+/// all of it.
 ///
 /// # Errors
 /// What `mkfs` said.
@@ -83,7 +83,7 @@ fn own_options(kind: &str, options: &[String]) -> &'static [&'static str] {
     }
 }
 
-/// Mounts `device` on the folder `target`.
+/// Mounts `device` on the directory `target`.
 ///
 /// # Errors
 /// What `mount` said, e.g. an option that the file system does not know.

@@ -1,5 +1,5 @@
 //! The doors between Assay and the kernel: what shows a disk to it, and what asks it for files, devices,
-//! mounts, processes, processors, time, the terminal and signals.
+//! mounts, processes, CPUs, time, the terminal and signals.
 //!
 //! Invariants: the one crate with `unsafe`, each with its reason; knows `assay_disk::Disk` and nothing of
 //! MySQL; whatever a value here has built, dropping it takes down.

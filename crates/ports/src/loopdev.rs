@@ -160,7 +160,7 @@ fn folder(device: &Path) -> PathBuf {
     Path::new("/sys/block").join(device.file_name().unwrap_or_default())
 }
 
-/// What the loop device with that folder in `/sys` shows, by the name that the kernel keeps; nothing of any other device
+/// What the loop device with that directory in `/sys` shows, by the name that the kernel keeps; nothing of any other device
 /// and while nothing is attached. What was deleted since has a name that leads nowhere.
 #[must_use]
 pub fn backing(folder: &Path) -> Option<PathBuf> {
@@ -184,7 +184,8 @@ pub fn update_size(device: &Path) -> Result<(), LoopError> {
 pub struct Shown {
     /// The device, e.g. `/dev/loop0`.
     pub device: PathBuf,
-    /// The name that the kernel keeps of the file: it follows a renaming and ends with [`DELETED`] when nothing leads there any more.
+    /// The name that the kernel keeps of the file: it follows a renaming and ends with [`DELETED`] when nothing leads
+    /// there any more.
     pub backing: PathBuf,
     /// The file itself, which the device keeps from being given up; nothing where one may not ask.
     pub id: Option<FileId>,
@@ -218,9 +219,9 @@ fn id_in(line: &str, device: &Path) -> Option<FileId> {
     (Path::new(name) == device).then(|| FileId::on(file_system, inode))
 }
 
-/// The loop devices whose files lie in `folder`, an absolute path without links, by the names that the kernel
-/// keeps. Neither the folder nor the files are touched, so it answers even when whoever serves them is dead or
-/// stuck; but not once the folder's mount is gone, for the files have no names then.
+/// The loop devices whose files lie in `directory`, an absolute path without links, by the names that the kernel
+/// keeps. Neither the directory nor the files are touched, so it answers even when whoever serves them is dead or
+/// stuck; but not once the directory's mount is gone, for the files have no names then.
 ///
 /// # Errors
 /// `/sys` cannot be read.

@@ -37,7 +37,7 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A mount that goes with its folder when the test ends.
+/// A mount that goes with its directory when the test ends.
 pub(crate) struct TestMount {
     folder: tempfile::TempDir,
 }

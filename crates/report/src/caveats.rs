@@ -52,7 +52,7 @@ pub(super) fn of(
 }
 
 /// Configurations whose speeds are not bought with the same safety, against the first configuration: what differs, a
-/// sentence each. Twins are not told of: they are as safe as their configurations.
+/// sentence each. A/A runs are not told of: they are as safe as their configurations.
 pub(super) fn uneven(study: &Study, durability: &[Durability]) -> Vec<String> {
     let Some((first, rest)) = durability.split_first() else { return Vec::new() };
     let told = |(kept, config): (&Durability, &Config)| {
@@ -65,7 +65,7 @@ pub(super) fn uneven(study: &Study, durability: &[Durability]) -> Vec<String> {
         ))
     };
     let others = rest.iter().zip(study.configs.iter().skip(1));
-    others.filter(|(_, config)| !headline::is_twin(study, config)).filter_map(told).collect()
+    others.filter(|(_, config)| !headline::is_aa_run(study, config)).filter_map(told).collect()
 }
 
 /// One caveat for each distinct text, naming its runs.
@@ -126,7 +126,7 @@ fn once(study: &Study) -> Option<Caveat> {
 fn models(study: &Study) -> Option<Caveat> {
     let names = headline::models(study);
     let text = format!(
-        "{} stand on models: their figures follow from a preset, of whose numbers some are published, some computed and some fitted; \
+        "{} use emulated drives: their figures follow from a preset, of whose numbers some are published, some computed and some fitted; \
          `assay models` tells which. A device may do better or worse",
         names.join(", ")
     );
@@ -165,7 +165,7 @@ fn waits_before_models(study: &Study) -> Option<Caveat> {
         (mean > WAITS_FROM)
             .then(|| format!("{} times for {kind}s of {}", figure(mean), config.name))
     };
-    let configs = study.configs.iter().filter(|config| !headline::is_twin(study, config));
+    let configs = study.configs.iter().filter(|config| !headline::is_aa_run(study, config));
     let told: Vec<String> =
         configs.flat_map(|config| COMMANDS.map(|kind| of_kind(config, kind))).flatten().collect();
     let text = format!(
@@ -198,7 +198,7 @@ fn noise(judgement: &Judgement) -> Option<Caveat> {
             "one configuration against itself stays below {} % of throughput in 95 of 100 cases, where it is noisiest: what is smaller may be chance",
             figure(percent)
         ),
-        None => "no configuration ran twice, so how far one configuration lies from itself is not known; name a twin in the plan to learn it".into(),
+        None => "no configuration ran twice, so how far one configuration lies from itself is not known; name an A/A run in the plan to learn it".into(),
     };
     Some(caveat("noise floor", text))
 }

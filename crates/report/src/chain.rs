@@ -1,4 +1,4 @@
-//! The chain of evidence as the page shows it, and `tables/chain.csv`.
+//! The write path per transaction as the page shows it, and `tables/chain.csv`.
 
 use std::io::Write;
 

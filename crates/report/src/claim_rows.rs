@@ -77,7 +77,7 @@ pub fn of_level(level: &Leveled) -> Row {
     match level.trials {
         (0, _) => notes = vec![format!("{} was not measured", level.metric)],
         (trials, marked) if marked > 0 => {
-            notes.push(format!("{marked} of {} marked", counted(trials as u64, "run")));
+            notes.push(format!("{marked} of {} flagged", counted(trials as u64, "run")));
         }
         _ => {}
     }

@@ -5,7 +5,7 @@ use assay_study::{Config, State, Study};
 
 use super::differences;
 use super::format::{list, plural, threads};
-use super::headline::{is_twin, named};
+use super::headline::{is_aa_run, named};
 use assay_judge::summary;
 
 /// What was compared, in a sentence or two of numbers.
@@ -14,13 +14,13 @@ pub(super) fn compared(study: &Study) -> String {
         |names: Vec<&String>| list(&names.into_iter().map(|name| named(name)).collect::<Vec<_>>());
     let workloads: Vec<String> =
         differences::optioned(study).map(|one| one.workload.clone()).collect();
-    let (twins, configs): (Vec<&Config>, Vec<&Config>) =
-        study.configs.iter().partition(|config| is_twin(study, config));
+    let (aa_runs, configs): (Vec<&Config>, Vec<&Config>) =
+        study.configs.iter().partition(|config| is_aa_run(study, config));
     let mut text = format!(
         "{} ({}){} under {} ({}){} at {}",
         plural(configs.len(), "configuration"),
         names(configs.iter().map(|config| &config.name).collect()),
-        if twins.is_empty() { "" } else { ", one of them twice for the noise floor," },
+        if aa_runs.is_empty() { "" } else { ", one of them twice for the noise floor," },
         plural(workloads.len(), "workload"),
         list(&workloads),
         data_profiles(study),
@@ -35,7 +35,7 @@ pub(super) fn compared(study: &Study) -> String {
     let (done, failed) = (of_state(State::Done), of_state(State::Failed));
     let marked = study.trials.iter().filter(|trial| !trial.warnings.is_empty()).count();
     text.push_str(&format!(". {} of {} done", done, plural(study.trials.len(), "run")));
-    for (count, what) in [(failed, "failed"), (marked, "marked")] {
+    for (count, what) in [(failed, "failed"), (marked, "flagged")] {
         if count > 0 {
             text.push_str(&format!(", {count} {what}"));
         }

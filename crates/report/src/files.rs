@@ -9,11 +9,11 @@ use anyhow::{Context, Result};
 /// Writes `path` with what `fill` gives; a reader sees the old file or the new one, never half.
 ///
 /// # Errors
-/// A folder or file that cannot be written, or an error of `fill`.
+/// A directory or file that cannot be written, or an error of `fill`.
 pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let what = || format!("cannot write {}", path.display());
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).with_context(what)?;
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory).with_context(what)?;
     }
     let unfinished = &unfinished(path);
     let written = write_whole(unfinished, fill)
@@ -55,8 +55,8 @@ mod tests {
 
     #[test]
     fn a_failed_write_leaves_the_old_file_and_nothing_else() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("deep/report.html");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("deep/report.html");
         replace(&path, |file| Ok(file.write_all(b"old")?)).unwrap();
         let error = replace(&path, |file| {
             file.write_all(b"half of the new")?;

@@ -1,4 +1,4 @@
-//! The chain of evidence as a picture: bytes written for each transaction flow from InnoDB's files to the media, as
+//! The write path per transaction as a picture: bytes written for each transaction flow from InnoDB's files to the media, as
 //! wide as they are many, on one scale for all configurations of a workload. What is not known is drawn as not known.
 //!
 //! SVG made here, so that it is there without a script and prints sharply.

@@ -81,14 +81,14 @@ pub(super) fn named(name: &str) -> String {
 }
 
 /// Whether the configuration is another one run again, which shows the noise and is no configuration of its own.
-pub(super) fn is_twin(study: &Study, config: &Config) -> bool {
-    study.judging.twins.contains_key(&config.name)
+pub(super) fn is_aa_run(study: &Study, config: &Config) -> bool {
+    study.judging.aa_runs.contains_key(&config.name)
 }
 
-/// Configurations that stand on a model and on no device: they are called so wherever their figures lead. A twin is its
+/// Configurations that stand on a model and on no device: they are called so wherever their figures lead. An A/A run is its
 /// configuration's model once more.
 pub(super) fn models(study: &Study) -> Vec<&str> {
     let is_model = |config: &&Config| config.rig.model().is_some();
-    let configs = study.configs.iter().filter(|config| !is_twin(study, config));
+    let configs = study.configs.iter().filter(|config| !is_aa_run(study, config));
     configs.filter(is_model).map(|config| config.name.as_str()).collect()
 }

@@ -93,7 +93,7 @@ impl Judged {
         if let Some(prices) = prices {
             prices.check_configs(study.configs.iter().map(|config| config.name.as_str()))?;
         }
-        let prices = prices.map(|prices| prices.with_twins(&study.judging.twins));
+        let prices = prices.map(|prices| prices.with_aa_runs(&study.judging.aa_runs));
         let prices = prices.as_ref();
         let configs = study.configs.iter().zip(variables);
         let durability: Vec<Durability> = configs

@@ -71,17 +71,17 @@ pub struct Written {
     pub html: PathBuf,
     /// The study as JSON.
     pub json: PathBuf,
-    /// The folder of the CSV files.
+    /// The directory of the CSV files.
     pub tables: PathBuf,
 }
 
-/// Writes the report of the study in `store` into `folder`, over an older one if there is one. Each file is
+/// Writes the report of the study in `store` into `directory`, over an older one if there is one. Each file is
 /// whole or not there.
 ///
 /// # Errors
-/// A store that cannot be read, or a folder that cannot be written.
-pub fn write(store: &Store, folder: &Path) -> Result<Written> {
-    write_as(store, folder, &Wishes::default())
+/// A store that cannot be read, or a directory that cannot be written.
+pub fn write(store: &Store, directory: &Path) -> Result<Written> {
+    write_as(store, directory, &Wishes::default())
 }
 
 /// What a person asks of a report beyond what the study holds.
@@ -99,7 +99,7 @@ pub struct Wishes<'a> {
 ///
 /// # Errors
 /// As [`write`], and prices of a configuration that there is not.
-pub fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Result<Written> {
+pub fn write_as(store: &Store, directory: &Path, wishes: &Wishes<'_>) -> Result<Written> {
     let mut study = store.study()?;
     study.trials = study.trials.into_iter().map(assay_judge::sound_trial).collect();
     let groups = summary::groups(&study);
@@ -108,9 +108,9 @@ pub fn write_as(store: &Store, folder: &Path, wishes: &Wishes<'_>) -> Result<Wri
     let judged = Judged::of((&study, &groups, &judgement), &variables, wishes.prices)?;
     judged.lacking().iter().for_each(|line| log::warn!("{line}"));
     let written = Written {
-        html: folder.join("report.html"),
-        json: folder.join("results.json"),
-        tables: folder.join("tables"),
+        html: directory.join("report.html"),
+        json: directory.join("results.json"),
+        tables: directory.join("tables"),
     };
     let Kept { collector, moments, with_series } = write_series(store, &study, &written.tables)?;
     files::replace(&written.tables.join("runs.csv"), |file| {

@@ -27,6 +27,6 @@ pub(super) const CHARTS: [Layout; 3] = [
         "model-late",
         "Model: commands out of time",
         Shown::PerSecond,
-        "Commands that our own processors made late, and those that the device would have answered faster than can be shown here.",
+        "Emulated I/Os that missed their deadline because the host's CPUs were busy, and those that the device would have answered faster than can be shown here.",
     )),
 ];

@@ -14,7 +14,7 @@ pub(super) struct Number {
     pub(super) verdict: Option<(&'static str, &'static str)>,
     /// What both sides were, a line each.
     pub(super) details: Vec<String>,
-    /// What a power cut can take of each side.
+    /// Crash safety of each side.
     pub(super) durability: Vec<(String, String)>,
 }
 

@@ -118,7 +118,7 @@ fn verdict(one: &Comparison) -> (&'static str, &'static str) {
     let kind = match one.verdict.word {
         Word::Better => "better",
         Word::Worse => "worse",
-        Word::Equivalent | Word::CannotTell => "neither",
+        Word::Equivalent | Word::Inconclusive => "neither",
     };
     (word(one.verdict.word), kind)
 }
@@ -132,7 +132,7 @@ pub(super) fn alone(input: &Input<'_>) -> Vec<Number> {
     let with_rate = groups.iter().filter(|group| rate(group) > 0.0);
     let Some(most) = with_rate.max_by(|a, b| rate(a).total_cmp(&rate(b))) else {
         let is_done = input.study.trials.iter().any(|trial| trial.state == State::Done);
-        let interval = "every run that ended is marked as not comparable".to_owned();
+        let interval = "every run that ended is flagged as not comparable".to_owned();
         let none = Number { interval, ..Number::named("Throughput") };
         return if is_done && groups.is_empty() { vec![none] } else { Vec::new() };
     };

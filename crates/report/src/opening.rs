@@ -85,7 +85,7 @@ fn unsafe_configs(study: &Study, judgement: &Judgement, judged: &Judged) -> Opti
     let class = judged.durability.get(place)?.class;
     let configs = study.configs.iter().zip(&judged.durability);
     let unlike =
-        configs.filter(|(config, kept)| !headline::is_twin(study, config) && kept.class != class);
+        configs.filter(|(config, kept)| !headline::is_aa_run(study, config) && kept.class != class);
     let unlike: Vec<String> = unlike.map(|(config, _)| named(&config.name)).collect();
     let base = named(baseline);
     match unlike.as_slice() {
@@ -96,7 +96,7 @@ fn unsafe_configs(study: &Study, judgement: &Judgement, judged: &Judged) -> Opti
 }
 
 fn models(study: &Study) -> Option<String> {
-    let configs = study.configs.iter().filter(|config| !headline::is_twin(study, config)).count();
+    let configs = study.configs.iter().filter(|config| !headline::is_aa_run(study, config)).count();
     match headline::models(study).as_slice() {
         [] => None,
         all if all.len() == configs => {
@@ -117,7 +117,7 @@ fn trouble(study: &Study) -> Option<String> {
     let of_state = |state: State| study.trials.iter().filter(|trial| trial.state == state).count();
     let marked = study.trials.iter().filter(|trial| !trial.warnings.is_empty()).count();
     let told: Vec<String> = [
-        (marked, if marked == 1 { "is marked" } else { "are marked" }),
+        (marked, if marked == 1 { "is flagged" } else { "are flagged" }),
         (of_state(State::Failed), "failed"),
     ]
     .into_iter()

@@ -83,7 +83,7 @@ struct Config<'a> {
     dark: &'a str,
     dash: &'a str,
     marker: &'a str,
-    /// What a power cut can take, in a few words.
+    /// Crash safety, in a few words.
     durability: &'a str,
 }
 

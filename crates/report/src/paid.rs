@@ -88,7 +88,7 @@ pub(super) fn price(judged: &Judged, parts: &[&Comparison]) -> Option<Number> {
         value,
         unit,
         interval: format!("95 % interval {} to {}{in_one_run}", joined(low), joined(high)),
-        verdict: (!is_told).then_some((word(Word::CannotTell), "neither")),
+        verdict: (!is_told).then_some((word(Word::Inconclusive), "neither")),
         details: vec![format!(
             "{} against {} {} over {} years, at {}",
             figure(config.cost_per_tps.mid),

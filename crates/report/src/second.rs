@@ -42,7 +42,7 @@ const CHARTS: [Layout; 11] = [
             "cpu",
             "CPU",
             Shown::Percent,
-            "All processors of the machine, from the kernel's accounting.",
+            "All CPUs of the machine, from the kernel's accounting.",
         )
     },
     Layout {
@@ -52,7 +52,7 @@ const CHARTS: [Layout; 11] = [
             "cpu-by-process",
             "CPU by process",
             Shown::Percent,
-            "User and system time of the processes that take part, and user time of others; 100 is one processor. What the kernel does on its own account is not in it.",
+            "User and system time of the processes that take part, and user time of others; 100 is one CPU. What the kernel does on its own account is not in it.",
         )
     },
     lines(

@@ -13,7 +13,7 @@ use assay_judge::{Comparison, Judgement, Metric, Word};
 use assay_study::Study;
 
 use super::format::{figure, list, plural, threads};
-use super::headline::{asked, by_threads, capital, hangs_on_threads, is_twin, named, whole};
+use super::headline::{asked, by_threads, capital, hangs_on_threads, is_aa_run, named, whole};
 
 /// So many comparisons of one kind are told one by one.
 const SINGLE: usize = 2;
@@ -21,8 +21,9 @@ const SINGLE: usize = 2;
 /// The verdict in a sentence or two.
 pub(super) fn sentence(study: &Study, judged: &Judgement) -> String {
     let all = whole(judged, Metric::Throughput);
-    let is_untold =
-        |one: &&Comparison| one.verdict.word == Word::CannotTell && !hangs_on_threads(judged, one);
+    let is_untold = |one: &&Comparison| {
+        one.verdict.word == Word::Inconclusive && !hangs_on_threads(judged, one)
+    };
     match all.as_slice() {
         [] if judged.trials.is_empty() => "Nothing has been measured yet.".into(),
         [] => nothing_to_compare(study, judged),
@@ -34,7 +35,7 @@ pub(super) fn sentence(study: &Study, judged: &Judgement) -> String {
 
 /// Why there is not one comparison, though runs were measured.
 fn nothing_to_compare(study: &Study, judged: &Judgement) -> String {
-    let configs = study.configs.iter().filter(|config| !is_twin(study, config));
+    let configs = study.configs.iter().filter(|config| !is_aa_run(study, config));
     let threads_of = |config: &str| -> Vec<u32> {
         let its = judged.trials.iter().filter(|trial| trial.key.config == config);
         its.map(|trial| trial.key.threads).collect::<BTreeSet<u32>>().into_iter().collect()
@@ -101,7 +102,7 @@ fn single(judged: &Judgement, one: &Comparison, names_workload: bool) -> String 
             format!("{under}{config} is {claim} than {base}{in_one_run} ({interval}).")
         }
         Word::Equivalent => format!("{under}{config} and {base} are equally fast ({interval})."),
-        Word::CannotTell => {
+        Word::Inconclusive => {
             let was = if size.is_factor { "gave" } else { "was" };
             let but = although(one).map_or(String::new(), |because| format!(", but {because}"));
             format!(
@@ -123,7 +124,7 @@ fn thread_by_thread(parts: &[&Comparison]) -> String {
         ("faster", Some(Word::Better)),
         ("slower", Some(Word::Worse)),
         ("as fast", Some(Word::Equivalent)),
-        ("undecided", Some(Word::CannotTell)),
+        ("undecided", Some(Word::Inconclusive)),
         ("not compared", None),
     ];
     let of = |one: &Comparison| one.difference.as_ref().map(|_| one.verdict.word);
@@ -199,7 +200,7 @@ fn outcome(judged: &Judgement, one: &Comparison) -> &'static str {
         Word::Better => "faster",
         Word::Worse => "slower",
         Word::Equivalent => "equally fast",
-        Word::CannotTell => "undecided",
+        Word::Inconclusive => "undecided",
     }
 }
 
@@ -217,7 +218,7 @@ fn nothing_told(judged: &Judgement, all: &[&Comparison]) -> String {
         let same = unmade.iter().all(|one| reason_in_short(one) == because);
         let why = because
             .filter(|_| same)
-            .unwrap_or_else(|| "runs failed or are marked as not comparable".into());
+            .unwrap_or_else(|| "runs failed or are flagged as not comparable".into());
         return format!("{head}: no comparison could be made, as {why}.");
     }
     let mut parts = Vec::new();

@@ -72,7 +72,7 @@ impl<'a> Sides<'a> {
         self.figures(metric).into_iter().map(mean).collect()
     }
 
-    /// What a power cut can take of each.
+    /// Crash safety of each.
     pub(super) fn durability(&self) -> Vec<(String, String)> {
         if self.labels[0] == self.labels[1] {
             return vec![("both".into(), self.labels[0].to_owned())];

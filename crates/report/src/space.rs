@@ -7,7 +7,7 @@ use assay_study::metrics::{Group as Kinds, Layer, find, metric};
 
 use super::charts::{self, Plot};
 use super::format::{bytes, list};
-use super::headline::{is_twin, named};
+use super::headline::{is_aa_run, named};
 use super::input::Input;
 use super::metrics::{self, Metric};
 use super::stored::{of_database, of_worn, stored, stored_figure};
@@ -157,12 +157,12 @@ fn finding(study: &Study, groups: &[Group<'_>]) -> Option<String> {
     Some(text + &of_models(study, groups).unwrap_or_default())
 }
 
-/// ` What was written under write only was stored 2.21 : 1 on CSD and …`: of worn models, under the first workload that
-/// writes.
+/// ` What was written under write only was stored 2.21 : 1 on CSD and …`: of preconditioned models, under the first
+/// workload that writes.
 fn of_models(study: &Study, groups: &[Group<'_>]) -> Option<String> {
     let of = |workload: usize| -> Vec<String> {
         let configs =
-            study.configs.iter().enumerate().filter(|(_, config)| !is_twin(study, config));
+            study.configs.iter().enumerate().filter(|(_, config)| !is_aa_run(study, config));
         let told = configs.filter_map(|(place, config)| {
             let found = stored(groups, place, workload)?;
             Some(format!("{:.2} : 1 on {}", found.mean, named(&config.name)))
@@ -187,7 +187,7 @@ fn held<'a>(
     workload: usize,
     [files, taken]: [&Metric<'_>; 2],
 ) -> Vec<Held<'a>> {
-    let configs = study.configs.iter().enumerate().filter(|(_, config)| !is_twin(study, config));
+    let configs = study.configs.iter().enumerate().filter(|(_, config)| !is_aa_run(study, config));
     let of_config = |(place, config): (usize, &'a assay_study::Config)| {
         let of = |kind: &Metric<'_>| {
             let mean = of_database(groups, place, workload, kind)?.mean / kind.scale;

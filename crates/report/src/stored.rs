@@ -16,13 +16,14 @@ fn trials<'a>(
     its.flat_map(Group::done)
 }
 
-/// Whether what the drive below says of its room is of a model that was worn in: of other data than the database's, too.
+/// Whether what the drive below says of its room is of a model that was preconditioned: of other data than the
+/// database's, too.
 pub(super) fn is_worn(trial: &Trial) -> bool {
     let has = |metric: &Entry| trial.results.contains_key(metric.name);
     has(metric!("model_commands_per_s")) && has(metric!("drive_logical_bytes_used"))
 }
 
-/// A space metric that is of the database's data alone: the room that a worn model's drive has taken is not.
+/// A space metric that is of the database's data alone: the room that a preconditioned model's drive has taken is not.
 pub(super) fn of_database(
     groups: &[Group<'_>],
     config: usize,
@@ -34,7 +35,7 @@ pub(super) fn of_database(
     Figure::of(its.filter_map(|trial| kind.of(trial)).collect())
 }
 
-/// A metric of a worn model.
+/// A metric of a preconditioned model.
 pub(super) fn of_worn(
     groups: &[Group<'_>],
     config: usize,
@@ -69,7 +70,7 @@ pub(super) fn stored_figure(
     Figure::of(trials(groups, config, workload).filter_map(stored_ratio).collect())
 }
 
-/// Of worn models alone: of other drives the room says it.
+/// Of preconditioned models alone: of other drives the room says it.
 pub(super) fn stored(groups: &[Group<'_>], config: usize, workload: usize) -> Option<Figure> {
     let its = trials(groups, config, workload).filter(|trial| is_worn(trial));
     Figure::of(its.filter_map(stored_ratio).collect())

@@ -40,7 +40,7 @@ struct Row {
 
 const NONE: &str = "–";
 
-/// How long the drives last; nothing where no writes were counted.
+/// Endurance; nothing where no writes were counted.
 pub(super) fn endurance(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Option<Table> {
     let rows: Vec<Row> = groups
         .iter()
@@ -161,7 +161,7 @@ pub(super) fn cost(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Opti
 
 /// What "replaces" rests on.
 const REPLACED: &str = "Servers replaced are those of the baseline, by the judged ratio of both configurations: what varied in both alike does \
-    not widen it. A twin replaces nothing: it is its configuration again.";
+    not widen it. An A/A run replaces nothing: it is its configuration again.";
 
 /// With the currency in place of `¤`.
 const COST: [(&str, &str); 8] = [

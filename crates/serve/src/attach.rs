@@ -25,8 +25,8 @@ pub fn attach(media: &Path, options: &AttachOptions) -> Result<Health> {
 /// One line: what else can be done.
 pub fn check_right(options: &AttachOptions) -> Result<()> {
     ensure!(
-        options.folder.is_some() || rustix::process::geteuid().is_root(),
-        "only root may attach a block device; become root, or name an empty folder with --folder DIR"
+        options.directory.is_some() || rustix::process::geteuid().is_root(),
+        "only root may attach a block device; become root, or name an empty directory with --directory DIR"
     );
     Ok(())
 }

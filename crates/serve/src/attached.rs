@@ -19,8 +19,8 @@ use super::answer::Answer;
 use super::health::{Health, STATUS_FILE};
 use super::job::{AttachOptions, Job};
 use super::open::ensure_tellable;
-use super::process::make_folders;
-use assay_system::ledger::{Ledger, Made, state_folder};
+use super::process::make_directories;
+use assay_system::ledger::{Ledger, Made, state_directory};
 
 /// How long a server may take to close its drive: a last checkpoint.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(120);
@@ -49,7 +49,7 @@ pub struct Attached {
 pub fn start(media: &Path, options: &AttachOptions) -> Result<Health> {
     let job = job(media, options, true)?;
     let (mut command, mut line) = Line::to_server(&job)?;
-    command.current_dir("/").env("ASSAY_STATE", std::path::absolute(state_folder())?);
+    command.current_dir("/").env("ASSAY_STATE", std::path::absolute(state_directory())?);
     let mut server = command.spawn().context("cannot start the serving process")?;
     drop(command);
     let heard = line.tell(&job);
@@ -61,7 +61,7 @@ pub fn start(media: &Path, options: &AttachOptions) -> Result<Health> {
 }
 
 impl Attached {
-    /// Has the drive on `media`, an absolute path without links, served by a child of this process on the processors
+    /// Has the drive on `media`, an absolute path without links, served by a child of this process on the CPUs
     /// given (empty: wherever the kernel likes).
     ///
     /// # Errors
@@ -73,7 +73,7 @@ impl Attached {
         cpus: &[usize],
     ) -> Result<Attached> {
         let job = job(media, options, false)?;
-        let (made, ()) = ledger.make(job.thing(), || make_folders(&job))?;
+        let (made, ()) = ledger.make(job.thing(), || make_directories(&job))?;
         let (command, mut line) = Line::to_server(&job)?;
         let mut server = child::spawn(command, cpus).context("cannot start the serving process")?;
         let heard = line.tell(&job);
@@ -135,34 +135,34 @@ impl Drop for Attached {
 
 fn job(media: &Path, options: &AttachOptions, is_independent: bool) -> Result<Job> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let drives = state_folder().join("drives");
+    let drives = state_directory().join("drives");
     std::fs::create_dir_all(&drives).with_context(|| {
-        format!("cannot make the folder {}; set ASSAY_STATE to another", drives.display())
+        format!("cannot make the directory {}; set ASSAY_STATE to another", drives.display())
     })?;
     let me = identity(std::process::id()).context("cannot read /proc/self/stat")?;
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let name = format!("assay-{}-{}-{number}", me.pid, me.start_ticks);
-    let folder = drives.canonicalize()?.join(name);
-    let mount_point = match &options.folder {
-        Some(named) => empty_folder(named)?,
-        None => folder.join("mount"),
+    let directory = drives.canonicalize()?.join(name);
+    let mount_point = match &options.directory {
+        Some(named) => empty_directory(named)?,
+        None => directory.join("mount"),
     };
-    [media, &mount_point, &folder].into_iter().try_for_each(ensure_tellable)?;
+    [media, &mount_point, &directory].into_iter().try_for_each(ensure_tellable)?;
     Ok(Job {
         media: media.to_owned(),
         media_id: FileId::named(media).ok(),
         mount_point,
-        folder,
+        directory,
         options: options.clone(),
         is_independent,
     })
 }
 
-fn empty_folder(named: &Path) -> Result<PathBuf> {
+fn empty_directory(named: &Path) -> Result<PathBuf> {
     let name = named.display();
     let mut entries =
-        std::fs::read_dir(named).with_context(|| format!("{name} is not a folder; make it"))?;
-    ensure!(entries.next().is_none(), "{name} is not empty; name an empty folder");
+        std::fs::read_dir(named).with_context(|| format!("{name} is not a directory; make it"))?;
+    ensure!(entries.next().is_none(), "{name} is not empty; name an empty directory");
     named.canonicalize().with_context(|| format!("cannot resolve {name}"))
 }
 
@@ -181,8 +181,8 @@ impl Line {
         let ((told, tell), (hear, said)) = (pipe()?, pipe()?);
         // The same program, also when its file was replaced since.
         let mut command = Command::new("/proc/self/exe");
-        // What outlives us may have mounted file systems on it: that mark keeps systemd from killing it before they are unmounted
-        // at shutdown (systemd, "Storage Daemons for the Root File System").
+        // What outlives us may have mounted file systems on it: that mark keeps systemd from killing it before they are
+        // unmounted at shutdown (systemd, "Storage Daemons for the Root File System").
         let name = if job.is_independent { "@assay" } else { "assay" };
         command.arg0(name).args(["drive", "serve"]).arg(&job.media);
         command.stdin(Stdio::from(told)).stdout(Stdio::from(said));

@@ -61,9 +61,9 @@ fn take_away(attached: &Attached) -> Result<()> {
     Ok(fuse::unmount(&attached.mount_point)?)
 }
 
-/// A server that could not close its drive leaves its folder, and its log's last line says why.
+/// A server that could not close its drive leaves its directory, and its log's last line says why.
 fn check_end(attached: &Attached, log: &Path) -> Result<()> {
-    if attached.folder.symlink_metadata().is_err() {
+    if attached.directory.symlink_metadata().is_err() {
         return Ok(());
     }
     attached.clear()?;

@@ -18,9 +18,9 @@ use assay_system::thing::Thing;
 /// How a drive is attached; `attach` takes it from its command line.
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
 pub struct AttachOptions {
-    /// Show the drive as the file `disk` in this empty folder, without a loop device; for those who are not root
+    /// Show the drive as the file `disk` in this empty directory, without a loop device; for those who are not root
     #[arg(long, value_name = "DIR")]
-    pub folder: Option<PathBuf>,
+    pub directory: Option<PathBuf>,
     /// Threads that answer: so many reads and writes are in hand at once
     #[arg(long, default_value_t = DEFAULT_THREADS as u16, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: u16,
@@ -149,7 +149,7 @@ fn parse_read_ahead(text: &str) -> std::result::Result<Size, String> {
 impl Default for AttachOptions {
     fn default() -> AttachOptions {
         AttachOptions {
-            folder: None,
+            directory: None,
             threads: DEFAULT_THREADS as u16,
             memory: None,
             read_ahead: None,
@@ -201,10 +201,10 @@ pub struct Job {
     pub media: PathBuf,
     /// What tells it from others, whatever it is called.
     pub media_id: Option<FileId>,
-    /// Absolute path of the folder to mount on, without links but those of its parents.
+    /// Absolute path of the directory to mount on, without links but those of its parents.
     pub mount_point: PathBuf,
-    /// Absolute path of the server's own folder.
-    pub folder: PathBuf,
+    /// Absolute path of the server's own directory.
+    pub directory: PathBuf,
     /// How.
     pub options: AttachOptions,
     /// Whether it outlives whoever started it: then it keeps its own ledger and log.
@@ -218,7 +218,7 @@ impl Job {
             media: self.media.clone(),
             media_id: self.media_id,
             mount_point: self.mount_point.clone(),
-            folder: self.folder.clone(),
+            directory: self.directory.clone(),
         }
     }
 }

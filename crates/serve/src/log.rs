@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
-use assay_system::ledger::state_folder;
+use assay_system::ledger::state_directory;
 
-/// The folder of logs in the state folder.
+/// The directory of logs in the state directory.
 const LOGS: &str = "logs";
 
 /// A log that is longer when its drive is attached is put aside first, as `….log.1`, in bytes.
@@ -21,7 +21,7 @@ const NAME_MAX: usize = 100;
 
 /// The log of the drive on `media`, an absolute path without links.
 pub fn path_of(media: &Path) -> PathBuf {
-    state_folder().join(LOGS).join(name_of(media))
+    state_directory().join(LOGS).join(name_of(media))
 }
 
 /// The same where there is one already.
@@ -29,7 +29,8 @@ pub fn found_of(media: &Path) -> Option<PathBuf> {
     std::path::absolute(path_of(media)).ok().filter(|path| path.is_file())
 }
 
-/// What the media is called, as far as that can be typed everywhere, and what tells it from others that are called so elsewhere.
+/// What the media is called, as far as that can be typed everywhere, and what tells it from others that are called so
+/// elsewhere.
 fn name_of(media: &Path) -> String {
     let name = media.file_name().unwrap_or_default().to_string_lossy();
     let typed = |sign: char| sign.is_ascii_alphanumeric() || "._-".contains(sign);
@@ -40,15 +41,16 @@ fn name_of(media: &Path) -> String {
     format!("{name}-{digest}.log")
 }
 
-/// From now on what this process says goes into the log of the drive on `media`; gives the journal, where that is where it went.
+/// From now on what this process says goes into the log of the drive on `media`; gives the journal, where that is where
+/// it went.
 ///
 /// # Errors
 /// The log cannot be written.
 pub fn begin(media: &Path) -> Result<Option<File>> {
     let path = path_of(media);
     let what = || format!("cannot write the log {}", path.display());
-    if let Some(folder) = path.parent() {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).with_context(what)?;
+    if let Some(directory) = path.parent() {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).with_context(what)?;
     }
     put_aside(&path).with_context(what)?;
     let log = OpenOptions::new().create(true).append(true).open(&path).with_context(what)?;

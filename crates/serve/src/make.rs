@@ -107,8 +107,8 @@ fn is_drive(path: &Path) -> bool {
 /// Others need not run out of space before it is known that there is too little. Where that cannot be asked, trying
 /// tells.
 fn ensure_room(path: &Path, capacity: Size) -> Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let Ok(free) = free_bytes(folder.unwrap_or(Path::new("."))) else { return Ok(()) };
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    let Ok(free) = free_bytes(directory.unwrap_or(Path::new("."))) else { return Ok(()) };
     ensure!(
         capacity.0 <= free,
         "there is no room for {capacity} at {}, but for {}; free some, or ask for less",

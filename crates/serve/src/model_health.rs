@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 use super::job::ModelJob;
 use assay_devices::Scale;
 
-/// Above this share of commands that our own processors have made late, figures are not the device's.
+/// Above this share of commands that our own CPUs have made late, figures are not the device's.
 pub const LATE_SHARE_MAX: f64 = 0.01;
 
-/// Nor are they where all commands together took longer than they should by more than this share: be it by lateness, or by what
-/// was too fast to be shown.
+/// Nor are they where all commands together took longer than they should by more than this share: be it by lateness, or
+/// by what was too fast to be shown.
 pub const ADDED_SHARE_MAX: f64 = 0.05;
 
-/// Nor are they where the model's server stood still for longer than this, in milliseconds: who was waited for meanwhile is not
+/// Nor are they where the model's server stalled for longer than this, in milliseconds: who was waited for meanwhile is not
 /// late by its clock.
 pub const STOOD_STILL_MS_MAX: f64 = 200.0;
 
@@ -31,7 +31,7 @@ pub struct ModelHealth {
     pub port_us: f64,
     /// Commands of all kinds.
     pub commands: u64,
-    /// Share of commands that our own processors have made late.
+    /// Share of commands that our own CPUs have made late.
     pub late_share: Option<f64>,
     /// Share of commands that should have taken less than the port's round trip.
     pub too_fast_share: Option<f64>,
@@ -61,7 +61,7 @@ pub struct KindHealth {
     pub modelled_mean_us: Option<f64>,
     /// How long one took, in microseconds.
     pub shown_mean_us: Option<f64>,
-    /// How many our own processors have made late.
+    /// How many our own CPUs have made late.
     pub late: u64,
     /// How many should have taken less than the port's round trip, or than our own work for them.
     pub too_fast: u64,
@@ -101,7 +101,7 @@ impl ModelHealth {
 }
 
 impl ModelHealth {
-    /// The same, of a server that stood still for so long.
+    /// The same, of a server that stalled for so long.
     #[must_use]
     pub fn of_server_that_stood_still(self, stood_still: Duration) -> ModelHealth {
         let stood_still_ms = stood_still.as_secs_f64() * 1e3;

@@ -34,11 +34,11 @@ use assay_system::thing::ensure_unused_now;
 /// How often it is looked whether anybody still uses what is to go.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// Serves what standard input tells of until it is taken away. `become_log` makes standard error a log, and gives the journal the
-/// same, where there is one.
+/// Serves what standard input tells of until it is taken away. `become_log` makes standard error a log, and gives the
+/// journal the same, where there is one.
 ///
 /// # Errors
-/// The drive could not be closed; then its folder with the log stays for `assay clean`.
+/// The drive could not be closed; then its directory with the log stays for `assay clean`.
 pub fn run(become_log: fn(Option<File>)) -> Result<ExitCode> {
     // It was started by a path that says nothing; lists of processes show this (proc(5), comm).
     rustix::thread::set_name(c"assay")?;
@@ -128,7 +128,7 @@ impl Served {
         match show(job, opened.clone(), open_ms, survival) {
             Ok(shown) => {
                 let source = Arc::clone(&shown.source);
-                asked::answer(&job.folder, move || source.told()).unwrap_or_else(|error| {
+                asked::answer(&job.directory, move || source.told()).unwrap_or_else(|error| {
                     log::warn!("its health is told in a file alone: {error}")
                 });
                 let changes = shown.tell_changes(job)?;
@@ -166,22 +166,22 @@ impl Served {
 /// Leaves the company of whoever started this: a session, a ledger and a log of its own.
 fn stand_alone(job: &Job, become_log: fn(Option<File>)) -> Result<Made> {
     rustix::process::setsid().context("cannot begin a session")?;
-    let (made, ()) = Ledger::open()?.make(job.thing(), || make_folders(job))?;
+    let (made, ()) = Ledger::open()?.make(job.thing(), || make_directories(job))?;
     become_log(lasting::begin(&job.media)?);
     Ok(made)
 }
 
-/// Makes the server's folder, and the one to mount on if that lies there.
+/// Makes the server's directory, and the one to mount on if that lies there.
 ///
 /// # Errors
 /// What the system answered.
-pub fn make_folders(job: &Job) -> Result<()> {
+pub fn make_directories(job: &Job) -> Result<()> {
     let make = |path: &Path| {
         let made = DirBuilder::new().mode(0o700).create(path);
         made.with_context(|| format!("cannot make {}", path.display()))
     };
-    make(&job.folder)?;
-    if job.mount_point.starts_with(&job.folder) { make(&job.mount_point) } else { Ok(()) }
+    make(&job.directory)?;
+    if job.mount_point.starts_with(&job.directory) { make(&job.mount_point) } else { Ok(()) }
 }
 
 fn show(job: &Job, opened: Opened, open_ms: f64, survival: Survival) -> Result<Arc<Shown>> {
@@ -193,7 +193,7 @@ fn show(job: &Job, opened: Opened, open_ms: f64, survival: Survival) -> Result<A
     };
     let texts = vec![Source::text(Arc::clone(&source))];
     let mount = FuseMount::serve(options, opened.disk(), texts, opened.resize())?;
-    if job.options.folder.is_none() {
+    if job.options.directory.is_none() {
         let file = mount.disk_path();
         match source.attachment.read_only {
             true => loopdev::attach_disk_read_only(&file)?,

@@ -28,8 +28,8 @@ pub struct Attached {
     media_id: Option<FileId>,
     /// Where its file is shown.
     pub mount_point: PathBuf,
-    /// The folder of its server: status, log and socket.
-    pub folder: PathBuf,
+    /// The directory of its server: status, log and socket.
+    pub directory: PathBuf,
     /// The process that the drive belongs to; none once it has died.
     pub owner: Option<u32>,
     thing: Thing,
@@ -73,8 +73,8 @@ pub fn look_up(named: &Path) -> Result<Drive> {
     })
 }
 
-/// The drive that lies on the media `named`, whatever it was called when it was attached, or else the one that is shown as the device `named`, or in the folder, or as
-/// the file in it: a drive may lie on another one's device.
+/// The drive that lies on the media `named`, whatever it was called when it was attached, or else the one that is shown
+/// as the device `named`, or in the directory, or as the file in it: a drive may lie on another one's device.
 ///
 /// # Errors
 /// The ledgers cannot be read.
@@ -103,8 +103,8 @@ pub fn find_media(media: &Path) -> Result<Option<Attached>> {
     Ok(served_first()?.into_iter().find(|one| one.lies_on(media, id)))
 }
 
-/// What servers that died have left of drives that lay under this name, on whatever file that was: media that come back on a file
-/// system mounted anew are another file to the kernel.
+/// What servers that died have left of drives that lay under this name, on whatever file that was: media that come back
+/// on a file system mounted anew are another file to the kernel.
 ///
 /// # Errors
 /// The ledgers cannot be read.
@@ -132,14 +132,14 @@ pub fn all() -> Result<Vec<Attached>> {
     let mut all = Vec::new();
     for found in ledger::found()? {
         for thing in found.things() {
-            if let Thing::Drive { media, media_id, mount_point, folder } = thing
+            if let Thing::Drive { media, media_id, mount_point, directory } = thing
                 && thing.exists()?
             {
                 all.push(Attached {
                     media: media.clone(),
                     media_id: media_id.filter(|_| found.is_of_this_boot()),
                     mount_point: mount_point.clone(),
-                    folder: folder.clone(),
+                    directory: directory.clone(),
                     owner: found.owner(),
                     thing: thing.clone(),
                     ledger: found.clone(),
@@ -177,7 +177,7 @@ impl Attached {
         self.mount_point.join(fuse::DISK_FILE)
     }
 
-    /// The block devices that show it: one, or none in a folder.
+    /// The block devices that show it: one, or none in a directory.
     ///
     /// # Errors
     /// The loop devices cannot be read.
@@ -224,7 +224,7 @@ impl Attached {
         self.ensure_running()?;
         let media = self.media.display();
         let being = || format!("{media} is being attached or detached; try again");
-        match asked::ask(&self.folder, ANSWER_PATIENCE) {
+        match asked::ask(&self.directory, ANSWER_PATIENCE) {
             Ok(Some(text)) => Health::parse(&text).with_context(being),
             // It does not listen yet, or is one of before.
             Ok(None) => Health::read(&self.mount_point.join(STATUS_FILE)).with_context(being),
@@ -243,7 +243,7 @@ impl Attached {
     /// # Errors
     /// The loop devices cannot be read.
     pub fn is_shown(&self) -> Result<bool> {
-        let has_no_device = !self.mount_point.starts_with(&self.folder);
+        let has_no_device = !self.mount_point.starts_with(&self.directory);
         Ok(has_no_device || !self.devices()?.is_empty())
     }
 

@@ -29,7 +29,7 @@ pub struct Source {
     /// All but the device, which others may take away.
     pub attachment: Attachment,
     mount_point: PathBuf,
-    /// Of a model: for how long this process stood still.
+    /// Of a model: for how long this process stalled.
     standstill: Option<Standstill>,
     started: Mutex<Option<Started>>,
     pub keeps_time_when_told: bool,

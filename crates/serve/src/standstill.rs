@@ -1,4 +1,4 @@
-//! How long a model's server stood still: what nobody else can tell, for commands that wait in the kernel meanwhile come, by
+//! How long a model's server stalled: what nobody else can tell, for commands that wait in the kernel meanwhile come, by
 //! the model's clock, only when it goes on.
 //!
 //! A thread of the rank of those that answer asks to be woken again and again; what it wakes later than that, the others do,
@@ -13,7 +13,7 @@ use assay_base::sync::lock;
 /// How often it asks to be woken.
 const TICK: Duration = Duration::from_millis(20);
 
-/// What is later than this is no ordinary wait for a processor; it counts in full.
+/// What is later than this is no ordinary wait for a CPU; it counts in full.
 const LATE_MIN: Duration = Duration::from_millis(50);
 
 /// The thread that watches this process's own clock; it ends when this is dropped.
@@ -47,7 +47,7 @@ impl Standstill {
         Ok(Standstill { seen, _stop: stop })
     }
 
-    /// For how long it stood still so far, a standstill that has just ended included.
+    /// For how long it stalled so far, a standstill that has just ended included.
     pub fn so_far(&self) -> Duration {
         lock(&self.seen).by(Instant::now())
     }

@@ -218,7 +218,7 @@ fn time_kept(log: &mut Log, model: &ModelHealth) {
     log.row("late", &format!("{:.2} % of commands{verdict}", percent(model.late_share)));
     log.row("too fast to show", &format!("{:.2} % of commands", percent(model.too_fast_share)));
     log.row("time added", &format!("{:.2} % of what is modelled", percent(model.added_share)));
-    log.row("server stood still", &format!("{:.0} ms", model.stood_still_ms));
+    log.row("server stalled", &format!("{:.0} ms", model.stood_still_ms));
     let waited = model.waited.iter().map(|(what, count)| format!("{what} {count}"));
     log.row("waited for", &waited.collect::<Vec<_>>().join(", "));
 }

@@ -16,7 +16,7 @@ pub struct Judging {
     pub margin_percent: Option<f64>,
     /// Configurations that are another one run again, and which: their differences are noise.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub twins: BTreeMap<String, String>,
+    pub aa_runs: BTreeMap<String, String>,
 }
 
 impl Judging {

@@ -39,7 +39,7 @@ pub use sides::{ExplainedWrites, Sides};
 pub use warning::{Below, Program, Role, Unwatched, Warning};
 pub use write::{Outcome, StudyHead, fingerprint};
 
-/// Name of the store's file inside a study's folder.
+/// Name of the store's file inside a study's directory.
 pub const FILE_NAME: &str = "study.sqlite";
 
 /// Version of the tables below; a file with another one is refused.
@@ -88,14 +88,15 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the study in `folder`, making both where they are missing.
+    /// Opens the study in `directory`, making both where they are missing.
     ///
     /// # Errors
-    /// A folder that cannot be made, a file that is not a study, or one of another version.
-    pub fn open_or_create(folder: &Path) -> Result<Store> {
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("cannot make the study's folder {}", folder.display()))?;
-        let path = folder.join(FILE_NAME);
+    /// A directory that cannot be made, a file that is not a study, or one of another version.
+    pub fn open_or_create(directory: &Path) -> Result<Store> {
+        std::fs::create_dir_all(directory).with_context(|| {
+            format!("cannot make the study's directory {}", directory.display())
+        })?;
+        let path = directory.join(FILE_NAME);
         let is_new = !path.exists();
         let store = Store::connect(path, OpenFlags::default())?;
         if is_new {
@@ -108,13 +109,13 @@ impl Store {
     /// Opens an existing study.
     ///
     /// # Errors
-    /// A folder without a study, a file that is not a study, or one of another version.
-    pub fn open(folder: &Path) -> Result<Store> {
-        let path = folder.join(FILE_NAME);
+    /// A directory without a study, a file that is not a study, or one of another version.
+    pub fn open(directory: &Path) -> Result<Store> {
+        let path = directory.join(FILE_NAME);
         if !path.is_file() {
             bail!(
                 "{} holds no study: there is no {FILE_NAME}; make one with `assay run PLAN --out {0}`",
-                folder.display()
+                directory.display()
             );
         }
         let store = Store::connect(path, OpenFlags::default() - OpenFlags::SQLITE_OPEN_CREATE)?;
@@ -122,12 +123,12 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens the study in `folder` to look at it: it cannot be changed by this. Nothing where there is none.
+    /// Opens the study in `directory` to look at it: it cannot be changed by this. Nothing where there is none.
     ///
     /// # Errors
     /// A file that is not a study, or one of another version.
-    pub fn look(folder: &Path) -> Result<Option<Store>> {
-        let path = folder.join(FILE_NAME);
+    pub fn look(directory: &Path) -> Result<Option<Store>> {
+        let path = directory.join(FILE_NAME);
         if !path.exists() {
             return Ok(None);
         }

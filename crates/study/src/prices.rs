@@ -183,14 +183,14 @@ impl Prices {
         Ok(())
     }
 
-    /// The same where a twin, which is another configuration run once more, has the prices of that configuration but
+    /// The same where an A/A run, which is another configuration run once more, has the prices of that configuration but
     /// those of its own.
-    pub fn with_twins(&self, twins: &BTreeMap<String, String>) -> Prices {
+    pub fn with_aa_runs(&self, aa_runs: &BTreeMap<String, String>) -> Prices {
         let mut all = self.clone();
-        for (twin, original) in twins {
+        for (aa_run, original) in aa_runs {
             let Some(of_original) = self.configs.get(original) else { continue };
-            let own = self.configs.get(twin).cloned().unwrap_or_default();
-            all.configs.insert(twin.clone(), own.or(of_original));
+            let own = self.configs.get(aa_run).cloned().unwrap_or_default();
+            all.configs.insert(aa_run.clone(), own.or(of_original));
         }
         all
     }
@@ -308,19 +308,19 @@ mod tests {
     }
 
     #[test]
-    fn a_twin_has_the_prices_of_its_config_but_for_its_own() {
-        let twins = BTreeMap::from([("flash, again".to_owned(), "flash".to_owned())]);
+    fn an_aa_run_has_the_prices_of_its_config_but_for_its_own() {
+        let aa_runs = BTreeMap::from([("flash, again".to_owned(), "flash".to_owned())]);
         let prices = Prices::parse(TEXT).unwrap();
         assert_eq!(
             prices.of_config("flash, again", None).drive_price,
             Some(1570.0),
             "every configuration's"
         );
-        let with = prices.with_twins(&twins);
+        let with = prices.with_aa_runs(&aa_runs);
         assert_eq!(with.of_config("flash, again", None), prices.of_config("flash", None));
         let own =
             Prices::parse(&format!("{TEXT}[configs.\"flash, again\"]\ndrives = 2\n")).unwrap();
-        let again = own.with_twins(&twins).of_config("flash, again", None);
+        let again = own.with_aa_runs(&aa_runs).of_config("flash, again", None);
         assert_eq!((again.drive_price, again.drives), (Some(11_414.0), Some(2.0)));
     }
 

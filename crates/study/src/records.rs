@@ -295,7 +295,7 @@ pub struct Study {
     pub prices: Option<Prices>,
     /// The plan as it was given.
     pub plan_toml: String,
-    /// The machine and the programs: kernel, processors, memory, disk, versions.
+    /// The machine and the programs: kernel, CPUs, memory, disk, versions.
     pub facts: BTreeMap<String, String>,
     /// What should be known of the whole study.
     pub notes: Vec<Note>,

@@ -129,7 +129,7 @@ pub struct Disk {
     /// What the kernel believes of the device's cache (`queue/write_cache`): `write back` or `write through`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_cache: Option<String>,
-    /// How its file system is mounted, as far as it was asked for; of a folder as the kernel tells it.
+    /// How its file system is mounted, as far as it was asked for; of a directory as the kernel tells it.
     pub mount_options: Vec<String>,
     /// Bytes that the whole device is sold with, a model's not divided.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -170,7 +170,7 @@ impl Disk {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Media {
     /// A directory on a file system that was there.
-    Folder {
+    Directory {
         /// Where.
         path: PathBuf,
     },
@@ -179,7 +179,7 @@ pub enum Media {
         /// Its size.
         bytes: u64,
         /// Where it lies.
-        folder: PathBuf,
+        directory: PathBuf,
     },
     /// A block device.
     Device {
@@ -194,7 +194,7 @@ pub enum Media {
 
 impl Default for Media {
     fn default() -> Media {
-        Media::Folder { path: PathBuf::new() }
+        Media::Directory { path: PathBuf::new() }
     }
 }
 
@@ -206,7 +206,7 @@ pub struct Drive {
     /// The block device below it; nothing of an image.
     pub device: Option<PathBuf>,
     /// Where its image lies.
-    pub folder: PathBuf,
+    pub directory: PathBuf,
     /// The image's size.
     pub capacity_bytes: Option<u64>,
     /// What it compresses with.

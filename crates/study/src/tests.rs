@@ -38,8 +38,8 @@ fn seconds() -> SecondLatencies {
 }
 
 fn study() -> (tempfile::TempDir, Store) {
-    let folder = tempfile::tempdir().unwrap();
-    let mut store = Store::open_or_create(folder.path()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(directory.path()).unwrap();
     let config =
         |name: &str| Config { name: name.into(), rig: Rig::default(), settings: [].into() };
     let workload = Workload {
@@ -60,16 +60,16 @@ fn study() -> (tempfile::TempDir, Store) {
     for (position, key) in [key("off", 8), key("on", 8), key("on", 1)].iter().enumerate() {
         store.plan_trial(key, position as u32 + 1, "f").unwrap();
     }
-    (folder, store)
+    (directory, store)
 }
 
 #[test]
 fn a_trial_is_read_as_it_was_written() {
-    let (folder, mut store) = study();
+    let (directory, mut store) = study();
     store.begin_trial(&key("on", 8)).unwrap();
     store.end_trial(&key("on", 8), &outcome()).unwrap();
     drop(store);
-    let store = Store::open(folder.path()).unwrap();
+    let store = Store::open(directory.path()).unwrap();
     let study = store.study().unwrap();
     assert_eq!(study.facts["kernel"], "6.1");
     let order: Vec<TrialKey> = study.trials.iter().map(|trial| trial.key.clone()).collect();
@@ -98,7 +98,7 @@ fn a_trial_is_read_as_it_was_written() {
 
 #[test]
 fn a_word_that_nobody_knows_is_named() {
-    let (_folder, mut store) = study();
+    let (_directory, mut store) = study();
     store.begin_trial(&key("on", 8)).unwrap();
     store.end_trial(&key("on", 8), &outcome()).unwrap();
     let id = store.study().unwrap().trials[1].id;
@@ -122,12 +122,12 @@ fn a_word_that_nobody_knows_is_named() {
 
 #[test]
 fn what_the_plan_says_of_judging_is_kept() {
-    let (_folder, mut store) = study();
+    let (_directory, mut store) = study();
     assert_eq!(store.study().unwrap().judging, Judging::default(), "a study older than it");
     let judging = Judging {
         baseline: Some("off".into()),
         margin_percent: Some(1.0),
-        twins: [("on, again".into(), "on".into())].into(),
+        aa_runs: [("on, again".into(), "on".into())].into(),
     };
     let head = Study { judging: judging.clone(), ..store.study().unwrap() };
     store.write_head(&StudyHead::from(&head)).unwrap();
@@ -137,7 +137,7 @@ fn what_the_plan_says_of_judging_is_kept() {
 
 #[test]
 fn an_interrupted_trial_is_pending_again_and_a_done_one_is_not() {
-    let (_folder, mut store) = study();
+    let (_directory, mut store) = study();
     store.begin_trial(&key("on", 8)).unwrap();
     store.end_trial(&key("on", 8), &outcome()).unwrap();
     store.begin_trial(&key("off", 8)).unwrap();
@@ -147,7 +147,7 @@ fn an_interrupted_trial_is_pending_again_and_a_done_one_is_not() {
 
 #[test]
 fn a_failed_trial_keeps_its_reason_and_can_be_tried_again() {
-    let (_folder, mut store) = study();
+    let (_directory, mut store) = study();
     store.begin_trial(&key("on", 1)).unwrap();
     let failed = Outcome { reason: Some("server vanished".into()), ..outcome() };
     store.end_trial(&key("on", 1), &failed).unwrap();
@@ -162,7 +162,7 @@ fn a_failed_trial_keeps_its_reason_and_can_be_tried_again() {
 
 #[test]
 fn a_changed_plan_is_refused() {
-    let (_folder, store) = study();
+    let (_directory, store) = study();
     assert!(store.plan_trial(&key("on", 8), 1, "f").is_ok());
     let error = store.plan_trial(&key("on", 8), 1, "other").unwrap_err();
     assert!(error.to_string().contains("give another --out"), "{error}");
@@ -170,30 +170,30 @@ fn a_changed_plan_is_refused() {
 
 #[test]
 fn what_is_not_a_study_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    assert!(Store::open(folder.path()).unwrap_err().to_string().contains("holds no study"));
-    std::fs::write(folder.path().join(FILE_NAME), "this is no database, it is a text file")
+    let directory = tempfile::tempdir().unwrap();
+    assert!(Store::open(directory.path()).unwrap_err().to_string().contains("holds no study"));
+    std::fs::write(directory.path().join(FILE_NAME), "this is no database, it is a text file")
         .unwrap();
-    assert!(Store::open(folder.path()).is_err());
+    assert!(Store::open(directory.path()).is_err());
 }
 
 #[test]
 fn a_study_that_another_process_holds_is_in_use_and_no_damaged_one() {
-    let (folder, store) = study();
+    let (directory, store) = study();
     drop(store);
-    let other = Connection::open(folder.path().join(FILE_NAME)).unwrap();
+    let other = Connection::open(directory.path().join(FILE_NAME)).unwrap();
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
     for told in [
-        Store::open(folder.path()).unwrap_err(),
-        Store::open_or_create(folder.path()).unwrap_err(),
-        Store::look(folder.path()).unwrap_err(),
+        Store::open(directory.path()).unwrap_err(),
+        Store::open_or_create(directory.path()).unwrap_err(),
+        Store::look(directory.path()).unwrap_err(),
     ] {
         let told = format!("{told:#}");
         assert!(told.contains("is in use by another process; wait until"), "{told}");
         assert!(!told.contains("not a study"), "{told}");
     }
     other.execute_batch("ROLLBACK").unwrap();
-    let store = Store::open(folder.path()).unwrap();
+    let store = Store::open(directory.path()).unwrap();
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let told = format!("{:#}", store.study().unwrap_err());
     assert!(told.contains("is in use by another process"), "{told}");
@@ -201,7 +201,7 @@ fn a_study_that_another_process_holds_is_in_use_and_no_damaged_one() {
 
 #[test]
 fn a_window_that_no_plan_can_have_is_refused_with_its_trial() {
-    let (_folder, mut store) = study();
+    let (_directory, mut store) = study();
     store.begin_trial(&key("on", 8)).unwrap();
     store.end_trial(&key("on", 8), &outcome()).unwrap();
     for (from, to, is_one) in [
@@ -230,12 +230,12 @@ fn a_window_that_no_plan_can_have_is_refused_with_its_trial() {
 #[test]
 fn a_study_that_is_deleted_or_replaced_under_the_run_is_told_as_that() {
     for replace in [false, true] {
-        let (folder, mut store) = study();
+        let (directory, mut store) = study();
         store.begin_trial(&key("on", 8)).unwrap();
-        let path = folder.path().join(FILE_NAME);
-        std::fs::rename(&path, folder.path().join("aside")).unwrap();
+        let path = directory.path().join(FILE_NAME);
+        std::fs::rename(&path, directory.path().join("aside")).unwrap();
         if replace {
-            std::fs::copy(folder.path().join("aside"), &path).unwrap();
+            std::fs::copy(directory.path().join("aside"), &path).unwrap();
         }
         let told = [
             store.end_trial(&key("on", 8), &outcome()).unwrap_err(),
@@ -248,17 +248,17 @@ fn a_study_that_is_deleted_or_replaced_under_the_run_is_told_as_that() {
             assert!(told.contains(&says) && !told.contains("1032"), "{told}");
         }
         // The negative control: back in its place it is written to.
-        std::fs::rename(folder.path().join("aside"), &path).unwrap();
+        std::fs::rename(directory.path().join("aside"), &path).unwrap();
         store.end_trial(&key("on", 8), &outcome()).unwrap();
     }
 }
 
 #[test]
 fn a_study_of_another_version_is_refused_with_what_to_do() {
-    let (folder, store) = study();
+    let (directory, store) = study();
     for version in [SCHEMA_VERSION - 1, SCHEMA_VERSION + 1] {
         store.db.pragma_update(None, "user_version", version).unwrap();
-        for opened in [Store::open(folder.path()), Store::open_or_create(folder.path())] {
+        for opened in [Store::open(directory.path()), Store::open_or_create(directory.path())] {
             let told = opened.unwrap_err().to_string();
             assert!(told.contains(&format!("format {version}")), "{told}");
             assert!(told.contains("another --out"), "{told}");

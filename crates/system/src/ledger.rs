@@ -19,7 +19,7 @@ pub use self::left::{Found, Unreadable, delete, found, ledgers, sweep};
 use super::thing::Thing;
 use assay_base::sync::lock;
 
-/// The folder of ledgers in the state folder.
+/// The directory of ledgers in the state directory.
 const LEDGERS: &str = "ledgers";
 
 /// How the name of a ledger ends that is being written.
@@ -53,12 +53,12 @@ pub struct Made {
 }
 
 impl Ledger {
-    /// The ledger of this process, in the state folder.
+    /// The ledger of this process, in the state directory.
     ///
     /// # Errors
-    /// The folder cannot be made or `/proc` not read.
+    /// The directory cannot be made or `/proc` not read.
     pub fn open() -> Result<Arc<Ledger>> {
-        Ledger::open_in(&state_folder().join(LEDGERS), None)
+        Ledger::open_in(&state_directory().join(LEDGERS), None)
     }
 
     /// As [`Ledger::open`], of a run into `study`: others that look for runs find it.
@@ -66,15 +66,18 @@ impl Ledger {
     /// # Errors
     /// As [`Ledger::open`].
     pub fn of_run(study: &Path) -> Result<Arc<Ledger>> {
-        Ledger::open_in(&state_folder().join(LEDGERS), Some(study.to_owned()))
+        Ledger::open_in(&state_directory().join(LEDGERS), Some(study.to_owned()))
     }
 
-    fn open_in(folder: &Path, study: Option<PathBuf>) -> Result<Arc<Ledger>> {
-        std::fs::create_dir_all(folder).with_context(|| {
-            format!("cannot make the state folder {}; set ASSAY_STATE to another", folder.display())
+    fn open_in(directory: &Path, study: Option<PathBuf>) -> Result<Arc<Ledger>> {
+        std::fs::create_dir_all(directory).with_context(|| {
+            format!(
+                "cannot make the state directory {}; set ASSAY_STATE to another",
+                directory.display()
+            )
         })?;
         let me = identity(std::process::id()).context("cannot read /proc/self/stat")?;
-        let path = folder.join(format!("{}-{}.json", me.pid, me.start_ticks));
+        let path = directory.join(format!("{}-{}.json", me.pid, me.start_ticks));
         let pages = Pages {
             pid: me.pid,
             start_ticks: me.start_ticks,
@@ -145,7 +148,7 @@ impl Drop for Made {
 /// Where this program keeps what must outlive it: `$ASSAY_STATE`, else `$XDG_STATE_HOME/assay`, else
 /// `~/.local/state/assay` (XDG Base Directory Specification).
 #[must_use]
-pub fn state_folder() -> PathBuf {
+pub fn state_directory() -> PathBuf {
     let variable =
         |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     variable("ASSAY_STATE")
@@ -175,7 +178,7 @@ fn write_whole(path: &Path, text: &[u8]) -> std::io::Result<()> {
     file.write_all(text)?;
     file.sync_all()?;
     std::fs::rename(&staged, path)?;
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
 }
 
 #[cfg(test)]
@@ -184,17 +187,17 @@ mod tests {
     use super::*;
 
     fn ledger() -> (tempfile::TempDir, Arc<Ledger>) {
-        let folder = tempfile::tempdir().unwrap();
-        let study = Some(folder.path().join("study"));
-        let ledger = Ledger::open_in(&folder.path().join("ledgers"), study).unwrap();
-        (folder, ledger)
+        let directory = tempfile::tempdir().unwrap();
+        let study = Some(directory.path().join("study"));
+        let ledger = Ledger::open_in(&directory.path().join("ledgers"), study).unwrap();
+        (directory, ledger)
     }
 
     #[test]
     fn a_dropped_thing_is_gone_and_struck_out() {
-        let (folder, ledger) = ledger();
-        let path = folder.path().join("assay-made");
-        let thing = Thing::Folder { path: path.clone() };
+        let (directory, ledger) = ledger();
+        let path = directory.path().join("assay-made");
+        let thing = Thing::Directory { path: path.clone() };
         let (made, ()) = ledger.make(thing, || Ok(std::fs::create_dir(&path)?)).unwrap();
         assert!(ledger.path.is_file() && path.is_dir());
         drop(made);
@@ -203,9 +206,9 @@ mod tests {
 
     #[test]
     fn what_a_failed_making_left_is_removed() {
-        let (folder, ledger) = ledger();
-        let path = folder.path().join("assay-made");
-        let thing = Thing::Folder { path: path.clone() };
+        let (directory, ledger) = ledger();
+        let path = directory.path().join("assay-made");
+        let thing = Thing::Directory { path: path.clone() };
         let made = ledger.make(thing, || {
             std::fs::create_dir(&path)?;
             anyhow::bail!("no luck") as Result<()>
@@ -216,20 +219,20 @@ mod tests {
 
     #[test]
     fn the_ledger_of_a_dead_process_tells_what_is_left() {
-        let (folder, ledger) = ledger();
-        let path = folder.path().join("assay-made");
-        let gone = Thing::Folder { path: folder.path().join("assay-never") };
+        let (directory, ledger) = ledger();
+        let path = directory.path().join("assay-made");
+        let gone = Thing::Directory { path: directory.path().join("assay-never") };
         let kept = ledger.make(gone, || Ok(())).unwrap();
-        let thing = Thing::Folder { path: path.clone() };
+        let thing = Thing::Directory { path: path.clone() };
         let made = ledger.make(thing.clone(), || Ok(std::fs::create_dir(&path)?)).unwrap();
         // The same text under the number of a process that has ended, and without what this one has.
         let text = std::fs::read_to_string(&ledger.path).unwrap();
         let text = text.replace(&format!("\"pid\": {}", std::process::id()), "\"pid\": 4194305");
         std::fs::write(ledger.path.with_file_name("4194305-1.json"), text).unwrap();
-        let folder = folder.path().join("ledgers");
-        assert_eq!(ledgers_in(&folder).unwrap().found[0].things(), [], "the living have it");
-        std::fs::rename(&ledger.path, folder.join("aside")).unwrap();
-        let found = ledgers_in(&folder).unwrap().found;
+        let directory = directory.path().join("ledgers");
+        assert_eq!(ledgers_in(&directory).unwrap().found[0].things(), [], "the living have it");
+        std::fs::rename(&ledger.path, directory.join("aside")).unwrap();
+        let found = ledgers_in(&directory).unwrap().found;
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].owner(), found[0].left().unwrap()), (None, vec![thing]));
         assert_eq!(found[0].run(), None, "a dead process measures nothing");

@@ -14,8 +14,8 @@ use assay_ports::users::users;
 use assay_ports::{filesystem, fuse, loopdev};
 use serde::{Deserialize, Serialize};
 
-/// How long what is in use is looked at again: longer than a prober opens a device that has just changed, or a process that was
-/// just forked holds its parent's files.
+/// How long what is in use is looked at again: longer than a prober opens a device that has just changed, or a process
+/// that was just forked holds its parent's files.
 const USE_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How long a busy mount is tried again.
@@ -28,8 +28,8 @@ const KILL_PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Thing {
-    /// A folder, removed with all that it holds.
-    Folder {
+    /// A directory, removed with all that it holds.
+    Directory {
         /// Absolute path.
         path: PathBuf,
     },
@@ -44,20 +44,20 @@ pub enum Thing {
     },
     /// A mounted file system.
     Mount {
-        /// Absolute path of the folder that it is mounted on.
+        /// Absolute path of the directory that it is mounted on.
         target: PathBuf,
     },
-    /// A drive that is served: its FUSE mount, the loop device over it, and its folder.
+    /// A drive that is served: its FUSE mount, the loop device over it, and its directory.
     Drive {
         /// Absolute path, without links, of the file or device that the drive lies on; it stays.
         media: PathBuf,
         /// The same by what tells it from others, for names change.
         #[serde(default)]
         media_id: Option<FileId>,
-        /// Absolute path, without links, of the folder that it is mounted on.
+        /// Absolute path, without links, of the directory that it is mounted on.
         mount_point: PathBuf,
-        /// Absolute path of the folder of its server, removed with all that it holds.
-        folder: PathBuf,
+        /// Absolute path of the directory of its server, removed with all that it holds.
+        directory: PathBuf,
     },
     /// A server.
     Process {
@@ -75,11 +75,11 @@ impl Thing {
     /// What the system answered when asked.
     pub fn exists(&self) -> Result<bool> {
         Ok(match self {
-            Thing::Folder { path } => path.symlink_metadata().is_ok(),
+            Thing::Directory { path } => path.symlink_metadata().is_ok(),
             Thing::Loop { backing, backing_id } => !loops_over(backing, *backing_id)?.is_empty(),
             Thing::Mount { target } => is_mounted(target)?,
-            Thing::Drive { mount_point, folder, .. } => {
-                folder.symlink_metadata().is_ok()
+            Thing::Drive { mount_point, directory, .. } => {
+                directory.symlink_metadata().is_ok()
                     || is_served(mount_point)?
                     || !loopdev::attached_under(mount_point)?.is_empty()
             }
@@ -99,11 +99,11 @@ impl Thing {
 
     fn places(&self) -> Vec<&Path> {
         match self {
-            Thing::Folder { path } => vec![path],
+            Thing::Directory { path } => vec![path],
             Thing::Loop { backing, .. } => vec![backing],
             Thing::Mount { target } => vec![target],
             // What a drive lies on stays as it is.
-            Thing::Drive { mount_point, folder, .. } => vec![mount_point, folder],
+            Thing::Drive { mount_point, directory, .. } => vec![mount_point, directory],
             Thing::Process { .. } => vec![],
         }
     }
@@ -117,12 +117,12 @@ impl Thing {
             return Ok(());
         }
         match self {
-            Thing::Folder { path } => remove_folder(path),
+            Thing::Directory { path } => remove_directory(path),
             Thing::Loop { backing, backing_id } => loops_over(backing, *backing_id)?
                 .iter()
                 .try_for_each(|device| Ok(loopdev::detach(device)?)),
             Thing::Mount { target } => unmount(target),
-            Thing::Drive { mount_point, folder, .. } => remove_drive(mount_point, folder),
+            Thing::Drive { mount_point, directory, .. } => remove_drive(mount_point, directory),
             Thing::Process { pid, .. } => kill(*pid),
         }
         .with_context(|| format!("cannot remove {self}"))
@@ -143,9 +143,9 @@ fn unmount(target: &Path) -> Result<()> {
     }
 }
 
-/// The devices that show our file, by what the kernel says of them: it holds the file after its name is gone. Without its number it
-/// is known by that name alone; with it also under another name, so long as that bears our mark, for a number is given to another
-/// file once ours is given up.
+/// The devices that show our file, by what the kernel says of them: it holds the file after its name is gone. Without
+/// its number it is known by that name alone; with it also under another name, so long as that bears our mark, for a
+/// number is given to another file once ours is given up.
 fn loops_over(backing: &Path, id: Option<FileId>) -> Result<Vec<PathBuf>> {
     let mut deleted = backing.as_os_str().to_owned();
     deleted.push(loopdev::DELETED);
@@ -158,19 +158,19 @@ fn loops_over(backing: &Path, id: Option<FileId>) -> Result<Vec<PathBuf>> {
     Ok(loopdev::shown()?.into_iter().filter(is_ours).map(|shown| shown.device).collect())
 }
 
-/// Whether it lies in a folder of ours.
+/// Whether it lies in a directory of ours.
 fn bears_our_mark(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"assay-"))
 }
 
 /// Its server has ended, or hangs: nothing here waits for it. What is still in use stays whole.
-fn remove_drive(mount_point: &Path, folder: &Path) -> Result<()> {
+fn remove_drive(mount_point: &Path, directory: &Path) -> Result<()> {
     let devices = loopdev::attached_under(mount_point)?;
     devices.iter().try_for_each(|device| ensure_unused(device))?;
     fuse::abort(mount_point)?;
     devices.iter().try_for_each(|device| loopdev::detach(device))?;
     fuse::abort_and_unmount(mount_point)?;
-    if folder.symlink_metadata().is_ok() { remove_folder(folder) } else { Ok(()) }
+    if directory.symlink_metadata().is_ok() { remove_directory(directory) } else { Ok(()) }
 }
 
 /// Who uses it, and goes on using it.
@@ -219,11 +219,11 @@ fn refuse(path: &Path, users: &[String]) -> Result<()> {
 }
 
 /// Never reaches through a mount: what is mounted below belongs to somebody, and deleting it cannot be undone.
-fn remove_folder(path: &Path) -> Result<()> {
+fn remove_directory(path: &Path) -> Result<()> {
     // Whatever a ledger may say by then, only what bears our mark is ours to delete.
     ensure!(
         path.is_absolute() && bears_our_mark(path),
-        "{} is not a folder of ours",
+        "{} is not a directory of ours",
         path.display()
     );
     if let Some(mount) = mounted_at_or_below(path)?.first() {
@@ -236,7 +236,7 @@ fn is_mounted(target: &Path) -> Result<bool> {
     Ok(mounted_at_or_below(target)?.iter().any(|at| at == target))
 }
 
-/// Whether a mount of a disk of ours is there; the user's own folder may hold other mounts.
+/// Whether a mount of a disk of ours is there; the user's own directory may hold other mounts.
 fn is_served(mount_point: &Path) -> Result<bool> {
     let mounts = filesystem::mounts().context("cannot read the mounts")?;
     let ours = |mount: &filesystem::Mount| {
@@ -261,7 +261,7 @@ fn kill(pid: u32) -> Result<()> {
 impl fmt::Display for Thing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Thing::Folder { path } => write!(f, "folder {}", path.display()),
+            Thing::Directory { path } => write!(f, "directory {}", path.display()),
             Thing::Loop { backing, .. } => write!(f, "loop device over {}", backing.display()),
             Thing::Mount { target } => write!(f, "mount on {}", target.display()),
             Thing::Drive { media, mount_point, .. } => {
@@ -276,20 +276,20 @@ impl fmt::Display for Thing {
 mod tests {
     use super::*;
 
-    /// A file that can be attached, in a folder that bears our mark; nothing, said aloud, where nothing can.
+    /// A file that can be attached, in a directory that bears our mark; nothing, said aloud, where nothing can.
     fn image(test: &str) -> Option<(tempfile::TempDir, PathBuf)> {
         if !rustix::process::geteuid().is_root() || !Path::new("/dev/loop-control").exists() {
             assay_testing::skip(test, "root and loop devices");
             return None;
         }
-        let folder = tempfile::tempdir().unwrap();
-        let ours = folder.path().canonicalize().unwrap().join("assay-1");
+        let directory = tempfile::tempdir().unwrap();
+        let ours = directory.path().canonicalize().unwrap().join("assay-1");
         std::fs::create_dir(&ours).unwrap();
-        Some((folder, new_image(&ours)))
+        Some((directory, new_image(&ours)))
     }
 
-    fn new_image(folder: &Path) -> PathBuf {
-        let image = folder.join("disk.img");
+    fn new_image(directory: &Path) -> PathBuf {
+        let image = directory.join("disk.img");
         std::fs::File::create_new(&image).unwrap().set_len(1 << 20).unwrap();
         image
     }
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn a_loop_device_is_there_after_its_file_was_moved_or_deleted() {
         let name = "a_loop_device_is_there_after_its_file_was_moved_or_deleted";
-        let Some((_folder, image)) = image(name) else { return };
+        let Some((_directory, image)) = image(name) else { return };
         let moved = image.with_file_name("moved");
         for (with_id, change) in [
             (true, (|image, moved| std::fs::rename(image, moved)) as fn(&Path, &Path) -> _),
@@ -324,9 +324,9 @@ mod tests {
             thing.remove().unwrap();
             assert!(!thing.exists().unwrap());
             // Its number may be another's by now.
-            let folder = image.parent().unwrap();
+            let directory = image.parent().unwrap();
             let shown = loopdev::shown().unwrap();
-            assert!(shown.iter().all(|shown| !shown.backing.starts_with(folder)), "{shown:?}");
+            assert!(shown.iter().all(|shown| !shown.backing.starts_with(directory)), "{shown:?}");
             let _ = std::fs::remove_file(&moved);
             new_image(image.parent().unwrap());
         }
@@ -335,7 +335,7 @@ mod tests {
     #[test]
     fn a_loop_device_over_another_file_of_that_name_is_somebody_elses() {
         let name = "a_loop_device_over_another_file_of_that_name_is_somebody_elses";
-        let Some((_folder, image)) = image(name) else { return };
+        let Some((_directory, image)) = image(name) else { return };
         let thing = loop_over(&image);
         // Kept, so that its number is not given to the next file.
         std::fs::rename(&image, image.with_file_name("aside")).unwrap();

@@ -53,8 +53,8 @@ pub struct ClaimsArgs {
 /// # Errors
 /// One line: no such paper, what is wrong with its file, or a study that cannot be read.
 pub fn run(args: &ClaimsArgs) -> Result<ExitCode> {
-    if let Some(folder) = &args.study {
-        set_beside(args, folder)?;
+    if let Some(directory) = &args.study {
+        set_beside(args, directory)?;
         return Ok(ExitCode::SUCCESS);
     }
     let papers = match &args.name {
@@ -77,8 +77,8 @@ pub fn run(args: &ClaimsArgs) -> Result<ExitCode> {
     Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn set_beside(args: &ClaimsArgs, folder: &Path) -> Result<()> {
-    let store = Store::open(folder)?;
+fn set_beside(args: &ClaimsArgs, directory: &Path) -> Result<()> {
+    let store = Store::open(directory)?;
     let measured = store.study()?;
     let paper = match &args.name {
         Some(named) => find::find(named)?,

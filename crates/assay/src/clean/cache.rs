@@ -37,21 +37,21 @@ pub(super) fn empty(dry_run: bool, as_json: bool) -> Result<ExitCode> {
             false => print_kind(words, &fates, dry_run),
         }
     }
-    let folder = cache::root()?;
+    let directory = cache::root()?;
     if as_json {
         print::line(
-            json!({ "dry_run": dry_run, "folder": folder, "removed_bytes": bytes, "kinds": told }),
+            json!({ "dry_run": dry_run, "directory": directory, "removed_bytes": bytes, "kinds": told }),
         );
     } else {
         let verb = if dry_run { "would free" } else { "freed" };
-        print::line(format_args!("{verb} {} in {}", size(bytes as f64), folder.display()));
+        print::line(format_args!("{verb} {} in {}", size(bytes as f64), directory.display()));
     }
     Ok(if has_failed { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 
 /// Says in one line how much is kept, and how to be rid of it; nothing where that is nothing.
 pub(super) fn mention() {
-    let Ok(folder) = cache::root() else { return };
+    let Ok(directory) = cache::root() else { return };
     let kinds = KINDS.iter().filter_map(|(kind, words)| {
         let bytes: u64 = kept::kept(kind).ok()?.iter().map(|one| one.bytes).sum();
         (bytes > 0).then(|| format!("{} of {words}", size(bytes as f64)))
@@ -60,7 +60,7 @@ pub(super) fn mention() {
     if !kinds.is_empty() {
         print::note(format_args!(
             "assay: the cache {} keeps {}; `assay clean --cache` empties it",
-            folder.display(),
+            directory.display(),
             kinds.join(", ")
         ));
     }

@@ -71,7 +71,7 @@ impl Told {
 impl Decision {
     /// The last line.
     pub(super) fn line(&self, comparisons: usize) -> String {
-        let word = ["not worse", "worse", "cannot tell"][usize::from(self.code.min(2))];
+        let word = ["not worse", "worse", "inconclusive"][usize::from(self.code.min(2))];
         let by = match self.by.as_slice() {
             [] => match comparisons {
                 1 => "the one comparison".to_owned(),

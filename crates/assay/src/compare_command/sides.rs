@@ -12,9 +12,9 @@ use assay_study::{Config, Store, Study};
 pub(super) struct Side {
     pub(super) store: Store,
     pub(super) study: Study,
-    /// Its folder as it was typed.
+    /// Its directory as it was typed.
     pub(super) name: String,
-    folder: PathBuf,
+    directory: PathBuf,
     /// The configuration, if one was typed.
     pub(super) config: Option<String>,
 }
@@ -25,41 +25,41 @@ impl Side {
         format!("{}:{config}", self.name)
     }
 
-    /// Whether both are in one folder.
+    /// Whether both are in one directory.
     pub(super) fn is_study_of(&self, other: &Side) -> bool {
-        self.folder == other.folder
+        self.directory == other.directory
     }
 }
 
-/// `STUDY` or `STUDY:CONFIG`; a folder's name may hold a colon, so what is there decides.
+/// `STUDY` or `STUDY:CONFIG`; a directory's name may hold a colon, so what is there decides.
 pub(super) fn side(text: &str) -> Result<Side> {
     if Path::new(text).is_dir() {
         return open(text, None);
     }
     let mut cuts = text.match_indices(':').map(|(place, _)| (&text[..place], &text[place + 1..]));
-    let (folder, config) =
-        cuts.rfind(|(folder, _)| Path::new(folder).is_dir()).with_context(|| {
-            format!("there is no study `{text}`; name its folder, or FOLDER:Configuration")
+    let (directory, config) =
+        cuts.rfind(|(directory, _)| Path::new(directory).is_dir()).with_context(|| {
+            format!("there is no study `{text}`; name its directory, or DIRECTORY:CONFIG")
         })?;
-    open(folder, Some(config))
+    open(directory, Some(config))
 }
 
 /// Opens a study, for one configuration of it or for all.
-pub(super) fn open(folder: &str, config: Option<&str>) -> Result<Side> {
-    let path = Path::new(folder);
+pub(super) fn open(directory: &str, config: Option<&str>) -> Result<Side> {
+    let path = Path::new(directory);
     let store = Store::open(path)?;
     let study = store.study()?;
-    let name = folder.trim_end_matches('/').to_owned();
-    let folder = path.canonicalize().with_context(|| format!("cannot read {folder}"))?;
-    Ok(Side { store, study, name, folder, config: config.map(str::to_owned) })
+    let name = directory.trim_end_matches('/').to_owned();
+    let directory = path.canonicalize().with_context(|| format!("cannot read {directory}"))?;
+    Ok(Side { store, study, name, directory, config: config.map(str::to_owned) })
 }
 
 /// Which configuration is held against which.
 pub(super) fn pairs<'a>(a: &'a Side, b: &'a Side) -> Result<Vec<(&'a Config, &'a Config)>> {
-    let ours =
-        configs(&a.study, a.config.as_deref()).with_context(|| a.folder.display().to_string())?;
-    let theirs =
-        configs(&b.study, b.config.as_deref()).with_context(|| b.folder.display().to_string())?;
+    let ours = configs(&a.study, a.config.as_deref())
+        .with_context(|| a.directory.display().to_string())?;
+    let theirs = configs(&b.study, b.config.as_deref())
+        .with_context(|| b.directory.display().to_string())?;
     let pairs: Vec<(&Config, &Config)> = match (a.config.is_some(), b.config.is_some()) {
         (true, true) if a.is_study_of(b) && a.config == b.config => bail!(
             "{} against itself: every configuration is equal to itself; name another on one side",
@@ -68,7 +68,7 @@ pub(super) fn pairs<'a>(a: &'a Side, b: &'a Side) -> Result<Vec<(&'a Config, &'a
         (true, true) => ours.iter().zip(&theirs).map(|(a, b)| (*a, *b)).collect(),
         _ if a.is_study_of(b) => bail!(
             "a study against itself: name two configurations, e.g. {0}:\"{1}\"",
-            a.folder.display(),
+            a.directory.display(),
             baseline_of(&a.study).unwrap_or_default()
         ),
         (true, false) | (false, true) => {

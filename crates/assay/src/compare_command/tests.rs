@@ -20,8 +20,8 @@ fn found(words: &[&str]) -> Result<Found> {
 }
 
 /// A study of configurations of these levels, in 1/s; each repeat is off by `off`, half of them either way.
-fn write(folder: &Path, configs: &[(&str, f64)], off: f64, tables: u32, repeats: u32) {
-    let mut store = Store::open_or_create(folder).unwrap();
+fn write(directory: &Path, configs: &[(&str, f64)], off: f64, tables: u32, repeats: u32) {
+    let mut store = Store::open_or_create(directory).unwrap();
     let data = Data {
         data_profile: None,
         tables: Tables { count: tables, rows: 1000, ..Tables::default() },
@@ -68,13 +68,13 @@ fn write(folder: &Path, configs: &[(&str, f64)], off: f64, tables: u32, repeats:
 
 #[test]
 fn exit_codes_tell_a_loss_from_none_and_from_not_knowing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let configs = [("base", 1000.0), ("same", 1001.0), ("slow", 900.0), ("fast", 1200.0)];
-    write(&folder.path().join("quiet"), &configs, 0.004, 2, 5);
-    write(&folder.path().join("loud"), &[("base", 1000.0), ("slow", 980.0)], 0.2, 2, 5);
-    write(&folder.path().join("after"), &configs, 0.004, 2, 5);
-    write(&folder.path().join("other"), &configs, 0.004, 9, 5);
+    write(&directory.path().join("quiet"), &configs, 0.004, 2, 5);
+    write(&directory.path().join("loud"), &[("base", 1000.0), ("slow", 980.0)], 0.2, 2, 5);
+    write(&directory.path().join("after"), &configs, 0.004, 2, 5);
+    write(&directory.path().join("other"), &configs, 0.004, 9, 5);
     let (quiet, loud, after) = (path("quiet"), path("loud"), path("after"));
     let code = |words: &[&str]| found(words).unwrap().exit_code;
     assert_eq!(code(&[&quiet, "base", "same"]), 0);
@@ -103,16 +103,16 @@ fn exit_codes_tell_a_loss_from_none_and_from_not_knowing() {
         unlike.starts_with("they are not alike: tables: 2 × 1000 rows and 9 × 1000 rows"),
         "{unlike}"
     );
-    let anyway = found(&[&quiet, &path("other"), "--anyway"]).unwrap();
-    assert_eq!((anyway.not_alike.len(), anyway.exit_code), (1, 0));
+    let allow_mismatch = found(&[&quiet, &path("other"), "--allow-mismatch"]).unwrap();
+    assert_eq!((allow_mismatch.not_alike.len(), allow_mismatch.exit_code), (1, 0));
     let differs = "not alike: tables: 2 × 1000 rows and 9 × 1000 rows";
-    let lines = anyway.lines();
+    let lines = allow_mismatch.lines();
     assert_eq!([&lines[0], &lines[lines.len() - 2]], [differs, differs], "head and foot");
     let tables: Vec<&[String]> =
         lines.windows(2).filter(|two| two[0].contains(" against ")).collect();
     assert_eq!(tables.len(), 4);
     assert!(tables.iter().all(|two| two[1].trim() == differs), "{lines:#?}");
-    let json = serde_json::to_value(&anyway).unwrap();
+    let json = serde_json::to_value(&allow_mismatch).unwrap();
     assert!(json["not_alike"][0].as_str().unwrap().starts_with("tables: 2"));
     let comparisons = json["comparisons"].as_array().unwrap();
     assert!(comparisons.iter().all(|one| one["not_alike"] == json["not_alike"]), "{json}");
@@ -124,15 +124,15 @@ fn exit_codes_tell_a_loss_from_none_and_from_not_knowing() {
 
 #[test]
 fn single_runs_of_two_studies_get_no_verdict_whatever_a_floor_within_one_says() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let at = |name: &str, level: f64, repeats: u32| {
         let configs = [("base", level), ("again", level * 1.001)];
-        write(&folder.path().join(name), &configs, 0.001, 1, repeats);
-        let twins = [("again".to_owned(), "base".to_owned())].into();
-        let mut store = Store::open(&folder.path().join(name)).unwrap();
+        write(&directory.path().join(name), &configs, 0.001, 1, repeats);
+        let aa_runs = [("again".to_owned(), "base".to_owned())].into();
+        let mut store = Store::open(&directory.path().join(name)).unwrap();
         let mut study = store.study().unwrap();
-        study.judging = assay_study::Judging { twins, ..Default::default() };
+        study.judging = assay_study::Judging { aa_runs, ..Default::default() };
         store.write_head(&assay_study::StudyHead::from(&study)).unwrap();
     };
     for (name, level, repeats) in [
@@ -151,9 +151,9 @@ fn single_runs_of_two_studies_get_no_verdict_whatever_a_floor_within_one_says() 
     for b in ["lower", "lower, thrice"] {
         let told = of(b, &[]);
         let one = &told.comparisons[0].comparison;
-        assert_eq!(one.verdict.word, assay_judge::Word::CannotTell);
+        assert_eq!(one.verdict.word, assay_judge::Word::Inconclusive);
         let text = assay_report::words::verdict::text(one);
-        assert!(text.starts_with("cannot tell: in these runs 12 % slower"), "{text}");
+        assert!(text.starts_with("inconclusive: in these runs 12 % slower"), "{text}");
         assert!(!text.contains("interval"), "{text}");
         assert_eq!(told.exit_code, 2);
         let json = serde_json::to_value(&told).unwrap();
@@ -176,11 +176,11 @@ fn single_runs_of_two_studies_get_no_verdict_whatever_a_floor_within_one_says() 
 
 #[test]
 fn what_one_side_lacks_is_listed_and_no_pass() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let configs = [("base", 1000.0), ("more", 1000.0)];
-    write(&folder.path().join("whole"), &configs, 0.004, 1, 5);
-    write(&folder.path().join("part"), &configs[..1], 0.004, 1, 5);
+    write(&directory.path().join("whole"), &configs, 0.004, 1, 5);
+    write(&directory.path().join("part"), &configs[..1], 0.004, 1, 5);
     let (whole, part) = (path("whole"), path("part"));
     let lone = |words: &[&str]| found(words).unwrap();
     let told = lone(&[&whole, &part]);
@@ -188,12 +188,12 @@ fn what_one_side_lacks_is_listed_and_no_pass() {
     assert_eq!(told.comparisons.len(), 1);
     assert_eq!(told.not_compared, [format!("only {whole} has the configuration `more`")]);
     assert_eq!(told.exit_code, 2);
-    let last = format!("exit code 2, cannot tell: only {whole} has the configuration `more`");
+    let last = format!("exit code 2, inconclusive: only {whole} has the configuration `more`");
     assert_eq!(told.lines().last().unwrap(), &last);
     let base = [format!("{whole}:base"), format!("{part}:base")];
     assert_eq!(lone(&[&base[0], &base[1]]).exit_code, 0, "of configurations that are named");
 
-    let store = Store::open(&folder.path().join("whole")).unwrap();
+    let store = Store::open(&directory.path().join("whole")).unwrap();
     for (workload, threads) in [("w", 16), ("w", 32), ("other", 1)] {
         let key = TrialKey { config: "base".into(), workload: workload.into(), threads, repeat: 1 };
         store.plan_trial(&key, 99, "f").unwrap();
@@ -214,12 +214,12 @@ fn what_one_side_lacks_is_listed_and_no_pass() {
 
 #[test]
 fn what_every_config_lacks_is_said_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     for name in ["one", "two"] {
-        write(&folder.path().join(name), &[("a", 1e3), ("b", 1e3)], 0.004, 1, 3);
+        write(&directory.path().join(name), &[("a", 1e3), ("b", 1e3)], 0.004, 1, 3);
     }
-    let store = Store::open(&folder.path().join("two")).unwrap();
+    let store = Store::open(&directory.path().join("two")).unwrap();
     for config in ["a", "b"] {
         let key = TrialKey { config: config.into(), workload: "w".into(), threads: 1, repeat: 1 };
         store.plan_trial(&key, 99, "f").unwrap();
@@ -231,14 +231,14 @@ fn what_every_config_lacks_is_said_once() {
 
 #[test]
 fn under_what_two_studies_were_run_is_told_beside_the_verdicts() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let configs = [("base", 1000.0), ("slow", 900.0)];
     for name in ["before", "after"] {
-        write(&folder.path().join(name), &configs, 0.004, 1, 5);
+        write(&directory.path().join(name), &configs, 0.004, 1, 5);
     }
     let (before, after) = (path("before"), path("after"));
-    let db = rusqlite::Connection::open(folder.path().join("after/study.sqlite")).unwrap();
+    let db = rusqlite::Connection::open(directory.path().join("after/study.sqlite")).unwrap();
     db.execute_batch(
         "INSERT INTO study VALUES ('fact.kernel', '6.2');
          UPDATE configs SET settings_json = '{\"innodb_buffer_pool_size\":\"64M\"}' WHERE name = 'slow'",
@@ -257,10 +257,10 @@ fn under_what_two_studies_were_run_is_told_beside_the_verdicts() {
 
 #[test]
 fn what_cannot_be_compared_is_refused_in_one_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    write(&folder.path().join("one"), &[("a", 1.0), ("b", 1.0)], 0.0, 1, 2);
-    write(&folder.path().join("two"), &[("c", 1.0), ("d", 1.0)], 0.0, 1, 2);
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    write(&directory.path().join("one"), &[("a", 1.0), ("b", 1.0)], 0.0, 1, 2);
+    write(&directory.path().join("two"), &[("c", 1.0), ("d", 1.0)], 0.0, 1, 2);
     let (one, two) = (path("one"), path("two"));
     let at = |config: &str| format!("{one}:{config}");
     for (words, says) in [

@@ -23,7 +23,7 @@ use assay_system::ledger::Ledger;
 #[command(after_help = "\
 Examples:
   assay drive attach vol.img                  prints the device, e.g. /dev/loop0
-  assay drive attach vol.img --folder ./vol   without root: as file ./vol/disk
+  assay drive attach vol.img --directory ./vol   without root: as file ./vol/disk
   assay drive attach vol.img --memory 256M --threads 8
   assay drive attach vol.img --foreground     serves until Ctrl-C
   assay drive attach vol.img --if-needed      for scripts and units: attached

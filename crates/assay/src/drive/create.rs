@@ -84,9 +84,11 @@ pub(super) fn run(args: &CreateArgs) -> Result<ExitCode> {
 fn in_file(args: &CreateArgs) -> Result<Sizes> {
     let path = &args.path;
     ensure!(args.erase.is_none(), "--erase is for block devices, and {} is none", path.display());
-    let folder =
-        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mount = filesystem::mount_of(folder).ok().flatten();
+    let directory = path
+        .parent()
+        .filter(|directory| !directory.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let mount = filesystem::mount_of(directory).ok().flatten();
     ensure!(
         mount.is_none_or(|mount| mount.file_system != "devtmpfs"),
         "there is no device {}; a file there would lie in memory",

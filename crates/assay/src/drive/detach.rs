@@ -18,7 +18,7 @@ Examples:
 
 What is mounted or open is refused, by name; nothing has changed then.")]
 pub(super) struct DetachArgs {
-    /// What the drive lies on, or the device or folder that it is shown as
+    /// What the drive lies on, or the device or directory that it is shown as
     #[arg(value_name = "PATH|DEVICE")]
     drive: PathBuf,
     /// That it is not attached is as good

@@ -19,7 +19,7 @@ Examples:
   assay drive list
   assay drive list --json | jq -r '.[] | select(.server_died) | .media'
 
-It lists what the state folder tells of (ASSAY_STATE): drives that this user has attached, and \
+It lists what the state directory tells of (ASSAY_STATE): drives that this user has attached, and \
 those of running studies.")]
 pub(super) struct ListArgs {
     /// Print one JSON array in place of lines

@@ -18,8 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How often it is looked at meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// How the drive on `named` is once it is attached, whether it was before or is now. What a server that died has left is removed
-/// first, unless somebody uses it.
+/// How the drive on `named` is once it is attached, whether it was before or is now. What a server that died has left
+/// is removed first, unless somebody uses it.
 ///
 /// # Errors
 /// One line, and nothing was attached.
@@ -64,8 +64,8 @@ fn fits(health: Health, options: &AttachOptions) -> Result<Health> {
         bail!("{media} is attached as a model of {}; detach it first", model.name);
     }
     ensure!(
-        options.folder.is_some() || health.attachment.device.is_some(),
-        "{media} is attached as a file in a folder, without a device; detach it first"
+        options.directory.is_some() || health.attachment.device.is_some(),
+        "{media} is attached as a file in a directory, without a device; detach it first"
     );
     let differences = differences(&health.attachment, options);
     if !differences.is_empty() {

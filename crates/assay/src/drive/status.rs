@@ -32,7 +32,7 @@ changes. docs/drive.md says what each key of the JSON means.
 Exit code 0: healthy, attached or not. 1: look after it: low_space, full, damaged, read_only, stopped, or its server died. \
 2: it could not be told. With --prometheus 0 whenever there is something to collect.")]
 pub(super) struct StatusArgs {
-    /// What the drive lies on, or the device or folder that it is shown as
+    /// What the drive lies on, or the device or directory that it is shown as
     #[arg(value_name = "PATH|DEVICE", required_unless_present = "prometheus")]
     drive: Option<PathBuf>,
     /// Print one JSON object in place of text; with --watch one a line

@@ -1,4 +1,4 @@
-//! Which files an estimate is about: those named, and all in the folders named.
+//! Which files an estimate is about: those named, and all in the directories named.
 //!
 //! A file with several names counts once. A symbolic link that leads out of what was named is reported, and followed only
 //! when that was asked for: it may lead anywhere. InnoDB's `.isl` files, which name one tablespace each, are followed.
@@ -21,14 +21,14 @@ pub struct Findings {
     pub files: Vec<PathBuf>,
     /// What could not be looked at, and why.
     pub skipped: Vec<(PathBuf, String)>,
-    /// Links that led out of the folders named and were followed, and where to.
+    /// Links that led out of the directories named and were followed, and where to.
     pub links: Vec<(PathBuf, PathBuf)>,
 }
 
 /// Looks for files in what was named, and, if that is asked for, in what its links lead to.
 ///
 /// # Errors
-/// A name that is not there, or is neither a file, a folder nor a block device.
+/// A name that is not there, or is neither a file, a directory nor a block device.
 pub fn find(named: &[PathBuf], follows_links: bool) -> Result<Findings> {
     let mut search = Search { follows_links, ..Search::default() };
     for path in named {
@@ -36,7 +36,7 @@ pub fn find(named: &[PathBuf], follows_links: bool) -> Result<Findings> {
             path.canonicalize().with_context(|| format!("cannot read {}", path.display()))?;
         let kind = real.metadata().with_context(|| format!("cannot read {}", path.display()))?;
         if !is_readable_kind(kind.file_type()) {
-            bail!("{} is neither a file, a folder nor a block device", path.display());
+            bail!("{} is neither a file, a directory nor a block device", path.display());
         }
         search.roots.push(real);
     }
@@ -55,7 +55,7 @@ struct Search {
     /// What was named, without links.
     roots: Vec<PathBuf>,
     follows_links: bool,
-    /// Each file and folder that was visited.
+    /// Each file and directory that was visited.
     seen: HashSet<FileId>,
     /// By their numbers, file systems that hold no data, with their names; nothing for those that do.
     without_data: HashMap<u64, Option<&'static str>>,
@@ -63,7 +63,7 @@ struct Search {
 }
 
 impl Search {
-    /// A file, folder or device, or what a link leads to.
+    /// A file, directory or device, or what a link leads to.
     fn visit(&mut self, path: &Path) {
         match path.metadata() {
             Ok(metadata) => self.add(path, &metadata),
@@ -82,7 +82,7 @@ impl Search {
             return self.skip_for(path, format!("{name} holds no data, but what the kernel tells"));
         }
         if kind.is_dir() {
-            self.add_folder(path);
+            self.add_directory(path);
             return;
         }
         self.findings.files.push(path.to_owned());
@@ -91,10 +91,10 @@ impl Search {
         }
     }
 
-    fn add_folder(&mut self, folder: &Path) {
-        let entries = match fs::read_dir(folder) {
+    fn add_directory(&mut self, directory: &Path) {
+        let entries = match fs::read_dir(directory) {
             Ok(entries) => entries,
-            Err(error) => return self.skip(folder, error),
+            Err(error) => return self.skip(directory, error),
         };
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.sort();
@@ -171,8 +171,8 @@ mod tests {
 
     #[test]
     fn each_file_is_found_once_and_links_outside_are_reported() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
         fs::create_dir_all(at("data/db")).unwrap();
         fs::create_dir_all(at("elsewhere/sub")).unwrap();
         for name in ["data/ibdata1", "data/db/t.ibd", "elsewhere/u.ibd", "elsewhere/sub/v.ibd"] {
@@ -212,12 +212,12 @@ mod tests {
 
     #[test]
     fn file_systems_without_data_are_passed_over_with_a_word() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("file"), "text").unwrap();
-        symlink("/proc/self", folder.path().join("link")).unwrap();
-        let named = [folder.path().to_owned(), "/proc/self".into(), "/sys/kernel".into()];
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("file"), "text").unwrap();
+        symlink("/proc/self", directory.path().join("link")).unwrap();
+        let named = [directory.path().to_owned(), "/proc/self".into(), "/sys/kernel".into()];
         let found = find(&named, true).unwrap();
-        assert_eq!(found.files, [folder.path().join("file")]);
+        assert_eq!(found.files, [directory.path().join("file")]);
         let reasons: Vec<_> = found.skipped.iter().map(|(_, reason)| reason.as_str()).collect();
         assert_eq!(reasons.len(), 2, "{reasons:?}");
         assert!(reasons[0].starts_with("proc holds no data"), "{reasons:?}");
@@ -229,6 +229,6 @@ mod tests {
         let error = find(&["/nowhere/at/all".into()], false).unwrap_err().to_string();
         assert_eq!(error, "cannot read /nowhere/at/all");
         let error = find(&["/dev/null".into()], false).unwrap_err().to_string();
-        assert_eq!(error, "/dev/null is neither a file, a folder nor a block device");
+        assert_eq!(error, "/dev/null is neither a file, a directory nor a block device");
     }
 }

@@ -41,7 +41,7 @@ use text::Drawn;
 /// Files in the table unless all are asked for.
 const SHOWN_FILES: usize = 20;
 
-/// How much less important than a server we are for processors (nice(2)).
+/// How much less important than a server we are for CPUs (nice(2)).
 const NICENESS: i32 = 10;
 
 /// Estimate how far existing data would shrink, without changing them
@@ -57,7 +57,7 @@ means and what it cannot know.
 
 Exit codes: 0 done, 2 could not.")]
 pub struct EstimateArgs {
-    /// Data folders, files or block devices
+    /// Data directories, files or block devices
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Read everything
@@ -72,7 +72,7 @@ pub struct EstimateArgs {
     /// Decides what is drawn
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Threads to measure on [default: one for each processor]
+    /// Threads to measure on [default: one for each CPU]
     #[arg(long)]
     threads: Option<usize>,
     /// Show every file, not only the largest
@@ -114,7 +114,7 @@ impl Estimate {
         if files.is_empty() {
             report(&findings);
             bail!(
-                "nothing could be read; name files, folders with files or block devices that you may read"
+                "nothing could be read; name files, directories with files or block devices that you may read"
             );
         }
         let clusters: Vec<u64> = files.iter().map(|file| file.clusters.count()).collect();

@@ -188,16 +188,16 @@ pub(super) mod tests {
     use super::*;
     use std::io::Write;
 
-    /// A folder on the disk of this program: /tmp may be memory, which knows other rules.
-    pub(in crate::estimate) fn folder() -> tempfile::TempDir {
+    /// A directory on the disk of this program: /tmp may be memory, which knows other rules.
+    pub(in crate::estimate) fn directory() -> tempfile::TempDir {
         let program = std::env::current_exe().unwrap();
         tempfile::tempdir_in(program.parent().unwrap()).unwrap()
     }
 
     #[test]
     fn holes_are_seen_and_the_tail_is_filled_with_zeroes() {
-        let folder = folder();
-        let path = folder.path().join("sparse");
+        let directory = directory();
+        let path = directory.path().join("sparse");
         let file = File::create(&path).unwrap();
         file.write_all_at(&[7; 8192], 0).unwrap();
         file.write_all_at(&[8; 5000], 1 << 20).unwrap();
@@ -220,8 +220,8 @@ pub(super) mod tests {
 
     #[test]
     fn reading_leaves_no_trace() {
-        let folder = folder();
-        let path = folder.path().join("file");
+        let directory = directory();
+        let path = directory.path().join("file");
         File::create(&path).unwrap().write_all(&[7; 200_000]).unwrap();
         // An access time before the last change would be renewed by any ordinary read.
         let file = File::options().write(true).open(&path).unwrap();
@@ -238,8 +238,8 @@ pub(super) mod tests {
 
     #[test]
     fn what_is_no_file_is_refused_at_once() {
-        let folder = folder();
-        let fifo = folder.path().join("fifo");
+        let directory = directory();
+        let fifo = directory.path().join("fifo");
         rustix::fs::mknodat(
             rustix::fs::CWD,
             &fifo,
@@ -249,6 +249,6 @@ pub(super) mod tests {
         )
         .unwrap();
         assert!(Source::open(&fifo).unwrap_err().to_string().contains("neither a file"));
-        assert!(Source::open(folder.path()).is_err());
+        assert!(Source::open(directory.path()).is_err());
     }
 }

@@ -9,7 +9,7 @@ use assay_load::{Address, Endpoint, PrepareOptions, Schema, Tls, Workload, prepa
 use assay_ports::loopdev;
 
 use super::configs::{CONFIGS, place};
-use super::source::tests::folder;
+use super::source::tests::directory;
 use super::tally::Shrinkage;
 use super::view::{Note, Row};
 use super::*;
@@ -66,16 +66,16 @@ fn text(length: usize) -> Vec<u8> {
 #[test]
 fn known_files_shrink_as_they_must() {
     const BYTES: usize = 3 << 20;
-    let folder = folder();
-    let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
+    let directory = directory();
+    let write = |name: &str, bytes: &[u8]| fs::write(directory.path().join(name), bytes).unwrap();
     write("zeroes", &[0; BYTES]);
     write("random", &random(1, BYTES));
     write("digits", &digits(1, BYTES));
     write("text", &text(BYTES));
     write("short", &text(5000));
     write("empty", b"");
-    File::create(folder.path().join("hole")).unwrap().set_len(1 << 40).unwrap();
-    let estimate = estimate(&EstimateArgs { full: true, ..arguments(folder.path()) });
+    File::create(directory.path().join("hole")).unwrap().set_len(1 << 40).unwrap();
+    let estimate = estimate(&EstimateArgs { full: true, ..arguments(directory.path()) });
 
     // Ten values are log2(10) = 3.32 bits; coders of whole bits come within a few per cent.
     let (least, most) = (2.1, 8.0 / 10f64.log2());
@@ -106,26 +106,26 @@ fn known_files_shrink_as_they_must() {
 }
 
 /// 40 MiB in three files of changing content.
-fn mixed_files(folder: &Path) {
+fn mixed_files(directory: &Path) {
     let part = |number: u64| match number * number % 5 {
         0 => vec![0; 100_000],
         1 => random(number, 150_000),
         _ => digits(number, 90_000 + 1000 * number as usize),
     };
     for (name, parts) in [("a", 0..200), ("b", 200..300), ("c", 300..310)] {
-        fs::write(folder.join(name), parts.flat_map(part).collect::<Vec<u8>>()).unwrap();
+        fs::write(directory.join(name), parts.flat_map(part).collect::<Vec<u8>>()).unwrap();
     }
 }
 
 #[test]
 fn samples_agree_with_the_whole_within_what_they_say() {
-    let folder = folder();
-    mixed_files(folder.path());
+    let directory = directory();
+    mixed_files(directory.path());
     let keys = ["drive_zstd_4k", "drive_zstd_16k", "vdo_lz4", "btrfs_zstd"];
-    let whole = estimate(&EstimateArgs { full: true, ..arguments(folder.path()) });
+    let whole = estimate(&EstimateArgs { full: true, ..arguments(directory.path()) });
     let mut outside = 0;
     for seed in 0..12 {
-        let args = EstimateArgs { sample: Size(8 << 20), seed, ..arguments(folder.path()) };
+        let args = EstimateArgs { sample: Size(8 << 20), seed, ..arguments(directory.path()) };
         let sampled = estimate(&args);
         assert!(sampled.total.tally.read_bytes < 9e6 && !sampled.total.tally.is_exact());
         for key in keys {
@@ -141,10 +141,10 @@ fn samples_agree_with_the_whole_within_what_they_say() {
 
 #[test]
 fn threads_and_turns_change_nothing() {
-    let folder = folder();
-    mixed_files(folder.path());
+    let directory = directory();
+    mixed_files(directory.path());
     let with = |threads| {
-        let args = EstimateArgs { sample: Size(4 << 20), ..arguments(folder.path()) };
+        let args = EstimateArgs { sample: Size(4 << 20), ..arguments(directory.path()) };
         estimate(&EstimateArgs { threads: Some(threads), ..args })
     };
     let (one, three) = (with(1), with(3));
@@ -159,8 +159,8 @@ fn a_block_device_is_read_like_a_file() {
     if !rustix::process::geteuid().is_root() || !Path::new("/dev/loop-control").exists() {
         return skip("a_block_device_is_read_like_a_file", "root and loop devices");
     }
-    let folder = folder();
-    let image = folder.path().join("image");
+    let directory = directory();
+    let image = directory.path().join("image");
     fs::write(&image, [digits(1, 1 << 20), vec![0; 1 << 20]].concat()).unwrap();
     let device = Loop(loopdev::attach(&image).unwrap().device);
     let of_device = estimate(&EstimateArgs { full: true, ..arguments(&device.0) });
@@ -181,11 +181,11 @@ impl Drop for Loop {
 
 #[test]
 fn what_cannot_be_read_is_an_error_when_nothing_else_can() {
-    let folder = folder();
-    let error = Estimate::make(&arguments(folder.path()), &Interrupt::default()).err().unwrap();
+    let directory = directory();
+    let error = Estimate::make(&arguments(directory.path()), &Interrupt::default()).err().unwrap();
     assert!(error.to_string().starts_with("nothing could be read; name files"), "{error}");
-    fs::write(folder.path().join("file"), b"x").unwrap();
-    let args = EstimateArgs { sample: Size(1000), ..arguments(folder.path()) };
+    fs::write(directory.path().join("file"), b"x").unwrap();
+    let args = EstimateArgs { sample: Size(1000), ..arguments(directory.path()) };
     let error = Estimate::make(&args, &Interrupt::default()).err().unwrap();
     assert!(error.to_string().contains("use 256K or more"), "{error}");
 }
@@ -193,16 +193,16 @@ fn what_cannot_be_read_is_an_error_when_nothing_else_can() {
 /// A running server with the database `shop` in it.
 struct Shop {
     server: Server,
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Shop {
     fn open(name: &str, flavour: Flavour) -> Option<Shop> {
         let binary = binary(name, flavour)?;
-        let folder = folder();
-        let server = running(&binary, folder.path());
+        let directory = directory();
+        let server = running(&binary, directory.path());
         server.execute("CREATE DATABASE shop").unwrap();
-        Some(Shop { server, folder })
+        Some(Shop { server, directory })
     }
 
     fn load(&self, options: &str) {
@@ -230,7 +230,10 @@ impl Shop {
     }
 
     fn estimate(&self) -> Estimate {
-        estimate(&EstimateArgs { full: true, ..arguments(&self.folder.path().join("data/shop")) })
+        estimate(&EstimateArgs {
+            full: true,
+            ..arguments(&self.directory.path().join("data/shop"))
+        })
     }
 }
 
@@ -266,7 +269,7 @@ fn page_compression_is_estimated_as_mysql_does_it() {
     assert_eq!(zip, 1.0, "its pages cannot be compressed again");
 
     let args =
-        EstimateArgs { sample: Size(16 << 20), ..arguments(&shop.folder.path().join("data")) };
+        EstimateArgs { sample: Size(16 << 20), ..arguments(&shop.directory.path().join("data")) };
     let all = Estimate::make(&args, &Interrupt::default()).unwrap();
     assert_eq!(all.findings.skipped, []);
     assert!(all.rows.iter().any(|row| row.label == "shop/plain.ibd"));

@@ -145,7 +145,7 @@ pub fn folded(mut rows: Vec<Row>, most: usize) -> Vec<Row> {
     rows
 }
 
-/// Its path within the one folder named, else as it was found.
+/// Its path within the one directory named, else as it was found.
 fn label(path: &Path, named: &[PathBuf]) -> String {
     let within = match named {
         [one] => path.strip_prefix(one).ok().filter(|rest| !rest.as_os_str().is_empty()),

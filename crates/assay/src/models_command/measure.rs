@@ -1,7 +1,7 @@
 //! Measures a model with fio: what it does, next to what follows from its numbers.
 //!
-//! Sequential writes are of a fresh device; then it is brought to where long use would have brought it, and all else is
-//! measured. Everything is made in a folder that goes when it is done, however it ends.
+//! Sequential writes are of a fresh device; then it is downloaded to where long use would have downloaded it, and all
+//! else is measured. Everything is made in a directory that goes when it is done, however it ends.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use assay_serve::provide;
 use assay_serve::{AttachOptions, Attached, Health, ModelJob};
 use assay_system::free_bytes;
 use assay_system::interrupt::Interrupt;
-use assay_system::ledger::{Ledger, Made, state_folder};
+use assay_system::ledger::{Ledger, Made, state_directory};
 use assay_system::thing::Thing;
 
 /// What is measured, and how.
@@ -41,7 +41,7 @@ pub struct Plan {
     /// Commands in flight at most.
     pub threads: u16,
     /// Where the model's media are made.
-    pub folder: Option<PathBuf>,
+    pub directory: Option<PathBuf>,
 }
 
 impl Plan {
@@ -122,38 +122,44 @@ const RAMP_TIMES_MAX: u32 = 4;
 pub fn measure(preset: &Preset, device: &Device, plan: &Plan) -> Result<Outcome> {
     let interrupt = Interrupt::listen()?;
     let ledger = Ledger::open()?;
-    let (folder, made) = make_folder(&ledger, plan, preset, device)?;
-    let bench =
-        Bench { preset, device, plan, ledger: &ledger, media: folder.join("model.img"), interrupt };
+    let (directory, made) = make_directory(&ledger, plan, preset, device)?;
+    let bench = Bench {
+        preset,
+        device,
+        plan,
+        ledger: &ledger,
+        media: directory.join("model.img"),
+        interrupt,
+    };
     let outcome = bench.run();
     made.remove()?;
     outcome
 }
 
-fn make_folder(
+fn make_directory(
     ledger: &Arc<Ledger>,
     plan: &Plan,
     preset: &Preset,
     device: &Device,
 ) -> Result<(PathBuf, Made)> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let parent = plan.folder.clone().unwrap_or_else(|| state_folder().join("models"));
+    let parent = plan.directory.clone().unwrap_or_else(|| state_directory().join("models"));
     std::fs::create_dir_all(&parent).with_context(|| parent.display().to_string())?;
     check_room(&parent, plan, preset, device)?;
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let name = format!("assay-model-{}-{number}", std::process::id());
     let path = parent.canonicalize()?.join(name);
-    let (made, ()) = ledger.make(Thing::Folder { path: path.clone() }, || {
+    let (made, ()) = ledger.make(Thing::Directory { path: path.clone() }, || {
         std::fs::create_dir(&path).with_context(|| path.display().to_string())
     })?;
     Ok((path, made))
 }
 
-/// In the long run flash is written everywhere, whatever it holds; a device that stores blocks where they are addressed is written where
-/// there are data.
-fn check_room(folder: &Path, plan: &Plan, preset: &Preset, device: &Device) -> Result<()> {
+/// In the long run flash is written everywhere, whatever it holds; a device that stores blocks where they are addressed
+/// is written where there are data.
+fn check_room(directory: &Path, plan: &Plan, preset: &Preset, device: &Device) -> Result<()> {
     let media_bytes = plan.media_bytes(device);
-    let free_bytes = free_bytes(folder)?;
+    let free_bytes = free_bytes(directory)?;
     if media_bytes < free_bytes {
         return Ok(());
     }
@@ -161,7 +167,7 @@ fn check_room(folder: &Path, plan: &Plan, preset: &Preset, device: &Device) -> R
     bail!(
         "its media take up to {} of {}, which has {} free; {}",
         size(media_bytes as f64),
-        folder.display(),
+        directory.display(),
         size(free_bytes as f64),
         remedy(plan, preset, (least_scale * 1.1).ceil())
     )

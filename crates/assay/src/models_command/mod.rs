@@ -61,7 +61,7 @@ pub struct ModelsArgs {
     /// Length of each of fio's jobs, with --measure
     #[arg(long, default_value_t = 10, requires = "measure", value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
-    /// Where the media of a measured model are made [default: the state folder]
+    /// Where the media of a measured model are made [default: the state directory]
     #[arg(long, value_name = "DIR", requires = "measure")]
     work: Option<PathBuf>,
     /// Show the model as a block device, over this file; it is made when it is not there, sparse
@@ -73,9 +73,9 @@ pub struct ModelsArgs {
     /// Commands in flight at most
     #[arg(long, default_value_t = THREADS, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: u16,
-    /// Show the model as the file `disk` in this empty folder, without a loop device; for those who are not root
+    /// Show the model as the file `disk` in this empty directory, without a loop device; for those who are not root
     #[arg(long, value_name = "DIR", requires = "attach")]
-    folder: Option<PathBuf>,
+    directory: Option<PathBuf>,
     /// Record every command to this new file until it is detached: 40 bytes each, 2 more for each block written
     #[arg(long, value_name = "FILE", requires = "attach")]
     trace: Option<PathBuf>,
@@ -151,7 +151,7 @@ fn measure(args: &ModelsArgs, preset: &Preset, scale: Scale, device: &Device) ->
         ratio: args.ratio,
         seconds: args.seconds,
         threads: args.threads,
-        folder: args.work.clone(),
+        directory: args.work.clone(),
     };
     measure::measure(preset, device, &plan)
 }
@@ -164,7 +164,7 @@ fn attach_to(
     file: &Path,
 ) -> Result<()> {
     let options = AttachOptions {
-        folder: args.folder.clone(),
+        directory: args.directory.clone(),
         threads: args.threads,
         model: Some(ModelJob::new(preset, scale)),
         trace: args.trace.as_ref().map(std::path::absolute).transpose()?,

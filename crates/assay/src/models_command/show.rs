@@ -112,7 +112,7 @@ fn print_measured(outcome: &Outcome) {
     ));
     if let Some(ratio) = outcome.ratio {
         print::line(format_args!(
-            "What follows is computed here with the {ratio:.3} that the worn-in model counted as its compression ratio"
+            "What follows is computed here with the {ratio:.3} that the preconditioned model counted as its compression ratio"
         ));
     }
     let heads =

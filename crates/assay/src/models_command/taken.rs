@@ -10,7 +10,7 @@ use assay_serve::{
 };
 
 /// By how much fio may find a single command slower or faster than the model showed it, as a share: the way between them was
-/// measured when the model was attached, and moves by some 10 us with what the processors have just done.
+/// measured when the model was attached, and moves by some 10 us with what the CPUs have just done.
 const WAY_SHARE_MAX: f64 = 0.10;
 
 /// One figure, computed and measured.
@@ -25,7 +25,7 @@ pub struct Measured {
     pub ratio: f64,
     /// Bytes written to media for each byte of the host meanwhile.
     pub write_amplification: Option<f64>,
-    /// Share of commands that our own processors have made late.
+    /// Share of commands that our own CPUs have made late.
     pub late_share: f64,
     /// Share of commands that should have taken less than the port's round trip.
     pub too_fast_share: f64,
@@ -136,7 +136,7 @@ impl Taken {
             }
         }
         if self.stood_still_ms > STOOD_STILL_MS_MAX {
-            reasons.push(format!("its server stood still for {:.0} ms", self.stood_still_ms));
+            reasons.push(format!("its server stalled for {:.0} ms", self.stood_still_ms));
         }
         reasons.extend(self.shown_us.filter(|_| self.asked.is_latency).and_then(|us| self.way(us)));
         reasons
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn a_server_that_stood_still_shows_no_device() {
         let stopped = Taken { stood_still_ms: 4000.0, ..taken(100.0) };
-        assert_eq!(stopped.reasons(), ["its server stood still for 4000 ms"]);
+        assert_eq!(stopped.reasons(), ["its server stalled for 4000 ms"]);
     }
 
     #[test]

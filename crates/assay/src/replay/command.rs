@@ -119,7 +119,8 @@ fn read(path: &Path) -> Result<Trace> {
 fn ask(question: &Question, as_recorded: bool) -> Result<Outcome> {
     let line = Living::new();
     let mut progress = Progress::new(&line);
-    let device = VirtualDevice::new(question, &mut |share| progress.tell("wearing it in", share));
+    let device =
+        VirtualDevice::new(question, &mut |share| progress.tell("preconditioning it", share));
     let device = device.inspect_err(|_| line.end())?;
     let VirtualDevice { mut disk, drive } = device;
     let mut measured = Measured::new(question, drive);

@@ -20,7 +20,7 @@ pub struct VirtualDevice {
 }
 
 impl VirtualDevice {
-    /// The device of `question`, worn in as the recorded one was.
+    /// The device of `question`, preconditioned as the recorded one was.
     ///
     /// # Errors
     /// One line: that much data does not fit.

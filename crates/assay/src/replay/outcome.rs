@@ -83,7 +83,7 @@ pub struct Outcome {
     pub unwritten_read_share: Option<f64>,
     /// Time that went by on the device for all that was replayed, in seconds.
     pub virtual_s: f64,
-    /// Time that it took, in seconds, wearing in left out.
+    /// Time that it took, in seconds, preconditioning left out.
     pub elapsed_s: f64,
     /// Seconds of the device's time in one of ours.
     pub times_real_time: f64,

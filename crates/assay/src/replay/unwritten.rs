@@ -1,13 +1,13 @@
-//! Reads of what was never written: flash has nothing to read for them, so a replay answers them at once, though the recorded
-//! device may have held data there from before its recording.
+//! Reads of what was never written: flash has nothing to read for them, so a replay answers them at once, though the
+//! recorded device may have held data there from before its recording.
 
 use assay_drive::BLOCK_BYTES;
 use assay_models::{Event, Kind};
 
 use super::question::Question;
 
-/// Of the blocks read by what counts, the share that nobody had written: neither wearing in nor the trace. Nothing where
-/// the device that is asked has no flash, or nothing is read.
+/// Of the blocks read by what counts, the share that nobody had written: neither preconditioning nor the trace. Nothing
+/// where the device that is asked has no flash, or nothing is read.
 #[must_use]
 pub fn share(question: &Question) -> Option<f64> {
     question.device.nand()?;

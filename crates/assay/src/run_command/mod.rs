@@ -26,15 +26,15 @@ use progress::ProgressView;
 #[command(after_help = "\
 Examples:
   assay run disk --location /mnt/new-disk        a plan that comes with Assay
-  assay run percona-2020 --quick                 the quick form of another one
+  assay run percona-2020 --quick                 the quick profile of another one
   assay run plan.toml --out study                what is missing of it
   assay run plan.toml --out study --dry-run      say what, and whether it can
   assay run plan.toml --location /mnt/new-disk   on another disk
   assay run plan.toml --erase /dev/nvme1n1       overwrite this device")]
 pub struct RunArgs {
-    /// The plan: a TOML file, or the name of one that comes with Assay, unless a file is called so (a folder may be)
+    /// The plan: a TOML file, or the name of one that comes with Assay, unless a file is called so (a directory may be)
     plan: PathBuf,
-    /// Its quick form, which shows in minutes that all works and which way things lean
+    /// Its quick profile, which shows in minutes that all works and which way things lean
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
@@ -57,14 +57,14 @@ pub struct DemoArgs {
 /// What both commands take.
 #[derive(Debug, Args)]
 struct CommonArgs {
-    /// Folder of the study: its results are kept there, and what is there already is not run again [default: the plan's
-    /// name, with -quick for its quick form; of the demo assay-demo, or once that is finished assay-demo-2, …]
+    /// Directory of the study: its results are kept there, and what is there already is not run again [default: the plan's
+    /// name, with -quick for its quick profile; of the demo assay-demo, or once that is finished assay-demo-2, …]
     #[arg(long, value_name = "STUDY")]
     out: Option<PathBuf>,
-    /// Folder on the disk to be measured [default: the plan's, else `work` in the study]
-    #[arg(long, value_name = "FOLDER")]
+    /// Directory on the disk to be measured [default: the plan's, else `work` in the study]
+    #[arg(long, value_name = "DIRECTORY")]
     location: Option<PathBuf>,
-    /// Server program to run, or a folder that holds one [default: the plan's, else the one found or brought]
+    /// Server program to run, or a directory that holds one [default: the plan's, else the one found or downloaded]
     #[arg(long, value_name = "PATH")]
     server: Option<PathBuf>,
     /// Block device that the plan may overwrite (can be given several times)
@@ -84,7 +84,7 @@ struct CommonArgs {
     resume: bool,
 }
 
-/// Runs the demo's plan in a folder of its own.
+/// Runs the demo's plan in a directory of its own.
 ///
 /// # Errors
 /// As [`run`].
@@ -196,5 +196,5 @@ fn unfinished_demo(parent: &Path) -> Result<PathBuf> {
             return Ok(study);
         }
     }
-    None.context("no name is left for the demo's folder; give one with --out")
+    None.context("no name is left for the demo's directory; give one with --out")
 }

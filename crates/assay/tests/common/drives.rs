@@ -40,7 +40,7 @@ pub fn has_fio(test: &str) -> bool {
 /// Words that create a small drive.
 pub const SMALL: [&str; 3] = ["--capacity", "64M", "--sparse"];
 
-/// A folder in which a test makes drives.
+/// A directory in which a test makes drives.
 pub struct Drives {
     world: World,
 }
@@ -154,11 +154,11 @@ impl Drives {
         system("umount", &[self.path("files").to_str().unwrap()]);
     }
 
-    /// That neither mount, loop device nor process is there, nor anything in the state folder but empty folders.
+    /// That neither mount, loop device nor process is there, nor anything in the state directory but empty directories.
     pub fn assert_nothing_left(&self) {
         assert_eq!(self.leftovers(), Vec::<String>::new());
-        for folder in ["state/ledgers", "state/drives"] {
-            let entries = std::fs::read_dir(self.path(folder)).into_iter().flatten();
+        for directory in ["state/ledgers", "state/drives"] {
+            let entries = std::fs::read_dir(self.path(directory)).into_iter().flatten();
             let entries: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
             assert_eq!(entries, Vec::<PathBuf>::new());
         }
@@ -175,11 +175,11 @@ impl Deref for Drives {
 
 impl Drop for Drives {
     fn drop(&mut self) {
-        let folder = self.path("");
+        let directory = self.path("");
         let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         let fields = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
         for mount in fields.filter(|fields| fields[2] != "fuse.assay") {
-            if Path::new(mount[1]).starts_with(&folder) {
+            if Path::new(mount[1]).starts_with(&directory) {
                 let _ = Command::new("umount").arg(mount[1]).status();
             }
         }

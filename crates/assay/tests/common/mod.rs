@@ -9,20 +9,20 @@ use std::process::{Command, Output, Stdio};
 use assay_testing::skip;
 use rusqlite::Connection;
 
-/// A folder in which one test runs the tool; its ledgers are not those of the user.
+/// A directory in which one test runs the tool; its ledgers are not those of the user.
 pub struct World {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl World {
     pub fn new() -> World {
         // Not /tmp: that may be memory, and rigs belong on a disk.
         let parent = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        World { folder: tempfile::tempdir_in(parent).unwrap() }
+        World { directory: tempfile::tempdir_in(parent).unwrap() }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
@@ -34,7 +34,7 @@ impl World {
     /// `assay` with these words, not started yet.
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
-        command.args(words).current_dir(self.folder.path());
+        command.args(words).current_dir(self.directory.path());
         command.env("ASSAY_STATE", self.path("state"));
         command
     }
@@ -52,9 +52,9 @@ impl World {
         said.lines().last().unwrap_or_default().to_owned()
     }
 
-    /// What is in the folder, hidden files left out.
+    /// What is in the directory, hidden files left out.
     pub fn listing(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(self.folder.path()).unwrap();
+        let entries = std::fs::read_dir(self.directory.path()).unwrap();
         let mut names: Vec<String> =
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.retain(|name| name != "state");
@@ -62,28 +62,28 @@ impl World {
         names
     }
 
-    /// Mounts and loop devices below the folder, and processes that have it on their command line.
+    /// Mounts and loop devices below the directory, and processes that have it on their command line.
     pub fn leftovers(&self) -> Vec<String> {
-        let folder = self.folder.path().to_str().unwrap().to_owned();
+        let directory = self.directory.path().to_str().unwrap().to_owned();
         let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
         let mut left: Vec<String> =
-            mounts.lines().filter(|line| line.contains(&folder)).map(str::to_owned).collect();
+            mounts.lines().filter(|line| line.contains(&directory)).map(str::to_owned).collect();
         let loops = Command::new("losetup").args(["--list", "--noheadings"]).output();
         let loops = loops.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
         left.extend(
             loops
                 .unwrap_or_default()
                 .lines()
-                .filter(|line| line.contains(&folder))
+                .filter(|line| line.contains(&directory))
                 .map(str::to_owned),
         );
         left.extend(self.servers().into_iter().map(|(_, command)| command));
         left
     }
 
-    /// Servers that have the folder on their command line or in their environment: number and command line.
+    /// Servers that have the directory on their command line or in their environment: number and command line.
     pub fn servers(&self) -> Vec<(u32, String)> {
-        let folder = self.folder.path().to_str().unwrap();
+        let directory = self.directory.path().to_str().unwrap();
         let mut servers = Vec::new();
         for entry in std::fs::read_dir("/proc").unwrap().flatten() {
             let text = |name| {
@@ -92,7 +92,7 @@ impl World {
             };
             let command = text("cmdline");
             let is_server = command.contains("mysqld") || command.contains("drive serve");
-            if is_server && (command + " " + &text("environ")).contains(folder) {
+            if is_server && (command + " " + &text("environ")).contains(directory) {
                 let number = entry.file_name().to_str().unwrap().parse().unwrap();
                 servers.push((number, text("cmdline")));
             }
@@ -137,7 +137,7 @@ innodb_doublewrite = false
     )
 }
 
-pub const FOLDER: &str = "kind = \"folder\"";
+pub const DIRECTORY: &str = "kind = \"directory\"";
 pub const IMAGE: &str =
     "kind = \"image\"\nsize = \"600M\"\nmount_options = [\"noatime\", \"data=writeback\"]";
 

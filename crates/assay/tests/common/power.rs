@@ -20,7 +20,7 @@ pub struct Power {
     media: Arc<SimulatedMedia>,
     mount: Option<FuseMount>,
     // Removed last.
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Power {
@@ -28,8 +28,8 @@ impl Power {
     pub fn with_drive(bytes: u64, format: &Format) -> Power {
         let media = Arc::new(SimulatedMedia::new(bytes));
         Drive::format(Arc::new(Aligned(Arc::clone(&media))), format).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let mut power = Power { media, mount: None, folder };
+        let directory = tempfile::tempdir().unwrap();
+        let mut power = Power { media, mount: None, directory };
         power.show();
         power
     }
@@ -74,7 +74,7 @@ impl Power {
 
     fn show(&mut self) {
         let options = FuseOptions {
-            mount_point: self.folder.path().into(),
+            mount_point: self.directory.path().into(),
             name: "media".into(),
             threads: 4,
         };

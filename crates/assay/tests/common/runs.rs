@@ -40,8 +40,8 @@ pub fn server_under_load(world: &World, trial: u32) -> i32 {
     server_under_load_below(&world.path("study"), trial)
 }
 
-/// As above, of a run whose rigs are built somewhere below `folder`.
-pub fn server_under_load_below(folder: &Path, trial: u32) -> i32 {
+/// As above, of a run whose rigs are built somewhere below `directory`.
+pub fn server_under_load_below(directory: &Path, trial: u32) -> i32 {
     let rig = format!("/rig-{trial}/");
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     loop {
@@ -54,7 +54,7 @@ pub fn server_under_load_below(folder: &Path, trial: u32) -> i32 {
                 .collect();
             let option = |name: &str| words.iter().find_map(|word| word.strip_prefix(name));
             let is_trial = option("--datadir=").is_some_and(|data| {
-                data.starts_with(folder.to_str().unwrap()) && data.contains(&rig)
+                data.starts_with(directory.to_str().unwrap()) && data.contains(&rig)
             });
             let socket = option("--socket=").filter(|_| is_trial);
             if socket.and_then(commits).is_some_and(|commits| commits > 20) {

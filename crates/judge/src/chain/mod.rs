@@ -1,8 +1,8 @@
-//! The chain of evidence: what one transaction comes to at each layer, from InnoDB's pages to the flash.
+//! The write path per transaction: what one transaction comes to at each layer, from InnoDB's pages to the flash.
 //!
 //! Means over a run's measuring window, divided by its transactions. Layers are the counters of the watch
 //! (`docs/measuring.md`); what nobody counted is absent and never zero. Where layers count the same bytes they are held
-//! against each other by [`reconcile`](crate::reconcile), and a run in which they do not agree is marked.
+//! against each other by [`reconcile`](crate::reconcile), and a run in which they do not agree is flagged.
 
 mod layers;
 mod spent;

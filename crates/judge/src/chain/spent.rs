@@ -8,7 +8,7 @@ use assay_study::metrics::{Metric, metric};
 pub enum Activity {
     /// The transaction, from its first statement to its last answer.
     Transaction,
-    /// Processors that the server kept busy,
+    /// CPUs that the server kept busy,
     ServerCpu,
     /// the load generator,
     LoadCpu,
@@ -67,8 +67,8 @@ pub struct Space {
     pub layer: Held,
     /// Bytes at the window's end.
     pub bytes: f64,
-    /// Bytes for each byte at the layer above, where that is known. Not of a model's drive above its files: what wore it in lies
-    /// there too.
+    /// Bytes for each byte at the layer above, where that is known. Not of a model's drive above its files: what wore
+    /// it in lies there too.
     pub per_byte_above: Option<f64>,
 }
 
@@ -86,7 +86,8 @@ const RATES: [(Activity, &Metric); 8] = [
     (Activity::RowLockWaits, metric!("innodb_row_lock_ms_per_s")),
 ];
 
-/// Operations whose number and mean latency are counted: of the device as the kernel sees it, and of a model as it should be.
+/// Operations whose number and mean latency are counted: of the device as the kernel sees it, and of a model as it
+/// should be.
 const OPERATIONS: [(Activity, &Metric, &Metric); 6] = [
     (Activity::DeviceReads, metric!("disk_reads_per_s"), metric!("disk_read_latency_ms")),
     (Activity::DeviceWrites, metric!("disk_writes_per_s"), metric!("disk_write_latency_ms")),

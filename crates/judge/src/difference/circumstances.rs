@@ -176,11 +176,11 @@ mod tests {
         assert_eq!(found(&before, &before), []);
         let facts = [("kernel", "6.1"), ("memory", "16303400 kB"), ("location", "/tmp/two")];
         let same = side(&facts, &[("innodb_buffer_pool_size", "32M")], window(2.0, 11.98));
-        assert_eq!(found(&before, &same), [], "the same machine, another folder");
+        assert_eq!(found(&before, &same), [], "the same machine, another directory");
 
         let facts = [("kernel", "6.2"), ("memory", "8151706 kB"), ("processors", "4")];
         let mut after = side(&facts, &[("sync_binlog", "0")], window(5.0, 65.0));
-        after.form = Some("Quick form: …".into());
+        after.form = Some("Quick profile: …".into());
         after.configs[0].rig.server = "mysqld 8".into();
         after.trials[0].started_at = Some("2026-02-03T00:00:00Z".into());
         after.trials[0].key.repeat = 3;

@@ -1,4 +1,4 @@
-//! How far one configuration lies from another, within what bounds, and how surprising that would be if there were no
+//! How far one configuration lies from another, within what bounds, and how significant that would be if there were no
 //! difference.
 //!
 //! Everything is computed on logarithms and told as ratios: a factor is the same in both directions, and a mean over
@@ -48,7 +48,7 @@ pub struct Stratum<'a> {
     pub base: Vec<&'a Measured>,
     /// Runs of the other; the n-th is of the same repeat as the n-th of the baseline, unless they are of two studies.
     pub other: Vec<&'a Measured>,
-    /// Runs of either that are done and are not among them, for they are marked as not comparable.
+    /// Runs of either that are done and are not among them, for they are flagged as not comparable.
     pub left_out: Vec<TrialKey>,
 }
 
@@ -344,7 +344,7 @@ fn single_of([a, b]: &[Figure; 2], noise: Option<&NoiseSpread>) -> Option<Spread
     let Some(noise) = noise else {
         return seconds.map(|(a, b)| Spread::of_parts(value, &[known(a), known(b)]));
     };
-    // What the twins' spread does not hold is what these runs vary more within than the twins did.
+    // What the A/A runs' spread does not hold is what these runs vary more within than the A/A runs did.
     let here = seconds.map_or(0.0, |(a, b)| a.variance + b.variance);
     let beyond = (here - noise.within).max(0.0);
     let error = (noise.deviation.powi(2) + beyond).sqrt();

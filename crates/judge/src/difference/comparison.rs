@@ -38,7 +38,7 @@ pub struct Comparison {
     pub margin: f64,
     /// What may be said.
     pub verdict: Verdict,
-    /// Runs that are done and have no part in it, for they are marked as not comparable.
+    /// Runs that are done and have no part in it, for they are flagged as not comparable.
     pub left_out: Vec<TrialKey>,
 }
 

@@ -9,7 +9,7 @@
 use serde::Serialize;
 
 use crate::difference::compare::Basis;
-use crate::difference::noise::{NoiseSpread, Twins};
+use crate::difference::noise::{AaRuns, NoiseSpread};
 use crate::interval::Interval;
 use crate::statistics::Spread;
 use crate::trial::figure::Figure;
@@ -32,7 +32,7 @@ pub struct Level {
 }
 
 /// Of every configuration × workload × threads that has throughput, in the order of the runs.
-pub(crate) fn levels(trials: &[Measured], twins: &Twins<'_>) -> Vec<Level> {
+pub(crate) fn levels(trials: &[Measured], aa_runs: &AaRuns<'_>) -> Vec<Level> {
     let mut found: Vec<Level> = Vec::new();
     for trial in trials {
         let key = &trial.key;
@@ -48,7 +48,7 @@ pub(crate) fn levels(trials: &[Measured], twins: &Twins<'_>) -> Vec<Level> {
         });
         let figures: Vec<Figure> =
             its.filter_map(|one| one.figures.get(&Metric::Throughput).copied()).collect();
-        let noise = twins.spread(Metric::Throughput, &key.workload);
+        let noise = aa_runs.spread(Metric::Throughput, &key.workload);
         let Some((tps, basis)) = level(&figures, noise.as_ref()) else { continue };
         found.push(Level {
             config: key.config.clone(),
@@ -104,7 +104,7 @@ mod tests {
                 let trials: Vec<Measured> = (1..=repeats)
                     .map(|repeat| truth.trial(&mut noise, key("a", 8, repeat), 100.0))
                     .collect();
-                let found = levels(&trials, &Twins::of(&[], &Default::default()));
+                let found = levels(&trials, &AaRuns::of(&[], &Default::default()));
                 found[0].tps.low <= 100.0 && 100.0 <= found[0].tps.high
             });
             let covered = covered.count();
@@ -120,9 +120,9 @@ mod tests {
         assert_eq!(basis, Some(Basis::OneRepeat));
         // Student's t of 30 degrees at 97.5 % is 2.0423.
         assert!((alone.high / 100.0 - (2.0423_f64 * 0.01).exp()).abs() < 1e-5);
-        let (beside_twins, basis) = level(&one, Some(&floor)).unwrap();
+        let (beside_aa_runs, basis) = level(&one, Some(&floor)).unwrap();
         assert_eq!(basis, Some(Basis::OneRepeatAndNoiseFloor));
-        assert!((beside_twins.high / 100.0 - (2.0423_f64 * 0.02_f64.sqrt()).exp()).abs() < 1e-4);
+        assert!((beside_aa_runs.high / 100.0 - (2.0423_f64 * 0.02_f64.sqrt()).exp()).abs() < 1e-4);
         let (unknown, basis) = level(&[figure(100.0, None)], None).unwrap();
         assert_eq!((unknown.low, unknown.mid, unknown.high, basis), (100.0, 100.0, 100.0, None));
         assert_eq!(level(&[], Some(&floor)), None);

@@ -1,6 +1,6 @@
 //! The noise floor: how far two runs of one configuration lie apart that differ in nothing but that they are two.
 //!
-//! A *twin* is a configuration that is another one run again. Each repeat in which both ran is a difference whose truth
+//! A *A/A run* is a configuration that is another one run again. Each repeat in which both ran is a difference whose truth
 //! is zero, so the mean of its square is the variance of a difference of two runs, with as many degrees of freedom as
 //! there are differences. The differences of one workload are taken together over thread counts and repeats if there
 //! are at least [`POOLED_LEAST`] of them, else those of the whole study.
@@ -54,7 +54,7 @@ struct Twinned {
 /// The noise floor of a study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NoiseFloor {
-    /// Configurations that ran under two names: the configuration and its twin.
+    /// Configurations that ran under two names: the configuration and its A/A run.
     pub configs: Vec<(String, String)>,
     /// What was seen, by workload, thread count and metric.
     pub seen: Vec<Seen>,
@@ -69,7 +69,7 @@ pub struct Seen {
     pub threads: u32,
     /// What is compared.
     pub metric: Metric,
-    /// The twin ÷ the configuration, repeat by repeat.
+    /// The A/A run ÷ the configuration, repeat by repeat.
     pub ratios: Vec<f64>,
     /// The spread that is used for this workload.
     pub spread: NoiseSpread,
@@ -80,34 +80,34 @@ pub struct Seen {
     pub floor_percent: f64,
 }
 
-/// The twin's runs beside those of its configuration.
+/// The A/A run's runs beside those of its configuration.
 #[derive(Debug)]
-pub struct Twins<'a> {
+pub struct AaRuns<'a> {
     pairs: Vec<(&'a Measured, &'a Measured)>,
 }
 
-impl<'a> Twins<'a> {
-    /// Of these runs, where `twins` says which configuration is which one's twin.
+impl<'a> AaRuns<'a> {
+    /// Of these runs, where `aa_runs` says which configuration is which one's A/A run.
     pub fn of(
         trials: &'a [Measured],
-        twins: &std::collections::BTreeMap<String, String>,
-    ) -> Twins<'a> {
+        aa_runs: &std::collections::BTreeMap<String, String>,
+    ) -> AaRuns<'a> {
         let usable = |trial: &&Measured| trial.standing == Standing::Usable;
-        let of_twin = |twin: &'a Measured| {
-            let original = twins.get(&twin.key.config)?;
+        let of_aa_run = |aa_run: &'a Measured| {
+            let original = aa_runs.get(&aa_run.key.config)?;
             let is_it = |trial: &&Measured| {
                 trial.key.config == *original
                     && (&trial.key.workload, trial.key.threads, trial.key.repeat)
-                        == (&twin.key.workload, twin.key.threads, twin.key.repeat)
+                        == (&aa_run.key.workload, aa_run.key.threads, aa_run.key.repeat)
             };
-            Some((trials.iter().filter(usable).find(is_it)?, twin))
+            Some((trials.iter().filter(usable).find(is_it)?, aa_run))
         };
-        Twins { pairs: trials.iter().filter(usable).filter_map(of_twin).collect() }
+        AaRuns { pairs: trials.iter().filter(usable).filter_map(of_aa_run).collect() }
     }
 
     fn differences(&self, metric: Metric) -> Vec<Twinned> {
-        let of_pair = |(config, twin): &(&Measured, &Measured)| {
-            let (a, b) = (config.figures.get(&metric)?, twin.figures.get(&metric)?);
+        let of_pair = |(config, aa_run): &(&Measured, &Measured)| {
+            let (a, b) = (config.figures.get(&metric)?, aa_run.figures.get(&metric)?);
             Some(Twinned {
                 workload: config.key.workload.clone(),
                 log: (b.value / a.value).ln(),
@@ -134,12 +134,12 @@ impl<'a> Twins<'a> {
     pub fn floor(&self) -> Option<NoiseFloor> {
         let mut floor = NoiseFloor { configs: Vec::new(), seen: Vec::new() };
         for metric in Metric::ALL {
-            for (config, twin) in &self.pairs {
-                let names = (config.key.config.clone(), twin.key.config.clone());
+            for (config, aa_run) in &self.pairs {
+                let names = (config.key.config.clone(), aa_run.key.config.clone());
                 if !floor.configs.contains(&names) {
                     floor.configs.push(names);
                 }
-                let (Some(a), Some(b)) = (config.figures.get(&metric), twin.figures.get(&metric))
+                let (Some(a), Some(b)) = (config.figures.get(&metric), aa_run.figures.get(&metric))
                 else {
                     continue;
                 };

@@ -8,7 +8,7 @@ use crate::trial::measured::Measured;
 use crate::trial::metric::Metric;
 use assay_study::SecondLatency;
 
-/// With fewer repeats than this no permutation of them can be surprising at 5 %: 2 ÷ 2⁶ is 3 %.
+/// With fewer repeats than this no permutation of them can be significant at 5 %: 2 ÷ 2⁶ is 3 %.
 const REPEATS_TO_PERMUTE: usize = 6;
 
 /// What is exchanged as a whole.

@@ -9,7 +9,7 @@ use assay_study::TrialKey;
 pub enum Reason {
     /// A run failed, and what a configuration cannot do is no matter of chance.
     TrialFailed(TrialKey),
-    /// A run is marked as not comparable, and too few repeats remain without it.
+    /// A run is flagged as not comparable, and too few repeats remain without it.
     TrialNotComparable(TrialKey),
     /// No repeat has been run of both.
     NoSharedRepeat,

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use crate::difference::compare::{Stratum, between_studies, within_study};
 use crate::difference::comparison::{Comparison, SEED, Teller};
-use crate::difference::noise::{NoiseSpread, Twins};
+use crate::difference::noise::{AaRuns, NoiseSpread};
 use crate::difference::reason::Reason;
 use crate::trial::measured::{Measured, measured};
 use crate::trial::metric::Metric;
@@ -101,13 +101,13 @@ pub fn shared_workloads<'a>(a: &'a Study, b: &'a Study) -> impl Iterator<Item = 
     a.workloads.iter().filter(|one| b.workloads.iter().any(|other| other.name == one.name))
 }
 
-/// The configurations of a study that are no twins; `named` alone if it is given.
+/// The configurations of a study that are no A/A runs; `named` alone if it is given.
 ///
 /// # Errors
 /// There is no such configuration.
 pub fn configs<'a>(study: &'a Study, named: Option<&str>) -> Result<Vec<&'a Config>> {
     let its =
-        || study.configs.iter().filter(|config| !study.judging.twins.contains_key(&config.name));
+        || study.configs.iter().filter(|config| !study.judging.aa_runs.contains_key(&config.name));
     let Some(named) = named else { return Ok(its().collect()) };
     match study.configs.iter().find(|config| config.name == named) {
         Some(config) => Ok(vec![config]),
@@ -164,7 +164,7 @@ fn spread(
     workload: &str,
 ) -> Option<NoiseSpread> {
     let of = |(trials, chosen): &(&Vec<Measured>, &Chosen<'_>)| {
-        Twins::of(trials, &chosen.study.judging.twins).spread(metric, workload)
+        AaRuns::of(trials, &chosen.study.judging.aa_runs).spread(metric, workload)
     };
     sides.iter().filter_map(of).max_by(|a, b| a.reach(1).total_cmp(&b.reach(1)))
 }

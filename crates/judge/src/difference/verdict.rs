@@ -1,9 +1,9 @@
 //! What may be said of a difference: better, worse, equivalent, or that it cannot be told.
 //!
 //! With the interval at 95 %, the margin m and p, the larger of the interval's own p and that of the permutation test
-//! (where its units are enough to be surprising at all), corrected by Holm over the thread counts of the workload:
+//! (where its units are enough to be significant at all), corrected by Holm over the thread counts of the workload:
 //!
-//! 1. A run that failed: no verdict. One that is marked as not comparable is left out, which is told, if two repeats remain; else no verdict.
+//! 1. A run that failed: no verdict. One that is flagged as not comparable is left out, which is told, if two repeats remain; else no verdict.
 //! 2. The interval of the ratio lies within 1 ÷ (1 + m) to 1 + m: **equivalent** (two one-sided tests; Schuirmann, 1987; at 2.5 %
 //!    each, so that the one interval that is printed serves both questions).
 //! 3. The interval leaves 1 out, p ≤ 5 %, and the difference is beyond the noise floor: **better** or **worse**.
@@ -33,7 +33,7 @@ pub enum Word {
     /// The difference, whatever it is, does not matter.
     Equivalent,
     /// Neither.
-    CannotTell,
+    Inconclusive,
 }
 
 impl Word {
@@ -63,7 +63,7 @@ impl Verdict {
 
     /// That there is none, and why.
     pub fn none(reason: Reason) -> Verdict {
-        Verdict::of(Word::CannotTell, Some(reason))
+        Verdict::of(Word::Inconclusive, Some(reason))
     }
 
     /// Whether it is said of the one run there is, and of no other.

@@ -33,7 +33,7 @@ fn mariadb(changed: &str) -> Names {
 }
 
 fn image() -> Disk {
-    let media = Media::Image { bytes: 1 << 30, folder: "/data".into() };
+    let media = Media::Image { bytes: 1 << 30, directory: "/data".into() };
     Disk { media, kernel_cache: Some("write back".into()), ..Disk::default() }
 }
 

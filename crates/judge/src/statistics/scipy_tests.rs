@@ -53,7 +53,8 @@ json.dump({
 }, sys.stdout)
 "#;
 
-/// What scipy says, or nothing where it is not installed. The system's interpreter first: distribution packages are for that one.
+/// What scipy says, or nothing where it is not installed. The system's interpreter first: distribution packages are for
+/// that one.
 fn scipy(question: &Value) -> Option<Value> {
     let python = ["/usr/bin/python3", "python3"].into_iter().find(|python| {
         Command::new(python)
@@ -61,8 +62,8 @@ fn scipy(question: &Value) -> Option<Value> {
             .output()
             .is_ok_and(|ran| ran.status.success())
     })?;
-    let folder = tempfile::tempdir().unwrap();
-    let asked = folder.path().join("question.json");
+    let directory = tempfile::tempdir().unwrap();
+    let asked = directory.path().join("question.json");
     std::fs::write(&asked, question.to_string()).unwrap();
     let ran = Command::new(python)
         .args(["-c", ORACLE])

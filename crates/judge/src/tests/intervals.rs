@@ -2,7 +2,7 @@
 
 use super::trials;
 use crate::difference::compare::{Stratum, between_studies, estimated};
-use crate::difference::noise::Twins;
+use crate::difference::noise::AaRuns;
 use crate::interval::LEVEL;
 use crate::simulated::{Truth, key};
 use crate::statistics::mean;
@@ -16,17 +16,17 @@ const CASES: u32 = 1000;
 const BINOMIAL: f64 = 0.0207;
 
 /// How often the interval of `metric` holds the truth.
-fn coverage(metric: Metric, truth: &Truth, repeats: u32, twins: u32) -> f64 {
-    let mut noise = Noise::new(u64::from(repeats) * 31 + u64::from(twins));
+fn coverage(metric: Metric, truth: &Truth, repeats: u32, aa_runs: u32) -> f64 {
+    let mut noise = Noise::new(u64::from(repeats) * 31 + u64::from(aa_runs));
     let (ratio, mut covered) = (1.1, 0);
     for _ in 0..CASES {
         let mut all = trials(&mut noise, truth, 8, repeats, ratio);
-        for threads in 100..100 + twins {
+        for threads in 100..100 + aa_runs {
             all.push(truth.trial(&mut noise, key("base", threads, 1), 1000.0));
             all.push(truth.trial(&mut noise, key("again", threads, 1), 1000.0));
         }
         let again = [("again".to_owned(), "base".to_owned())].into();
-        let floor = Twins::of(&all, &again).spread(metric, "w");
+        let floor = AaRuns::of(&all, &again).spread(metric, "w");
         let of = |config: &str| -> Vec<&Measured> {
             all.iter().filter(|one| one.key.config == config && one.key.threads == 8).collect()
         };
@@ -80,7 +80,7 @@ fn one_repeat_covers_what_repeats_vary_by_if_a_config_ran_twice_and_not_else() {
     let truth = Truth::minute(0.05);
     let alone = coverage(Metric::Throughput, &truth, 1, 0);
     let found = coverage(Metric::Throughput, &truth, 1, 4);
-    println!("alone {alone}, with four twins {found}");
+    println!("alone {alone}, with four A/A runs {found}");
     assert!(alone < 0.9, "{alone}");
     assert!((found - LEVEL).abs() <= BINOMIAL, "{found}");
 }

@@ -4,7 +4,7 @@ mod intervals;
 mod verdicts;
 
 use super::Comparison;
-use crate::difference::noise::Twins;
+use crate::difference::noise::AaRuns;
 use crate::judgement::comparisons;
 use crate::simulated::{Truth, key, study};
 use crate::statistics::simulated::Noise;
@@ -26,9 +26,9 @@ pub(super) fn trials(
     trials
 }
 
-pub(super) fn judged(trials: &[Measured], twins: &[(&str, &str)]) -> Vec<Comparison> {
-    let study = study(&["base", "other"], twins);
-    comparisons(&study, trials, &Twins::of(trials, &study.judging.twins), 0.03)
+pub(super) fn judged(trials: &[Measured], aa_runs: &[(&str, &str)]) -> Vec<Comparison> {
+    let study = study(&["base", "other"], aa_runs);
+    comparisons(&study, trials, &AaRuns::of(trials, &study.judging.aa_runs), 0.03)
 }
 
 pub(super) fn throughput(trials: &[Measured]) -> Comparison {

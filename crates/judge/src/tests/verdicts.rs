@@ -70,7 +70,7 @@ fn one_repeat_says_what_it_rests_on_and_never_equivalent() {
     let mut noise = Noise::new(24);
     let truth = Truth { second: 0.01, ..Truth::minute(0.0) };
     let same = throughput(&trials(&mut noise, &truth, 8, 1, 1.0));
-    assert_eq!(same.verdict.word, Word::CannotTell);
+    assert_eq!(same.verdict.word, Word::Inconclusive);
     assert_eq!(same.verdict.reason, Some(Reason::OneRun));
     let faster = throughput(&trials(&mut noise, &truth, 8, 1, 1.5));
     assert_eq!(faster.verdict.word, Word::Better);
@@ -91,7 +91,7 @@ fn a_difference_within_the_noise_floor_is_neither_better_nor_worse() {
         all.push(quiet.trial(&mut noise, key("again", 8, repeat), level));
     }
     let found = judged(&all, &[("again", "base")]).remove(0);
-    assert_eq!(found.verdict.word, Word::CannotTell, "{found:?}");
+    assert_eq!(found.verdict.word, Word::Inconclusive, "{found:?}");
     let Some(Reason::WithinFloor { floor_percent, differences: 4 }) = found.verdict.reason else {
         panic!("{:?}", found.verdict);
     };
@@ -105,7 +105,7 @@ fn no_verdict_where_a_trial_forbids_one() {
     assert_eq!(throughput(&all).verdict.word, Word::Better);
     all[3].standing = Standing::Failed;
     let found = throughput(&all);
-    assert_eq!((found.verdict.word, &found.difference), (Word::CannotTell, &None));
+    assert_eq!((found.verdict.word, &found.difference), (Word::Inconclusive, &None));
     assert_eq!(found.verdict.reason, Some(Reason::TrialFailed(key("other", 8, 2))));
     all[3].standing = Standing::NotComparable;
     let found = throughput(&all);
@@ -114,7 +114,7 @@ fn no_verdict_where_a_trial_forbids_one() {
     let mut fewer = all.clone();
     fewer[0].standing = Standing::NotComparable;
     let found = throughput(&fewer);
-    assert_eq!(found.verdict.word, Word::CannotTell, "one repeat of three is what was chosen");
+    assert_eq!(found.verdict.word, Word::Inconclusive, "one repeat of three is what was chosen");
     assert_eq!(found.verdict.reason, Some(Reason::TrialNotComparable(key("base", 8, 1))));
     all[3].standing = Standing::Missing;
     assert_eq!(
@@ -129,7 +129,7 @@ fn what_would_tell_is_said_and_does() {
     let mut noise = Noise::new(27);
     let truth = Truth::minute(0.02);
     let found = throughput(&trials(&mut noise, &truth, 8, 2, 1.06));
-    assert_eq!(found.verdict.word, Word::CannotTell);
+    assert_eq!(found.verdict.word, Word::Inconclusive);
     let more = found.verdict.repeats_more.unwrap();
     let needed = 2 + more;
     assert!((3..200).contains(&needed), "{needed}");
@@ -191,8 +191,8 @@ fn one_repeat_and_a_floor_speak_of_one_run_and_say_what_they_take_for_granted() 
             all.push(truth.trial(&mut noise, key("base", threads, 1), 1000.0));
         }
     }
-    let twins = [("again", "base")];
-    let found = judged(&all, &twins).remove(0);
+    let aa_runs = [("again", "base")];
+    let found = judged(&all, &aa_runs).remove(0);
     assert_eq!(found.verdict.word, Word::Better);
     assert_eq!(found.verdict.reason, Some(Reason::OneRunAndFloor), "{found:?}");
     assert!(found.verdict.is_of_one_run());
@@ -202,9 +202,9 @@ fn one_repeat_and_a_floor_speak_of_one_run_and_say_what_they_take_for_granted() 
     let mut alarms = 0;
     for _ in 0..100 {
         all[1] = loud.trial(&mut noise, key("other", 8, 1), 1000.0);
-        let found = judged(&all, &twins).remove(0).verdict;
+        let found = judged(&all, &aa_runs).remove(0).verdict;
         alarms += u32::from(matches!(found.word, Word::Better | Word::Worse));
-        assert!(found.word == Word::CannotTell || found.is_of_one_run(), "{found:?}");
+        assert!(found.word == Word::Inconclusive || found.is_of_one_run(), "{found:?}");
     }
     assert!(alarms > 20, "{alarms} of 100");
 }
@@ -250,7 +250,7 @@ fn gains_at_one_thread_count_do_not_make_up_for_losses_at_another() {
     };
     for ratios in [[1.5, 0.9], [1.1, 0.91]] {
         let found = over_all(ratios);
-        assert!(found.word == Word::CannotTell && is_split(&found), "{found:?}");
+        assert!(found.word == Word::Inconclusive && is_split(&found), "{found:?}");
         assert_eq!(found.repeats_more, None);
     }
     let same_way = over_all([1.5, 1.1]);

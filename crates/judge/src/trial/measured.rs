@@ -19,7 +19,7 @@ pub enum Standing {
     Usable,
     /// It was not run, or is not yet.
     Missing,
-    /// It is marked as not comparable: this machine was the reason, so other repeats may stand without it.
+    /// It is flagged as not comparable: this machine was the reason, so other repeats may stand without it.
     NotComparable,
     /// It failed: what a configuration cannot do is no matter of chance, so nothing is said without it.
     Failed,

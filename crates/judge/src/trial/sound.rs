@@ -12,7 +12,7 @@ pub fn is_sound(value: f64) -> bool {
     value.abs() <= LARGEST
 }
 
-/// The run without results that cannot be; it is then marked as not comparable, and with which.
+/// The run without results that cannot be; it is then flagged as not comparable, and with which.
 pub fn sound_trial(mut trial: Trial) -> Trial {
     let unsound: Vec<String> = trial
         .results

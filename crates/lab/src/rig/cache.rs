@@ -1,8 +1,9 @@
-//! The private folder that keeps what is dear to make: server binaries, initialised data folders, worn devices.
+//! The private directory that keeps what is dear to make: server binaries, initialised data directories, preconditioned
+//! devices.
 //!
 //! `$ASSAY_CACHE`, else `$XDG_CACHE_HOME/assay`, else `~/.cache/assay` (XDG Base Directory Specification).
 //!
-//! Promises: an entry is there whole or not at all, because it is made in a staging folder and renamed; two
+//! Promises: an entry is there whole or not at all, because it is made in a staging directory and renamed; two
 //! makers of the same kind wait for one another; what an interrupted maker left is removed by the next.
 
 use std::env;
@@ -17,27 +18,31 @@ use rustix::io::Errno;
 
 const STAGING_PREFIX: &str = ".staging-";
 
-/// The cache folder; it need not exist yet.
+/// The cache directory; it need not exist yet.
 ///
 /// # Errors
 /// When the environment names no home.
 pub fn root() -> Result<PathBuf> {
-    let folder =
+    let directory =
         |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let path = folder("ASSAY_CACHE")
-        .or_else(|| folder("XDG_CACHE_HOME").map(|path| path.join("assay")))
-        .or_else(|| folder("HOME").map(|path| path.join(".cache/assay")));
+    let path = directory("ASSAY_CACHE")
+        .or_else(|| directory("XDG_CACHE_HOME").map(|path| path.join("assay")))
+        .or_else(|| directory("HOME").map(|path| path.join(".cache/assay")));
     match path {
-        Some(path) => std::path::absolute(&path).context("cannot tell where the cache folder is"),
+        Some(path) => {
+            std::path::absolute(&path).context("cannot tell where the cache directory is")
+        }
         None => {
-            bail!("no folder for the cache: neither ASSAY_CACHE nor HOME is set; set ASSAY_CACHE")
+            bail!(
+                "no directory for the cache: neither ASSAY_CACHE nor HOME is set; set ASSAY_CACHE"
+            )
         }
     }
 }
 
 /// One kind of entries (`servers`, `templates`), locked against other makers until dropped.
 pub struct Shelf {
-    folder: PathBuf,
+    directory: PathBuf,
     _lock: File,
 }
 
@@ -47,8 +52,8 @@ impl Shelf {
     /// # Errors
     /// The cache cannot be used.
     pub fn open(kind: &str, waiting: impl FnOnce()) -> Result<Shelf> {
-        let folder = root()?.join(kind);
-        Shelf::open_at(folder, waiting)
+        let directory = root()?.join(kind);
+        Shelf::open_at(directory, waiting)
     }
 
     /// Opens the shelf `kind`, which is there, if no maker has it. Whoever was interrupted has it no longer.
@@ -69,21 +74,21 @@ impl Shelf {
         Ok(Shelf::lock_free(root()?.join(kind))?.is_some())
     }
 
-    fn lock_free(folder: PathBuf) -> Result<Option<Shelf>> {
-        let cannot = || format!("cannot use the cache folder {}", folder.display());
-        let lock = File::create(folder.join(".lock")).with_context(cannot)?;
+    fn lock_free(directory: PathBuf) -> Result<Option<Shelf>> {
+        let cannot = || format!("cannot use the cache directory {}", directory.display());
+        let lock = File::create(directory.join(".lock")).with_context(cannot)?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => return Ok(None),
             other => other.with_context(cannot)?,
         }
-        Ok(Some(Shelf { folder, _lock: lock }))
+        Ok(Some(Shelf { directory, _lock: lock }))
     }
 
-    pub(super) fn open_at(folder: PathBuf, waiting: impl FnOnce()) -> Result<Shelf> {
+    pub(super) fn open_at(directory: PathBuf, waiting: impl FnOnce()) -> Result<Shelf> {
         let cannot =
-            || format!("cannot use the cache folder {}; set ASSAY_CACHE", folder.display());
-        fs::create_dir_all(&folder).with_context(cannot)?;
-        let lock = File::create(folder.join(".lock")).with_context(cannot)?;
+            || format!("cannot use the cache directory {}; set ASSAY_CACHE", directory.display());
+        fs::create_dir_all(&directory).with_context(cannot)?;
+        let lock = File::create(directory.join(".lock")).with_context(cannot)?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => {
                 waiting();
@@ -91,22 +96,22 @@ impl Shelf {
             }
             other => other.with_context(cannot)?,
         }
-        let shelf = Shelf { folder, _lock: lock };
+        let shelf = Shelf { directory, _lock: lock };
         shelf.sweep()?;
         Ok(shelf)
     }
 
     /// Where the entry `name` is, or would be.
     pub fn entry(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
+        self.directory.join(name)
     }
 
-    /// A fresh folder to make an entry in.
+    /// A fresh directory to make an entry in.
     ///
     /// # Errors
-    /// No folder can be made.
+    /// No directory can be made.
     pub fn stage(&self) -> Result<Staging> {
-        let path = self.folder.join(format!("{STAGING_PREFIX}{}", std::process::id()));
+        let path = self.directory.join(format!("{STAGING_PREFIX}{}", std::process::id()));
         fs::create_dir(&path).with_context(|| format!("cannot create {}", path.display()))?;
         Ok(Staging { path })
     }
@@ -122,15 +127,15 @@ impl Shelf {
         fs::remove_dir_all(staging.path()).with_context(cannot)
     }
 
-    /// Removes what interrupted makers left: under the lock every staging folder is one of those.
+    /// Removes what interrupted makers left: under the lock every staging directory is one of those.
     fn sweep(&self) -> Result<()> {
-        unfinished_in(&self.folder)?.iter().try_for_each(|path| {
+        unfinished_in(&self.directory)?.iter().try_for_each(|path| {
             fs::remove_dir_all(path).with_context(|| format!("cannot remove {}", path.display()))
         })
     }
 }
 
-/// A folder in the making, removed when dropped.
+/// A directory in the making, removed when dropped.
 pub struct Staging {
     path: PathBuf,
 }
@@ -141,7 +146,7 @@ impl Staging {
         &self.path
     }
 
-    /// Makes the sub-folder `part` the cache entry `target`; the rest of the staging folder goes.
+    /// Makes the sub-directory `part` the cache entry `target`; the rest of the staging directory goes.
     ///
     /// # Errors
     /// It cannot be put there; nothing is there then.
@@ -158,16 +163,16 @@ impl Drop for Staging {
     }
 }
 
-/// The folders of a kind that are whole, by name.
+/// The directories of a kind that are whole, by name.
 ///
 /// # Errors
 /// The shelf cannot be read.
 pub fn entries(kind: &str) -> Result<Vec<PathBuf>> {
-    let folder = root()?.join(kind);
-    listing(&folder, |name| !name.starts_with(b"."))
+    let directory = root()?.join(kind);
+    listing(&directory, |name| !name.starts_with(b"."))
 }
 
-/// The folders of a kind that somebody is making, or was when interrupted: [`Shelf::try_open`] tells which.
+/// The directories of a kind that somebody is making, or was when interrupted: [`Shelf::try_open`] tells which.
 ///
 /// # Errors
 /// The shelf cannot be read.
@@ -175,22 +180,22 @@ pub fn unfinished(kind: &str) -> Result<Vec<PathBuf>> {
     unfinished_in(&root()?.join(kind))
 }
 
-fn unfinished_in(folder: &Path) -> Result<Vec<PathBuf>> {
-    listing(folder, |name| name.starts_with(STAGING_PREFIX.as_bytes()))
+fn unfinished_in(directory: &Path) -> Result<Vec<PathBuf>> {
+    listing(directory, |name| name.starts_with(STAGING_PREFIX.as_bytes()))
 }
 
-/// What lies in a kind's folder under such names; nothing where no such folder is.
-fn listing(folder: &Path, wanted: impl Fn(&[u8]) -> bool) -> Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(folder) {
+/// What lies in a kind's directory under such names; nothing where no such directory is.
+fn listing(directory: &Path, wanted: impl Fn(&[u8]) -> bool) -> Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-            let file = folder.ancestors().find(|part| part.is_file()).unwrap_or(folder);
-            bail!("the cache {} is not a folder; set ASSAY_CACHE to one", file.display());
+            let file = directory.ancestors().find(|part| part.is_file()).unwrap_or(directory);
+            bail!("the cache {} is not a directory; set ASSAY_CACHE to one", file.display());
         }
         Err(error) => {
             return Err(error).with_context(|| {
-                format!("cannot read the cache folder {}; set ASSAY_CACHE", folder.display())
+                format!("cannot read the cache directory {}; set ASSAY_CACHE", directory.display())
             });
         }
     };
@@ -208,14 +213,14 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    fn shelf(folder: &Path) -> Shelf {
-        Shelf::open_at(folder.to_path_buf(), || {}).unwrap()
+    fn shelf(directory: &Path) -> Shelf {
+        Shelf::open_at(directory.to_path_buf(), || {}).unwrap()
     }
 
     #[test]
     fn an_entry_appears_whole_or_not_at_all() {
-        let folder = tempfile::tempdir().unwrap();
-        let shelf = shelf(folder.path());
+        let directory = tempfile::tempdir().unwrap();
+        let shelf = shelf(directory.path());
         let staging = shelf.stage().unwrap();
         fs::create_dir(staging.path().join("tree")).unwrap();
         fs::write(staging.path().join("rest"), "x").unwrap();
@@ -224,30 +229,30 @@ mod tests {
         assert!(target.is_dir());
         drop(shelf.stage().unwrap());
         let names: Vec<_> =
-            fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+            fs::read_dir(directory.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(names.len(), 2, "the entry and the lock only: {names:?}");
     }
 
     #[test]
     fn leftovers_of_an_interrupted_maker_are_swept_and_entries_kept() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir_all(folder.path().join(".staging-1/half")).unwrap();
-        fs::create_dir_all(folder.path().join("whole")).unwrap();
-        let shelf = shelf(folder.path());
-        assert!(!folder.path().join(".staging-1").exists());
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir_all(directory.path().join(".staging-1/half")).unwrap();
+        fs::create_dir_all(directory.path().join("whole")).unwrap();
+        let shelf = shelf(directory.path());
+        assert!(!directory.path().join(".staging-1").exists());
         assert!(shelf.entry("whole").is_dir());
     }
 
     #[test]
     fn a_second_maker_waits_for_the_first() {
-        let folder = tempfile::tempdir().unwrap();
-        let first = shelf(folder.path());
+        let directory = tempfile::tempdir().unwrap();
+        let first = shelf(directory.path());
         let (said, told) = std::sync::mpsc::channel();
         let released = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let waiting = || said.send(()).unwrap();
-                let _second = Shelf::open_at(folder.path().to_path_buf(), waiting).unwrap();
+                let _second = Shelf::open_at(directory.path().to_path_buf(), waiting).unwrap();
                 assert!(released.load(Ordering::SeqCst));
             });
             told.recv().unwrap();

@@ -20,11 +20,11 @@ pub struct Media {
     pub sizes: Sizes,
 }
 
-/// Makes an empty drive on the device that `spec` names, or else in a new image in `folder`.
+/// Makes an empty drive on the device that `spec` names, or else in a new image in `directory`.
 ///
 /// # Errors
 /// One line: the device is in use, no room for the image, sizes that cannot be.
-pub fn make(spec: &RigSpec, folder: &Path) -> Result<Media> {
+pub fn make(spec: &RigSpec, directory: &Path) -> Result<Media> {
     let drive = NewDrive {
         logical: spec.logical,
         codec: spec.drive_codec(),
@@ -35,7 +35,7 @@ pub fn make(spec: &RigSpec, folder: &Path) -> Result<Media> {
     let (named, sizes) = match &spec.device {
         Some(device) => (device.clone(), drive.on_device(device)?),
         None => {
-            let image = folder.join("drive.img");
+            let image = directory.join("drive.img");
             let capacity = spec.capacity.context("a drive in an image needs a capacity")?;
             // Its space is taken for good: a drive that runs out of disk would be read as a slow one that failed.
             let sizes = drive.in_file(&image, capacity, Allocation::Full)?;
@@ -47,7 +47,7 @@ pub fn make(spec: &RigSpec, folder: &Path) -> Result<Media> {
     Ok(Media { path, sizes })
 }
 
-/// Has it served by a child on these processors (empty: all).
+/// Has it served by a child on these CPUs (empty: all).
 ///
 /// # Errors
 /// One line, the serving process's own.

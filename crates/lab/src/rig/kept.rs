@@ -1,7 +1,7 @@
 //! What the cache keeps, kind by kind: how much, since when unused, by whom used, and what may go.
 //!
-//! An entry in use is held by a shared lock (`flock(2)`) on its folder for as long as the process that uses it lives; its
-//! folder's modification time is when that began. Nothing that is held is ever removed.
+//! An entry in use is held by a shared lock (`flock(2)`) on its directory for as long as the process that uses it lives; its
+//! directory's modification time is when that began. Nothing that is held is ever removed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -17,14 +17,14 @@ use rustix::io::Errno;
 use super::cache::{self, Shelf};
 use assay_base::sync::lock;
 
-/// The kinds, as their folders are called, in words.
+/// The kinds, as their directories are called, in words.
 pub const KINDS: [(&str, &str); 3] = [
-    ("worn", "worn devices"),
-    ("templates", "empty data folders"),
+    ("worn", "preconditioned devices"),
+    ("templates", "empty data directories"),
     ("servers", "downloaded servers"),
 ];
 
-/// Worn devices that nobody used for so long go when another one is made.
+/// Preconditioned devices that nobody used for so long go when another one is made.
 const UNUSED_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// So do the least recently used of them beyond this total.
@@ -33,7 +33,7 @@ const WORN_BYTES_MAX: u64 = 20 << 30;
 /// An entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kept {
-    /// Its folder.
+    /// Its directory.
     pub path: PathBuf,
     /// What it takes on the disk.
     pub bytes: u64,
@@ -56,8 +56,10 @@ pub enum Removal {
 /// The environment names no home.
 pub fn kept(kind: &str) -> Result<Vec<Kept>> {
     let look = |path: PathBuf| {
-        let used =
-            path.metadata().and_then(|folder| folder.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+        let used = path
+            .metadata()
+            .and_then(|directory| directory.modified())
+            .unwrap_or(SystemTime::UNIX_EPOCH);
         Kept { bytes: bytes_below(&path), path, used }
     };
     let mut kept: Vec<_> = cache::entries(kind)?.into_iter().map(look).collect();
@@ -65,7 +67,7 @@ pub fn kept(kind: &str) -> Result<Vec<Kept>> {
     Ok(kept)
 }
 
-/// Blocks on the disk: worn devices have holes. What vanishes meanwhile counts nothing.
+/// Blocks on the disk: preconditioned devices have holes. What vanishes meanwhile counts nothing.
 fn bytes_below(path: &Path) -> u64 {
     let Ok(metadata) = path.symlink_metadata() else { return 0 };
     let own = metadata.blocks() * 512;
@@ -81,11 +83,11 @@ fn bytes_below(path: &Path) -> u64 {
 pub fn hold(entry: &Path) -> Result<()> {
     static HELD: Mutex<BTreeMap<PathBuf, File>> = Mutex::new(BTreeMap::new());
     let cannot = || format!("cannot use {}", entry.display());
-    let folder = File::open(entry).with_context(cannot)?;
-    flock(&folder, FlockOperation::LockShared).with_context(cannot)?;
+    let directory = File::open(entry).with_context(cannot)?;
+    flock(&directory, FlockOperation::LockShared).with_context(cannot)?;
     // One that only others may write to is used all the same.
-    let _ = folder.set_modified(SystemTime::now());
-    lock(&HELD).insert(entry.to_owned(), folder);
+    let _ = directory.set_modified(SystemTime::now());
+    lock(&HELD).insert(entry.to_owned(), directory);
     Ok(())
 }
 
@@ -101,11 +103,11 @@ pub fn hold_server(program: &Path) -> Result<()> {
 
 /// Whether a process uses the entry.
 pub fn is_in_use(entry: &Path) -> bool {
-    File::open(entry).is_ok_and(|folder| !can_lock(&folder))
+    File::open(entry).is_ok_and(|directory| !can_lock(&directory))
 }
 
-fn can_lock(folder: &File) -> bool {
-    flock(folder, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK)
+fn can_lock(directory: &File) -> bool {
+    flock(directory, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK)
 }
 
 /// Removes an entry that nobody uses. An interruption leaves it whole, or as a leftover that the shelf sweeps.
@@ -113,15 +115,16 @@ fn can_lock(folder: &File) -> bool {
 /// # Errors
 /// What the system answered.
 pub fn remove(shelf: &Shelf, entry: &Path) -> Result<Removal> {
-    let folder = File::open(entry).with_context(|| format!("cannot remove {}", entry.display()))?;
-    if !can_lock(&folder) {
+    let directory =
+        File::open(entry).with_context(|| format!("cannot remove {}", entry.display()))?;
+    if !can_lock(&directory) {
         return Ok(Removal::InUse);
     }
     shelf.discard(entry)?;
     Ok(Removal::Removed)
 }
 
-/// Drops worn devices that nobody has used for long, and the least recently used ones beyond a total.
+/// Drops preconditioned devices that nobody has used for long, and the least recently used ones beyond a total.
 ///
 /// # Errors
 /// Those of [`remove`]. Gives what was dropped.
@@ -177,9 +180,9 @@ mod tests {
 
     #[test]
     fn what_is_held_is_in_use_and_is_not_removed() {
-        let folder = tempfile::tempdir().unwrap();
-        let shelf = Shelf::open_at(folder.path().to_path_buf(), || {}).unwrap();
-        let [used, free] = ["used", "free"].map(|name| folder.path().join(name));
+        let directory = tempfile::tempdir().unwrap();
+        let shelf = Shelf::open_at(directory.path().to_path_buf(), || {}).unwrap();
+        let [used, free] = ["used", "free"].map(|name| directory.path().join(name));
         for entry in [&used, &free] {
             fs::create_dir(entry).unwrap();
             fs::write(entry.join("media.img"), [1; 9000]).unwrap();

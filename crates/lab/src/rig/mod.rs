@@ -7,11 +7,11 @@ pub mod cache;
 mod drive;
 pub mod kept;
 mod model;
+mod preconditioned;
 mod room;
 pub mod server;
 pub mod snapshot;
 mod top_up;
-mod worn;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,14 +25,14 @@ use assay_plan::{RigKind, RigSpec};
 use assay_serve::{Attached, Health, Sizes};
 use assay_system::ledger::{Ledger, Made};
 use assay_system::thing::Thing;
+use preconditioned::Worn;
 use top_up::TopUp;
-use worn::Worn;
 
-/// A rig that stands, without its server: a folder on a file system on a disk.
+/// A rig that stands, without its server: a directory on a file system on a disk.
 #[derive(Debug)]
 pub struct Rig {
     parts: Vec<Part>,
-    folder: PathBuf,
+    directory: PathBuf,
     description: Vec<(String, String)>,
 }
 
@@ -53,7 +53,7 @@ impl Part {
 }
 
 impl Rig {
-    /// Builds what `spec` asks for; what it needs of files lies in `folder`, which is made and owned. A drive is served
+    /// Builds what `spec` asks for; what it needs of files lies in `directory`, which is made and owned. A drive is served
     /// on `drive_cpus` (empty: all). What a model is asked is recorded to the new file `trace`. `say` is told of what
     /// takes time.
     ///
@@ -61,18 +61,20 @@ impl Rig {
     /// The first layer that could not be built, in its tool's own words; what was built before it is removed.
     pub fn build(
         spec: &RigSpec,
-        folder: &Path,
+        directory: &Path,
         drive_cpus: &[usize],
         ledger: &Arc<Ledger>,
         trace: Option<&Path>,
         say: &dyn Fn(&str),
     ) -> Result<Rig> {
-        let mut rig = Rig { parts: Vec::new(), folder: folder.to_owned(), description: Vec::new() };
-        rig.add(ledger, Thing::Folder { path: folder.to_owned() }, || {
-            std::fs::create_dir(folder).with_context(|| format!("cannot make {}", folder.display()))
+        let mut rig =
+            Rig { parts: Vec::new(), directory: directory.to_owned(), description: Vec::new() };
+        rig.add(ledger, Thing::Directory { path: directory.to_owned() }, || {
+            std::fs::create_dir(directory)
+                .with_context(|| format!("cannot make {}", directory.display()))
         })?;
         match spec.kind {
-            RigKind::Folder => rig.describe_ground(folder)?,
+            RigKind::Directory => rig.describe_ground(directory)?,
             RigKind::Image => {
                 let device = rig.add_image(spec, ledger)?;
                 rig.add_file_system(spec, &device, ledger)?;
@@ -93,10 +95,10 @@ impl Rig {
         Ok(rig)
     }
 
-    /// The folder on the measured disk that the server's data goes into; it does not exist yet.
+    /// The directory on the measured disk that the server's data goes into; it does not exist yet.
     #[must_use]
     pub fn data_dir(&self) -> PathBuf {
-        self.folder.join("data")
+        self.directory.join("data")
     }
 
     /// What it is made of, from the bottom up: label and description.
@@ -147,7 +149,7 @@ impl Rig {
     /// stopped, or its file system is full.
     #[must_use]
     pub fn explain(&mut self, error: anyhow::Error, spec: &RigSpec) -> anyhow::Error {
-        let trouble = self.drive_trouble().or_else(|| room::lack(spec, &self.folder, &error));
+        let trouble = self.drive_trouble().or_else(|| room::lack(spec, &self.directory, &error));
         match trouble {
             Some(trouble) => error.context(trouble),
             None => error,
@@ -207,8 +209,8 @@ impl Rig {
 
     fn add_image(&mut self, spec: &RigSpec, ledger: &Arc<Ledger>) -> Result<PathBuf> {
         let size = spec.size.context("an image needs a size")?;
-        self.describe_ground(&self.folder.clone())?;
-        let image = self.folder.join("disk.img");
+        self.describe_ground(&self.directory.clone())?;
+        let image = self.directory.join("disk.img");
         allocate(&image, size)?;
         let backing_id = Some(FileId::named(&image)?);
         let thing = Thing::Loop { backing: image.clone(), backing_id };
@@ -232,9 +234,9 @@ impl Rig {
         ledger: &Arc<Ledger>,
     ) -> Result<PathBuf> {
         if spec.device.is_none() {
-            self.describe_ground(&self.folder.clone())?;
+            self.describe_ground(&self.directory.clone())?;
         }
-        let media = drive::make(spec, &self.folder)?;
+        let media = drive::make(spec, &self.directory)?;
         let attached = drive::serve(spec, &media, ledger, cpus)?;
         let device = attached.health.attachment.device.clone();
         self.parts.push(Part::Drive(Box::new(attached)));
@@ -246,7 +248,7 @@ impl Rig {
         device.context("the drive is served, but not as a block device")
     }
 
-    /// Its media are worn in first, and the file system takes what was filled then.
+    /// Its media are preconditioned first, and the file system takes what was filled then.
     fn add_model(
         &mut self,
         spec: &RigSpec,
@@ -256,7 +258,7 @@ impl Rig {
         say: &dyn Fn(&str),
     ) -> Result<PathBuf> {
         let model = spec.model.as_ref().context("a model needs a device")?;
-        let media = self.folder.join("media.img");
+        let media = self.directory.join("media.img");
         let worn = Worn::provide(model, say)?;
         worn.copy_to(&media)?;
         let attached = model::serve(spec, &media, ledger, cpus, trace)
@@ -278,7 +280,7 @@ impl Rig {
         let kind = spec.file_system.unwrap_or_default().name();
         let size = spec.model.as_ref().map(model::file_system_bytes).transpose()?;
         filesystem::make(kind, device, size, &spec.mkfs_options)?;
-        let target = self.folder.join("mount");
+        let target = self.directory.join("mount");
         std::fs::create_dir(&target)?;
         self.add(ledger, Thing::Mount { target: target.clone() }, || {
             Ok(filesystem::mount(kind, device, &target, &spec.mount_options)?)
@@ -292,7 +294,7 @@ impl Rig {
         let options = filesystem::mount_of(&target)?.map(|mount| mount.options).unwrap_or_default();
         let made = [&["mkfs".to_owned()], spec.mkfs_options.as_slice()].concat().join(" ");
         self.describe("file system", format!("{kind}, {made}, mounted {options}"));
-        self.folder = target;
+        self.directory = target;
         Ok(())
     }
 }

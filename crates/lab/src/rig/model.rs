@@ -1,4 +1,4 @@
-//! A device's model in a rig: served over a copy of its worn media for as long as the rig stands.
+//! A device's model in a rig: served over a copy of its preconditioned media for as long as the rig stands.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use assay_plan::{ModelSpec, RigSpec};
 use assay_serve::{AttachOptions, Attached, ModelJob};
 use assay_system::ledger::Ledger;
 
-/// Has it served by a child on these processors (empty: all); what it is asked is recorded to the new file `trace`.
+/// Has it served by a child on these CPUs (empty: all); what it is asked is recorded to the new file `trace`.
 /// Unless it is, the model keeps time only when it is told to: on a clock that jumps, what is asked before cannot be
 /// found again.
 ///
@@ -59,7 +59,7 @@ pub fn description(model: &ModelSpec) -> Result<Vec<(String, String)>> {
         (
             "disk",
             format!(
-                "model of {}: {logical}, {filled} of it filled and worn in",
+                "model of {}: {logical}, {filled} of it filled and preconditioned",
                 preset.document.title
             ),
         ),

@@ -7,28 +7,28 @@ use std::path::Path;
 
 use assay_plan::{RigKind, RigSpec};
 
-/// With less left a file system counts as full: a copy fails with a part of a file left, a server on extending a table by four
-/// extents of 1 MiB (MySQL reference manual, "Tablespace AUTOEXTEND_SIZE Configuration").
+/// With less left a file system counts as full: a copy fails with a part of a file left, a server on extending a table
+/// by four extents of 1 MiB (MySQL reference manual, "Tablespace AUTOEXTEND_SIZE Configuration").
 const LEFT_BYTES: u64 = 8 << 20;
 
 /// What programs say of a full disk, asked to say it in English; by then they may have removed what they had begun.
 const SAID: &str = "No space left on device";
 
-/// The line, if `error` came of a full file system, the one that holds `folder`.
-pub(super) fn lack(spec: &RigSpec, folder: &Path, error: &anyhow::Error) -> Option<String> {
-    let status = rustix::fs::statvfs(folder).ok()?;
+/// The line, if `error` came of a full file system, the one that holds `directory`.
+pub(super) fn lack(spec: &RigSpec, directory: &Path, error: &anyhow::Error) -> Option<String> {
+    let status = rustix::fs::statvfs(directory).ok()?;
     let free_bytes = status.f_bavail.saturating_mul(status.f_frsize);
     let total_bytes = status.f_blocks.saturating_mul(status.f_frsize);
     let is_full = free_bytes < LEFT_BYTES || format!("{error:#}").contains(SAID);
-    is_full.then(|| line(spec, folder, total_bytes))
+    is_full.then(|| line(spec, directory, total_bytes))
 }
 
-fn line(spec: &RigSpec, folder: &Path, total_bytes: u64) -> String {
+fn line(spec: &RigSpec, directory: &Path, total_bytes: u64) -> String {
     let more = match spec.kind {
-        RigKind::Folder => {
+        RigKind::Directory => {
             return format!(
                 "the disk of {} is full; free some of it or name another --location",
-                folder.display()
+                directory.display()
             );
         }
         RigKind::Image => "a larger size",
@@ -53,7 +53,7 @@ mod tests {
         let of = |kind: RigKind, logical: Option<Size>| {
             line(&RigSpec { kind, logical, ..RigSpec::default() }, Path::new("/data"), 523_000_000)
         };
-        assert!(of(RigKind::Folder, None).contains("--location"));
+        assert!(of(RigKind::Directory, None).contains("--location"));
         for (line, key) in [
             (of(RigKind::Image, None), "larger size"),
             (of(RigKind::Drive, None), "larger capacity"),
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn a_file_system_with_room_lacks_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let lack = |error| lack(&RigSpec::default(), folder.path(), &anyhow::Error::msg(error));
+        let directory = tempfile::tempdir().unwrap();
+        let lack = |error| lack(&RigSpec::default(), directory.path(), &anyhow::Error::msg(error));
         assert_eq!(lack("the server ended"), None);
         assert!(lack("`cp` failed: No space left on device").is_some());
     }

@@ -1,6 +1,6 @@
 //! Base snapshots: the loaded tables that every run of a configuration starts from.
 //!
-//! Loading is done once for each server, layout and compression, on a plain folder of the measured disk with
+//! Loading is done once for each server, layout and compression, on a plain directory of the measured disk with
 //! settings made for loading; the server is then shut down slowly, so that nothing is left to purge or to merge.
 //! Runs get a copy, holes kept as holes, with no page of it in the cache.
 
@@ -54,26 +54,26 @@ pub struct Request<'a> {
     pub seed: u64,
 }
 
-/// Loaded tables in a folder.
+/// Loaded tables in a directory.
 #[derive(Debug)]
 pub struct Snapshot {
-    folder: PathBuf,
+    directory: PathBuf,
     _made: Made,
 }
 
 /// The base snapshots of one run, made when first asked for and removed at its end.
 #[derive(Debug)]
 pub struct Snapshots {
-    folder: PathBuf,
+    directory: PathBuf,
     ledger: Arc<Ledger>,
     made: BTreeMap<String, Snapshot>,
 }
 
 impl Snapshots {
-    /// None yet; they will be made in `folder`.
+    /// None yet; they will be made in `directory`.
     #[must_use]
-    pub fn new(folder: PathBuf, ledger: Arc<Ledger>) -> Snapshots {
-        Snapshots { folder, ledger, made: BTreeMap::new() }
+    pub fn new(directory: PathBuf, ledger: Arc<Ledger>) -> Snapshots {
+        Snapshots { directory, ledger, made: BTreeMap::new() }
     }
 
     /// The base snapshot for a request, loaded now if it is not there yet. `progress` is told how loading goes.
@@ -88,11 +88,11 @@ impl Snapshots {
     ) -> Result<&Snapshot> {
         let name = request.name();
         if !self.made.contains_key(&name) {
-            let folder = self.folder.join(format!("data-{name}"));
-            let thing = Thing::Folder { path: folder.clone() };
+            let directory = self.directory.join(format!("data-{name}"));
+            let thing = Thing::Directory { path: directory.clone() };
             let (made, ()) =
-                self.ledger.make(thing, || load(request, &folder, interrupt, progress))?;
-            self.made.insert(name.clone(), Snapshot { folder, _made: made });
+                self.ledger.make(thing, || load(request, &directory, interrupt, progress))?;
+            self.made.insert(name.clone(), Snapshot { directory, _made: made });
         }
         self.made.get(&name).context("a base snapshot that was just made is gone")
     }
@@ -143,7 +143,7 @@ impl Snapshot {
     /// What `cp` said, e.g. that the space ran out.
     pub fn restore(&self, target: &Path) -> Result<()> {
         let words = ["-a", "--reflink=auto", "--sparse=auto"].map(AsRef::<std::ffi::OsStr>::as_ref);
-        let paths = [self.folder.join("data").into_os_string(), target.as_os_str().to_owned()];
+        let paths = [self.directory.join("data").into_os_string(), target.as_os_str().to_owned()];
         program::run("cp", words.iter().map(|word| word.to_os_string()).chain(paths))
             .context("cannot copy the base snapshot into the rig")?;
         // Buffered writes of the copy would otherwise reach the disk in the measured seconds.
@@ -155,15 +155,16 @@ impl Snapshot {
 
 fn load(
     request: &Request<'_>,
-    folder: &Path,
+    directory: &Path,
     interrupt: &Interrupt,
     progress: &dyn LoadProgress,
 ) -> Result<()> {
-    std::fs::create_dir(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let data_dir = folder.join("data");
+    std::fs::create_dir(directory)
+        .with_context(|| format!("cannot make {}", directory.display()))?;
+    let data_dir = directory.join("data");
     let settings = request.loading_settings();
     server::make_datadir(request.binary, &settings, &data_dir, &|text| progress.say(text))?;
-    let mut start = Start::new(&data_dir, &folder.join("run"));
+    let mut start = Start::new(&data_dir, &directory.join("run"));
     start.settings = settings;
     let mut server = server::start(request.binary, &start)?;
     let endpoint = endpoint(server.socket());
@@ -206,8 +207,8 @@ pub fn endpoint(socket: &Path) -> Endpoint {
 }
 
 /// Cached pages would spare a server without direct I/O the reads that are to be measured.
-fn drop_from_cache(folder: &Path) -> Result<()> {
-    for entry in std::fs::read_dir(folder)? {
+fn drop_from_cache(directory: &Path) -> Result<()> {
+    for entry in std::fs::read_dir(directory)? {
         let path = entry?.path();
         let kind = path.symlink_metadata()?.file_type();
         if kind.is_dir() {

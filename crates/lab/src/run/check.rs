@@ -13,11 +13,11 @@ use crate::rig::server;
 use assay_base::Size;
 use assay_plan::{Plan, RigKind, Variant};
 
-/// What a data folder takes beside its tables: system and undo tablespaces, redo, doublewrite and the server's own
+/// What a data directory takes beside its tables: system and undo tablespaces, redo, doublewrite and the server's own
 /// tables, measured 190 MB freshly made by MySQL 9.7, and room for undo and redo under load.
 const BESIDE_TABLES_BYTES: u64 = 320 << 20;
 
-/// Checks places, processors, servers, rights, devices, memory and space.
+/// Checks places, CPUs, servers, rights, devices, memory and space.
 ///
 /// # Errors
 /// One line: what is missing and what to change.
@@ -41,7 +41,7 @@ fn check_variant(plan: &Plan, variant: &Variant, erase: &[PathBuf]) -> Result<()
 }
 
 fn check_processors(plan: &Plan) -> Result<()> {
-    let there = cpu::available().context("cannot ask for the processors")?;
+    let there = cpu::available().context("cannot ask for the CPUs")?;
     let placement = &plan.placement;
     for (key, list) in [
         ("server_cpus", &placement.server_cpus),
@@ -49,7 +49,7 @@ fn check_processors(plan: &Plan) -> Result<()> {
         ("drive_cpus", &placement.drive_cpus),
     ] {
         if let Some(missing) = list.0.iter().find(|cpu| !there.contains(cpu)) {
-            bail!("placement.{key} names processor {missing}; this machine has {there:?}");
+            bail!("placement.{key} names CPU {missing}; this machine has {there:?}");
         }
     }
     Ok(())
@@ -87,7 +87,7 @@ fn check_tables(plan: &Plan, schema: &Schema) -> Result<()> {
     Ok(())
 }
 
-/// Servers that are named are there; whether one is found or brought where none is, only a run finds out.
+/// Servers that are named are there; whether one is found or downloaded where none is, only a run finds out.
 fn check_servers(plan: &Plan) -> Result<()> {
     let mut asked: Vec<&PathBuf> = Vec::new();
     for (name, config) in &plan.configs {
@@ -102,10 +102,10 @@ fn check_servers(plan: &Plan) -> Result<()> {
 }
 
 fn check_rights(variant: &Variant) -> Result<()> {
-    let needs_root = variant.rig.kind != RigKind::Folder;
+    let needs_root = variant.rig.kind != RigKind::Directory;
     if needs_root && !rustix::process::geteuid().is_root() {
         bail!(
-            "it needs root to attach and mount its disk; run as root or set rig.kind = \"folder\""
+            "it needs root to attach and mount its disk; run as root or set rig.kind = \"directory\""
         );
     }
     Ok(())
@@ -193,7 +193,8 @@ fn available_memory_bytes() -> Result<u64> {
 
 /// All base snapshots of the run lie in the location, and one rig's copy or image beside them.
 fn check_space(plan: &Plan, location: &Path) -> Result<()> {
-    let existing = location.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("/"));
+    let existing =
+        location.ancestors().find(|directory| directory.is_dir()).unwrap_or(Path::new("/"));
     let variants = plan.variants();
     let mut distinct: Vec<&Schema> = Vec::new();
     for variant in &variants {
@@ -224,10 +225,10 @@ fn check_space(plan: &Plan, location: &Path) -> Result<()> {
 fn rig_bytes(variant: &Variant) -> u64 {
     let spec = &variant.rig;
     match spec.kind {
-        RigKind::Folder => snapshot_bytes(variant),
+        RigKind::Directory => snapshot_bytes(variant),
         RigKind::Image | RigKind::Drive => spec.image_size().map_or(0, |size| size.0),
         RigKind::Device => 0,
-        // The worn media and their copy.
+        // The preconditioned media and their copy.
         RigKind::Model => {
             let device = spec.model.as_ref().and_then(|model| model.device().ok());
             device.map_or(0, |(_, device)| device.media_bytes().saturating_mul(2))

@@ -98,11 +98,11 @@ fn options(workload: &assay_load::Workload, plan: &Plan) -> BTreeMap<String, Str
 fn media(rig: &RigSpec, location: &Path) -> Result<Media> {
     let path = location.to_owned();
     Ok(match (rig.kind, rig.size, &rig.device, &rig.model) {
-        (RigKind::Image, Some(size), ..) => Media::Image { bytes: size.0, folder: path },
+        (RigKind::Image, Some(size), ..) => Media::Image { bytes: size.0, directory: path },
         (RigKind::Device, _, Some(device), _) => Media::Device { path: device.clone() },
         (RigKind::Drive, ..) => Media::Drive(drive(rig, location)),
         (RigKind::Model, _, _, Some(spec)) => Media::Model(model(spec)?),
-        _ => Media::Folder { path },
+        _ => Media::Directory { path },
     })
 }
 
@@ -129,7 +129,7 @@ fn drive(rig: &RigSpec, location: &Path) -> Drive {
     Drive {
         bytes: rig.disk_size().map(|size| size.0),
         device: rig.device.clone(),
-        folder: location.to_owned(),
+        directory: location.to_owned(),
         capacity_bytes: rig.capacity.map(|size| size.0),
         codec: rig.drive_codec().to_string(),
         has_dictionaries: rig.dictionary,
@@ -161,7 +161,7 @@ fn fault(preset: &Preset) -> Option<Fault> {
 }
 
 fn file_system(rig: &RigSpec) -> Option<FileSystem> {
-    (rig.kind != RigKind::Folder).then(|| FileSystem {
+    (rig.kind != RigKind::Directory).then(|| FileSystem {
         name: rig.file_system.unwrap_or_default().name().to_owned(),
         mkfs_options: rig.mkfs_options.clone(),
         mount_options: rig.mount_options.clone(),

@@ -15,14 +15,14 @@ use assay_study::metrics::Window;
 /// With less left the file system is full: a server asks for a page of 16 KiB and for extents of a table of 1 MiB.
 const LEFT_BYTES: f64 = (1 << 20) as f64;
 
-/// The line, if the file system that holds `folder` had no room in a second of the window, or has none at its end.
-pub fn lack(series: &[Series], window: Window, folder: &Path) -> Option<String> {
+/// The line, if the file system that holds `directory` had no room in a second of the window, or has none at its end.
+pub fn lack(series: &[Series], window: Window, directory: &Path) -> Option<String> {
     let points = series.iter().find(|one| one.name == ROOM).map_or(&[][..], |one| &one.points);
-    let now = filesystem::room_bytes(folder).ok().flatten();
+    let now = filesystem::room_bytes(directory).ok().flatten();
     let now_bytes = now.map_or(f64::INFINITY, |bytes| bytes as f64);
     let since = full_since(points, window, now_bytes)?;
-    let root = filesystem::mount_of(folder).ok().flatten().map(|mount| mount.target);
-    let root = root.unwrap_or_else(|| PathBuf::from(folder));
+    let root = filesystem::mount_of(directory).ok().flatten().map(|mount| mount.target);
+    let root = root.unwrap_or_else(|| PathBuf::from(directory));
     // Of one that is still full the rig itself says what to do.
     let advice = match now_bytes < LEFT_BYTES {
         true => "",

@@ -40,7 +40,7 @@ fn atomic(rig: &RigSpec) -> Option<Atomic> {
             let tears = preset.document.fault.tears.as_ref().is_some_and(|tears| tears.value);
             (!tears).then_some(Atomic { bytes: said, by_format: false })
         }
-        RigKind::Folder | RigKind::Image | RigKind::Device => None,
+        RigKind::Directory | RigKind::Image | RigKind::Device => None,
     }
 }
 
@@ -86,7 +86,7 @@ fn cache(preset: &Preset) -> Option<Cache> {
 /// Whether the file system gives a page room in one piece, so that it comes down as one write: ext4 with clusters of a
 /// page or more (`mkfs.ext4(8)`, `-O bigalloc -C`), XFS with such an extent size hint (`xfs_io(8)`, `extsize`).
 fn keeps_pages_together(rig: &RigSpec) -> bool {
-    if rig.kind == RigKind::Folder {
+    if rig.kind == RigKind::Directory {
         return false;
     }
     match rig.file_system.unwrap_or_default() {
@@ -118,7 +118,7 @@ fn kernel_cache(rig: &RigSpec, location: &Path) -> Option<String> {
 }
 
 fn mount_options(rig: &RigSpec, location: &Path) -> Vec<String> {
-    if rig.kind != RigKind::Folder {
+    if rig.kind != RigKind::Directory {
         return rig.mount_options.clone();
     }
     let mount = filesystem::mount_of(location).ok().flatten();
@@ -173,8 +173,8 @@ mod tests {
             (plain.atomic_write_bytes, plain.mount_options),
             (None, vec!["nobarrier".into()])
         );
-        let folder = told("kind = \"folder\"");
-        assert!(!folder.mount_options.is_empty(), "as the kernel tells of /");
+        let directory = told("kind = \"directory\"");
+        assert!(!directory.mount_options.is_empty(), "as the kernel tells of /");
     }
 
     #[test]

@@ -37,7 +37,7 @@ fn disk_facts(location: &Path, note: &mut impl FnMut(&str, Option<String>)) {
         note("disk_file_system", Some(format!("{} ({})", mount.file_system, mount.options)));
         note("disk_source", Some(mount.source));
     }
-    let Some(queue) = queue_folder(location) else { return };
+    let Some(queue) = queue_directory(location) else { return };
     let queue_text = |name: &str| text(queue.join(name));
     note("disk_model", text(queue.join("../device/model")));
     note(
@@ -53,16 +53,18 @@ fn disk_facts(location: &Path, note: &mut impl FnMut(&str, Option<String>)) {
 
 /// What the kernel believes of the write cache of the disk that holds `path`, or that it is.
 pub(super) fn write_cache(path: &Path) -> Option<String> {
-    text(queue_folder(path)?.join("write_cache"))
+    text(queue_directory(path)?.join("write_cache"))
 }
 
 /// `/sys/…/queue` of the whole disk that holds `path`, or that it is, also when it lies on a partition.
-fn queue_folder(path: &Path) -> Option<PathBuf> {
+fn queue_directory(path: &Path) -> Option<PathBuf> {
     let metadata = std::fs::metadata(path).ok()?;
     let is_device = metadata.file_type().is_block_device();
     let number = if is_device { metadata.rdev() } else { metadata.dev() };
-    let folder = blockdev::sysfs_folder(number).ok()?;
-    [folder.join("queue"), folder.parent()?.join("queue")].into_iter().find(|queue| queue.is_dir())
+    let directory = blockdev::sysfs_directory(number).ok()?;
+    [directory.join("queue"), directory.parent()?.join("queue")]
+        .into_iter()
+        .find(|queue| queue.is_dir())
 }
 
 fn kernel() -> String {
@@ -71,7 +73,7 @@ fn kernel() -> String {
     format!("{} {} {}", part(uname.release()), part(uname.version()), part(uname.machine()))
 }
 
-/// Processors of virtual machines carry the flag `hypervisor` (CPUID leaf 1, ECX bit 31).
+/// CPUs of virtual machines carry the flag `hypervisor` (CPUID leaf 1, ECX bit 31).
 fn is_virtual() -> Option<bool> {
     let flags = field("/proc/cpuinfo", "flags")?;
     Some(flags.split_whitespace().any(|flag| flag == "hypervisor"))

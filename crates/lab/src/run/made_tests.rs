@@ -10,7 +10,7 @@ use crate::watch::declarable;
 use assay_study::metrics::{self, Metric};
 use assay_study::{Outcome, Series};
 
-/// Each series that the watch can declare and the load tells of, some of them of two processors.
+/// Each series that the watch can declare and the load tells of, some of them of two CPUs.
 fn recorded() -> Vec<(String, &'static Metric)> {
     let watched = declarable().into_iter().map(|info| (info.name, info.metric));
     let load = LOAD_SERIES.iter().map(|(metric, _)| (metric.name.to_owned(), *metric));

@@ -1,35 +1,35 @@
-//! Other programs that took processor time beside a run: when that is said, and when the run may not be compared.
+//! Other programs that took CPU time beside a run: when that is said, and when the run may not be compared.
 //!
-//! Where they take a twentieth of one processor it is said: a run that one thread limits may be slower by so much, and
-//! a study that looks for 3 % should know. Where they take a tenth of all processors that we may use, and a quarter of
-//! one, the run is not comparable: the share of a machine is what a loaded one loses, and on one with processors to
+//! Where they take a twentieth of one CPU it is said: a run that one thread limits may be slower by so much, and
+//! a study that looks for 3 % should know. Where they take a tenth of all CPUs that we may use, and a quarter of
+//! one, the run is not comparable: the share of a machine is what a loaded one loses, and on one with CPUs to
 //! spare, a desktop's programs do not make a study worthless.
 
 use super::results::Results;
-use crate::watch::Taker;
+use crate::watch::TopUser;
 use assay_study::Warning;
 use assay_study::metrics::metric;
 
-/// Percent of one processor.
+/// Percent of one CPU.
 const SAID_PERCENT: f64 = 5.0;
 const COMPARABLE_PERCENT: f64 = 25.0;
-/// Percent of all processors.
+/// Percent of all CPUs.
 const COMPARABLE_SHARE_PERCENT: f64 = 10.0;
 
 /// So many programs are kept.
 const KEPT: usize = 10;
 
-/// What is said of a run with these results; `takers` are other programs that took time while it was measured, those
+/// What is said of a run with these results; `top_users` are other programs that took time while it was measured, those
 /// that took most first.
-pub fn warning(results: &Results, takers: &[Taker]) -> Option<Warning> {
+pub fn warning(results: &Results, top_users: &[TopUser]) -> Option<Warning> {
     let percent = *results.get(metric!("others_cpu_percent").name)?;
     let processors = assay_ports::cpu::available().map_or(1, |cpus| cpus.len());
-    of(percent, processors, takers)
+    of(percent, processors, top_users)
 }
 
-fn of(cpu_percent: f64, processors: usize, takers: &[Taker]) -> Option<Warning> {
+fn of(cpu_percent: f64, processors: usize, top_users: &[TopUser]) -> Option<Warning> {
     let limit = COMPARABLE_PERCENT.max(COMPARABLE_SHARE_PERCENT * processors as f64);
-    let programs = takers.iter().take(KEPT).map(Taker::program).collect();
+    let programs = top_users.iter().take(KEPT).map(TopUser::program).collect();
     let is_too_much = cpu_percent > limit;
     (cpu_percent > SAID_PERCENT).then_some(Warning::OtherPrograms {
         cpu_percent,
@@ -51,7 +51,7 @@ mod tests {
         assert_eq!(took(4.9, 2), None);
         assert_eq!(took(24.4, 2), Some(false));
         assert_eq!(took(25.6, 2), Some(true));
-        // A desktop's programs on sixteen processors are said, and no more than that.
+        // A desktop's programs on sixteen CPUs are said, and no more than that.
         assert_eq!(took(100.0, 16), Some(false));
         assert_eq!(took(170.0, 16), Some(true));
         assert_eq!(warning(&Results::new(), &[]), None, "not known, not said");
@@ -59,9 +59,9 @@ mod tests {
 
     #[test]
     fn who_took_it_is_kept_those_that_took_most_first() {
-        let taker = |pid| Taker { name: "rustc".into(), pid, processes: 3, user_s: 1.0 };
-        let takers: Vec<Taker> = (1..=20).map(taker).collect();
-        let Some(Warning::OtherPrograms { programs, .. }) = of(10.0, 2, &takers) else {
+        let top_user = |pid| TopUser { name: "rustc".into(), pid, processes: 3, user_s: 1.0 };
+        let top_users: Vec<TopUser> = (1..=20).map(top_user).collect();
+        let Some(Warning::OtherPrograms { programs, .. }) = of(10.0, 2, &top_users) else {
             panic!("nothing was said");
         };
         assert_eq!(programs.len(), KEPT);

@@ -1,4 +1,4 @@
-//! Where a run may write: the study's folder, held by one run at a time, and the folder on the measured disk.
+//! Where a run may write: the study's directory, held by one run at a time, and the directory on the measured disk.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use anyhow::{Context, Result, bail};
 
 use assay_plan::Plan;
 
-/// The folder on the disk that is measured: the plan's, which must be there, else one in the study.
+/// The directory on the disk that is measured: the plan's, which must be there, else one in the study.
 ///
 /// # Errors
-/// The plan's is no folder.
+/// The plan's is no directory.
 pub fn location_of(plan: &Plan, study: &Path) -> Result<PathBuf> {
     let Some(location) = &plan.location else { return Ok(study.join("work")) };
     if !location.is_dir() {
-        bail!("the location {} is not a folder; make it or name another", location.display());
+        bail!("the location {} is not a directory; make it or name another", location.display());
     }
     Ok(location.clone())
 }
@@ -29,33 +29,33 @@ pub(super) fn is_same_device(a: &Path, b: &Path) -> bool {
 /// Folders that were not there before; those still empty at the end are removed, so that a refused plan leaves
 /// nothing behind.
 #[derive(Debug, Default)]
-pub(super) struct NewFolders(Vec<PathBuf>);
+pub(super) struct NewDirectories(Vec<PathBuf>);
 
-impl NewFolders {
+impl NewDirectories {
     /// Makes it and those above it.
     ///
     /// # Errors
     /// What the system answered.
-    pub(super) fn make(&mut self, folder: &Path) -> Result<()> {
-        let missing: Vec<PathBuf> = folder
+    pub(super) fn make(&mut self, directory: &Path) -> Result<()> {
+        let missing: Vec<PathBuf> = directory
             .ancestors()
             .take_while(|part| !part.as_os_str().is_empty() && !part.exists())
             .map(PathBuf::from)
             .collect();
         for part in missing.into_iter().rev() {
             std::fs::create_dir(&part)
-                .with_context(|| format!("cannot make the folder {}", part.display()))?;
+                .with_context(|| format!("cannot make the directory {}", part.display()))?;
             self.0.push(part);
         }
         Ok(())
     }
 }
 
-impl Drop for NewFolders {
+impl Drop for NewDirectories {
     fn drop(&mut self) {
-        for folder in self.0.iter().rev() {
+        for directory in self.0.iter().rev() {
             // One that holds something by now has become the user's.
-            let _ = std::fs::remove_dir(folder);
+            let _ = std::fs::remove_dir(directory);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use assay_load::{Observer, Second, SecondPhase};
 
 use super::progress::Progress;
-use crate::watch::{Census, Watched};
+use crate::watch::{ProcessSnapshot, Watched};
 use assay_base::sync::lock;
 use assay_study::metrics::{Metric, metric};
 use assay_study::{SecondLatencies, SecondLatency, Series, TrialKey};
@@ -15,7 +15,7 @@ pub struct Seconds<'a> {
     key: &'a TrialKey,
     progress: &'a dyn Progress,
     seen: Mutex<Seen>,
-    began: Mutex<Census>,
+    began: Mutex<ProcessSnapshot>,
 }
 
 #[derive(Debug, Default)]
@@ -29,12 +29,17 @@ impl<'a> Seconds<'a> {
     /// Of one run that is about to be loaded.
     #[must_use]
     pub fn new(key: &'a TrialKey, progress: &'a dyn Progress) -> Seconds<'a> {
-        Seconds { key, progress, seen: Mutex::default(), began: Mutex::new(Census::take()) }
+        Seconds {
+            key,
+            progress,
+            seen: Mutex::default(),
+            began: Mutex::new(ProcessSnapshot::take()),
+        }
     }
 
     /// What every process had used when measuring had begun, to the second.
     #[must_use]
-    pub fn began(&self) -> Census {
+    pub fn began(&self) -> ProcessSnapshot {
         lock(&self.began).clone()
     }
 
@@ -79,7 +84,7 @@ impl Observer for Seconds<'_> {
         seen.seconds.push(second);
         drop(seen);
         if has_begun {
-            *lock(&self.began) = Census::take();
+            *lock(&self.began) = ProcessSnapshot::take();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a run stands on: the study's folder and lock, a work folder on the measured disk, servers and base snapshots.
+//! What a run stands on: the study's directory and lock, a work directory on the measured disk, servers and base snapshots.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use assay_load::Schema;
 
-use super::place::{Lock, NewFolders, is_same_device, location_of};
+use super::place::{Lock, NewDirectories, is_same_device, location_of};
 use super::{check, describe, machine};
 use crate::rig::Rig;
 use crate::rig::server::{self, Binary, Flavour, Wanted};
@@ -34,10 +34,10 @@ pub struct Setup<'a> {
     study: PathBuf,
     location: PathBuf,
     work: Made,
-    work_folder: PathBuf,
-    // Dropped in this order: the lock's file must be gone before its folder can go.
+    work_directory: PathBuf,
+    // Dropped in this order: the lock's file must be gone before its directory can go.
     _lock: Lock,
-    _folders: NewFolders,
+    _directories: NewDirectories,
 }
 
 /// What a configuration's runs need.
@@ -54,7 +54,7 @@ pub struct ConfigSetup {
 }
 
 impl<'a> Setup<'a> {
-    /// Checks the plan against the machine, then makes folders and tries every configuration's server once. `say` is
+    /// Checks the plan against the machine, then makes directories and tries every configuration's server once. `say` is
     /// told of what takes time.
     ///
     /// # Errors
@@ -69,21 +69,21 @@ impl<'a> Setup<'a> {
         let location = location_of(plan, study)?;
         check::check(plan, &location, erase)?;
         let configs = configs(plan, say)?;
-        let mut folders = NewFolders::default();
-        folders.make(study)?;
-        folders.make(&location)?;
+        let mut directories = NewDirectories::default();
+        directories.make(study)?;
+        directories.make(&location)?;
         let location = location.canonicalize()?;
         let lock = Lock::take(study)?;
         let ledger = Ledger::of_run(&study.canonicalize()?)?;
-        let work_folder = location.join(format!("assay-{}", std::process::id()));
-        let thing = Thing::Folder { path: work_folder.clone() };
+        let work_directory = location.join(format!("assay-{}", std::process::id()));
+        let thing = Thing::Directory { path: work_directory.clone() };
         let (work, ()) = ledger.make(thing, || {
-            std::fs::create_dir(&work_folder)
-                .with_context(|| format!("cannot make {}", work_folder.display()))
+            std::fs::create_dir(&work_directory)
+                .with_context(|| format!("cannot make {}", work_directory.display()))
         })?;
         // Of two that begin at once the later one sees the other: its own ledger is written by now.
         warn_of_others()?;
-        let snapshots = Snapshots::new(work_folder.clone(), Arc::clone(&ledger));
+        let snapshots = Snapshots::new(work_directory.clone(), Arc::clone(&ledger));
         let setup = Setup {
             plan,
             interrupt,
@@ -93,30 +93,30 @@ impl<'a> Setup<'a> {
             study: study.to_owned(),
             location,
             work,
-            work_folder,
-            _folders: folders,
+            work_directory,
+            _directories: directories,
             _lock: lock,
         };
         setup.try_servers(say)?;
         Ok(setup)
     }
 
-    /// Threads that load a base snapshot: one for each processor, which is not measured.
+    /// Threads that load a base snapshot: one for each CPU, which is not measured.
     #[must_use]
     pub fn loading_threads(&self) -> u32 {
         assay_ports::cpu::available().map_or(1, |cpus| cpus.len() as u32)
     }
 
-    /// The folder of the study.
+    /// The directory of the study.
     #[must_use]
     pub fn study(&self) -> &Path {
         &self.study
     }
 
-    /// The folder on the measured disk in which rigs are built.
+    /// The directory on the measured disk in which rigs are built.
     #[must_use]
-    pub fn work_folder(&self) -> &Path {
-        &self.work_folder
+    pub fn work_directory(&self) -> &Path {
+        &self.work_directory
     }
 
     /// Opens the study, writes its head and plans its runs.
@@ -165,7 +165,7 @@ impl<'a> Setup<'a> {
         Ok(store)
     }
 
-    /// Removes base snapshots and folders.
+    /// Removes base snapshots and directories.
     ///
     /// # Errors
     /// What could not be removed; it stays in the ledger.
@@ -177,7 +177,7 @@ impl<'a> Setup<'a> {
     fn try_config(&self, config: &ConfigSetup, say: &dyn Fn(&str)) -> Result<()> {
         let mut rig = Rig::build(
             &config.rig,
-            &self.work_folder.join("trial"),
+            &self.work_directory.join("trial"),
             &self.plan.placement.drive_cpus.0,
             &self.ledger,
             None,
@@ -189,10 +189,10 @@ impl<'a> Setup<'a> {
 
     fn try_server(&self, config: &ConfigSetup, rig: &Rig, say: &dyn Fn(&str)) -> Result<()> {
         server::make_datadir(&config.binary, &config.settings, &rig.data_dir(), say)?;
-        let run_dir = self.work_folder.join("run");
+        let run_dir = self.work_directory.join("run");
         let mut start = server::Start::new(&rig.data_dir(), &run_dir);
         start.settings = config.settings.clone();
-        let thing = Thing::Folder { path: run_dir };
+        let thing = Thing::Directory { path: run_dir };
         let (run_dir, server) =
             self.ledger.make(thing, || server::start(&config.binary, &start))?;
         server.kill()?;
@@ -250,13 +250,13 @@ fn warn_of_others() -> Result<()> {
 }
 
 fn judging(plan: &Plan) -> Judging {
-    let twin = |(name, config): (&String, &assay_plan::Config)| {
-        Some((name.clone(), config.twin_of.clone()?))
+    let aa_run = |(name, config): (&String, &assay_plan::Config)| {
+        Some((name.clone(), config.aa_of.clone()?))
     };
     Judging {
         baseline: plan.baseline().map(str::to_owned),
         margin_percent: Some(plan.margin_percent),
-        twins: plan.configs.iter().filter_map(twin).collect(),
+        aa_runs: plan.configs.iter().filter_map(aa_run).collect(),
     }
 }
 

@@ -12,20 +12,21 @@ use assay_plan::{PlannedTrial, RigSpec};
 use assay_serve::{TraceHead, monotonic_s};
 use assay_study::metrics::Window;
 
-/// The folder of a study that holds them.
-const FOLDER: &str = "traces";
+/// The directory of a study that holds them.
+const DIRECTORY: &str = "traces";
 
 /// Where the commands of `run` are recorded, if its rig says so; what an earlier try has left is gone.
 ///
 /// # Errors
-/// The folder cannot be made, or the former trace not removed.
+/// The directory cannot be made, or the former trace not removed.
 pub fn place(study: &Path, spec: &RigSpec, trial: &PlannedTrial) -> Result<Option<PathBuf>> {
     if !spec.model.as_ref().is_some_and(|model| model.trace) {
         return Ok(None);
     }
-    let folder = study.join(FOLDER);
-    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let path = folder.canonicalize()?.join(file_name(trial));
+    let directory = study.join(DIRECTORY);
+    fs::create_dir_all(&directory)
+        .with_context(|| format!("cannot make {}", directory.display()))?;
+    let path = directory.canonicalize()?.join(file_name(trial));
     match fs::remove_file(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(error).with_context(|| format!("cannot remove {}", path.display()))

@@ -15,7 +15,7 @@ use super::{fill, full, others, results, trace, warnings};
 use crate::rig::Rig;
 use crate::rig::server::{self, Server};
 use crate::rig::snapshot::{Request, endpoint};
-use crate::watch::{Census, DriveTarget, Targets, Watch};
+use crate::watch::{DriveTarget, ProcessSnapshot, Targets, Watch};
 use assay_base::clock::now_precisely;
 use assay_base::text::on_one_line;
 use assay_judge::CLOCK_BEGAN;
@@ -48,7 +48,7 @@ fn bring_up_and_measure(
     let mut rig = restored_rig(setup, &config, trial, trace.as_deref(), progress)?;
     setup.interrupt.check()?;
     progress.step(&trial.key, "starting the server");
-    let run_dir = setup.work_folder().join("run");
+    let run_dir = setup.work_directory().join("run");
     let started = start(setup, &config, &rig, &run_dir);
     let (_made, mut server) = started.map_err(|error| rig.explain(error, &config.rig))?;
     let process = process_of(&server);
@@ -108,11 +108,11 @@ fn restored_rig(
         threads: setup.loading_threads(),
         seed: plan.seed,
     };
-    let folder = setup.work_folder().join(format!("rig-{}", trial.position));
+    let directory = setup.work_directory().join(format!("rig-{}", trial.position));
     let snapshot = setup.snapshots.get(&request, setup.interrupt, progress)?;
     progress.step(&trial.key, "building the rig");
     let drive_cpus = &plan.placement.drive_cpus.0;
-    let mut rig = Rig::build(&config.rig, &folder, drive_cpus, &setup.ledger, trace, &|text| {
+    let mut rig = Rig::build(&config.rig, &directory, drive_cpus, &setup.ledger, trace, &|text| {
         progress.say(text)
     })?;
     snapshot.restore(&rig.data_dir()).map_err(|error| rig.explain(error, &config.rig))?;
@@ -157,7 +157,7 @@ fn measure(
         &seconds,
         setup.interrupt.flag(),
     );
-    let takers = Census::take().takers_since(&seconds.began(), &own);
+    let top_users = ProcessSnapshot::take().top_users_since(&seconds.began(), &own);
     let watched = watch.finish();
     outcome.series = seconds.series();
     outcome.second_latencies = seconds.latencies();
@@ -181,7 +181,7 @@ fn measure(
         bail!("no transaction ended in the measuring window; {why}");
     }
     outcome.warnings.extend(gap);
-    outcome.warnings.extend(others::warning(&outcome.results, &takers));
+    outcome.warnings.extend(others::warning(&outcome.results, &top_users));
     Ok(origin)
 }
 
@@ -231,7 +231,7 @@ fn start(
     rig: &Rig,
     run_dir: &std::path::Path,
 ) -> Result<(assay_system::ledger::Made, Server)> {
-    let thing = Thing::Folder { path: run_dir.to_owned() };
+    let thing = Thing::Directory { path: run_dir.to_owned() };
     let mut start = server::Start::new(&rig.data_dir(), run_dir);
     start.settings = config.settings.clone();
     start.cpus = setup.plan.placement.server_cpus.0.clone();
@@ -244,7 +244,7 @@ fn process_of(server: &Server) -> Thing {
     Thing::Process { pid, start_ticks }
 }
 
-/// Which processors server, load and drive may use, in words.
+/// Which CPUs server, load and drive may use, in words.
 fn placement(plan: &Plan, has_drive: bool) -> BTreeMap<String, String> {
     let Placement { server_cpus, load_cpus, drive_cpus } = &plan.placement;
     let text = |cpus: &CpuList| if cpus.is_empty() { "all".into() } else { cpus.to_string() };

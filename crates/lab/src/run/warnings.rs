@@ -15,7 +15,7 @@ use assay_study::metrics::{Window, metric};
 /// Half a percent more than what rounding, the window's edges and the watch's clock were seen to make.
 const RECIPE_TOLERANCE: f64 = 0.02;
 
-/// A generator that uses more of its processors than this is measured along with the server.
+/// A generator that uses more of its CPUs than this is measured along with the server.
 const LOAD_BUSY_PERCENT: f64 = 85.0;
 
 /// All that is wrong with what `ran`, whose results these are.
@@ -57,7 +57,7 @@ fn recipe(ran: &Ran) -> Option<Warning> {
     (!check.holds).then(|| disagreement(check))
 }
 
-/// A model that our own processors kept from its time does not show the device, nor does one that is too fast for the port.
+/// A model that our own CPUs kept from its time does not show the device, nor does one that is too fast for the port.
 fn model(results: &Results) -> Option<Warning> {
     let late = *results.get(metric!("model_late_percent").name)?;
     if late > LATE_SHARE_MAX * 100.0 {

@@ -6,7 +6,7 @@ use super::probe::{Notes, Probe};
 use super::sheet::{Field, Sheet};
 use assay_study::metrics::Metric;
 
-/// Processor time of the thread that reads it (`clock_gettime(2)`, `CLOCK_THREAD_CPUTIME_ID`).
+/// CPU time of the thread that reads it (`clock_gettime(2)`, `CLOCK_THREAD_CPUTIME_ID`).
 pub(super) struct CostProbe {
     sheet: Sheet,
     used: Field,

@@ -1,6 +1,6 @@
-//! Processors: `/proc/stat`, and the time lost to waiting, `/proc/pressure`.
+//! CPUs: `/proc/stat`, and the time lost to waiting, `/proc/pressure`.
 //!
-//! Classes are in percent of all processors and add up to 100. Time in guests is part of `user` and `nice` already
+//! Classes are in percent of all CPUs and add up to 100. Time in guests is part of `user` and `nice` already
 //! (`proc_stat(5)`) and is not counted twice. The kernel may let `idle` and `iowait` step back a tick (same page);
 //! such a second is a gap. Pressure is the share of time in which some or all tasks waited for a resource
 //! (the kernel's "PSI" documentation); kernels without it have no such series.
@@ -38,7 +38,7 @@ const PRESSURES: [(&str, [&Metric; 2]); 3] = [
     ("memory", [metric!("pressure_memory_some_percent"), metric!("pressure_memory_full_percent")]),
 ];
 
-/// All processors and each of them.
+/// All CPUs and each of them.
 pub(super) struct CpuProbe {
     sheet: Sheet,
     stat: ProcFile,

@@ -1,4 +1,4 @@
-//! For tests: every series that the watch can declare, on a machine that counts everything, with two processors.
+//! For tests: every series that the watch can declare, on a machine that counts everything, with two CPUs.
 
 use super::series::SeriesInfo;
 use super::sheet::Sheet;

@@ -21,8 +21,8 @@ pub struct Device {
     pub partition: bool,
     /// The file that a loop device shows, if it is one.
     pub backing_file: Option<PathBuf>,
-    /// Its folder in `/sys`.
-    folder: PathBuf,
+    /// Its directory in `/sys`.
+    directory: PathBuf,
 }
 
 impl Device {
@@ -34,7 +34,7 @@ impl Device {
         let metadata = fs::metadata(path)?;
         let number =
             if metadata.file_type().is_block_device() { metadata.rdev() } else { metadata.dev() };
-        let found = blockdev::sysfs_folder(number).ok().and_then(Device::in_folder);
+        let found = blockdev::sysfs_directory(number).ok().and_then(Device::in_directory);
         Ok(found.or_else(|| Device::of_btrfs(path)))
     }
 
@@ -45,35 +45,35 @@ impl Device {
             return None;
         }
         let number = fs::metadata(mount.source).ok()?.rdev();
-        let device = Device::in_folder(blockdev::sysfs_folder(number).ok()?)?;
+        let device = Device::in_directory(blockdev::sysfs_directory(number).ok()?)?;
         is_only_one(Path::new("/sys/fs/btrfs"), &device.name).then_some(device)
     }
 
-    fn in_folder(folder: PathBuf) -> Option<Device> {
-        let name = folder.file_name()?.to_str()?.to_owned();
-        let partition = folder.join("partition").exists();
-        let disk = if partition { folder.parent()?.to_path_buf() } else { folder.clone() };
+    fn in_directory(directory: PathBuf) -> Option<Device> {
+        let name = directory.file_name()?.to_str()?.to_owned();
+        let partition = directory.join("partition").exists();
+        let disk = if partition { directory.parent()?.to_path_buf() } else { directory.clone() };
         let backing_file = fs::read_to_string(disk.join("loop/backing_file")).ok();
         let backing_file = backing_file.map(|path| PathBuf::from(path.trim_end_matches('\n')));
-        Some(Device { name, partition, backing_file, folder })
+        Some(Device { name, partition, backing_file, directory })
     }
 
     /// The file with its counters (`Documentation/block/stat.rst` of the kernel).
     pub(super) fn stat_path(&self) -> PathBuf {
-        self.folder.join("stat")
+        self.directory.join("stat")
     }
 
     /// Whether the kernel counts for this device at all.
     pub(super) fn is_counted(&self) -> bool {
         let queue = if self.partition { "../queue/iostats" } else { "queue/iostats" };
-        fs::read_to_string(self.folder.join(queue)).map_or(true, |text| text.trim() != "0")
+        fs::read_to_string(self.directory.join(queue)).map_or(true, |text| text.trim() != "0")
     }
 }
 
-/// Whether the device is the only one of its btrfs: each has a folder with one entry for each of its devices.
+/// Whether the device is the only one of its btrfs: each has a directory with one entry for each of its devices.
 fn is_only_one(file_systems: &Path, device: &str) -> bool {
-    let folders = fs::read_dir(file_systems).into_iter().flatten().flatten();
-    let mut lists = folders.map(|folder| folder.path().join("devices"));
+    let directories = fs::read_dir(file_systems).into_iter().flatten().flatten();
+    let mut lists = directories.map(|directory| directory.path().join("devices"));
     lists
         .find(|devices| devices.join(device).exists())
         .is_some_and(|devices| fs::read_dir(devices).is_ok_and(|entries| entries.count() == 1))
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn pseudo_file_systems_have_no_device() {
         assert_eq!(Device::under(Path::new("/proc")).unwrap(), None);
-        assert!(Device::under(Path::new("/nonexistent/folder")).is_err());
+        assert!(Device::under(Path::new("/nonexistent/directory")).is_err());
     }
 
     #[test]
@@ -108,10 +108,10 @@ mod tests {
         fs::create_dir_all(sys.path().join("loop3/loop")).unwrap();
         fs::write(part.join("partition"), "1\n").unwrap();
         fs::write(sys.path().join("loop3/loop/backing_file"), "/data/disk.img\n").unwrap();
-        let device = Device::in_folder(part).unwrap();
+        let device = Device::in_directory(part).unwrap();
         assert_eq!((device.name.as_str(), device.partition), ("loop3p1", true));
         assert_eq!(device.backing_file, Some(PathBuf::from("/data/disk.img")));
-        let disk = Device::in_folder(sys.path().join("loop3")).unwrap();
+        let disk = Device::in_directory(sys.path().join("loop3")).unwrap();
         assert!(!disk.partition && disk.is_counted());
     }
 }

@@ -40,7 +40,8 @@ const COUNTERS: [Counter; 20] = [
     (metric!("drive_checkpoints_per_s"), |c| c.checkpoints),
 ];
 
-/// What write amplification is made of: the whole, then its parts, each with the counter that is set against the host's bytes.
+/// What write amplification is made of: the whole, then its parts, each with the counter that is set against the host's
+/// bytes.
 const AMPLIFICATION: [(&Metric, &Metric); 5] = [
     (metric!("drive_write_amplification"), metric!("drive_write_bytes_media_per_s")),
     (metric!("drive_write_amplification_payload"), metric!("drive_write_bytes_payload_per_s")),
@@ -175,8 +176,8 @@ mod tests {
 
     /// Every series over a second in which the drive went from `before` to `after`.
     fn values(before: &Status, after: &Status) -> (BTreeMap<String, f64>, Vec<Warning>) {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("status.json");
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("status.json");
         let mut probe = DriveProbe::new(file.clone());
         let mut notes = Notes::default();
         let start = Instant::now();

@@ -70,13 +70,13 @@ fn growth(watched: &Watched, second: u32, name: &str) -> f64 {
     after.map(|pair| pair[1].1 * f64::from(pair[1].0 - pair[0].0)).sum()
 }
 
-/// A folder of ours on a file system with a block device, or nothing.
-fn folder_on_a_device() -> Option<tempfile::TempDir> {
+/// A directory of ours on a file system with a block device, or nothing.
+fn directory_on_a_device() -> Option<tempfile::TempDir> {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
     [std::env::temp_dir(), target].into_iter().find_map(|parent| {
-        let folder = tempfile::Builder::new().prefix("watch-").tempdir_in(parent).ok()?;
-        let device = Device::under(folder.path()).ok().flatten()?;
-        device.is_counted().then_some(folder)
+        let directory = tempfile::Builder::new().prefix("watch-").tempdir_in(parent).ok()?;
+        let device = Device::under(directory.path()).ok().flatten()?;
+        device.is_counted().then_some(directory)
     })
 }
 
@@ -95,10 +95,10 @@ fn write_direct(path: &Path, bytes: u64) {
     file.sync_all().unwrap();
 }
 
-/// Bytes that the device under `folder` wrote while `work` ran, to the byte: no clock has a part in it.
-fn written_while(folder: &Path, work: &dyn Fn()) -> f64 {
+/// Bytes that the device under `directory` wrote while `work` ran, to the byte: no clock has a part in it.
+fn written_while(directory: &Path, work: &dyn Fn()) -> f64 {
     let mut notes = Notes::default();
-    let mut disk = disk::probes_under(folder, None, &mut notes).swap_remove(0);
+    let mut disk = disk::probes_under(directory, None, &mut notes).swap_remove(0);
     let name = "disk_write_bytes_per_s";
     let place = disk.sheet().infos().position(|info| info.name == name).unwrap();
     let mut moment = |at| {
@@ -122,14 +122,14 @@ fn written_while(folder: &Path, work: &dyn Fn()) -> f64 {
 
 #[test]
 fn the_device_wrote_what_we_wrote() {
-    let Some(folder) = folder_on_a_device() else {
+    let Some(directory) = directory_on_a_device() else {
         return skip("counting a device's bytes", "a file system on a block device");
     };
-    let file = folder.path().join("data");
+    let file = directory.path().join("data");
     let bytes = (16 * MIB) as f64;
     // Others write to the same device: the quietest of some tries tells.
     let quietest = |work: &dyn Fn()| {
-        (0..8).map(|_| written_while(folder.path(), work)).fold(f64::INFINITY, f64::min)
+        (0..8).map(|_| written_while(directory.path(), work)).fold(f64::INFINITY, f64::min)
     };
     let written = quietest(&|| write_direct(&file, 16 * MIB));
     let idle = quietest(&|| ());
@@ -139,26 +139,26 @@ fn the_device_wrote_what_we_wrote() {
 
 /// A loop device with a file system on it, taken down when dropped.
 struct Loop {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     device: String,
 }
 
 impl Loop {
     fn set_up() -> Option<Loop> {
-        let folder = folder_on_a_device()?;
-        let image = folder.path().join("disk.img");
+        let directory = directory_on_a_device()?;
+        let image = directory.path().join("disk.img");
         File::create(&image).ok()?.set_len(96 * MIB).ok()?;
         run("mkfs.ext4", &["-q", "-F", "-E", "lazy_itable_init=0", image.to_str()?])?;
         let direct = ["--find", "--show", "--direct-io=on", image.to_str()?];
         let device = run("losetup", &direct)?.trim().to_owned();
-        let rig = Loop { folder, device };
+        let rig = Loop { directory, device };
         fs::create_dir(rig.mount_point()).ok()?;
         run("mount", &["-o", "noatime", &rig.device, rig.mount_point().to_str()?])?;
         Some(rig)
     }
 
     fn mount_point(&self) -> PathBuf {
-        self.folder.path().join("mounted")
+        self.directory.path().join("mounted")
     }
 }
 
@@ -201,8 +201,8 @@ fn a_loop_device_is_watched_above_and_below() {
 
 #[test]
 fn samples_fall_on_the_clock_and_the_end_is_prompt() {
-    let folder = tempfile::tempdir().unwrap();
-    let (watch, origin) = start(targets(folder.path()));
+    let directory = tempfile::tempdir().unwrap();
+    let (watch, origin) = start(targets(directory.path()));
     let name = "load_rss_bytes";
     let first = await_sample(&watch, 0, name);
     let taken = origin.elapsed().as_secs_f64() - f64::from(first.second);
@@ -243,8 +243,8 @@ fn what_is_missing_is_noted_and_the_rest_goes_on() {
 #[test]
 fn a_real_server_is_seen_from_inside() {
     let Some(binary) = testing::binary("watching a server", Flavour::Mysql) else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let server = testing::running(&binary, folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let server = testing::running(&binary, directory.path());
     let mut session = mysql::Conn::new(server.opts()).unwrap();
     session.query_drop("CREATE DATABASE watched").unwrap();
     session.query_drop("CREATE TABLE watched.t (id INT PRIMARY KEY, c TEXT)").unwrap();
@@ -263,7 +263,7 @@ fn a_real_server_is_seen_from_inside() {
     }
     let inserted = u32::try_from(origin.elapsed().as_secs()).unwrap();
     let sample = await_sample(&watch, inserted, "innodb_dirty_pages");
-    // A folder in memory, or in the layers of a container, has no disk and says so.
+    // A directory in memory, or in the layers of a container, has no disk and says so.
     let has_no_disk =
         |warning: &Warning| matches!(warning, Warning::Unwatched(Unwatched::Below { .. }));
     let warnings = |watched: &Watched| {

@@ -1,14 +1,13 @@
 //! The watch: every layer's counters, once a second, on one clock.
 //!
-//! Sample *n* is taken *n* seconds after the origin that the run hands in, so samples of the watch and of the load
-//! fall together. A second that cannot be kept is skipped, never made up for. Kernel counters are read by one
-//! thread; the server, the folder and the drive, which may make a reader wait, by another, so that a stuck server costs its
-//! own samples and no others. Both stop at once when asked, and are gone when the watch is dropped.
+//! Sample *n* is taken *n* seconds after the origin that the run hands in, so samples of the watch and of the load fall
+//! together. A second that cannot be kept is skipped, never made up for. Kernel counters are read by one thread; the
+//! server, the directory and the drive, which may make a reader wait, by another, so that a stuck server costs its own
+//! samples and no others. Both stop at once when asked, and are gone when the watch is dropped.
 //!
 //! Relies on `/proc`, `/sys` and, if there is a server, one connection to it. Layers that are not there are noted
 //! and left out.
 
-mod census;
 mod clock;
 mod cost;
 mod cpu;
@@ -21,6 +20,7 @@ mod model;
 mod others;
 mod probe;
 mod process;
+mod process_snapshot;
 mod procfile;
 mod series;
 mod sheet;
@@ -41,10 +41,10 @@ use std::time::Instant;
 
 use anyhow::Context;
 
-pub use census::{Census, Taker};
 #[cfg(test)]
 pub use declarable::declarable;
 pub use glimpse::Glimpse;
+pub use process_snapshot::{ProcessSnapshot, TopUser};
 pub use series::{Gap, Watched};
 pub use space::ROOM;
 

@@ -1,5 +1,5 @@
 //! A device's model, as its own status file tells: how long commands should have taken, how long they took, what they waited
-//! for, and how many our own processors have made late.
+//! for, and how many our own CPUs have made late.
 
 use std::path::PathBuf;
 
@@ -180,8 +180,8 @@ mod tests {
 
     #[test]
     fn a_second_of_a_model_is_told_by_kind_and_resource() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("status.json");
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("status.json");
         let mut probe = ModelProbe::new(file.clone());
         let start = Instant::now();
         let mut moment = |model: ModelHealth, second| {
@@ -207,8 +207,8 @@ mod tests {
 
     #[test]
     fn a_drive_that_is_no_model_has_no_such_series() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("status.json");
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("status.json");
         std::fs::write(&file, used_health().to_json().unwrap()).unwrap();
         let mut probe = ModelProbe::new(file);
         let (mut reading, mut notes) = (probe.sheet.blank(), Notes::default());

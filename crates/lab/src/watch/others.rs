@@ -1,12 +1,12 @@
-//! Processor time of programs that have no part in what is measured.
+//! CPU time of programs that have no part in what is measured.
 //!
-//! It is what the processors that we may use spent in user mode, less what server, load and drive spent there. Time in the kernel is left
-//! out: much of it is work for us on nobody's account (interrupts, the block layer, writeback). The kernel's own threads have no user
-//! time, so what is left is others', and it is the least that they took.
+//! It is what the CPUs that we may use spent in user mode, less what server, load and drive spent there. Time in the
+//! kernel is left out: much of it is work for us on nobody's account (interrupts, the block layer, writeback). The
+//! kernel's own threads have no user time, so what is left is others', and it is the least that they took.
 //!
-//! The kernel may sample the time of processors while it measures that of processes and splits it by samples (`cputime_adjust` in the
-//! kernel's `kernel/sched/cputime.c`), so their difference jitters. What is counted here is the largest difference so far: it never
-//! falls, and over a window it grows by what the difference does.
+//! The kernel may sample the time of CPUs while it measures that of processes and splits it by samples
+//! (`cputime_adjust` in the kernel's `kernel/sched/cputime.c`), so their difference jitters. What is counted here is
+//! the largest difference so far: it never falls, and over a window it grows by what the difference does.
 
 use std::io;
 
@@ -24,7 +24,7 @@ pub(super) struct Others {
 }
 
 impl Others {
-    /// Declares `others_cpu_percent`: what is not of the processes `own`, on these processors.
+    /// Declares `others_cpu_percent`: what is not of the processes `own`, on these CPUs.
     ///
     /// # Errors
     /// One of the processes is not there: what is left would be theirs too.
@@ -61,7 +61,7 @@ pub(super) fn declare(sheet: &mut sheet::Sheet) -> sheet::Field {
     sheet.seconds(metric!("others_cpu_percent"))
 }
 
-/// Seconds in user mode, niced or not, of these processors (`proc_stat(5)`, the first two columns of each).
+/// Seconds in user mode, niced or not, of these CPUs (`proc_stat(5)`, the first two columns of each).
 fn user_seconds(stat: &str, processors: &[usize]) -> f64 {
     let is_ours = |word: &str| {
         let number = word.strip_prefix("cpu").and_then(|number| number.parse().ok());
@@ -77,7 +77,7 @@ fn user_seconds(stat: &str, processors: &[usize]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::census::Census;
+    use super::super::process_snapshot::ProcessSnapshot;
     use super::*;
 
     const STAT: &str = "cpu  1050 10 520 8100 225 5 15 20 340 0\n\
@@ -95,19 +95,19 @@ mod tests {
     /// A shell that does nothing but take time, under a name of its own; killed when dropped.
     struct Busy {
         process: std::process::Child,
-        _folder: tempfile::TempDir,
+        _directory: tempfile::TempDir,
     }
 
     impl Busy {
         const NAME: &str = "assay-busy";
 
         fn start() -> Busy {
-            let folder = tempfile::tempdir().unwrap();
-            let program = folder.path().join(Busy::NAME);
+            let directory = tempfile::tempdir().unwrap();
+            let program = directory.path().join(Busy::NAME);
             std::os::unix::fs::symlink("/bin/sh", &program).unwrap();
             let mut command = std::process::Command::new(program);
             let process = command.args(["-c", "while :; do :; done"]).spawn().unwrap();
-            Busy { process, _folder: folder }
+            Busy { process, _directory: directory }
         }
 
         /// Waits until it has taken so much user time.
@@ -147,20 +147,20 @@ mod tests {
             let mut reading = [f64::NAN; 2];
             all.fill(&stat, &mut reading);
             without.fill(&stat, &mut reading);
-            (reading, Census::take())
+            (reading, ProcessSnapshot::take())
         };
         let began_s = busy.until(0.1);
-        let (before, census) = look();
+        let (before, process_snapshot) = look();
         let took_s = busy.until(began_s + 1.0) - began_s;
-        let (after, census_after) = look();
+        let (after, process_snapshot_after) = look();
         let told_s = (after[0] - before[0]) - (after[1] - before[1]);
         assert!(
             (0.6 * took_s..1.5 * took_s).contains(&told_s),
             "{told_s} s told, {took_s} s taken"
         );
         let is_named = |own: &[u32]| {
-            let takers = census_after.takers_since(&census, own);
-            takers.iter().any(|one| one.name == Busy::NAME && one.user_s > 0.5 * took_s)
+            let top_users = process_snapshot_after.top_users_since(&process_snapshot, own);
+            top_users.iter().any(|one| one.name == Busy::NAME && one.user_s > 0.5 * took_s)
         };
         assert!(is_named(&[me]) && !is_named(&[me, child]));
     }

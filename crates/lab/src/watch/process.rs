@@ -1,6 +1,6 @@
-//! One process: processor time, threads, memory, and the bytes it had the kernel read and write.
+//! One process: CPU time, threads, memory, and the bytes it had the kernel read and write.
 //!
-//! Processor time is in percent of one CPU, so four busy threads are 400. `read_bytes` and `write_bytes` of
+//! CPU time is in percent of one CPU, so four busy threads are 400. `read_bytes` and `write_bytes` of
 //! `/proc/PID/io` are what the process caused at the storage layer; writes are counted when a page of the cache is
 //! dirtied, whether or not they reach the device later (`proc_pid_io(5)`). Context switches are kept by the kernel
 //! for each thread; they are summed while there are few threads, for the walk costs time.
@@ -187,10 +187,10 @@ impl Switches {
         self.add(seen)
     }
 
-    fn of_thread(&mut self, folder: &std::path::Path) -> Option<f64> {
+    fn of_thread(&mut self, directory: &std::path::Path) -> Option<f64> {
         use std::io::Read;
         self.text.clear();
-        fs::File::open(folder.join("status")).ok()?.read_to_end(&mut self.text).ok()?;
+        fs::File::open(directory.join("status")).ok()?.read_to_end(&mut self.text).ok()?;
         let text = String::from_utf8_lossy(&self.text);
         let switches = value_of(&text, "voluntary_ctxt_switches:")
             + value_of(&text, "nonvoluntary_ctxt_switches:");

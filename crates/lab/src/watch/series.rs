@@ -14,14 +14,14 @@ use assay_study::metrics::Metric;
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeriesInfo {
     pub metric: &'static Metric,
-    /// Its one word in store and report: the metric's, with the processor's number where it is of one.
+    /// Its one word in store and report: the metric's, with the CPU's number where it is of one.
     pub name: String,
     /// What a person reads, e.g. "bytes written (vda)".
     pub label: String,
 }
 
 impl SeriesInfo {
-    /// Of a device of this name or a processor of this number; of most metrics there is one, and it stands for nothing.
+    /// Of a device of this name or a CPU of this number; of most metrics there is one, and it stands for nothing.
     pub(super) fn of(metric: &'static Metric, whose: &str) -> SeriesInfo {
         SeriesInfo { metric, name: metric.name_of(whose), label: metric.label_of(whose) }
     }
@@ -61,8 +61,8 @@ pub struct Gap {
     pub from_s: f64,
     /// When it ran again.
     pub to_s: f64,
-    /// How late it ran, in seconds: it was kept from running for so long and up to a second more. Time in which the machine slept
-    /// counts, which the clock leaves out.
+    /// How late it ran, in seconds: it was kept from running for so long and up to a second more. Time in which the
+    /// machine slept counts, which the clock leaves out.
     pub length_s: f64,
 }
 

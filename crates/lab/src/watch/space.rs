@@ -29,7 +29,7 @@ const DEPTH_MAX: usize = 4;
 pub const ROOM: &str = metric!("space_filesystem_room_bytes").name;
 
 /// Folders that belong to the server, not to a schema of the user.
-const SERVER_FOLDERS: [&str; 4] = ["mysql", "sys", "performance_schema", "information_schema"];
+const SERVER_DIRECTORIES: [&str; 4] = ["mysql", "sys", "performance_schema", "information_schema"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Group {
@@ -158,9 +158,9 @@ fn put(used: Used, (file, allocated): (Field, Field), reading: &mut [f64]) {
 /// What each group takes, in the order of `GROUPS`. Files that vanish meanwhile are not counted.
 fn measure(data_dir: &Path) -> io::Result<[Used; GROUPS.len()]> {
     let mut groups = [Used::default(); GROUPS.len()];
-    let mut folders = vec![(data_dir.to_path_buf(), None::<String>, 0)];
-    while let Some((folder, top, depth)) = folders.pop() {
-        let entries = match fs::read_dir(&folder) {
+    let mut directories = vec![(data_dir.to_path_buf(), None::<String>, 0)];
+    while let Some((directory, top, depth)) = directories.pop() {
+        let entries = match fs::read_dir(&directory) {
             Ok(entries) => entries,
             Err(error) if depth == 0 => return Err(error),
             Err(_) => continue,
@@ -171,7 +171,7 @@ fn measure(data_dir: &Path) -> io::Result<[Used; GROUPS.len()]> {
             if metadata.is_dir() {
                 if depth < DEPTH_MAX {
                     let top = top.clone().unwrap_or(name);
-                    folders.push((entry.path(), Some(top), depth + 1));
+                    directories.push((entry.path(), Some(top), depth + 1));
                 }
             } else if metadata.is_file() {
                 let group = group_of(top.as_deref(), &name);
@@ -184,13 +184,13 @@ fn measure(data_dir: &Path) -> io::Result<[Used; GROUPS.len()]> {
     Ok(groups)
 }
 
-/// The group of a file by its name and the topmost folder it is in, if any.
+/// The group of a file by its name and the topmost directory it is in, if any.
 fn group_of(top: Option<&str>, name: &str) -> Group {
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     match top {
         Some("#innodb_redo") => Group::Redo,
         Some("#innodb_temp") => Group::System,
-        Some(folder) if SERVER_FOLDERS.contains(&folder) => Group::System,
+        Some(directory) if SERVER_DIRECTORIES.contains(&directory) => Group::System,
         Some(_) if extension == "ibd" => Group::Tables,
         Some(_) => Group::Other,
         None if name.starts_with("ib_logfile") => Group::Redo,
@@ -244,16 +244,16 @@ mod tests {
 
     #[test]
     fn sizes_and_allocation_are_told_apart() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("sbtest")).unwrap();
-        let sparse = fs::File::create(folder.path().join("sbtest/t.ibd")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("sbtest")).unwrap();
+        let sparse = fs::File::create(directory.path().join("sbtest/t.ibd")).unwrap();
         sparse.set_len(1 << 20).unwrap();
-        fs::write(folder.path().join("undo_001"), vec![1; 8192]).unwrap();
-        let groups = measure(folder.path()).unwrap();
+        fs::write(directory.path().join("undo_001"), vec![1; 8192]).unwrap();
+        let groups = measure(directory.path()).unwrap();
         let tables = groups[Group::Tables as usize];
         assert_eq!(tables.file_bytes, f64::from(1 << 20));
         assert!(tables.allocated_bytes < tables.file_bytes);
         assert_eq!(groups[Group::Undo as usize].file_bytes, 8192.0);
-        assert!(measure(&folder.path().join("missing")).is_err());
+        assert!(measure(&directory.path().join("missing")).is_err());
     }
 }

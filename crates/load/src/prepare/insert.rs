@@ -1,7 +1,7 @@
 //! Inserts one piece of a table: a prepared statement of many rows, several such statements to a transaction.
 //!
 //! Prepared rather than as text, because the server then parses nothing: on MySQL 9.7 a row costs it a fifth less
-//! processor time, and more rows to a statement gain nothing further.
+//! CPU time, and more rows to a statement gain nothing further.
 
 use std::sync::atomic::Ordering;
 

@@ -1,4 +1,4 @@
-//! Processor time of single threads, from `/proc/self/task/TID/schedstat`, whose first number is ns on a processor
+//! CPU time of single threads, from `/proc/self/task/TID/schedstat`, whose first number is ns on a CPU
 //! (kernel documentation, `scheduler/sched-stats`).
 
 use rustix::thread::Pid;
@@ -11,7 +11,7 @@ pub(super) fn tid() -> Tid {
     rustix::thread::gettid()
 }
 
-/// The processor time of all `tids` so far, in seconds; nothing where the kernel does not tell.
+/// The CPU time of all `tids` so far, in seconds; nothing where the kernel does not tell.
 pub(super) fn seconds_of(tids: &[Tid]) -> Option<f64> {
     let mut total_ns = 0;
     for tid in tids {
@@ -23,7 +23,7 @@ pub(super) fn seconds_of(tids: &[Tid]) -> Option<f64> {
     Some(total_ns as f64 / 1e9)
 }
 
-/// The processor time of this thread so far, in seconds.
+/// The CPU time of this thread so far, in seconds.
 pub(super) fn own_seconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9

@@ -1,6 +1,6 @@
 //! A run from the first connection to the outcome.
 //!
-//! One coordinating thread binds itself to the processors given, starts a worker per connection (they inherit the
+//! One coordinating thread binds itself to the CPUs given, starts a worker per connection (they inherit the
 //! binding), lets them all start at one instant, wakes once a second to collect what they noted, and ends the run.
 //!
 //! The window of mode `fixed` starts and ends at set instants of the clock; what ends outside is booked outside. The
@@ -112,18 +112,18 @@ fn bind(cpus: &[usize]) -> Result<()> {
     let mut set = rustix::thread::CpuSet::new();
     for &cpu in cpus {
         if cpu >= rustix::thread::CpuSet::MAX_CPU {
-            return Err(Error::Config(format!("there is no processor {cpu}; see `nproc`")));
+            return Err(Error::Config(format!("there is no CPU {cpu}; see `nproc`")));
         }
         set.set(cpu);
     }
     rustix::thread::sched_setaffinity(None, &set)
-        .map_err(|e| Error::system(format!("cannot run on processors {cpus:?}"), e.into()))
+        .map_err(|e| Error::system(format!("cannot run on CPUs {cpus:?}"), e.into()))
 }
 
 /// What a worker tells the coordinator.
 enum Message {
     Ready(Thread, cpu::Tid),
-    /// How it ended, and the processor time the thread had taken.
+    /// How it ended, and the CPU time the thread had taken.
     Ended(Result<()>, f64),
 }
 
@@ -167,7 +167,7 @@ struct Crew {
     threads: Vec<Thread>,
     tids: Vec<cpu::Tid>,
     working: usize,
-    /// Processor time of those that have ended.
+    /// CPU time of those that have ended.
     cpu_s: f64,
     failure: Option<Error>,
 }

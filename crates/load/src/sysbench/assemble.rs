@@ -265,9 +265,8 @@ fn warmup(text: &str) -> Result<Warmup> {
 fn cpus(text: &str) -> Result<Vec<usize>> {
     let mut cpus = Vec::new();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let bad = || {
-            Error::Config(format!("`{part}` in --cpus is no processor and no range such as 0-3"))
-        };
+        let bad =
+            || Error::Config(format!("`{part}` in --cpus is no CPU and no range such as 0-3"));
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (usize, usize) =
             (first.parse().map_err(|_| bad())?, last.parse().map_err(|_| bad())?);

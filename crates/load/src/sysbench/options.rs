@@ -115,7 +115,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         "off",
         "seconds to wait for events in flight after the end, or off",
     ),
-    opt(RUN, Own, "cpus", Takes::Value("LIST"), "", "processors to run on, such as 0-3,8"),
+    opt(RUN, Own, "cpus", Takes::Value("LIST"), "", "CPUs to run on, such as 0-3,8"),
     opt(RUN, Own, "preflight", S, "on", "check the server's limits before a run"),
     opt(RUN, Sysbench, "test", Takes::Value("WORKLOAD"), "", "old way to name the workload"),
     opt(RUN, Sysbench, "tx_rate", N, "0", "old name of rate"),

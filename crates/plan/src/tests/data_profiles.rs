@@ -113,7 +113,7 @@ fn plans_without_data_profiles_keep_the_fingerprints_of_older_studies() {
         "schema": { "schema": "default", "tables": 1, "table_size": 10_000, "auto_inc": true, "secondary": false,
             "create_secondary": true, "mysql_storage_engine": "innodb",
             "create_table_options": "COMPRESSION='zlib'", "text": null },
-        "settings": plan.settings_of(config), "rig": { "kind": "folder" },
+        "settings": plan.settings_of(config), "rig": { "kind": "directory" },
         "workload": plan.workloads["read_write"],
     });
     assert_eq!(trial.fingerprint, fingerprint(&conditions.to_string()));

@@ -7,10 +7,10 @@ fn with(line: &str) -> String {
     PLAN.replace("noise_floor = false", line)
 }
 
-fn twins(plan: &Plan) -> Vec<(&str, &str, Vec<u32>)> {
+fn aa_runs(plan: &Plan) -> Vec<(&str, &str, Vec<u32>)> {
     let its = plan.configs.iter().filter_map(|(name, config)| {
-        let twin_of = config.twin_of.as_deref()?;
-        Some((name.as_str(), twin_of, config.threads.clone()))
+        let aa_of = config.aa_of.as_deref()?;
+        Some((name.as_str(), aa_of, config.threads.clone()))
     });
     its.collect()
 }
@@ -19,21 +19,21 @@ fn twins(plan: &Plan) -> Vec<(&str, &str, Vec<u32>)> {
 fn the_baseline_is_run_twice_unless_the_plan_says_otherwise() {
     let plan = Plan::parse(&with("")).unwrap();
     assert_eq!(plan.baseline(), Some("on"), "the first configuration");
-    assert_eq!(twins(&plan), [("on, again", "on", vec![1, 8])]);
+    assert_eq!(aa_runs(&plan), [("on, again", "on", vec![1, 8])]);
     assert_eq!(plan.configs.get_index(1).unwrap().0, "on, again", "beside its configuration");
     let zlib = Plan::parse(&with("noise_floor = \"zlib\"\nnoise_floor_threads = [8]")).unwrap();
-    assert_eq!(twins(&zlib), [("zlib, again", "zlib", vec![8])]);
+    assert_eq!(aa_runs(&zlib), [("zlib, again", "zlib", vec![8])]);
     assert_eq!(zlib.configs["zlib, again"].compression, zlib.configs["zlib"].compression);
     let off = Plan::parse(&with("baseline = \"off\"\nmargin_percent = 1")).unwrap();
-    assert_eq!((twins(&off)[0].1, off.margin_percent), ("off", 1.0));
-    assert!(twins(&Plan::parse(PLAN).unwrap()).is_empty());
+    assert_eq!((aa_runs(&off)[0].1, off.margin_percent), ("off", 1.0));
+    assert!(aa_runs(&Plan::parse(PLAN).unwrap()).is_empty());
     for plan in [plan, zlib, off] {
         assert_eq!(Plan::parse(&toml::to_string(&plan).unwrap()).unwrap(), plan);
     }
 }
 
 #[test]
-fn a_twin_is_run_under_the_same_conditions_and_no_trial_changes() {
+fn an_aa_run_is_run_under_the_same_conditions_and_no_trial_changes() {
     let plan = Plan::parse(&with("")).unwrap();
     let prints = |plan: &Plan, config: &str| -> Vec<String> {
         let all = trials(plan)
@@ -46,14 +46,14 @@ fn a_twin_is_run_under_the_same_conditions_and_no_trial_changes() {
     let alone = with("").replace("[configs.off.settings]\ninnodb_doublewrite = false\n", "");
     let alone = alone.split("[configs.zlib]").next().unwrap().to_owned();
     assert_eq!(
-        twins(&Plan::parse(&alone).unwrap()).len(),
+        aa_runs(&Plan::parse(&alone).unwrap()).len(),
         1,
         "one configuration has a noise floor too"
     );
 }
 
 #[test]
-fn a_twin_goes_where_its_config_goes() {
+fn an_aa_run_goes_where_its_config_goes() {
     let sets = with("")
         + "[data_profiles.a]\nconfigs = [\"on\"]\n[data_profiles.b]\nconfigs = [\"off\", \"zlib\"]\n";
     let plan = Plan::parse(&sets).unwrap();
@@ -78,10 +78,10 @@ fn what_a_plan_cannot_mean_is_refused() {
         let message = error(&with(line));
         assert!(message.contains(says), "{line}: {message}");
     }
-    let own = with("") + "[configs.more]\ntwin_of = \"on\"\ncompression = \"lz4\"\n";
-    assert!(error(&own).contains("is the twin of `on` and differs from it"));
-    let lost = with("") + "[configs.more]\ntwin_of = \"nobody\"\n";
-    assert!(error(&lost).contains("twin_of names `nobody`"));
+    let own = with("") + "[configs.more]\naa_of = \"on\"\ncompression = \"lz4\"\n";
+    assert!(error(&own).contains("is the A/A run of `on` and differs from it"));
+    let lost = with("") + "[configs.more]\naa_of = \"nobody\"\n";
+    assert!(error(&lost).contains("aa_of names `nobody`"));
     let taken = with("") + "[configs.\"on, again\"]\n";
     assert!(error(&taken).contains("there is a configuration `on, again` already"));
 }
@@ -90,7 +90,7 @@ fn what_a_plan_cannot_mean_is_refused() {
 fn shipped_plans_measure_by_the_drive_that_is_bought_today() {
     let baselines = PLANS.iter().map(|(name, text)| {
         let plan = Plan::parse(text).unwrap();
-        assert_eq!(twins(&plan).len(), 1, "{name}");
+        assert_eq!(aa_runs(&plan).len(), 1, "{name}");
         (*name, plan.baseline().unwrap().to_owned())
     });
     let baselines: Vec<(&str, String)> = baselines.collect();

@@ -1,4 +1,4 @@
-//! The quick form lies over the plan, key by key, and is held to the same rules.
+//! The quick profile lies over the plan, key by key, and is held to the same rules.
 
 use super::super::shipped::PLANS;
 use super::*;
@@ -26,7 +26,7 @@ fn quick_lies_over_tables_and_replaces_the_rest() {
 
 #[test]
 fn what_it_leaves_out_is_in_the_full_form_alone() {
-    let text = with_quick("[quick]\nleave_out = [\"configs.zlib\"]\n");
+    let text = with_quick("[quick]\nexclude = [\"configs.zlib\"]\n");
     let (full, quick) = (Plan::parse(&text).unwrap(), Plan::parse_quick(&text).unwrap());
     assert!(full.configs.contains_key("zlib") && !quick.configs.contains_key("zlib"));
     assert_eq!(quick.configs.len() + 1, full.configs.len());
@@ -37,24 +37,27 @@ fn what_it_does_instead_is_told() {
     let text = with_quick(QUICK);
     let told = Forms::parse(&text).unwrap().choose(Form::Quick, text).unwrap().form.unwrap();
     let says = "2 s measured in place of 10; 1 repeat in place of 3; threads 8 in place of 1, 8; 3 runs in place of 18.";
-    assert!(told.starts_with(&format!("Quick form: {says}")), "{told}");
+    assert!(told.starts_with(&format!("Quick profile: {says}")), "{told}");
 }
 
 #[test]
 fn a_quick_form_that_is_not_there_or_wrong_is_refused() {
     let message = format!("{:#}", Plan::parse_quick(PLAN).unwrap_err());
-    assert_eq!(message, "the plan has no quick form; run it without --quick, or add [quick] to it");
+    assert_eq!(
+        message,
+        "the plan has no quick profile; run it without --quick, or add [quick] to it"
+    );
     for (quick, says) in [
         ("[quick]\nsecnods = 2\n", "[quick]: unknown key `secnods`; did you mean `seconds`?"),
         ("[quick]\nthreads = []\n", "[quick]: threads is empty"),
         ("[quick.configs.new]\ncompresion = \"zlib\"\n", "did you mean `compression`?"),
         (
-            "[quick]\nleave_out = [\"configs.zlob\"]\n",
-            "leave_out names `configs.zlob`, which the plan does not",
+            "[quick]\nexclude = [\"configs.zlob\"]\n",
+            "exclude names `configs.zlob`, which the plan does not",
         ),
-        ("[quick]\nleave_out = [\"zlib\"]\n", "leave_out names `zlib`, which"),
-        ("[quick]\nleave_out = 3\n", "leave_out is a list of names such as"),
-        ("[quick.quick]\nseconds = 2\n", "[quick]: a quick form has none of its own"),
+        ("[quick]\nexclude = [\"zlib\"]\n", "exclude names `zlib`, which"),
+        ("[quick]\nexclude = 3\n", "exclude is a list of names such as"),
+        ("[quick.quick]\nseconds = 2\n", "[quick]: a quick profile has none of its own"),
     ] {
         // Found with the full form, not when somebody is in a hurry.
         let message = error(&with_quick(quick));

@@ -1,6 +1,6 @@
 //! A disk as one file in a FUSE mount, served by threads of this process.
 //!
-//! The folder holds the file [`DISK_FILE`], as long as the disk, and any number of small texts. Commands go past the
+//! The directory holds the file [`DISK_FILE`], as long as the disk, and any number of small texts. Commands go past the
 //! page cache: a read or write of up to 1 MiB on block boundaries is one command of the disk, several run side by
 //! side, `fsync` is a flush, a write by `O_SYNC` or `O_DSYNC` is forced, and `fallocate` that punches holes or zeroes
 //! is a discard. What begins or ends within a block is read, changed and written back. Damage and all failures below
@@ -33,7 +33,7 @@ use crate::survival::stay_out_of_write_back;
 pub const DISK_FILE: &str = "disk";
 
 /// Threads enough for most disks. A thread waits as long as the disk does, so threads are commands in flight: on two
-/// processors, a disk that took 100 µs for each command served 9, 18 and 66 thousand random reads of 4 KiB a second
+/// CPUs, a disk that took 100 µs for each command served 9, 18 and 66 thousand random reads of 4 KiB a second
 /// by 2, 4 and 16 threads, and no more by 32. One in memory lost nothing that could be told from noise: 130 to 170
 /// thousand by 1 to 16 threads, through a loop device at depth 32.
 pub const DEFAULT_THREADS: usize = 16;
@@ -44,7 +44,7 @@ const END_PATIENCE: Duration = Duration::from_secs(10);
 /// Where and how a disk is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FuseOptions {
-    /// The folder to mount on.
+    /// The directory to mount on.
     pub mount_point: PathBuf,
     /// What the list of mounts shows as mounted, e.g. the path of the media.
     pub name: String,
@@ -54,7 +54,7 @@ pub struct FuseOptions {
 
 /// A small text beside the disk.
 pub struct TextFile {
-    /// Its name in the folder.
+    /// Its name in the directory.
     pub name: String,
     /// What is in it, asked for each time it is opened.
     pub content: Box<dyn Fn() -> String + Send + Sync>,
@@ -82,7 +82,7 @@ pub enum FuseError {
         what: String,
     },
     /// A disk is served there already, or was until its server died.
-    #[error("{mount_point} shows a disk already; unmount it first, or name another folder")]
+    #[error("{mount_point} shows a disk already; unmount it first, or name another directory")]
     Taken {
         /// Where.
         mount_point: PathBuf,
@@ -187,7 +187,7 @@ impl FuseMount {
         self.mount_point.join(DISK_FILE)
     }
 
-    /// The folder that it is mounted on, without links.
+    /// The directory that it is mounted on, without links.
     #[must_use]
     pub fn mount_point(&self) -> &Path {
         &self.mount_point
@@ -317,7 +317,7 @@ fn check(options: &FuseOptions, texts: &[TextFile]) -> Result<(), FuseError> {
 fn config(options: &FuseOptions) -> Config {
     let mut config = Config::default();
     config.n_threads = Some(options.threads);
-    // A connection for each thread spares them a common lock. On two processors it made no difference.
+    // A connection for each thread spares them a common lock. On two CPUs it made no difference.
     config.clone_fd = true;
     config
 }

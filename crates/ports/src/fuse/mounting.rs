@@ -52,7 +52,7 @@ fn open_device() -> Result<File, FuseError> {
     open.map_err(|reason| FuseError::NoFuse { reason })
 }
 
-/// Mounts on the folder `mount_point`.
+/// Mounts on the directory `mount_point`.
 pub(super) fn mount(mount_point: &Path, name: &str) -> Result<NewMount, FuseError> {
     let failed = |reason| FuseError::Mount { mount_point: mount_point.into(), reason };
     let place = resolved(mount_point).map_err(failed)?;
@@ -115,7 +115,7 @@ fn mount_as_user(mount_point: &Path, name: &str) -> Result<OwnedFd, FuseError> {
 
 fn run_helper(helper: Command) -> io::Result<()> {
     let output = child::output(helper).map_err(|error| match error.kind() {
-        // Denied: a folder of the search path that may not be looked into hides that there is none.
+        // Denied: a directory of the search path that may not be looked into hides that there is none.
         io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => io::Error::other(format!(
             "only root may mount, or whoever has `{HELPER}`; become root or install the package fuse3"
         )),

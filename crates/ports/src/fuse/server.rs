@@ -1,4 +1,4 @@
-//! The file system that the kernel asks: one folder, the disk's file, and the texts beside it.
+//! The file system that the kernel asks: one directory, the disk's file, and the texts beside it.
 //!
 //! What the kernel asks for is described in `linux/fuse.h` and in `fuse(4)`.
 

@@ -103,7 +103,7 @@ pub(super) fn ensure_not_shown(path: &Path, file: &File) -> Result<(), MediaErro
 /// we may not open, cannot be held.
 pub(super) fn below(path: &Path, number: u64, access: Access) -> Result<Below, MediaError> {
     let mut below = Below::default();
-    let mut folders: Vec<PathBuf> = blockdev::sysfs_folder(number).into_iter().collect();
+    let mut folders: Vec<PathBuf> = blockdev::sysfs_directory(number).into_iter().collect();
     while let Some(folder) = folders.pop() {
         // The kernel itself keeps others out of the disk of a partition and out of what mappers lie on.
         folders.extend(blockdev::lies_on(&folder));
@@ -112,7 +112,7 @@ pub(super) fn below(path: &Path, number: u64, access: Access) -> Result<Below, M
             Ok(file) => {
                 let metadata =
                     file.metadata().ok().filter(|file| file.file_type().is_block_device());
-                folders.extend(metadata.and_then(|it| blockdev::sysfs_folder(it.rdev()).ok()));
+                folders.extend(metadata.and_then(|it| blockdev::sysfs_directory(it.rdev()).ok()));
                 below._held.push(file);
             }
             Err(MediaError::InUse { .. }) => {

@@ -43,7 +43,7 @@ impl NewFile {
         Ok(NewFile { path: path.into(), file, temporary: Some(temporary) })
     }
 
-    /// Gives it its name, for good: file and folder are on stable media then.
+    /// Gives it its name, for good: file and directory are on stable media then.
     ///
     /// # Errors
     /// [`MediaError::Exists`] when something has got the name since, or what the system answered; there is no file
@@ -56,7 +56,7 @@ impl NewFile {
             errno => failed(&self.path, errno),
         })?;
         self.temporary = None;
-        // It outlives a power cut only when its folder was written too (fsync(2)).
+        // It outlives a power cut only when its directory was written too (fsync(2)).
         File::open(place::folder(&self.path)).and_then(|folder| folder.sync_all()).map_err(
             |reason| {
                 remove(&self.path);

@@ -37,7 +37,7 @@ fn fill(file: &File, size: u64) -> io::Result<()> {
     io::copy(&mut io::Read::take(io::repeat(0), size), &mut &*file).map(drop)
 }
 
-/// The folder that holds `path`.
+/// The directory that holds `path`.
 pub(super) fn folder(path: &Path) -> &Path {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.unwrap_or(Path::new("."))
@@ -70,7 +70,7 @@ pub(super) fn use_cache(file: &File) -> rustix::io::Result<()> {
 /// from what the device says about power cuts where it says anything (NVMe: AWUPF), but no more than a block, since
 /// a larger sector is whole at its own alignment only. The least that is known of any device is 512.
 pub(super) fn atomic_write_bytes(device: u64) -> u64 {
-    let folder = blockdev::sysfs_folder(device).ok();
+    let folder = blockdev::sysfs_directory(device).ok();
     // A partition has no queue of its own, the disk above it has.
     let sector =
         folder.into_iter().flat_map(|folder| [folder.join("queue"), folder.join("../queue")]);

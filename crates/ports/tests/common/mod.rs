@@ -1,4 +1,4 @@
-//! What the tests of served disks share: a disk that writes down what it is asked, and a mount in a folder of its own.
+//! What the tests of served disks share: a disk that writes down what it is asked, and a mount in a directory of its own.
 #![allow(dead_code, reason = "not every including test uses all of it")]
 
 #[path = "../../src/testing.rs"]
@@ -120,7 +120,7 @@ impl Disk for Growing {
     }
 }
 
-/// A served disk whose mount and folder go when the test ends.
+/// A served disk whose mount and directory go when the test ends.
 pub struct Served {
     pub mount: FuseMount,
     // Dropped after the mount.

@@ -24,10 +24,10 @@ pub fn check(paper: &Paper, repeated: &Repeated, study: &Study) -> Result<()> {
     let data_profiles = printed().filter_map(|one| one.data_profile.as_deref());
     let data_profiles =
         data_profiles.chain(levels.iter().filter_map(|level| level.data_profile.as_deref()));
-    // A twin has its configuration's name and a word more.
-    let is_twin = |name: &str| study.judging.twins.contains_key(name);
+    // An A/A run has its configuration's name and a word more.
+    let is_aa_run = |name: &str| study.judging.aa_runs.contains_key(name);
     let its_configs =
-        study.configs.iter().map(|config| config.name.as_str()).filter(|name| !is_twin(name));
+        study.configs.iter().map(|config| config.name.as_str()).filter(|name| !is_aa_run(name));
     let its_workloads = study.workloads.iter().map(|one| one.workload.as_str());
     let its_data_profiles = study.workloads.iter().filter_map(|one| one.data_profile.as_deref());
     for (what, named, known) in [

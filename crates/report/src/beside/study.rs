@@ -59,7 +59,7 @@ pub struct Leveled {
     pub whole_device: Option<f64>,
     /// That over printed.
     pub ratio: Option<f64>,
-    /// Runs in the mean, and how many of them are marked.
+    /// Runs in the mean, and how many of them are flagged.
     #[serde(rename = "runs")]
     pub trials: (usize, usize),
 }
@@ -243,7 +243,7 @@ fn differences(study: &Study, configs: &BTreeSet<&String>) -> Vec<String> {
     let done = || study.trials.iter().filter(|trial| trial.state == State::Done);
     let marked = done().filter(|trial| !trial.warnings.is_empty()).count();
     if marked > 0 {
-        differences.push(format!("{marked} of {} runs are marked", done().count()));
+        differences.push(format!("{marked} of {} runs are flagged", done().count()));
     }
     differences
 }

@@ -49,7 +49,7 @@ fn scaled(paper: Option<assay_study::Paper>, parallel_scale: f64) -> Study {
     Study {
         title: "mine".into(),
         question: None,
-        form: Some("Quick form: less.".into()),
+        form: Some("Quick profile: less.".into()),
         paper,
         judging: assay_study::Judging::default(),
         prices: None,
@@ -98,8 +98,8 @@ fn measured_stands_beside_printed_with_their_ratio_and_why_not() {
     let why = beside.differs.join("\n");
     for text in [
         "s1120 card is no device but a model of a card, capacity ÷ 20",
-        "Quick form: less.",
-        "1 of 3 runs are marked",
+        "Quick profile: less.",
+        "1 of 3 runs are flagged",
         "MySQL 5.1.61",
     ] {
         assert!(why.contains(text), "`{text}` is not in {why}");
@@ -177,10 +177,10 @@ fn a_name_that_is_nearly_one_of_the_study_is_a_slip() {
         let error = refused(&paper, &study(None));
         assert!(error.contains(says), "{error}");
     }
-    // What a study leaves out is no slip, though the name of a configuration's twin is near.
+    // What a study leaves out is no slip, though the name of a configuration's A/A run is near.
     let mut less = study(None);
     less.configs[1].name = "six 15K disks, again".into();
-    less.judging.twins = [("six 15K disks, again".to_owned(), CONFIGS[0].to_owned())].into();
+    less.judging.aa_runs = [("six 15K disks, again".to_owned(), CONFIGS[0].to_owned())].into();
     let paper = Paper::parse("mine", &text.replace("s1120 card", "six 15K disks, old")).unwrap();
     assert!(beside(&paper, &less).is_ok());
 }

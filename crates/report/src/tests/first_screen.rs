@@ -1,5 +1,6 @@
-//! What a reader with one minute sees, and what a reader without a mouse can do: the verdict is on the first screen of every size,
-//! menus open by keyboard, a zoom holds for every chart of seconds, and a title and notes of one's own are where they belong.
+//! What a reader with one minute sees, and what a reader without a mouse can do: the verdict is on the first screen of
+//! every size, menus open by keyboard, a zoom holds for every chart of seconds, and a title and notes of one's own are
+//! where they belong.
 
 use serde_json::json;
 
@@ -121,11 +122,11 @@ fn a_zoom_into_seconds_holds_for_every_chart_of_seconds() {
 
 #[test]
 fn a_title_and_notes_of_ones_own_are_on_the_page_and_not_in_the_data() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = study(folder.path(), &Shape::small());
+    let directory = tempfile::tempdir().unwrap();
+    let store = study(directory.path(), &Shape::small());
     let notes = "# Why\n\nOld <b>disk</b>; see [the ticket](https://example.org/1).";
     let wishes = Wishes { title: Some("Old or <new>?"), notes: Some(notes), ..Wishes::default() };
-    let written = write_as(&store, folder.path(), &wishes).unwrap();
+    let written = write_as(&store, directory.path(), &wishes).unwrap();
     let html = fs::read_to_string(&written.html).unwrap();
     let text = markup(&html);
     assert!(text.contains("<h1>Old or &lt;new&gt;?</h1>"));

@@ -21,7 +21,7 @@ pub(super) struct Shape {
     pub(super) seconds: u32,
     /// Series beyond those that stand in charts.
     pub(super) other_series: u32,
-    /// One run failed, one marked, one without disk series, one not run.
+    /// One run failed, one flagged, one without disk series, one not run.
     pub(super) has_trouble: bool,
 }
 
@@ -71,9 +71,9 @@ impl Noise {
     }
 }
 
-/// Writes an invented study into `folder`.
-pub(super) fn study(folder: &std::path::Path, shape: &Shape) -> Store {
-    let mut store = Store::open_or_create(folder).unwrap();
+/// Writes an invented study into `directory`.
+pub(super) fn study(directory: &std::path::Path, shape: &Shape) -> Store {
+    let mut store = Store::open_or_create(directory).unwrap();
     write_head(&mut store, shape);
     let mut keys = Vec::new();
     for workload in &shape.workloads {
@@ -104,7 +104,7 @@ pub(super) const ADJUSTED: &str = "device bytes are 14 % more than InnoDB & redo
 
 /// Image files with one file system or another.
 fn rig(place: usize) -> Rig {
-    let media = Media::Image { bytes: 40 << 30, folder: "/data".into() };
+    let media = Media::Image { bytes: 40 << 30, directory: "/data".into() };
     let ext4 = FileSystem {
         name: "ext4".into(),
         mount_options: ["noatime", "data=writeback"].map(str::to_owned).into(),

@@ -15,8 +15,8 @@ const PRICES: &str = "currency = \"USD\"\nyears = 3\n[target]\ntps = 5000\n[ever
     drive_price = 11414\ncapacity_bytes = 8e11\nendurance_bytes = 14.6e15\n";
 
 fn priced(prices: Option<&str>) -> Report {
-    let folder = tempfile::tempdir().unwrap();
-    let mut store = study(folder.path(), &Shape::small());
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = study(directory.path(), &Shape::small());
     let worth = Worth { value: 17.52e15, mark: "computed".into(), source: "its makers".into() };
     let disk = Disk {
         media: Media::Model(Model {
@@ -34,10 +34,13 @@ fn priced(prices: Option<&str>) -> Report {
     config.rig.disk = Some(disk);
     store.write_head(&StudyHead::from(&head)).unwrap();
     let prices = prices.map(|text| Prices::parse(text).unwrap());
-    let written =
-        write_as(&store, folder.path(), &Wishes { prices: prices.as_ref(), ..Wishes::default() })
-            .unwrap();
-    Report { _folder: folder, written }
+    let written = write_as(
+        &store,
+        directory.path(),
+        &Wishes { prices: prices.as_ref(), ..Wishes::default() },
+    )
+    .unwrap();
+    Report { _directory: directory, written }
 }
 
 fn json(report: &Report) -> Value {
@@ -116,7 +119,7 @@ fn without_prices_one_line_says_what_to_add_and_lives_are_told_all_the_same() {
     assert!(life.contains("doublewrite on: rated for 17.5 PB (computed, its makers)"), "{life}");
     assert!(
         life.contains(
-            "title=\"device bytes are 14 % more than InnoDB &amp; redo wrote\">marked</sup>"
+            "title=\"device bytes are 14 % more than InnoDB &amp; redo wrote\">flagged</sup>"
         ),
         "{life}"
     );
@@ -237,11 +240,11 @@ fn the_largest_prices_make_numbers() {
 
 #[test]
 fn prices_of_a_config_that_is_none_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = study(folder.path(), &Shape::small());
+    let directory = tempfile::tempdir().unwrap();
+    let store = study(directory.path(), &Shape::small());
     let prices = Prices::parse("[configs.\"doublewrite of\"]\ndrive_price = 1\n").unwrap();
     let error =
-        write_as(&store, folder.path(), &Wishes { prices: Some(&prices), ..Wishes::default() })
+        write_as(&store, directory.path(), &Wishes { prices: Some(&prices), ..Wishes::default() })
             .unwrap_err()
             .to_string();
     assert!(error.contains("there is no configuration `doublewrite of`; did you mean"), "{error}");

@@ -25,17 +25,17 @@ use assay_study::{Store, StudyHead};
 use super::{Written, write};
 use fixture::{HOSTILE, Shape, study};
 
-/// A report in a folder that goes when it is dropped.
+/// A report in a directory that goes when it is dropped.
 struct Report {
-    _folder: tempfile::TempDir,
+    _directory: tempfile::TempDir,
     written: Written,
 }
 
 fn report(shape: &Shape) -> Report {
-    let folder = tempfile::tempdir().unwrap();
-    let store = study(folder.path(), shape);
-    let written = write(&store, folder.path()).unwrap();
-    Report { _folder: folder, written }
+    let directory = tempfile::tempdir().unwrap();
+    let store = study(directory.path(), shape);
+    let written = write(&store, directory.path()).unwrap();
+    Report { _directory: directory, written }
 }
 
 impl Report {
@@ -123,7 +123,7 @@ fn trouble_is_told_where_its_numbers_would_be() {
     assert!(markup.contains("<li>device bytes are 14 % more than InnoDB &amp; redo wrote</li>"));
     assert!(markup.contains("repeat 2 not run yet"));
     assert!(markup.contains("transactions met server error 1213"));
-    assert!(markup.contains("33 of 36 runs done, 2 failed, 1 marked"));
+    assert!(markup.contains("33 of 36 runs done, 2 failed, 1 flagged"));
     assert!(markup.contains("a_result_nobody_knows_yet"));
     assert!(markup.contains("1 of 36 runs not run yet"));
 }
@@ -212,13 +212,13 @@ fn the_json_holds_the_study_and_its_summary() {
 
 #[test]
 fn a_study_without_a_single_result_still_makes_a_page() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut store = Store::open_or_create(folder.path()).unwrap();
-    let written = write(&store, folder.path()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(directory.path()).unwrap();
+    let written = write(&store, directory.path()).unwrap();
     assert!(fs::read_to_string(&written.html).unwrap().contains("Untitled study"));
     let head = StudyHead { title: "begun", ..StudyHead::default() };
     store.write_head(&head).unwrap();
-    write(&store, folder.path()).unwrap();
+    write(&store, directory.path()).unwrap();
     assert!(fs::read_to_string(&written.html).unwrap().contains("begun"));
 }
 

@@ -1,5 +1,5 @@
 //! What the first screen says: one sentence where nothing can be told apart, the configuration that the question is
-//! about, what to know first in three lines, prices beside speeds, and no twin as a configuration of its own.
+//! about, what to know first in three lines, prices beside speeds, and no A/A run as a configuration of its own.
 
 use super::*;
 use crate::{Wishes, write_as};
@@ -8,10 +8,10 @@ use assay_study::prices::Prices;
 use assay_study::{Config, Judging, Outcome, TrialKey, Workload};
 use assay_study::{Disk, Media, Model, Rig};
 
-/// A study of models of these levels in 1/s, in which each repeat is off by up to `off` either way; `again` is the twin
+/// A study of models of these levels in 1/s, in which each repeat is off by up to `off` either way; `again` is the A/A run
 /// of `base`, which is the baseline.
-fn study(folder: &Path, configs: &[(&str, f64)], off: f64) -> Store {
-    let mut store = Store::open_or_create(folder).unwrap();
+fn study(directory: &Path, configs: &[(&str, f64)], off: f64) -> Store {
+    let mut store = Store::open_or_create(directory).unwrap();
     let config = |(name, _): &(&str, f64)| Config {
         name: (*name).into(),
         rig: Rig {
@@ -30,7 +30,7 @@ fn study(folder: &Path, configs: &[(&str, f64)], off: f64) -> Store {
     let judging = Judging {
         baseline: Some("base".into()),
         margin_percent: None,
-        twins: [("again".to_owned(), "base".to_owned())].into(),
+        aa_runs: [("again".to_owned(), "base".to_owned())].into(),
     };
     let head = StudyHead {
         title: "small",
@@ -76,11 +76,11 @@ const PRICES: &str = "currency = \"EUR\"\nyears = 2\n[every_config]\nserver_pric
     drive_price = 1400\n";
 
 fn opening(configs: &[(&str, f64)], off: f64, prices: Option<&str>) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let store = study(folder.path(), configs, off);
+    let directory = tempfile::tempdir().unwrap();
+    let store = study(directory.path(), configs, off);
     let prices = prices.map(|text| Prices::parse(text).unwrap());
     let wishes = Wishes { prices: prices.as_ref(), ..Wishes::default() };
-    let written = write_as(&store, folder.path(), &wishes).unwrap();
+    let written = write_as(&store, directory.path(), &wishes).unwrap();
     let markup = markup(&fs::read_to_string(&written.html).unwrap());
     markup.split_once("<section id=\"verdict\"").unwrap().1.split_once("<nav").unwrap().0.to_owned()
 }
@@ -129,7 +129,7 @@ fn what_to_know_first_is_short_and_leads_to_the_rest() {
     assert!(lines.iter().all(|line| line.split_once('<').unwrap().0.chars().count() < 90));
     assert!(known.contains("<a href=\"#caveats\">"), "{known}");
     assert!(known.contains("Every configuration is a model of a device"), "{known}");
-    assert!(!known.contains("again"), "a twin is no model of its own: {known}");
+    assert!(!known.contains("again"), "an A/A run is no model of its own: {known}");
     assert!(
         opening.contains("3 configurations (“one, new”, base and two), one of them twice"),
         "{opening}"

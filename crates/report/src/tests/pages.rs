@@ -1,5 +1,5 @@
 //! The report in a real browser: everything draws, nothing is fetched, nothing is complained of, and what can be
-//! switched does switch. With `ASSAY_PICTURES=FOLDER` the page and photographs of it are left in that folder.
+//! switched does switch. With `ASSAY_PICTURES=DIRECTORY` the page and photographs of it are left in that directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -77,11 +77,12 @@ fn every_chart_draws_on_laptop_and_phone_in_light_and_dark() {
 }
 
 fn photograph(browser: &mut Browser, look: Look, report: &Report, name: &str) {
-    let Some(folder) = std::env::var_os("ASSAY_PICTURES").map(PathBuf::from) else { return };
+    let Some(directory) = std::env::var_os("ASSAY_PICTURES").map(PathBuf::from) else { return };
     let theme = if look.is_dark { "dark" } else { "light" };
-    fs::create_dir_all(&folder).unwrap();
-    fs::copy(&report.written.html, folder.join(format!("{name}.html"))).unwrap();
-    browser.pictures(&folder.join(format!("{name}-{}-{theme}", look.width)).display().to_string());
+    fs::create_dir_all(&directory).unwrap();
+    fs::copy(&report.written.html, directory.join(format!("{name}.html"))).unwrap();
+    browser
+        .pictures(&directory.join(format!("{name}-{}-{theme}", look.width)).display().to_string());
 }
 
 #[test]

@@ -68,8 +68,8 @@ fn outcome(qps: Option<f64>, config: &str, threads: u32) -> Outcome {
     }
 }
 
-fn write_study(folder: &Path) -> Written {
-    let mut store = Store::open_or_create(folder).unwrap();
+fn write_study(directory: &Path) -> Written {
+    let mut store = Store::open_or_create(directory).unwrap();
     let paper = paper();
     let workload = |set: &str| Workload {
         name: format!("{set}: write"),
@@ -82,7 +82,7 @@ fn write_study(folder: &Path) -> Written {
         |name: &str| Config { name: name.into(), rig: Rig::default(), settings: BTreeMap::new() };
     let head = StudyHead {
         title: "beside a paper",
-        form: Some("Quick form: 4 s measured in place of 600."),
+        form: Some("Quick profile: 4 s measured in place of 600."),
         paper: Some(&paper),
         configs: &CONFIGS.map(config),
         workloads: &["small", "large", "more"].map(workload),
@@ -96,13 +96,13 @@ fn write_study(folder: &Path) -> Written {
         store.begin_trial(&key).unwrap();
         store.end_trial(&key, &outcome(qps, config, threads)).unwrap();
     }
-    write(&store, folder).unwrap()
+    write(&store, directory).unwrap()
 }
 
 #[test]
 fn the_mean_over_thread_counts_is_the_papers() {
-    let folder = tempfile::tempdir().unwrap();
-    let written = write_study(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let written = write_study(directory.path());
     let json: Value = serde_json::from_slice(&fs::read(&written.json).unwrap()).unwrap();
     let rows = &json["compared_with_paper"][0]["rows"];
     let small = &rows[0];
@@ -119,7 +119,7 @@ fn the_mean_over_thread_counts_is_the_papers() {
     );
     assert_eq!(
         small["remarks"],
-        serde_json::json!(["64 threads left out: csd failed", "2 of 6 runs marked"])
+        serde_json::json!(["64 threads left out: csd failed", "2 of 6 runs flagged"])
     );
     assert_eq!(rows[1]["measured"], Value::Null);
     assert_eq!(rows[1]["remarks"][0], "1 thread left out: csd failed");
@@ -129,8 +129,8 @@ fn the_mean_over_thread_counts_is_the_papers() {
 
 #[test]
 fn the_table_says_the_same_on_the_page_and_in_csv() {
-    let folder = tempfile::tempdir().unwrap();
-    let written = write_study(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let written = write_study(directory.path());
     let csv = rows(&written.tables.join("paper.csv"));
     let of = |row: &BTreeMap<String, String>, name: &str| row[name].clone();
     assert_eq!((csv.len(), of(&csv[0], "measured_percent").as_str()), (3, "37.5"));
@@ -143,7 +143,7 @@ fn the_table_says_the_same_on_the_page_and_in_csv() {
     let markup = markup(&fs::read_to_string(&written.html).unwrap());
     for text in [
         "A paper, &lt;2020&gt;",
-        "Quick form: 4 s measured in place of 600.",
+        "Quick profile: 4 s measured in place of 600.",
         "<b>+38 %</b>",
         "<td>+100 % at 1</td><td>-25 % at 8</td><td>5.00 &#x2f; 20.0</td>",
         "printed: N&#x2f;A &lt;one&gt;; only csd is run on it",
@@ -163,8 +163,8 @@ fn the_table_says_the_same_on_the_page_and_in_csv() {
 
 #[test]
 fn claims_stand_beside_measurements_with_the_conditions_that_differ() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut store = Store::open_or_create(folder.path()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(directory.path()).unwrap();
     let config =
         |name: &str| Config { name: name.into(), rig: Rig::default(), settings: [].into() };
     let workload = Workload {
@@ -176,7 +176,7 @@ fn claims_stand_beside_measurements_with_the_conditions_that_differ() {
     };
     let head = StudyHead {
         title: "repeated",
-        form: Some("Quick form: less."),
+        form: Some("Quick profile: less."),
         paper: Some(&assay_claims::beside("stec-2013").unwrap()),
         configs: &[config("six 15K disks"), config("s1120 card")],
         workloads: &[workload],
@@ -197,7 +197,7 @@ fn claims_stand_beside_measurements_with_the_conditions_that_differ() {
         let results = [("tps".to_owned(), *tps)].into();
         store.end_trial(&key, &Outcome { results, ..Outcome::default() }).unwrap();
     }
-    let written = write(&store, folder.path()).unwrap();
+    let written = write(&store, directory.path()).unwrap();
     let markup = markup(&fs::read_to_string(&written.html).unwrap());
     let claims = markup.split_once("<section id=\"claims\">").unwrap().1;
     let claims = claims.split_once("</section>").unwrap().0;
@@ -205,7 +205,7 @@ fn claims_stand_beside_measurements_with_the_conditions_that_differ() {
         "six 15K disks, complex</th><td>27 1&#x2f;s</td><td><b>54 1&#x2f;s</b></td><td>2.00</td>",
         "<td>+829.6 %</td><td><b>+829.6 %</b></td><td>1.00</td>",
         "Conditions that differ",
-        "<li>Quick form: less.</li>",
+        "<li>Quick profile: less.</li>",
     ] {
         assert!(claims.contains(text), "{text} is not in {claims}");
     }

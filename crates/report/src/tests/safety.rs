@@ -22,7 +22,7 @@ fn cases() -> Vec<Case> {
     for doublewrite in ["ON", "OFF", "DETECT_ONLY", "DETECT_AND_RECOVER"] {
         for flush_method in ["O_DIRECT", "O_DIRECT_NO_FSYNC", "fsync"] {
             for keeps_pages_together in [true, false] {
-                for disk in ["image", "device", "folder", "drive", "says so", "says nothing"] {
+                for disk in ["image", "device", "directory", "drive", "says so", "says nothing"] {
                     cases.push(Case { doublewrite, flush_method, keeps_pages_together, disk });
                 }
             }
@@ -41,9 +41,9 @@ impl Case {
         let whole = |by_format| Some(Atomic { bytes: 256 << 10, by_format });
         let path = || "/data".into();
         let (media, atomic_write_bytes) = match self.disk {
-            "image" => (Media::Image { bytes: 1 << 30, folder: path() }, None),
+            "image" => (Media::Image { bytes: 1 << 30, directory: path() }, None),
             "device" => (Media::Device { path: path() }, None),
-            "folder" => (Media::Folder { path: path() }, None),
+            "directory" => (Media::Directory { path: path() }, None),
             "drive" => (Media::Drive(Drive::default()), whole(true)),
             "says so" => (Media::Model(Model::default()), whole(false)),
             _ => (Media::Model(Model::default()), None),
@@ -74,8 +74,8 @@ impl Case {
     }
 }
 
-fn study_of(folder: &Path, cases: &[Case]) -> Store {
-    let mut store = Store::open_or_create(folder).unwrap();
+fn study_of(directory: &Path, cases: &[Case]) -> Store {
+    let mut store = Store::open_or_create(directory).unwrap();
     let configs: Vec<Config> = cases.iter().map(|case| case.config()).collect();
     let workload = Workload {
         name: "w".into(),
@@ -117,10 +117,10 @@ fn said<'a>(markup: &'a str, config: usize, begins: &str) -> Vec<&'a str> {
 
 #[test]
 fn every_place_says_the_same_of_crash_safety() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let cases = cases();
-    let store = study_of(folder.path(), &cases);
-    let written = write(&store, folder.path()).unwrap();
+    let store = study_of(directory.path(), &cases);
+    let written = write(&store, directory.path()).unwrap();
     let page = markup(&fs::read_to_string(&written.html).unwrap());
     let json: Value = serde_json::from_slice(&fs::read(&written.json).unwrap()).unwrap();
     let tables = ["runs.csv", "summary.csv"].map(|table| rows(&written.tables.join(table)));

@@ -25,8 +25,8 @@ fn load(config: &str, threads: u32, tps: f64) -> Load<'_> {
 }
 
 /// Three repeats of each; the first configuration that is named is asked about and `base` is the baseline.
-fn store(folder: &Path, loads: &[Load<'_>]) -> Store {
-    let mut store = Store::open_or_create(folder).unwrap();
+fn store(directory: &Path, loads: &[Load<'_>]) -> Store {
+    let mut store = Store::open_or_create(directory).unwrap();
     let mut names: Vec<&str> = loads.iter().map(|load| load.config).collect();
     let mut seen = std::collections::BTreeSet::new();
     names.retain(|name| seen.insert(*name));
@@ -77,17 +77,17 @@ fn store(folder: &Path, loads: &[Load<'_>]) -> Store {
     store
 }
 
-fn page_of(folder: &Path, store: &Store, prices: Option<&str>) -> String {
+fn page_of(directory: &Path, store: &Store, prices: Option<&str>) -> String {
     let prices = prices.map(|text| Prices::parse(text).unwrap());
     let wishes = Wishes { prices: prices.as_ref(), ..Wishes::default() };
-    let written = write_as(store, folder, &wishes).unwrap();
+    let written = write_as(store, directory, &wishes).unwrap();
     markup(&fs::read_to_string(&written.html).unwrap())
 }
 
 fn page(loads: &[Load<'_>], prices: Option<&str>) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let store = store(folder.path(), loads);
-    page_of(folder.path(), &store, prices)
+    let directory = tempfile::tempdir().unwrap();
+    let store = store(directory.path(), loads);
+    page_of(directory.path(), &store, prices)
 }
 
 fn opening(page: &str) -> &str {
@@ -111,7 +111,7 @@ fn no_number_is_made_of_trials_that_may_not_be_compared() {
     let shown = opening(&half);
     assert!(!shown.contains("777"), "{shown}");
     assert!(shown.contains("At 8 threads better: 2"), "{shown}");
-    assert!(shown.contains("At 16 threads: a run is marked as not comparable"), "{shown}");
+    assert!(shown.contains("At 16 threads: a run is flagged as not comparable"), "{shown}");
     assert!(shown.contains("at some threads") && !shown.contains("Hangs"), "{shown}");
     assert_eq!(
         sentence(&half),
@@ -122,7 +122,7 @@ fn no_number_is_made_of_trials_that_may_not_be_compared() {
     assert!(!shown.contains("777") && !shown.contains("600"), "{shown}");
     assert!(shown.contains("No runs are left of both that may be compared."), "{shown}");
     let alone = page(&[marked(load("base", 8, 600.0))], None);
-    assert!(opening(&alone).contains("every run that ended is marked as not comparable"));
+    assert!(opening(&alone).contains("every run that ended is flagged as not comparable"));
     assert!(!opening(&alone).contains("<b>600</b>"));
 }
 
@@ -191,26 +191,26 @@ fn a_price_whose_interval_reaches_over_equality_is_neither_more_nor_less() {
     let text =
         page(&[wide(load("new", 8, 420.0), 0.2), wide(load("base", 8, 400.0), -0.2)], Some(PRICES));
     let number = opening(&text).split_once("Price of a transaction a second").unwrap().1;
-    assert!(number.contains("cannot tell"), "{number}");
+    assert!(number.contains("inconclusive"), "{number}");
     assert!(number.contains(" less to ") && number.contains(" more<"), "{number}");
     let text = page(&[load("new", 8, 500.0), load("base", 8, 400.0)], Some(PRICES));
     let number = opening(&text).split_once("Price of a transaction a second").unwrap().1;
-    assert!(number.contains("<b>20 %</b> less") && !number.contains("cannot tell"), "{number}");
+    assert!(number.contains("<b>20 %</b> less") && !number.contains("inconclusive"), "{number}");
 }
 
 #[test]
 fn forged_results_are_dashes_and_marks_and_never_no_numbers() {
     let forged: &[(&str, f64)] =
         &[("tps", 1e308), ("qps", f64::INFINITY), ("cpu_user_percent", -1e300)];
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let store = store(
-        folder.path(),
+        directory.path(),
         &[Load { more: forged, ..load("new", 8, 1.0) }, load("base", 8, 400.0)],
     );
-    let text = page_of(folder.path(), &store, Some(PRICES));
+    let text = page_of(directory.path(), &store, Some(PRICES));
     assert!(text.contains("not comparable: the stored tps is no figure that can be measured"));
-    let tables = folder.path().join("tables");
-    let mut read = vec![text, fs::read_to_string(folder.path().join("results.json")).unwrap()];
+    let tables = directory.path().join("tables");
+    let mut read = vec![text, fs::read_to_string(directory.path().join("results.json")).unwrap()];
     for entry in fs::read_dir(&tables).unwrap() {
         let path = entry.unwrap().path();
         if path.is_file() {
@@ -295,10 +295,10 @@ fn a_caption_leaves_no_config_out() {
 
 #[test]
 fn lives_say_what_a_scale_model_was_multiplied_by_and_servers_are_whole() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let more: &[(&str, f64)] = &[("disk_write_bytes_per_s", 2e6)];
     let mut store = store(
-        folder.path(),
+        directory.path(),
         &[Load { more, ..load("new", 8, 500.0) }, Load { more, ..load("base", 8, 400.0) }],
     );
     let media =
@@ -308,7 +308,7 @@ fn lives_say_what_a_scale_model_was_multiplied_by_and_servers_are_whole() {
     study.configs.iter_mut().for_each(|config| config.rig.disk = Some(model.clone()));
     store.write_head(&StudyHead::from(&study)).unwrap();
     let prices = format!("{PRICES}[target]\ntps = 200000\n");
-    let text = page_of(folder.path(), &store, Some(&prices));
+    let text = page_of(directory.path(), &store, Some(&prices));
     let life = text.split_once("<section id=\"endurance\">").unwrap().1;
     let life = life.split_once("</section>").unwrap().0;
     assert!(

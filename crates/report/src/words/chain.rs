@@ -1,4 +1,4 @@
-//! The chain of evidence: what its layers are called, and the chain as JSON has it.
+//! The write path per transaction: what its layers are called, and the chain as JSON has it.
 
 use serde::Serialize;
 
@@ -32,9 +32,9 @@ pub fn layer(name: LayerName) -> &'static str {
 pub fn activity(what: Activity) -> &'static str {
     match what {
         Activity::Transaction => "transaction",
-        Activity::ServerCpu => "processor: server",
-        Activity::LoadCpu => "processor: load",
-        Activity::DriveCpu => "processor: drive",
+        Activity::ServerCpu => "CPU: server",
+        Activity::LoadCpu => "CPU: load",
+        Activity::DriveCpu => "CPU: drive",
         Activity::DataFileWaits => "server waits: data files",
         Activity::DoublewriteWaits => "server waits: doublewrite",
         Activity::RedoLogWaits => "server waits: redo log",

@@ -20,7 +20,7 @@ fn remark(remark: &Remark) -> String {
             format!("{threads} left out: {config} {}", missing(why))
         }
         Remark::Marked { marked, trials } => {
-            format!("{marked} of {} marked", counted(*trials as u64, "run"))
+            format!("{marked} of {} flagged", counted(*trials as u64, "run"))
         }
     }
 }
@@ -99,6 +99,6 @@ mod tests {
         assert_eq!(left_out(none), "4 threads left out: csd has no tps");
         assert_eq!(remark(&Remark::RunOnlyOn("csd".into())), "only csd is run on it");
         assert_eq!(remark(&Remark::RunOnNeither), "neither is run on it");
-        assert_eq!(remark(&Remark::Marked { marked: 1, trials: 1 }), "1 of 1 run marked");
+        assert_eq!(remark(&Remark::Marked { marked: 1, trials: 1 }), "1 of 1 run flagged");
     }
 }

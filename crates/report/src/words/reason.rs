@@ -27,7 +27,7 @@ pub fn reason(one: &Comparison) -> Option<String> {
 pub fn reason_in_short(one: &Comparison) -> Option<String> {
     match one.verdict.reason.as_ref()? {
         Reason::TrialFailed(_) => Some("a run failed".into()),
-        Reason::TrialNotComparable(_) => Some("a run is marked as not comparable".into()),
+        Reason::TrialNotComparable(_) => Some("a run is flagged as not comparable".into()),
         _ => because(one),
     }
 }
@@ -82,7 +82,7 @@ fn of_absent(trial: &TrialKey, metric: Metric, absent: Absent) -> String {
 
 /// How many more repeats would tell, where repeats could.
 fn more(one: &Comparison) -> Option<String> {
-    let Verdict { word: Word::CannotTell, reason: Some(reason), repeats_more, .. } = &one.verdict
+    let Verdict { word: Word::Inconclusive, reason: Some(reason), repeats_more, .. } = &one.verdict
     else {
         return None;
     };
@@ -115,9 +115,9 @@ mod tests {
     #[test]
     fn what_cannot_be_told_says_why_and_what_would_tell() {
         let told = |reason: Reason, repeats_more: Option<u32>| {
-            let one = comparison(Word::CannotTell, Some(reason));
+            let one = comparison(Word::Inconclusive, Some(reason));
             let one = Comparison { verdict: Verdict { repeats_more, ..one.verdict }, ..one };
-            assert_eq!(text(&one), format!("cannot tell: {SIZE}"));
+            assert_eq!(text(&one), format!("inconclusive: {SIZE}"));
             assert_eq!(text(&one), text_with_word(&one));
             because(&one).unwrap()
         };
@@ -141,7 +141,7 @@ mod tests {
             chance(SignificanceTest::Permutation, 0.0625, false),
             "the permutation test's p is 0.062; about 5 more repeats would tell"
         );
-        let seconds = comparison(Word::CannotTell, Some(Reason::OneRun));
+        let seconds = comparison(Word::Inconclusive, Some(Reason::OneRun));
         let verdict = Verdict { repeats_more: Some(2), ..seconds.verdict.clone() };
         let seconds = resting_on(Basis::OneRepeat, Comparison { verdict, ..seconds });
         assert_eq!(
@@ -154,18 +154,20 @@ mod tests {
 
     #[test]
     fn trials_that_stand_in_the_way_are_named() {
-        let of =
-            |reason| Comparison { difference: None, ..comparison(Word::CannotTell, Some(reason)) };
+        let of = |reason| Comparison {
+            difference: None,
+            ..comparison(Word::Inconclusive, Some(reason))
+        };
         let failed = of(Reason::TrialFailed(key("other", 2)));
-        assert_eq!(text(&failed), "cannot tell");
+        assert_eq!(text(&failed), "inconclusive");
         assert_eq!(because(&failed).unwrap(), "other / w / 8 threads / repeat 2 failed");
         assert_eq!(reason_in_short(&failed).unwrap(), "a run failed");
         let marked = of(Reason::TrialNotComparable(key("base", 1)));
         assert_eq!(
             because(&marked).unwrap(),
-            "base / w / 8 threads / repeat 1 is marked as not comparable"
+            "base / w / 8 threads / repeat 1 is flagged as not comparable"
         );
-        assert_eq!(reason_in_short(&marked).unwrap(), "a run is marked as not comparable");
+        assert_eq!(reason_in_short(&marked).unwrap(), "a run is flagged as not comparable");
         let nothing = of(Reason::FigureAbsent(key("other", 1), Absent::Unusable(0.0)));
         assert_eq!(because(&nothing).unwrap(), "other / w / 8 threads / repeat 1: throughput is 0");
         let few = Comparison {

@@ -31,9 +31,9 @@ pub fn text(layer: &RigLayer) -> String {
 /// What is under the file system.
 pub fn disk(media: &Media) -> String {
     match media {
-        Media::Folder { path } => format!("folder in {}", path.display()),
-        Media::Image { bytes, folder } => {
-            format!("image of {} on a loop device, in {}", Size(*bytes), folder.display())
+        Media::Directory { path } => format!("directory in {}", path.display()),
+        Media::Image { bytes, directory } => {
+            format!("image of {} on a loop device, in {}", Size(*bytes), directory.display())
         }
         Media::Device { path } => path.display().to_string(),
         Media::Drive(one) => drive(one),
@@ -46,7 +46,7 @@ fn drive(drive: &Drive) -> String {
     let media = match (&drive.device, drive.capacity_bytes) {
         (Some(device), _) => device.display().to_string(),
         (None, Some(capacity)) => {
-            format!("an image of {} in {}", Size(capacity), drive.folder.display())
+            format!("an image of {} in {}", Size(capacity), drive.directory.display())
         }
         (None, None) => "an image".into(),
     };
@@ -120,7 +120,7 @@ pub fn rows(tables: &Tables) -> String {
 
 fn fill(fill: &Fill) -> String {
     format!(
-        "{:.1} % of {} ({} seen by the host), worn in with data of {}:1",
+        "{:.1} % of {} ({} seen by the host), preconditioned with data of {}:1",
         fill.percent,
         Size(fill.user_bytes),
         Size(fill.logical_bytes),
@@ -155,7 +155,7 @@ mod tests {
     fn a_drive_is_called_one_and_told_with_both_its_sizes() {
         let drive = Drive {
             bytes: Some(2 << 30),
-            folder: "/data".into(),
+            directory: "/data".into(),
             capacity_bytes: Some(1 << 30),
             codec: "zstd".into(),
             unit_bytes: 16 << 10,

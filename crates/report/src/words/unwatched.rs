@@ -36,12 +36,12 @@ pub(super) fn text(what: &Unwatched) -> String {
         Unwatched::Drive { error } => format!("the drive is not watched: {error}"),
         Unwatched::Model { error } => format!("the model is not watched: {error}"),
         Unwatched::Others { error } => {
-            format!("processor time of other programs is not watched: {error}")
+            format!("CPU time of other programs is not watched: {error}")
         }
         Unwatched::Cpu { error } => format!("cannot read /proc/stat: {error}"),
         Unwatched::Space { path, error } => format!("cannot measure {path}: {error}"),
         Unwatched::Unbound { error } => {
-            format!("the watch could not be bound to its processors: {error}")
+            format!("the watch could not be bound to its CPUs: {error}")
         }
         Unwatched::ThreadEnded => {
             "a thread of the watch ended early; later samples lack its layers".into()

@@ -12,7 +12,7 @@ pub fn word(word: Word) -> &'static str {
         Word::Better => "better",
         Word::Worse => "worse",
         Word::Equivalent => "equivalent",
-        Word::CannotTell => "cannot tell",
+        Word::Inconclusive => "inconclusive",
     }
 }
 
@@ -36,7 +36,7 @@ pub fn text(one: &Comparison) -> String {
 pub fn text_with_word(one: &Comparison) -> String {
     let verdict = &one.verdict;
     let is_said = match verdict.word {
-        Word::CannotTell => !matches!(verdict.reason, Some(Reason::DependsOnThreads { .. })),
+        Word::Inconclusive => !matches!(verdict.reason, Some(Reason::DependsOnThreads { .. })),
         Word::Equivalent => !is_of_one_run(one),
         Word::Better | Word::Worse => false,
     };
@@ -54,11 +54,11 @@ fn seen(one: &Comparison) -> String {
     let found = one.difference.as_ref();
     let figures = found.map(|found| of_figures(one, found, over_all.unwrap_or(verdict.word)));
     match (over_all, figures) {
-        (Some(_), None) => "no verdict over all: cannot tell".into(),
+        (Some(_), None) => "no verdict over all: inconclusive".into(),
         (Some(_), Some(figures)) => format!("no verdict over all: {figures}"),
-        (None, None) => "cannot tell".into(),
-        (None, Some(figures)) if verdict.word == Word::CannotTell => {
-            format!("cannot tell: {figures}")
+        (None, None) => "inconclusive".into(),
+        (None, Some(figures)) if verdict.word == Word::Inconclusive => {
+            format!("inconclusive: {figures}")
         }
         (None, Some(figures)) => figures,
     }
@@ -69,7 +69,7 @@ fn of_figures(one: &Comparison, found: &Difference, word: Word) -> String {
     match word {
         // Their interval would be one of these runs and look like more.
         _ if found.basis == Basis::SeparateRuns => format!("in these runs {}", size.claim()),
-        Word::CannotTell => size.to_string(),
+        Word::Inconclusive => size.to_string(),
         Word::Equivalent => {
             let margin_percent = short(one.margin * 100.0);
             in_one_run(one, format!("equivalent within {margin_percent} %: {size}"))
@@ -90,7 +90,7 @@ fn is_of_one_run(one: &Comparison) -> bool {
 
 /// A run that is left out of a comparison, and why.
 pub fn not_comparable(trial: &TrialKey) -> String {
-    format!("{trial} is marked as not comparable")
+    format!("{trial} is flagged as not comparable")
 }
 
 /// `better at 1, 4 threads; worse at 16 threads`.
@@ -150,9 +150,9 @@ mod tests {
 
     #[test]
     fn single_runs_of_two_studies_are_told_without_an_interval() {
-        let runs = comparison(Word::CannotTell, Some(Reason::SeparateRuns));
+        let runs = comparison(Word::Inconclusive, Some(Reason::SeparateRuns));
         let runs = resting_on(Basis::SeparateRuns, runs);
-        assert_eq!(text(&runs), "cannot tell: in these runs 19 % faster");
+        assert_eq!(text(&runs), "inconclusive: in these runs 19 % faster");
         assert!(because(&runs).unwrap().ends_with("give both studies repeats = 2 or more"));
     }
 
@@ -161,9 +161,9 @@ mod tests {
         let directions = vec![(1, Word::Better), (4, Word::Better), (16, Word::Worse)];
         let of = |over_all| {
             let reason = Reason::DependsOnThreads { over_all, directions: directions.clone() };
-            comparison(Word::CannotTell, Some(reason))
+            comparison(Word::Inconclusive, Some(reason))
         };
-        let mixed = of(Word::CannotTell);
+        let mixed = of(Word::Inconclusive);
         assert_eq!(text(&mixed), format!("no verdict over all: {SIZE}"));
         assert_eq!(
             because(&mixed).unwrap(),
@@ -174,8 +174,8 @@ mod tests {
             text(&equivalent),
             format!("no verdict over all: equivalent within 3 %: {SIZE}")
         );
-        let unmade = Comparison { difference: None, ..of(Word::CannotTell) };
-        assert_eq!(text(&unmade), "no verdict over all: cannot tell");
+        let unmade = Comparison { difference: None, ..of(Word::Inconclusive) };
+        assert_eq!(text(&unmade), "no verdict over all: inconclusive");
         let mut hidden = comparison(Word::Equivalent, None);
         hidden.verdict.exceptions = vec![(1, Word::Better)];
         assert_eq!(text(&hidden), format!("equivalent within 3 %: {SIZE}; but better at 1 thread"));
@@ -185,7 +185,7 @@ mod tests {
     fn trials_that_are_left_out_are_told_of() {
         let mut one = comparison(Word::Better, None);
         one.left_out = vec![key("other", 2)];
-        let left_out = "other / w / 8 threads / repeat 2 is marked as not comparable";
+        let left_out = "other / w / 8 threads / repeat 2 is flagged as not comparable";
         assert_eq!(text(&one), format!("{SIZE}; left out: {left_out}"));
         one.left_out.push(key("base", 3));
         assert_eq!(text(&one), format!("{SIZE}; left out: {left_out}, and 1 more"));

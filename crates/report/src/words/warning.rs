@@ -25,7 +25,7 @@ pub fn text(warning: &Warning) -> String {
 fn said(warning: &Warning) -> Cow<'_, str> {
     let text = match warning {
         Warning::LateCommands { percent } => format!(
-            "our own processors made {percent:.1} % of the model's commands late; use fewer threads, a larger parallel_scale, or a \
+            "{percent:.1} % of the emulated I/Os missed their deadline: the host\'s CPUs were busy or stolen; use fewer threads, a larger parallel_scale, or a \
              faster machine"
         ),
         Warning::AddedLatency { percent } => format!(
@@ -33,19 +33,19 @@ fn said(warning: &Warning) -> Cow<'_, str> {
              here; use more threads, a larger parallel_scale, or a faster machine"
         ),
         Warning::Standstill { length_s } => format!(
-            "the model's server stood still for {length_s:.1} s in all; give it processors of its own (drive_cpus), or a machine \
+            "the model's server stalled for {length_s:.1} s in all; give it CPUs of its own (drive_cpus), or a machine \
              that does nothing else"
         ),
         Warning::Stopped { length_s } => format!(
-            "Assay was stopped for at least {length_s:.1} s while it measured (Ctrl-Z, or a machine that slept or had no processor \
+            "Assay was stopped for at least {length_s:.1} s while it measured (Ctrl-Z, or a machine that slept or had no CPU \
              for it); nothing loaded the server meanwhile"
         ),
         Warning::OtherPrograms { cpu_percent, is_too_much, programs } => {
             others(*cpu_percent, *is_too_much, programs)
         }
-        Warning::LoadSaturated { cpu_percent } => format!(
-            "the load generator used {cpu_percent:.0} % of its processors: it may be the limit"
-        ),
+        Warning::LoadSaturated { cpu_percent } => {
+            format!("the load generator used {cpu_percent:.0} % of its CPUs: it may be the limit")
+        }
         Warning::NotSettled => {
             return "throughput had not settled when measuring began".into();
         }
@@ -79,7 +79,7 @@ fn said(warning: &Warning) -> Cow<'_, str> {
 
 fn others(cpu_percent: f64, is_too_much: bool, programs: &[Program]) -> String {
     let names = names(programs);
-    let said = format!("other programs took {cpu_percent:.0} % of a processor beside it: {names}");
+    let said = format!("other programs took {cpu_percent:.0} % of a CPU beside it: {names}");
     match is_too_much {
         true => format!("{said}; end them, or measure on a machine that does nothing else"),
         false => said,
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn what_forbids_comparing_says_so_first() {
         let told = text(&Warning::Standstill { length_s: 4.012 });
-        assert!(told.starts_with("not comparable: the model's server stood still for 4.0 s"));
+        assert!(told.starts_with("not comparable: the model's server stalled for 4.0 s"));
         let told = text(&Warning::Stopped { length_s: 12.0 });
         assert!(told.starts_with("not comparable: Assay was stopped for at least 12.0 s"));
         assert_eq!(
@@ -126,11 +126,12 @@ mod tests {
     #[test]
     fn three_programs_are_named_and_those_nobody_sees_are_not_invented() {
         let busy = vec![program("rustc", 70, 3), program("node", 77, 1)];
-        let said = "other programs took 24 % of a processor beside it: rustc (3 processes), node (process 77)";
+        let said =
+            "other programs took 24 % of a CPU beside it: rustc (3 processes), node (process 77)";
         assert_eq!(others_took(24.4, false, busy.clone()), said);
         let told = others_took(25.6, true, busy);
         assert!(
-            told.starts_with("not comparable: other programs took 26 % of a processor beside it: "),
+            told.starts_with("not comparable: other programs took 26 % of a CPU beside it: "),
             "{told}"
         );
         let many = ["a", "b", "c", "d"].map(|name| program(name, 1, 1)).to_vec();

@@ -4,7 +4,7 @@ use super::layer::Layer;
 use super::shown::{Chart, Column, Group, Line, Shown};
 use super::unit::Unit;
 
-/// What stands for a device's name or a processor's number in labels and names.
+/// What stands for a device's name or a CPU's number in labels and names.
 const PLACE: &str = "{}";
 
 /// No metric is a column of more groups.
@@ -13,7 +13,7 @@ const COLUMNS_MOST: usize = 3;
 /// A counter or figure: its name, unit, label and meaning, said once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Metric {
-    /// The one word for it in store and report, unit last. Of what there is one of for each processor, with [`PLACE`]
+    /// The one word for it in store and report, unit last. Of what there is one of for each CPU, with [`PLACE`]
     /// for its number.
     pub name: &'static str,
     pub layer: Layer,
@@ -217,12 +217,12 @@ impl Metric {
         None
     }
 
-    /// Its stored name where it is of a processor of this number.
+    /// Its stored name where it is of a CPU of this number.
     pub fn name_of(&self, number: &str) -> String {
         self.name.replace(PLACE, number)
     }
 
-    /// Its label where it is of a device of this name, or of a processor of this number.
+    /// Its label where it is of a device of this name, or of a CPU of this number.
     pub fn label_of(&self, device: &str) -> String {
         self.label.replace(PLACE, device)
     }

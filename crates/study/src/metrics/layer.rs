@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 /// The part of the machine that a metric was measured at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Layer {
-    /// All processors, and the kernel's pressure figures.
+    /// All CPUs, and the kernel's pressure figures.
     Cpu,
     /// The block device that holds the data's file system.
     Disk,

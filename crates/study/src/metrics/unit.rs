@@ -15,7 +15,7 @@ pub enum Unit {
     MicrosecondsPerSecond,
     Bytes,
     Milliseconds,
-    /// Of a whole, or of the time of one processor.
+    /// Of a whole, or of the time of one CPU.
     Percent,
     /// Of InnoDB, 16 KiB commonly.
     Pages,
@@ -73,7 +73,7 @@ impl Unit {
         )
     }
 
-    /// Microseconds spent in each second at one of it; nothing of what is no time spent. A percent is of one processor.
+    /// Microseconds spent in each second at one of it; nothing of what is no time spent. A percent is of one CPU.
     pub const fn spent_us_per_s(self) -> Option<f64> {
         match self {
             Unit::Percent => Some(1e4),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use assay_ports::child::{Identity, identity};
 
-use super::{LEDGERS, Pages, STAGED, boot_id, state_folder};
+use super::{LEDGERS, Pages, STAGED, boot_id, state_directory};
 use crate::thing::Thing;
 
 /// A ledger found on the machine.
@@ -43,7 +43,7 @@ pub struct Ledgers {
 /// from the others.
 ///
 /// # Errors
-/// The state folder cannot be read.
+/// The state directory cannot be read.
 pub fn found() -> Result<Vec<Found>> {
     let Ledgers { found, unreadable, .. } = ledgers()?;
     for one in unreadable {
@@ -55,13 +55,13 @@ pub fn found() -> Result<Vec<Found>> {
 /// As [`found`], with what cannot be read.
 ///
 /// # Errors
-/// The state folder cannot be read.
+/// The state directory cannot be read.
 pub fn ledgers() -> Result<Ledgers> {
-    ledgers_in(&state_folder().join(LEDGERS))
+    ledgers_in(&state_directory().join(LEDGERS))
 }
 
-/// Removes the ledgers of processes that have died and have left nothing else: killed before they made anything, or cleaned up
-/// after by hand.
+/// Removes the ledgers of processes that have died and have left nothing else: killed before they made anything, or
+/// cleaned up after by hand.
 ///
 /// # Errors
 /// What is left cannot be found out, or a ledger not be deleted.
@@ -75,12 +75,12 @@ pub fn sweep() -> Result<()> {
     all.unfinished.iter().try_for_each(|path| delete(path))
 }
 
-pub(super) fn ledgers_in(folder: &Path) -> Result<Ledgers> {
-    let entries = match std::fs::read_dir(folder) {
+pub(super) fn ledgers_in(directory: &Path) -> Result<Ledgers> {
+    let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Ledgers::default()),
         Err(error) => {
-            return Err(error).with_context(|| format!("cannot read {}", folder.display()));
+            return Err(error).with_context(|| format!("cannot read {}", directory.display()));
         }
     };
     let mut all = Ledgers::default();
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_run_that_goes_on_is_found_and_other_living_ledgers_are_none() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         // The process that started this one lives as long as it does.
         let parent = identity(std::os::unix::process::parent_id()).unwrap();
         let write = |start_ticks: u64, study: &str| {
@@ -248,10 +248,10 @@ mod tests {
                 boot_id()
             );
             let name = format!("{}-{start_ticks}.json", parent.pid);
-            std::fs::write(folder.path().join(name), text).unwrap();
+            std::fs::write(directory.path().join(name), text).unwrap();
         };
         let runs = || {
-            let found = ledgers_in(folder.path()).unwrap().found;
+            let found = ledgers_in(directory.path()).unwrap().found;
             found.iter().filter_map(|one| Some(one.run()?.1.to_owned())).collect::<Vec<_>>()
         };
         write(parent.start_ticks, "");
@@ -263,24 +263,24 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_told_and_goes_when_it_names_nothing_and_its_process_is_dead() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let write =
-            |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+            |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();
         let me = identity(std::process::id()).unwrap();
         let mine = format!("{}-{}", me.pid, me.start_ticks);
         write("4194305-1.json", "");
-        write("4194305-2.json", "{\"pid\": 1, \"things\": [{\"kind\": \"folder\", \"pa");
+        write("4194305-2.json", "{\"pid\": 1, \"things\": [{\"kind\": \"directory\", \"pa");
         write("notes.json", "buy milk");
         write(&format!("{mine}.json"), "");
         write("4194305-1.new", "{\"pid\"");
         write(&format!("{mine}.new"), "{\"pid\"");
-        let all = ledgers_in(folder.path()).unwrap();
-        assert_eq!(all.unfinished, [folder.path().join("4194305-1.new")]);
+        let all = ledgers_in(directory.path()).unwrap();
+        assert_eq!(all.unfinished, [directory.path().join("4194305-1.new")]);
         assert_eq!((all.found.len(), all.unreadable.len()), (0, 4));
         let removed = all.unreadable.iter().filter(|one| one.remove(false).unwrap());
         let removed: Vec<_> = removed.map(|one| one.path.clone()).collect();
-        assert_eq!(removed, [folder.path().join("4194305-1.json")]);
-        assert!(!removed[0].exists() && folder.path().join("4194305-2.json").exists());
+        assert_eq!(removed, [directory.path().join("4194305-1.json")]);
+        assert!(!removed[0].exists() && directory.path().join("4194305-2.json").exists());
         let owners: Vec<_> = all.unreadable.iter().filter_map(Unreadable::owner).collect();
         assert_eq!(owners, [me.pid]);
     }

@@ -15,7 +15,7 @@ const FILE: &str = "/etc/systemd/system/assay-drive@.service";
 pub(super) struct Unit {
     /// Absolute path of this program.
     pub(super) program: PathBuf,
-    /// The state folder, where all who ask for the drive must look.
+    /// The state directory, where all who ask for the drive must look.
     pub(super) state: PathBuf,
     /// What the drive lies on.
     pub(super) media: PathBuf,
@@ -25,7 +25,7 @@ pub(super) struct Unit {
 
 /// Where and how it is mounted.
 pub(super) struct Mount {
-    /// The folder.
+    /// The directory.
     pub(super) target: PathBuf,
     /// The file system.
     pub(super) kind: Kind,
@@ -200,11 +200,11 @@ mod tests {
         assert!(!unit("/srv/a.img").whole(None).unwrap().contains(".device"));
     }
 
-    fn verify(folder: &Path, name: &str) -> Option<(bool, String)> {
+    fn verify(directory: &Path, name: &str) -> Option<(bool, String)> {
         let output = Command::new("systemd-analyze")
             .args(["verify", "--man=no", name])
-            .current_dir(folder)
-            .env("SYSTEMD_UNIT_PATH", format!("{}:", folder.display()))
+            .current_dir(directory)
+            .env("SYSTEMD_UNIT_PATH", format!("{}:", directory.display()))
             .env("SYSTEMD_LOG_LEVEL", "info")
             .output()
             .ok()?;
@@ -215,12 +215,12 @@ mod tests {
     #[test]
     fn systemd_finds_nothing_wrong_with_the_unit() {
         let name = "systemd_finds_nothing_wrong_with_the_unit";
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("assay-drive@.service");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("assay-drive@.service");
         for media in ["/srv/vol.img", "/srv/my drive-1.img", "/dev/nvme1n1"] {
             let unit = unit(media);
             fs::write(&path, unit.service()).unwrap();
-            let Some((is_sound, said)) = verify(folder.path(), &unit.name()) else {
+            let Some((is_sound, said)) = verify(directory.path(), &unit.name()) else {
                 return skip(name, "systemd-analyze");
             };
             assert!(is_sound && !said.contains("assay-drive"), "{media}: {said}");
@@ -228,7 +228,7 @@ mod tests {
         // The negative control.
         let wrong = unit("/srv/vol.img").service().replace("KillMode=process", "KillMode=nobody");
         fs::write(&path, wrong).unwrap();
-        let (_, said) = verify(folder.path(), "assay-drive@srv-vol.img.service").unwrap();
+        let (_, said) = verify(directory.path(), "assay-drive@srv-vol.img.service").unwrap();
         assert!(said.contains("nobody"), "{said}");
     }
 
@@ -239,8 +239,8 @@ mod tests {
         if !Path::new(GENERATOR).exists() {
             return skip(name, "systemd-fstab-generator");
         }
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
         let unit = unit("/srv/my drive-1.img");
         let line = unit.fstab(&mounted(Kind::Xfs, "/var/lib/my sql")).unwrap();
         fs::write(at("fstab"), line + "\n").unwrap();

@@ -57,7 +57,7 @@ struct Painter {
 }
 
 impl View {
-    /// Shows `seen`, painted on the processors given (empty: on any). Nothing where there is no terminal to show it on, or
+    /// Shows `seen`, painted on the CPUs given (empty: on any). Nothing where there is no terminal to show it on, or
     /// none that understands more than lines.
     pub fn open(seen: Seen, interrupt: &Interrupt, cpus: &[usize]) -> Option<View> {
         let terminal = std::env::var("TERM").unwrap_or_default();

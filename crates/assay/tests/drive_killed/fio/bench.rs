@@ -160,7 +160,7 @@ impl Bench {
 
     fn job(&mut self) -> Job {
         Job {
-            folder: self.drives.path(""),
+            directory: self.drives.path(""),
             device: self.device.clone(),
             offset: LANES * LANE_BYTES,
             bytes: FIO_BYTES,

@@ -16,7 +16,7 @@ const JOBS: u64 = 4;
 /// A part of a device that fio writes.
 pub struct Job {
     /// Where its files go.
-    pub folder: PathBuf,
+    pub directory: PathBuf,
     pub device: PathBuf,
     pub offset: u64,
     pub bytes: u64,
@@ -47,14 +47,17 @@ impl Job {
         command.arg(format!("--offset={}", self.offset));
         command.arg(format!("--offset_increment={bytes}"));
         command.arg(format!("--randseed={}", self.seed));
-        command.arg(format!("--aux-path={}", self.folder.display())).current_dir(&self.folder);
+        command
+            .arg(format!("--aux-path={}", self.directory.display()))
+            .current_dir(&self.directory);
         command
     }
 
     /// Starts writing; `then` is what its trigger runs.
     pub fn start(&self, then: &str) -> Writing {
-        let (trigger, log) = (self.folder.join("trigger"), self.folder.join("fio.log"));
-        let states = (0..JOBS).map(|job| self.folder.join(format!("local-job-{job}-verify.state")));
+        let (trigger, log) = (self.directory.join("trigger"), self.directory.join("fio.log"));
+        let states =
+            (0..JOBS).map(|job| self.directory.join(format!("local-job-{job}-verify.state")));
         for old in states.chain([trigger.clone()]) {
             let _ = std::fs::remove_file(old);
         }

@@ -1,4 +1,4 @@
-//! A real server on a data folder that outlives it: made anew, started, killed, started again, shut down.
+//! A real server on a data directory that outlives it: made anew, started, killed, started again, shut down.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub struct Program {
     /// Beside [`SETTINGS`], which they overrule.
     pub more_settings: Vec<&'static str>,
     /// Socket and log; short, for a socket's path may have some hundred bytes.
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 /// A server that runs; dropped, it is killed.
@@ -58,11 +58,11 @@ impl Program {
             basedir: path("basedir")?,
             datadir: datadir.into(),
             more_settings: Vec::new(),
-            folder: tempfile::tempdir().unwrap(),
+            directory: tempfile::tempdir().unwrap(),
         })
     }
 
-    /// Makes the data folder.
+    /// Makes the data directory.
     pub fn initialise(&self) {
         let mut command = self.command(&self.program);
         command.args(self.places()).args(["--initialize-insecure", "--user=root"]);
@@ -75,7 +75,7 @@ impl Program {
     /// # Errors
     /// It ended first, or found a page that is not whole: its log.
     pub fn start(&self) -> Result<Server, String> {
-        let socket = self.folder.path().join("socket");
+        let socket = self.directory.path().join("socket");
         let mut command = self.command(&self.program);
         command.args(self.places()).args(SETTINGS).args(&self.more_settings).arg("--user=root");
         command.arg(format!("--socket={}", socket.display()));
@@ -119,8 +119,8 @@ impl Program {
         let places = [
             ("datadir", self.datadir.clone()),
             ("log-error", self.log_file()),
-            ("pid-file", self.folder.path().join("pid")),
-            ("secure-file-priv", self.folder.path().into()),
+            ("pid-file", self.directory.path().join("pid")),
+            ("secure-file-priv", self.directory.path().into()),
         ];
         places.iter().map(|(name, place)| format!("--{name}={}", place.display())).collect()
     }
@@ -146,7 +146,7 @@ impl Program {
     }
 
     fn log_file(&self) -> PathBuf {
-        self.folder.path().join("log.err")
+        self.directory.path().join("log.err")
     }
 
     /// The end of what it has logged.
@@ -163,10 +163,10 @@ impl Program {
     }
 }
 
-/// Files below `folder` that are made of pages.
-fn tablespaces(folder: &Path) -> Vec<PathBuf> {
+/// Files below `directory` that are made of pages.
+fn tablespaces(directory: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
+    for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         if path.is_dir() {

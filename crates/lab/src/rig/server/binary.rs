@@ -1,6 +1,6 @@
 //! What a server binary is: which program, of which make and version, and how it is called.
 //!
-//! Everything is learnt from the program itself (`--version`) and from the folder tree around it. A tree that
+//! Everything is learnt from the program itself (`--version`) and from the directory tree around it. A tree that
 //! holds its own C library, as a fetched one does, is run through that tree's loader (`ld.so(8)`,
 //! "--library-path"), so that it needs nothing of the host's libraries.
 
@@ -39,7 +39,7 @@ pub enum Origin {
     Cache,
 }
 
-/// A dynamic loader of the tree's own, with the folders it shall take libraries from.
+/// A dynamic loader of the tree's own, with the directories it shall take libraries from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Loader {
     /// The loader, e.g. `…/ld-linux-x86-64.so.2`.
@@ -55,7 +55,7 @@ pub struct Binary {
     pub program: PathBuf,
     /// The loader to run it with; none for an installed server.
     pub loader: Option<Loader>,
-    /// The folder whose `share` and `lib` belong to it.
+    /// The directory whose `share` and `lib` belong to it.
     pub basedir: PathBuf,
     /// Who makes it.
     pub flavour: Flavour,
@@ -154,36 +154,36 @@ impl Binary {
     pub fn command(&self) -> Command {
         let mut command = bare_command(&self.program, self.loader.as_ref());
         command.arg("--no-defaults").arg(option("basedir", &self.basedir));
-        let folders = [
+        let directories = [
             ("lc-messages-dir", self.share_with("english/errmsg.sys")),
             (
                 "character-sets-dir",
                 self.share_with("charsets/Index.xml").map(|p| p.join("charsets")),
             ),
-            ("plugin-dir", self.plugin_folder()),
+            ("plugin-dir", self.plugin_directory()),
         ];
-        for (name, folder) in folders {
-            command.args(folder.map(|folder| option(name, &folder)));
+        for (name, directory) in directories {
+            command.args(directory.map(|directory| option(name, &directory)));
         }
         // A service manager that waits for us must not take the server's word for ours.
         command.env_remove("NOTIFY_SOCKET");
         command
     }
 
-    /// The folder of shared files that holds `part`: distributions say `share/mysql`, makers' archives `share`.
+    /// The directory of shared files that holds `part`: distributions say `share/mysql`, makers' archives `share`.
     #[must_use]
     pub fn share_with(&self, part: &str) -> Option<PathBuf> {
         ["share/mysql", "share/mariadb", "share"]
-            .map(|folder| self.basedir.join(folder))
+            .map(|directory| self.basedir.join(directory))
             .into_iter()
-            .find(|folder| folder.join(part).exists())
+            .find(|directory| directory.join(part).exists())
     }
 
-    fn plugin_folder(&self) -> Option<PathBuf> {
+    fn plugin_directory(&self) -> Option<PathBuf> {
         ["lib/mysql/plugin", "lib64/mysql/plugin", "lib/mariadb/plugin", "lib/plugin"]
-            .map(|folder| self.basedir.join(folder))
+            .map(|directory| self.basedir.join(directory))
             .into_iter()
-            .find(|folder| folder.is_dir())
+            .find(|directory| directory.is_dir())
     }
 }
 
@@ -213,27 +213,27 @@ fn own_loader(program: &Path) -> Option<Loader> {
         return None;
     }
     // Before the merge of /lib into /usr/lib, the C library lived in the former and all else in the latter.
-    let folders: Vec<PathBuf> =
-        ["usr/lib", "lib"].iter().flat_map(|lib| folders_in(&root.join(lib))).collect();
-    let program = folders.iter().find_map(|folder| loader_in(folder))?;
-    let library_path = std::env::join_paths(&folders).ok()?;
+    let directories: Vec<PathBuf> =
+        ["usr/lib", "lib"].iter().flat_map(|lib| directories_in(&root.join(lib))).collect();
+    let program = directories.iter().find_map(|directory| loader_in(directory))?;
+    let library_path = std::env::join_paths(&directories).ok()?;
     Some(Loader { program, library_path })
 }
 
-/// The folders of a library folder named after a machine, as Debian's multiarch has them, e.g. `x86_64-linux-gnu`.
-fn folders_in(lib: &Path) -> Vec<PathBuf> {
+/// The directories of a library directory named after a machine, as Debian's multiarch has them, e.g. `x86_64-linux-gnu`.
+fn directories_in(lib: &Path) -> Vec<PathBuf> {
     let machine = format!("{}-linux-gnu", std::env::consts::ARCH);
-    Some(lib.join(machine)).into_iter().filter(|folder| folder.is_dir()).collect()
+    Some(lib.join(machine)).into_iter().filter(|directory| directory.is_dir()).collect()
 }
 
 /// A loader that is a file of its own: an absolute symbolic link would lead to the host's.
-fn loader_in(folder: &Path) -> Option<PathBuf> {
+fn loader_in(directory: &Path) -> Option<PathBuf> {
     let is_loader = |path: &PathBuf| {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         name.is_some_and(|name| name.starts_with("ld-linux") && name.contains(".so."))
             && path.symlink_metadata().is_ok_and(|metadata| metadata.is_file())
     };
-    std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).find(is_loader)
+    std::fs::read_dir(directory).ok()?.filter_map(|entry| Some(entry.ok()?.path())).find(is_loader)
 }
 
 /// Reads `mysqld  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL), …)` and its relatives.
@@ -305,32 +305,33 @@ mod tests {
 
     #[test]
     fn an_old_server_is_refused_with_the_range() {
-        let folder = tempfile::tempdir().unwrap();
-        let program = fake_server(folder.path(), "mysqld  Ver 5.7.44 for Linux on x86_64");
+        let directory = tempfile::tempdir().unwrap();
+        let program = fake_server(directory.path(), "mysqld  Ver 5.7.44 for Linux on x86_64");
         let error = Binary::inspect(&program, Origin::Explicit).unwrap_err().to_string();
         assert!(error.starts_with("MySQL 5.7.44 at ") && error.contains("8.0 to 9.x"), "{error}");
     }
 
     #[test]
     fn a_program_that_is_no_server_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let program = fake_server(folder.path(), "hello");
+        let directory = tempfile::tempdir().unwrap();
+        let program = fake_server(directory.path(), "hello");
         let error = Binary::inspect(&program, Origin::Explicit).unwrap_err().to_string();
         assert!(error.contains("is not a MySQL or MariaDB server"), "{error}");
-        let missing = Binary::inspect(&folder.path().join("none"), Origin::Explicit).unwrap_err();
+        let missing =
+            Binary::inspect(&directory.path().join("none"), Origin::Explicit).unwrap_err();
         assert!(missing.to_string().starts_with("no server at "), "{missing}");
     }
 
     #[test]
     fn a_tree_with_a_c_library_is_run_through_its_own_loader() {
-        let folder = tempfile::tempdir().unwrap();
-        let program = fake_server(folder.path(), "");
+        let directory = tempfile::tempdir().unwrap();
+        let program = fake_server(directory.path(), "");
         assert_eq!(own_loader(&program), None);
         let machine = format!("{}-linux-gnu", std::env::consts::ARCH);
         for lib in ["lib", "usr/lib"] {
-            std::fs::create_dir_all(folder.path().join(lib).join(&machine)).unwrap();
+            std::fs::create_dir_all(directory.path().join(lib).join(&machine)).unwrap();
         }
-        let lib = folder.path().join("lib").join(&machine);
+        let lib = directory.path().join("lib").join(&machine);
         std::os::unix::fs::symlink("/lib64/ld.so", lib.join("ld-linux-x86-32.so.2")).unwrap();
         assert_eq!(own_loader(&program), None, "a link would lead to the host's loader");
         std::fs::write(lib.join("ld-linux-x86-64.so.2"), "").unwrap();

@@ -113,10 +113,10 @@ mod tests {
 
     #[test]
     fn only_the_log_since_the_start_counts() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("log");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
         std::fs::write(&path, "old\nnew\n").unwrap();
         assert_eq!(read_from(&path, 4), "new\n");
-        assert_eq!(read_from(&folder.path().join("none"), 0), "");
+        assert_eq!(read_from(&directory.path().join("none"), 0), "");
     }
 }

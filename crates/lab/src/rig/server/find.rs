@@ -15,7 +15,7 @@ const PROGRAMS: [&str; 2] = ["mysqld", "mariadbd"];
 
 /// Where packages and makers' archives put servers besides `PATH` (Filesystem Hierarchy Standard 3.0, and the
 /// installation layouts in the manuals of MySQL and MariaDB).
-const USUAL_FOLDERS: [&str; 6] = [
+const USUAL_DIRECTORIES: [&str; 6] = [
     "/usr/sbin",
     "/usr/local/sbin",
     "/usr/libexec",
@@ -24,8 +24,8 @@ const USUAL_FOLDERS: [&str; 6] = [
     "/opt/mysql/bin",
 ];
 
-/// Where a server lies within a folder that a user names.
-const WITHIN_FOLDER: [&str; 7] =
+/// Where a server lies within a directory that a user names.
+const WITHIN_DIRECTORY: [&str; 7] =
     ["", "bin", "sbin", "libexec", "usr/sbin", "usr/bin", "usr/libexec"];
 
 /// Which server is asked for: nothing particular, one of a make, or the one at a path.
@@ -35,7 +35,7 @@ pub enum Wanted {
     Any,
     /// One of that make: the words `mysql`, `percona` and `mariadb`.
     Flavour(Flavour),
-    /// The program there, or the one in the folder there: any other text.
+    /// The program there, or the one in the directory there: any other text.
     Path(PathBuf),
 }
 
@@ -83,12 +83,12 @@ pub fn find(wanted: &Wanted) -> Result<Option<Binary>> {
 /// All server programs on this machine: installed ones, then those in the cache, newest first.
 ///
 /// # Errors
-/// The environment names no folder for the cache.
+/// The environment names no directory for the cache.
 pub fn list() -> Result<Vec<Found>> {
     let mut found: Vec<Found> = installed().into_iter().map(|p| inspect(p, Origin::Path)).collect();
     let mut cached: Vec<Found> = cache::entries("servers")?
         .iter()
-        .filter_map(|folder| program_in(folder))
+        .filter_map(|directory| program_in(directory))
         .map(|program| inspect(program, Origin::Cache))
         .collect();
     let rank = |found: &Found| match &found.server {
@@ -104,15 +104,15 @@ fn inspect(program: PathBuf, origin: Origin) -> Found {
     Found { server: Binary::inspect(&program, origin), program, origin }
 }
 
-/// Server programs on `PATH` and in the usual folders, each once however many names it has.
+/// Server programs on `PATH` and in the usual directories, each once however many names it has.
 fn installed() -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> =
-        env::split_paths(&path).chain(USUAL_FOLDERS.map(PathBuf::from)).collect();
+    let directories: Vec<PathBuf> =
+        env::split_paths(&path).chain(USUAL_DIRECTORIES.map(PathBuf::from)).collect();
     let mut programs: Vec<PathBuf> = Vec::new();
     for name in PROGRAMS {
-        for folder in folders.iter().filter(|folder| folder.is_absolute()) {
-            let Ok(program) = folder.join(name).canonicalize() else { continue };
+        for directory in directories.iter().filter(|directory| directory.is_absolute()) {
+            let Ok(program) = directory.join(name).canonicalize() else { continue };
             if program.is_file() && !programs.contains(&program) {
                 programs.push(program);
             }
@@ -124,7 +124,7 @@ fn installed() -> Vec<PathBuf> {
 fn program_at(path: &Path) -> Result<PathBuf> {
     if !path.exists() {
         bail!(
-            "no server at {}; name a mysqld or mariadbd, or a folder that holds one",
+            "no server at {}; name a mysqld or mariadbd, or a directory that holds one",
             path.display()
         );
     }
@@ -137,10 +137,10 @@ fn program_at(path: &Path) -> Result<PathBuf> {
     }
 }
 
-pub(super) fn program_in(folder: &Path) -> Option<PathBuf> {
-    WITHIN_FOLDER
+pub(super) fn program_in(directory: &Path) -> Option<PathBuf> {
+    WITHIN_DIRECTORY
         .iter()
-        .flat_map(|part| PROGRAMS.map(|name| folder.join(part).join(name)))
+        .flat_map(|part| PROGRAMS.map(|name| directory.join(part).join(name)))
         .find(|program| program.is_file())
 }
 
@@ -157,14 +157,14 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_searched_where_servers_lie() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(folder.path().join("usr/sbin")).unwrap();
-        let error = program_at(folder.path()).unwrap_err().to_string();
+    fn a_directory_is_searched_where_servers_lie() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(directory.path().join("usr/sbin")).unwrap();
+        let error = program_at(directory.path()).unwrap_err().to_string();
         assert!(error.starts_with("no mysqld or mariadbd in "), "{error}");
-        let program = folder.path().join("usr/sbin/mariadbd");
+        let program = directory.path().join("usr/sbin/mariadbd");
         std::fs::write(&program, "").unwrap();
-        assert_eq!(program_at(folder.path()).unwrap(), program);
+        assert_eq!(program_at(directory.path()).unwrap(), program);
         assert_eq!(program_at(&program).unwrap(), program);
     }
 

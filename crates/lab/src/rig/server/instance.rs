@@ -1,8 +1,8 @@
-//! A running server: started on a data folder, waited for, asked, stopped or killed.
+//! A running server: started on a data directory, waited for, asked, stopped or killed.
 //!
-//! Promises: it listens on a Unix socket in a folder of mode 0700, on TCP only when asked, on loopback, with a
+//! Promises: it listens on a Unix socket in a directory of mode 0700, on TCP only when asked, on loopback, with a
 //! password; it dies with us and with the value that stands for it; a start that fails says why in the server's
-//! own words; sockets and folders made here go with it, the log stays.
+//! own words; sockets and directories made here go with it, the log stays.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -33,13 +33,13 @@ const TAIL_LINES: usize = 12;
 /// How a server is started.
 #[derive(Debug, Clone)]
 pub struct Start {
-    /// An initialised data folder; see [`super::make_datadir`].
+    /// An initialised data directory; see [`super::make_datadir`].
     pub datadir: PathBuf,
     /// Where socket, log and process number go: made with mode 0700, or there already and open to nobody else.
     pub run_dir: PathBuf,
     /// Server variables.
     pub settings: Settings,
-    /// Processors it may use; empty: all.
+    /// CPUs it may use; empty: all.
     pub cpus: Vec<usize>,
     /// A TCP port on loopback besides the socket.
     pub port: Option<TcpPort>,
@@ -62,7 +62,7 @@ impl TcpPort {
 }
 
 impl Start {
-    /// On that data folder, with that run folder, all else at its default and five minutes to be ready.
+    /// On that data directory, with that run directory, all else at its default and five minutes to be ready.
     pub fn new(datadir: &Path, run_dir: &Path) -> Start {
         Start {
             datadir: datadir.to_path_buf(),
@@ -87,7 +87,7 @@ pub struct Server {
 /// Starts a server and waits until it answers.
 ///
 /// # Errors
-/// Socket, port or data folder in use; a setting refused, with the server's log line; a server that ended before
+/// Socket, port or data directory in use; a setting refused, with the server's log line; a server that ended before
 /// it was ready or was not ready in time, with the last lines of its log.
 pub fn start(binary: &Binary, start: &Start) -> Result<Server> {
     let settings = settings::checked(&start.settings)?;
@@ -139,7 +139,7 @@ fn command(binary: &Binary, start: &Start, socket: &SocketPlace, log: &Path) -> 
     command.arg(match binary.flavour {
         // The X protocol would open a second socket and a port of its own.
         Flavour::Mysql | Flavour::Percona => "--loose-mysqlx=OFF".into(),
-        // MariaDB takes every folder for a database.
+        // MariaDB takes every directory for a database.
         Flavour::Mariadb => format!("--ignore-db-dirs={}", places::TEMPORARY),
     });
     Ok(command)
@@ -171,7 +171,7 @@ impl Server {
             match self.knock() {
                 Ok(()) => return Ok(()),
                 Err(mysql::Error::MySqlError(refusal)) => bail!(
-                    "{binary} does not let root in over its socket ({refusal}); use a data folder made by assay"
+                    "{binary} does not let root in over its socket ({refusal}); use a data directory made by assay"
                 ),
                 Err(_) if Instant::now() < deadline => {}
                 Err(error) => bail!(
@@ -204,7 +204,7 @@ impl Server {
             let _ = write!(text, ": {line}");
         }
         if binary.origin == Origin::Path && places::is_confined(&binary.program) {
-            text.push_str("; AppArmor confines this program to its usual folders, `assay server fetch` brings one that is free");
+            text.push_str("; AppArmor confines this program to its usual directories, `assay server fetch` brings one that is free");
         }
         anyhow!("{text}; its log ends:{}", self.indented_tail())
     }

@@ -1,11 +1,11 @@
-//! Database servers: found or brought, initialised, started, asked, stopped.
+//! Database servers: found or downloaded, initialised, started, asked, stopped.
 //!
 //! The way of a server: `find` (an installed one) or `fetch` (a private one) gives a [`Binary`]; `template`
-//! initialises a data folder once per version and layout and clones it; `instance` runs the binary on a clone.
+//! initialises a data directory once per version and layout and clones it; `instance` runs the binary on a clone.
 //!
 //! Relies on `assay_ports::child` for processes that cannot outlive us, and on apt only for fetching.
-//! Promises: nothing outside the cache and the folders named by the caller changes; a server listens on a Unix
-//! socket in a folder of mode 0700, on TCP only when asked, on loopback, with a password; programs are started
+//! Promises: nothing outside the cache and the directories named by the caller changes; a server listens on a Unix
+//! socket in a directory of mode 0700, on TCP only when asked, on loopback, with a password; programs are started
 //! with argument lists.
 
 mod binary;
@@ -40,15 +40,15 @@ pub use template::{layout_settings, make_datadir};
 /// Checks that servers can be told of what will lie in `location`, and of what the cache keeps.
 ///
 /// # Errors
-/// One line that says which folder to name otherwise.
+/// One line that says which directory to name otherwise.
 pub fn check_places(location: &Path) -> Result<()> {
-    places::check_path(location).map_err(|error| anyhow!("{error}; take another folder"))?;
+    places::check_path(location).map_err(|error| anyhow!("{error}; take another directory"))?;
     check_cache()
 }
 
 fn check_cache() -> Result<()> {
     places::check_path(&cache::root()?)
-        .map_err(|error| anyhow!("{error}; set ASSAY_CACHE to another folder"))
+        .map_err(|error| anyhow!("{error}; set ASSAY_CACHE to another directory"))
 }
 
 /// The server that `wanted` asks for; when none is there and none was named by path, one is fetched into the cache.

@@ -1,4 +1,4 @@
-//! The places of a running server: a folder of its own, a socket whose path is short enough, a data folder that
+//! The places of a running server: a directory of its own, a socket whose path is short enough, a data directory that
 //! nobody else uses.
 
 use std::fs::{self, File};
@@ -11,22 +11,23 @@ use anyhow::{Context, Result, bail};
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::io::Errno;
 
-/// The folder for temporary files within a data folder: on the disk under test, and hidden, since servers take
-/// plain folders there for databases.
+/// The directory for temporary files within a data directory: on the disk under test, and hidden, since servers take
+/// plain directories there for databases.
 pub(super) const TEMPORARY: &str = ".tmp";
 
 /// Longest path of a socket in bytes: `sun_path` has 108 with the final zero (`unix(7)`).
 const SOCKET_PATH_MAX: usize = 107;
 
-/// Checks that a server can be told of what will lie in `folder`, which need not be there yet: a server takes `:` in a path for the end
-/// of the first of several (MySQL reference manual, `tmpdir`), and `;` so too (`innodb_directories`).
+/// Checks that a server can be told of what will lie in `directory`, which need not be there yet: a server takes `:` in
+/// a path for the end of the first of several (MySQL reference manual, `tmpdir`), and `;` so too
+/// (`innodb_directories`).
 ///
 /// # Errors
-/// One line that names the folder; the caller says what to name instead.
-pub fn check_path(folder: &Path) -> Result<()> {
-    let folder = resolved(folder)?;
-    let Some(text) = folder.to_str() else {
-        bail!("{} is not UTF-8, which a server cannot be told of", folder.display());
+/// One line that names the directory; the caller says what to name instead.
+pub fn check_path(directory: &Path) -> Result<()> {
+    let directory = resolved(directory)?;
+    let Some(text) = directory.to_str() else {
+        bail!("{} is not UTF-8, which a server cannot be told of", directory.display());
     };
     if let Some(mark) = text.chars().find(|mark| [':', ';'].contains(mark)) {
         bail!("a server cannot take the path {text}, for it ends at `{mark}`");
@@ -42,16 +43,16 @@ fn resolved(path: &Path) -> Result<PathBuf> {
     Ok(resolved.join(path.strip_prefix(part)?))
 }
 
-/// Makes `folder` with mode 0700, or checks that nobody else has access: whoever reaches the socket is root in
+/// Makes `directory` with mode 0700, or checks that nobody else has access: whoever reaches the socket is root in
 /// the server.
-pub(super) fn make_private(folder: &Path) -> Result<()> {
+pub(super) fn make_private(directory: &Path) -> Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true).mode(0o700);
-    builder.create(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    let mode = fs::metadata(folder)?.permissions().mode();
+    builder.create(directory).with_context(|| format!("cannot create {}", directory.display()))?;
+    let mode = fs::metadata(directory)?.permissions().mode();
     if mode & 0o077 != 0 {
-        let folder = folder.display();
-        bail!("others have access to the server's folder {folder}; `chmod 700 {folder}`");
+        let directory = directory.display();
+        bail!("others have access to the server's directory {directory}; `chmod 700 {directory}`");
     }
     Ok(())
 }
@@ -66,12 +67,12 @@ pub(super) fn check_datadir(datadir: &Path) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound && datadir.is_dir() => return Ok(()),
         Err(error) => {
             return Err(error)
-                .with_context(|| format!("cannot use the data folder {}", datadir.display()));
+                .with_context(|| format!("cannot use the data directory {}", datadir.display()));
         }
     };
     match fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::AGAIN | Errno::ACCESS) => {
-            bail!("a server is running on the data folder {}; stop it", datadir.display())
+            bail!("a server is running on the data directory {}; stop it", datadir.display())
         }
         other => Ok(other?),
     }
@@ -88,43 +89,43 @@ pub(super) fn is_confined(program: &Path) -> bool {
 #[derive(Debug)]
 pub(super) struct SocketPlace {
     path: PathBuf,
-    own_folder: Option<PathBuf>,
+    own_directory: Option<PathBuf>,
 }
 
 impl SocketPlace {
-    /// In `run_dir`, or where that is too long a path, in a short private folder under `/tmp`.
+    /// In `run_dir`, or where that is too long a path, in a short private directory under `/tmp`.
     pub(super) fn choose(run_dir: &Path) -> Result<SocketPlace> {
         let run_dir = std::path::absolute(run_dir)?;
         let path = run_dir.join("mysqld.sock");
         if path.as_os_str().len() > SOCKET_PATH_MAX || path.to_str().is_none() {
-            return SocketPlace::in_short_folder();
+            return SocketPlace::in_short_directory();
         }
         if UnixStream::connect(&path).is_ok() {
-            bail!("a server is listening on {}; stop it or use another folder", path.display());
+            bail!("a server is listening on {}; stop it or use another directory", path.display());
         }
-        let place = SocketPlace { path, own_folder: None };
+        let place = SocketPlace { path, own_directory: None };
         place.remove_files();
         Ok(place)
     }
 
-    fn in_short_folder() -> Result<SocketPlace> {
+    fn in_short_directory() -> Result<SocketPlace> {
         for number in 0..u32::MAX {
-            let folder =
+            let directory =
                 PathBuf::from(format!("/tmp/assay-socket-{}-{number}", std::process::id()));
-            match fs::DirBuilder::new().mode(0o700).create(&folder) {
+            match fs::DirBuilder::new().mode(0o700).create(&directory) {
                 Ok(()) => {
                     return Ok(SocketPlace {
-                        path: folder.join("mysqld.sock"),
-                        own_folder: Some(folder),
+                        path: directory.join("mysqld.sock"),
+                        own_directory: Some(directory),
                     });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => {
-                    return Err(error).context("cannot create a folder for the socket in /tmp");
+                    return Err(error).context("cannot create a directory for the socket in /tmp");
                 }
             }
         }
-        bail!("no name is left for a folder for the socket in /tmp; run `assay clean`")
+        bail!("no name is left for a directory for the socket in /tmp; run `assay clean`")
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -143,8 +144,8 @@ impl SocketPlace {
 impl Drop for SocketPlace {
     fn drop(&mut self) {
         self.remove_files();
-        if let Some(folder) = &self.own_folder {
-            let _ = fs::remove_dir(folder);
+        if let Some(directory) = &self.own_directory {
+            let _ = fs::remove_dir(directory);
         }
     }
 }
@@ -155,8 +156,8 @@ mod tests {
 
     #[test]
     fn paths_that_a_server_would_cut_are_refused_by_where_they_lead() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
         fs::create_dir(at("a:b")).unwrap();
         std::os::unix::fs::symlink(at("a:b"), at("link")).unwrap();
         for name in ["a:b", "link", "link/not/there", "c;d"] {
@@ -170,13 +171,15 @@ mod tests {
         check_path(&at("not there")).unwrap();
         use std::os::unix::ffi::OsStrExt;
         let latin = std::ffi::OsStr::from_bytes(b"caf\xe9");
-        assert!(check_path(&folder.path().join(latin)).unwrap_err().to_string().contains("UTF-8"));
+        assert!(
+            check_path(&directory.path().join(latin)).unwrap_err().to_string().contains("UTF-8")
+        );
     }
 
     #[test]
-    fn a_folder_open_to_others_is_refused_and_a_new_one_is_private() {
-        let folder = tempfile::tempdir().unwrap();
-        let new = folder.path().join("a/b");
+    fn a_directory_open_to_others_is_refused_and_a_new_one_is_private() {
+        let directory = tempfile::tempdir().unwrap();
+        let new = directory.path().join("a/b");
         make_private(&new).unwrap();
         assert_eq!(fs::metadata(&new).unwrap().permissions().mode() & 0o777, 0o700);
         fs::set_permissions(&new, fs::Permissions::from_mode(0o755)).unwrap();
@@ -184,25 +187,25 @@ mod tests {
     }
 
     #[test]
-    fn a_long_path_moves_the_socket_to_a_short_private_folder() {
+    fn a_long_path_moves_the_socket_to_a_short_private_directory() {
         let long = PathBuf::from(format!("/tmp/{}", "x".repeat(100)));
         let place = SocketPlace::choose(&long).unwrap();
-        let folder = place.path().parent().unwrap().to_path_buf();
+        let directory = place.path().parent().unwrap().to_path_buf();
         assert!(place.path().as_os_str().len() <= SOCKET_PATH_MAX);
-        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(fs::metadata(&directory).unwrap().permissions().mode() & 0o777, 0o700);
         drop(place);
-        assert!(!folder.exists());
+        assert!(!directory.exists());
     }
 
     #[test]
     fn a_live_socket_is_respected_and_a_dead_one_removed() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let listener =
-            std::os::unix::net::UnixListener::bind(folder.path().join("mysqld.sock")).unwrap();
-        let error = SocketPlace::choose(folder.path()).unwrap_err().to_string();
+            std::os::unix::net::UnixListener::bind(directory.path().join("mysqld.sock")).unwrap();
+        let error = SocketPlace::choose(directory.path()).unwrap_err().to_string();
         assert!(error.starts_with("a server is listening on "), "{error}");
         drop(listener);
-        let place = SocketPlace::choose(folder.path()).unwrap();
+        let place = SocketPlace::choose(directory.path()).unwrap();
         assert!(!place.path().exists());
     }
 }

@@ -1,9 +1,9 @@
-//! Data folders: initialised once per version and layout, kept in the cache, cloned for each use.
+//! Data directories: initialised once per version and layout, kept in the cache, cloned for each use.
 //!
-//! A fresh data folder holds `root` without a password, for the Unix socket alone, and no user data. Clones
+//! A fresh data directory holds `root` without a password, for the Unix socket alone, and no user data. Clones
 //! differ in their server's UUID and in nothing else.
 //!
-//! Promises: a template is there whole or not at all; a clone that fails leaves no folder; a clone is written
+//! Promises: a template is there whole or not at all; a clone that fails leaves no directory; a clone is written
 //! out before it is returned, so that its own flush does not fall into a measurement.
 
 use std::fs::{self, File};
@@ -26,7 +26,7 @@ const LIMIT: Duration = Duration::from_secs(15 * 60);
 /// Raised when templates are made in another way, so that old ones are not taken.
 const RECIPE: u32 = 1;
 
-/// Settings that decide at initialisation what the data folder looks like, each with the reason. All others can
+/// Settings that decide at initialisation what the data directory looks like, each with the reason. All others can
 /// differ between a template and the servers on its clones (MySQL reference manual, "InnoDB Startup Options and
 /// System Variables"; MariaDB documentation, "InnoDB System Variables").
 const LAYOUT: [(&str, &str); 8] = [
@@ -40,10 +40,10 @@ const LAYOUT: [(&str, &str); 8] = [
     ("lower_case_table_names", "MySQL refuses another value later"),
 ];
 
-/// Makes `datadir` (absent or empty) a fresh data folder for that server and those settings.
+/// Makes `datadir` (absent or empty) a fresh data directory for that server and those settings.
 ///
 /// # Errors
-/// A setting that the server refuses, with the server's own log line; no space; a folder that is not empty.
+/// A setting that the server refuses, with the server's own log line; no space; a directory that is not empty.
 pub fn make_datadir(
     binary: &Binary,
     settings: &Settings,
@@ -56,7 +56,7 @@ pub fn make_datadir(
     clone(&template, datadir)
 }
 
-/// Of `settings`, those that shape files when a data folder is made: servers that differ in no other can take turns
+/// Of `settings`, those that shape files when a data directory is made: servers that differ in no other can take turns
 /// on one.
 pub fn layout_settings(settings: &Settings) -> Settings {
     let decides = |name: &str| LAYOUT.iter().any(|(layout, _)| *layout == name);
@@ -65,19 +65,19 @@ pub fn layout_settings(settings: &Settings) -> Settings {
 
 fn ensure(binary: &Binary, layout: &Settings, progress: &dyn Fn(&str)) -> Result<PathBuf> {
     let shelf =
-        Shelf::open("templates", || progress("waiting for another data folder to be made"))?;
+        Shelf::open("templates", || progress("waiting for another data directory to be made"))?;
     let target = shelf.entry(&entry_name(binary, layout));
     if target.is_dir() {
         kept::hold(&target)?;
         return Ok(target);
     }
-    progress(&format!("initialising a data folder for {binary} (once)"));
+    progress(&format!("initialising a data directory for {binary} (once)"));
     let staging = shelf.stage()?;
     let log = staging.path().join("error.log");
     let (command, stdin) = initialising(binary, layout, staging.path(), &log)?;
     if let Err(error) = tool::run_with_input(command, stdin, LIMIT) {
         return Err(explain(error, &error_log::read_from(&log, 0), layout))
-            .with_context(|| format!("{binary} could not initialise a data folder"));
+            .with_context(|| format!("{binary} could not initialise a data directory"));
     }
     // Each clone shall be a server of its own: without this file it makes a new UUID at its first start.
     let _ = fs::remove_file(staging.path().join("data/auto.cnf"));
@@ -106,20 +106,20 @@ fn entry_name(binary: &Binary, layout: &Settings) -> String {
 fn initialising(
     binary: &Binary,
     layout: &Settings,
-    folder: &Path,
+    directory: &Path,
     log: &Path,
 ) -> Result<(Command, Stdio)> {
-    let datadir = folder.join("data");
+    let datadir = directory.join("data");
     fs::create_dir(&datadir)?;
     let mut command = binary.command();
     command.arg(option("datadir", &datadir)).arg(option("log-error", log));
-    command.arg(option("tmpdir", folder)).arg(option("secure-file-priv", folder));
+    command.arg(option("tmpdir", directory)).arg(option("secure-file-priv", directory));
     command.arg("--skip-log-bin").args(user_argument()).args(settings::arguments(layout));
     if binary.flavour != Flavour::Mariadb {
         command.arg("--initialize-insecure");
         return Ok((command, Stdio::null()));
     }
-    let script = folder.join("bootstrap.sql");
+    let script = directory.join("bootstrap.sql");
     fs::write(&script, bootstrap_sql(binary)?)?;
     command.args(["--bootstrap", "--max-allowed-packet=8M", "--enforce-storage-engine="]);
     Ok((command, File::open(&script)?.into()))
@@ -157,10 +157,10 @@ fn bootstrap_sql(binary: &Binary) -> Result<String> {
 }
 
 fn clone(template: &Path, datadir: &Path) -> Result<()> {
-    let cannot = || format!("cannot make the data folder {}", datadir.display());
+    let cannot = || format!("cannot make the data directory {}", datadir.display());
     fs::create_dir_all(datadir).with_context(cannot)?;
     if fs::read_dir(datadir).with_context(cannot)?.next().is_some() {
-        bail!("the data folder {} is not empty; empty it or name another", datadir.display());
+        bail!("the data directory {} is not empty; empty it or name another", datadir.display());
     }
     let mut command = Command::new("cp");
     command.args(["--archive", "--reflink=auto", "--sparse=auto", "--"]);

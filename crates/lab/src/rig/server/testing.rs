@@ -17,9 +17,9 @@ pub fn binary(name: &str, flavour: Flavour) -> Option<Binary> {
     }
 }
 
-/// A start on a small fresh data folder within `folder`.
-pub fn prepared(binary: &Binary, folder: &Path, settings: &[(&str, &str)]) -> Start {
-    let mut start = Start::new(&folder.join("data"), &folder.join("run"));
+/// A start on a small fresh data directory within `directory`.
+pub fn prepared(binary: &Binary, directory: &Path, settings: &[(&str, &str)]) -> Start {
+    let mut start = Start::new(&directory.join("data"), &directory.join("run"));
     start.settings = Settings::from([("innodb_buffer_pool_size".into(), "32M".into())]);
     start
         .settings
@@ -28,7 +28,7 @@ pub fn prepared(binary: &Binary, folder: &Path, settings: &[(&str, &str)]) -> St
     start
 }
 
-/// A running server on a small fresh data folder within `folder`.
-pub fn running(binary: &Binary, folder: &Path) -> Server {
-    start(binary, &prepared(binary, folder, &[])).unwrap()
+/// A running server on a small fresh data directory within `directory`.
+pub fn running(binary: &Binary, directory: &Path) -> Server {
+    start(binary, &prepared(binary, directory, &[])).unwrap()
 }

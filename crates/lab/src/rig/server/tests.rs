@@ -24,8 +24,8 @@ fn refusal(binary: &Binary, start: &Start) -> String {
 
 fn lives(flavour: Flavour) {
     let Some(binary) = binary("a server's life", flavour) else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let mut start = prepared(&binary, folder.path(), &[("max_connections", "77")]);
+    let directory = tempfile::tempdir().unwrap();
+    let mut start = prepared(&binary, directory.path(), &[("max_connections", "77")]);
     start.cpus = vec![0];
     let server = super::start(&binary, &start).unwrap();
     let variables = server.variables().unwrap();
@@ -67,8 +67,8 @@ fn mariadb_lives() {
 
 fn settings_are_refused(flavour: Flavour) {
     let Some(binary) = binary("a refused setting", flavour) else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let mut start = prepared(&binary, folder.path(), &[]);
+    let directory = tempfile::tempdir().unwrap();
+    let mut start = prepared(&binary, directory.path(), &[]);
     for (name, value, words) in [
         ("innodb_foo", "1", "unknown variable 'innodb_foo=1'"),
         ("innodb_flush_method", "bogus", "bogus"),
@@ -102,8 +102,8 @@ fn mariadb_refuses_settings_in_its_own_words() {
 #[test]
 fn a_server_that_dies_at_start_shows_its_log() {
     let Some(binary) = binary("a death at start", Flavour::Mysql) else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let start = prepared(&binary, folder.path(), &[]);
+    let directory = tempfile::tempdir().unwrap();
+    let start = prepared(&binary, directory.path(), &[]);
     fs::write(start.datadir.join("ibdata1"), "rubbish").unwrap();
     let text = refusal(&binary, &start);
     assert!(text.contains("ended at start with exit code 1: [ERROR]"), "{text}");
@@ -113,8 +113,8 @@ fn a_server_that_dies_at_start_shows_its_log() {
 #[test]
 fn a_server_that_vanishes_says_how() {
     let Some(binary) = binary("a vanishing server", Flavour::Mysql) else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let mut server = running(&binary, folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let mut server = running(&binary, directory.path());
     assert_eq!(server.ended().unwrap(), None);
     let pid = rustix::process::Pid::from_raw(server.pid().cast_signed()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
@@ -135,16 +135,16 @@ fn a_server_that_vanishes_says_how() {
 #[test]
 fn what_is_in_use_is_told_at_once() {
     let Some(binary) = binary("a second server", Flavour::Mysql) else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let first = prepared(&binary, folder.path(), &[]);
+    let directory = tempfile::tempdir().unwrap();
+    let first = prepared(&binary, directory.path(), &[]);
     let _server = super::start(&binary, &first).unwrap();
     let began = Instant::now();
-    assert!(refusal(&binary, &first).contains("a server is running on the data folder"));
+    assert!(refusal(&binary, &first).contains("a server is running on the data directory"));
     let mut second = first.clone();
-    second.datadir = folder.path().join("other");
+    second.datadir = directory.path().join("other");
     fs::create_dir(&second.datadir).unwrap();
     assert!(refusal(&binary, &second).contains("a server is listening on"));
-    second.run_dir = folder.path().join("run2");
+    second.run_dir = directory.path().join("run2");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let number = taken.local_addr().unwrap().port();
     second.port = Some(TcpPort { number, password: "x".into() });
@@ -155,8 +155,8 @@ fn what_is_in_use_is_told_at_once() {
 
 fn tcp_is_guarded(flavour: Flavour) {
     let Some(binary) = binary("a TCP port", flavour) else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let mut start = prepared(&binary, folder.path(), &[]);
+    let directory = tempfile::tempdir().unwrap();
+    let mut start = prepared(&binary, directory.path(), &[]);
     let number = assay_testing::free_port();
     let password = r"o'p\e n".to_string();
     start.port = Some(TcpPort { number, password: password.clone() });
@@ -175,7 +175,7 @@ fn tcp_is_guarded(flavour: Flavour) {
         assert!(enter(user, password).is_err(), "{user} got in with `{password}`");
     }
     start.port = Some(TcpPort { number, password: String::new() });
-    start.run_dir = folder.path().join("run2");
+    start.run_dir = directory.path().join("run2");
     assert!(start.port.as_ref().is_some_and(|port| port.check().is_err()));
 }
 
@@ -192,8 +192,8 @@ fn mariadb_s_port_is_guarded() {
 #[test]
 fn clones_are_servers_of_their_own_and_layouts_are_kept_apart() {
     let Some(binary) = binary("clones of a template", Flavour::Mysql) else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
     let start = prepared(&binary, &at("one"), &[]);
     let again = make_datadir(&binary, &start.settings, &start.datadir, &|_| {});
     assert!(again.unwrap_err().to_string().contains("is not empty"));
@@ -211,10 +211,10 @@ fn clones_are_servers_of_their_own_and_layouts_are_kept_apart() {
 #[test]
 fn a_layout_that_the_server_refuses_is_told_in_its_words() {
     let Some(binary) = binary("a refused layout", Flavour::Mysql) else { return };
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let settings = Settings::from([("innodb-page-size".to_string(), "5000".to_string())]);
-    let error = make_datadir(&binary, &settings, &folder.path().join("data"), &|_| {});
+    let error = make_datadir(&binary, &settings, &directory.path().join("data"), &|_| {});
     let text = format!("{:#}", error.unwrap_err());
     assert!(text.contains("could not initialise") && text.contains("5000"), "{text}");
-    assert!(!folder.path().join("data").exists());
+    assert!(!directory.path().join("data").exists());
 }

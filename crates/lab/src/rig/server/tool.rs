@@ -80,9 +80,9 @@ mod tests {
 
     #[test]
     fn a_failure_carries_the_program_and_its_complaint() {
-        let error = shell_free("ls", &["/nonexistent-folder"]).err().unwrap().to_string();
+        let error = shell_free("ls", &["/nonexistent-directory"]).err().unwrap().to_string();
         assert!(error.contains("`ls` ended with exit code 2"), "{error}");
-        assert!(error.contains("/nonexistent-folder"), "{error}");
+        assert!(error.contains("/nonexistent-directory"), "{error}");
     }
 
     #[test]

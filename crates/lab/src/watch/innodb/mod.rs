@@ -201,8 +201,8 @@ fn files_counted(connection: &mut Conn) -> Vec<String> {
     let events: Vec<_> = kinds
         .iter()
         .map(|kind| {
-            let folder = if *kind == "binlog" { "sql" } else { "innodb" };
-            format!("'wait/io/file/{folder}/{kind}'")
+            let directory = if *kind == "binlog" { "sql" } else { "innodb" };
+            format!("'wait/io/file/{directory}/{kind}'")
         })
         .collect();
     let sql = format!(

@@ -43,7 +43,7 @@ impl Socket {
     /// Waits until there is something to read, if that is worth a call of its own.
     ///
     /// A thread that blocks in `recv` on a Unix socket is also woken when the peer has *read* what it was sent, since
-    /// that makes room to write; then it sleeps again. Across processors such a wake-up costs more than the answer.
+    /// that makes room to write; then it sleeps again. Across CPUs such a wake-up costs more than the answer.
     /// `poll` sleeps through it, because it is told what happened.
     #[inline]
     pub(super) fn wait_readable(&self) -> io::Result<()> {

@@ -66,7 +66,7 @@ pub(super) fn with_remedy(tls: &Tls, reason: &str) -> String {
     match tls {
         Tls::Verified { ca } => format!(
             "the server's certificate does not pass against {} ({reason}); give the server's own CA with --mysql-ssl-ca (MySQL \
-             keeps it as ca.pem in its data folder), or --mysql-ssl alone to take any certificate",
+             keeps it as ca.pem in its data directory), or --mysql-ssl alone to take any certificate",
             ca.display()
         ),
         Tls::Off | Tls::Unverified => {

@@ -1,4 +1,4 @@
-//! All processors, each of them, and what the kernel tells of waiting.
+//! All CPUs, each of them, and what the kernel tells of waiting.
 
 use super::super::entry::{Metric, series};
 use super::super::layer::Layer::Cpu;
@@ -12,7 +12,7 @@ pub(super) const PROCESSORS: &[Metric] = &[
             place: 1,
             head: "CPU",
             shown: Shown::Percent,
-            title: "user and system time of all processors, from the kernel's accounting",
+            title: "user and system time of all CPUs, from the kernel's accounting",
             plus: Some("cpu_system_percent"),
         })
         .line(Chart::Cpu, 1, "user"),
@@ -25,7 +25,7 @@ pub(super) const PROCESSORS: &[Metric] = &[
             2,
             "I/O wait",
             Shown::Percent,
-            "time in which processors idled with I/O outstanding, from the kernel's accounting",
+            "time in which CPUs idled with I/O outstanding, from the kernel's accounting",
         )
         .line(Chart::Cpu, 3, "I/O wait"),
     series(Cpu, "cpu_irq_percent", Percent, "irq (all CPUs)"),
@@ -40,7 +40,7 @@ pub(super) const PROCESSORS: &[Metric] = &[
             15,
             "other programs",
             Shown::PercentOfProcessor,
-            "user time of programs that had no part in it; 100 is one processor",
+            "user time of programs that had no part in it; 100 is one CPU",
         )
         .line(Chart::CpuByProcess, 4, "other programs"),
     series(Cpu, "pressure_cpu_some_percent", Percent, "pressure: some tasks wait for cpu"),

@@ -78,7 +78,7 @@ pub(super) const MODEL: &[Metric] = &[
         Model,
         "model_late_per_s",
         PerSecond,
-        "commands that our own processors made late (model)",
+        "emulated I/Os that missed their deadline because the host's CPUs were busy (model)",
     )
     .better_lower()
     .line(Chart::ModelLate, 1, "late"),
@@ -111,7 +111,7 @@ pub(super) const MODEL: &[Metric] = &[
         Model,
         "model_stood_still_ms",
         Milliseconds,
-        "its server has stood still so far (model)",
+        "its server has stalled so far (model)",
     )
     .growth()
     .better_lower(),
@@ -123,7 +123,7 @@ pub(super) const MODEL: &[Metric] = &[
             1,
             "late",
             Shown::Percent,
-            "commands that our own processors made late; above 1 % the run is not comparable",
+            "emulated I/Os that missed their deadline because the host's CPUs were busy; above 1 % the run is not comparable",
         ),
     result(Model, "model_too_fast_percent", Percent, "commands too fast to show (model)")
         .quotient("model_too_fast_per_s", "model_commands_per_s", 100.0)

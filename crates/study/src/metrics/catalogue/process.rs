@@ -7,7 +7,7 @@ use super::super::unit::Unit::{
     Bytes, BytesPerSecond, Count, MicrosecondsPerQuery, PerSecond, Percent,
 };
 
-/// What is counted of a process; `$shown` says where its processor time is shown.
+/// What is counted of a process; `$shown` says where its CPU time is shown.
 macro_rules! process {
     ($layer:expr, $of:literal $($shown:tt)*) => {
         &[
@@ -80,19 +80,19 @@ pub(super) const SERVING: &[Metric] = process!(
         12,
         "CPU",
         Shown::Percent,
-        "user and system time of the process that serves the drive; 100 is one processor",
+        "user and system time of the process that serves the drive; 100 is one CPU",
     )
 );
 
 pub(super) const LOAD: &[Metric] =
     process!(Load, "load".line(Chart::CpuByProcess, 3, "load generator"));
 
-/// Percent of one processor: a hundredth of a second each second.
+/// Percent of one CPU: a hundredth of a second each second.
 const US_PER_S: f64 = 1e4;
 
 /// What each query took of their time.
 pub(super) const TAKEN: &[Metric] = &[
-    result(Server, "server_cpu_us_per_query", MicrosecondsPerQuery, "processor time of the server")
+    result(Server, "server_cpu_us_per_query", MicrosecondsPerQuery, "CPU time of the server")
         .quotient("server_cpu_percent", "qps", US_PER_S)
         .better_lower()
         .column(
@@ -100,13 +100,13 @@ pub(super) const TAKEN: &[Metric] = &[
             12,
             "server CPU",
             Shown::MicrosecondsPerQuery,
-            "processor time of the server for each query",
+            "CPU time of the server for each query",
         ),
     result(
         Serving,
         "serving_cpu_us_per_query",
         MicrosecondsPerQuery,
-        "processor time of what serves the drive",
+        "CPU time of what serves the drive",
     )
     .quotient("serving_cpu_percent", "qps", US_PER_S)
     .better_lower()
@@ -115,16 +115,16 @@ pub(super) const TAKEN: &[Metric] = &[
         13,
         "drive CPU",
         Shown::MicrosecondsPerQuery,
-        "processor time of the process that serves the software drive, for each query",
+        "CPU time of the process that serves the software drive, for each query",
     ),
     // Of the load's own threads, which it counts itself over the window.
-    result(Load, "load_cpu_us_per_query", MicrosecondsPerQuery, "processor time of the load")
+    result(Load, "load_cpu_us_per_query", MicrosecondsPerQuery, "CPU time of the load")
         .better_lower()
         .column(
             Group::More,
             14,
             "load CPU",
             Shown::MicrosecondsPerQuery,
-            "processor time of the load generator for each query",
+            "CPU time of the load generator for each query",
         ),
 ];

@@ -1,4 +1,4 @@
-//! Files and file system. What there is at the window's end is what counts, not a mean: a large data folder is not
+//! Files and file system. What there is at the window's end is what counts, not a mean: a large data directory is not
 //! walked every second, and it grows.
 
 use super::super::entry::{Metric, series};

@@ -64,18 +64,18 @@ pub(super) struct Apt {
 }
 
 impl Apt {
-    /// Lays out the private state in `folder`.
-    pub(super) fn new(folder: &Path, sources: Sources<'_>) -> Result<Apt> {
+    /// Lays out the private state in `directory`.
+    pub(super) fn new(directory: &Path, sources: Sources<'_>) -> Result<Apt> {
         for part in ["state/lists/partial", "cache/archives/partial"] {
-            fs::create_dir_all(folder.join(part))?;
+            fs::create_dir_all(directory.join(part))?;
         }
-        fs::write(folder.join("status"), "")?;
+        fs::write(directory.join("status"), "")?;
         if let Sources::Suite { mirror, suite } = sources {
-            fs::write(folder.join("sources.list"), mirror.line(suite))?;
+            fs::write(directory.join("sources.list"), mirror.line(suite))?;
         }
-        let configuration = folder.join("apt.conf");
-        fs::write(&configuration, configuration_text(folder, sources)?)?;
-        Ok(Apt { configuration, archives: folder.join("cache/archives") })
+        let configuration = directory.join("apt.conf");
+        fs::write(&configuration, configuration_text(directory, sources)?)?;
+        Ok(Apt { configuration, archives: directory.join("cache/archives") })
     }
 
     /// Reads the lists.
@@ -212,17 +212,17 @@ fn first_complaint(stderr: &str) -> Option<&str> {
     starting("E:").or_else(|| starting("W:"))
 }
 
-fn configuration_text(folder: &Path, sources: Sources<'_>) -> Result<String> {
-    let folder = match folder.to_str() {
+fn configuration_text(directory: &Path, sources: Sources<'_>) -> Result<String> {
+    let directory = match directory.to_str() {
         Some(text) if !text.contains(['"', '\n', ';']) => text,
-        _ => bail!("apt cannot work in {}; set ASSAY_CACHE to a plain path", folder.display()),
+        _ => bail!("apt cannot work in {}; set ASSAY_CACHE to a plain path", directory.display()),
     };
     let mut text = format!(
-        r#"Dir::State "{folder}/state";
-Dir::State::Lists "{folder}/state/lists";
-Dir::State::Status "{folder}/status";
-Dir::Cache "{folder}/cache";
-Dir::Cache::Archives "{folder}/cache/archives";
+        r#"Dir::State "{directory}/state";
+Dir::State::Lists "{directory}/state/lists";
+Dir::State::Status "{directory}/status";
+Dir::Cache "{directory}/cache";
+Dir::Cache::Archives "{directory}/cache/archives";
 APT::Install-Recommends "false";
 APT::Install-Suggests "false";
 APT::Get::AllowUnauthenticated "false";
@@ -241,7 +241,7 @@ Acquire::https::Timeout "20";
     );
     if let Sources::Suite { .. } = sources {
         text.push_str(&format!(
-            "Dir::Etc::SourceList \"{folder}/sources.list\";\nDir::Etc::SourceParts \"/dev/null\";\n"
+            "Dir::Etc::SourceList \"{directory}/sources.list\";\nDir::Etc::SourceParts \"/dev/null\";\n"
         ));
     }
     Ok(text)
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_apt_cannot_name_is_refused() {
+    fn a_directory_that_apt_cannot_name_is_refused() {
         let error = configuration_text(Path::new("/tmp/a\"b"), Sources::Configured).unwrap_err();
         assert!(error.to_string().starts_with("apt cannot work in "), "{error}");
     }

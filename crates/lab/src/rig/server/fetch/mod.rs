@@ -36,19 +36,19 @@ const SPACE_PER_DOWNLOAD_BYTE: u64 = 8;
 /// No apt here, no such package, no network, no space; the message says which and what to do.
 pub fn fetch(flavour: Flavour, progress: &dyn Fn(&str)) -> Result<Binary> {
     super::check_cache()?;
-    let folder = cache::root()?.join(SHELF);
+    let directory = cache::root()?.join(SHELF);
     let bring = |shelf: &Shelf| fetch_onto(shelf, flavour, progress);
-    fetch_once(&folder, flavour, || open_shelf(progress), bring)
+    fetch_once(&directory, flavour, || open_shelf(progress), bring)
 }
 
-/// Has `bring` called once `open` has the shelf in `folder`, unless another process has brought that server meanwhile.
+/// Has `bring` called once `open` has the shelf in `directory`, unless another process has downloaded that server meanwhile.
 fn fetch_once(
-    folder: &Path,
+    directory: &Path,
     flavour: Flavour,
     open: impl FnOnce() -> Result<Shelf>,
     bring: impl FnOnce(&Shelf) -> Result<Binary>,
 ) -> Result<Binary> {
-    let note = folder.join(format!(".fetched-{}", flavour.word()));
+    let note = directory.join(format!(".fetched-{}", flavour.word()));
     let written = || note.metadata().and_then(|note| note.modified()).ok();
     let before = written();
     let shelf = open()?;
@@ -142,14 +142,14 @@ fn locate(flavour: Flavour, staging: &Path, progress: &dyn Fn(&str)) -> Result<(
     }
 }
 
-fn check_space(folder: &Path, download_bytes: u64) -> Result<()> {
-    let free = rustix::fs::statvfs(folder).context("cannot tell how much space is free")?;
+fn check_space(directory: &Path, download_bytes: u64) -> Result<()> {
+    let free = rustix::fs::statvfs(directory).context("cannot tell how much space is free")?;
     let (free, needed) = (free.f_bavail * free.f_frsize, download_bytes * SPACE_PER_DOWNLOAD_BYTE);
     if free < needed {
         bail!(
             "{} MB are needed in {} and {} MB are free; make space or set ASSAY_CACHE",
             needed / 1_000_000,
-            folder.parent().unwrap_or(folder).display(),
+            directory.parent().unwrap_or(directory).display(),
             free / 1_000_000
         );
     }
@@ -187,9 +187,9 @@ mod tests {
 
     use super::*;
 
-    fn program(folder: &Path) -> std::path::PathBuf {
+    fn program(directory: &Path) -> std::path::PathBuf {
         use std::os::unix::fs::PermissionsExt;
-        let program = folder.join("mysqld");
+        let program = directory.join("mysqld");
         fs::write(&program, "#!/bin/sh\necho 'mysqld  Ver 9.7.4 for Linux on x86_64'\n").unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         program
@@ -197,8 +197,8 @@ mod tests {
 
     #[test]
     fn a_second_fetch_takes_what_the_first_brings_and_a_later_one_brings_anew() {
-        let folder = tempfile::tempdir().unwrap();
-        let (at, program) = (folder.path(), program(folder.path()));
+        let directory = tempfile::tempdir().unwrap();
+        let (at, program) = (directory.path(), program(directory.path()));
         let open = |waiting: &dyn Fn()| Shelf::open_at(at.to_path_buf(), waiting);
         let inspect = || Binary::inspect(&program, Origin::Cache);
         let (begun, has_begun) = channel();
@@ -215,7 +215,7 @@ mod tests {
                 at,
                 Flavour::Mysql,
                 || open(&|| waits.send(()).unwrap()),
-                |_| panic!("the second fetch brought it again"),
+                |_| panic!("the second fetch downloaded it again"),
             );
             assert_eq!(second.unwrap(), first.join().unwrap().unwrap());
         });
@@ -233,8 +233,8 @@ mod tests {
 
     #[test]
     fn a_fetch_that_fails_leaves_the_next_to_bring_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let (at, program) = (folder.path(), program(folder.path()));
+        let directory = tempfile::tempdir().unwrap();
+        let (at, program) = (directory.path(), program(directory.path()));
         let open = || Shelf::open_at(at.to_path_buf(), || {});
         fetch_once(at, Flavour::Mysql, open, |_| bail!("no network")).unwrap_err();
         let brought = Cell::new(false);

@@ -1,4 +1,5 @@
-//! Worn devices: the media of a model that has been filled and overwritten until that costs what it will go on to cost.
+//! Preconditioned devices: the media of a model that has been filled and overwritten until that costs what it will go
+//! on to cost.
 //!
 //! Made once and kept in the cache, under a name that tells everything it was made from; each rig gets a copy. A new device
 //! is faster than it will ever be again, so results on one would promise too much.
@@ -21,10 +22,10 @@ use assay_study::fingerprint;
 /// Changed when what wears a device in changes, so that what is kept is made anew.
 const METHOD: u32 = 1;
 
-/// The media, in their folder of the cache.
+/// The media, in their directory of the cache.
 const MEDIA_FILE: &str = "media.img";
 
-/// The worn media of a model, in the cache.
+/// The preconditioned media of a model, in the cache.
 #[derive(Debug)]
 pub struct Worn {
     path: PathBuf,
@@ -41,7 +42,7 @@ impl Worn {
             "method": METHOD, "preset": preset.text, "scale": spec.scale(), "ratio": spec.ratio,
             "logical": spec.logical_bytes(&device), "filled": spec.filled_bytes(&device), "seed": WEAR_SEED,
         });
-        let shelf = Shelf::open("worn", || say("waiting for another device to be worn in"))?;
+        let shelf = Shelf::open("worn", || say("waiting for another device to be preconditioned"))?;
         let name = format!("{}-{}", preset.name, fingerprint(&made_from.to_string()));
         let entry = shelf.entry(&name);
         if !is_whole(&entry, &device) {
@@ -58,7 +59,8 @@ impl Worn {
         Ok(Worn { path: entry.join(MEDIA_FILE) })
     }
 
-    /// Says what to do where `error` is of `copy`, a copy of them: they are of the right size, and nothing else was looked at.
+    /// Says what to do where `error` is of `copy`, a copy of them: they are of the right size, and nothing else was
+    /// looked at.
     #[must_use]
     pub fn explain(&self, error: anyhow::Error, copy: &Path) -> anyhow::Error {
         let entry = self.path.parent().unwrap_or(&self.path).display();
@@ -77,7 +79,7 @@ impl Worn {
         let words = ["--reflink=auto", "--sparse=auto"].map(AsRef::<std::ffi::OsStr>::as_ref);
         let paths = [self.path.as_os_str(), target.as_os_str()];
         program::run("cp", words.into_iter().chain(paths))
-            .context("cannot copy the worn device")?;
+            .context("cannot copy the preconditioned device")?;
         Ok(())
     }
 }
@@ -104,7 +106,10 @@ fn clear(entry: &Path, say: &dyn Fn(&str)) -> Result<()> {
 fn drop_old(shelf: &Shelf, say: &dyn Fn(&str)) -> Result<()> {
     for one in kept::drop_old_worn(shelf)? {
         let name = one.path.file_name().unwrap_or_default().to_string_lossy();
-        say(&format!("dropped the worn device {name} ({}) from the cache", size(one.bytes as f64)));
+        say(&format!(
+            "dropped the preconditioned device {name} ({}) from the cache",
+            size(one.bytes as f64)
+        ));
     }
     Ok(())
 }
@@ -122,7 +127,7 @@ fn make(spec: &ModelSpec, device: &Device, path: &Path, say: &dyn Fn(&str)) -> R
         let percent = (share * 100.0) as u32;
         if percent >= told + 10 {
             told = percent - percent % 10;
-            say(&format!("{}: wearing it in, {told} % of what it may take", spec.preset));
+            say(&format!("{}: preconditioning it, {told} % of what it may take", spec.preset));
         }
     })?;
     if let Some(worn) = worn {
@@ -148,12 +153,12 @@ mod tests {
     fn only_a_file_of_the_devices_size_is_whole_and_anything_else_is_cleared() {
         let preset = Preset::find("gp3").unwrap();
         let device = Device::new(&preset, Scale { capacity: 4096.0, parallel: 1.0 }).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let entry = folder.path().join("worn");
+        let directory = tempfile::tempdir().unwrap();
+        let entry = directory.path().join("worn");
         let media = entry.join(MEDIA_FILE);
         assert!(!is_whole(&entry, &device), "missing");
         std::fs::create_dir_all(&media).unwrap();
-        assert!(!is_whole(&entry, &device), "a folder");
+        assert!(!is_whole(&entry, &device), "a directory");
         clear(&entry, &|_| ()).unwrap();
         std::fs::create_dir(&entry).unwrap();
         let file = std::fs::File::create(&media).unwrap();
@@ -174,7 +179,7 @@ mod tests {
         let explain = |said: &'static str| {
             worn.explain(anyhow!(said), Path::new("/rig/media.img")).to_string()
         };
-        let wanted = "/rig/media.img: damaged; it is a copy of /cache/worn/gp3-1; delete that, and it is made anew";
+        let wanted = "/rig/media.img: damaged; it is a copy of /cache/preconditioned/gp3-1; delete that, and it is made anew";
         assert_eq!(explain("/rig/media.img: damaged"), wanted);
         assert_eq!(explain("no room"), "no room");
     }

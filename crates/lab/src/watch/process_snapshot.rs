@@ -1,8 +1,8 @@
-//! Who took processor time: what every process has used, looked at twice.
+//! Who took CPU time: what every process has used, looked at twice.
 //!
-//! `/proc` is walked, about ten microseconds a process, so it is done at the ends of a window and not within. A process that was born and has
-//! died in between is in none of the looks; its time is found at the parent that waited for it, which goes on (`proc_pid_stat(5)`,
-//! `cutime`), less what it had used before, if it was there then.
+//! `/proc` is walked, about ten microseconds a process, so it is done at the ends of a window and not within. A process
+//! that was born and has died in between is in none of the looks; its time is found at the parent that waited for it,
+//! which goes on (`proc_pid_stat(5)`, `cutime`), less what it had used before, if it was there then.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,7 +12,7 @@ use assay_study::Program;
 
 /// A program by its name, and what its processes took together.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Taker {
+pub struct TopUser {
     /// As the kernel has it: 15 bytes of the file's name, or what the process calls itself.
     pub name: String,
     /// The process; of several, the one that took most.
@@ -23,7 +23,7 @@ pub struct Taker {
     pub user_s: f64,
 }
 
-impl Taker {
+impl TopUser {
     /// As it is kept with a run.
     pub fn program(&self) -> Program {
         Program { name: self.name.clone(), pid: self.pid, processes: self.processes }
@@ -32,7 +32,7 @@ impl Taker {
 
 /// What every process had used at one moment.
 #[derive(Debug, Clone, Default)]
-pub struct Census {
+pub struct ProcessSnapshot {
     processes: HashMap<u32, Process>,
 }
 
@@ -45,43 +45,44 @@ struct Process {
     children_user_s: f64,
 }
 
-impl Census {
+impl ProcessSnapshot {
     /// Of all processes that `/proc` shows.
-    pub fn take() -> Census {
+    pub fn take() -> ProcessSnapshot {
         let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         let processes = entries.filter_map(|entry| {
             let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
             let stat = std::fs::read(entry.path().join("stat")).ok()?;
             Some((pid, Process::of(&String::from_utf8_lossy(&stat))?))
         });
-        Census { processes: processes.collect() }
+        ProcessSnapshot { processes: processes.collect() }
     }
 
     /// Programs that took user time since `before`, the processes `own` left out; the one that took most comes first.
-    pub fn takers_since(&self, before: &Census, own: &[u32]) -> Vec<Taker> {
+    pub fn top_users_since(&self, before: &ProcessSnapshot, own: &[u32]) -> Vec<TopUser> {
         let ended = self.ended_since(before);
-        let mut takers: BTreeMap<&str, (Taker, f64)> = BTreeMap::new();
+        let mut top_users: BTreeMap<&str, (TopUser, f64)> = BTreeMap::new();
         for (pid, process) in self.processes.iter().filter(|(pid, _)| !own.contains(pid)) {
             let known = ended.get(pid).copied().unwrap_or(0.0);
             let took_s = process.since(before.processes.get(pid), known);
             if took_s <= 0.0 {
                 continue;
             }
-            let none = Taker { name: process.name.clone(), pid: *pid, processes: 0, user_s: 0.0 };
-            let (taker, most_s) = takers.entry(&process.name).or_insert((none, 0.0));
+            let none = TopUser { name: process.name.clone(), pid: *pid, processes: 0, user_s: 0.0 };
+            let (top_user, most_s) = top_users.entry(&process.name).or_insert((none, 0.0));
             if took_s > *most_s {
-                (taker.pid, *most_s) = (*pid, took_s);
+                (top_user.pid, *most_s) = (*pid, took_s);
             }
-            taker.processes += 1;
-            taker.user_s += took_s;
+            top_user.processes += 1;
+            top_user.user_s += took_s;
         }
-        let mut takers: Vec<Taker> = takers.into_values().map(|(taker, _)| taker).collect();
-        takers.sort_by(|a, b| b.user_s.total_cmp(&a.user_s));
-        takers
+        let mut top_users: Vec<TopUser> =
+            top_users.into_values().map(|(top_user, _)| top_user).collect();
+        top_users.sort_by(|a, b| b.user_s.total_cmp(&a.user_s));
+        top_users
     }
 
     /// By parent, what children that have ended since had used before.
-    fn ended_since(&self, before: &Census) -> HashMap<u32, f64> {
+    fn ended_since(&self, before: &ProcessSnapshot) -> HashMap<u32, f64> {
         let mut ended = HashMap::new();
         for (pid, old) in &before.processes {
             let lives = self.processes.get(pid).is_some_and(|now| now.is(old));
@@ -131,23 +132,23 @@ mod tests {
         )
     }
 
-    fn census(stats: &[String]) -> Census {
+    fn process_snapshot(stats: &[String]) -> ProcessSnapshot {
         let process = |stat: &String| {
             let pid = stat.split_once(' ').unwrap().0.parse().unwrap();
             (pid, Process::of(stat).unwrap())
         };
-        Census { processes: stats.iter().map(process).collect() }
+        ProcessSnapshot { processes: stats.iter().map(process).collect() }
     }
 
     #[test]
     fn programs_are_told_by_name_with_what_their_processes_took() {
-        let before = census(&[
+        let before = process_snapshot(&[
             stat(10, "cc) 1", 1, 100, 0, 5),
             stat(11, "cc) 1", 1, 900, 0, 5),
             stat(12, "idle", 1, 50, 0, 5),
             stat(13, "mysqld", 1, 0, 0, 5),
         ]);
-        let after = census(&[
+        let after = process_snapshot(&[
             stat(10, "cc) 1", 1, 120, 0, 5),
             // The number belongs to another process now.
             stat(11, "cc) 1", 1, 30, 0, 6),
@@ -155,36 +156,37 @@ mod tests {
             stat(13, "mysqld", 1, 700, 0, 5),
             stat(14, "new", 1, 400, 0, 7),
         ]);
-        let takers = after.takers_since(&before, &[13]);
+        let top_users = after.top_users_since(&before, &[13]);
         let told: Vec<_> =
-            takers.iter().map(|one| (one.name.as_str(), one.pid, one.processes)).collect();
+            top_users.iter().map(|one| (one.name.as_str(), one.pid, one.processes)).collect();
         assert_eq!(told, [("new", 14, 1), ("cc) 1", 11, 2)]);
-        assert!((takers[1].user_s - 0.5).abs() < 1e-9, "{takers:?}");
+        assert!((top_users[1].user_s - 0.5).abs() < 1e-9, "{top_users:?}");
     }
 
     #[test]
     fn what_ended_is_found_at_its_parent_less_what_it_had_used_before() {
-        let before = census(&[stat(10, "make", 1, 10, 100, 5), stat(11, "cc1", 10, 5000, 0, 5)]);
+        let before =
+            process_snapshot(&[stat(10, "make", 1, 10, 100, 5), stat(11, "cc1", 10, 5000, 0, 5)]);
         // cc1 used 3 s more and ended; another took 2 s and was in neither look.
-        let after = census(&[stat(10, "make", 1, 10, 100 + 5300 + 200, 5)]);
-        let takers = after.takers_since(&before, &[]);
-        assert_eq!((takers.len(), takers[0].name.as_str()), (1, "make"));
-        assert!((takers[0].user_s - 5.0).abs() < 1e-9, "{takers:?}");
+        let after = process_snapshot(&[stat(10, "make", 1, 10, 100 + 5300 + 200, 5)]);
+        let top_users = after.top_users_since(&before, &[]);
+        assert_eq!((top_users.len(), top_users[0].name.as_str()), (1, "make"));
+        assert!((top_users[0].user_s - 5.0).abs() < 1e-9, "{top_users:?}");
     }
 
     #[test]
-    fn this_process_is_in_a_census_and_left_out_as_one_of_ours() {
+    fn this_process_is_in_a_process_snapshot_and_left_out_as_one_of_ours() {
         let me = std::process::id();
         let start = std::time::Instant::now();
         let mut spins = 0_u64;
         while start.elapsed().as_millis() < 100 {
             spins = std::hint::black_box(spins + 1);
         }
-        let now = Census::take();
-        let has_me = |takers: &[Taker]| takers.iter().any(|one| one.pid == me);
+        let now = ProcessSnapshot::take();
+        let has_me = |top_users: &[TopUser]| top_users.iter().any(|one| one.pid == me);
         let name = now.processes[&me].name.clone();
-        let alone = Census { processes: [(me, now.processes[&me].clone())].into() };
-        assert!(has_me(&alone.takers_since(&Census::default(), &[])), "{name}");
-        assert!(!has_me(&alone.takers_since(&Census::default(), &[me])));
+        let alone = ProcessSnapshot { processes: [(me, now.processes[&me].clone())].into() };
+        assert!(has_me(&alone.top_users_since(&ProcessSnapshot::default(), &[])), "{name}");
+        assert!(!has_me(&alone.top_users_since(&ProcessSnapshot::default(), &[me])));
     }
 }
