@@ -47,22 +47,22 @@ pub fn crates(metadata: &Metadata) -> Graph {
 pub fn modules(metadata: &Metadata) -> Result<Vec<(String, Graph)>> {
     let mut all = Vec::new();
     for package in &metadata.packages {
-        let folder = package.manifest_path.with_file_name("src");
-        if folder.is_dir() {
-            all.push((package.name.to_string(), modules_of(package, &folder)?));
+        let directory = package.manifest_path.with_file_name("src");
+        if directory.is_dir() {
+            all.push((package.name.to_string(), modules_of(package, &directory)?));
         }
     }
     Ok(all)
 }
 
-fn modules_of(package: &Package, folder: &Utf8Path) -> Result<Graph> {
+fn modules_of(package: &Package, directory: &Utf8Path) -> Result<Graph> {
     // What the root hands on, by its name.
     let mut handed_on = HashMap::new();
-    for root in ROOTS.iter().map(|root| folder.join(root)).filter(|root| root.is_file()) {
+    for root in ROOTS.iter().map(|root| directory.join(root)).filter(|root| root.is_file()) {
         handed_on.extend(source::reexports(&fs::read_to_string(&root)?)?);
     }
     let own_name = package.name.replace('-', "_");
-    let files = files(folder)?;
+    let files = files(directory)?;
     let tests = test_modules(&files)?;
     let is_test = |module: &[String]| tests.iter().any(|test| module.starts_with(test));
     let mut graph = Graph::default();
@@ -140,19 +140,19 @@ fn by_name(name: &str, handed_on: &HashMap<String, Vec<String>>) -> Option<Strin
     }
 }
 
-fn files(folder: &Utf8Path) -> Result<Vec<Source>> {
+fn files(directory: &Utf8Path) -> Result<Vec<Source>> {
     let mut all = Vec::new();
-    for path in rust_files(folder)? {
-        let place = path.strip_prefix(folder)?.to_string();
+    for path in rust_files(directory)? {
+        let place = path.strip_prefix(directory)?.to_string();
         let text = fs::read_to_string(&path)?;
         all.push(Source { module: module_path(&place), place, text });
     }
     Ok(all)
 }
 
-fn rust_files(folder: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
+fn rust_files(directory: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
     let mut all = Vec::new();
-    for entry in folder.read_dir_utf8()? {
+    for entry in directory.read_dir_utf8()? {
         let path = entry?.into_path();
         if path.is_dir() {
             all.extend(rust_files(&path)?);

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::print;
 use assay_system::ledger::{self, Found, Unreadable};
-use assay_system::thing::Thing;
+use assay_system::resource::Resource;
 
 /// Remove what interrupted runs left behind: servers, mounts, loop devices, directories, unfinished downloads
 #[derive(Debug, Args)]
@@ -78,12 +78,12 @@ pub fn run(args: &CleanArgs) -> Result<ExitCode> {
 fn clean(found: &Found, dry_run: bool, tally: &mut Tally) -> Result<()> {
     let left = found.left()?;
     if let Some(pid) = found.owner() {
-        tally.in_use.extend(left.iter().map(|thing| format!("{thing}, by process {pid}")));
+        tally.in_use.extend(left.iter().map(|resource| format!("{resource}, by process {pid}")));
         return Ok(());
     }
-    for thing in &left {
-        match if dry_run { Ok(()) } else { thing.remove() } {
-            Ok(()) => tally.remove(thing, &left, dry_run),
+    for resource in &left {
+        match if dry_run { Ok(()) } else { resource.remove() } {
+            Ok(()) => tally.remove(resource, &left, dry_run),
             Err(error) => tally.failed.push(format!("{error:#}")),
         }
     }
@@ -106,22 +106,22 @@ fn verb(dry_run: bool) -> &'static str {
 }
 
 impl Tally {
-    /// `thing` is one of `all` that go. What a drive lies on is kept, unless it lies in a directory that goes, and what
+    /// `resource` is one of `all` that go. What a drive lies on is kept, unless it lies in a directory that goes, and what
     /// is said must not sound otherwise.
-    fn remove(&mut self, thing: &Thing, all: &[Thing], dry_run: bool) {
+    fn remove(&mut self, resource: &Resource, all: &[Resource], dry_run: bool) {
         let goes = |media: &Path| {
             all.iter()
-                .any(|thing| matches!(thing, Thing::Directory { path } if media.starts_with(path)))
+                .any(|resource| matches!(resource, Resource::Directory { path } if media.starts_with(path)))
         };
-        self.done.push(match thing {
-            Thing::Drive { media, .. } => {
+        self.done.push(match resource {
+            Resource::Drive { media, .. } => {
                 let verb = if dry_run { "would detach" } else { "detached" };
                 let kept = if goes(media) { "" } else { "; the file is kept" };
                 format!("{verb} {}{kept}", media.display())
             }
-            thing => format!("{} {thing}", verb(dry_run)),
+            resource => format!("{} {resource}", verb(dry_run)),
         });
-        self.removed.push(thing.to_string());
+        self.removed.push(resource.to_string());
     }
 
     fn remove_named(&mut self, name: String, dry_run: bool) {
@@ -138,7 +138,9 @@ impl Tally {
             return;
         }
         self.done.iter().for_each(print::line);
-        self.in_use.iter().for_each(|thing| print::line(format_args!("still in use: {thing}")));
+        self.in_use
+            .iter()
+            .for_each(|resource| print::line(format_args!("still in use: {resource}")));
         self.failed.iter().for_each(|failure| print::line(format_args!("{failure}")));
         if self.removed.is_empty() && self.failed.is_empty() {
             print::line("nothing to clean");

@@ -17,7 +17,7 @@ use clap::Args;
 use assay_lab::rig::server::{self, Server, Settings, Start, TcpPort, Wanted};
 use assay_lab::run::check;
 use assay_system::ledger::{Ledger, Made};
-use assay_system::thing::Thing;
+use assay_system::resource::Resource;
 
 /// Shown with the help.
 pub const EXAMPLES: &str = "Examples:
@@ -94,8 +94,8 @@ fn bring_up(args: &RunArgs, port: Option<TcpPort>, ledger: &Arc<Ledger>) -> Resu
     server::check_places(&location)?;
     let binary = server::find_or_fetch(&wanted, &say)?;
     let directory = location.join(format!("assay-server-{}", std::process::id()));
-    let thing = Thing::Directory { path: directory.clone() };
-    let (made, data_dir) = ledger.make(thing, || {
+    let resource = Resource::Directory { path: directory.clone() };
+    let (made, data_dir) = ledger.make(resource, || {
         std::fs::create_dir(&directory)
             .with_context(|| format!("cannot make {}", directory.display()))?;
         Ok(directory.join("data"))

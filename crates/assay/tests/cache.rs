@@ -27,7 +27,9 @@ fn clean(world: &World, words: &[&str]) -> (String, String) {
 fn the_cache_is_told_listed_and_emptied_but_for_what_is_in_use() {
     let world = World::new();
     assert_eq!(clean(&world, &[]), ("nothing to clean\n".into(), String::new()));
-    for entry in ["worn/gp3-1", "worn/gp3-2", "templates/mysql-1", "servers/mysql-9"] {
+    for entry in
+        ["preconditioned/gp3-1", "preconditioned/gp3-2", "templates/mysql-1", "servers/mysql-9"]
+    {
         let directory = world.path("cache").join(entry);
         std::fs::create_dir_all(&directory).unwrap();
         std::fs::write(directory.join("file"), vec![1; 1 << 20]).unwrap();
@@ -41,7 +43,7 @@ fn the_cache_is_told_listed_and_emptied_but_for_what_is_in_use() {
     assert!(note.contains("`assay clean --cache` empties it"), "{note}");
 
     // Who uses an entry locks its directory.
-    let used = File::open(world.path("cache/worn/gp3-1")).unwrap();
+    let used = File::open(world.path("cache/preconditioned/gp3-1")).unwrap();
     flock(&used, FlockOperation::LockShared).unwrap();
     let (listed, _) = clean(&world, &["--cache", "--dry-run"]);
     for line in
@@ -49,17 +51,17 @@ fn the_cache_is_told_listed_and_emptied_but_for_what_is_in_use() {
     {
         assert!(listed.contains(line), "{line} in {listed}");
     }
-    assert!(there("worn/gp3-2") && there("servers/mysql-9"), "a dry run leaves all");
+    assert!(there("preconditioned/gp3-2") && there("servers/mysql-9"), "a dry run leaves all");
 
     let (listed, _) = clean(&world, &["--cache"]);
     assert!(listed.contains("removed mysql-9") && listed.contains("freed 3.0 MiB in "), "{listed}");
-    assert!(there("worn/gp3-1/file") && !there("worn/gp3-2"));
+    assert!(there("preconditioned/gp3-1/file") && !there("preconditioned/gp3-2"));
     assert!(!there("templates/mysql-1") && !there("servers/mysql-9"));
     drop(used);
     let json = clean(&world, &["--cache", "--json"]).0;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["kinds"][0]["removed"][0]["name"], "gp3-1");
-    assert!(!there("worn/gp3-1"));
+    assert!(!there("preconditioned/gp3-1"));
 }
 
 #[test]

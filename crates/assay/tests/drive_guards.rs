@@ -256,7 +256,7 @@ fn a_ledger_that_cannot_be_read_blocks_nobody() {
     fs::write(&empty, "").unwrap();
     fs::write(
         &torn,
-        "{\"pid\": 4194305, \"things\": [{\"kind\": \"directory\", \"path\": \"/assay-x",
+        "{\"pid\": 4194305, \"resources\": [{\"kind\": \"directory\", \"path\": \"/assay-x",
     )
     .unwrap();
     let (_, said) = drives.attach_saying(&[]);

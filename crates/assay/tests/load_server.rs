@@ -126,7 +126,7 @@ fn every_recipe_runs_on_both_schemas_in_both_modes() {
     let Some(f) = Fixture::open("recipes") else { return };
     for kind in [SchemaKind::Default, SchemaKind::Text] {
         for (recipe, mode) in
-            Recipe::ALL.into_iter().flat_map(|r| [(r, Mode::Compat), (r, Mode::Fixed)])
+            Recipe::ALL.into_iter().flat_map(|r| [(r, Mode::Compat), (r, Mode::Strict)])
         {
             let generator = recipe.generator();
             if kind == SchemaKind::Text && generator != Generator::V10 {

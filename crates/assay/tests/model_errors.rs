@@ -28,8 +28,8 @@ const IMPOSSIBLE: [(&str, &str, &str); 6] = [
         "flash.dies_per_channel is 0; a device has at least one",
     ),
     (
-        "[promise]",
-        "[fault]\nstall_ms = { value = 200, mark = \"fitted\", source = \"put there\" }\n[promise]",
+        "[guarantees]",
+        "[fault]\nstall_ms = { value = 200, mark = \"fitted\", source = \"put there\" }\n[guarantees]",
         "a stall needs the key fault.every_s",
     ),
     (
@@ -43,8 +43,8 @@ const IMPOSSIBLE: [(&str, &str, &str); 6] = [
         "host.operations_per_s is 0.01; a rate is at least 1 a second",
     ),
     (
-        "[promise]",
-        "[fault]\nslower = { value = 2, mark = \"fitted\", source = \"put \\u001b[2J there\" }\n[promise]",
+        "[guarantees]",
+        "[fault]\nslower = { value = 2, mark = \"fitted\", source = \"put \\u001b[2J there\" }\n[guarantees]",
         "fault.slower.source has a control character",
     ),
 ];

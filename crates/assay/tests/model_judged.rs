@@ -193,7 +193,7 @@ fn is_refused_for_this_machine(results: &Value, config: &str, true_ratio: f64) -
     let trials = || results["runs"].as_array().unwrap().iter();
     let says_why = trials().any(|trial| {
         let warnings = trial["warnings"].as_array().unwrap();
-        warnings.iter().any(|warning| warning["kind"] == "late_commands")
+        warnings.iter().any(|warning| warning["kind"] == "missed_deadlines")
     });
     let median = |config: &str| {
         let all = trials().filter(|trial| trial["config"] == config);

@@ -32,8 +32,8 @@ fn a_server_that_was_stopped_says_for_how_long() {
     }
     let drives = Drives::new();
     drives.done(&["models", "gp3", "--capacity-scale", "4096", "--attach", "vol.img"]);
-    let stood_still_ms = || drives.status()["model"]["stood_still_ms"].as_f64().unwrap();
-    let before_ms = stood_still_ms();
+    let stalled_ms = || drives.status()["model"]["stalled_ms"].as_f64().unwrap();
+    let before_ms = stalled_ms();
     assert!(before_ms < 1000.0, "nobody has stopped it: {before_ms}");
     let (server, pid) = (drives.server(), drives.status()["pid"].as_u64().unwrap() as u32);
     server.signal(Signal::STOP).unwrap();
@@ -46,7 +46,7 @@ fn a_server_that_was_stopped_says_for_how_long() {
     while is_stopped(pid) {
         yield_now();
     }
-    let told_ms = stood_still_ms() - before_ms;
+    let told_ms = stalled_ms() - before_ms;
     assert!(told_ms >= STOPPED.as_secs_f64() * 1e3 - 20.0, "{told_ms}");
     assert_eq!(drives.status()["model"]["comparable"], false);
     let text = drives.told(&["drive", "status", "vol.img"]);

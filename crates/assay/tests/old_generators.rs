@@ -111,7 +111,7 @@ fn old_generators_load_and_run_and_reconcile() {
 }
 
 fn sysbench_0_4(bench: &mut Bench) {
-    for mode in [Mode::Compat, Mode::Fixed] {
+    for mode in [Mode::Compat, Mode::Strict] {
         let (workload, schema) = old(Recipe::OltpComplex, mode, 1);
         bench.prepare(&workload, &schema);
         let columns = bench.columns("sbtest");
@@ -195,7 +195,7 @@ fn a_plan_of_sysbench_0_4_ends_by_its_requests() {
     }
     let world = World::new();
     let text = small_plan(DIRECTORY)
-        .replace("threads = [1, 2]", "threads = [1]\nrequests = 300")
+        .replace("threads = [1, 2]", "threads = [1]\nevents = 300")
         .replace("seconds = 2", "seconds = 300")
         .replace("[data]", "[data]\ngenerator = \"sysbench-0.4\"")
         .replace("oltp_write_only\"", "oltp_complex\"\nmode = \"compat\"");

@@ -72,9 +72,8 @@ fn a_trial_beside_a_busy_program_names_it_and_may_not_be_compared() {
         warnings_of_others(&world, study)
     };
     // One for each CPU: however many there are, it is more than a tenth of them.
-    let processors = std::thread::available_parallelism().unwrap().get();
-    let busy: Vec<Busy> =
-        (0..processors).map(|n| Busy::start(&world, &format!("busy-{n}"))).collect();
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    let busy: Vec<Busy> = (0..cpus).map(|n| Busy::start(&world, &format!("busy-{n}"))).collect();
     let found = run("beside");
     assert!(
         found.len() == 1 && found[0]["is_too_much"] == true && names_busy_ones(&found[0]),

@@ -65,7 +65,7 @@ fn a_model_that_is_asked_the_same_again_answers_the_same() {
         for kind in ["read", "write"] {
             let of = |which: &str| mean_us(&told, kind, which);
             let predicted = of("predicted");
-            let (modelled, shown) = (of("recorded_modelled"), of("recorded_shown"));
+            let (modelled, shown) = (of("recorded_modelled"), of("recorded_achieved"));
             eprintln!(
                 "{model} {kind}: predicted {predicted:.1} µs, ÷ modelled {:.3}, ÷ shown {:.3}",
                 predicted / modelled,

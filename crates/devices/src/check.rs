@@ -104,11 +104,11 @@ fn capacity(document: &Document) -> Result<()> {
             "capacity.user_bytes is {user}; a device has at least one block"
         );
     }
-    let atomic = document.promise.atomic_write_bytes.as_ref().map(|figure| figure.value);
+    let atomic = document.guarantees.atomic_write_bytes.as_ref().map(|figure| figure.value);
     if let Some(bytes) = atomic {
         ensure!(
             bytes > 0 && bytes.is_multiple_of(BLOCK_BYTES) && bytes <= ATOMIC_BYTES_MAX,
-            "promise.atomic_write_bytes is {bytes}; what can be kept is whole blocks of {BLOCK_BYTES}, up to \
+            "guarantees.atomic_write_bytes is {bytes}; what can be kept is whole blocks of {BLOCK_BYTES}, up to \
              {ATOMIC_BYTES_MAX}"
         );
     }

@@ -35,7 +35,7 @@ pub struct Document {
     pub network: Option<Network>,
     /// What completed writes survive.
     #[serde(default)]
-    pub promise: Promise,
+    pub guarantees: Guarantees,
     /// What is wrong with it, on purpose.
     #[serde(default)]
     pub fault: Fault,
@@ -233,7 +233,7 @@ impl<'de> Deserialize<'de> for CodecName {
 /// What is said of writes and power cuts.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Promise {
+pub struct Guarantees {
     /// The largest write that a power cut leaves whole or not there.
     pub atomic_write_bytes: Option<Figure<u64>>,
 }

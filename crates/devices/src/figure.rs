@@ -11,14 +11,14 @@ pub enum Mark {
     /// It follows from published ones.
     Computed,
     /// Remembered from a publication that is not at hand: a hint, not a fact.
-    Recalled,
+    Unsourced,
     /// Nobody has published it: chosen so that published ones come out, or as is usual.
     Fitted,
 }
 
 impl Mark {
     /// Every mark, the strongest first.
-    pub const ALL: [Mark; 4] = [Mark::Published, Mark::Computed, Mark::Recalled, Mark::Fitted];
+    pub const ALL: [Mark; 4] = [Mark::Published, Mark::Computed, Mark::Unsourced, Mark::Fitted];
 
     /// The word for it.
     #[must_use]
@@ -26,7 +26,7 @@ impl Mark {
         match self {
             Mark::Published => "published",
             Mark::Computed => "computed",
-            Mark::Recalled => "recalled",
+            Mark::Unsourced => "unsourced",
             Mark::Fitted => "fitted",
         }
     }

@@ -130,7 +130,7 @@ impl Nand {
                 .take_while(|divisor| user / divisor < DATA_BYTES_MAX);
         let Some(divisor) = divisors.find(works) else {
             bail!(
-                "capacity.raw_per_user is {raw_per_user}; collecting takes more room, at least 1.06"
+                "capacity.raw_per_user is {raw_per_user}; garbage collection needs more room, at least 1.06"
             )
         };
         bail!(

@@ -119,7 +119,7 @@ impl Preset {
     /// Bytes that it writes all or nothing; of one that does not say, what any drive with sectors of a block keeps.
     #[must_use]
     pub fn atomic_write_bytes(&self) -> u64 {
-        let said = self.document.promise.atomic_write_bytes.as_ref();
+        let said = self.document.guarantees.atomic_write_bytes.as_ref();
         said.map_or(BLOCK_BYTES, |figure| figure.value)
     }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use assay_drive::{Disk, Drive, DriveError, DriveOptions, Policy, Promise};
+use assay_drive::{Disk, Drive, DriveError, DriveOptions, Guarantees, Policy};
 use assay_models::nand::{Flash, Host};
 use assay_models::rotating::Rotating;
 use assay_models::volume::Volume;
@@ -36,7 +36,7 @@ pub struct Stack {
 pub struct Builder<'a> {
     /// Their time.
     pub clock: Arc<dyn Clock>,
-    /// What the device promises, and what is wrong with it.
+    /// What the device guarantees, and what is wrong with it.
     pub preset: &'a Preset,
     /// How the drive inside is opened, beside what the device itself says.
     pub options: DriveOptions,
@@ -102,7 +102,7 @@ impl Builder<'_> {
     }
 
     fn flash(&self, media: Arc<dyn Disk>, nand: &Nand) -> Result<Layer> {
-        let below = media.promise();
+        let below = media.guarantees();
         let timing = self.fault().part(Box::new(Flash::new(nand.geometry)));
         let flash = Modelled::new(media, self.time(), timing, below);
         let tears = self.tears || self.fault().tears;
@@ -122,8 +122,8 @@ impl Builder<'_> {
     fn modelled(&self, layer: Layer) -> Top {
         let Layer { below, timing, volatile_cache, .. } = layer;
         let atomic_write_bytes = self.preset.atomic_write_bytes();
-        let promise = Promise { atomic_write_bytes, volatile_cache };
-        Modelled::new(below, self.time(), timing, promise)
+        let guarantees = Guarantees { atomic_write_bytes, volatile_cache };
+        Modelled::new(below, self.time(), timing, guarantees)
     }
 
     fn fault(&self) -> Fault {

@@ -137,7 +137,7 @@ fn what_no_device_can_be_is_said_with_its_number() {
             "p4610-3.2",
             "atomic_write_bytes = { value = 4096,",
             "atomic_write_bytes = { value = 1_000_000,",
-            "promise.atomic_write_bytes is 1000000",
+            "guarantees.atomic_write_bytes is 1000000",
         ),
         (
             "csd2000-3.2",

@@ -1,4 +1,4 @@
-//! The one narrow door: what anything that reads and writes blocks can do, and what it promises.
+//! The one narrow door: what anything that reads and writes blocks can do, and what it guarantees.
 //!
 //! Offsets and lengths are bytes and multiples of [`BLOCK_BYTES`]; methods take `&self`, because a host keeps
 //! many commands in flight.
@@ -52,9 +52,9 @@ pub enum DiskError {
     },
 }
 
-/// What a disk promises to those above it.
+/// What a disk guarantees to those above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Promise {
+pub struct Guarantees {
     /// Largest write, in bytes, that a power cut leaves either whole or not there, at any block alignment.
     pub atomic_write_bytes: u64,
     /// Whether a completed write may be lost in a power cut until the next completed flush.
@@ -67,7 +67,7 @@ pub trait Disk: Send + Sync {
     fn size(&self) -> u64;
 
     /// What may be relied on.
-    fn promise(&self) -> Promise;
+    fn guarantees(&self) -> Guarantees;
 
     /// Fills `data` from `offset`.
     ///

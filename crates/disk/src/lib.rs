@@ -10,5 +10,5 @@ mod memory;
 
 pub use buffer::BlockBuffer;
 pub use bytes::Bytes;
-pub use door::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
+pub use door::{BLOCK_BYTES, Disk, DiskError, Guarantees, Result, check_range};
 pub use memory::MemoryDisk;

@@ -2,7 +2,7 @@
 
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::{Disk, DiskError, Promise, Result, check_range};
+use crate::{Disk, DiskError, Guarantees, Result, check_range};
 
 /// Blocks in memory: every write is atomic, and none is ever lost while the process lives.
 #[derive(Debug)]
@@ -43,8 +43,8 @@ impl Disk for MemoryDisk {
         self.readable().map_or(0, |bytes| bytes.len() as u64)
     }
 
-    fn promise(&self) -> Promise {
-        Promise { atomic_write_bytes: self.size(), volatile_cache: false }
+    fn guarantees(&self) -> Guarantees {
+        Guarantees { atomic_write_bytes: self.size(), volatile_cache: false }
     }
 
     fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {

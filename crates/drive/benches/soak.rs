@@ -52,7 +52,7 @@ fn main() {
 fn tell(seen: &Seen, start: Instant) {
     println!(
         "{:>6.0} s: {} lives, {:.1} GiB written ({:.1} days of 20 GiB), {} commands, {} power cuts, {} reopenings, \
-         {} refused, {} collections, {} checkpoints, {} resizes, {} dictionaries, {} bad places, {} segments taken out, \
+         {} refused, {} gc_segments, {} checkpoints, {} resizes, {} dictionaries, {} bad places, {} segments taken out, \
          {} lives ended by them",
         start.elapsed().as_secs_f64(),
         seen.lives,
@@ -62,7 +62,7 @@ fn tell(seen: &Seen, start: Instant) {
         seen.cuts,
         seen.reopenings,
         seen.refused,
-        seen.collections,
+        seen.gc_segments,
         seen.checkpoints,
         seen.resizes,
         seen.dictionaries,

@@ -93,7 +93,7 @@ fn measure(media_bytes: u64, percent: u64, policy: Policy, keys: Keys) -> f64 {
 fn amplification(before: Counts, now: Counts) -> f64 {
     let host = |counts: Counts| counts.write_bytes_payload + counts.write_bytes_table;
     let host_bytes = host(now) - host(before);
-    let moved_bytes = now.write_bytes_collection - before.write_bytes_collection;
+    let moved_bytes = now.write_bytes_gc - before.write_bytes_gc;
     (host_bytes + moved_bytes) as f64 / host_bytes as f64
 }
 

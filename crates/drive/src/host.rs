@@ -1,8 +1,8 @@
-//! The drive as a disk: what a host asks for, cut into commands of up to 256 KiB that the rooms do whole or not at all.
+//! The drive as a disk: what a host asks for, cut into commands of up to 256 KiB that the modules do whole or not at all.
 
 use std::sync::atomic::Ordering;
 
-use assay_disk::{BLOCK_BYTES, Disk, Promise, Result, check_range};
+use assay_disk::{BLOCK_BYTES, Disk, Guarantees, Result, check_range};
 
 use crate::format::GROUP_BLOCKS;
 use crate::shell::drive::{Cache, Drive};
@@ -13,8 +13,8 @@ impl Disk for Drive {
         self.logical_bytes.load(Ordering::Acquire)
     }
 
-    fn promise(&self) -> Promise {
-        Promise {
+    fn guarantees(&self) -> Guarantees {
+        Guarantees {
             atomic_write_bytes: GROUP_BLOCKS * BLOCK_BYTES,
             volatile_cache: self.options.cache == Cache::Volatile && !self.emulation.keeps_cache,
         }

@@ -18,7 +18,7 @@ mod upkeep;
 mod writing;
 
 pub use assay_disk::{
-    BLOCK_BYTES, BlockBuffer, Bytes, Disk, DiskError, MemoryDisk, Promise, Result, check_range,
+    BLOCK_BYTES, BlockBuffer, Bytes, Disk, DiskError, Guarantees, MemoryDisk, Result, check_range,
 };
 
 pub use codec::{

@@ -78,7 +78,7 @@ counters! {
     /// Headers, tables, padding and footers around them, in bytes.
     write_bytes_table,
     /// What collection wrote, tables included, in bytes.
-    write_bytes_collection,
+    write_bytes_gc,
     /// What checkpoints wrote: nodes, roots, superblocks, in bytes.
     write_bytes_checkpoint,
     /// Writes to media.
@@ -88,9 +88,9 @@ counters! {
     /// Flushes that went to media.
     flushes_media,
     /// Segments that were collected.
-    collections,
+    gc_segments,
     /// Host writes that had to wait for collection.
-    collection_stalls,
+    gc_stalls,
     /// Checkpoints.
     checkpoints,
     /// Host writes that were refused because no space was left.
@@ -115,7 +115,7 @@ impl Counters {
                 Counters::add(&self.write_bytes_payload, payload);
                 Counters::add(&self.write_bytes_table, bytes - payload);
             }
-            Stream::Cold | Stream::Frozen => Counters::add(&self.write_bytes_collection, bytes),
+            Stream::Cold | Stream::Frozen => Counters::add(&self.write_bytes_gc, bytes),
             Stream::Map => Counters::add(&self.write_bytes_checkpoint, bytes),
         }
         Counters::add(&self.log_bytes, bytes);
@@ -134,7 +134,7 @@ impl Counts {
     pub fn write_bytes_media(&self) -> u64 {
         self.write_bytes_payload
             + self.write_bytes_table
-            + self.write_bytes_collection
+            + self.write_bytes_gc
             + self.write_bytes_checkpoint
     }
 

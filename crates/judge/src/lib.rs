@@ -4,7 +4,6 @@
 //! Pure functions over stored records; only [`judgement`] and [`trial::measured`] read a store, and nothing asks the
 //! machine. What is not known is absent and never zero.
 
-pub mod chain;
 mod difference;
 pub mod durability;
 pub mod interval;
@@ -16,6 +15,7 @@ mod statistics;
 pub mod summary;
 mod trial;
 pub mod worth;
+pub mod write_path;
 
 pub use difference::alike::{Unlike, scale_differences};
 pub use difference::circumstances::{Circumstance, Form, Value, circumstances};

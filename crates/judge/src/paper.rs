@@ -65,9 +65,9 @@ pub enum Remark {
         why: Missing,
     },
     /// Runs in the mean carry marks.
-    Marked {
+    Flagged {
         /// So many
-        marked: usize,
+        flagged: usize,
         /// of so many.
         trials: usize,
     },
@@ -96,7 +96,7 @@ pub struct Counters {
     /// Page requests that the buffer pool answered.
     pub innodb_hit_ratio: Option<f64>,
     /// Emulated I/Os that missed their deadline because the host's CPUs were busy.
-    pub model_late_percent: Option<f64>,
+    pub model_missed_deadlines_percent: Option<f64>,
     /// User and system time of all CPUs.
     pub cpu_percent: Option<f64>,
 }
@@ -190,7 +190,7 @@ fn counters(side: &[&Group<'_>], threads: &[u32]) -> Counters {
         drive_write_amplification: mean(metric!("drive_write_amplification"))
             .filter(|one| *one > 0.0 && media.is_none_or(|bytes| bytes >= WRITTEN_LEAST_BYTES)),
         innodb_hit_ratio: mean(metric!("innodb_hit_ratio")),
-        model_late_percent: mean(metric!("model_late_percent")),
+        model_missed_deadlines_percent: mean(metric!("model_missed_deadlines_percent")),
         cpu_percent: over(&|group| {
             let of = |metric: &Metric| mean_of(group, metric.name);
             Some(of(metric!("cpu_user_percent"))? + of(metric!("cpu_system_percent"))?)
@@ -225,9 +225,9 @@ fn remarks(
         let groups = sides.iter().flatten().filter(|group| compared.contains(&group.threads));
         groups.flat_map(|group| group.done())
     };
-    let marked = trials().filter(|trial| !trial.warnings.is_empty()).count();
-    if marked > 0 {
-        remarks.push(Remark::Marked { marked, trials: trials().count() });
+    let flagged = trials().filter(|trial| !trial.warnings.is_empty()).count();
+    if flagged > 0 {
+        remarks.push(Remark::Flagged { flagged, trials: trials().count() });
     }
     remarks
 }

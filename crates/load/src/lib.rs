@@ -3,7 +3,7 @@
 //! [`prepare()`] fills tables, [`run`] loads them and says what it found, [`preflight()`] says beforehand what would stop
 //! it, [`cleanup`] drops the tables. [`sysbench`] reads that tool's command line and prints as it does.
 //!
-//! Promises: no event starts outside the schedule; each time is noted once, where it belongs; equal seeds draw equal
+//! Guarantees: no event starts outside the schedule; each time is noted once, where it belongs; equal seeds draw equal
 //! keys; nothing is printed and no signal is handled here.
 
 pub mod endpoint;

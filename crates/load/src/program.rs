@@ -89,10 +89,10 @@ impl Program {
     }
 
     /// Draws of `k` for the `select_random_…` recipes of one thread. In sysbench each thread keeps to its own slice of
-    /// the table, so that the pattern changes with the number of threads; mode `fixed` draws from the whole.
+    /// the table, so that the pattern changes with the number of threads; mode `strict` draws from the whole.
     pub(crate) fn points(&self, thread: u32) -> Keys {
         let distribution = self.workload.distribution();
-        if self.workload.mode == Mode::Fixed {
+        if self.workload.mode == Mode::Strict {
             return Keys::new(&distribution, 1, self.schema.table_size, self.scatter_seed);
         }
         let slice = self.schema.table_size as f64 / f64::from(self.threads);
@@ -243,6 +243,6 @@ mod tests {
         };
         // As sysbench 1.0.20 was seen to draw with 10 rows and 3 threads.
         assert_eq!([0, 1, 2].map(|thread| range(Mode::Compat, thread)), [(0, 3), (3, 6), (6, 10)]);
-        assert_eq!(range(Mode::Fixed, 1), (1, 10));
+        assert_eq!(range(Mode::Strict, 1), (1, 10));
     }
 }

@@ -17,7 +17,7 @@ pub enum Mode {
     Compat,
     /// Rolls back before a retry, an exact measuring window, the hot window as wide as asked.
     #[default]
-    Fixed,
+    Strict,
 }
 
 /// How statements travel.
@@ -113,7 +113,7 @@ pub struct Workload {
     /// Time that the wait stays below, in microseconds, if above the least.
     #[serde(skip_serializing_if = "is_zero")]
     pub user_delay_max: u64,
-    /// Distribution of keys; absent: `special` in mode `compat`, `uniform` in mode `fixed`.
+    /// Distribution of keys; absent: `special` in mode `compat`, `uniform` in mode `strict`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rand_type: Option<RandType>,
     /// Numbers averaged by gaussian and special.
@@ -147,7 +147,7 @@ impl Default for Workload {
     fn default() -> Workload {
         Workload {
             recipe: Recipe::OltpReadWrite,
-            mode: Mode::Fixed,
+            mode: Mode::Strict,
             range_size: 100,
             point_selects: 10,
             simple_ranges: 1,
@@ -196,7 +196,7 @@ impl Workload {
             hot_fraction: self.rand_hot_fraction,
             hot_share: self.rand_hot_share,
             arithmetic: match (self.mode, self.recipe.generator()) {
-                (Mode::Fixed, _) => Arithmetic::Exact,
+                (Mode::Strict, _) => Arithmetic::Exact,
                 (Mode::Compat, Generator::V04) => Arithmetic::Words04,
                 (Mode::Compat, Generator::V05) => Arithmetic::Words05,
                 (Mode::Compat, Generator::V10) => Arithmetic::Narrow,
@@ -204,7 +204,7 @@ impl Workload {
         }
     }
 
-    /// What the 32-bit arithmetic of an old sysbench makes of its keys on tables of this size; nothing in mode `fixed`,
+    /// What the 32-bit arithmetic of an old sysbench makes of its keys on tables of this size; nothing in mode `strict`,
     /// and while it does no harm.
     #[must_use]
     pub fn distortion(&self, schema: &Schema) -> Option<Distortion> {

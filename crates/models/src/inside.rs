@@ -7,7 +7,7 @@ use assay_drive::{Cache, Drive, DriveError, DriveOptions, Emulation};
 
 use super::in_hand::InHand;
 
-/// What a completed write survives, by a device's promise.
+/// What a completed write survives, by a device's guarantees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WriteCache {
     /// A power cut only after the next completed flush.
@@ -30,7 +30,7 @@ impl WriteCache {
 /// How the drive inside a device works.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Inside {
-    /// What the device promises.
+    /// What the device guarantees.
     pub cache: WriteCache,
     /// Whether blocks of zeroes are stored like any others, as by a device that does not look at its data.
     pub stores_zeroes: bool,
@@ -86,14 +86,14 @@ mod tests {
     }
 
     #[test]
-    fn it_promises_what_the_device_does_and_flushes_only_where_that_is_of_use() {
+    fn it_guarantees_what_the_device_does_and_flushes_only_where_that_is_of_use() {
         for (cache, is_volatile, flushes) in [
             (WriteCache::Volatile, true, true),
             (WriteCache::Writethrough, false, true),
             (WriteCache::Protected, false, false),
         ] {
             let drive = opened(Inside { cache, ..Inside::default() });
-            assert_eq!(drive.promise().volatile_cache, is_volatile, "{cache:?}");
+            assert_eq!(drive.guarantees().volatile_cache, is_volatile, "{cache:?}");
             drive.write(0, &[7; BLOCK_BYTES as usize], false).unwrap();
             let before = drive.status().counts.writes_media;
             drive.flush().unwrap();

@@ -9,7 +9,7 @@ use super::tally::{Counters, Passed, Tally};
 use super::time::Time;
 use super::timing::{Command, Due, Kind, Timing};
 use super::trace::Observer;
-use assay_disk::{Disk, Promise, Result};
+use assay_disk::{Disk, Guarantees, Result};
 
 /// A disk over a disk, with the timing of a device.
 ///
@@ -18,25 +18,25 @@ pub struct Modelled<T> {
     disk: Arc<dyn Disk>,
     clock: Arc<dyn Clock>,
     timing: Mutex<T>,
-    promise: Promise,
+    guarantees: Guarantees,
     port_ns: AtomicU64,
     counters: Counters,
     observer: Option<Box<dyn Observer>>,
 }
 
 impl<T: Timing> Modelled<T> {
-    /// Gives `disk` the timing of a device that promises `promise`.
+    /// Gives `disk` the timing of a device that guarantees `guarantees`.
     pub fn new(
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
         timing: T,
-        promise: Promise,
+        guarantees: Guarantees,
     ) -> Modelled<T> {
         Modelled {
             disk,
             clock,
             timing: Mutex::new(timing),
-            promise,
+            guarantees,
             port_ns: AtomicU64::new(0),
             counters: Counters::default(),
             observer: None,
@@ -134,7 +134,7 @@ impl<T: Timing> Modelled<T> {
             kind: command.kind,
             modelled: due.when() - command.arrival,
             resource: due.resource(),
-            shown: answered - command.arrival + port,
+            achieved: answered - command.arrival + port,
             port,
             worked,
         });
@@ -184,8 +184,8 @@ impl<T: Timing> Disk for Modelled<T> {
         self.disk.size()
     }
 
-    fn promise(&self) -> Promise {
-        self.promise
+    fn guarantees(&self) -> Guarantees {
+        self.guarantees
     }
 
     fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {

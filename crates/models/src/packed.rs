@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use assay_disk::{BLOCK_BYTES, Disk, Promise, Result, check_range};
+use assay_disk::{BLOCK_BYTES, Disk, Guarantees, Result, check_range};
 
 const BLOCK: usize = BLOCK_BYTES as usize;
 const CELL: usize = 64;
@@ -83,8 +83,8 @@ impl Disk for PackedDisk {
         self.size
     }
 
-    fn promise(&self) -> Promise {
-        Promise { atomic_write_bytes: self.size, volatile_cache: false }
+    fn guarantees(&self) -> Guarantees {
+        Guarantees { atomic_write_bytes: self.size, volatile_cache: false }
     }
 
     fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {

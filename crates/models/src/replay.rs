@@ -61,7 +61,7 @@ pub struct Answer {
     /// How long it should have taken in the trace.
     pub recorded_modelled: Time,
     /// How long it took in the trace.
-    pub recorded_shown: Time,
+    pub recorded_achieved: Time,
 }
 
 impl Answer {
@@ -73,7 +73,7 @@ impl Answer {
             latency: due.when() - arrival,
             resource: due.resource(),
             recorded_modelled: event.modelled,
-            recorded_shown: event.shown,
+            recorded_achieved: event.achieved,
         }
     }
 }
@@ -158,7 +158,7 @@ impl Waiting {
                 }
                 _ => waiting.first.push((arrival, index)),
             }
-            open.push(Reverse((arrival + event.shown, index)));
+            open.push(Reverse((arrival + event.achieved, index)));
         }
         waiting.others.sort_unstable();
         waiting
@@ -181,13 +181,13 @@ mod tests {
     use super::super::timing::Command;
     use super::*;
 
-    fn event(arrival_us: f64, shown_us: f64) -> Event {
+    fn event(arrival_us: f64, achieved_us: f64) -> Event {
         let arrival = Time::from_us(arrival_us);
         let kind = Kind::Read;
         Event {
             command: Command { kind, offset: 0, length: 4096, force_unit_access: false, arrival },
-            modelled: Time::from_us(shown_us),
-            shown: Time::from_us(shown_us),
+            modelled: Time::from_us(achieved_us),
+            achieved: Time::from_us(achieved_us),
             stored_bytes: Vec::new(),
         }
     }
@@ -233,7 +233,7 @@ mod tests {
         for late_us in [0.0, 23.0] {
             let late = |number: u32| {
                 let event = event(f64::from(number) * 37.0, 100.0);
-                Event { shown: event.modelled + Time::from_us(late_us), ..event }
+                Event { achieved: event.modelled + Time::from_us(late_us), ..event }
             };
             let events: Vec<Event> = (0..50).map(late).collect();
             let recorded: Vec<f64> =

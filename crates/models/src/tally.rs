@@ -21,8 +21,8 @@ pub(super) struct Counters {
 struct OfKind {
     commands: AtomicU64,
     modelled_ns: AtomicU64,
-    shown_ns: AtomicU64,
-    late: AtomicU64,
+    achieved_ns: AtomicU64,
+    missed_deadlines: AtomicU64,
     too_fast: AtomicU64,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Passed {
     pub(super) modelled: Time,
     pub(super) resource: Resource,
     /// How long it took in all, the port's round trip included.
-    pub(super) shown: Time,
+    pub(super) achieved: Time,
     /// What the port's round trip takes by itself.
     pub(super) port: Time,
     /// What our own work for it took of a CPU.
@@ -46,9 +46,9 @@ const LATE_PART: u64 = 20;
 impl Passed {
     /// The port's round trip is taken off where there is room for it, so it excuses nothing here: late is what waited
     /// for our CPUs, and by more than can be left out of account.
-    fn is_late(&self) -> bool {
+    fn has_missed_deadline(&self) -> bool {
         let grace = self.modelled.scaled(1, LATE_PART);
-        !self.is_too_fast() && self.shown - self.port > self.modelled + grace
+        !self.is_too_fast() && self.achieved - self.port > self.modelled + grace
     }
 
     /// Not even an idle machine could show it: the device is faster than the port's round trip, or than what we
@@ -64,8 +64,8 @@ impl Counters {
         let kind = &self.kinds[passed.kind as usize];
         add(&kind.commands, 1);
         add(&kind.modelled_ns, passed.modelled.as_ns());
-        add(&kind.shown_ns, passed.shown.as_ns());
-        add(&kind.late, u64::from(passed.is_late()));
+        add(&kind.achieved_ns, passed.achieved.as_ns());
+        add(&kind.missed_deadlines, u64::from(passed.has_missed_deadline()));
         add(&kind.too_fast, u64::from(passed.is_too_fast()));
         add(&self.waited[passed.resource as usize], 1);
     }
@@ -78,8 +78,8 @@ impl Counters {
                 TallyOfKind {
                     commands: get(&kind.commands),
                     modelled_ns: get(&kind.modelled_ns),
-                    shown_ns: get(&kind.shown_ns),
-                    late: get(&kind.late),
+                    achieved_ns: get(&kind.achieved_ns),
+                    missed_deadlines: get(&kind.missed_deadlines),
                     too_fast: get(&kind.too_fast),
                 }
             }),
@@ -105,10 +105,10 @@ pub struct TallyOfKind {
     /// How long they should have taken, together, in nanoseconds.
     pub modelled_ns: u64,
     /// How long they took, together, the port's round trip included, in nanoseconds.
-    pub shown_ns: u64,
+    pub achieved_ns: u64,
     /// How many waited for our own CPUs: answered more than a twentieth later than they should, though the work for them
     /// would have fitted. What is too fast to show is counted there alone.
-    pub late: u64,
+    pub missed_deadlines: u64,
     /// How many should have taken less than the port's round trip, or than the work for them takes a CPU by itself.
     pub too_fast: u64,
 }
@@ -126,12 +126,12 @@ impl Tally {
         self.of_kind.iter().map(|kind| kind.commands).sum()
     }
 
-    /// The share of all commands that our own CPUs have made late; none without commands.
+    /// The share of all commands that missed their deadline, for our CPUs were busy; none without commands.
     #[must_use]
-    pub fn late_share(&self) -> Option<f64> {
-        let late: u64 = self.of_kind.iter().map(|kind| kind.late).sum();
+    pub fn missed_deadline_share(&self) -> Option<f64> {
+        let missed_deadlines: u64 = self.of_kind.iter().map(|kind| kind.missed_deadlines).sum();
         let commands = self.commands();
-        (commands > 0).then(|| late as f64 / commands as f64)
+        (commands > 0).then(|| missed_deadlines as f64 / commands as f64)
     }
 }
 
@@ -139,19 +139,19 @@ impl Tally {
 mod tests {
     use super::*;
 
-    fn passed(modelled_us: f64, shown_us: f64, worked_us: f64) -> Passed {
+    fn passed(modelled_us: f64, achieved_us: f64, worked_us: f64) -> Passed {
         Passed {
             kind: Kind::Write,
             modelled: Time::from_us(modelled_us),
             resource: Resource::Engine,
-            shown: Time::from_us(shown_us),
+            achieved: Time::from_us(achieved_us),
             port: Time::from_us(50.0),
             worked: Time::from_us(worked_us),
         }
     }
 
     #[test]
-    fn late_is_what_waited_for_a_processor_and_too_fast_what_one_cannot_do_in_time() {
+    fn late_is_what_waited_for_a_cpu_and_too_fast_what_one_cannot_do_in_time() {
         for (one, expected) in [
             (passed(200.0, 200.0, 150.0), (false, false)),
             (passed(200.0, 900.0, 150.0), (true, false)),
@@ -164,7 +164,12 @@ mod tests {
             let counters = Counters::default();
             counters.add(&one);
             let told = *counters.tally().of(Kind::Write);
-            assert_eq!((told.late == 1, told.too_fast == 1), expected, "{:?}", one.modelled);
+            assert_eq!(
+                (told.missed_deadlines == 1, told.too_fast == 1),
+                expected,
+                "{:?}",
+                one.modelled
+            );
         }
     }
 }

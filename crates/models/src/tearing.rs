@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_disk::{BLOCK_BYTES, Disk, Promise, Result, check_range};
+use assay_disk::{BLOCK_BYTES, Disk, Guarantees, Result, check_range};
 
 /// Writes each block of a command by itself, and every second one, by its address, forced: a power cut between two, or a
 /// reader, sees half of the command.
@@ -24,8 +24,8 @@ impl<D: Disk + ?Sized> Disk for Tearing<D> {
         self.below.size()
     }
 
-    fn promise(&self) -> Promise {
-        Promise { atomic_write_bytes: BLOCK_BYTES, ..self.below.promise() }
+    fn guarantees(&self) -> Guarantees {
+        Guarantees { atomic_write_bytes: BLOCK_BYTES, ..self.below.guarantees() }
     }
 
     fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {
@@ -67,8 +67,8 @@ mod tests {
             self.0.size()
         }
 
-        fn promise(&self) -> Promise {
-            Promise { atomic_write_bytes: 1 << 18, volatile_cache: true }
+        fn guarantees(&self) -> Guarantees {
+            Guarantees { atomic_write_bytes: 1 << 18, volatile_cache: true }
         }
 
         fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {
@@ -96,8 +96,8 @@ mod tests {
         let below = Arc::new(Watched(below, Mutex::default()));
         let tearing = Tearing::new(Arc::clone(&below));
         assert_eq!(
-            tearing.promise(),
-            Promise { atomic_write_bytes: BLOCK_BYTES, volatile_cache: true }
+            tearing.guarantees(),
+            Guarantees { atomic_write_bytes: BLOCK_BYTES, volatile_cache: true }
         );
         tearing.write(BLOCK_BYTES, &[7; 4 * BLOCK], false).unwrap();
         let told = std::mem::take(&mut *below.1.lock().unwrap());

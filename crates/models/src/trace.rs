@@ -3,11 +3,11 @@
 //!
 //! Format, all numbers little-endian: the eight bytes `ASSAYTRC`; version, u32; length of a text, u32; the text, which
 //! belongs to whoever made the trace; then one record after another. A record is 40 bytes: arrival, u64, nanoseconds of the
-//! disk's clock; modelled, u64, nanoseconds that the model asked for; shown, u64, nanoseconds that it took; first block, u64;
+//! disk's clock; modelled, u64, nanoseconds that the model asked for; achieved, u64, nanoseconds that it took; first block, u64;
 //! blocks, u32; kind, u8 (0 read, 1 write, 2 flush, 3 discard); flags, u8 (1: forced, 2: sizes follow); zero, u16. After a
 //! record with sizes come the stored bytes of each of its blocks, u16. Records come in the order of their answers; a last
 //! one that is cut off is left out. A record of kind 4 is no command: it says that what counts arrived from its arrival on and
-//! for as long as it was shown; the last one holds.
+//! for as long as it was achieved; the last one holds.
 
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,7 +36,7 @@ pub struct Event {
     /// How long it should have taken by the model of the time.
     pub modelled: Time,
     /// How long it took.
-    pub shown: Time,
+    pub achieved: Time,
     /// Stored bytes of each block of a write; empty where they are not known.
     pub stored_bytes: Vec<u16>,
 }
@@ -208,16 +208,16 @@ fn read_record(from: &mut impl Read) -> io::Result<Option<Record>> {
         return Ok(None);
     }
     let (words, tail) = record.split_at(32);
-    let [arrival, modelled, shown, first] = std::array::from_fn(|index| {
+    let [arrival, modelled, achieved, first] = std::array::from_fn(|index| {
         words[8 * index..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
     });
     let blocks = tail.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
     let (kind, flags) = (tail[4], tail[5]);
     let damaged = || invalid("the trace is damaged");
-    let (arrival, modelled, shown) =
-        (Time::from_ns(arrival), Time::from_ns(modelled), Time::from_ns(shown));
+    let (arrival, modelled, achieved) =
+        (Time::from_ns(arrival), Time::from_ns(modelled), Time::from_ns(achieved));
     if kind == WINDOW {
-        return Ok(Some(Record::Window(arrival, arrival + shown)));
+        return Ok(Some(Record::Window(arrival, arrival + achieved)));
     }
     let kind = *super::tally::KINDS.get(usize::from(kind)).ok_or_else(damaged)?;
     let offset = first.checked_mul(BLOCK_BYTES).ok_or_else(damaged)?;
@@ -236,7 +236,7 @@ fn read_record(from: &mut impl Read) -> io::Result<Option<Record>> {
         force_unit_access: flags & FORCED != 0,
         arrival,
     };
-    Ok(Some(Record::Event(Event { command, modelled, shown, stored_bytes })))
+    Ok(Some(Record::Event(Event { command, modelled, achieved, stored_bytes })))
 }
 
 /// Fills all of `bytes`; false if there are not so many.
@@ -286,7 +286,7 @@ mod tests {
         let write = &trace.events[2];
         assert_eq!(write.command, command(Kind::Write, 7, 2, 5.0));
         assert_eq!(write.stored_bytes, [0, 4096]);
-        assert_eq!((write.modelled, write.shown), (Time::from_us(4.0), Time::from_us(6.0)));
+        assert_eq!((write.modelled, write.achieved), (Time::from_us(4.0), Time::from_us(6.0)));
     }
 
     #[test]

@@ -88,8 +88,8 @@ fn check_times(plan: &Plan) -> Result<()> {
         plan.seconds
     );
     ensure!(
-        plan.requests != Some(0),
-        "requests is 0; give the number of events that end a run, or leave it out"
+        plan.events != Some(0),
+        "events is 0; give the number of events that end a run, or leave it out"
     );
     ensure!(
         plan.warmup_seconds.is_finite() && (0.0..=86_400.0 * 7.0).contains(&plan.warmup_seconds),

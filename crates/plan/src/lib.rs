@@ -65,11 +65,11 @@ pub struct Plan {
     pub noise_floor_threads: Vec<u32>,
     /// Connections to sweep over, one thread each.
     pub threads: Vec<u32>,
-    /// Length of the measuring window, at most if `requests` is given too.
+    /// Length of the measuring window, at most if `events` is given too.
     pub seconds: f64,
     /// Events after which a run ends before its time, counted from the start of the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub requests: Option<u64>,
+    pub events: Option<u64>,
     /// Load before the measuring window; the cap of it with `warmup_until_steady`.
     #[serde(default)]
     pub warmup_seconds: f64,
@@ -114,7 +114,7 @@ pub struct Plan {
     /// What servers, drives and power cost, for the report; they change no run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<Prices>,
-    /// What is laid over it for its quick profile; gone when a form has been read.
+    /// What is merged into it for its quick profile; gone when a form has been read.
     #[serde(default, skip_serializing)]
     quick: Option<toml::Table>,
 }

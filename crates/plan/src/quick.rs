@@ -1,8 +1,8 @@
-//! The quick profile of a plan: what its `[quick]` says, laid over the rest before it is read.
+//! The quick profile of a plan: what its `[quick]` says, merged into the rest before it is read.
 //!
 //! Tables are joined key by key, all else is replaced, so a list in `[quick]` stands in place of the plan's. What comes
 //! of it is a plan like any other: unknown keys are refused in it too. What it leaves out it names, as nothing can be
-//! laid over a table to take it away.
+//! merged into a table to take it away.
 
 use anyhow::{Context, Result, ensure};
 use toml::{Table, Value};
@@ -15,11 +15,11 @@ use assay_base::one_line;
 pub enum Form {
     /// As it stands there.
     Full,
-    /// With its `[quick]` laid over it.
+    /// With its `[quick]` merged.
     Quick,
 }
 
-/// The quick profile of a plan's text: what its `[quick]` says laid over the rest, checked.
+/// The quick profile of a plan's text: what its `[quick]` says merged into the rest, checked.
 ///
 /// # Errors
 /// One line: what is wrong with it.
@@ -85,7 +85,7 @@ pub(super) fn told(full: &Plan, quick: &Plan) -> String {
     let parts = [
         ("s measured", full.seconds.to_string(), quick.seconds.to_string()),
         ("s of warm-up", full.warmup_seconds.to_string(), quick.warmup_seconds.to_string()),
-        ("requests", requests(full), requests(quick)),
+        ("events", events(full), events(quick)),
         ("repeats", full.repeats.to_string(), quick.repeats.to_string()),
         ("threads", list(&full.threads), list(&quick.threads)),
         ("rows at most", rows(full).to_string(), rows(quick).to_string()),
@@ -107,8 +107,8 @@ pub(super) fn told(full: &Plan, quick: &Plan) -> String {
     )
 }
 
-fn requests(plan: &Plan) -> String {
-    plan.requests.map_or_else(|| "no limit of".into(), |requests| requests.to_string())
+fn events(plan: &Plan) -> String {
+    plan.events.map_or_else(|| "no limit of".into(), |events| events.to_string())
 }
 
 /// Rows of the largest data profile.

@@ -68,10 +68,10 @@ fn a_plan_written_out_reads_the_same() {
 fn an_old_sysbench_is_named_with_the_tables_and_by_the_recipe() {
     let old = PLAN.replace("oltp_read_write", "oltp_complex").replace(
         "[settings]",
-        "requests = 1000000\n[data]\ngenerator = \"sysbench-0.4\"\n[settings]",
+        "events = 1000000\n[data]\ngenerator = \"sysbench-0.4\"\n[settings]",
     );
     let plan = Plan::parse(&old).unwrap();
-    assert_eq!((plan.requests, plan.data.generator), (Some(1_000_000), Generator::V04));
+    assert_eq!((plan.events, plan.data.generator), (Some(1_000_000), Generator::V04));
     assert_eq!(plan.workloads["read_write"].recipe, Recipe::OltpComplex);
     plan.workloads["read_write"].check_tables(&plan.data).unwrap();
     assert_eq!(Plan::parse(&toml::to_string(&plan).unwrap()).unwrap(), plan);
@@ -106,8 +106,8 @@ fn what_makes_no_sense_is_refused() {
         ("threads = [1, 8]", "threads = [2000]", "from 1 to 1000"),
         ("seconds = 10", "seconds = 0", "seconds is 0"),
         ("repeats = 3", "repeats = 0", "repeats is 0"),
-        ("repeats = 3", "requests = 0", "requests is 0"),
-        ("repeats = 3", "requests = -1", "invalid value"),
+        ("repeats = 3", "events = 0", "events is 0"),
+        ("repeats = 3", "events = -1", "invalid value"),
         ("repeats = 3", "[data]\ngenerator = \"sysbench-0.6\"", "unknown value `sysbench-0.6`"),
         ("repeats = 3", "rate = -1", "rate is -1"),
         ("repeats = 3", "rate = nan", "rate is NaN"),
@@ -207,7 +207,7 @@ fn fingerprints_change_with_the_conditions_only() {
     let plan = Plan::parse(PLAN).unwrap();
     let more = Plan { repeats: 5, threads: vec![1, 8, 64], title: "other".into(), ..plan.clone() };
     let longer = Plan { seconds: 20.0, ..plan.clone() };
-    let bounded = Plan { requests: Some(9), ..plan.clone() };
+    let bounded = Plan { events: Some(9), ..plan.clone() };
     let find = |plan: &Plan| {
         let key =
             TrialKey { config: "off".into(), workload: "read_write".into(), threads: 8, repeat: 2 };
@@ -218,7 +218,7 @@ fn fingerprints_change_with_the_conditions_only() {
     assert_ne!(find(&plan), find(&bounded));
     // Studies older than these keys go on: what is not set is not there.
     let text = toml::to_string(&plan).unwrap();
-    assert!(!["generator", "user_delay", "requests"].iter().any(|key| text.contains(key)));
+    assert!(!["generator", "user_delay", "events"].iter().any(|key| text.contains(key)));
 }
 
 #[test]

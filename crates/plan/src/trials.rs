@@ -101,8 +101,8 @@ fn conditions(plan: &Plan, variant: Option<&Variant>, workload: &str) -> String 
         "workload": plan.workloads.get(workload),
     });
     // Left out where there is none, so that studies older than the key can go on.
-    if let Some(requests) = plan.requests {
-        conditions["requests"] = json!(requests);
+    if let Some(events) = plan.events {
+        conditions["events"] = json!(events);
     }
     fingerprint(&conditions.to_string())
 }

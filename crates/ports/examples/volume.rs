@@ -38,12 +38,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mut disk: Arc<dyn Disk> = Arc::new(FileMedia::open(Path::new(file), Access::ReadWrite)?);
     if let Some(limits) = limits {
-        let promise = disk.promise();
+        let guarantees = disk.guarantees();
         disk = Arc::new(Modelled::new(
             disk,
             Arc::new(PacedClock::new()),
             Volume::new(limits, SEED),
-            promise,
+            guarantees,
         ));
     }
     serve(file, disk)
@@ -64,7 +64,7 @@ fn serve(file: &str, disk: Arc<dyn Disk>) -> Result<(), Box<dyn Error>> {
         threads: DEFAULT_THREADS,
     };
     let mount = FuseMount::serve(options, disk, Vec::new(), None)?;
-    // A volume promises no more than its sector; the kernel may join writes as it likes.
+    // A volume guarantees no more than its sector; the kernel may join writes as it likes.
     let device = loopdev::attach_disk(&mount.disk_path(), u64::MAX)?;
     println!("{}", device.display());
     std::io::stdout().flush()?;

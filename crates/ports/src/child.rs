@@ -4,7 +4,7 @@
 //! the kernel's parent-death signal. That signal is tied to the *thread* that forked (`prctl(2)`,
 //! `PR_SET_PDEATHSIG`), so all children are forked by one thread that lives as long as the process.
 //!
-//! Promises: a child dropped is a child killed and reaped; waiting never polls; programs are started with
+//! Guarantees: a child dropped is a child killed and reaped; waiting never polls; programs are started with
 //! argument lists, never through a shell.
 
 use std::io;

@@ -182,8 +182,8 @@ mod tests {
     fn limited(operations_per_s: f64) -> Modelled<Volume> {
         let disk = Arc::new(MemoryDisk::new(1 << 20).unwrap());
         let limits = VolumeLimits::only(Rate(operations_per_s), Rate(1e18), Time::ZERO);
-        let promise = disk.promise();
-        Modelled::new(disk, Arc::new(PacedClock::new()), Volume::new(limits, 1), promise)
+        let guarantees = disk.guarantees();
+        Modelled::new(disk, Arc::new(PacedClock::new()), Volume::new(limits, 1), guarantees)
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! and the kernel both send it, and nobody is there who could want anything else. What comes within [`BURST_MS`] of the first
 //! is the same wish told twice (`timeout(1)` signals a process and then its group).
 //!
-//! Promises: who ignored `SIGHUP` when the process began (`nohup`) goes on ignoring it; before the process is ended the terminal has
+//! Guarantees: who ignored `SIGHUP` when the process began (`nohup`) goes on ignoring it; before the process is ended the terminal has
 //! its modes back.
 
 use std::io;

@@ -4,7 +4,7 @@
 //! what else is printed still looks as it should. A process in the background neither reads nor changes the terminal: the
 //! kernel would stop it (`SIGTTIN`, `SIGTTOU`).
 //!
-//! Promises: the modes found are put back when `Keys` is dropped, while Ctrl-Z has us stopped, and where a signal ends the process
+//! Guarantees: the modes found are put back when `Keys` is dropped, while Ctrl-Z has us stopped, and where a signal ends the process
 //! without unwinding (see [`crate::stop`]).
 
 use std::io;

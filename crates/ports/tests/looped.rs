@@ -65,7 +65,7 @@ fn a_write_of_a_quarter_mebibyte_is_one_write() {
     assert_eq!(looped.limit("max_sectors_kb"), 512);
     let file = looped.open();
     disk.take();
-    // Up to 128 segments of a page each, which the queue promises; more than that is one write only where the pages
+    // Up to 128 segments of a page each, which the queue guarantees; more than that is one write only where the pages
     // happen to lie side by side.
     for (offset, length) in
         [(0, 4 * KIB), (20 * KIB, 16 * KIB), (12 * KIB, 256 * KIB), (MIB, 512 * KIB)]

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use assay_disk::{Disk, DiskError, Promise, Result};
+use assay_disk::{Disk, DiskError, Guarantees, Result};
 use assay_ports::filesystem;
 use assay_ports::fuse::{FILE_SYSTEM, FuseError, FuseMount, TextFile, abort, abort_and_unmount};
 use common::testing::{has_fuse, run};
@@ -215,8 +215,8 @@ impl Disk for Failing {
     fn size(&self) -> u64 {
         MIB
     }
-    fn promise(&self) -> Promise {
-        Promise { atomic_write_bytes: 4096, volatile_cache: true }
+    fn guarantees(&self) -> Guarantees {
+        Guarantees { atomic_write_bytes: 4096, volatile_cache: true }
     }
     fn read(&self, _: u64, _: &mut [u8]) -> Result<()> {
         Err(self.0())
@@ -270,8 +270,8 @@ impl Disk for Meeting {
     fn size(&self) -> u64 {
         MIB
     }
-    fn promise(&self) -> Promise {
-        Promise { atomic_write_bytes: MIB, volatile_cache: false }
+    fn guarantees(&self) -> Guarantees {
+        Guarantees { atomic_write_bytes: MIB, volatile_cache: false }
     }
     fn read(&self, _: u64, _: &mut [u8]) -> Result<()> {
         Ok(())

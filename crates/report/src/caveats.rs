@@ -37,7 +37,7 @@ pub(super) fn of(
     let mut caveats: Vec<Caveat> = of_trials(study, State::Failed, "failed", |trial| {
         vec![trial.reason.clone().unwrap_or_else(|| "no reason was stored".into())]
     });
-    caveats.extend(of_trials(study, State::Done, "marked", words::warning::of_trial));
+    caveats.extend(of_trials(study, State::Done, "flagged", words::warning::of_trial));
     caveats.extend(uneven(study, durability).into_iter().map(|text| caveat("safety", text)));
     caveats.extend(models(study));
     caveats.extend(waits_before_models(study));
@@ -143,7 +143,7 @@ const COMMANDS: [(&str, [&Metric; 3]); 2] = [
         [
             metric!("model_reads_per_s"),
             metric!("disk_read_latency_ms"),
-            metric!("model_read_shown_latency_ms"),
+            metric!("model_read_achieved_latency_ms"),
         ],
     ),
     (
@@ -151,7 +151,7 @@ const COMMANDS: [(&str, [&Metric; 3]); 2] = [
         [
             metric!("model_writes_per_s"),
             metric!("disk_write_latency_ms"),
-            metric!("model_write_shown_latency_ms"),
+            metric!("model_write_achieved_latency_ms"),
         ],
     ),
 ];

@@ -76,8 +76,8 @@ pub fn of_level(level: &Leveled) -> Row {
     let mut notes = vec![conditions(level)];
     match level.trials {
         (0, _) => notes = vec![format!("{} was not measured", level.metric)],
-        (trials, marked) if marked > 0 => {
-            notes.push(format!("{marked} of {} flagged", counted(trials as u64, "run")));
+        (trials, flagged) if flagged > 0 => {
+            notes.push(format!("{flagged} of {} flagged", counted(trials as u64, "run")));
         }
         _ => {}
     }

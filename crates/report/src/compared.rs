@@ -33,9 +33,9 @@ pub(super) fn compared(study: &Study) -> String {
     text.push_str(&windows(study));
     let of_state = |state: State| study.trials.iter().filter(|trial| trial.state == state).count();
     let (done, failed) = (of_state(State::Done), of_state(State::Failed));
-    let marked = study.trials.iter().filter(|trial| !trial.warnings.is_empty()).count();
+    let flagged = study.trials.iter().filter(|trial| !trial.warnings.is_empty()).count();
     text.push_str(&format!(". {} of {} done", done, plural(study.trials.len(), "run")));
-    for (count, what) in [(failed, "failed"), (marked, "flagged")] {
+    for (count, what) in [(failed, "failed"), (flagged, "flagged")] {
         if count > 0 {
             text.push_str(&format!(", {count} {what}"));
         }

@@ -30,11 +30,11 @@ pub(super) const CHARTS: [Layout; 5] = [
         ))
     },
     of_drive(lines(
-        Series::DriveCollection,
-        "drive-collection",
-        "Drive: collection",
+        Series::DriveGc,
+        "drive-gc",
+        "Drive: garbage collection",
         Shown::PerSecond,
-        "Segments that were collected to make room, and writes that had to wait for that.",
+        "Segments that GC emptied to make room, and writes that had to wait for it.",
     )),
     Layout {
         top: Some(100.0),

@@ -7,10 +7,10 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use assay_judge::chain::{Chain, LayerName};
+use assay_judge::write_path::{LayerName, WritePath};
 
 use super::format::figure;
-use crate::words::chain::layer;
+use crate::words::write_path::layer;
 use assay_judge::summary::Figure;
 
 /// InnoDB's and the server's files, from the top down.
@@ -56,9 +56,11 @@ struct Layer {
 }
 
 /// Pictures of the configurations, on one scale; nothing where no bytes are known at all.
-pub(super) fn flows(sides: &[(usize, Vec<&Chain>)]) -> Vec<Flow> {
-    let read: Vec<(usize, Vec<Layer>, Vec<Layer>)> =
-        sides.iter().map(|(config, chains)| (*config, files(chains), below(chains))).collect();
+pub(super) fn flows(sides: &[(usize, Vec<&WritePath>)]) -> Vec<Flow> {
+    let read: Vec<(usize, Vec<Layer>, Vec<Layer>)> = sides
+        .iter()
+        .map(|(config, write_paths)| (*config, files(write_paths), below(write_paths)))
+        .collect();
     let most = read
         .iter()
         .flat_map(|(_, files, below)| files.iter().chain(below))
@@ -78,10 +80,14 @@ pub(super) fn flows(sides: &[(usize, Vec<&Chain>)]) -> Vec<Flow> {
     .collect()
 }
 
-fn layers(chains: &[&Chain], names: &[LayerName]) -> Vec<Layer> {
+fn layers(write_paths: &[&WritePath], names: &[LayerName]) -> Vec<Layer> {
     let one = |name: &LayerName| {
-        let its =
-            || chains.iter().flat_map(|chain| &chain.layers).filter(|layer| layer.name == *name);
+        let its = || {
+            write_paths
+                .iter()
+                .flat_map(|write_path| &write_path.layers)
+                .filter(|layer| layer.name == *name)
+        };
         its().next()?;
         let bytes = Figure::of(its().filter_map(|layer| layer.write_bytes).collect());
         Some(Layer { name: *name, bytes: bytes.map(|figure| figure.mean) })
@@ -90,13 +96,13 @@ fn layers(chains: &[&Chain], names: &[LayerName]) -> Vec<Layer> {
 }
 
 /// Of a file that nothing was written to there is nothing to draw.
-fn files(chains: &[&Chain]) -> Vec<Layer> {
-    layers(chains, &FILES).into_iter().filter(|layer| layer.bytes != Some(0.0)).collect()
+fn files(write_paths: &[&WritePath]) -> Vec<Layer> {
+    layers(write_paths, &FILES).into_iter().filter(|layer| layer.bytes != Some(0.0)).collect()
 }
 
 /// Below the files there is always a device, and media in it, whether anything is known of them or not.
-fn below(chains: &[&Chain]) -> Vec<Layer> {
-    let known = layers(chains, &BELOW);
+fn below(write_paths: &[&WritePath]) -> Vec<Layer> {
+    let known = layers(write_paths, &BELOW);
     let is_known = |name| known.iter().find(|layer| layer.name == name).copied();
     let always = |name| match (is_known(name), name) {
         (None, LayerName::Drive) => None,

@@ -1,4 +1,4 @@
-//! What the judge makes of the study: durability of its configurations, chains of its runs, life and cost of its drives.
+//! What the judge makes of the study: durability of its configurations, write paths of its runs, life and cost of its drives.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::words;
-use assay_judge::chain::{self, Chain};
 use assay_judge::durability::{self, Durability};
 use assay_judge::reconcile::{self, Pair};
 use assay_judge::worth::cost::{self, Cost, Measured};
 use assay_judge::worth::endurance::{self, Endurance, Rated};
 use assay_judge::worth::interval::Interval;
+use assay_judge::write_path::{self, WritePath};
 use assay_judge::{Comparison, Judgement, Level, Metric};
 use assay_study::metrics::{Metric as Entry, metric};
 use assay_study::prices::Prices;
@@ -30,7 +30,7 @@ pub(super) struct Judged {
     /// What differs between each two configurations.
     pub(super) factors: Vec<Pair>,
     /// Of each run that has one.
-    pub(super) chains: Vec<Chain>,
+    pub(super) write_paths: Vec<WritePath>,
     /// Of each run whose writes were counted.
     pub(super) endurance: Vec<OfTrial>,
     /// What each configuration's device is rated for, where that is known.
@@ -119,7 +119,7 @@ impl Judged {
             labels: durability.iter().map(words::durability::label).collect(),
             durability,
             factors: reconcile::of_pairs(study),
-            chains: study.trials.iter().filter_map(chain::of_trial).collect(),
+            write_paths: study.trials.iter().filter_map(write_path::of_trial).collect(),
             endurance: endurance.collect(),
             rated: rated.collect(),
             scales: scales(study),
@@ -245,7 +245,7 @@ fn scale(disk: Option<&Disk>) -> f64 {
 fn space_ratio(trial: &Trial) -> Option<f64> {
     let figure = |one: &Entry| trial.results.get(one.name).copied().filter(|value| *value > 0.0);
     let of_files = figure(metric!("space_file_bytes"))? / figure(metric!("space_allocated_bytes"))?;
-    let of_drive = match stored::is_worn(trial) {
+    let of_drive = match stored::is_preconditioned(trial) {
         true => stored::stored_ratio(trial)?,
         false => figure(metric!("drive_compression_ratio")).unwrap_or(1.0),
     };

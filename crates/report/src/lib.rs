@@ -8,7 +8,6 @@
 
 pub mod beside;
 mod caveats;
-mod chain;
 mod charts;
 pub mod claim_rows;
 mod claimed;
@@ -50,6 +49,7 @@ mod verdicts;
 mod view;
 pub mod words;
 mod worth;
+mod write_path;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -178,7 +178,9 @@ fn distributions(store: &Store, study: &Study) -> Result<input::Distributions> {
 
 /// The tables of what the judge found.
 fn write_judged(judged: &Judged, tables: &Path) -> Result<()> {
-    files::replace(&tables.join("chain.csv"), |file| chain::write_table(file, &judged.chains))?;
+    files::replace(&tables.join("write_path.csv"), |file| {
+        write_path::write_table(file, &judged.write_paths)
+    })?;
     files::replace(&tables.join("endurance.csv"), |file| worth::write_endurance(file, judged))?;
     match &judged.costs {
         Some(costs) => {

@@ -23,8 +23,8 @@ pub(super) const CHARTS: [Layout; 3] = [
         ))
     },
     of_drive(lines(
-        Series::ModelLate,
-        "model-late",
+        Series::ModelMissedDeadlines,
+        "model-missed-deadlines",
         "Model: commands out of time",
         Shown::PerSecond,
         "Emulated I/Os that missed their deadline because the host's CPUs were busy, and those that the device would have answered faster than can be shown here.",

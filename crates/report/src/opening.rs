@@ -115,9 +115,9 @@ fn models(study: &Study) -> Option<String> {
 
 fn trouble(study: &Study) -> Option<String> {
     let of_state = |state: State| study.trials.iter().filter(|trial| trial.state == state).count();
-    let marked = study.trials.iter().filter(|trial| !trial.warnings.is_empty()).count();
+    let flagged = study.trials.iter().filter(|trial| !trial.warnings.is_empty()).count();
     let told: Vec<String> = [
-        (marked, if marked == 1 { "is flagged" } else { "are flagged" }),
+        (flagged, if flagged == 1 { "is flagged" } else { "are flagged" }),
         (of_state(State::Failed), "failed"),
     ]
     .into_iter()

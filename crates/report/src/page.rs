@@ -26,7 +26,7 @@ use super::series::Head;
 use super::space::{Space, space};
 use super::sweeps::{Sweep, sweeps};
 use super::tails::{Tail, tails};
-use super::{caveats, chain, claimed, paper, template, verdicts, view, worth};
+use super::{caveats, claimed, paper, template, verdicts, view, worth, write_path};
 use assay_judge::summary;
 
 /// Nothing may be fetched, by anything on the page: its own script and style stand in it, pictures are made in it.
@@ -58,7 +58,7 @@ struct Page<'a> {
     has_model: bool,
     second: Option<Second<'a>>,
     space: Option<Space<'a>>,
-    chain: Vec<chain::Evidence>,
+    write_path: Vec<write_path::Evidence>,
     endurance: Option<worth::Table>,
     cost: Option<worth::Table>,
     no_cost: Vec<String>,
@@ -182,7 +182,7 @@ pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
         workloads,
         second: second(input),
         space,
-        chain: chain::shown(study, input.groups, input.judged),
+        write_path: write_path::shown(study, input.groups, input.judged),
         endurance: worth::endurance(study, input.groups, input.judged),
         cost: worth::cost(study, input.groups, input.judged),
         no_cost: worth::no_cost(input.judged),

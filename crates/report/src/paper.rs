@@ -20,7 +20,7 @@ pub(super) fn write_table(file: &mut dyn Write, tables: &[Compared]) -> Result<(
         metric!("media_write_bytes_per_transaction").name,
         metric!("drive_write_amplification").name,
         metric!("innodb_hit_ratio").name,
-        metric!("model_late_percent").name,
+        metric!("model_missed_deadlines_percent").name,
         "cpu_percent",
     ];
     let of_side = |side: &'static str| COUNTERS.iter().map(move |name| format!("{side}_{name}"));
@@ -61,7 +61,7 @@ fn fields(table: &Compared, row: &ComparedRow) -> Vec<String> {
                 one.media_write_bytes_per_transaction,
                 one.drive_write_amplification,
                 one.innodb_hit_ratio,
-                one.model_late_percent,
+                one.model_missed_deadlines_percent,
                 one.cpu_percent,
             ]
         });
@@ -138,7 +138,10 @@ fn shown_row(row: &ComparedRow) -> ShownRow {
                 column(metric!("drive_write_amplification"), Group::Drive),
             ),
             pair(|one| one.innodb_hit_ratio, column(metric!("innodb_hit_ratio"), Group::More)),
-            pair(|one| one.model_late_percent, column(metric!("model_late_percent"), Group::Model)),
+            pair(
+                |one| one.model_missed_deadlines_percent,
+                column(metric!("model_missed_deadlines_percent"), Group::Model),
+            ),
             pair(|one| one.cpu_percent, column(metric!("cpu_user_percent"), Group::Machine)),
         ],
         remarks: remarks(row).join("; "),

@@ -5,7 +5,7 @@
 //! smallest and largest value: with a thousandfold range that is 0.1 % of the value. The exact samples are in the
 //! store and in `tables/series/`.
 //!
-//! Promises: seconds without a value stay without one; zero stays zero; the whole is within its budget, if need
+//! Guarantees: seconds without a value stay without one; zero stays zero; the whole is within its budget, if need
 //! be with fewer points and without series that stand in no chart, and says so.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -10,7 +10,7 @@ use super::format::{bytes, list};
 use super::headline::{is_aa_run, named};
 use super::input::Input;
 use super::metrics::{self, Metric};
-use super::stored::{of_database, of_worn, stored, stored_figure};
+use super::stored::{of_database, of_preconditioned, stored, stored_figure};
 use super::view::{self, Field};
 use assay_judge::summary::Group;
 
@@ -23,7 +23,7 @@ pub(super) struct Space<'a> {
     columns: Vec<(&'a str, &'a str)>,
     rows: Vec<view::SpaceRow>,
     /// Whether flash of models is left out of the chart, as it holds what wore it in too.
-    has_worn: bool,
+    has_preconditioned: bool,
 }
 
 /// Space of each workload's data, whose plot is added to `plots`; nothing where no run has any.
@@ -39,7 +39,7 @@ pub(super) fn space<'a>(input: &Input<'_>, plots: &mut Vec<Plot>) -> Option<Spac
         finding: finding(study, groups).unwrap_or_default(),
         rows: columns.rows(study, groups),
         columns: columns.heads(),
-        has_worn: !columns.worn.is_empty(),
+        has_preconditioned: !columns.preconditioned.is_empty(),
     })
 }
 
@@ -52,7 +52,7 @@ fn is_of_every_config(kind: &Metric<'_>) -> bool {
 /// smaller.
 struct Columns {
     own: Vec<Metric<'static>>,
-    worn: Vec<Metric<'static>>,
+    preconditioned: Vec<Metric<'static>>,
     stored: Option<Metric<'static>>,
 }
 
@@ -65,19 +65,19 @@ impl Columns {
         let own = metrics::columns(Kinds::Space).into_iter().filter(|kind| {
             is_any(&|workload, config| of_database(groups, config, workload, kind).is_some())
         });
-        let worn = metrics::columns(Kinds::Worn).into_iter().filter(|kind| {
-            is_any(&|workload, config| of_worn(groups, config, workload, kind).is_some())
+        let preconditioned = metrics::columns(Kinds::Preconditioned).into_iter().filter(|kind| {
+            is_any(&|workload, config| of_preconditioned(groups, config, workload, kind).is_some())
         });
         let is_stored = is_any(&|workload, config| stored(groups, config, workload).is_some());
         Columns {
             own: own.collect(),
-            worn: worn.collect(),
+            preconditioned: preconditioned.collect(),
             stored: is_stored.then_some(metrics::STORED),
         }
     }
 
     fn heads<'a>(&self) -> Vec<(&'a str, &'a str)> {
-        let all = self.own.iter().chain(&self.stored).chain(&self.worn);
+        let all = self.own.iter().chain(&self.stored).chain(&self.preconditioned);
         all.map(|kind| (kind.head, kind.title)).collect()
     }
 
@@ -93,10 +93,10 @@ impl Columns {
             fields.extend(
                 stored.map(|kind| Field::bare(kind, stored_figure(groups, config, workload))),
             );
-            let worn = self.worn.iter();
-            fields.extend(
-                worn.map(|kind| Field::of_bytes(kind, of_worn(groups, config, workload, kind))),
-            );
+            let preconditioned = self.preconditioned.iter();
+            fields.extend(preconditioned.map(|kind| {
+                Field::of_bytes(kind, of_preconditioned(groups, config, workload, kind))
+            }));
             Some(view::SpaceRow::of(&study.workloads.get(workload)?.name, config, fields))
         };
         loads(study).filter_map(row).collect()

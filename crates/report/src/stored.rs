@@ -18,7 +18,7 @@ fn trials<'a>(
 
 /// Whether what the drive below says of its room is of a model that was preconditioned: of other data than the
 /// database's, too.
-pub(super) fn is_worn(trial: &Trial) -> bool {
+pub(super) fn is_preconditioned(trial: &Trial) -> bool {
     let has = |metric: &Entry| trial.results.contains_key(metric.name);
     has(metric!("model_commands_per_s")) && has(metric!("drive_logical_bytes_used"))
 }
@@ -30,19 +30,21 @@ pub(super) fn of_database(
     workload: usize,
     kind: &Metric<'_>,
 ) -> Option<Figure> {
-    let is_of_drive = find(kind.name).is_some_and(|one| one.column_of(Kinds::Worn).is_some());
-    let its = trials(groups, config, workload).filter(|trial| !(is_of_drive && is_worn(trial)));
+    let is_of_drive =
+        find(kind.name).is_some_and(|one| one.column_of(Kinds::Preconditioned).is_some());
+    let its =
+        trials(groups, config, workload).filter(|trial| !(is_of_drive && is_preconditioned(trial)));
     Figure::of(its.filter_map(|trial| kind.of(trial)).collect())
 }
 
 /// A metric of a preconditioned model.
-pub(super) fn of_worn(
+pub(super) fn of_preconditioned(
     groups: &[Group<'_>],
     config: usize,
     workload: usize,
     kind: &Metric<'_>,
 ) -> Option<Figure> {
-    let its = trials(groups, config, workload).filter(|trial| is_worn(trial));
+    let its = trials(groups, config, workload).filter(|trial| is_preconditioned(trial));
     Figure::of(its.filter_map(|trial| kind.of(trial)).collect())
 }
 
@@ -72,6 +74,6 @@ pub(super) fn stored_figure(
 
 /// Of preconditioned models alone: of other drives the room says it.
 pub(super) fn stored(groups: &[Group<'_>], config: usize, workload: usize) -> Option<Figure> {
-    let its = trials(groups, config, workload).filter(|trial| is_worn(trial));
+    let its = trials(groups, config, workload).filter(|trial| is_preconditioned(trial));
     Figure::of(its.filter_map(stored_ratio).collect())
 }

@@ -15,11 +15,11 @@ use assay_study::{Histogram, Series, State, Store, Study, Trial};
 use super::claim_rows::BesideView;
 use super::judged::{Judged, OfGroup, OfTrial};
 use crate::words;
-use crate::words::chain::ChainView;
 use crate::words::durability::DurabilityView;
 use crate::words::endurance::{self, RatedView};
 use crate::words::json::JudgementView;
 use crate::words::paper::{self, ComparedView};
+use crate::words::write_path::WritePathView;
 use assay_judge::paper::Compared;
 use assay_judge::summary::{self, Figure, Group};
 
@@ -222,7 +222,7 @@ struct Results<'a> {
     judgement: JudgementView<'a>,
     durability: BTreeMap<&'a str, DurabilityView>,
     factors: &'a [Pair],
-    chain: Vec<ChainView<'a>>,
+    write_path: Vec<WritePathView<'a>>,
     endurance: &'a [OfTrial],
     rated: BTreeMap<&'a str, RatedView>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -299,7 +299,7 @@ pub(super) fn write_results(
             .map(|(config, durability)| (config.name.as_str(), DurabilityView::of(durability)))
             .collect(),
         factors: &found.judged.factors,
-        chain: found.judged.chains.iter().map(ChainView::of).collect(),
+        write_path: found.judged.write_paths.iter().map(WritePathView::of).collect(),
         endurance: &found.judged.endurance,
         rated: endurance::view(&found.judged.rated),
         costs: found.judged.costs.as_deref(),

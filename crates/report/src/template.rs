@@ -23,7 +23,7 @@ const PAGE: &str = concat!(
 
 /// Parts that others include.
 const INCLUDED: [(&str, &str); 3] = [
-    ("chain.html", include_str!("assets/page/chain.html")),
+    ("write_path.html", include_str!("assets/page/write_path.html")),
     ("durability.html", include_str!("assets/page/durability.html")),
     ("worth.html", include_str!("assets/page/worth.html")),
 ];

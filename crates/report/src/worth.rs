@@ -96,7 +96,7 @@ const ENDURANCE: [(&str, &str); 8] = [
     ("to device, kB/trx", "bytes that the device was given, for each transaction"),
     (
         "to media, kB/trx",
-        "bytes that went to its flash, for each transaction: collection adds, compression takes away",
+        "bytes that went to its flash, for each transaction: GC adds, compression takes away",
     ),
     ("to device a day", "by the whole device at the tested rate"),
     ("to media a day", "by the whole device at the tested rate"),

@@ -73,7 +73,7 @@ impl Attached {
         cpus: &[usize],
     ) -> Result<Attached> {
         let job = job(media, options, false)?;
-        let (made, ()) = ledger.make(job.thing(), || make_directories(&job))?;
+        let (made, ()) = ledger.make(job.resource(), || make_directories(&job))?;
         let (command, mut line) = Line::to_server(&job)?;
         let mut server = child::spawn(command, cpus).context("cannot start the serving process")?;
         let heard = line.tell(&job);

@@ -8,7 +8,7 @@ use assay_ports::{fuse, loopdev};
 
 use super::log::{is_error, words};
 use super::registry::{self, Attached};
-use assay_system::thing::{ensure_unused, lasting_users};
+use assay_system::resource::{ensure_unused, lasting_users};
 
 /// Takes the block device away and waits until the drive is closed; says in a line what was done.
 ///

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use assay_drive::{Codec, Counts, GivenUp, Recovery, State, Status};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::job::{CacheMode, CollectBy};
+use super::job::{CacheMode, GcPolicy};
 use super::model_health::ModelHealth;
 
 /// The name, beside the disk, of the file with the drive's health.
@@ -77,7 +77,7 @@ pub struct Attachment {
     pub memory_bytes: Option<u64>,
     /// How collection chooses.
     #[serde(default)]
-    pub collect: Option<CollectBy>,
+    pub gc: Option<GcPolicy>,
     /// Whether fresh data may have the reserve.
     #[serde(default)]
     pub rescue: bool,
@@ -234,13 +234,13 @@ struct CountsFields {
     discard_bytes_host: u64,
     write_bytes_payload: u64,
     write_bytes_table: u64,
-    write_bytes_collection: u64,
+    write_bytes_gc: u64,
     write_bytes_checkpoint: u64,
     writes_media: u64,
     flushes: u64,
     flushes_media: u64,
-    collections: u64,
-    collection_stalls: u64,
+    gc_segments: u64,
+    gc_stalls: u64,
     checkpoints: u64,
     refused_writes: u64,
     damaged_records: u64,

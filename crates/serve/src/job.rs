@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use assay_base::Size;
 use assay_devices::read_ahead;
 use assay_devices::{Device, Preset, Scale};
-use assay_system::thing::Thing;
+use assay_system::resource::Resource;
 
 /// How a drive is attached; `attach` takes it from its command line.
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub struct AttachOptions {
     pub cache: CacheMode,
     /// How the next segment to be reclaimed is chosen
     #[arg(long, value_enum, default_value_t)]
-    pub collect: CollectBy,
+    pub gc: GcPolicy,
     /// Take no writes, and write nothing to the media
     #[arg(long)]
     pub read_only: bool,
@@ -95,7 +95,7 @@ pub enum CacheMode {
     Volatile,
     /// When it completes.
     Writethrough,
-    /// When it completes, by the promise of a device that is modelled: its memory has power of its own.
+    /// When it completes, by the guarantee of a device that is modelled: its memory has power of its own.
     #[value(skip)]
     Protected,
 }
@@ -124,7 +124,7 @@ impl From<WriteCache> for CacheMode {
 /// How collection chooses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum CollectBy {
+pub enum GcPolicy {
     /// By age and live share.
     #[default]
     CostBenefit,
@@ -132,12 +132,12 @@ pub enum CollectBy {
     Greedy,
 }
 
-impl CollectBy {
+impl GcPolicy {
     /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
-            CollectBy::CostBenefit => "cost-benefit",
-            CollectBy::Greedy => "greedy",
+            GcPolicy::CostBenefit => "cost-benefit",
+            GcPolicy::Greedy => "greedy",
         }
     }
 }
@@ -154,7 +154,7 @@ impl Default for AttachOptions {
             memory: None,
             read_ahead: None,
             cache: CacheMode::default(),
-            collect: CollectBy::default(),
+            gc: GcPolicy::default(),
             read_only: false,
             rescue: false,
             tear: false,
@@ -166,8 +166,8 @@ impl Default for AttachOptions {
 }
 
 impl AttachOptions {
-    /// When a write is on stable media: of a model what its device promises, whatever serves it.
-    pub fn promised_cache(&self) -> CacheMode {
+    /// When a write is on stable media: of a model what its device guarantees, whatever serves it.
+    pub fn guaranteed_cache(&self) -> CacheMode {
         let device = |job: &ModelJob| Device::new(&job.preset().ok()?, job.scale).ok();
         self.model.as_ref().and_then(device).map_or(self.cache, |device| device.cache().into())
     }
@@ -178,9 +178,9 @@ impl AttachOptions {
         DriveOptions {
             map_bytes: self.memory.map(|size| size.0),
             read_ahead_bytes: self.read_ahead.map_or(0, |size| size.0 as u32),
-            policy: match self.collect {
-                CollectBy::CostBenefit => Policy::CostBenefit,
-                CollectBy::Greedy => Policy::Greedy,
+            policy: match self.gc {
+                GcPolicy::CostBenefit => Policy::CostBenefit,
+                GcPolicy::Greedy => Policy::Greedy,
             },
             cache: match self.cache {
                 CacheMode::Volatile => Cache::Volatile,
@@ -213,8 +213,8 @@ pub struct Job {
 
 impl Job {
     /// What is made by serving, for a ledger.
-    pub fn thing(&self) -> Thing {
-        Thing::Drive {
+    pub fn resource(&self) -> Resource {
+        Resource::Drive {
             media: self.media.clone(),
             media_id: self.media_id,
             mount_point: self.mount_point.clone(),

@@ -30,7 +30,7 @@ mod recording;
 pub mod registry;
 mod source;
 mod stack;
-mod standstill;
+mod stall;
 pub mod text;
 mod trace_head;
 mod wear_in;
@@ -43,8 +43,8 @@ pub use job::{AttachOptions, ModelJob};
 pub use look::{health_of, look_at, look_at_left};
 pub use make::{NewDrive, Sizes};
 pub use model_health::{
-    ADDED_SHARE_MAX, KindHealth, LATE_SHARE_MAX, ModelHealth, STOOD_STILL_MS_MAX, added_share,
-    kind_name,
+    ADDED_SHARE_MAX, KindHealth, MISSED_DEADLINE_SHARE_MAX, ModelHealth, STALLED_MS_MAX,
+    added_share, kind_name,
 };
 pub use model_media::provide;
 pub use registry::is_attached;

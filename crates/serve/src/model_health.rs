@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 use super::job::ModelJob;
 use assay_devices::Scale;
 
-/// Above this share of commands that our own CPUs have made late, figures are not the device's.
-pub const LATE_SHARE_MAX: f64 = 0.01;
+/// Above this share of commands that missed their deadline, for our CPUs were busy, figures are not the device's.
+pub const MISSED_DEADLINE_SHARE_MAX: f64 = 0.01;
 
 /// Nor are they where all commands together took longer than they should by more than this share: be it by lateness, or
-/// by what was too fast to be shown.
+/// by what was too fast to be achieved.
 pub const ADDED_SHARE_MAX: f64 = 0.05;
 
 /// Nor are they where the model's server stalled for longer than this, in milliseconds: who was waited for meanwhile is not
 /// late by its clock.
-pub const STOOD_STILL_MS_MAX: f64 = 200.0;
+pub const STALLED_MS_MAX: f64 = 200.0;
 
 /// The model, its scale, and what it has counted since it began to keep time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,19 +27,19 @@ pub struct ModelHealth {
     pub name: String,
     /// By how much the device is divided.
     pub scale: Scale,
-    /// The round trip of the port alone, in microseconds: the shortest latency that can be shown here.
+    /// The round trip of the port alone, in microseconds: the shortest latency that can be achieved here.
     pub port_us: f64,
     /// Commands of all kinds.
     pub commands: u64,
-    /// Share of commands that our own CPUs have made late.
-    pub late_share: Option<f64>,
+    /// Share of commands that missed their deadline, for our CPUs were busy.
+    pub missed_deadline_share: Option<f64>,
     /// Share of commands that should have taken less than the port's round trip.
     pub too_fast_share: Option<f64>,
     /// By what share all commands together took longer than they should.
     pub added_share: Option<f64>,
     /// How long its server did not run at all, in gaps of 50 ms and more, in milliseconds.
     #[serde(default)]
-    pub stood_still_ms: f64,
+    pub stalled_ms: f64,
     /// Whether what is measured may be taken for the device's: few commands were late, and little time was added.
     pub comparable: bool,
     /// Commands by what they ask for.
@@ -56,13 +56,13 @@ pub struct KindHealth {
     /// How long they should have taken, together, in seconds.
     pub modelled_s: f64,
     /// How long they took, together, in seconds.
-    pub shown_s: f64,
+    pub achieved_s: f64,
     /// How long one should have taken, in microseconds.
     pub modelled_mean_us: Option<f64>,
     /// How long one took, in microseconds.
-    pub shown_mean_us: Option<f64>,
-    /// How many our own CPUs have made late.
-    pub late: u64,
+    pub achieved_mean_us: Option<f64>,
+    /// How many missed their deadline, for our CPUs were busy.
+    pub missed_deadlines: u64,
     /// How many should have taken less than the port's round trip, or than our own work for them.
     pub too_fast: u64,
 }
@@ -78,8 +78,9 @@ impl ModelHealth {
         let sum = |count: fn(&KindHealth) -> u64| kinds.values().map(count).sum::<u64>();
         let commands = sum(|kind| kind.commands);
         let share = |part: u64| (commands > 0).then(|| part as f64 / commands as f64);
-        let late_share = share(sum(|kind| kind.late));
-        let added_share = added_share(kinds.values().map(|kind| (kind.modelled_s, kind.shown_s)));
+        let missed_deadline_share = share(sum(|kind| kind.missed_deadlines));
+        let added_share =
+            added_share(kinds.values().map(|kind| (kind.modelled_s, kind.achieved_s)));
         let waited = now.waited.iter().zip(before.waited).zip(Resource::ALL);
         let waited =
             waited.map(|((now, before), resource)| (resource.name().to_owned(), now - before));
@@ -88,11 +89,12 @@ impl ModelHealth {
             scale: job.scale,
             port_us,
             commands,
-            late_share,
+            missed_deadline_share,
             too_fast_share: share(sum(|kind| kind.too_fast)),
             added_share,
-            stood_still_ms: 0.0,
-            comparable: late_share.is_none_or(|share| share <= LATE_SHARE_MAX)
+            stalled_ms: 0.0,
+            comparable: missed_deadline_share
+                .is_none_or(|share| share <= MISSED_DEADLINE_SHARE_MAX)
                 && added_share.is_none_or(|share| share <= ADDED_SHARE_MAX),
             waited: waited.filter(|(_, count)| *count > 0).collect(),
             kinds,
@@ -103,25 +105,25 @@ impl ModelHealth {
 impl ModelHealth {
     /// The same, of a server that stalled for so long.
     #[must_use]
-    pub fn of_server_that_stood_still(self, stood_still: Duration) -> ModelHealth {
-        let stood_still_ms = stood_still.as_secs_f64() * 1e3;
-        let comparable = self.comparable && stood_still_ms <= STOOD_STILL_MS_MAX;
-        ModelHealth { stood_still_ms, comparable, ..self }
+    pub fn of_server_that_stalled(self, stalled: Duration) -> ModelHealth {
+        let stalled_ms = stalled.as_secs_f64() * 1e3;
+        let comparable = self.comparable && stalled_ms <= STALLED_MS_MAX;
+        ModelHealth { stalled_ms, comparable, ..self }
     }
 
     /// Commands of all kinds, and how many of them were late and too fast to show.
     #[must_use]
     pub fn counted(&self) -> (u64, u64, u64) {
         self.kinds.values().fold((0, 0, 0), |(commands, late, below), kind| {
-            (commands + kind.commands, late + kind.late, below + kind.too_fast)
+            (commands + kind.commands, late + kind.missed_deadlines, below + kind.too_fast)
         })
     }
 }
 
 /// By what share the time that commands took exceeds what they should have taken, of pairs of both.
 pub fn added_share(times: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
-    let (modelled, shown) = times.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-    (modelled > 0.0).then(|| shown / modelled - 1.0)
+    let (modelled, achieved) = times.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    (modelled > 0.0).then(|| achieved / modelled - 1.0)
 }
 
 /// What a kind of command is called.
@@ -139,15 +141,15 @@ fn of_kind(kind: Kind, now: &Tally, before: &Tally) -> KindHealth {
     let (now, before) = (now.of(kind), before.of(kind));
     let commands = now.commands - before.commands;
     let modelled_s = (now.modelled_ns - before.modelled_ns) as f64 / 1e9;
-    let shown_s = (now.shown_ns - before.shown_ns) as f64 / 1e9;
+    let achieved_s = (now.achieved_ns - before.achieved_ns) as f64 / 1e9;
     let mean_us = |seconds: f64| (commands > 0).then(|| seconds * 1e6 / commands as f64);
     KindHealth {
         commands,
         modelled_s,
-        shown_s,
+        achieved_s,
         modelled_mean_us: mean_us(modelled_s),
-        shown_mean_us: mean_us(shown_s),
-        late: now.late - before.late,
+        achieved_mean_us: mean_us(achieved_s),
+        missed_deadlines: now.missed_deadlines - before.missed_deadlines,
         too_fast: now.too_fast - before.too_fast,
     }
 }

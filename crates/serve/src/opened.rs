@@ -73,7 +73,7 @@ impl Opened {
 
     /// What the drive takes as one command, which the kernel must not exceed.
     pub fn largest_request_bytes(&self) -> u64 {
-        self.drive().map_or(REQUEST_BYTES, |drive| drive.promise().atomic_write_bytes)
+        self.drive().map_or(REQUEST_BYTES, |drive| drive.guarantees().atomic_write_bytes)
     }
 
     pub fn close(&self) -> assay_drive::Result<()> {

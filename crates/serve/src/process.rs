@@ -29,7 +29,7 @@ use super::{asked, log as lasting, port, text};
 use assay_base::text::on_one_line;
 use assay_system::interrupt;
 use assay_system::ledger::{Ledger, Made};
-use assay_system::thing::ensure_unused_now;
+use assay_system::resource::ensure_unused_now;
 
 /// How often it is looked whether anybody still uses what is to go.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -166,7 +166,7 @@ impl Served {
 /// Leaves the company of whoever started this: a session, a ledger and a log of its own.
 fn stand_alone(job: &Job, become_log: fn(Option<File>)) -> Result<Made> {
     rustix::process::setsid().context("cannot begin a session")?;
-    let (made, ()) = Ledger::open()?.make(job.thing(), || make_directories(job))?;
+    let (made, ()) = Ledger::open()?.make(job.resource(), || make_directories(job))?;
     become_log(lasting::begin(&job.media)?);
     Ok(made)
 }

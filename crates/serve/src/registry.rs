@@ -12,7 +12,7 @@ use super::asked;
 use super::health::{Attachment, Health, STATUS_FILE};
 use super::log;
 use assay_system::ledger::{self, Found};
-use assay_system::thing::{Thing, ensure_unused};
+use assay_system::resource::{Resource, ensure_unused};
 
 /// How long a server that was killed may take to end: it lets go of its media with its last thread.
 const END_PATIENCE: Duration = Duration::from_millis(500);
@@ -32,7 +32,7 @@ pub struct Attached {
     pub directory: PathBuf,
     /// The process that the drive belongs to; none once it has died.
     pub owner: Option<u32>,
-    thing: Thing,
+    resource: Resource,
     ledger: Found,
 }
 
@@ -131,9 +131,9 @@ fn served_first() -> Result<Vec<Attached>> {
 pub fn all() -> Result<Vec<Attached>> {
     let mut all = Vec::new();
     for found in ledger::found()? {
-        for thing in found.things() {
-            if let Thing::Drive { media, media_id, mount_point, directory } = thing
-                && thing.exists()?
+        for resource in found.resources() {
+            if let Resource::Drive { media, media_id, mount_point, directory } = resource
+                && resource.exists()?
             {
                 all.push(Attached {
                     media: media.clone(),
@@ -141,7 +141,7 @@ pub fn all() -> Result<Vec<Attached>> {
                     mount_point: mount_point.clone(),
                     directory: directory.clone(),
                     owner: found.owner(),
-                    thing: thing.clone(),
+                    resource: resource.clone(),
                     ledger: found.clone(),
                 });
             }
@@ -289,7 +289,7 @@ impl Attached {
     pub fn clear(&self) -> Result<()> {
         let unused = self.devices()?.iter().try_for_each(|device| ensure_unused(device));
         unused.with_context(|| format!("the server of {} has died", self.media.display()))?;
-        self.thing.remove()?;
+        self.resource.remove()?;
         if self.ledger.left()?.is_empty() { self.ledger.close() } else { Ok(()) }
     }
 }

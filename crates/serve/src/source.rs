@@ -17,7 +17,7 @@ use super::log;
 use super::model_health::ModelHealth;
 use super::opened::Opened;
 use super::stack::Stack;
-use super::standstill::Standstill;
+use super::stall::StallWatch;
 use crate::{TraceHead, monotonic_s};
 use assay_base::sync::lock;
 
@@ -30,7 +30,7 @@ pub struct Source {
     pub attachment: Attachment,
     mount_point: PathBuf,
     /// Of a model: for how long this process stalled.
-    standstill: Option<Standstill>,
+    stall: Option<StallWatch>,
     started: Mutex<Option<Started>>,
     pub keeps_time_when_told: bool,
 }
@@ -50,7 +50,7 @@ struct Started {
     /// How long the port alone takes.
     port: Time,
     tally: Tally,
-    stood_still: Duration,
+    stalled: Duration,
 }
 
 impl Source {
@@ -66,11 +66,11 @@ impl Source {
             pid: Some(std::process::id()),
             open_ms: Some(open_ms),
             read_only: job.options.read_only || is_damaged,
-            cache: Some(job.options.promised_cache()),
+            cache: Some(job.options.guaranteed_cache()),
             threads: Some(job.options.threads),
             read_ahead_bytes: Some(job.options.read_ahead.map_or(0, |size| size.0)),
             memory_bytes: job.options.memory.map(|size| size.0),
-            collect: Some(job.options.collect),
+            gc: Some(job.options.gc),
             rescue: job.options.rescue,
             log: job.is_independent.then(|| log::found_of(&job.media)).flatten(),
             oom_score_adj: survival.oom_score_adj,
@@ -78,14 +78,14 @@ impl Source {
             ..Attachment::default()
         };
         let model = job.options.model.clone();
-        let standstill = model.as_ref().map(|_| Standstill::watch()).transpose()?;
+        let stall = model.as_ref().map(|_| StallWatch::watch()).transpose()?;
         Ok(Source {
             opened,
             media: job.media.clone(),
             model,
             attachment,
             mount_point: job.mount_point.clone(),
-            standstill,
+            stall,
             started: Mutex::default(),
             keeps_time_when_told: job.options.keeps_time_when_told,
         })
@@ -108,12 +108,12 @@ impl Source {
 
     /// What is told of a model is what it counts from now on.
     pub fn count_from_now(&self, port: Time, stack: &Stack) {
-        let stood_still = self.stood_still();
-        *lock(&self.started) = Some(Started { port, tally: stack.top.tally(), stood_still });
+        let stalled = self.stalled();
+        *lock(&self.started) = Some(Started { port, tally: stack.top.tally(), stalled });
     }
 
-    fn stood_still(&self) -> Duration {
-        self.standstill.as_ref().map_or(Duration::ZERO, Standstill::so_far)
+    fn stalled(&self) -> Duration {
+        self.stall.as_ref().map_or(Duration::ZERO, StallWatch::so_far)
     }
 
     /// What a model was asked until now does not count, and from now on it answers when the device would.
@@ -192,9 +192,9 @@ impl Source {
     fn model_health(&self) -> Option<ModelHealth> {
         let Opened::Model(stack) = &self.opened else { return None };
         let before = (*lock(&self.started))?;
-        let stood_still = self.stood_still().saturating_sub(before.stood_still);
+        let stalled = self.stalled().saturating_sub(before.stalled);
         let (job, port_us) = (self.model.as_ref()?, before.port.as_us());
         let health = ModelHealth::new(job, port_us, &stack.top.tally(), &before.tally);
-        Some(health.of_server_that_stood_still(stood_still))
+        Some(health.of_server_that_stalled(stalled))
     }
 }

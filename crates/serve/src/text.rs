@@ -7,7 +7,7 @@ use assay_drive::{Recovery, State, Status};
 use assay_ports::survival::NEVER;
 
 use super::health::{Attachment, Health};
-use super::job::{CacheMode, CollectBy};
+use super::job::{CacheMode, GcPolicy};
 use super::model_health::ModelHealth;
 use assay_base::text::{counted, size};
 use assay_devices::Scale;
@@ -210,15 +210,18 @@ fn time_kept(log: &mut Log, model: &ModelHealth) {
     log.row("shortest latency", &least);
     for (name, kind) in model.kinds.iter().filter(|(_, kind)| kind.commands > 0) {
         let mean = |us: Option<f64>| us.map_or_else(|| "-".into(), |us| format!("{us:.0} us"));
-        let (modelled, shown) = (mean(kind.modelled_mean_us), mean(kind.shown_mean_us));
+        let (modelled, shown) = (mean(kind.modelled_mean_us), mean(kind.achieved_mean_us));
         log.row(name, &format!("{} in {shown} for {modelled} modelled", kind.commands));
     }
     let percent = |share: Option<f64>| share.map_or(0.0, |share| share * 100.0);
     let verdict = if model.comparable { "" } else { "; what is measured is not comparable" };
-    log.row("late", &format!("{:.2} % of commands{verdict}", percent(model.late_share)));
+    log.row(
+        "missed deadlines",
+        &format!("{:.2} % of commands{verdict}", percent(model.missed_deadline_share)),
+    );
     log.row("too fast to show", &format!("{:.2} % of commands", percent(model.too_fast_share)));
     log.row("time added", &format!("{:.2} % of what is modelled", percent(model.added_share)));
-    log.row("server stalled", &format!("{:.0} ms", model.stood_still_ms));
+    log.row("server stalled", &format!("{:.0} ms", model.stalled_ms));
     let waited = model.waited.iter().map(|(what, count)| format!("{what} {count}"));
     log.row("waited for", &waited.collect::<Vec<_>>().join(", "));
 }
@@ -237,9 +240,9 @@ fn manner(attachment: &Attachment) -> Option<String> {
     words.extend(attachment.memory_bytes.map(|bytes| format!("{} for the map", human(bytes))));
     words.extend(
         attachment
-            .collect
-            .filter(|by| *by != CollectBy::default())
-            .map(|by| format!("collecting by {}", by.name())),
+            .gc
+            .filter(|by| *by != GcPolicy::default())
+            .map(|by| format!("GC policy {}", by.name())),
     );
     words.extend(attachment.rescue.then(|| "its reserve open for new data (--rescue)".to_owned()));
     Some(words.join(", "))
@@ -290,9 +293,11 @@ fn work(log: &mut Log, status: &Status) {
     let counts = &status.counts;
     let flushes = format!("{} asked for, {} to media", counts.flushes, counts.flushes_media);
     log.row("flushes", &flushes);
-    let collections =
-        format!("{}, {} host writes waited for it", counts.collections, counts.collection_stalls);
-    log.row("collections", &collections);
+    let gc = format!(
+        "{} segments reclaimed, {} host writes waited",
+        counts.gc_segments, counts.gc_stalls
+    );
+    log.row("garbage collection", &gc);
     log.row("checkpoints", &counts.checkpoints.to_string());
     log.bytes("log written", counts.log_bytes);
     log.row("refused writes", &format!("{}, for want of space", counts.refused_writes));
@@ -306,10 +311,10 @@ fn amplification(status: &Status) -> String {
     let Some(all) = counts.write_amplification() else { return "-".into() };
     let share = |bytes: u64| bytes as f64 / counts.write_bytes_host as f64;
     format!(
-        "{all:.3} with compression = data {:.3} + tables {:.3} + collection {:.3} + checkpoints {:.3}",
+        "{all:.3} with compression = data {:.3} + tables {:.3} + GC {:.3} + checkpoints {:.3}",
         share(counts.write_bytes_payload),
         share(counts.write_bytes_table),
-        share(counts.write_bytes_collection),
+        share(counts.write_bytes_gc),
         share(counts.write_bytes_checkpoint),
     )
 }

@@ -1,6 +1,6 @@
 //! What servers, drives and power cost: a file for `assay report --prices`, or the plan's `[prices]`.
 //!
-//! Promises: what cannot be a price is refused in one line that names it; a price that nobody gave stays unknown.
+//! Guarantees: what cannot be a price is refused in one line that names it; a price that nobody gave stays unknown.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -384,7 +384,7 @@ pub struct Atomic {
 pub struct Worth {
     /// In the unit that its name ends with.
     pub value: f64,
-    /// How it came to be: `published`, `computed`, `recalled` or `fitted`.
+    /// How it came to be: `published`, `computed`, `unsourced` or `fitted`.
     pub mark: String,
     /// Where it is from.
     pub source: String,

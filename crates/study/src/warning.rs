@@ -15,7 +15,7 @@ pub use super::unwatched::{Below, Role, Unwatched};
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum Warning {
     /// Commands of an emulated device were answered later than the device would have.
-    LateCommands {
+    MissedDeadlines {
         /// Share of all commands.
         percent: f64,
     },
@@ -25,7 +25,7 @@ pub enum Warning {
         percent: f64,
     },
     /// The process that serves an emulated device did not run.
-    Standstill {
+    ModelStall {
         /// In all, within the window.
         length_s: f64,
     },
@@ -125,9 +125,9 @@ impl Warning {
     #[must_use]
     pub fn forbids_comparing(&self) -> bool {
         match self {
-            Warning::LateCommands { .. }
+            Warning::MissedDeadlines { .. }
             | Warning::AddedLatency { .. }
-            | Warning::Standstill { .. }
+            | Warning::ModelStall { .. }
             | Warning::Stopped { .. }
             | Warning::NoFigure { .. } => true,
             Warning::OtherPrograms { is_too_much, .. } => *is_too_much,
@@ -176,7 +176,7 @@ mod tests {
         let programs = vec![Program { name: "rustc".into(), pid: 7, processes: 2 }];
         for warning in [
             Warning::NotSettled,
-            Warning::LateCommands { percent: 4.25 },
+            Warning::MissedDeadlines { percent: 4.25 },
             Warning::OtherPrograms { cpu_percent: 31.5, is_too_much: true, programs },
             Warning::Unwatched(Unwatched::ServerSilent),
             Warning::Unwatched(Unwatched::ProcessEnded { role: Role::Serving }),

@@ -1,8 +1,8 @@
 //! The ledger: what this process has made on the machine, written down before it is made.
 //!
-//! One small file for each process that runs rigs. While it lives, [`Made`] guards take things down and strike
+//! One small file for each process that runs rigs. While it lives, [`Made`] guards take resources down and strike
 //! them out; after a `kill -9` the file is all that is left, and `assay clean` works through it backwards.
-//! Promise: what exists is written down, at worst with something that never came to be.
+//! Guarantees: what exists is written down, at worst with something that never came to be.
 
 mod left;
 
@@ -16,7 +16,7 @@ use assay_ports::child::identity;
 use serde::{Deserialize, Serialize};
 
 pub use self::left::{Found, Unreadable, delete, found, ledgers, sweep};
-use super::thing::Thing;
+use super::resource::Resource;
 use assay_base::sync::lock;
 
 /// The directory of ledgers in the state directory.
@@ -41,13 +41,13 @@ pub struct Pages {
     /// The study that is measured, if it is the ledger of a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     study: Option<PathBuf>,
-    things: Vec<Thing>,
+    resources: Vec<Resource>,
 }
 
-/// A thing that was made; dropping it removes it.
+/// A resource that was made; dropping it removes it.
 #[derive(Debug)]
 pub struct Made {
-    thing: Thing,
+    resource: Resource,
     ledger: Arc<Ledger>,
     is_removed: bool,
 }
@@ -83,43 +83,43 @@ impl Ledger {
             start_ticks: me.start_ticks,
             boot_id: boot_id(),
             study,
-            things: Vec::new(),
+            resources: Vec::new(),
         };
         Ok(Arc::new(Ledger { path, pages: Mutex::new(pages) }))
     }
 
-    /// Writes `thing` down, then has it made. If making fails, whatever came of it is removed again.
+    /// Writes `resource` down, then has it made. If making fails, whatever came of it is removed again.
     ///
     /// # Errors
     /// What `make` answered, or that the ledger cannot be written (nothing is made then).
     pub fn make<T>(
         self: &Arc<Self>,
-        thing: Thing,
+        resource: Resource,
         make: impl FnOnce() -> Result<T>,
     ) -> Result<(Made, T)> {
-        self.change(|things| things.push(thing.clone()))?;
-        let made = Made { thing, ledger: Arc::clone(self), is_removed: false };
+        self.change(|resources| resources.push(resource.clone()))?;
+        let made = Made { resource, ledger: Arc::clone(self), is_removed: false };
         let value = make()?;
         Ok((made, value))
     }
 
-    fn change(&self, change: impl FnOnce(&mut Vec<Thing>)) -> Result<()> {
+    fn change(&self, change: impl FnOnce(&mut Vec<Resource>)) -> Result<()> {
         let mut pages = lock(&self.pages);
-        change(&mut pages.things);
+        change(&mut pages.resources);
         write(&self.path, &pages)
     }
 }
 
 impl Made {
-    /// Removes the thing now and says if that failed; dropping does the same and can only log it.
+    /// Removes the resource now and says if that failed; dropping does the same and can only log it.
     ///
     /// # Errors
-    /// What stands in the way; the thing then stays in the ledger for `assay clean`.
+    /// What stands in the way; the resource then stays in the ledger for `assay clean`.
     pub fn remove(mut self) -> Result<()> {
         self.remove_once()
     }
 
-    /// Leaves the thing as it is, in the ledger, for `assay clean`.
+    /// Leaves the resource as it is, in the ledger, for `assay clean`.
     pub fn leave(mut self) {
         self.is_removed = true;
     }
@@ -128,10 +128,10 @@ impl Made {
         if std::mem::replace(&mut self.is_removed, true) {
             return Ok(());
         }
-        self.thing.remove()?;
-        self.ledger.change(|things| {
-            if let Some(index) = things.iter().rposition(|thing| *thing == self.thing) {
-                things.remove(index);
+        self.resource.remove()?;
+        self.ledger.change(|resources| {
+            if let Some(index) = resources.iter().rposition(|resource| *resource == self.resource) {
+                resources.remove(index);
             }
         })
     }
@@ -165,7 +165,7 @@ fn boot_id() -> String {
 /// An empty ledger has no file. Renamed into place when it is on stable media, so that a reader never sees half of one,
 /// nor anyone after a power cut.
 fn write(path: &Path, pages: &Pages) -> Result<()> {
-    if pages.things.is_empty() {
+    if pages.resources.is_empty() {
         return delete(path);
     }
     write_whole(path, &serde_json::to_vec_pretty(pages)?)
@@ -197,8 +197,8 @@ mod tests {
     fn a_dropped_thing_is_gone_and_struck_out() {
         let (directory, ledger) = ledger();
         let path = directory.path().join("assay-made");
-        let thing = Thing::Directory { path: path.clone() };
-        let (made, ()) = ledger.make(thing, || Ok(std::fs::create_dir(&path)?)).unwrap();
+        let resource = Resource::Directory { path: path.clone() };
+        let (made, ()) = ledger.make(resource, || Ok(std::fs::create_dir(&path)?)).unwrap();
         assert!(ledger.path.is_file() && path.is_dir());
         drop(made);
         assert!(!ledger.path.exists() && !path.exists());
@@ -208,8 +208,8 @@ mod tests {
     fn what_a_failed_making_left_is_removed() {
         let (directory, ledger) = ledger();
         let path = directory.path().join("assay-made");
-        let thing = Thing::Directory { path: path.clone() };
-        let made = ledger.make(thing, || {
+        let resource = Resource::Directory { path: path.clone() };
+        let made = ledger.make(resource, || {
             std::fs::create_dir(&path)?;
             anyhow::bail!("no luck") as Result<()>
         });
@@ -221,20 +221,20 @@ mod tests {
     fn the_ledger_of_a_dead_process_tells_what_is_left() {
         let (directory, ledger) = ledger();
         let path = directory.path().join("assay-made");
-        let gone = Thing::Directory { path: directory.path().join("assay-never") };
+        let gone = Resource::Directory { path: directory.path().join("assay-never") };
         let kept = ledger.make(gone, || Ok(())).unwrap();
-        let thing = Thing::Directory { path: path.clone() };
-        let made = ledger.make(thing.clone(), || Ok(std::fs::create_dir(&path)?)).unwrap();
+        let resource = Resource::Directory { path: path.clone() };
+        let made = ledger.make(resource.clone(), || Ok(std::fs::create_dir(&path)?)).unwrap();
         // The same text under the number of a process that has ended, and without what this one has.
         let text = std::fs::read_to_string(&ledger.path).unwrap();
         let text = text.replace(&format!("\"pid\": {}", std::process::id()), "\"pid\": 4194305");
         std::fs::write(ledger.path.with_file_name("4194305-1.json"), text).unwrap();
         let directory = directory.path().join("ledgers");
-        assert_eq!(ledgers_in(&directory).unwrap().found[0].things(), [], "the living have it");
+        assert_eq!(ledgers_in(&directory).unwrap().found[0].resources(), [], "the living have it");
         std::fs::rename(&ledger.path, directory.join("aside")).unwrap();
         let found = ledgers_in(&directory).unwrap().found;
         assert_eq!(found.len(), 1);
-        assert_eq!((found[0].owner(), found[0].left().unwrap()), (None, vec![thing]));
+        assert_eq!((found[0].owner(), found[0].left().unwrap()), (None, vec![resource]));
         assert_eq!(found[0].run(), None, "a dead process measures nothing");
         drop((kept, made));
     }

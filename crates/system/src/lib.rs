@@ -3,6 +3,6 @@
 mod free;
 pub mod interrupt;
 pub mod ledger;
-pub mod thing;
+pub mod resource;
 
 pub use free::free_bytes;

@@ -89,8 +89,8 @@ fn differences(is: &Attachment, asked: &AttachOptions) -> Vec<String> {
             format!("--cache {}", is.cache.map_or("unknown", |cache| cache.name())),
         ),
         (
-            is.collect != Some(asked.collect),
-            format!("--collect {}", is.collect.map_or("unknown", |collect| collect.name())),
+            is.gc != Some(asked.gc),
+            format!("--gc {}", is.gc.map_or("unknown", |policy| policy.name())),
         ),
         (is.memory_bytes != memory, format!("--memory {}", sized(is.memory_bytes))),
         (
@@ -108,7 +108,7 @@ fn differences(is: &Attachment, asked: &AttachOptions) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_serve::job::{CacheMode, CollectBy};
+    use assay_serve::job::{CacheMode, GcPolicy};
 
     #[test]
     fn only_what_differs_is_said() {
@@ -116,7 +116,7 @@ mod tests {
         let same = Attachment {
             threads: Some(asked.threads),
             cache: Some(asked.cache),
-            collect: Some(asked.collect),
+            gc: Some(asked.gc),
             read_ahead_bytes: Some(0),
             ..Attachment::default()
         };
@@ -124,14 +124,13 @@ mod tests {
         let other = Attachment {
             threads: Some(3),
             cache: Some(CacheMode::Writethrough),
-            collect: Some(CollectBy::Greedy),
+            gc: Some(GcPolicy::Greedy),
             memory_bytes: Some(1 << 20),
             read_only: true,
             ..same.clone()
         };
         let said = differences(&other, &asked).join(" ");
-        let all =
-            "--threads 3 --cache writethrough --collect greedy --memory 1048576 no writes taken";
+        let all = "--threads 3 --cache writethrough --gc greedy --memory 1048576 no writes taken";
         assert_eq!(said, all);
         let asked = AttachOptions { rescue: true, ..asked };
         assert_eq!(differences(&same, &asked), ["no --rescue"]);

@@ -75,8 +75,8 @@ const COUNTERS: [Counter; 16] = [
     ("media_reads_total", "Reads of media.", |c| c.reads_media),
     ("media_writes_total", "Writes to media.", |c| c.writes_media),
     ("media_flushes_total", "Flushes of media.", |c| c.flushes_media),
-    ("collections_total", "Segments that were collected.", |c| c.collections),
-    ("collection_stalls_total", "Host writes that waited for collection.", |c| c.collection_stalls),
+    ("gc_segments_total", "Segments that garbage collection emptied.", |c| c.gc_segments),
+    ("gc_stalls_total", "Host writes that waited for garbage collection.", |c| c.gc_stalls),
     ("checkpoints_total", "Checkpoints.", |c| c.checkpoints),
     (
         "restored_records_total",
@@ -96,7 +96,7 @@ type Part = (&'static str, fn(&Counts) -> u64);
 const PARTS: [Part; 4] = [
     ("payload", |c| c.write_bytes_payload),
     ("table", |c| c.write_bytes_table),
-    ("collection", |c| c.write_bytes_collection),
+    ("gc", |c| c.write_bytes_gc),
     ("checkpoint", |c| c.write_bytes_checkpoint),
 ];
 

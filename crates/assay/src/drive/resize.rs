@@ -14,7 +14,7 @@ use crate::print;
 use assay_base::Size;
 use assay_serve::open::open;
 use assay_serve::registry::{self, Attached, Drive};
-use assay_system::thing::ensure_unused;
+use assay_system::resource::ensure_unused;
 
 /// What was typed.
 #[derive(Debug, Args)]

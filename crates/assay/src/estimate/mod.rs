@@ -121,7 +121,7 @@ impl Estimate {
         let budget = if args.full { u64::MAX } else { budget(args.sample)? };
         let strata = sample::strata(&clusters, budget);
         let drawn = Drawn { clusters: strata.iter().map(|one| one.draws).sum(), seed: args.seed };
-        let threads = args.threads.unwrap_or_else(all_processors);
+        let threads = args.threads.unwrap_or_else(all_cpus);
         let task = Task { files: &files, strata: &strata, seed: args.seed, threads };
         let progress = Progress::new(drawn.clusters);
         let outcome = task.carry_out(interrupt, &|clusters| progress.done(clusters))?;
@@ -175,7 +175,7 @@ fn budget(sample: Size) -> Result<u64> {
     Ok(clusters)
 }
 
-fn all_processors() -> usize {
+fn all_cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 

@@ -25,7 +25,7 @@ use assay_serve::{AttachOptions, Attached, Health, ModelJob};
 use assay_system::free_bytes;
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{Ledger, Made, state_directory};
-use assay_system::thing::Thing;
+use assay_system::resource::Resource;
 
 /// What is measured, and how.
 #[derive(Debug)]
@@ -95,7 +95,7 @@ const FRESH: [Step; 1] =
     [step("write_bytes_per_s", "write", SEQUENTIAL_BYTES, SEQUENTIAL_DEPTH, |f| f.bytes_per_s)];
 
 /// Of one that is not.
-const WORN: [Step; 5] = [
+const PRECONDITIONED: [Step; 5] = [
     step("read_latency_us", "randread", BLOCK_BYTES, 1, |found| found.latency_us),
     step("random_read_per_s", "randread", BLOCK_BYTES, DEPTH, |found| found.per_s),
     step("read_bytes_per_s", "read", SEQUENTIAL_BYTES, SEQUENTIAL_DEPTH, |f| f.bytes_per_s),
@@ -149,7 +149,7 @@ fn make_directory(
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let name = format!("assay-model-{}-{number}", std::process::id());
     let path = parent.canonicalize()?.join(name);
-    let (made, ()) = ledger.make(Thing::Directory { path: path.clone() }, || {
+    let (made, ()) = ledger.make(Resource::Directory { path: path.clone() }, || {
         std::fs::create_dir(&path).with_context(|| path.display().to_string())
     })?;
     Ok((path, made))
@@ -204,7 +204,7 @@ impl Bench<'_> {
         let mut taken = Vec::new();
         self.attached(&FRESH, &mut taken)?;
         self.wear_in()?;
-        let health = self.attached(&WORN, &mut taken)?;
+        let health = self.attached(&PRECONDITIONED, &mut taken)?;
         let ratio = health.status.compression_ratio().filter(|_| self.device.compresses());
         let conditions = Conditions { fill: self.plan.fill, ratio, ..Conditions::default() };
         let closed = self.device.closed(self.preset, conditions)?;

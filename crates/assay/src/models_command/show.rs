@@ -116,7 +116,7 @@ fn print_measured(outcome: &Outcome) {
         ));
     }
     let heads =
-        ["", "follows", "measured", "ratio", "late", "too fast", "added"].map(str::to_owned);
+        ["", "follows", "measured", "ratio", "missed", "too fast", "added"].map(str::to_owned);
     let rows = outcome.figures.iter().map(|one| {
         let percent = |share: f64| format!("{:.2} %", share * 100.0);
         let note = if one.comparable { "" } else { "  not comparable: " };
@@ -125,16 +125,17 @@ fn print_measured(outcome: &Outcome) {
             number(one.closed.value),
             number(one.measured),
             format!("{:.3}", one.ratio),
-            percent(one.late_share),
+            percent(one.missed_deadline_share),
             percent(one.too_fast_share),
             format!("{:>8}", one.added_share.map_or_else(|| "–".into(), percent))
                 + note
                 + &one.reasons.join(", "),
         ]
     });
-    for [name, follows, measured, ratio, late, below, added] in std::iter::once(heads).chain(rows) {
+    for [name, follows, measured, ratio, missed, below, added] in std::iter::once(heads).chain(rows)
+    {
         let text = format!(
-            "  {name:<20}  {follows:>15}  {measured:>15}  {ratio:>6}  {late:>8}  {below:>10}  {added:>8}"
+            "  {name:<20}  {follows:>15}  {measured:>15}  {ratio:>6}  {missed:>8}  {below:>10}  {added:>8}"
         );
         print::line(text.trim_end());
     }

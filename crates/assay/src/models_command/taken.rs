@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use assay_devices::closed::Closed;
 use assay_serve::{
-    ADDED_SHARE_MAX, Health, KindHealth, LATE_SHARE_MAX, ModelHealth, STOOD_STILL_MS_MAX,
+    ADDED_SHARE_MAX, Health, KindHealth, MISSED_DEADLINE_SHARE_MAX, ModelHealth, STALLED_MS_MAX,
     added_share,
 };
 
@@ -25,16 +25,16 @@ pub struct Measured {
     pub ratio: f64,
     /// Bytes written to media for each byte of the host meanwhile.
     pub write_amplification: Option<f64>,
-    /// Share of commands that our own CPUs have made late.
-    pub late_share: f64,
+    /// Share of commands that missed their deadline, for our CPUs were busy.
+    pub missed_deadline_share: f64,
     /// Share of commands that should have taken less than the port's round trip.
     pub too_fast_share: f64,
     /// By what share all commands together took longer than modelled.
     pub added_share: Option<f64>,
     /// How long one command took by the model, in microseconds, of the job's kind.
-    pub shown_us: Option<f64>,
+    pub achieved_us: Option<f64>,
     /// How long the model's server did not run at all meanwhile, in milliseconds.
-    pub stood_still_ms: f64,
+    pub stalled_ms: f64,
     /// Whether it may be taken for the device's.
     pub comparable: bool,
     /// Why not, in words; empty if it may.
@@ -58,11 +58,11 @@ pub struct Taken {
     asked: Asked,
     measured: f64,
     write_amplification: Option<f64>,
-    late_share: f64,
+    missed_deadline_share: f64,
     too_fast_share: f64,
     added_share: Option<f64>,
-    shown_us: Option<f64>,
-    stood_still_ms: f64,
+    achieved_us: Option<f64>,
+    stalled_ms: f64,
 }
 
 impl Taken {
@@ -88,11 +88,11 @@ impl Taken {
             asked,
             measured,
             write_amplification: (host > 0).then(|| media as f64 / host as f64),
-            late_share: (all_now.1 - all_then.1) as f64 / commands,
+            missed_deadline_share: (all_now.1 - all_then.1) as f64 / commands,
             too_fast_share: (all_now.2 - all_then.2) as f64 / commands,
             added_share: added_share(times),
-            shown_us: of_kind.and_then(|(now, then)| shown_us(now, then)),
-            stood_still_ms: now.stood_still_ms - then.stood_still_ms,
+            achieved_us: of_kind.and_then(|(now, then)| achieved_us(now, then)),
+            stalled_ms: now.stalled_ms - then.stalled_ms,
         })
     }
 
@@ -114,11 +114,11 @@ impl Taken {
             measured: self.measured,
             ratio: self.measured / closed.value,
             write_amplification: self.write_amplification,
-            late_share: self.late_share,
+            missed_deadline_share: self.missed_deadline_share,
             too_fast_share: self.too_fast_share,
             added_share: self.added_share,
-            shown_us: self.shown_us,
-            stood_still_ms: self.stood_still_ms,
+            achieved_us: self.achieved_us,
+            stalled_ms: self.stalled_ms,
             comparable: reasons.is_empty(),
             reasons,
         }
@@ -127,28 +127,29 @@ impl Taken {
     fn reasons(&self) -> Vec<String> {
         let mut reasons = Vec::new();
         for (share, most, word) in [
-            (Some(self.late_share), LATE_SHARE_MAX, "late"),
-            (Some(self.too_fast_share), LATE_SHARE_MAX, "too fast"),
+            (Some(self.missed_deadline_share), MISSED_DEADLINE_SHARE_MAX, "missed deadlines"),
+            (Some(self.too_fast_share), MISSED_DEADLINE_SHARE_MAX, "too fast"),
             (self.added_share, ADDED_SHARE_MAX, "time added"),
         ] {
             if share.is_some_and(|share| share > most) {
                 reasons.push(word.to_owned());
             }
         }
-        if self.stood_still_ms > STOOD_STILL_MS_MAX {
-            reasons.push(format!("its server stalled for {:.0} ms", self.stood_still_ms));
+        if self.stalled_ms > STALLED_MS_MAX {
+            reasons.push(format!("its server stalled for {:.0} ms", self.stalled_ms));
         }
-        reasons.extend(self.shown_us.filter(|_| self.asked.is_latency).and_then(|us| self.way(us)));
+        reasons
+            .extend(self.achieved_us.filter(|_| self.asked.is_latency).and_then(|us| self.way(us)));
         reasons
     }
 
     /// That fio found another latency than the model showed.
-    fn way(&self, shown_us: f64) -> Option<String> {
-        let share = self.measured / shown_us - 1.0;
+    fn way(&self, achieved_us: f64) -> Option<String> {
+        let share = self.measured / achieved_us - 1.0;
         let than = if share > 0.0 { "slower" } else { "faster" };
         (share.abs() > WAY_SHARE_MAX).then(|| {
             format!(
-                "the way between fio and the model was {than} than when attached (the model showed {shown_us:.0} us)"
+                "the way between fio and the model was {than} than when attached (the model showed {achieved_us:.0} us)"
             )
         })
     }
@@ -156,11 +157,12 @@ impl Taken {
 
 /// How long commands should have taken and took, in seconds, since `then`.
 fn since(now: &KindHealth, then: Option<&KindHealth>) -> (f64, f64) {
-    let (modelled_s, shown_s) = then.map_or((0.0, 0.0), |then| (then.modelled_s, then.shown_s));
-    (now.modelled_s - modelled_s, now.shown_s - shown_s)
+    let (modelled_s, achieved_s) =
+        then.map_or((0.0, 0.0), |then| (then.modelled_s, then.achieved_s));
+    (now.modelled_s - modelled_s, now.achieved_s - achieved_s)
 }
 
-fn shown_us(now: &KindHealth, then: Option<&KindHealth>) -> Option<f64> {
+fn achieved_us(now: &KindHealth, then: Option<&KindHealth>) -> Option<f64> {
     let commands = now.commands - then.map_or(0, |then| then.commands);
     (commands > 0).then(|| since(now, then).1 * 1e6 / commands as f64)
 }
@@ -174,17 +176,17 @@ mod tests {
             asked: Asked { name: "read_latency_us", kind: "read", is_latency: true },
             measured,
             write_amplification: None,
-            late_share: 0.0,
+            missed_deadline_share: 0.0,
             too_fast_share: 0.0,
             added_share: Some(0.02),
-            shown_us: Some(100.0),
-            stood_still_ms: 0.0,
+            achieved_us: Some(100.0),
+            stalled_ms: 0.0,
         }
     }
 
     #[test]
-    fn a_server_that_stood_still_shows_no_device() {
-        let stopped = Taken { stood_still_ms: 4000.0, ..taken(100.0) };
+    fn a_server_that_stalled_shows_no_device() {
+        let stopped = Taken { stalled_ms: 4000.0, ..taken(100.0) };
         assert_eq!(stopped.reasons(), ["its server stalled for 4000 ms"]);
     }
 
@@ -203,18 +205,18 @@ mod tests {
     fn time_added_is_a_reason_of_its_own() {
         let slow = Taken { added_share: Some(0.06), ..taken(100.0) };
         assert_eq!(slow.reasons(), ["time added"]);
-        let both = Taken { late_share: 0.02, too_fast_share: 0.5, ..slow };
-        assert_eq!(both.reasons(), ["late", "too fast", "time added"]);
+        let both = Taken { missed_deadline_share: 0.02, too_fast_share: 0.5, ..slow };
+        assert_eq!(both.reasons(), ["missed deadlines", "too fast", "time added"]);
     }
 
     #[test]
     fn times_are_those_of_the_job_alone() {
         let then =
-            KindHealth { commands: 10, modelled_s: 1.0, shown_s: 3.0, ..KindHealth::default() };
+            KindHealth { commands: 10, modelled_s: 1.0, achieved_s: 3.0, ..KindHealth::default() };
         let now =
-            KindHealth { commands: 30, modelled_s: 2.0, shown_s: 4.0, ..KindHealth::default() };
+            KindHealth { commands: 30, modelled_s: 2.0, achieved_s: 4.0, ..KindHealth::default() };
         assert_eq!(since(&now, Some(&then)), (1.0, 1.0));
-        assert_eq!(shown_us(&now, Some(&then)), Some(50_000.0));
-        assert_eq!(shown_us(&then, Some(&then)), None);
+        assert_eq!(achieved_us(&now, Some(&then)), Some(50_000.0));
+        assert_eq!(achieved_us(&then, Some(&then)), None);
     }
 }

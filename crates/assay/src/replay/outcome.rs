@@ -32,13 +32,13 @@ pub struct OfKind {
     /// How long the recorded model should have taken.
     pub recorded_modelled: Latency,
     /// How long they took then, the port's round trip included.
-    pub recorded_shown: Latency,
+    pub recorded_achieved: Latency,
     /// How long they take on the device that was asked.
     pub predicted: Latency,
     /// Mean predicted for mean modelled; none where that is nothing.
     pub predicted_per_modelled: Option<f64>,
-    /// Mean predicted for mean shown.
-    pub predicted_per_shown: Option<f64>,
+    /// Mean predicted for mean achieved.
+    pub predicted_per_achieved: Option<f64>,
 }
 
 /// A device and its scale.
@@ -61,7 +61,7 @@ pub struct Outcome {
     pub as_recorded: bool,
     /// What data were taken to shrink to, where that was not recorded.
     pub assumed_ratio: Option<f64>,
-    /// The round trip of the port, which is part of what was shown, in microseconds.
+    /// The round trip of the port, which is part of what was achieved, in microseconds.
     pub port_us: f64,
     /// What is compared arrived from here, in seconds since recording began,
     pub from_s: f64,
@@ -106,7 +106,7 @@ pub struct Measured<'a> {
 #[derive(Default)]
 struct Spans {
     modelled: Vec<Time>,
-    shown: Vec<Time>,
+    achieved: Vec<Time>,
     predicted: Vec<Time>,
 }
 
@@ -139,7 +139,7 @@ impl<'a> Measured<'a> {
         }
         let spans = &mut self.spans[answer.kind as usize];
         spans.modelled.push(answer.recorded_modelled);
-        spans.shown.push(answer.recorded_shown);
+        spans.achieved.push(answer.recorded_achieved);
         spans.predicted.push(answer.latency);
         *self.waited.entry(answer.resource.name()).or_default() += 1;
     }
@@ -191,16 +191,16 @@ impl Spans {
     fn summed_up(self) -> Option<OfKind> {
         let commands = self.predicted.len();
         let recorded_modelled = latency(self.modelled)?;
-        let recorded_shown = latency(self.shown)?;
+        let recorded_achieved = latency(self.achieved)?;
         let predicted = latency(self.predicted)?;
         let per = |other: Latency| (other.mean_us > 0.0).then(|| predicted.mean_us / other.mean_us);
         Some(OfKind {
             commands,
             recorded_modelled,
-            recorded_shown,
+            recorded_achieved,
             predicted,
             predicted_per_modelled: per(recorded_modelled),
-            predicted_per_shown: per(recorded_shown),
+            predicted_per_achieved: per(recorded_achieved),
         })
     }
 }

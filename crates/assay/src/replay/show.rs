@@ -69,7 +69,7 @@ const FIGURES: [Figure; 3] =
     [("mean", |one| one.mean_us), ("p50", |one| one.p50_us), ("p99", |one| one.p99_us)];
 
 fn print_latencies(outcome: &Outcome) {
-    let head = ["µs", "", "modelled", "shown", "predicted", "÷ modelled", "÷ shown"];
+    let head = ["µs", "", "modelled", "achieved", "predicted", "÷ modelled", "÷ achieved"];
     let mut rows = vec![head.map(str::to_owned)];
     for (kind, of_kind) in &outcome.kinds {
         rows.extend(FIGURES.iter().enumerate().map(|(index, figure)| {
@@ -89,20 +89,20 @@ fn print_latencies(outcome: &Outcome) {
         print::line(trials.collect::<Vec<_>>().join("  ").trim_end());
     }
     print::line(format_args!(
-        "shown: with the port's {} µs, and what this machine was late then",
+        "achieved: with the port's {} µs and the delays of the machine that recorded",
         number(outcome.port_us)
     ));
 }
 
 fn row(name: String, (figure, take): Figure, of_kind: &OfKind) -> [String; 7] {
     let predicted = take(&of_kind.predicted);
-    let recorded = [take(&of_kind.recorded_modelled), take(&of_kind.recorded_shown)];
-    let [per_modelled, per_shown] = recorded.map(|one| match one > 0.0 {
+    let recorded = [take(&of_kind.recorded_modelled), take(&of_kind.recorded_achieved)];
+    let [per_modelled, per_achieved] = recorded.map(|one| match one > 0.0 {
         true => format!("{:.3}", predicted / one),
         false => "–".into(),
     });
-    let [modelled, shown] = recorded.map(number);
-    [name, figure.into(), modelled, shown, number(predicted), per_modelled, per_shown]
+    let [modelled, achieved] = recorded.map(number);
+    [name, figure.into(), modelled, achieved, number(predicted), per_modelled, per_achieved]
 }
 
 fn print_waits(outcome: &Outcome) {

@@ -84,7 +84,7 @@ mod tests {
                 arrival: Time::ZERO,
             },
             modelled: Time::ZERO,
-            shown: Time::ZERO,
+            achieved: Time::ZERO,
             stored_bytes: Vec::new(),
         }
     }

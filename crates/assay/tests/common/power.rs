@@ -8,7 +8,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use assay_drive::{BlockBuffer, Disk, Drive, Format, Promise, Result};
+use assay_drive::{BlockBuffer, Disk, Drive, Format, Guarantees, Result};
 use assay_ports::fuse::{FuseMount, FuseOptions};
 
 pub use super::simulated::media::Fault;
@@ -91,8 +91,8 @@ impl Disk for Aligned {
         self.0.size()
     }
 
-    fn promise(&self) -> Promise {
-        self.0.promise()
+    fn guarantees(&self) -> Guarantees {
+        self.0.guarantees()
     }
 
     fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {

@@ -4,7 +4,7 @@ use assay_drive::Status;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Coverage {
-    pub collections: u64,
+    pub gc_segments: u64,
     pub checkpoints: u64,
     pub stalls: u64,
     pub refused: u64,
@@ -19,7 +19,7 @@ pub struct Coverage {
 
 impl Coverage {
     pub fn add(mut self, other: Coverage) -> Coverage {
-        self.collections += other.collections;
+        self.gc_segments += other.gc_segments;
         self.checkpoints += other.checkpoints;
         self.stalls += other.stalls;
         self.refused += other.refused;
@@ -36,7 +36,7 @@ impl Coverage {
     /// Those of which none may be missing.
     pub fn least(&self) -> u64 {
         let all = [
-            self.collections,
+            self.gc_segments,
             self.checkpoints,
             self.stalls,
             self.refused,
@@ -52,9 +52,9 @@ impl Coverage {
 
     /// Counts what a drive has done.
     pub fn count(&mut self, status: &Status) {
-        self.collections += status.counts.collections;
+        self.gc_segments += status.counts.gc_segments;
         self.checkpoints += status.counts.checkpoints;
-        self.stalls += status.counts.collection_stalls;
+        self.stalls += status.counts.gc_stalls;
         self.refused += status.counts.refused_writes;
         self.dictionaries += u64::from(status.dictionary_versions > 0);
     }

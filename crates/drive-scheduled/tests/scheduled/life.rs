@@ -2,7 +2,7 @@
 //! and what is left of it afterwards.
 //!
 //! What a host wrote has an order, so after a power cut its blocks must be what they were after some beginning of its own
-//! commands. Where media lose what they promised to keep, a block may not be readable, but it is never what was not
+//! commands. Where media lose what they guaranteed to keep, a block may not be readable, but it is never what was not
 //! written there.
 
 use std::panic::AssertUnwindSafe;

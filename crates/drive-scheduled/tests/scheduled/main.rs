@@ -30,7 +30,7 @@ const SEEDS_USUAL: u64 = 3000;
 const SEEDS_TO_NOTICE: u64 = 2000;
 
 #[test]
-fn any_interleaving_keeps_what_was_promised() {
+fn any_interleaving_keeps_what_was_guaranteed() {
     let seeds = seeds::wanted(SEEDS_USUAL);
     let began = std::time::Instant::now();
     let coverage = seeds::run_all(

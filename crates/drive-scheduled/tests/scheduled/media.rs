@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use assay_drive::{BLOCK_BYTES, Disk, DiskError, Promise, Result};
+use assay_drive::{BLOCK_BYTES, Disk, DiskError, Guarantees, Result};
 
 use crate::common::media::{Fault, SimulatedMedia};
 use crate::common::random::Random;
@@ -127,8 +127,8 @@ impl Disk for Troubled {
         self.inner.size()
     }
 
-    fn promise(&self) -> Promise {
-        self.inner.promise()
+    fn guarantees(&self) -> Guarantees {
+        self.inner.guarantees()
     }
 
     fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {

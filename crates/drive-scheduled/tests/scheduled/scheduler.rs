@@ -1,13 +1,13 @@
 //! Who goes on: at each lock one of the threads that may, as a seed says.
 //!
 //! A seed has its pace: how long a thread goes on before another does, and how often one rests for long, as one that its
-//! processor was taken from, so that the others get far ahead of it.
+//! CPU was taken from, so that the others get far ahead of it.
 
 use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
 
 use crate::common::random::Random;
 
-/// Longest rest, in decisions, as a power of two: enough for collections and checkpoints to begin and end.
+/// Longest rest, in decisions, as a power of two: enough for garbage collection and checkpoints to begin and end.
 const LONGEST_REST: u64 = 16;
 
 pub struct Paced {

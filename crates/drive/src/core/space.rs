@@ -206,7 +206,7 @@ impl Space {
         self.budget.kept_free(self.nodes, self.map_segments)
     }
 
-    /// Whether what was promised fits: a checkpoint, and one after it, whatever changes until then.
+    /// Whether what was guaranteed fits: a checkpoint, and one after it, whatever changes until then.
     pub(crate) fn fits(&self) -> bool {
         let (free, whole) = (self.free.len() as u64, self.checkpoint_segments());
         free + self.map_segments >= 2 * whole && (self.is_in_checkpoint || free >= whole)

@@ -2,7 +2,7 @@
 //!
 //! Chunks are replayed in the order of their sequence numbers as long as none is missing. A chunk that nothing proves
 //! to have been on stable media counts only if every record in it has its checksum. Where the log ends, either it was
-//! torn by a power cut, which is its ordinary end, or the media has lost what it had promised to keep. The second is
+//! torn by a power cut, which is its ordinary end, or the media has lost what it had guaranteed to keep. The second is
 //! certain when any later chunk, or the checkpoint, says that the missing one was durable; then the drive opens
 //! read-only and says so.
 

@@ -35,7 +35,7 @@ impl Drive {
         victim: u32,
         maintenance: &mut Maintenance,
     ) -> Result<()> {
-        Counters::add(&self.counters.collections, 1);
+        Counters::add(&self.counters.gc_segments, 1);
         let opened_seq = self.log()?.space.get(victim).opened_seq;
         let tables = self.segment_tables(victim, opened_seq)?;
         let mut collecting = Collecting {

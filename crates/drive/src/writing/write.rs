@@ -203,7 +203,7 @@ impl Drive {
                 }
                 Outcome::Refused { .. } => return Err(DiskError::Full),
                 Outcome::NoRoom(more) => {
-                    Counters::add(&self.counters.collection_stalls, 1);
+                    Counters::add(&self.counters.gc_stalls, 1);
                     let is_met = |space: &Space| space.is_ready_for(more, urgency);
                     let made =
                         self.make_space(&is_met).inspect_err(|error| self.note_refusal(error));

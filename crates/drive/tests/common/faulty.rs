@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use assay_drive::{Disk, DiskError, Promise, Result};
+use assay_drive::{Disk, DiskError, Guarantees, Result};
 
 /// What goes wrong.
 #[derive(Clone)]
@@ -123,8 +123,8 @@ impl Disk for FaultyDisk {
         self.inner.size()
     }
 
-    fn promise(&self) -> Promise {
-        self.inner.promise()
+    fn guarantees(&self) -> Guarantees {
+        self.inner.guarantees()
     }
 
     fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {

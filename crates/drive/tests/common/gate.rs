@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use assay_drive::{Disk, Promise, Result};
+use assay_drive::{Disk, Guarantees, Result};
 
 /// After so long a test has gone wrong, and fails rather than hangs.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -106,8 +106,8 @@ impl Disk for GatedMedia {
         self.inner.size()
     }
 
-    fn promise(&self) -> Promise {
-        self.inner.promise()
+    fn guarantees(&self) -> Guarantees {
+        self.inner.guarantees()
     }
 
     fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {

@@ -110,7 +110,7 @@ pub struct Seen {
     pub reopenings: u64,
     pub refused: u64,
     pub full: u64,
-    pub collections: u64,
+    pub gc_segments: u64,
     pub checkpoints: u64,
     pub resizes: u64,
     pub dictionaries: u64,
@@ -129,7 +129,7 @@ impl Seen {
         self.reopenings += other.reopenings;
         self.refused += other.refused;
         self.full += other.full;
-        self.collections += other.collections;
+        self.gc_segments += other.gc_segments;
         self.checkpoints += other.checkpoints;
         self.resizes += other.resizes;
         self.dictionaries += other.dictionaries;
@@ -179,7 +179,7 @@ pub fn live(seed: u64, plan: Plan) -> Result<Seen, String> {
     life.seen.cuts = life.host.found.cuts;
     life.seen.full = life.host.found.full;
     life.seen.bytes = counts.write_bytes_host;
-    life.seen.collections = counts.collections;
+    life.seen.gc_segments = counts.gc_segments;
     life.seen.checkpoints = counts.checkpoints;
     life.seen.dictionaries = life.host.drive.status().dictionary_versions;
     life.seen.taken_out = life.host.drive.status().segments_damaged;

@@ -20,7 +20,7 @@ pub fn failure(seed: u64, problem: &str, test: &str) -> String {
     )
 }
 
-/// Runs each seed, on as many threads as there are processors, and adds up what they saw; panics at the first that fails.
+/// Runs each seed, on as many threads as there are CPUs, and adds up what they saw; panics at the first that fails.
 #[allow(clippy::print_stdout)]
 pub fn run_all<Seen: Default + Send>(
     seeds: &Range<u64>,

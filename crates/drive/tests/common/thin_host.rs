@@ -268,7 +268,7 @@ impl Host {
         media.map_or(Ok(false), |media| self.look_at(media).map(|()| true))
     }
 
-    /// Opens what a power cut left, sometimes after another one while it was opened, and holds it to what it promises.
+    /// Opens what a power cut left, sometimes after another one while it was opened, and holds it to what it guarantees.
     fn look_at(&mut self, media: ThinMedia) -> Result<(), String> {
         let mut media = Arc::new(media);
         if self.random.chance(25) {
@@ -288,7 +288,7 @@ impl Host {
     }
 }
 
-/// Holds a drive after a power cut to what it promises; it is not to be used any more.
+/// Holds a drive after a power cut to what it guarantees; it is not to be used any more.
 fn alive(
     drive: &Drive,
     model: &Versions,
@@ -383,7 +383,7 @@ pub fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
 }
 
-/// Runs jobs on as many threads as there are processors; gives what they gave, in order.
+/// Runs jobs on as many threads as there are CPUs; gives what they gave, in order.
 pub fn in_parallel<Job: Sync, Out: Send>(
     jobs: &[Job],
     run: impl Fn(&Job) -> Out + Sync,

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use assay_drive::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
+use assay_drive::{BLOCK_BYTES, Disk, DiskError, Guarantees, Result, check_range};
 
 use super::media::Fate;
 use super::random::Random;
@@ -334,8 +334,8 @@ impl Disk for ThinMedia {
         self.size
     }
 
-    fn promise(&self) -> Promise {
-        Promise { atomic_write_bytes: SECTOR_BYTES as u64, volatile_cache: true }
+    fn guarantees(&self) -> Guarantees {
+        Guarantees { atomic_write_bytes: SECTOR_BYTES as u64, volatile_cache: true }
     }
 
     fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {

@@ -256,12 +256,12 @@ fn prove(codec: Codec, count: usize) {
     }
     let counts = bench.drive.status().counts;
     let reads = bench.reads.load(Ordering::SeqCst);
-    let (collections, checkpoints) = (counts.collections, counts.checkpoints);
+    let (gc_segments, checkpoints) = (counts.gc_segments, counts.checkpoints);
     println!(
-        "{codec}: {reads} reads, {collections} collections, {checkpoints} checkpoints, {} cuts",
+        "{codec}: {reads} reads, {gc_segments} segments collected, {checkpoints} checkpoints, {} cuts",
         cuts.len()
     );
-    assert!(reads > 500 && collections > 20 && checkpoints > 20 && cuts.len() > 3);
+    assert!(reads > 500 && gc_segments > 20 && checkpoints > 20 && cuts.len() > 3);
 }
 
 #[test]

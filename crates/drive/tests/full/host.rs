@@ -1,4 +1,4 @@
-//! A host that fills a small drive, and holds it to what a full drive promises.
+//! A host that fills a small drive, and holds it to what a full drive guarantees.
 
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ use crate::host::Host;
 struct Seen {
     refused: u64,
     stalls: u64,
-    collections: u64,
+    gc_segments: u64,
     full: u64,
 }
 
@@ -21,7 +21,7 @@ impl Seen {
     fn add(mut self, other: Seen) -> Seen {
         self.refused += other.refused;
         self.stalls += other.stalls;
-        self.collections += other.collections;
+        self.gc_segments += other.gc_segments;
         self.full += other.full;
         self
     }
@@ -56,8 +56,8 @@ fn run(seed: u64) -> Seen {
             host.flush();
         }
         let counts = host.drive.status().counts;
-        seen.stalls += counts.collection_stalls;
-        seen.collections += counts.collections;
+        seen.stalls += counts.gc_stalls;
+        seen.gc_segments += counts.gc_segments;
         host.crash();
         host.check();
     }
@@ -78,7 +78,7 @@ fn any_seed_lives_at_the_limit_and_loses_nothing() {
     let seen = seeds::run_all(&seeds, "full any_seed", run, Seen::add);
     println!("{seen:?}");
     if seeds.end - seeds.start >= 60 {
-        let rarest = seen.refused.min(seen.stalls).min(seen.collections).min(seen.full);
+        let rarest = seen.refused.min(seen.stalls).min(seen.gc_segments).min(seen.full);
         assert!(rarest > 100, "the limit was hardly reached: {seen:?}");
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use assay_drive::{BLOCK_BYTES, Disk, Promise, Result, check_range};
+use assay_drive::{BLOCK_BYTES, Disk, Guarantees, Result, check_range};
 
 /// The media.
 pub struct Counted {
@@ -40,8 +40,8 @@ impl Disk for Counted {
         self.size
     }
 
-    fn promise(&self) -> Promise {
-        Promise { atomic_write_bytes: 512, volatile_cache: true }
+    fn guarantees(&self) -> Guarantees {
+        Guarantees { atomic_write_bytes: 512, volatile_cache: true }
     }
 
     fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {

@@ -180,7 +180,7 @@ fn a_host_in_the_midst_of_a_checkpoint_leaves_it_its_room() {
     let held = bench.media.hold(Kind::Write, EVERYWHERE);
     std::thread::scope(|scope| {
         let drive = &bench.drive;
-        let stalls = || drive.status().counts.collection_stalls;
+        let stalls = || drive.status().counts.gc_stalls;
         let before = stalls();
         let checkpoint = scope.spawn(|| drive.resize(LOGICAL_BYTES).unwrap());
         held.wait();

@@ -22,7 +22,7 @@ fn any_seed_keeps_the_prefix_contract() {
     println!("{seeds} seeds: {coverage:?}");
     if seeds >= 2000 {
         let Coverage {
-            collections,
+            gc_segments,
             checkpoints,
             stalls,
             refused,
@@ -31,7 +31,7 @@ fn any_seed_keeps_the_prefix_contract() {
             rebuilt,
             damaged,
         } = coverage;
-        let all = [collections, checkpoints, stalls, refused, replayed, torn, rebuilt, damaged];
+        let all = [gc_segments, checkpoints, stalls, refused, replayed, torn, rebuilt, damaged];
         let rarest = all.into_iter().min();
         assert!(rarest >= Some(40), "the simulation missed what it is for: {coverage:?}");
     }

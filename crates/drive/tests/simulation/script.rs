@@ -59,7 +59,7 @@ struct Run {
 /// How often what is rare happened.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Coverage {
-    pub collections: u64,
+    pub gc_segments: u64,
     pub checkpoints: u64,
     pub stalls: u64,
     pub refused: u64,
@@ -72,7 +72,7 @@ pub struct Coverage {
 
 impl Coverage {
     pub fn add(mut self, other: Coverage) -> Coverage {
-        self.collections += other.collections;
+        self.gc_segments += other.gc_segments;
         self.checkpoints += other.checkpoints;
         self.stalls += other.stalls;
         self.refused += other.refused;
@@ -198,7 +198,7 @@ impl Run {
         Ok(())
     }
 
-    /// One command. The outer error is a broken promise, the inner one what the drive answered.
+    /// One command. The outer error is a broken guarantee, the inner one what the drive answered.
     fn step(&mut self, hot: (u64, u64)) -> Result<assay_drive::Result<()>, String> {
         let (start, length) = if self.random.chance(60) { hot } else { *self.random.pick(&RANGES) };
         let first = start + self.random.below(length);
@@ -385,9 +385,9 @@ impl Run {
 
     fn note_coverage(&mut self, before: Counts) {
         let counts = self.drive.status().counts;
-        self.coverage.collections += counts.collections - before.collections;
+        self.coverage.gc_segments += counts.gc_segments - before.gc_segments;
         self.coverage.checkpoints += counts.checkpoints - before.checkpoints;
-        self.coverage.stalls += counts.collection_stalls - before.collection_stalls;
+        self.coverage.stalls += counts.gc_stalls - before.gc_stalls;
         self.coverage.refused += counts.refused_writes - before.refused_writes;
     }
 }

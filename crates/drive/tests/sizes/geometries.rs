@@ -12,7 +12,7 @@ fn any_seed_draws_a_drive_that_lives() {
     let seen = seeds::run_all(&seeds, "sizes any_seed_draws", run, Seen::add);
     println!("{seen:?}");
     if seeds.end - seeds.start >= 150 {
-        let rarest = seen.refused.min(seen.full).min(seen.collections).min(seen.checkpoints);
+        let rarest = seen.refused.min(seen.full).min(seen.gc_segments).min(seen.checkpoints);
         assert!(rarest >= 20, "what these are for was hardly reached: {seen:?}");
     }
 }

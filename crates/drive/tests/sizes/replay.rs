@@ -90,7 +90,7 @@ fn a_busy_drive_makes_its_checkpoints_too() {
         end += 1;
         while end % STEP == 0 && drive.maintain().unwrap() == Rest::More {}
     }
-    let before = drive.status().counts.collections;
+    let before = drive.status().counts.gc_segments;
     let mut random = Random::new(3);
     let mut entries = 0;
     for count in 1..=100 * most {
@@ -104,9 +104,9 @@ fn a_busy_drive_makes_its_checkpoints_too() {
             entries = entries.max(open(Arc::new(media.killed())).status().recovery.entries);
         }
     }
-    let collections = drive.status().counts.collections - before;
-    println!("{end} blocks: {entries} entries of {most}, {collections} collections");
-    assert!(collections > 8, "nothing was collected");
+    let gc_segments = drive.status().counts.gc_segments - before;
+    println!("{end} blocks: {entries} entries of {most}, {gc_segments} segments collected");
+    assert!(gc_segments > 8, "nothing was collected");
     assert!(entries > STEP && entries <= most * 5 / 4 + STEP + RUN, "{entries} entries");
 }
 

@@ -56,7 +56,7 @@ pub struct Ran {
     pub outcome: Outcome,
     /// Blocks that could not be read when it was first opened.
     pub damaged: u64,
-    pub collections: u64,
+    pub gc_segments: u64,
     pub restored: u64,
     pub quarantined: u64,
     pub is_rebuilt: bool,
@@ -322,7 +322,7 @@ pub fn run(
     let ran = |outcome| Ran {
         outcome,
         damaged: 0,
-        collections: 0,
+        gc_segments: 0,
         restored: 0,
         quarantined: 0,
         is_rebuilt: false,
@@ -352,7 +352,7 @@ pub fn run(
     host.works()?;
     let (outcome, damaged) = host.first_look(allowance)?;
     let is_rebuilt = host.drive.status().recovery.rebuilt;
-    let collections = host.drive.status().counts.collections;
+    let gc_segments = host.drive.status().counts.gc_segments;
     host.work(24)?;
     host.rest()?;
     host.works()?;
@@ -371,7 +371,7 @@ pub fn run(
     Ok(Ran {
         outcome,
         damaged,
-        collections: status.counts.collections.saturating_sub(collections),
+        gc_segments: status.counts.gc_segments.saturating_sub(gc_segments),
         restored: status.counts.restored_records,
         quarantined: status.segments_damaged,
         is_rebuilt,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
-use assay_drive::{BLOCK_BYTES, Disk, DiskError, Promise, Result, check_range};
+use assay_drive::{BLOCK_BYTES, Disk, DiskError, Guarantees, Result, check_range};
 
 use crate::common::anatomy::{geometry, u64_at};
 
@@ -105,8 +105,8 @@ impl Disk for Scarred {
         self.image.len() as u64
     }
 
-    fn promise(&self) -> Promise {
-        Promise { atomic_write_bytes: 512, volatile_cache: true }
+    fn guarantees(&self) -> Guarantees {
+        Guarantees { atomic_write_bytes: 512, volatile_cache: true }
     }
 
     fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {

@@ -159,14 +159,14 @@ fn one_bad_place_costs_what_lay_in_it_and_nothing_else() {
     let cases = judged.len();
     let mut seen = BTreeMap::<(Option<Part>, &str, Outcome), u64>::new();
     let mut totals = BTreeMap::<(Ending, Outcome), u64>::new();
-    let (mut problems, mut collections, mut restored, mut quarantined) = (Vec::new(), 0, 0, 0);
+    let (mut problems, mut gc_segments, mut restored, mut quarantined) = (Vec::new(), 0, 0, 0);
     let (mut damaged, mut rebuilt) = (0, 0);
     for (case, judged) in judged {
         match judged {
             Ok(ran) => {
                 *seen.entry((case.part, name_of(case.scar), ran.outcome)).or_default() += 1;
                 *totals.entry((case.specimen.ending, ran.outcome)).or_default() += 1;
-                collections += ran.collections;
+                gc_segments += ran.gc_segments;
                 damaged = ran.damaged.max(damaged);
                 rebuilt += u64::from(ran.is_rebuilt);
                 restored += u64::from(ran.restored > 0);
@@ -180,7 +180,7 @@ fn one_bad_place_costs_what_lay_in_it_and_nothing_else() {
     }
     println!("{totals:?}");
     println!(
-        "{cases} cases in {:.0} s, {} problems; {collections} segments collected; parts of the map restored in {restored} \
+        "{cases} cases in {:.0} s, {} problems; {gc_segments} segments collected; parts of the map restored in {restored} \
          cases, segments taken out of use in {quarantined}, \
          maps rebuilt in {rebuilt}; {damaged} blocks of the host's at most could not be read",
         began.elapsed().as_secs_f64(),
@@ -189,7 +189,7 @@ fn one_bad_place_costs_what_lay_in_it_and_nothing_else() {
     let few = &problems[..problems.len().min(30)];
     assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), few.join("\n"));
     if only.is_none() {
-        assert!(collections > cases as u64, "hardly anything was collected: {collections}");
+        assert!(gc_segments > cases as u64, "hardly anything was collected: {gc_segments}");
         assert!(restored > 0 && quarantined > 0, "{restored}, {quarantined}");
     }
 }

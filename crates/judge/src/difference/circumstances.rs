@@ -178,7 +178,7 @@ mod tests {
         let same = side(&facts, &[("innodb_buffer_pool_size", "32M")], window(2.0, 11.98));
         assert_eq!(found(&before, &same), [], "the same machine, another directory");
 
-        let facts = [("kernel", "6.2"), ("memory", "8151706 kB"), ("processors", "4")];
+        let facts = [("kernel", "6.2"), ("memory", "8151706 kB"), ("cpus", "4")];
         let mut after = side(&facts, &[("sync_binlog", "0")], window(5.0, 65.0));
         after.form = Some("Quick profile: …".into());
         after.configs[0].rig.server = "mysqld 8".into();
@@ -195,7 +195,7 @@ mod tests {
             ("innodb_buffer_pool_size", text("32M"), None),
             ("kernel", text("6.1"), text("6.2")),
             ("memory", memory(155), memory(78)),
-            ("processors", None, text("4")),
+            ("cpus", None, text("4")),
             ("repeats", Some(Value::Repeats(1)), Some(Value::Repeats(3))),
             ("seconds", length(10.0), length(60.0)),
             ("server", server("mysqld 9"), server("mysqld 8")),

@@ -1,7 +1,7 @@
 //! What a configuration's speed is bought with: whether a power cut can break a page, and whether it can take commits back.
 //!
 //! From the server's variables as they were read (or the plan's settings, where no run has run) and from what the disk
-//! promises. A class and a short label stand beside every throughput figure; configurations of different classes are
+//! guarantees. A class and a short label stand beside every throughput figure; configurations of different classes are
 //! not compared without the difference being said.
 //!
 //! What settings mean is from the MySQL manual, "InnoDB Startup Options and System Variables" (`innodb_doublewrite`,
@@ -28,8 +28,8 @@ pub enum Class {
     PagesAtRisk,
     /// Pages survive; commits that were answered may not.
     CommitsAtRisk,
-    /// Both survive if the device keeps a promise that nobody here could check.
-    Promised,
+    /// Both survive if the device keeps a guarantee that nobody here could check.
+    ReliesOnDevice,
     /// Both survive.
     Safe,
 }
@@ -47,7 +47,7 @@ pub enum Pages {
     /// A doublewrite buffer whose copies nobody could tell from torn pages, or that data files are not flushed after.
     TwiceInVain,
     /// The device's word that it writes pages whole, and a file system that splits none.
-    Promised,
+    AtomicByDevice,
     /// Our own drive's format, and a file system that splits none.
     WrittenWhole,
     /// The doublewrite buffer.
@@ -148,7 +148,7 @@ pub enum Standing {
     /// A power cut may take it.
     AtRisk,
     /// It survives if the device keeps its word.
-    Promised,
+    ReliesOnDevice,
     /// It survives.
     Safe,
 }
@@ -248,7 +248,7 @@ fn class(pages: Pages, commits: Commits, flushes: Flushes) -> Class {
         (Standing::AtRisk, _) => Class::PagesAtRisk,
         (Standing::Unknown, _) | (_, Standing::Unknown) => Class::Unknown,
         (_, Standing::AtRisk) => Class::CommitsAtRisk,
-        (Standing::Promised, _) | (_, Standing::Promised) => Class::Promised,
+        (Standing::ReliesOnDevice, _) | (_, Standing::ReliesOnDevice) => Class::ReliesOnDevice,
         (Standing::Safe, Standing::Safe) => Class::Safe,
     }
 }
@@ -258,7 +258,7 @@ impl Pages {
         match self {
             Pages::Unknown => Standing::Unknown,
             Pages::Single | Pages::MaySplit | Pages::TwiceInVain => Standing::AtRisk,
-            Pages::Promised => Standing::Promised,
+            Pages::AtomicByDevice => Standing::ReliesOnDevice,
             Pages::WrittenWhole | Pages::WrittenTwice => Standing::Safe,
         }
     }

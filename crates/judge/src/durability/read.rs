@@ -16,7 +16,7 @@ const PAGE_BYTES: u64 = 16 << 10;
 const NO_BARRIERS: [&str; 2] = ["nobarrier", "barrier=0"];
 
 /// What a configuration keeps: by `variables` of its server as they were read, by its `settings` where none were, else
-/// by the documented defaults; and by what its `disk` promises.
+/// by the documented defaults; and by what its `disk` guarantees.
 pub fn of_config(
     settings: &BTreeMap<String, String>,
     variables: Option<&BTreeMap<String, String>>,
@@ -168,7 +168,7 @@ fn written_once(server: Server<'_>, disk: Option<&Disk>) -> Pages {
         Some(atomic) if atomic.bytes < page_bytes => Pages::Single,
         Some(_) if splits => Pages::MaySplit,
         Some(atomic) if atomic.by_format => Pages::WrittenWhole,
-        Some(_) => Pages::Promised,
+        Some(_) => Pages::AtomicByDevice,
         None => Pages::Single,
     }
 }

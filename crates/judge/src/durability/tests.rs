@@ -43,10 +43,10 @@ fn drive(keeps_pages_together: bool) -> Disk {
     Disk { media, atomic_write_bytes, keeps_pages_together, ..Disk::default() }
 }
 
-fn model(cache: Cache, promised: bool) -> Disk {
+fn model(cache: Cache, vouched: bool) -> Disk {
     Disk {
         media: Media::Model(Model::default()),
-        atomic_write_bytes: promised.then_some(Atomic { bytes: 16 << 10, by_format: false }),
+        atomic_write_bytes: vouched.then_some(Atomic { bytes: 16 << 10, by_format: false }),
         keeps_pages_together: true,
         cache: Some(cache),
         ..Disk::default()
@@ -99,7 +99,7 @@ fn one_write_is_as_safe_as_disk_file_system_and_page_cache_together() {
         (drive(false), "", Pages::MaySplit),
         (drive(true), "innodb_flush_method=fsync", Pages::MaySplit),
         (drive(true), "innodb_page_size=32768", Pages::MaySplit),
-        (model(Cache::Protected, true), "", Pages::Promised),
+        (model(Cache::Protected, true), "", Pages::AtomicByDevice),
         (model(Cache::Protected, true), "innodb_page_size=32768", Pages::Single),
         (model(Cache::Protected, false), "", Pages::Single),
         (image(), "", Pages::Single),
@@ -109,9 +109,9 @@ fn one_write_is_as_safe_as_disk_file_system_and_page_cache_together() {
     }
     let unknown = of_config(&Names::new(), Some(&off("")), None);
     assert_eq!((unknown.pages, unknown.class), (Pages::Unknown, Class::Unknown));
-    let promised = of(&off(""), &model(Cache::Protected, true));
-    assert_eq!(promised.class, Class::Promised);
-    assert_eq!(promised.kept(), Kept::Of(Standing::Promised, Lag::None));
+    let vouched = of(&off(""), &model(Cache::Protected, true));
+    assert_eq!(vouched.class, Class::ReliesOnDevice);
+    assert_eq!(vouched.kept(), Kept::Of(Standing::ReliesOnDevice, Lag::None));
 }
 
 #[test]
@@ -119,9 +119,9 @@ fn what_keeps_the_same_by_other_means_is_alike_and_what_keeps_less_is_not() {
     let twice = of(&mysql(""), &image());
     let whole = of(&mysql("innodb_doublewrite=OFF"), &drive(true));
     assert_eq!(twice.unlike(&whole), [], "{:?}", twice.differs(&whole));
-    let promised = of(&mysql("innodb_doublewrite=OFF"), &model(Cache::Protected, true));
-    let unlike = twice.unlike(&promised);
-    assert_eq!(unlike[0], Difference::Pages(Pages::WrittenTwice, Pages::Promised));
+    let vouched = of(&mysql("innodb_doublewrite=OFF"), &model(Cache::Protected, true));
+    let unlike = twice.unlike(&vouched);
+    assert_eq!(unlike[0], Difference::Pages(Pages::WrittenTwice, Pages::AtomicByDevice));
     let lax = of(&mysql("innodb_flush_log_at_trx_commit=2"), &image());
     let commits = Difference::Commits(Commits::AtCommit, Commits::WrittenThenEachSeconds(1));
     assert!(twice.unlike(&lax).contains(&commits));
@@ -248,8 +248,13 @@ fn what_was_read_goes_before_what_was_asked_for_and_that_before_defaults() {
 
 #[test]
 fn classes_have_an_order_and_what_differs_is_named() {
-    let classes =
-        [Class::Unknown, Class::PagesAtRisk, Class::CommitsAtRisk, Class::Promised, Class::Safe];
+    let classes = [
+        Class::Unknown,
+        Class::PagesAtRisk,
+        Class::CommitsAtRisk,
+        Class::ReliesOnDevice,
+        Class::Safe,
+    ];
     assert!(classes.is_sorted());
     let safe = of(&mysql(""), &image());
     assert_eq!(safe.differs(&safe), []);

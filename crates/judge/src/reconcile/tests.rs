@@ -112,7 +112,7 @@ fn a_drive_agrees_with_its_device_and_its_parts_with_the_whole() {
             ("drive_write_bytes_media_per_s", 6e6),
             ("drive_write_bytes_payload_per_s", 4e6),
             ("drive_write_bytes_table_per_s", 1e6),
-            ("drive_write_bytes_collection_per_s", 0.5e6),
+            ("drive_write_bytes_gc_per_s", 0.5e6),
             ("drive_write_bytes_checkpoint_per_s", checkpoint),
         ]
     };

@@ -157,7 +157,7 @@ fn drive_bytes(figures: Figures<'_>) -> Option<Check> {
 fn media_parts(figures: Figures<'_>) -> Option<Check> {
     let parts = figures.get(metric!("drive_write_bytes_payload_per_s"))?
         + figures.get(metric!("drive_write_bytes_table_per_s"))?
-        + figures.get(metric!("drive_write_bytes_collection_per_s"))?
+        + figures.get(metric!("drive_write_bytes_gc_per_s"))?
         + figures.get(metric!("drive_write_bytes_checkpoint_per_s"))?;
     let whole = figures.get(metric!("drive_write_bytes_media_per_s"));
     let whole = whole.filter(|whole| *whole > BYTES_PER_S_LEAST)?;

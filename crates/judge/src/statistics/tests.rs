@@ -75,16 +75,16 @@ fn a_slope_is_covered_as_often_as_it_says() {
 }
 
 #[test]
-fn the_power_that_is_promised_is_what_is_found() {
+fn the_power_that_is_predicted_is_what_is_found() {
     let mut noise = Noise::new(7);
     for (effect, repeats) in [(0.0, 5), (0.05, 3), (0.05, 5), (0.02, 8)] {
-        let promised = power(effect, 0.03, repeats, 0.95);
+        let predicted = power(effect, 0.03, repeats, 0.95);
         let found = rate(2000, || {
             let pairs: Vec<f64> = (0..repeats).map(|_| effect + 0.03 * noise.normal()).collect();
             paired(&pairs).unwrap().p() <= 0.05
         });
-        println!("effect {effect}, {repeats} repeats: promised {promised:.3}, found {found:.3}");
-        assert!((found - promised).abs() < 0.035, "{effect} {repeats}: {found} for {promised}");
+        println!("effect {effect}, {repeats} repeats: predicted {predicted:.3}, found {found:.3}");
+        assert!((found - predicted).abs() < 0.035, "{effect} {repeats}: {found} for {predicted}");
     }
     assert_eq!(power(0.1, 0.01, 1, 0.95), 0.0, "one repeat has no deviation");
 }

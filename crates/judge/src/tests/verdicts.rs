@@ -28,22 +28,22 @@ fn the_same_drive_twice_is_equivalent() {
 }
 
 #[test]
-fn a_drive_that_is_5_percent_slower_is_found_as_often_as_promised() {
+fn a_drive_that_is_5_percent_slower_is_found_as_often_as_predicted() {
     let mut noise = Noise::new(22);
     let truth = Truth::minute(0.02);
     // Of a run's log mean: its own, and what is left of seconds (of which so many count as independent).
     let seconds = 0.1_f64.powi(2) * (1.5 / 0.5) / 60.0;
     let deviation = (2.0 * (0.02_f64.powi(2) + seconds)).sqrt();
     for repeats in [3, 5, 8] {
-        let promised = power((1.0_f64 / 0.95).ln(), deviation, repeats, LEVEL);
+        let predicted = power((1.0_f64 / 0.95).ln(), deviation, repeats, LEVEL);
         let mut words = [0.0; 4];
         for _ in 0..500 {
             let found = throughput(&trials(&mut noise, &truth, 8, repeats, 0.95)).verdict.word;
             words[found as usize] += 1.0 / 500.0;
         }
         let worse = words[Word::Worse as usize];
-        println!("{repeats} repeats: promised {promised:.3}, found {worse:.3}");
-        assert!((worse - promised).abs() < 0.06, "{repeats}: {worse} for {promised}");
+        println!("{repeats} repeats: predicted {predicted:.3}, found {worse:.3}");
+        assert!((worse - predicted).abs() < 0.06, "{repeats}: {worse} for {predicted}");
         assert!(words[Word::Better as usize] < 0.01);
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! `$ASSAY_CACHE`, else `$XDG_CACHE_HOME/assay`, else `~/.cache/assay` (XDG Base Directory Specification).
 //!
-//! Promises: an entry is there whole or not at all, because it is made in a staging directory and renamed; two
+//! Guarantees: an entry is there whole or not at all, because it is made in a staging directory and renamed; two
 //! makers of the same kind wait for one another; what an interrupted maker left is removed by the next.
 
 use std::env;

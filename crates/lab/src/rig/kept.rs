@@ -19,7 +19,7 @@ use assay_base::sync::lock;
 
 /// The kinds, as their directories are called, in words.
 pub const KINDS: [(&str, &str); 3] = [
-    ("worn", "preconditioned devices"),
+    ("preconditioned", "preconditioned devices"),
     ("templates", "empty data directories"),
     ("servers", "downloaded servers"),
 ];
@@ -28,7 +28,7 @@ pub const KINDS: [(&str, &str); 3] = [
 const UNUSED_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// So do the least recently used of them beyond this total.
-const WORN_BYTES_MAX: u64 = 20 << 30;
+const PRECONDITIONED_BYTES_MAX: u64 = 20 << 30;
 
 /// An entry.
 #[derive(Debug, Clone, PartialEq)]
@@ -128,9 +128,9 @@ pub fn remove(shelf: &Shelf, entry: &Path) -> Result<Removal> {
 ///
 /// # Errors
 /// Those of [`remove`]. Gives what was dropped.
-pub fn drop_old_worn(shelf: &Shelf) -> Result<Vec<Kept>> {
+pub fn drop_old_preconditioned(shelf: &Shelf) -> Result<Vec<Kept>> {
     let (free, used): (Vec<Kept>, Vec<Kept>) =
-        kept("worn")?.into_iter().partition(|one| !is_in_use(&one.path));
+        kept("preconditioned")?.into_iter().partition(|one| !is_in_use(&one.path));
     let held_bytes = used.iter().map(|one| one.bytes).sum();
     let mut dropped = Vec::new();
     for one in superfluous(free, held_bytes, SystemTime::now()) {
@@ -146,7 +146,7 @@ fn superfluous(free: Vec<Kept>, held_bytes: u64, now: SystemTime) -> Vec<Kept> {
     let mut total = held_bytes + free.iter().map(|one| one.bytes).sum::<u64>();
     let goes = |one: &Kept| {
         let unused = now.duration_since(one.used).unwrap_or_default();
-        let is_superfluous = unused > UNUSED_MAX || total > WORN_BYTES_MAX;
+        let is_superfluous = unused > UNUSED_MAX || total > PRECONDITIONED_BYTES_MAX;
         total -= if is_superfluous { one.bytes } else { 0 };
         is_superfluous
     };

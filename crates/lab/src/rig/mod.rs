@@ -24,8 +24,8 @@ use assay_base::Size;
 use assay_plan::{RigKind, RigSpec};
 use assay_serve::{Attached, Health, Sizes};
 use assay_system::ledger::{Ledger, Made};
-use assay_system::thing::Thing;
-use preconditioned::Worn;
+use assay_system::resource::Resource;
+use preconditioned::PreconditionedMedia;
 use top_up::TopUp;
 
 /// A rig that stands, without its server: a directory on a file system on a disk.
@@ -69,7 +69,7 @@ impl Rig {
     ) -> Result<Rig> {
         let mut rig =
             Rig { parts: Vec::new(), directory: directory.to_owned(), description: Vec::new() };
-        rig.add(ledger, Thing::Directory { path: directory.to_owned() }, || {
+        rig.add(ledger, Resource::Directory { path: directory.to_owned() }, || {
             std::fs::create_dir(directory)
                 .with_context(|| format!("cannot make {}", directory.display()))
         })?;
@@ -185,10 +185,10 @@ impl Rig {
     fn add<T>(
         &mut self,
         ledger: &Arc<Ledger>,
-        thing: Thing,
+        resource: Resource,
         make: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        let (made, value) = ledger.make(thing, make)?;
+        let (made, value) = ledger.make(resource, make)?;
         self.parts.push(Part::Made(made));
         Ok(value)
     }
@@ -213,8 +213,8 @@ impl Rig {
         let image = self.directory.join("disk.img");
         allocate(&image, size)?;
         let backing_id = Some(FileId::named(&image)?);
-        let thing = Thing::Loop { backing: image.clone(), backing_id };
-        let attached = self.add(ledger, thing, || Ok(loopdev::attach(&image)?))?;
+        let resource = Resource::Loop { backing: image.clone(), backing_id };
+        let attached = self.add(ledger, resource, || Ok(loopdev::attach(&image)?))?;
         let direct = if attached.is_direct { "direct I/O" } else { "through the page cache" };
         self.describe("disk", format!("image of {size} on a loop device, {direct}"));
         Ok(attached.device)
@@ -259,10 +259,10 @@ impl Rig {
     ) -> Result<PathBuf> {
         let model = spec.model.as_ref().context("a model needs a device")?;
         let media = self.directory.join("media.img");
-        let worn = Worn::provide(model, say)?;
-        worn.copy_to(&media)?;
+        let preconditioned = PreconditionedMedia::provide(model, say)?;
+        preconditioned.copy_to(&media)?;
         let attached = model::serve(spec, &media, ledger, cpus, trace)
-            .map_err(|error| worn.explain(error, &media))?;
+            .map_err(|error| preconditioned.explain(error, &media))?;
         let device = attached.health.attachment.device.clone();
         self.parts.push(Part::Drive(Box::new(attached)));
         for (label, text) in model::description(model)? {
@@ -282,7 +282,7 @@ impl Rig {
         filesystem::make(kind, device, size, &spec.mkfs_options)?;
         let target = self.directory.join("mount");
         std::fs::create_dir(&target)?;
-        self.add(ledger, Thing::Mount { target: target.clone() }, || {
+        self.add(ledger, Resource::Mount { target: target.clone() }, || {
             Ok(filesystem::mount(kind, device, &target, &spec.mount_options)?)
         })?;
         if let Some(extsize) = spec.extsize {

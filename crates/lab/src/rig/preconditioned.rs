@@ -2,7 +2,7 @@
 //! on to cost.
 //!
 //! Made once and kept in the cache, under a name that tells everything it was made from; each rig gets a copy. A new device
-//! is faster than it will ever be again, so results on one would promise too much.
+//! is faster than it will ever be again, so results on one would flatter it.
 
 use std::path::{Path, PathBuf};
 
@@ -27,22 +27,24 @@ const MEDIA_FILE: &str = "media.img";
 
 /// The preconditioned media of a model, in the cache.
 #[derive(Debug)]
-pub struct Worn {
+pub struct PreconditionedMedia {
     path: PathBuf,
 }
 
-impl Worn {
+impl PreconditionedMedia {
     /// Those of `spec`, made now if they are not kept; `say` is told how that goes on.
     ///
     /// # Errors
     /// No room, or what the drive said; what is half made is removed.
-    pub fn provide(spec: &ModelSpec, say: &dyn Fn(&str)) -> Result<Worn> {
+    pub fn provide(spec: &ModelSpec, say: &dyn Fn(&str)) -> Result<PreconditionedMedia> {
         let (preset, device) = spec.device()?;
         let made_from = json!({
             "method": METHOD, "preset": preset.text, "scale": spec.scale(), "ratio": spec.ratio,
             "logical": spec.logical_bytes(&device), "filled": spec.filled_bytes(&device), "seed": WEAR_SEED,
         });
-        let shelf = Shelf::open("worn", || say("waiting for another device to be preconditioned"))?;
+        let shelf = Shelf::open("preconditioned", || {
+            say("waiting for another device to be preconditioned")
+        })?;
         let name = format!("{}-{}", preset.name, fingerprint(&made_from.to_string()));
         let entry = shelf.entry(&name);
         if !is_whole(&entry, &device) {
@@ -56,7 +58,7 @@ impl Worn {
             drop_old(&shelf, say)?;
         }
         kept::hold(&entry)?;
-        Ok(Worn { path: entry.join(MEDIA_FILE) })
+        Ok(PreconditionedMedia { path: entry.join(MEDIA_FILE) })
     }
 
     /// Says what to do where `error` is of `copy`, a copy of them: they are of the right size, and nothing else was
@@ -104,7 +106,7 @@ fn clear(entry: &Path, say: &dyn Fn(&str)) -> Result<()> {
 
 /// Only where another one was made, so that what is kept stays bounded without anybody asking.
 fn drop_old(shelf: &Shelf, say: &dyn Fn(&str)) -> Result<()> {
-    for one in kept::drop_old_worn(shelf)? {
+    for one in kept::drop_old_preconditioned(shelf)? {
         let name = one.path.file_name().unwrap_or_default().to_string_lossy();
         say(&format!(
             "dropped the preconditioned device {name} ({}) from the cache",
@@ -123,24 +125,24 @@ fn make(spec: &ModelSpec, device: &Device, path: &Path, say: &dyn Fn(&str)) -> R
         stands_in: false,
     };
     let mut told = 0;
-    let worn = assay_serve::precondition(device, path, &plan, &mut |share| {
+    let preconditioned = assay_serve::precondition(device, path, &plan, &mut |share| {
         let percent = (share * 100.0) as u32;
         if percent >= told + 10 {
             told = percent - percent % 10;
             say(&format!("{}: preconditioning it, {told} % of what it may take", spec.preset));
         }
     })?;
-    if let Some(worn) = worn {
-        tell(spec, &worn, say);
+    if let Some(preconditioned) = preconditioned {
+        tell(spec, &preconditioned, say);
     }
     Ok(())
 }
 
-fn tell(spec: &ModelSpec, worn: &Preconditioned, say: &dyn Fn(&str)) {
-    let settled = if worn.is_steady { "settled" } else { "had not settled" };
+fn tell(spec: &ModelSpec, preconditioned: &Preconditioned, say: &dyn Fn(&str)) {
+    let settled = if preconditioned.is_steady { "settled" } else { "had not settled" };
     say(&format!(
         "{}: overwriting it at random writes {:.2} bytes for each, and {settled}; kept for the next time",
-        spec.preset, worn.write_amplification
+        spec.preset, preconditioned.write_amplification
     ));
 }
 
@@ -154,7 +156,7 @@ mod tests {
         let preset = Preset::find("gp3").unwrap();
         let device = Device::new(&preset, Scale { capacity: 4096.0, parallel: 1.0 }).unwrap();
         let directory = tempfile::tempdir().unwrap();
-        let entry = directory.path().join("worn");
+        let entry = directory.path().join("preconditioned");
         let media = entry.join(MEDIA_FILE);
         assert!(!is_whole(&entry, &device), "missing");
         std::fs::create_dir_all(&media).unwrap();
@@ -175,9 +177,10 @@ mod tests {
 
     #[test]
     fn damage_of_a_copy_names_what_is_kept() {
-        let worn = Worn { path: "/cache/worn/gp3-1/media.img".into() };
+        let preconditioned =
+            PreconditionedMedia { path: "/cache/preconditioned/gp3-1/media.img".into() };
         let explain = |said: &'static str| {
-            worn.explain(anyhow!(said), Path::new("/rig/media.img")).to_string()
+            preconditioned.explain(anyhow!(said), Path::new("/rig/media.img")).to_string()
         };
         let wanted = "/rig/media.img: damaged; it is a copy of /cache/preconditioned/gp3-1; delete that, and it is made anew";
         assert_eq!(explain("/rig/media.img: damaged"), wanted);

@@ -19,7 +19,7 @@ use super::server::{self, Binary, Start};
 use assay_study::fingerprint;
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{Ledger, Made};
-use assay_system::thing::Thing;
+use assay_system::resource::Resource;
 
 /// Who is told how loading goes on.
 pub trait LoadProgress: Sync {
@@ -89,9 +89,9 @@ impl Snapshots {
         let name = request.name();
         if !self.made.contains_key(&name) {
             let directory = self.directory.join(format!("data-{name}"));
-            let thing = Thing::Directory { path: directory.clone() };
+            let resource = Resource::Directory { path: directory.clone() };
             let (made, ()) =
-                self.ledger.make(thing, || load(request, &directory, interrupt, progress))?;
+                self.ledger.make(resource, || load(request, &directory, interrupt, progress))?;
             self.made.insert(name.clone(), Snapshot { directory, _made: made });
         }
         self.made.get(&name).context("a base snapshot that was just made is gone")

@@ -81,14 +81,14 @@ mod tests {
     }
 
     #[test]
-    fn a_standstill_counts_where_the_window_met_it() {
+    fn a_stall_counts_where_the_window_met_it() {
         // Asked for in second 5, told in second 9.
         let points = [(1, 300.0), (2, 300.0), (5, 4300.0), (9, 4300.0), (10, 9000.0)];
-        let all = [series("model_stood_still_ms", &points)];
-        let stood_still = |from_s, to_s| over(&all, from_s, to_s)["model_stood_still_ms"];
-        assert_eq!(stood_still(2.4, 8.4), 4000.0);
-        assert_eq!((stood_still(1.0, 2.0), stood_still(5.5, 8.5)), (0.0, 0.0));
-        assert_eq!(stood_still(0.5, 20.0), 8700.0);
+        let all = [series("model_stalled_ms", &points)];
+        let stalled = |from_s, to_s| over(&all, from_s, to_s)["model_stalled_ms"];
+        assert_eq!(stalled(2.4, 8.4), 4000.0);
+        assert_eq!((stalled(1.0, 2.0), stalled(5.5, 8.5)), (0.0, 0.0));
+        assert_eq!(stalled(0.5, 20.0), 8700.0);
     }
 
     #[test]

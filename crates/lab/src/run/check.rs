@@ -23,7 +23,7 @@ const BESIDE_TABLES_BYTES: u64 = 320 << 20;
 /// One line: what is missing and what to change.
 pub fn check(plan: &Plan, location: &Path, erase: &[PathBuf]) -> Result<()> {
     server::check_places(location)?;
-    check_processors(plan)?;
+    check_cpus(plan)?;
     check_load(plan)?;
     check_servers(plan)?;
     for variant in plan.variants() {
@@ -40,7 +40,7 @@ fn check_variant(plan: &Plan, variant: &Variant, erase: &[PathBuf]) -> Result<()
     check_image(variant)
 }
 
-fn check_processors(plan: &Plan) -> Result<()> {
+fn check_cpus(plan: &Plan) -> Result<()> {
     let there = cpu::available().context("cannot ask for the CPUs")?;
     let placement = &plan.placement;
     for (key, list) in [

@@ -1,4 +1,4 @@
-//! Runs that end by their requests before their time is up: how that is told, and when they were too few.
+//! Runs that end by their events before their time is up: how that is told, and when they were too few.
 
 use assay_load::{Outcome, Schedule};
 
@@ -7,14 +7,14 @@ use assay_study::Warning;
 /// What is not counted by the load is sampled once a second; this many samples a window should hold.
 const WINDOW_MIN_S: f64 = 5.0;
 
-/// How a run ended, if its requests were done before its time was up.
+/// How a run ended, if its events were done before its time was up.
 pub(super) fn fact(ran: &Outcome) -> Option<String> {
     let events = ran.schedule.events;
     is_by_requests(&ran.schedule, ran.elapsed_s, ran.interrupted)
-        .then(|| format!("{events} requests after {:.1} s", ran.elapsed_s))
+        .then(|| format!("{events} events after {:.1} s", ran.elapsed_s))
 }
 
-/// That a window ended by requests is too short to say much.
+/// That a window ended by events is too short to say much.
 pub(super) fn warning(ran: &Outcome) -> Option<Warning> {
     let is_short = ran.elapsed_s < WINDOW_MIN_S;
     (is_short && is_by_requests(&ran.schedule, ran.elapsed_s, ran.interrupted))

@@ -36,7 +36,7 @@ fn atomic(rig: &RigSpec) -> Option<Atomic> {
         RigKind::Drive => Some(Atomic { bytes: DRIVE_ATOMIC_BYTES, by_format: true }),
         RigKind::Model => {
             let (preset, _) = rig.model.as_ref()?.device().ok()?;
-            let said = preset.document.promise.atomic_write_bytes.as_ref()?.value;
+            let said = preset.document.guarantees.atomic_write_bytes.as_ref()?.value;
             let tears = preset.document.fault.tears.as_ref().is_some_and(|tears| tears.value);
             (!tears).then_some(Atomic { bytes: said, by_format: false })
         }

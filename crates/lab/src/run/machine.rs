@@ -18,8 +18,8 @@ pub fn facts(location: &Path) -> BTreeMap<String, String> {
     note("assay_version", Some(env!("CARGO_PKG_VERSION").to_owned()));
     note("kernel", Some(kernel()));
     note("operating_system", field("/etc/os-release", "PRETTY_NAME="));
-    note("processor", field("/proc/cpuinfo", "model name"));
-    note("processors", cpu::available().ok().map(|cpus| cpus.len().to_string()));
+    note("cpu", field("/proc/cpuinfo", "model name"));
+    note("cpus", cpu::available().ok().map(|cpus| cpus.len().to_string()));
     note("memory", field("/proc/meminfo", "MemTotal:"));
     note("is_virtual", is_virtual().map(|is| if is { "yes" } else { "no" }.to_owned()));
     note("machine_model", text("/sys/class/dmi/id/product_name"));

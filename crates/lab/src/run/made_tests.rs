@@ -84,7 +84,7 @@ fn what_a_metric_comes_to_is_by_its_rule() {
     let squares: f64 = (2..=9).map(|n| f64::from(n * n)).sum();
     assert_eq!(stored["disk_read_latency_ms"], squares / 44.0, "as many reads as milliseconds");
     assert_eq!(stored["space_file_bytes"], 9.0, "what was last seen");
-    assert_eq!(stored["model_stood_still_ms"], 8.0, "from second 1 to second 9");
+    assert_eq!(stored["model_stalled_ms"], 8.0, "from second 1 to second 9");
     assert_eq!(stored["drive_write_amplification"], 1.0, "of the window as one");
     assert_eq!(stored["server_cpu_us_per_query"], 5.5 * 1e4 / 20.0);
     assert_eq!(stored["tps"], 1.0, "the load's own, not the mean of its seconds");

@@ -23,12 +23,12 @@ const KEPT: usize = 10;
 /// that took most first.
 pub fn warning(results: &Results, top_users: &[TopUser]) -> Option<Warning> {
     let percent = *results.get(metric!("others_cpu_percent").name)?;
-    let processors = assay_ports::cpu::available().map_or(1, |cpus| cpus.len());
-    of(percent, processors, top_users)
+    let cpus = assay_ports::cpu::available().map_or(1, |cpus| cpus.len());
+    of(percent, cpus, top_users)
 }
 
-fn of(cpu_percent: f64, processors: usize, top_users: &[TopUser]) -> Option<Warning> {
-    let limit = COMPARABLE_PERCENT.max(COMPARABLE_SHARE_PERCENT * processors as f64);
+fn of(cpu_percent: f64, cpus: usize, top_users: &[TopUser]) -> Option<Warning> {
+    let limit = COMPARABLE_PERCENT.max(COMPARABLE_SHARE_PERCENT * cpus as f64);
     let programs = top_users.iter().take(KEPT).map(TopUser::program).collect();
     let is_too_much = cpu_percent > limit;
     (cpu_percent > SAID_PERCENT).then_some(Warning::OtherPrograms {
@@ -45,8 +45,8 @@ mod tests {
 
     #[test]
     fn what_others_took_is_said_and_too_much_of_it_forbids_comparing() {
-        let took = |percent: f64, processors: usize| {
-            of(percent, processors, &[]).map(|warning| warning.forbids_comparing())
+        let took = |percent: f64, cpus: usize| {
+            of(percent, cpus, &[]).map(|warning| warning.forbids_comparing())
         };
         assert_eq!(took(4.9, 2), None);
         assert_eq!(took(24.4, 2), Some(false));

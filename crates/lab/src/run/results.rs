@@ -122,17 +122,17 @@ const MODELLED: [[&Metric; 3]; 3] = [
     [
         metric!("model_reads_per_s"),
         metric!("model_read_latency_ms"),
-        metric!("model_read_shown_latency_ms"),
+        metric!("model_read_achieved_latency_ms"),
     ],
     [
         metric!("model_writes_per_s"),
         metric!("model_write_latency_ms"),
-        metric!("model_write_shown_latency_ms"),
+        metric!("model_write_achieved_latency_ms"),
     ],
     [
         metric!("model_flushes_per_s"),
         metric!("model_flush_latency_ms"),
-        metric!("model_flush_shown_latency_ms"),
+        metric!("model_flush_achieved_latency_ms"),
     ],
 ];
 

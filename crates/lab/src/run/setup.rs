@@ -16,7 +16,7 @@ use assay_plan::{PageCompression, Plan, PlannedTrial, ReadPlan, RigSpec, Variant
 use assay_study::{Config, Judging, Note, Store, StudyHead};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{self, Ledger, Made};
-use assay_system::thing::Thing;
+use assay_system::resource::Resource;
 
 /// Everything that the runs of a study share.
 #[derive(Debug)]
@@ -76,8 +76,8 @@ impl<'a> Setup<'a> {
         let lock = Lock::take(study)?;
         let ledger = Ledger::of_run(&study.canonicalize()?)?;
         let work_directory = location.join(format!("assay-{}", std::process::id()));
-        let thing = Thing::Directory { path: work_directory.clone() };
-        let (work, ()) = ledger.make(thing, || {
+        let resource = Resource::Directory { path: work_directory.clone() };
+        let (work, ()) = ledger.make(resource, || {
             std::fs::create_dir(&work_directory)
                 .with_context(|| format!("cannot make {}", work_directory.display()))
         })?;
@@ -192,9 +192,9 @@ impl<'a> Setup<'a> {
         let run_dir = self.work_directory.join("run");
         let mut start = server::Start::new(&rig.data_dir(), &run_dir);
         start.settings = config.settings.clone();
-        let thing = Thing::Directory { path: run_dir };
+        let resource = Resource::Directory { path: run_dir };
         let (run_dir, server) =
-            self.ledger.make(thing, || server::start(&config.binary, &start))?;
+            self.ledger.make(resource, || server::start(&config.binary, &start))?;
         server.kill()?;
         run_dir.remove()
     }

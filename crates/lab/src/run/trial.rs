@@ -24,7 +24,7 @@ use assay_plan::{Placement, Plan, PlannedTrial};
 use assay_serve::Attached;
 use assay_study::metrics::Window;
 use assay_study::{Outcome, Warning};
-use assay_system::thing::Thing;
+use assay_system::resource::Resource;
 
 /// Makes one run, to its end. Whatever goes wrong is in the outcome, beside what was seen until then.
 pub fn run(setup: &mut Setup<'_>, trial: &PlannedTrial, progress: &dyn Progress) -> Outcome {
@@ -216,7 +216,7 @@ fn schedule(plan: &Plan, trial: &PlannedTrial) -> Schedule {
         threads: trial.key.threads,
         warmup,
         seconds: plan.seconds,
-        events: plan.requests.unwrap_or(0),
+        events: plan.events.unwrap_or(0),
         pace: plan.pace(),
         // The same draws in every configuration; other ones in every repeat.
         seed: plan.seed.wrapping_add(u64::from(trial.key.repeat)),
@@ -231,17 +231,17 @@ fn start(
     rig: &Rig,
     run_dir: &std::path::Path,
 ) -> Result<(assay_system::ledger::Made, Server)> {
-    let thing = Thing::Directory { path: run_dir.to_owned() };
+    let resource = Resource::Directory { path: run_dir.to_owned() };
     let mut start = server::Start::new(&rig.data_dir(), run_dir);
     start.settings = config.settings.clone();
     start.cpus = setup.plan.placement.server_cpus.0.clone();
-    setup.ledger.make(thing, || server::start(&config.binary, &start))
+    setup.ledger.make(resource, || server::start(&config.binary, &start))
 }
 
-fn process_of(server: &Server) -> Thing {
+fn process_of(server: &Server) -> Resource {
     let pid = server.pid();
     let start_ticks = identity(pid).map_or(0, |identity| identity.start_ticks);
-    Thing::Process { pid, start_ticks }
+    Resource::Process { pid, start_ticks }
 }
 
 /// Which CPUs server, load and drive may use, in words.

@@ -8,7 +8,7 @@ use super::ending;
 use super::results::Results;
 use crate::watch::Gap;
 use assay_judge::reconcile;
-use assay_serve::{ADDED_SHARE_MAX, LATE_SHARE_MAX, STOOD_STILL_MS_MAX};
+use assay_serve::{ADDED_SHARE_MAX, MISSED_DEADLINE_SHARE_MAX, STALLED_MS_MAX};
 use assay_study::Warning;
 use assay_study::metrics::{Window, metric};
 
@@ -23,7 +23,7 @@ pub fn of(ran: &Ran, results: &Results) -> Vec<Warning> {
     let schedule = &ran.schedule;
     [
         recipe(ran),
-        standstill(results),
+        stall(results),
         model(results),
         load(results, schedule),
         (ran.steady == Some(false)).then_some(Warning::NotSettled),
@@ -59,19 +59,19 @@ fn recipe(ran: &Ran) -> Option<Warning> {
 
 /// A model that our own CPUs kept from its time does not show the device, nor does one that is too fast for the port.
 fn model(results: &Results) -> Option<Warning> {
-    let late = *results.get(metric!("model_late_percent").name)?;
-    if late > LATE_SHARE_MAX * 100.0 {
-        return Some(Warning::LateCommands { percent: late });
+    let late = *results.get(metric!("model_missed_deadlines_percent").name)?;
+    if late > MISSED_DEADLINE_SHARE_MAX * 100.0 {
+        return Some(Warning::MissedDeadlines { percent: late });
     }
     let added = *results.get(metric!("model_added_percent").name)?;
     (added > ADDED_SHARE_MAX * 100.0).then_some(Warning::AddedLatency { percent: added })
 }
 
 /// Commands that wait in the kernel while nobody answers are not late by the model's clock.
-fn standstill(results: &Results) -> Option<Warning> {
-    let stood_still_ms = *results.get(metric!("model_stood_still_ms").name)?;
-    let length_s = stood_still_ms / 1e3;
-    (stood_still_ms > STOOD_STILL_MS_MAX).then_some(Warning::Standstill { length_s })
+fn stall(results: &Results) -> Option<Warning> {
+    let stalled_ms = *results.get(metric!("model_stalled_ms").name)?;
+    let length_s = stalled_ms / 1e3;
+    (stalled_ms > STALLED_MS_MAX).then_some(Warning::ModelStall { length_s })
 }
 
 /// While we do not run nothing loads the server, which goes on: the seconds of the window are not those of the load.
@@ -112,22 +112,23 @@ mod tests {
 
     #[test]
     fn a_model_that_is_kept_from_its_time_is_not_comparable() {
-        let results = |late: f64| -> Results { [("model_late_percent".to_owned(), late)].into() };
+        let results =
+            |late: f64| -> Results { [("model_missed_deadlines_percent".to_owned(), late)].into() };
         assert_eq!(model(&results(0.9)), None);
         let found = model(&results(1.1)).unwrap();
-        assert_eq!(found, Warning::LateCommands { percent: 1.1 });
+        assert_eq!(found, Warning::MissedDeadlines { percent: 1.1 });
         assert!(found.forbids_comparing());
         assert_eq!(model(&Results::new()), None);
-        let added = |shown_ms: f64| -> Results {
+        let added = |achieved_ms: f64| -> Results {
             let figures = [
-                ("model_late_per_s", 0.0),
+                ("model_missed_deadlines_per_s", 0.0),
                 ("model_commands_per_s", 100.0),
                 ("model_reads_per_s", 50.0),
                 ("model_read_latency_ms", 1.0),
-                ("model_read_shown_latency_ms", 1.0),
+                ("model_read_achieved_latency_ms", 1.0),
                 ("model_writes_per_s", 50.0),
                 ("model_write_latency_ms", 0.2),
-                ("model_write_shown_latency_ms", shown_ms),
+                ("model_write_achieved_latency_ms", achieved_ms),
             ];
             let mut results: Results = figures.map(|(name, value)| (name.to_owned(), value)).into();
             results.extend(derived(&results));
@@ -141,11 +142,11 @@ mod tests {
     }
 
     #[test]
-    fn a_model_whose_server_stood_still_is_not_comparable() {
-        let found = |ms: f64| standstill(&[("model_stood_still_ms".to_owned(), ms)].into());
+    fn a_model_whose_server_stalled_is_not_comparable() {
+        let found = |ms: f64| stall(&[("model_stalled_ms".to_owned(), ms)].into());
         assert_eq!((found(0.0), found(200.0)), (None, None));
         let found = found(4012.0).unwrap();
-        assert_eq!(found, Warning::Standstill { length_s: 4.012 });
+        assert_eq!(found, Warning::ModelStall { length_s: 4.012 });
         assert!(found.forbids_comparing());
     }
 

@@ -73,7 +73,7 @@ impl CpuProbe {
         let mut sheet = Sheet::default();
         let fields = CpuFields::declare(&mut sheet, &cores);
         let others = assay_ports::cpu::available()
-            .and_then(|processors| Others::declare(&mut sheet, own, processors))
+            .and_then(|cpus| Others::declare(&mut sheet, own, cpus))
             .inspect_err(|error| {
                 notes.unwatched(Unwatched::Others { error: error.to_string() });
             })

@@ -25,7 +25,7 @@ const COUNTERS: [Counter; 20] = [
     (metric!("drive_write_bytes_media_per_s"), Counts::write_bytes_media),
     (metric!("drive_write_bytes_payload_per_s"), |c| c.write_bytes_payload),
     (metric!("drive_write_bytes_table_per_s"), |c| c.write_bytes_table),
-    (metric!("drive_write_bytes_collection_per_s"), |c| c.write_bytes_collection),
+    (metric!("drive_write_bytes_gc_per_s"), |c| c.write_bytes_gc),
     (metric!("drive_write_bytes_checkpoint_per_s"), |c| c.write_bytes_checkpoint),
     (metric!("drive_write_bytes_zero_per_s"), |c| c.write_bytes_zero),
     (metric!("drive_write_bytes_raw_per_s"), |c| c.write_bytes_raw),
@@ -35,8 +35,8 @@ const COUNTERS: [Counter; 20] = [
     (metric!("drive_writes_media_per_s"), |c| c.writes_media),
     (metric!("drive_flushes_per_s"), |c| c.flushes),
     (metric!("drive_flushes_media_per_s"), |c| c.flushes_media),
-    (metric!("drive_collections_per_s"), |c| c.collections),
-    (metric!("drive_collection_stalls_per_s"), |c| c.collection_stalls),
+    (metric!("drive_gc_segments_per_s"), |c| c.gc_segments),
+    (metric!("drive_gc_stalls_per_s"), |c| c.gc_stalls),
     (metric!("drive_checkpoints_per_s"), |c| c.checkpoints),
 ];
 
@@ -46,10 +46,7 @@ const AMPLIFICATION: [(&Metric, &Metric); 5] = [
     (metric!("drive_write_amplification"), metric!("drive_write_bytes_media_per_s")),
     (metric!("drive_write_amplification_payload"), metric!("drive_write_bytes_payload_per_s")),
     (metric!("drive_write_amplification_table"), metric!("drive_write_bytes_table_per_s")),
-    (
-        metric!("drive_write_amplification_collection"),
-        metric!("drive_write_bytes_collection_per_s"),
-    ),
+    (metric!("drive_write_amplification_gc"), metric!("drive_write_bytes_gc_per_s")),
     (
         metric!("drive_write_amplification_checkpoint"),
         metric!("drive_write_bytes_checkpoint_per_s"),
@@ -204,7 +201,7 @@ mod tests {
         let mut after = before.clone();
         after.counts.write_bytes_host += 1000;
         after.counts.write_bytes_payload += 400;
-        after.counts.write_bytes_collection += 100;
+        after.counts.write_bytes_gc += 100;
         after.counts.commands_by_size[2] += 3;
         after.counts.commands_by_size[7] += 1;
         let (values, notes) = values(&before, &after);
@@ -214,7 +211,7 @@ mod tests {
             ("drive_write_amplification", 0.5),
             ("drive_write_amplification_payload", 0.4),
             ("drive_write_amplification_table", 0.0),
-            ("drive_write_amplification_collection", 0.1),
+            ("drive_write_amplification_gc", 0.1),
             ("drive_writes_host_per_s", 4.0),
             ("drive_writes_atomic_per_s", 3.0),
             ("drive_logical_bytes_used", 65536.0),

@@ -1,5 +1,5 @@
 //! A device's model, as its own status file tells: how long commands should have taken, how long they took, what they waited
-//! for, and how many our own CPUs have made late.
+//! for, and how many of them missed their deadline.
 
 use std::path::PathBuf;
 
@@ -11,14 +11,14 @@ use assay_serve::{Health, ModelHealth};
 use assay_study::Unwatched;
 use assay_study::metrics::{Metric, metric};
 
-/// Kinds of command: key in the health log; how many, how long as modelled, and how long as shown.
+/// Kinds of command: key in the health log; how many, how long as modelled, and how long as achieved.
 const KINDS: [(&str, [&Metric; 3]); 3] = [
     (
         "read",
         [
             metric!("model_reads_per_s"),
             metric!("model_read_latency_ms"),
-            metric!("model_read_shown_latency_ms"),
+            metric!("model_read_achieved_latency_ms"),
         ],
     ),
     (
@@ -26,7 +26,7 @@ const KINDS: [(&str, [&Metric; 3]); 3] = [
         [
             metric!("model_writes_per_s"),
             metric!("model_write_latency_ms"),
-            metric!("model_write_shown_latency_ms"),
+            metric!("model_write_achieved_latency_ms"),
         ],
     ),
     (
@@ -34,7 +34,7 @@ const KINDS: [(&str, [&Metric; 3]); 3] = [
         [
             metric!("model_flushes_per_s"),
             metric!("model_flush_latency_ms"),
-            metric!("model_flush_shown_latency_ms"),
+            metric!("model_flush_achieved_latency_ms"),
         ],
     ),
 ];
@@ -47,14 +47,14 @@ pub(super) struct ModelProbe {
     commands: Field,
     late: Field,
     too_fast: Field,
-    stood_still_ms: Field,
+    stalled_ms: Field,
     waited: Vec<(&'static str, Field)>,
 }
 
 struct OfKind {
     commands: Field,
     modelled_s: Field,
-    shown_s: Field,
+    achieved_s: Field,
 }
 
 impl ModelProbe {
@@ -64,14 +64,14 @@ impl ModelProbe {
         let kinds = KINDS.map(|(kind, metrics)| (kind, declare_kind(&mut sheet, metrics)));
         let kinds = kinds.into();
         let commands = sheet.counter(metric!("model_commands_per_s"), "");
-        let late = sheet.counter(metric!("model_late_per_s"), "");
+        let late = sheet.counter(metric!("model_missed_deadlines_per_s"), "");
         let too_fast = sheet.counter(metric!("model_too_fast_per_s"), "");
         let waited = Resource::ALL.iter();
         let waited = waited
             .map(|resource| (resource.name(), sheet.counter(waited_for(*resource), "")))
             .collect();
-        let stood_still_ms = sheet.gauge(metric!("model_stood_still_ms"), "");
-        ModelProbe { sheet, status_file, kinds, commands, late, too_fast, stood_still_ms, waited }
+        let stalled_ms = sheet.gauge(metric!("model_stalled_ms"), "");
+        ModelProbe { sheet, status_file, kinds, commands, late, too_fast, stalled_ms, waited }
     }
 
     fn fill(&self, model: &ModelHealth, reading: &mut [f64]) {
@@ -80,26 +80,27 @@ impl ModelProbe {
             let told = of_kind(kind);
             reading[fields.commands] = told.commands as f64;
             reading[fields.modelled_s] = told.modelled_s;
-            reading[fields.shown_s] = told.shown_s;
+            reading[fields.achieved_s] = told.achieved_s;
         }
         reading[self.commands] = model.commands as f64;
-        reading[self.late] = model.kinds.values().map(|kind| kind.late).sum::<u64>() as f64;
+        reading[self.late] =
+            model.kinds.values().map(|kind| kind.missed_deadlines).sum::<u64>() as f64;
         reading[self.too_fast] = model.kinds.values().map(|kind| kind.too_fast).sum::<u64>() as f64;
-        reading[self.stood_still_ms] = model.stood_still_ms;
+        reading[self.stalled_ms] = model.stalled_ms;
         for (resource, field) in &self.waited {
             reading[*field] = model.waited.get(*resource).copied().unwrap_or(0) as f64;
         }
     }
 }
 
-fn declare_kind(sheet: &mut Sheet, [commands, modelled, shown]: [&'static Metric; 3]) -> OfKind {
+fn declare_kind(sheet: &mut Sheet, [commands, modelled, achieved]: [&'static Metric; 3]) -> OfKind {
     let commands = sheet.counter(commands, "");
-    let (modelled_s, shown_s) = (sheet.field(), sheet.field());
-    for (metric, over) in [(modelled, modelled_s), (shown, shown_s)] {
+    let (modelled_s, achieved_s) = (sheet.field(), sheet.field());
+    for (metric, over) in [(modelled, modelled_s), (achieved, achieved_s)] {
         let formula = Formula::Quotient { over, under: commands, base: 0.0, scale: 1e3 };
         sheet.series(metric, "", formula);
     }
-    OfKind { commands, modelled_s, shown_s }
+    OfKind { commands, modelled_s, achieved_s }
 }
 
 fn waited_for(resource: Resource) -> &'static Metric {
@@ -155,12 +156,12 @@ mod tests {
     use assay_devices::Scale;
     use assay_serve::KindHealth;
 
-    fn model(reads: u64, late: u64, modelled_s: f64) -> ModelHealth {
+    fn model(reads: u64, missed_deadlines: u64, modelled_s: f64) -> ModelHealth {
         let read = KindHealth {
             commands: reads,
             modelled_s,
-            shown_s: 2.0 * modelled_s,
-            late,
+            achieved_s: 2.0 * modelled_s,
+            missed_deadlines,
             ..KindHealth::default()
         };
         ModelHealth {
@@ -168,10 +169,10 @@ mod tests {
             scale: Scale::default(),
             port_us: 50.0,
             commands: reads,
-            late_share: None,
+            missed_deadline_share: None,
             added_share: None,
             too_fast_share: None,
-            stood_still_ms: 250.0,
+            stalled_ms: 250.0,
             comparable: true,
             kinds: [("read".to_owned(), read)].into(),
             waited: [("die".to_owned(), reads)].into(),
@@ -198,10 +199,10 @@ mod tests {
         });
         assert_eq!(values["model_reads_per_s"], 20.0);
         assert!((values["model_read_latency_ms"] - 0.1).abs() < 1e-9);
-        assert!((values["model_read_shown_latency_ms"] - 0.2).abs() < 1e-9);
-        assert_eq!(values["model_late_per_s"], 2.0);
+        assert!((values["model_read_achieved_latency_ms"] - 0.2).abs() < 1e-9);
+        assert_eq!(values["model_missed_deadlines_per_s"], 2.0);
         assert_eq!(values["model_waited_for_die_per_s"], 20.0);
-        assert_eq!(values["model_stood_still_ms"], 250.0);
+        assert_eq!(values["model_stalled_ms"], 250.0);
         assert!(!values.contains_key("model_write_latency_ms"), "there were none");
     }
 

@@ -18,7 +18,7 @@ use assay_study::metrics::metric;
 /// The counter of others' time.
 pub(super) struct Others {
     own: Vec<ProcFile>,
-    processors: Vec<usize>,
+    cpus: Vec<usize>,
     largest_s: f64,
     field: sheet::Field,
 }
@@ -31,19 +31,19 @@ impl Others {
     pub(super) fn declare(
         sheet: &mut sheet::Sheet,
         own: &[u32],
-        processors: Vec<usize>,
+        cpus: Vec<usize>,
     ) -> io::Result<Others> {
         let open = |pid: &u32| ProcFile::open(format!("/proc/{pid}/stat"));
         let own = own.iter().map(open).collect::<io::Result<_>>()?;
         let field = declare(sheet);
-        Ok(Others { own, processors, largest_s: f64::NEG_INFINITY, field })
+        Ok(Others { own, cpus, largest_s: f64::NEG_INFINITY, field })
     }
 
     /// Counts on; `stat` is the text of `/proc/stat`, read just now. A process that has ended leaves a gap.
     pub(super) fn fill(&mut self, stat: &str, reading: &mut [f64]) {
         let own = |file: &mut ProcFile| file.read().map_or(f64::NAN, |text| cpu_seconds(&text).0);
         let own_s: f64 = self.own.iter_mut().map(own).sum();
-        reading[self.field] = self.count(user_seconds(stat, &self.processors), own_s);
+        reading[self.field] = self.count(user_seconds(stat, &self.cpus), own_s);
     }
 
     fn count(&mut self, all_s: f64, own_s: f64) -> f64 {
@@ -62,10 +62,10 @@ pub(super) fn declare(sheet: &mut sheet::Sheet) -> sheet::Field {
 }
 
 /// Seconds in user mode, niced or not, of these CPUs (`proc_stat(5)`, the first two columns of each).
-fn user_seconds(stat: &str, processors: &[usize]) -> f64 {
+fn user_seconds(stat: &str, cpus: &[usize]) -> f64 {
     let is_ours = |word: &str| {
         let number = word.strip_prefix("cpu").and_then(|number| number.parse().ok());
-        number.is_some_and(|number| processors.contains(&number))
+        number.is_some_and(|number| cpus.contains(&number))
     };
     let lines = stat.lines().filter_map(|line| line.split_once(' '));
     let ticks = lines.filter(|(word, _)| is_ours(word)).map(|(_, rest)| {
@@ -86,7 +86,7 @@ mod tests {
         intr 350355 0 0\nctxt 537203\n";
 
     #[test]
-    fn user_time_is_of_our_processors_and_niced_work_counts() {
+    fn user_time_is_of_our_cpus_and_niced_work_counts() {
         assert_eq!(user_seconds(STAT, &[0, 1]), 10.6);
         assert_eq!(user_seconds(STAT, &[1]), 5.05);
         assert_eq!(user_seconds("nonsense", &[0]), 0.0);
@@ -167,12 +167,8 @@ mod tests {
 
     #[test]
     fn what_others_took_adds_up_over_jitter_and_never_falls() {
-        let mut others = Others {
-            own: Vec::new(),
-            processors: Vec::new(),
-            largest_s: f64::NEG_INFINITY,
-            field: 0,
-        };
+        let mut others =
+            Others { own: Vec::new(), cpus: Vec::new(), largest_s: f64::NEG_INFINITY, field: 0 };
         // The machine's counter jitters by two hundredths around 0.5 s a second, ours grows by 0.4.
         let all = [10.0, 10.52, 10.98, 11.5, 12.02];
         let own = [4.0, 4.4, 4.8, 5.2, 5.6];

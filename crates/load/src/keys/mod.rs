@@ -4,7 +4,7 @@
 //! mode; the first three of sysbench 0.4 and 0.5 too, overflows kept; exact zipf and a two-level hotspot besides. Each is *clustered* (the popular keys are neighbours, so they
 //! share pages) or *scattered* by a seeded bijection of the key range (they lie anywhere, the counts stay the same).
 //!
-//! Promises: a draw lies within the ends given; it allocates nothing; equal seeds give equal draws.
+//! Guarantees: a draw lies within the ends given; it allocates nothing; equal seeds give equal draws.
 
 mod scatter;
 mod unique;

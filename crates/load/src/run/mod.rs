@@ -3,7 +3,7 @@
 //! One coordinating thread binds itself to the CPUs given, starts a worker per connection (they inherit the
 //! binding), lets them all start at one instant, wakes once a second to collect what they noted, and ends the run.
 //!
-//! The window of mode `fixed` starts and ends at set instants of the clock; what ends outside is booked outside. The
+//! The window of mode `strict` starts and ends at set instants of the clock; what ends outside is booked outside. The
 //! window of mode `compat` is the whole run, and ends when the last event has ended.
 
 mod cpu;

@@ -81,7 +81,7 @@ fn complex_is_21_statements_in_the_published_order() {
         "COMMIT",
     ];
     expected.extend(rest.map(str::to_owned));
-    for mode in [Mode::Compat, Mode::Fixed] {
+    for mode in [Mode::Compat, Mode::Strict] {
         let log = sent_by(Recipe::OltpComplex, mode, 10_000, 50);
         assert_eq!(log.len(), 50 * 21);
         for event in log.chunks(21) {
@@ -122,7 +122,7 @@ fn one_seed_is_one_sequence_that_stays() {
 
 #[test]
 fn ranges_are_clamped_and_the_distinct_one_is_a_row_longer() {
-    for (rows, mode) in [(180, Mode::Compat), (180, Mode::Fixed), (40, Mode::Compat)] {
+    for (rows, mode) in [(180, Mode::Compat), (180, Mode::Strict), (40, Mode::Compat)] {
         let log = sent_by(Recipe::OltpComplex, mode, rows, 300);
         let mut lows = BTreeSet::new();
         for text in log.iter().filter(|text| text.contains("BETWEEN")) {
@@ -139,7 +139,7 @@ fn ranges_are_clamped_and_the_distinct_one_is_a_row_longer() {
 
 #[test]
 fn a_retry_of_0_4_sends_the_same_ids_again() {
-    for (mode, rollbacks) in [(Mode::Compat, 0), (Mode::Fixed, 1)] {
+    for (mode, rollbacks) in [(Mode::Compat, 0), (Mode::Strict, 1)] {
         let server = FakeServer::failing(|number, _| (number == 18).then(|| refusal(1213)));
         let outcome = run_of(&server, &old(Recipe::OltpComplex, mode, 10_000), &events(2));
         assert_eq!((outcome.events, outcome.errors.clone()), (2, [(1213, 1)].into()));
@@ -234,7 +234,7 @@ fn users_think_before_statements_and_the_event_holds_it() {
 #[test]
 fn a_run_ends_by_requests_or_by_seconds_whichever_comes_first() {
     for recipe in [Recipe::OltpComplex, Recipe::OltpPointSelect] {
-        let case = old(recipe, Mode::Fixed, 1000);
+        let case = old(recipe, Mode::Strict, 1000);
         let server = FakeServer::new(Duration::from_micros(100));
         let schedule = Schedule {
             threads: 3,

@@ -47,7 +47,7 @@ const RATE: Pace = Pace::Rate { per_second: 200.0, arrivals: Arrivals::Even };
 
 #[test]
 fn a_stall_at_the_windows_end_is_told_with_all_that_was_planned_meanwhile() {
-    let outcome = second_of_load(Mode::Fixed, RATE, 100);
+    let outcome = second_of_load(Mode::Strict, RATE, 100);
     assert!(outcome.events <= 99, "{}", outcome.events);
     assert_eq!(outcome.events + outcome.unfinished.events, 200, "all that was planned in a second");
     // The hundredth was planned for 495 ms.
@@ -60,14 +60,14 @@ fn a_stall_at_the_windows_end_is_told_with_all_that_was_planned_meanwhile() {
 
 #[test]
 fn without_a_stall_nothing_is_told() {
-    let outcome = second_of_load(Mode::Fixed, RATE, usize::MAX);
+    let outcome = second_of_load(Mode::Strict, RATE, usize::MAX);
     assert_eq!(outcome.events + outcome.unfinished.events, 200);
     assert_eq!(outcome.hidden_wait(), None, "{:?}", outcome.unfinished);
 }
 
 #[test]
 fn in_closed_loop_what_each_thread_has_in_hand_is_unfinished() {
-    let outcome = second_of_load(Mode::Fixed, Pace::Closed, 100);
+    let outcome = second_of_load(Mode::Strict, Pace::Closed, 100);
     assert_eq!((outcome.events, outcome.unfinished.events, outcome.events_late), (99, 8, 8));
     assert_eq!(outcome.hidden_wait(), Some(outcome.unfinished));
 }

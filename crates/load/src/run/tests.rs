@@ -64,7 +64,7 @@ fn the_fixed_window_is_exact_and_seconds_add_up_to_it() {
         Schedule { threads: 2, warmup: Warmup::Seconds(1.0), seconds: 2.0, ..Schedule::default() };
     let seconds = Seconds::default();
     let outcome =
-        go(&server, &workload(Recipe::OltpPointSelect, Mode::Fixed), &schedule, &seconds).unwrap();
+        go(&server, &workload(Recipe::OltpPointSelect, Mode::Strict), &schedule, &seconds).unwrap();
     assert_eq!(
         (outcome.measure_start_s, outcome.measure_end_s, outcome.elapsed_s),
         (1.0, 3.0, 2.0)
@@ -89,7 +89,7 @@ fn the_fixed_window_is_exact_and_seconds_add_up_to_it() {
 
 #[test]
 fn a_deadlock_is_retried_with_new_keys_and_rolled_back_only_in_fixed() {
-    for (mode, rollbacks) in [(Mode::Compat, 0), (Mode::Fixed, 1)] {
+    for (mode, rollbacks) in [(Mode::Compat, 0), (Mode::Strict, 1)] {
         let server = FakeServer::failing(|number, _| (number == 3).then(|| refusal(1213)));
         let outcome =
             run_quietly(&server, &workload(Recipe::OltpWriteOnly, mode), &events(1, 5)).unwrap();
@@ -113,7 +113,7 @@ fn a_deadlock_is_retried_with_new_keys_and_rolled_back_only_in_fixed() {
 #[test]
 fn an_unlisted_error_ends_the_run_with_its_code() {
     let server = FakeServer::failing(|number, _| (number == 50).then(|| refusal(1146)));
-    let error = run_quietly(&server, &workload(Recipe::OltpReadOnly, Mode::Fixed), &events(4, 0))
+    let error = run_quietly(&server, &workload(Recipe::OltpReadOnly, Mode::Strict), &events(4, 0))
         .unwrap_err();
     assert!(matches!(error, Error::Server { code: 1146, .. }), "{error}");
 }
@@ -123,7 +123,7 @@ fn a_lost_server_ends_all_threads() {
     let lost = || SessionError::Lost { code: LOST_IN_QUERY, message: "gone".into() };
     let server = FakeServer::failing(move |number, _| (number > 100).then(lost));
     let began = Instant::now();
-    let error = run_quietly(&server, &workload(Recipe::OltpReadOnly, Mode::Fixed), &events(8, 0))
+    let error = run_quietly(&server, &workload(Recipe::OltpReadOnly, Mode::Strict), &events(8, 0))
         .unwrap_err();
     assert!(matches!(error, Error::Lost(_)), "{error}");
     assert!(began.elapsed() < Duration::from_secs(60));
@@ -162,7 +162,7 @@ fn overload_shows_in_response_and_queue_and_not_in_service() {
     let schedule = Schedule { pace, seconds: 2.0, ..Schedule::default() };
     let seconds = Seconds::default();
     let outcome =
-        go(&server, &workload(Recipe::OltpPointSelect, Mode::Fixed), &schedule, &seconds).unwrap();
+        go(&server, &workload(Recipe::OltpPointSelect, Mode::Strict), &schedule, &seconds).unwrap();
     let transaction = outcome.latency_of("transaction").unwrap();
     assert!(transaction.service.latency_ms_p50 < 100.0, "{:?}", transaction.service.latency_ms_p50);
     assert!(
@@ -184,7 +184,7 @@ fn a_rate_within_reach_is_kept() {
     let pace = Pace::Rate { per_second: 500.0, arrivals: Arrivals::Even };
     let schedule = Schedule { threads: 4, pace, seconds: 1.0, ..Schedule::default() };
     let outcome =
-        run_quietly(&server, &workload(Recipe::OltpPointSelect, Mode::Fixed), &schedule).unwrap();
+        run_quietly(&server, &workload(Recipe::OltpPointSelect, Mode::Strict), &schedule).unwrap();
     assert!((450..=500).contains(&outcome.events), "{}", outcome.events);
 }
 
@@ -193,7 +193,7 @@ fn one_seed_is_one_sequence_of_statements() {
     let statements = |seed| {
         let server = FakeServer::new(Duration::ZERO);
         let schedule = Schedule { seed, ..events(1, 20) };
-        run_quietly(&server, &workload(Recipe::OltpReadWrite, Mode::Fixed), &schedule).unwrap();
+        run_quietly(&server, &workload(Recipe::OltpReadWrite, Mode::Strict), &schedule).unwrap();
         server.log()
     };
     assert_eq!(statements(7), statements(7));
@@ -205,7 +205,7 @@ fn stopping_from_outside_gives_what_was_measured() {
     let server = FakeServer::new(Duration::from_millis(1));
     let (stop, seconds) = (AtomicBool::new(false), Seconds::default());
     let schedule = Schedule { seconds: 600.0, ..Schedule::default() };
-    let workload = workload(Recipe::OltpPointSelect, Mode::Fixed);
+    let workload = workload(Recipe::OltpPointSelect, Mode::Strict);
     let outcome = thread::scope(|scope| {
         let run = scope.spawn(|| {
             run_on(&server, "fake", &Schema::default(), &workload, &schedule, None, &seconds, &stop)
@@ -226,7 +226,7 @@ fn seconds_follow_the_callers_clock() {
     let server = FakeServer::new(Duration::from_millis(1));
     let origin = Instant::now().checked_sub(Duration::from_millis(41_300)).unwrap();
     let schedule = Schedule { seconds: 1.0, ..Schedule::default() };
-    let workload = workload(Recipe::OltpPointSelect, Mode::Fixed);
+    let workload = workload(Recipe::OltpPointSelect, Mode::Strict);
     let stop = AtomicBool::new(false);
     let outcome =
         run_on(&server, "fake", &Schema::default(), &workload, &schedule, Some(origin), &(), &stop)

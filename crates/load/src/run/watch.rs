@@ -59,7 +59,7 @@ impl<'a, C: Connect> Watch<'a, C> {
         if seconds > 0.0 {
             let stop = start + (seconds * SECOND_NS as f64) as u64;
             window.set_stop(stop);
-            if self.job.shared.program.workload.mode == Mode::Fixed {
+            if self.job.shared.program.workload.mode == Mode::Strict {
                 window.set_end(stop);
             }
         }
@@ -74,7 +74,9 @@ impl<'a, C: Connect> Watch<'a, C> {
             let cause = self.wait(crew, until);
             let over = until >= window.stop();
             let now = self.clock.now().min(until);
-            if !over && cause != Cause::Time && self.job.shared.program.workload.mode == Mode::Fixed
+            if !over
+                && cause != Cause::Time
+                && self.job.shared.program.workload.mode == Mode::Strict
             {
                 // Before collecting: what ends from here on is late for the last second and for the window alike.
                 self.close_window(now);

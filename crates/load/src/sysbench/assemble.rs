@@ -165,7 +165,7 @@ fn workload(given: &Given, recipe: Option<Recipe>) -> Result<Workload> {
     let rand_type = given.is_given("rand_type").then(|| given.choice("rand_type", rand_types));
     Ok(Workload {
         recipe: recipe.unwrap_or(Recipe::OltpReadWrite),
-        mode: given.choice("mode", [("compat", Mode::Compat), ("fixed", Mode::Fixed)])?,
+        mode: given.choice("mode", [("compat", Mode::Compat), ("strict", Mode::Strict)])?,
         range_size: given.number("range_size")?,
         point_selects: given.number("point_selects")?,
         simple_ranges: given.number("simple_ranges")?,

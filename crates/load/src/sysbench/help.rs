@@ -15,8 +15,8 @@ pub fn help() -> String {
          Examples:\n  \
          assay load oltp_read_write --tables=4 --table-size=100000 --threads=8 --mysql-socket=/run/mysqld/mysqld.sock --mysql-user=root prepare\n  \
          assay load oltp_read_write --tables=4 --table-size=100000 --threads=8 --time=60 --report-interval=1 --mysql-socket=/run/mysqld/mysqld.sock --mysql-user=root run\n  \
-         assay load run oltp_read_only --mode=fixed --warmup-time=10 --time=60 --threads 64 --json=result.json --mysql-host=db --mysql-ssl --mysql-user=bench\n\n\
-         Mode `compat`, the default here, does as sysbench does, quirks included; `--mode=fixed` repairs them: an exact\n\
+         assay load run oltp_read_only --mode=strict --warmup-time=10 --time=60 --threads 64 --json=result.json --mysql-host=db --mysql-ssl --mysql-user=bench\n\n\
+         Mode `compat`, the default here, does as sysbench does, quirks included; `--mode=strict` repairs them: an exact\n\
          measuring window, rollback before a retry, special's window as wide as asked. docs/workloads.md lists all.\n\n",
     );
     for generator in Generator::ALL.into_iter().rev() {
@@ -60,6 +60,6 @@ mod tests {
         for option in OPTIONS {
             assert!(help.contains(&option.name.replace('_', "-")), "{}", option.name);
         }
-        assert!(help.contains("Examples:") && help.contains("--mode=fixed"));
+        assert!(help.contains("Examples:") && help.contains("--mode=strict"));
     }
 }

@@ -92,12 +92,12 @@ fn every_option_of_the_table_is_read() {
 #[test]
 fn our_own_options_are_read() {
     let line = parsed(
-        "oltp_read_write run --mode=fixed --warmup-time=steady:30 --rate=500 --arrivals=even --cpus=0-2,5 \
+        "oltp_read_write run --mode=strict --warmup-time=steady:30 --rate=500 --arrivals=even --cpus=0-2,5 \
          --schema=text --text=/book --rand-type=zipf --rand-zipfian-exp=0.99 --rand-scatter --json=/o.json \
          --mysql-ignore-errors=all --forced-shutdown=3 --rand-seed=7 --db-ps-mode=disable --mysql-ssl=on --mysql-port=3306 \
          --create-table-options=COMPRESSION='zlib' --preflight=off --histogram --percentile=99",
     );
-    assert_eq!(line.workload.mode, Mode::Fixed);
+    assert_eq!(line.workload.mode, Mode::Strict);
     assert_eq!(line.schedule.warmup, Warmup::Steady { cap_seconds: 30.0 });
     assert_eq!(line.schedule.pace, Pace::Rate { per_second: 500.0, arrivals: Arrivals::Even });
     assert_eq!((line.schedule.cpus.as_slice(), line.schedule.seed), (&[0, 1, 2, 5][..], 7));

@@ -1,6 +1,6 @@
 //! One connection, one thread: draws keys, runs events, notes times.
 //!
-//! Promises: nothing is allocated between two statements once buffers have grown; one reading of the clock per
+//! Guarantees: nothing is allocated between two statements once buffers have grown; one reading of the clock per
 //! statement; no event starts after the window's end or after `stop`.
 
 mod clock;
@@ -254,7 +254,7 @@ impl<'a, C: Connect> Worker<'a, C> {
             Setback::Fatal(error) => return Err(error),
             Setback::Again { code } => {
                 self.note(Event::Ignored, Time::Both, u64::from(code));
-                if self.shared.program.workload.mode == Mode::Fixed {
+                if self.shared.program.workload.mode == Mode::Strict {
                     self.roll_back()?;
                     self.back_off(attempt);
                 }

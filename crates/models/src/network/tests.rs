@@ -9,7 +9,7 @@ use crate::rotating::{ArrayGeometry, Order, Rotating, SeekTimes, SpindleGeometry
 use crate::testing::{assert_near, closed_loop, mean_us, open_loop, per_s, read, write};
 use crate::volume::{Volume, VolumeLimits};
 use crate::{Immediate, Modelled, VirtualClock};
-use assay_disk::{Disk, MemoryDisk, Promise};
+use assay_disk::{Disk, Guarantees, MemoryDisk};
 use assay_drive::{Codec, Drive, DriveOptions, Format};
 
 const PAGE: u64 = 16 << 10;
@@ -185,11 +185,15 @@ proptest! {
 #[test]
 fn over_a_drive_its_nodes_differ_by_their_links_alone() {
     let (clock, memory) = (Arc::new(VirtualClock::default()), MemoryDisk::new(64 << 20).unwrap());
-    let promise = Promise { atomic_write_bytes: 4096, volatile_cache: true };
+    let guarantees = Guarantees { atomic_write_bytes: 4096, volatile_cache: true };
     let mut limits = VolumeLimits::only(Rate(1e9), Rate(1e15), Time::ZERO);
     limits.read_latency = Latency::Fixed(MS);
-    let media =
-        Arc::new(Modelled::new(Arc::new(memory), clock.clone(), Volume::new(limits, 1), promise));
+    let media = Arc::new(Modelled::new(
+        Arc::new(memory),
+        clock.clone(),
+        Volume::new(limits, 1),
+        guarantees,
+    ));
     let format = Format {
         drive_id: 1,
         logical_bytes: 16 << 20,
@@ -201,7 +205,7 @@ fn over_a_drive_its_nodes_differ_by_their_links_alone() {
     Drive::format(media.clone(), &format).unwrap();
     let drive = Arc::new(Drive::open(media, DriveOptions::default()).unwrap());
     let nodes = FanOut::new(Redundancy::Copies(2), steady(), 1, |_| Immediate);
-    let top = Modelled::new(drive.clone(), clock, nodes, drive.promise());
+    let top = Modelled::new(drive.clone(), clock, nodes, drive.guarantees());
     let page: Vec<u8> = (0..PAGE).map(|i| ((i * 7919) >> 5) as u8).collect();
     top.write(0, &page, false).unwrap();
     top.flush().unwrap();

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-use assay_disk::{Disk, MemoryDisk, Promise};
+use assay_disk::{Disk, Guarantees, MemoryDisk};
 use assay_drive::{Codec, Drive, DriveOptions, Format, Policy};
 use assay_models::nand::{Engine, Flash, FlashGeometry, Host, HostLimits, figures};
 use assay_models::{
@@ -71,8 +71,8 @@ impl Rig {
             segment_bytes: Some(MIB as u32),
         };
         Drive::format(Arc::clone(&media), &format).unwrap();
-        let promise = Promise { atomic_write_bytes: 4096, volatile_cache: false };
-        let flash = Arc::new(Modelled::new(media, clock.clone(), Flash::new(geometry), promise));
+        let guarantees = Guarantees { atomic_write_bytes: 4096, volatile_cache: false };
+        let flash = Arc::new(Modelled::new(media, clock.clone(), Flash::new(geometry), guarantees));
         let cache = match geometry.is_buffer_protected {
             true => WriteCache::Protected,
             false => WriteCache::Volatile,
@@ -81,7 +81,8 @@ impl Rig {
         let options =
             DriveOptions { discard_media: true, policy: Policy::Greedy, ..DriveOptions::default() };
         let drive = Arc::new(inside.open(flash.clone(), options).unwrap());
-        let top = Arc::new(Modelled::new(drive.clone(), clock.clone(), Host::new(limits), promise));
+        let top =
+            Arc::new(Modelled::new(drive.clone(), clock.clone(), Host::new(limits), guarantees));
         let disk = VirtualDisk::new(clock.clone(), top.clone(), Some(drive.clone()));
         let mut rig = Rig { clock, flash, drive, top, disk };
         // The first write of all begins the log, which takes a flush.
@@ -389,8 +390,8 @@ fn record() -> (Vec<u8>, u64) {
     let rig = Rig::new(geometry(), limits(), 64 * MIB, Codec::Deflate);
     let bytes = SharedBytes::default();
     let recorder = Arc::new(Recorder::new(bytes.clone(), "").unwrap());
-    let promise = Promise { atomic_write_bytes: 4096, volatile_cache: false };
-    let top = Modelled::new(rig.drive.clone(), rig.clock.clone(), Host::new(limits()), promise)
+    let guarantees = Guarantees { atomic_write_bytes: 4096, volatile_cache: false };
+    let top = Modelled::new(rig.drive.clone(), rig.clock.clone(), Host::new(limits()), guarantees)
         .observed_by(Box::new(recorder.clone()));
     let mut rig = rig;
     let mut random = Random::new(8);

@@ -1,6 +1,6 @@
 //! A disk read and written at any byte.
 //!
-//! Promises: what lies on blocks goes to the disk as it came, one command for one, side by side with others. What
+//! Guarantees: what lies on blocks goes to the disk as it came, one command for one, side by side with others. What
 //! begins or ends within a block is read, changed and written back as one command, while nothing else is written.
 //! What reaches beyond the end is cut off there.
 
@@ -199,8 +199,8 @@ mod tests {
             fn size(&self) -> u64 {
                 SIZE
             }
-            fn promise(&self) -> assay_disk::Promise {
-                assay_disk::Promise { atomic_write_bytes: 0, volatile_cache: true }
+            fn guarantees(&self) -> assay_disk::Guarantees {
+                assay_disk::Guarantees { atomic_write_bytes: 0, volatile_cache: true }
             }
             fn read(&self, _: u64, _: &mut [u8]) -> Result<()> {
                 panic!("broken")

@@ -6,7 +6,7 @@
 //! is a discard. What begins or ends within a block is read, changed and written back. Damage and all failures below
 //! show as `EIO`, a full disk as `ENOSPC`, one that takes no writes as `EROFS`; the words are in the log.
 //!
-//! Promises: the mount goes when the value is dropped; a server that dies leaves a mount that
+//! Guarantees: the mount goes when the value is dropped; a server that dies leaves a mount that
 //! [`abort_and_unmount`] removes.
 
 mod bytes;

@@ -1,6 +1,6 @@
 //! Mounting and unmounting by the system calls, or by `fusermount3` for those who are not root.
 //!
-//! Promises: only mounts of ours are ever taken down, told by their type ([`FILE_SYSTEM`]); nothing here asks a
+//! Guarantees: only mounts of ours are ever taken down, told by their type ([`FILE_SYSTEM`]); nothing here asks a
 //! mounted server, so nothing hangs on one that is dead or stuck.
 
 use std::ffi::CString;

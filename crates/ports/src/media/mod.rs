@@ -1,6 +1,6 @@
 //! Media: a file or a block device as a [`Disk`].
 //!
-//! Promises: a file that exists is never made anew; a file or device is held by one writer at a time, also across
+//! Guarantees: a file that exists is never made anew; a file or device is held by one writer at a time, also across
 //! processes and by whichever of the two it is reached, until the value is dropped; what cannot be made leaves nothing
 //! behind. Reads and writes go past the page cache where the place can do that.
 
@@ -20,7 +20,7 @@ pub use self::condition::{Condition, Loss};
 pub use self::error::MediaError;
 pub use self::new_file::NewFile;
 
-use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Promise, Result, check_range};
+use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Guarantees, Result, check_range};
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
 
@@ -153,7 +153,7 @@ impl FileMedia {
     /// Makes discarding a mere hint: quick, left out where the place cannot do it, and **what is discarded may then
     /// read as anything**. For an owner that writes every block before it reads it, as a log does.
     ///
-    /// Without this, discarded blocks read as zeroes as [`Disk`] promises, and a place that cannot give blocks back
+    /// Without this, discarded blocks read as zeroes as [`Disk`] guarantees, and a place that cannot give blocks back
     /// has zeroes written to it.
     #[must_use]
     pub fn discarding_loosely(mut self) -> FileMedia {
@@ -257,8 +257,8 @@ impl Disk for FileMedia {
     /// A write is atomic as far as the device below says that its own sectors are: 4096 bytes where its physical
     /// sector is that large, else 512. A completed write may be lost until a flush, and after one too where nothing
     /// is handed on.
-    fn promise(&self) -> Promise {
-        Promise { atomic_write_bytes: self.atomic_write_bytes, volatile_cache: true }
+    fn guarantees(&self) -> Guarantees {
+        Guarantees { atomic_write_bytes: self.atomic_write_bytes, volatile_cache: true }
     }
 
     fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {

@@ -313,13 +313,13 @@ fn media_are_free_when_they_are_dropped_whoever_has_inherited_them() {
 }
 
 #[test]
-fn no_more_is_promised_than_the_device_says() {
+fn no_more_is_guaranteed_than_the_device_says() {
     assert_eq!(place::atomic_write_bytes(0), 512);
     let place = folder();
     let media = FileMedia::create(&place.path().join("media"), MIB, Allocation::Sparse).unwrap();
-    let promise = media.promise();
-    assert!(promise.volatile_cache);
-    assert!([512, 4096].contains(&promise.atomic_write_bytes));
+    let guarantees = media.guarantees();
+    assert!(guarantees.volatile_cache);
+    assert!([512, 4096].contains(&guarantees.atomic_write_bytes));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Reads and writes at a place of a file, to their end.
 //!
-//! Promises: all bytes or a failure that says where; a device is handed only memory on a block's boundary, by way
+//! Guarantees: all bytes or a failure that says where; a device is handed only memory on a block's boundary, by way
 //! of a buffer of at most [`PIECE_BYTES`] a thread where the caller's lies elsewhere.
 
 use std::cell::RefCell;

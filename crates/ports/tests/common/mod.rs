@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use assay_disk::{BlockBuffer, Disk, MemoryDisk, Promise, Result};
+use assay_disk::{BlockBuffer, Disk, Guarantees, MemoryDisk, Result};
 use assay_ports::fuse::{FuseMount, FuseOptions, Resize, TextFile};
 
 pub const KIB: u64 = 1024;
@@ -51,8 +51,8 @@ impl Disk for Recorder {
         self.disk.size()
     }
 
-    fn promise(&self) -> Promise {
-        self.disk.promise()
+    fn guarantees(&self) -> Guarantees {
+        self.disk.guarantees()
     }
 
     fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {
@@ -103,8 +103,8 @@ impl Disk for Growing {
     fn size(&self) -> u64 {
         self.now().size()
     }
-    fn promise(&self) -> Promise {
-        self.now().promise()
+    fn guarantees(&self) -> Guarantees {
+        self.now().guarantees()
     }
     fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {
         self.now().read(offset, data)

@@ -158,7 +158,7 @@ fn leveled(paper: &Paper, level: &Level, study: &Study, scale: Option<f64>) -> R
     let trials: Vec<&Trial> = of_config.iter().filter(is_in).copied().collect();
     let sum: f64 = trials.iter().filter_map(|trial| value(trial)).sum();
     let measured = (!trials.is_empty()).then(|| sum / trials.len() as f64);
-    let marked = trials.iter().filter(|trial| !trial.warnings.is_empty()).count();
+    let flagged = trials.iter().filter(|trial| !trial.warnings.is_empty()).count();
     let printed_threads = figure.on.threads;
     let whole_device = measured.and_then(|measured| {
         scale::whole(measured, &level.metric, scale, &threads, printed_threads)
@@ -177,7 +177,7 @@ fn leveled(paper: &Paper, level: &Level, study: &Study, scale: Option<f64>) -> R
         parallel_scale: scale,
         whole_device,
         ratio: whole_device.filter(|_| printed != 0.0).map(|whole| whole / printed),
-        trials: (trials.len(), marked),
+        trials: (trials.len(), flagged),
     })
 }
 
@@ -241,9 +241,9 @@ fn differences(study: &Study, configs: &BTreeSet<&String>) -> Vec<String> {
     }
     differences.extend(study.form.clone());
     let done = || study.trials.iter().filter(|trial| trial.state == State::Done);
-    let marked = done().filter(|trial| !trial.warnings.is_empty()).count();
-    if marked > 0 {
-        differences.push(format!("{marked} of {} runs are flagged", done().count()));
+    let flagged = done().filter(|trial| !trial.warnings.is_empty()).count();
+    if flagged > 0 {
+        differences.push(format!("{flagged} of {} runs are flagged", done().count()));
     }
     differences
 }

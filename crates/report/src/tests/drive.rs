@@ -31,11 +31,11 @@ pub(super) fn kinds(tps: f64, write_bytes: f64) -> [(&'static str, f64, f64); 17
         ("drive_write_amplification", 0.72, 0.1),
         ("drive_write_amplification_payload", 0.5, 0.05),
         ("drive_write_amplification_table", 0.1, 0.1),
-        ("drive_write_amplification_collection", 0.1, 0.9),
+        ("drive_write_amplification_gc", 0.1, 0.9),
         ("drive_write_amplification_checkpoint", 0.02, 0.9),
         ("drive_segments_free_percent", 22.0, 0.05),
         ("drive_free_percent", 41.0, 0.02),
-        ("drive_collections_per_s", 3.0, 0.6),
-        ("drive_collection_stalls_per_s", 0.0, 0.0),
+        ("drive_gc_segments_per_s", 3.0, 0.6),
+        ("drive_gc_stalls_per_s", 0.0, 0.0),
     ]
 }

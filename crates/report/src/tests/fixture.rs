@@ -143,7 +143,7 @@ fn write_head(store: &mut Store, shape: &Shape) {
             ("table_size", "1000000"),
             ("rand_type", if name.contains("write_only") { "zipf" } else { "uniform" }),
             ("schema", "text"),
-            ("mode", "fixed"),
+            ("mode", "strict"),
         ]
         .map(|(name, value)| (name.into(), value.into()))
         .into(),

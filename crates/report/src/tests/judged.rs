@@ -78,14 +78,14 @@ fn every_throughput_stands_beside_what_a_power_cut_can_take() {
 }
 
 #[test]
-fn chains_are_shown_and_every_trial_is_in_the_table() {
+fn write_paths_are_shown_and_every_trial_is_in_the_table() {
     let report = priced(None);
     let markup = markup(&report.html());
-    let chain = section(&markup, "chain").unwrap();
+    let write_path = section(&markup, "write-path").unwrap();
     for text in ["drive → media", "0.720", "device", "–", "checks of these"] {
-        assert!(chain.contains(text), "{text} is not in {chain}");
+        assert!(write_path.contains(text), "{text} is not in {write_path}");
     }
-    let rows = rows(&report.written.tables.join("chain.csv"));
+    let rows = rows(&report.written.tables.join("write_path.csv"));
     let of = |row: &BTreeMap<String, String>, name: &str| row["name"] == name;
     let amplified: Vec<f64> = rows
         .iter()
@@ -101,7 +101,11 @@ fn chains_are_shown_and_every_trial_is_in_the_table() {
     assert_eq!(amplified.len(), done.count());
     assert!(amplified.iter().all(|factor| (factor / 0.72 - 1.0).abs() < 0.03), "{amplified:?}");
     assert!(
-        json["chain"][0]["layers"].as_array().unwrap().iter().all(|one| one["name"] != "redo log")
+        json["write_path"][0]["layers"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|one| one["name"] != "redo log")
     );
 }
 

@@ -148,7 +148,7 @@ fn a_drive_is_shown_for_the_configs_that_have_one_and_for_no_other() {
     };
     let drive = section(&markup).unwrap();
     assert!(drive.contains("data-config=\"1\"") && !drive.contains("data-config=\"0\""), "{drive}");
-    assert!(drive.contains("drive_write_amplification_collection"), "{drive}");
+    assert!(drive.contains("drive_write_amplification_gc"), "{drive}");
     let panels = |chart: &str| -> Vec<&str> {
         let start = format!("data-chart=\"{chart}:");
         let named = markup.split(start.as_str()).skip(1);

@@ -1,5 +1,5 @@
 //! What the first screen says: one sentence where nothing can be told apart, the configuration that the question is
-//! about, what to know first in three lines, prices beside speeds, and no A/A run as a configuration of its own.
+//! about, caveats in three lines, prices beside speeds, and no A/A run as a configuration of its own.
 
 use super::*;
 use crate::{Wishes, write_as};

@@ -57,13 +57,17 @@ fn outcome(qps: Option<f64>, config: &str, threads: u32) -> Outcome {
         ("qps", qps),
         ("media_write_bytes_per_transaction", media),
         ("drive_write_amplification", if config == "csd" { 0.6 } else { 2.5 }),
-        ("model_late_percent", f64::from(threads)),
+        ("model_missed_deadlines_percent", f64::from(threads)),
         ("cpu_user_percent", 40.0),
         ("cpu_system_percent", 10.0),
     ];
     Outcome {
         results: results.map(|(name, value)| (name.to_owned(), value)).into(),
-        warnings: if threads == 8 { vec![Warning::LateCommands { percent: 2.0 }] } else { vec![] },
+        warnings: if threads == 8 {
+            vec![Warning::MissedDeadlines { percent: 2.0 }]
+        } else {
+            vec![]
+        },
         ..Outcome::default()
     }
 }
@@ -114,7 +118,7 @@ fn the_mean_over_thread_counts_is_the_papers() {
     assert_eq!(counters[0]["media_write_bytes_per_transaction"], 5_000.0);
     assert_eq!(counters[1]["drive_write_amplification"], 2.5);
     assert_eq!(
-        (&counters[0]["model_late_percent"], &counters[0]["cpu_percent"]),
+        (&counters[0]["model_missed_deadlines_percent"], &counters[0]["cpu_percent"]),
         (&4.5.into(), &50.0.into())
     );
     assert_eq!(

@@ -68,7 +68,7 @@ impl Case {
         match self.disk {
             _ if is_twice => Class::Safe,
             "drive" if is_one_piece => Class::Safe,
-            "says so" if is_one_piece => Class::Promised,
+            "says so" if is_one_piece => Class::ReliesOnDevice,
             _ => Class::PagesAtRisk,
         }
     }

@@ -100,14 +100,14 @@ fn sentence(page: &str) -> &str {
     after.split_once("</p>").unwrap().0
 }
 
-const LATE: Option<Warning> = Some(Warning::LateCommands { percent: 2.0 });
+const LATE: Option<Warning> = Some(Warning::MissedDeadlines { percent: 2.0 });
 
 #[test]
 fn no_number_is_made_of_trials_that_may_not_be_compared() {
-    let marked = |load: Load<'static>| Load { warning: LATE, ..load };
+    let flagged = |load: Load<'static>| Load { warning: LATE, ..load };
     let both = [load("new", 8, 500.0), load("base", 8, 400.0)];
     let [some, other] = [load("new", 16, 777.0), load("base", 16, 600.0)];
-    let half = page(&[both[0].copy(), both[1].copy(), marked(some), other], None);
+    let half = page(&[both[0].copy(), both[1].copy(), flagged(some), other], None);
     let shown = opening(&half);
     assert!(!shown.contains("777"), "{shown}");
     assert!(shown.contains("At 8 threads better: 2"), "{shown}");
@@ -117,11 +117,11 @@ fn no_number_is_made_of_trials_that_may_not_be_compared() {
         sentence(&half),
         "Against base, new is faster at 8 threads and not compared at 16 threads."
     );
-    let all = page(&[marked(load("new", 8, 777.0)), marked(load("base", 8, 600.0))], None);
+    let all = page(&[flagged(load("new", 8, 777.0)), flagged(load("base", 8, 600.0))], None);
     let shown = opening(&all);
     assert!(!shown.contains("777") && !shown.contains("600"), "{shown}");
     assert!(shown.contains("No runs are left of both that may be compared."), "{shown}");
-    let alone = page(&[marked(load("base", 8, 600.0))], None);
+    let alone = page(&[flagged(load("base", 8, 600.0))], None);
     assert!(opening(&alone).contains("every run that ended is flagged as not comparable"));
     assert!(!opening(&alone).contains("<b>600</b>"));
 }
@@ -253,13 +253,17 @@ fn the_flash_of_a_worn_model_is_not_called_the_databases_room() {
         let after = text.split_once("<section id=\"space\">").unwrap().1;
         after.split_once("</section>").unwrap().0.to_owned()
     };
-    let worn = space(true);
-    let finding = worn.split_once("<p class=\"finding\">").unwrap().1.split_once("</p>").unwrap().0;
+    let preconditioned = space(true);
+    let finding =
+        preconditioned.split_once("<p class=\"finding\">").unwrap().1.split_once("</p>").unwrap().0;
     assert_eq!(
         finding,
         "On base 330 MB of files take 330 MB of blocks. What was written under mixed was stored 2.00 : 1 on base."
     );
-    assert!(worn.contains(">of its flash</th>") && !worn.contains(">physical</th>"), "{worn}");
+    assert!(
+        preconditioned.contains(">of its flash</th>") && !preconditioned.contains(">physical</th>"),
+        "{preconditioned}"
+    );
     // Negative control: nothing but the database lies on a drive of our own.
     let own = space(false);
     assert!(own.contains(">physical</th>") && !own.contains(">of its flash</th>"), "{own}");
@@ -276,8 +280,8 @@ fn verdicts_and_the_summary_stand_before_everything_else() {
 
 #[test]
 fn one_thread_is_never_called_threads() {
-    let marked = Load { warning: LATE, ..load("new", 1, 500.0) };
-    let text = page(&[marked, load("base", 1, 400.0)], None);
+    let flagged = Load { warning: LATE, ..load("new", 1, 500.0) };
+    let text = page(&[flagged, load("base", 1, 400.0)], None);
     assert!(text.contains("new &#x2f; mixed &#x2f; 1 thread &#x2f; repeat 1"));
     assert!(!text.contains("1 threads"));
 }

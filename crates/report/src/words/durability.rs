@@ -19,7 +19,7 @@ fn pages_kept(standing: Standing) -> &'static str {
     match standing {
         Standing::Unknown => "pages not known",
         Standing::AtRisk => "pages at risk",
-        Standing::Promised => "pages safe if the device keeps its word",
+        Standing::ReliesOnDevice => "pages safe if the device keeps its word",
         Standing::Safe => "pages safe",
     }
 }
@@ -72,10 +72,10 @@ fn difference(one: Difference) -> String {
 fn pages(pages: Pages) -> &'static str {
     match pages {
         Pages::Unknown => "written once, on a disk of which nothing was kept",
-        Pages::Single => "written once, on a disk that does not promise to write them whole",
+        Pages::Single => "written once, on a disk that does not guarantee to write them whole",
         Pages::MaySplit => "written once, where the file system or the page cache may split them",
         Pages::TwiceInVain => "written twice, in a way that does not help",
-        Pages::Promised => "written once, whole by the device's word",
+        Pages::AtomicByDevice => "written once, whole by the device's word",
         Pages::WrittenWhole => "written once, whole by the drive's format",
         Pages::WrittenTwice => "written twice, by the doublewrite buffer",
     }
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(of(Pages::WrittenTwice, Commits::AtCommit), "pages safe · commits safe");
         assert_eq!(of(Pages::Single, Commits::AtCommit), "pages at risk · commits safe");
         assert_eq!(
-            of(Pages::Promised, Commits::AtCommit),
+            of(Pages::AtomicByDevice, Commits::AtCommit),
             "pages safe if the device keeps its word · commits safe"
         );
         for (commits, told) in [
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn everything_has_a_sentence() {
         let sentences =
-            sentences(&kept(Pages::Promised, Commits::EachSeconds(1), Flushes::Unknown));
+            sentences(&kept(Pages::AtomicByDevice, Commits::EachSeconds(1), Flushes::Unknown));
         assert_eq!(
             sentences,
             [
@@ -232,7 +232,7 @@ mod tests {
         let flushes = Difference::Flushes(Flushes::AsTheDeviceSays, Flushes::NotNeeded);
         assert_eq!(
             differences(&[pages, flushes]).unwrap(),
-            "pages: written twice, by the doublewrite buffer, against written once, on a disk that does not promise to \
+            "pages: written twice, by the doublewrite buffer, against written once, on a disk that does not guarantee to \
              write them whole; flushes: as the device says, against not needed by the modelled device"
         );
     }

@@ -2,7 +2,6 @@
 //!
 //! Nothing here decides, and nobody takes apart again what is made here: who needs a part of a sentence asks for that part.
 
-pub mod chain;
 pub mod circumstance;
 pub mod durability;
 pub mod endurance;
@@ -21,6 +20,7 @@ pub mod unlike;
 mod unwatched;
 pub mod verdict;
 pub mod warning;
+pub mod write_path;
 
 use assay_study::Note;
 

@@ -19,8 +19,8 @@ fn remark(remark: &Remark) -> String {
             let threads = counted(u64::from(*threads), "thread");
             format!("{threads} left out: {config} {}", missing(why))
         }
-        Remark::Marked { marked, trials } => {
-            format!("{marked} of {} flagged", counted(*trials as u64, "run"))
+        Remark::Flagged { flagged, trials } => {
+            format!("{flagged} of {} flagged", counted(*trials as u64, "run"))
         }
     }
 }
@@ -99,6 +99,6 @@ mod tests {
         assert_eq!(left_out(none), "4 threads left out: csd has no tps");
         assert_eq!(remark(&Remark::RunOnlyOn("csd".into())), "only csd is run on it");
         assert_eq!(remark(&Remark::RunOnNeither), "neither is run on it");
-        assert_eq!(remark(&Remark::Marked { marked: 1, trials: 1 }), "1 of 1 run flagged");
+        assert_eq!(remark(&Remark::Flagged { flagged: 1, trials: 1 }), "1 of 1 run flagged");
     }
 }

@@ -162,12 +162,12 @@ mod tests {
         assert_eq!(text(&failed), "inconclusive");
         assert_eq!(because(&failed).unwrap(), "other / w / 8 threads / repeat 2 failed");
         assert_eq!(reason_in_short(&failed).unwrap(), "a run failed");
-        let marked = of(Reason::TrialNotComparable(key("base", 1)));
+        let flagged = of(Reason::TrialNotComparable(key("base", 1)));
         assert_eq!(
-            because(&marked).unwrap(),
+            because(&flagged).unwrap(),
             "base / w / 8 threads / repeat 1 is flagged as not comparable"
         );
-        assert_eq!(reason_in_short(&marked).unwrap(), "a run is flagged as not comparable");
+        assert_eq!(reason_in_short(&flagged).unwrap(), "a run is flagged as not comparable");
         let nothing = of(Reason::FigureAbsent(key("other", 1), Absent::Unusable(0.0)));
         assert_eq!(because(&nothing).unwrap(), "other / w / 8 threads / repeat 1: throughput is 0");
         let few = Comparison {

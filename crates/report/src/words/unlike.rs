@@ -63,7 +63,7 @@ mod tests {
     fn sides_that_are_not_equally_safe_are_told_so() {
         assert_eq!(safety(&[]), None);
         let told = safety(&[
-            Difference::Pages(Pages::WrittenTwice, Pages::Promised),
+            Difference::Pages(Pages::WrittenTwice, Pages::AtomicByDevice),
             Difference::Commits(Commits::AtCommit, Commits::LeftToSystem),
         ]);
         assert_eq!(

@@ -24,7 +24,7 @@ pub fn text(warning: &Warning) -> String {
 
 fn said(warning: &Warning) -> Cow<'_, str> {
     let text = match warning {
-        Warning::LateCommands { percent } => format!(
+        Warning::MissedDeadlines { percent } => format!(
             "{percent:.1} % of the emulated I/Os missed their deadline: the host\'s CPUs were busy or stolen; use fewer threads, a larger parallel_scale, or a \
              faster machine"
         ),
@@ -32,7 +32,7 @@ fn said(warning: &Warning) -> Cow<'_, str> {
             "the model's commands took {percent:.1} % longer than the device's would, most of them being faster than can be shown \
              here; use more threads, a larger parallel_scale, or a faster machine"
         ),
-        Warning::Standstill { length_s } => format!(
+        Warning::ModelStall { length_s } => format!(
             "the model's server stalled for {length_s:.1} s in all; give it CPUs of its own (drive_cpus), or a machine \
              that does nothing else"
         ),
@@ -54,7 +54,7 @@ fn said(warning: &Warning) -> Cow<'_, str> {
              then, the oldest had waited {wait_ms_max:.0} ms"
         ),
         Warning::ShortWindow { length_s } => format!(
-            "the requests were done after {length_s:.1} s: figures of disk and server rest on few samples; ask for more requests"
+            "the events were done after {length_s:.1} s: figures of disk and server rest on few samples; ask for more events"
         ),
         Warning::Fill { begin_percent, end_percent, planned_percent } => format!(
             "the device was {begin_percent:.1} % full when measuring began and {end_percent:.1} % when it ended, the plan says \
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn what_forbids_comparing_says_so_first() {
-        let told = text(&Warning::Standstill { length_s: 4.012 });
+        let told = text(&Warning::ModelStall { length_s: 4.012 });
         assert!(told.starts_with("not comparable: the model's server stalled for 4.0 s"));
         let told = text(&Warning::Stopped { length_s: 12.0 });
         assert!(told.starts_with("not comparable: Assay was stopped for at least 12.0 s"));

@@ -110,7 +110,7 @@ pub enum Group {
     /// Space at the end of a run, from the files down to the media.
     Space,
     /// The same of a model of a drive, whose flash holds what wore it in too.
-    Worn,
+    Preconditioned,
     /// What a transaction took, on the first screen: the one nearest to the media first.
     Taken,
 }
@@ -145,11 +145,11 @@ pub enum Chart {
     CheckpointAge,
     ModelLatency,
     ModelWaits,
-    ModelLate,
+    ModelMissedDeadlines,
     DriveBytes,
     DriveOperations,
     DriveAmplification,
-    DriveCollection,
+    DriveGc,
     DriveFree,
 }
 

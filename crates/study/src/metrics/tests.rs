@@ -17,7 +17,7 @@ fn each_name_is_there_once() {
 }
 
 #[test]
-fn a_metric_is_found_by_its_name_and_by_that_of_one_processor() {
+fn a_metric_is_found_by_its_name_and_by_that_of_one_cpu() {
     assert_eq!(find("tps"), Some(metric!("tps")));
     assert_eq!(find("cpu12_busy_percent").map(|one| one.name), Some("cpu{}_busy_percent"));
     assert_eq!(find("cpu{}_busy_percent").unwrap().name_of("12"), "cpu12_busy_percent");

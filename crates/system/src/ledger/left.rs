@@ -1,6 +1,6 @@
 //! The ledgers that are found on the machine, those of processes that live and those that others have left.
 //!
-//! Promises: a ledger that cannot be read keeps nobody from the others; what a living process names is its own.
+//! Guarantees: a ledger that cannot be read keeps nobody from the others; what a living process names is its own.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use assay_ports::child::{Identity, identity};
 
 use super::{LEDGERS, Pages, STAGED, boot_id, state_directory};
-use crate::thing::Thing;
+use crate::resource::Resource;
 
 /// A ledger found on the machine.
 #[derive(Debug, Clone)]
@@ -102,7 +102,7 @@ pub(super) fn ledgers_in(directory: &Path) -> Result<Ledgers> {
 impl Ledgers {
     fn add(&mut self, path: PathBuf) {
         let bytes = match std::fs::read(&path) {
-            // Its process has just taken down the last of its things.
+            // Its process has just taken down the last of its resources.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
             bytes => bytes,
         };
@@ -124,9 +124,11 @@ impl Ledgers {
     fn leave_to_the_living(&mut self) {
         let (living, mut dead): (Vec<Found>, Vec<Found>) =
             std::mem::take(&mut self.found).into_iter().partition(|one| one.owner().is_some());
-        let taken: Vec<&Thing> = living.iter().flat_map(|one| &one.pages.things).collect();
+        let taken: Vec<&Resource> = living.iter().flat_map(|one| &one.pages.resources).collect();
         for one in &mut dead {
-            one.pages.things.retain(|thing| !taken.iter().any(|taken| thing.touches(taken)));
+            one.pages
+                .resources
+                .retain(|resource| !taken.iter().any(|taken| resource.touches(taken)));
         }
         self.found = living.into_iter().chain(dead).collect();
     }
@@ -182,7 +184,7 @@ pub fn delete(path: &Path) -> Result<()> {
 }
 
 impl Found {
-    /// The process that still uses these things, if it lives.
+    /// The process that still uses these resources, if it lives.
     #[must_use]
     pub fn owner(&self) -> Option<u32> {
         let Pages { pid, start_ticks, .. } = self.pages;
@@ -203,21 +205,22 @@ impl Found {
 
     /// What is written down, whether it is there or not, in the order in which it was made.
     #[must_use]
-    pub fn things(&self) -> &[Thing] {
-        &self.pages.things
+    pub fn resources(&self) -> &[Resource] {
+        &self.pages.resources
     }
 
     /// What is written down and still there, last made first.
     ///
     /// # Errors
     /// What the system answered when asked.
-    pub fn left(&self) -> Result<Vec<Thing>> {
+    pub fn left(&self) -> Result<Vec<Resource>> {
         let mut left = Vec::new();
-        for thing in self.pages.things.iter().rev() {
-            let is_gone_with_boot = matches!(thing, Thing::Process { .. } | Thing::Loop { .. })
-                && !self.is_of_this_boot();
-            if !is_gone_with_boot && thing.exists()? {
-                left.push(thing.clone());
+        for resource in self.pages.resources.iter().rev() {
+            let is_gone_with_boot =
+                matches!(resource, Resource::Process { .. } | Resource::Loop { .. })
+                    && !self.is_of_this_boot();
+            if !is_gone_with_boot && resource.exists()? {
+                left.push(resource.clone());
             }
         }
         Ok(left)
@@ -243,7 +246,7 @@ mod tests {
         let parent = identity(std::os::unix::process::parent_id()).unwrap();
         let write = |start_ticks: u64, study: &str| {
             let text = format!(
-                "{{\"pid\": {}, \"start_ticks\": {start_ticks}, \"boot_id\": \"{}\", {study}\"things\": []}}",
+                "{{\"pid\": {}, \"start_ticks\": {start_ticks}, \"boot_id\": \"{}\", {study}\"resources\": []}}",
                 parent.pid,
                 boot_id()
             );
@@ -269,7 +272,7 @@ mod tests {
         let me = identity(std::process::id()).unwrap();
         let mine = format!("{}-{}", me.pid, me.start_ticks);
         write("4194305-1.json", "");
-        write("4194305-2.json", "{\"pid\": 1, \"things\": [{\"kind\": \"directory\", \"pa");
+        write("4194305-2.json", "{\"pid\": 1, \"resources\": [{\"kind\": \"directory\", \"pa");
         write("notes.json", "buy milk");
         write(&format!("{mine}.json"), "");
         write("4194305-1.new", "{\"pid\"");

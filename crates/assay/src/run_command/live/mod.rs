@@ -4,7 +4,7 @@
 //! watch do. Those only hand it numbers and never wait for the terminal. Lines that stay are printed above it, as
 //! without it.
 //!
-//! Promises: the terminal is as it was when the view is dropped; a view that is in nobody's foreground stays quiet.
+//! Guarantees: the terminal is as it was when the view is dropped; a view that is in nobody's foreground stays quiet.
 
 mod draw;
 mod seen;

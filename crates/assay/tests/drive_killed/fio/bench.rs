@@ -137,7 +137,7 @@ impl Bench {
 
     /// Detaches the drive, finds it whole and nothing left of it; gives the bytes that collection moved.
     pub fn end(self) -> u64 {
-        let moved = self.drives.status()["write_bytes_collection"].as_u64().unwrap();
+        let moved = self.drives.status()["write_bytes_gc"].as_u64().unwrap();
         self.drives.detach();
         self.check_drive().unwrap();
         self.drives.assert_nothing_left();
@@ -150,7 +150,7 @@ impl Bench {
         for (is_chosen, chosen) in [
             (self.is_writethrough, "--cache=writethrough"),
             (self.random.chance(30), "--memory=256K"),
-            (self.random.chance(30), "--collect=greedy"),
+            (self.random.chance(30), "--gc=greedy"),
             (self.sabotage == Sabotage::Tear, "--tear"),
         ] {
             words.extend(is_chosen.then_some(chosen));

@@ -56,15 +56,15 @@ impl Lane {
     }
 
     /// Number of commands that must have survived.
-    fn promised(&self, flushed: Tick) -> usize {
-        let is_promised = |command: &Command| {
+    fn guaranteed(&self, flushed: Tick) -> usize {
+        let is_guaranteed = |command: &Command| {
             command.answered.is_some_and(|answered| answered < flushed || command.durable)
         };
-        self.commands.iter().rposition(is_promised).map_or(0, |last| last + 1)
+        self.commands.iter().rposition(is_guaranteed).map_or(0, |last| last + 1)
     }
 
     /// After how many commands, least and most, the lane is as `found`.
-    fn survivors(&self, found: &[Writer], promised: usize) -> Result<(usize, usize), Breach> {
+    fn survivors(&self, found: &[Writer], guaranteed: usize) -> Result<(usize, usize), Breach> {
         let mut state = self.base.clone();
         let mut wrong: HashSet<usize> = differing(&state, found).collect();
         let mut fitting = Vec::new();
@@ -72,7 +72,7 @@ impl Lane {
         for done in 0..=self.commands.len() {
             if wrong.is_empty() {
                 fitting.push(done);
-            } else if done >= promised && wrong.len() <= nearest.0 {
+            } else if done >= guaranteed && wrong.len() <= nearest.0 {
                 nearest = (wrong.len(), done);
             }
             let Some(next) = self.commands.get(done) else { break };
@@ -84,11 +84,11 @@ impl Lane {
                 };
             }
         }
-        let kept: Vec<usize> = fitting.iter().copied().filter(|done| *done >= promised).collect();
+        let kept: Vec<usize> = fitting.iter().copied().filter(|done| *done >= guaranteed).collect();
         match (kept.first(), kept.last(), fitting.last()) {
             (Some(least), Some(most), _) => Ok((*least, *most)),
             (_, _, Some(done)) => Err(Breach::Lost(format!(
-                "the lane at block {} is as after {done} commands, but {promised} were flushed",
+                "the lane at block {} is as after {done} commands, but {guaranteed} were flushed",
                 self.first
             ))),
             _ => Err(Breach::Torn(self.describe(found, nearest.1))),
@@ -144,7 +144,7 @@ pub fn check(lanes: &[Lane], found: &[Vec<Writer>]) -> Result<usize, Breach> {
     let flushed = lanes.iter().map(|lane| lane.flushed).max().unwrap_or(0);
     let mut survivors = Vec::new();
     for (lane, found) in lanes.iter().zip(found) {
-        survivors.push(lane.survivors(found, lane.promised(flushed))?);
+        survivors.push(lane.survivors(found, lane.guaranteed(flushed))?);
     }
     // The latest command that is surely there: whatever was answered before its issue must be there too.
     let newest = lanes.iter().zip(&survivors).filter_map(|(lane, (least, _))| {

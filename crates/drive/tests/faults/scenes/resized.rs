@@ -17,7 +17,7 @@ fn a_unit_across_the_end_survives_its_moves() {
     host.drive.discard((unit + 2) * BLOCK_BYTES, 2 * BLOCK_BYTES).unwrap();
     host.drive.resize((unit + 2) * BLOCK_BYTES).unwrap();
     (0..960).step_by(32).for_each(|first| host.write(first, 32));
-    let collected = host.drive.status().counts.collections;
+    let collected = host.drive.status().counts.gc_segments;
     for round in 0..800 {
         let first = host.random.below(960 - 8);
         host.write(first, 8);
@@ -31,7 +31,7 @@ fn a_unit_across_the_end_survives_its_moves() {
         assert_eq!(wrong(&drive, &host.truth), [], "round {round}");
         assert_eq!(drive.check(&mut |_, _| {}).unwrap().damages, [], "round {round}");
     }
-    assert!(host.drive.status().counts.collections > collected, "nothing ever moved");
+    assert!(host.drive.status().counts.gc_segments > collected, "nothing ever moved");
 }
 
 /// A root has a word for each gibibyte, and a superblock names so many parts of a root.

@@ -1,6 +1,6 @@
 //! A running server: started on a data directory, waited for, asked, stopped or killed.
 //!
-//! Promises: it listens on a Unix socket in a directory of mode 0700, on TCP only when asked, on loopback, with a
+//! Guarantees: it listens on a Unix socket in a directory of mode 0700, on TCP only when asked, on loopback, with a
 //! password; it dies with us and with the value that stands for it; a start that fails says why in the server's
 //! own words; sockets and directories made here go with it, the log stays.
 

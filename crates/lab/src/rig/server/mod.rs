@@ -4,7 +4,7 @@
 //! initialises a data directory once per version and layout and clones it; `instance` runs the binary on a clone.
 //!
 //! Relies on `assay_ports::child` for processes that cannot outlive us, and on apt only for fetching.
-//! Promises: nothing outside the cache and the directories named by the caller changes; a server listens on a Unix
+//! Guarantees: nothing outside the cache and the directories named by the caller changes; a server listens on a Unix
 //! socket in a directory of mode 0700, on TCP only when asked, on loopback, with a password; programs are started
 //! with argument lists.
 

@@ -3,7 +3,7 @@
 //! A fresh data directory holds `root` without a password, for the Unix socket alone, and no user data. Clones
 //! differ in their server's UUID and in nothing else.
 //!
-//! Promises: a template is there whole or not at all; a clone that fails leaves no directory; a clone is written
+//! Guarantees: a template is there whole or not at all; a clone that fails leaves no directory; a clone is written
 //! out before it is returned, so that its own flush does not fall into a measurement.
 
 use std::fs::{self, File};

@@ -4,7 +4,7 @@
 //! MariaDB's ("Clients & Utilities: Server Client Protocol"). A general client builds a value for each field it
 //! reads, which costs more than sysbench's whole client does; this one walks over the rows it drains.
 //!
-//! Promises: executing allocates nothing once buffers have grown; an answer is read to its end before the next
+//! Guarantees: executing allocates nothing once buffers have grown; an answer is read to its end before the next
 //! statement; a session that lost its connection says so on every further call.
 
 mod login;

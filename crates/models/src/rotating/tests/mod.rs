@@ -1,4 +1,4 @@
-//! An array keeps its closed forms, its order, its mirrors and its promises.
+//! An array keeps its closed forms, its order, its mirrors and its guarantees.
 
 mod cache;
 mod figures;

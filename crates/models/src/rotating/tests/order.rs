@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::testing::{closed_loop, open_loop, per_s, put_off, submit};
 use crate::{Clock, Modelled, VirtualClock};
-use assay_disk::{Disk, MemoryDisk, Promise};
+use assay_disk::{Disk, Guarantees, MemoryDisk};
 
 fn ordered(order: Order) -> ArrayGeometry {
     ArrayGeometry { order, ..array(1, false) }
@@ -86,8 +86,8 @@ fn a_disk_that_was_put_off_waits_again() {
     let mut disk = rotating(&array(1, false));
     // Something else is being served, so that both wait for the arm.
     submit(&mut disk, &read(0, PAGE, Time::ZERO));
-    let promise = Promise { atomic_write_bytes: 4096, volatile_cache: false };
-    let disk = Arc::new(Modelled::new(Arc::new(memory), clock.clone(), disk, promise));
+    let guarantees = Guarantees { atomic_write_bytes: 4096, volatile_cache: false };
+    let disk = Arc::new(Modelled::new(Arc::new(memory), clock.clone(), disk, guarantees));
     clock.disk.set(Arc::downgrade(&disk)).unwrap();
     clock.clock.set(Time::from_us(100.0));
     disk.read(2 << 30, &mut [0; 4096]).unwrap();
@@ -95,8 +95,8 @@ fn a_disk_that_was_put_off_waits_again() {
     let [first, overtaking, again] = waits[..] else { panic!("{waits:?}") };
     assert!(first < again && overtaking < again, "{waits:?}");
     let tally = disk.tally();
-    let shown = Time::from_ns(tally.of(Kind::Read).modelled_ns) + Time::from_us(100.0);
-    assert!(shown >= again, "{shown:?} for {again:?}");
+    let achieved = Time::from_ns(tally.of(Kind::Read).modelled_ns) + Time::from_us(100.0);
+    assert!(achieved >= again, "{achieved:?} for {again:?}");
     assert!(tally.waited[Resource::Spindle as usize] >= 1);
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::*;
 use crate::volume::{Allowance, Latency, Volume, VolumeLimits};
 use crate::{Arrivals, Event, Modelled, PackedDisk, Replayed, VirtualClock, VirtualDisk, replay};
-use assay_disk::{Promise, Result};
+use assay_disk::{Guarantees, Result};
 
 const DEPTH: usize = 32;
 const COMMANDS: usize = 4000;
@@ -37,7 +37,7 @@ fn recorded_elsewhere() -> Vec<Event> {
         .map(|one| Event {
             command: one.command,
             modelled: one.latency(),
-            shown: one.latency(),
+            achieved: one.latency(),
             stored_bytes: Vec::new(),
         })
         .collect();
@@ -48,9 +48,9 @@ fn recorded_elsewhere() -> Vec<Event> {
 fn disk() -> VirtualDisk<Rotating> {
     let array = array(1, false);
     let media = Arc::new(PackedDisk::new(array.capacity_bytes()).unwrap());
-    let promise = Promise { atomic_write_bytes: BLOCK, volatile_cache: false };
+    let guarantees = Guarantees { atomic_write_bytes: BLOCK, volatile_cache: false };
     let clock = Arc::new(VirtualClock::default());
-    let top = Modelled::new(media, clock.clone(), rotating(&array), promise);
+    let top = Modelled::new(media, clock.clone(), rotating(&array), guarantees);
     VirtualDisk::new(clock, Arc::new(top), None)
 }
 

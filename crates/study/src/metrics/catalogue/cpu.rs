@@ -5,7 +5,7 @@ use super::super::layer::Layer::Cpu;
 use super::super::shown::{Chart, Column, Group, Shown};
 use super::super::unit::Unit::{PerSecond, Percent};
 
-pub(super) const PROCESSORS: &[Metric] = &[
+pub(super) const CPUS: &[Metric] = &[
     series(Cpu, "cpu_user_percent", Percent, "user (all CPUs)")
         .with_column(Column {
             group: Group::Machine,

@@ -69,9 +69,9 @@ pub(super) const DRIVE: &[Metric] = &[
     ),
     series(
         Drive,
-        "drive_write_bytes_collection_per_s",
+        "drive_write_bytes_gc_per_s",
         BytesPerSecond,
-        "written by collection (drive)",
+        "written by GC (drive)",
     ),
     series(
         Drive,
@@ -123,16 +123,16 @@ pub(super) const DRIVE: &[Metric] = &[
     )
     .line(Chart::DriveOperations, 4, "flushes by the host"),
     series(Drive, "drive_flushes_media_per_s", PerSecond, "flushes of media (drive)"),
-    series(Drive, "drive_collections_per_s", PerSecond, "segments collected (drive)").line(
-        Chart::DriveCollection,
+    series(Drive, "drive_gc_segments_per_s", PerSecond, "segments reclaimed by GC (drive)").line(
+        Chart::DriveGc,
         1,
-        "segments collected",
+        "segments reclaimed",
     ),
     series(
         Drive,
-        "drive_collection_stalls_per_s",
+        "drive_gc_stalls_per_s",
         PerSecond,
-        "writes that waited for collection (drive)",
+        "writes that waited for GC (drive)",
     )
     .better_lower()
     .column(
@@ -140,9 +140,9 @@ pub(super) const DRIVE: &[Metric] = &[
         10,
         "stalls",
         Shown::PerSecond,
-        "writes that had to wait for collection",
+        "writes that had to wait for garbage collection",
     )
-    .line(Chart::DriveCollection, 2, "writes that waited"),
+    .line(Chart::DriveGc, 2, "writes that waited"),
     series(Drive, "drive_checkpoints_per_s", PerSecond, "checkpoints (drive)"),
     // Over the window as one: the mean of quotients would weigh idle seconds like busy ones.
     series(
@@ -201,20 +201,20 @@ pub(super) const DRIVE: &[Metric] = &[
     .line(Chart::DriveAmplification, 2, "tables"),
     series(
         Drive,
-        "drive_write_amplification_collection",
+        "drive_write_amplification_gc",
         Ratio,
-        "write amplification, collection (drive)",
+        "write amplification, GC (drive)",
     )
-    .quotient("drive_write_bytes_collection_per_s", "drive_write_bytes_host_per_s", 1.0)
+    .quotient("drive_write_bytes_gc_per_s", "drive_write_bytes_host_per_s", 1.0)
     .better_lower()
     .column(
         Group::Drive,
         7,
-        "collection",
+        "GC",
         Shown::Bare,
-        "what collection moved, for each byte from the host",
+        "bytes that garbage collection moved, for each byte from the host",
     )
-    .line(Chart::DriveAmplification, 3, "collection"),
+    .line(Chart::DriveAmplification, 3, "GC"),
     series(
         Drive,
         "drive_write_amplification_checkpoint",
@@ -240,7 +240,7 @@ pub(super) const DRIVE: &[Metric] = &[
             "blocks of the software drive that hold data, those of the file system itself too; zeroes hold none",
         )
         .column(
-            Group::Worn,
+            Group::Preconditioned,
             1,
             "model holds",
             Shown::Megabytes,
@@ -292,14 +292,14 @@ pub(super) const DRIVE: &[Metric] = &[
         6,
         "to media",
         Shown::KilobytesPerTransaction,
-        "bytes that the drive or the modelled device wrote to its media, collection included, for each transaction",
+        "bytes that the drive or the modelled device wrote to its media, GC included, for each transaction",
     )
     .column(
         Group::Model,
         10,
         "to flash",
         Shown::KilobytesPerTransaction,
-        "bytes written to the modelled flash for each transaction, collection included",
+        "bytes written to the modelled flash for each transaction, GC included",
     )
     .column(
         Group::Taken,

@@ -16,7 +16,7 @@ use super::entry::Metric;
 /// Every table. What the server gives is recorded in the order in which it stands here.
 pub(super) const TABLES: &[&[Metric]] = &[
     load::TOTALS,
-    cpu::PROCESSORS,
+    cpu::CPUS,
     device::DISK,
     device::BACKING,
     device::TAKEN,

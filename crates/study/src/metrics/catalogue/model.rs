@@ -38,11 +38,11 @@ pub(super) const MODEL: &[Metric] = &[
             "how long a read of the device takes",
         )
         .line(Chart::ModelLatency, 1, "read, modelled"),
-    series(Model, "model_read_shown_latency_ms", Milliseconds, "read, as shown (model)")
+    series(Model, "model_read_achieved_latency_ms", Milliseconds, "read, achieved (model)")
         .latency()
         .weighted_by("model_reads_per_s")
-        .column(Group::Model, 5, "shown", Shown::Milliseconds, "how long it took here")
-        .line(Chart::ModelLatency, 2, "read, shown"),
+        .column(Group::Model, 5, "achieved", Shown::Milliseconds, "how long it took here")
+        .line(Chart::ModelLatency, 2, "read, achieved"),
     series(Model, "model_writes_per_s", PerSecond, "writes (model)").column(
         Group::Model,
         9,
@@ -61,27 +61,27 @@ pub(super) const MODEL: &[Metric] = &[
             "how long a write to the device takes",
         )
         .line(Chart::ModelLatency, 3, "write, modelled"),
-    series(Model, "model_write_shown_latency_ms", Milliseconds, "write, as shown (model)")
+    series(Model, "model_write_achieved_latency_ms", Milliseconds, "write, achieved (model)")
         .latency()
         .weighted_by("model_writes_per_s")
-        .column(Group::Model, 7, "shown", Shown::Milliseconds, "how long it took here")
-        .line(Chart::ModelLatency, 4, "write, shown"),
+        .column(Group::Model, 7, "achieved", Shown::Milliseconds, "how long it took here")
+        .line(Chart::ModelLatency, 4, "write, achieved"),
     series(Model, "model_flushes_per_s", PerSecond, "flushes (model)"),
     series(Model, "model_flush_latency_ms", Milliseconds, "flush, as modelled (model)")
         .latency()
         .weighted_by("model_flushes_per_s"),
-    series(Model, "model_flush_shown_latency_ms", Milliseconds, "flush, as shown (model)")
+    series(Model, "model_flush_achieved_latency_ms", Milliseconds, "flush, achieved (model)")
         .latency()
         .weighted_by("model_flushes_per_s"),
     series(Model, "model_commands_per_s", PerSecond, "commands (model)"),
     series(
         Model,
-        "model_late_per_s",
+        "model_missed_deadlines_per_s",
         PerSecond,
         "emulated I/Os that missed their deadline because the host's CPUs were busy (model)",
     )
     .better_lower()
-    .line(Chart::ModelLate, 1, "late"),
+    .line(Chart::ModelMissedDeadlines, 1, "missed deadlines"),
     series(
         Model,
         "model_too_fast_per_s",
@@ -89,7 +89,7 @@ pub(super) const MODEL: &[Metric] = &[
         "commands faster than can be shown here (model)",
     )
     .better_lower()
-    .line(Chart::ModelLate, 2, "too fast to show"),
+    .line(Chart::ModelMissedDeadlines, 2, "too fast to show"),
     waited!("firmware".line(Chart::ModelWaits, 1, "firmware")),
     waited!("controller".line(Chart::ModelWaits, 2, "controller")),
     waited!("link".line(Chart::ModelWaits, 3, "link")),
@@ -109,19 +109,19 @@ pub(super) const MODEL: &[Metric] = &[
     waited!("nothing"),
     series(
         Model,
-        "model_stood_still_ms",
+        "model_stalled_ms",
         Milliseconds,
         "its server has stalled so far (model)",
     )
     .growth()
     .better_lower(),
-    result(Model, "model_late_percent", Percent, "commands late (model)")
-        .quotient("model_late_per_s", "model_commands_per_s", 100.0)
+    result(Model, "model_missed_deadlines_percent", Percent, "missed deadlines (model)")
+        .quotient("model_missed_deadlines_per_s", "model_commands_per_s", 100.0)
         .better_lower()
         .column(
             Group::Model,
             1,
-            "late",
+            "missed",
             Shown::Percent,
             "emulated I/Os that missed their deadline because the host's CPUs were busy; above 1 % the run is not comparable",
         ),

@@ -51,7 +51,7 @@ pub(super) const FILES: &[Metric] = &[
             "what that takes of the media: on a software drive its compressed records with all that belongs to them, else what is allocated",
         )
         .column(
-            Group::Worn,
+            Group::Preconditioned,
             2,
             "of its flash",
             Shown::Megabytes,

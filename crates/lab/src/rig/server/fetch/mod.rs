@@ -5,7 +5,7 @@
 //! configured for the base archive. apt resolves the package and all it depends on against an empty package
 //! state and private lists; the files are unpacked, not installed, C library and loader included.
 //!
-//! Promises: nothing on the machine changes but the cache; packages are verified by apt against the archive's
+//! Guarantees: nothing on the machine changes but the cache; packages are verified by apt against the archive's
 //! keys; an interrupted fetch leaves no server behind; one fetch at a time.
 
 mod apt;
@@ -220,15 +220,15 @@ mod tests {
             assert_eq!(second.unwrap(), first.join().unwrap().unwrap());
         });
         // The negative control: who did not wait wants to see whether there is a newer one.
-        let brought = Cell::new(0);
+        let downloaded = Cell::new(0);
         for flavour in [Flavour::Mysql, Flavour::Mariadb] {
             let bring = |_: &Shelf| {
-                brought.set(brought.get() + 1);
+                downloaded.set(downloaded.get() + 1);
                 inspect()
             };
             fetch_once(at, flavour, || open(&|| {}), bring).unwrap();
         }
-        assert_eq!(brought.get(), 2);
+        assert_eq!(downloaded.get(), 2);
     }
 
     #[test]
@@ -237,12 +237,12 @@ mod tests {
         let (at, program) = (directory.path(), program(directory.path()));
         let open = || Shelf::open_at(at.to_path_buf(), || {});
         fetch_once(at, Flavour::Mysql, open, |_| bail!("no network")).unwrap_err();
-        let brought = Cell::new(false);
+        let downloaded = Cell::new(false);
         let bring = |_: &Shelf| {
-            brought.set(true);
+            downloaded.set(true);
             Binary::inspect(&program, Origin::Cache)
         };
         fetch_once(at, Flavour::Mysql, open, bring).unwrap();
-        assert!(brought.get());
+        assert!(downloaded.get());
     }
 }

@@ -1,8 +1,8 @@
-//! The write path per transaction: what its layers are called, and the chain as JSON has it.
+//! The write path per transaction: what its layers are called, and the write path as JSON has it.
 
 use serde::Serialize;
 
-use assay_judge::chain::{Activity, Chain, Held, Layer, LayerName};
+use assay_judge::write_path::{Activity, Held, Layer, LayerName, WritePath};
 use assay_study::TrialKey;
 
 use super::reconcile::CheckView;
@@ -21,7 +21,7 @@ pub fn layer(name: LayerName) -> &'static str {
         LayerName::Drive => "drive",
         LayerName::MediaPayload => "media: payload",
         LayerName::MediaTables => "media: tables",
-        LayerName::MediaCollection => "media: collection",
+        LayerName::MediaGc => "media: GC",
         LayerName::MediaCheckpoints => "media: checkpoints",
         LayerName::Media => "media",
         LayerName::DeviceBelow => "device below",
@@ -59,9 +59,9 @@ pub fn held(held: Held) -> &'static str {
     }
 }
 
-/// One run's chain as JSON has it.
+/// One run's write path as JSON has it.
 #[derive(Debug, Serialize)]
-pub struct ChainView<'a> {
+pub struct WritePathView<'a> {
     #[serde(flatten)]
     key: &'a TrialKey,
     layers: Vec<LayerView<'a>>,
@@ -99,15 +99,15 @@ struct SpaceView {
     per_byte_above: Option<f64>,
 }
 
-impl<'a> ChainView<'a> {
-    /// Of a chain.
-    pub fn of(chain: &'a Chain) -> ChainView<'a> {
-        let layers = chain.layers.iter();
-        let boundaries = chain.amplification.iter();
-        let spent = chain.spent.iter();
-        let space = chain.space.iter();
-        ChainView {
-            key: &chain.key,
+impl<'a> WritePathView<'a> {
+    /// Of a run's write path.
+    pub fn of(write_path: &'a WritePath) -> WritePathView<'a> {
+        let layers = write_path.layers.iter();
+        let boundaries = write_path.amplification.iter();
+        let spent = write_path.spent.iter();
+        let space = write_path.space.iter();
+        WritePathView {
+            key: &write_path.key,
             layers: layers.map(|one| LayerView { name: layer(one.name), figures: one }).collect(),
             amplification: boundaries
                 .map(|one| BoundaryView {
@@ -124,7 +124,7 @@ impl<'a> ChainView<'a> {
                     per_byte_above: one.per_byte_above,
                 })
                 .collect(),
-            checks: chain.checks.iter().map(CheckView::of).collect(),
+            checks: write_path.checks.iter().map(CheckView::of).collect(),
         }
     }
 }
@@ -144,7 +144,7 @@ mod tests {
             reads: None,
             flushes: None,
         };
-        let chain = Chain {
+        let write_path = WritePath {
             key: key("a", 1),
             layers: vec![layer],
             amplification: vec![],
@@ -152,7 +152,7 @@ mod tests {
             space: vec![],
             checks: vec![],
         };
-        let json = serde_json::to_value(ChainView::of(&chain)).unwrap();
+        let json = serde_json::to_value(WritePathView::of(&write_path)).unwrap();
         assert_eq!(json["config"], "a");
         let expected =
             serde_json::json!({"name": "data files", "write_bytes": 26214.4, "writes": 1.6});

@@ -17,24 +17,24 @@ const TICK: Duration = Duration::from_millis(20);
 const LATE_MIN: Duration = Duration::from_millis(50);
 
 /// The thread that watches this process's own clock; it ends when this is dropped.
-pub struct Standstill {
+pub struct StallWatch {
     seen: Arc<Mutex<Seen>>,
     _stop: Sender<()>,
 }
 
 #[derive(Debug)]
 struct Seen {
-    stood_still: Duration,
+    stalled: Duration,
     due: Instant,
 }
 
-impl Standstill {
+impl StallWatch {
     /// Begins to watch.
     ///
     /// # Errors
     /// No thread could be started.
-    pub fn watch() -> std::io::Result<Standstill> {
-        let seen = Seen { stood_still: Duration::ZERO, due: Instant::now() + TICK };
+    pub fn watch() -> std::io::Result<StallWatch> {
+        let seen = Seen { stalled: Duration::ZERO, due: Instant::now() + TICK };
         let seen = Arc::new(Mutex::new(seen));
         let (stop, stopped) = channel();
         let ticking = Arc::clone(&seen);
@@ -43,11 +43,11 @@ impl Standstill {
                 lock(&ticking).woken(Instant::now());
             }
         };
-        std::thread::Builder::new().name("standstill".into()).spawn(tick)?;
-        Ok(Standstill { seen, _stop: stop })
+        std::thread::Builder::new().name("stall".into()).spawn(tick)?;
+        Ok(StallWatch { seen, _stop: stop })
     }
 
-    /// For how long it stalled so far, a standstill that has just ended included.
+    /// For how long it stalled so far, a stall that has just ended included.
     pub fn so_far(&self) -> Duration {
         lock(&self.seen).by(Instant::now())
     }
@@ -55,12 +55,12 @@ impl Standstill {
 
 impl Seen {
     fn woken(&mut self, now: Instant) {
-        *self = Seen { stood_still: self.by(now), due: now + TICK };
+        *self = Seen { stalled: self.by(now), due: now + TICK };
     }
 
     fn by(&self, now: Instant) -> Duration {
         let late = now.saturating_duration_since(self.due);
-        self.stood_still + if late >= LATE_MIN { late } else { Duration::ZERO }
+        self.stalled + if late >= LATE_MIN { late } else { Duration::ZERO }
     }
 }
 
@@ -72,13 +72,13 @@ mod tests {
     fn only_what_is_much_later_than_asked_counts_and_counts_once() {
         let began = Instant::now();
         let at = |ms| began + Duration::from_millis(ms);
-        let mut seen = Seen { stood_still: Duration::ZERO, due: at(20) };
+        let mut seen = Seen { stalled: Duration::ZERO, due: at(20) };
         seen.woken(at(69));
-        assert_eq!(seen.stood_still, Duration::ZERO);
+        assert_eq!(seen.stalled, Duration::ZERO);
         // Due at 89: a status that is asked for before the thread is woken has it already.
         let four_s = Duration::from_secs(4);
         assert_eq!(seen.by(at(4089)), four_s);
         seen.woken(at(4089));
-        assert_eq!((seen.stood_still, seen.by(at(4100))), (four_s, four_s));
+        assert_eq!((seen.stalled, seen.by(at(4100))), (four_s, four_s));
     }
 }

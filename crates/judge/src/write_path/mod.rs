@@ -23,7 +23,7 @@ type Results = BTreeMap<String, f64>;
 
 /// One run's chain.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Chain {
+pub struct WritePath {
     /// Which run.
     pub key: TrialKey,
     /// Layers that something is known of, the server's first.
@@ -39,13 +39,13 @@ pub struct Chain {
 }
 
 /// The chain of a run that ended with transactions; nothing of others.
-pub fn of_trial(trial: &Trial) -> Option<Chain> {
+pub fn of_trial(trial: &Trial) -> Option<WritePath> {
     let tps = trial.results.get(metric!("tps").name).copied().filter(|tps| *tps > 0.0)?;
     if trial.state != State::Done {
         return None;
     }
     let layers = layers::of_results(&trial.results, tps);
-    Some(Chain {
+    Some(WritePath {
         key: trial.key.clone(),
         amplification: layers::boundaries(&layers),
         spent: spent::times(&trial.results, tps),
@@ -56,7 +56,7 @@ pub fn of_trial(trial: &Trial) -> Option<Chain> {
 }
 
 #[cfg(test)]
-impl Chain {
+impl WritePath {
     /// A layer by its name.
     fn layer(&self, name: LayerName) -> Option<&Layer> {
         self.layers.iter().find(|layer| layer.name == name)

@@ -2,7 +2,7 @@
 
 use super::LayerName::{
     AllFiles, BinaryLog, DataFiles, Device, DeviceBelow, Doublewrite, Drive, FileSystem, Media,
-    MediaCheckpoints, MediaCollection, MediaPayload, MediaTables, RedoLog, TemporaryFiles,
+    MediaCheckpoints, MediaGc, MediaPayload, MediaTables, RedoLog, TemporaryFiles,
 };
 use super::*;
 use assay_study::metrics::Window;
@@ -42,15 +42,15 @@ const DRIVE_BELOW: [(&str, f64); 6] = [
     ("drive_write_bytes_media_per_s", 5_400_000.0),
     ("drive_write_bytes_payload_per_s", 3_000_000.0),
     ("drive_write_bytes_table_per_s", 600_000.0),
-    ("drive_write_bytes_collection_per_s", 1_740_000.0),
+    ("drive_write_bytes_gc_per_s", 1_740_000.0),
     ("drive_write_bytes_checkpoint_per_s", 60_000.0),
 ];
 
-fn chain(figures: &[&[(&str, f64)]]) -> Chain {
+fn chain(figures: &[&[(&str, f64)]]) -> WritePath {
     of_trial(&trial(&figures.concat())).unwrap()
 }
 
-fn bytes(chain: &Chain, layer: LayerName) -> Option<f64> {
+fn bytes(chain: &WritePath, layer: LayerName) -> Option<f64> {
     chain.layer(layer)?.write_bytes
 }
 
@@ -66,7 +66,7 @@ fn a_transaction_is_followed_from_pages_to_media() {
         (FileSystem, 2571.2),
         (Device, 60_000.0),
         (Drive, 60_000.0),
-        (MediaCollection, 17_400.0),
+        (MediaGc, 17_400.0),
         (Media, 54_000.0),
     ] {
         let found = bytes(&chain, layer).unwrap();
@@ -86,7 +86,7 @@ fn an_amplification_that_is_known_comes_back() {
         let chain = chain(&[&SERVER, &drive]);
         let found = chain.amplified(Drive, Media).unwrap();
         assert!((found / expected - 1.0).abs() < 0.03, "{found} for {expected}");
-        let parts: f64 = [MediaPayload, MediaTables, MediaCollection, MediaCheckpoints]
+        let parts: f64 = [MediaPayload, MediaTables, MediaGc, MediaCheckpoints]
             .into_iter()
             .map(|part| chain.amplified(Drive, part).unwrap())
             .sum();
@@ -162,14 +162,14 @@ fn time_is_of_a_transaction_and_space_of_a_byte_above() {
         chain.space.iter().map(|one| (one.layer, one.per_byte_above)).collect::<Vec<_>>()
     };
     assert_eq!(space(&figures), [(Held::DataFiles, None), (Held::Media, Some(0.5))]);
-    let mut worn = figures.to_vec();
-    worn.extend([("drive_logical_bytes_used", 4e9), ("model_commands_per_s", 1.0)]);
+    let mut preconditioned = figures.to_vec();
+    preconditioned.extend([("drive_logical_bytes_used", 4e9), ("model_commands_per_s", 1.0)]);
     let expected = [(Held::DataFiles, None), (Held::OnDrive, None), (Held::Media, Some(0.25))];
-    assert_eq!(space(&worn), expected, "what wore a model in is no data of its files");
+    assert_eq!(space(&preconditioned), expected, "what wore a model in is no data of its files");
 }
 
 #[test]
-fn trials_that_failed_or_did_nothing_have_no_chain() {
+fn trials_that_failed_or_did_nothing_have_no_write_path() {
     assert_eq!(of_trial(&trial(&[])), None);
     assert_eq!(of_trial(&trial(&[("tps", 0.0)])), None);
     assert_eq!(of_trial(&Trial { state: State::Failed, ..trial(&SERVER) }), None);

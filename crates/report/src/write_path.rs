@@ -1,14 +1,14 @@
-//! The write path per transaction as the page shows it, and `tables/chain.csv`.
+//! The write path per transaction as the page shows it, and `tables/write_path.csv`.
 
 use std::io::Write;
 
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::words::chain::{activity, held, layer};
 use crate::words::reconcile;
-use assay_judge::chain::{Boundary, Chain, Layer};
+use crate::words::write_path::{activity, held, layer};
 use assay_judge::reconcile::Check;
+use assay_judge::write_path::{Boundary, Layer, WritePath};
 use assay_study::Study;
 
 use super::flow::{Flow, flows};
@@ -17,7 +17,7 @@ use super::judged::Judged;
 use super::tables::write_row;
 use assay_judge::summary::{Figure, Group};
 
-/// The chains of one workload, configurations side by side at one thread count.
+/// The write paths of one workload, configurations side by side at one thread count.
 #[derive(Debug, Serialize)]
 pub(super) struct Evidence {
     workload: String,
@@ -47,30 +47,30 @@ struct Row {
     values: Vec<Option<String>>,
 }
 
-/// Of every workload at its largest thread count that has chains.
+/// Of every workload at its largest thread count that has write_paths.
 pub(super) fn shown(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Vec<Evidence> {
     let of_workload = |(place, workload): (usize, &assay_study::Workload)| {
         let its = || groups.iter().filter(move |group| group.workload == place);
-        let has_chain = |group: &&Group<'_>| !chains(group, judged).is_empty();
-        let threads = its().filter(has_chain).map(|group| group.threads).max()?;
-        let sides: Vec<(usize, Vec<&Chain>)> = its()
+        let has_write_path = |group: &&Group<'_>| !write_paths(group, judged).is_empty();
+        let threads = its().filter(has_write_path).map(|group| group.threads).max()?;
+        let sides: Vec<(usize, Vec<&WritePath>)> = its()
             .filter(|group| group.threads == threads)
-            .map(|group| (group.config, chains(group, judged)))
-            .filter(|(_, chains)| !chains.is_empty())
+            .map(|group| (group.config, write_paths(group, judged)))
+            .filter(|(_, write_paths)| !write_paths.is_empty())
             .collect();
         Some(evidence(workload.name.clone(), threads, &sides))
     };
     study.workloads.iter().enumerate().filter_map(of_workload).collect()
 }
 
-fn chains<'a>(group: &Group<'_>, judged: &'a Judged) -> Vec<&'a Chain> {
-    let its = |chain: &&Chain| group.done().any(|trial| trial.key == chain.key);
-    judged.chains.iter().filter(its).collect()
+fn write_paths<'a>(group: &Group<'_>, judged: &'a Judged) -> Vec<&'a WritePath> {
+    let its = |write_path: &&WritePath| group.done().any(|trial| trial.key == write_path.key);
+    judged.write_paths.iter().filter(its).collect()
 }
 
-fn evidence(workload: String, threads: u32, sides: &[(usize, Vec<&Chain>)]) -> Evidence {
-    let all = || sides.iter().flat_map(|(_, chains)| chains);
-    let checks: Vec<&Check> = all().flat_map(|chain| &chain.checks).collect();
+fn evidence(workload: String, threads: u32, sides: &[(usize, Vec<&WritePath>)]) -> Evidence {
+    let all = || sides.iter().flat_map(|(_, write_paths)| write_paths);
+    let checks: Vec<&Check> = all().flat_map(|write_path| &write_path.checks).collect();
     let mut disagreements: Vec<String> = Vec::new();
     for check in checks.iter().filter(|check| !check.holds) {
         let text = format!("{}: {}", reconcile::name(check), reconcile::arithmetic(check));
@@ -89,13 +89,13 @@ fn evidence(workload: String, threads: u32, sides: &[(usize, Vec<&Chain>)]) -> E
     }
 }
 
-/// What a row is of: its name in a chain, and its figure.
+/// What a row is of: its name in a write path, and its figure.
 type Entries = Vec<(String, f64)>;
 
-fn blocks(sides: &[(usize, Vec<&Chain>)]) -> Vec<Block> {
+fn blocks(sides: &[(usize, Vec<&WritePath>)]) -> Vec<Block> {
     let of_layers = |read: fn(&Layer) -> Option<f64>| {
-        move |chain: &Chain| -> Entries {
-            let layers = chain.layers.iter();
+        move |write_path: &WritePath| -> Entries {
+            let layers = write_path.layers.iter();
             layers.filter_map(|one| Some((layer(one.name).to_owned(), read(one)?))).collect()
         }
     };
@@ -113,30 +113,30 @@ fn blocks(sides: &[(usize, Vec<&Chain>)]) -> Vec<Block> {
     all.into_iter().filter(|block| !block.rows.is_empty()).collect()
 }
 
-fn amplification(chain: &Chain) -> Entries {
-    let boundaries = chain.amplification.iter();
+fn amplification(write_path: &WritePath) -> Entries {
+    let boundaries = write_path.amplification.iter();
     let between = |one: &Boundary| format!("{} → {}", layer(one.from), layer(one.to));
     boundaries.map(|one| (between(one), one.factor)).collect()
 }
 
-fn spent(chain: &Chain) -> Entries {
-    chain.spent.iter().map(|one| (activity(one.what).to_owned(), one.us)).collect()
+fn spent(write_path: &WritePath) -> Entries {
+    write_path.spent.iter().map(|one| (activity(one.what).to_owned(), one.us)).collect()
 }
 
-fn space(chain: &Chain) -> Entries {
-    chain.space.iter().map(|one| (held(one.layer).to_owned(), one.bytes)).collect()
+fn space(write_path: &WritePath) -> Entries {
+    write_path.space.iter().map(|one| (held(one.layer).to_owned(), one.bytes)).collect()
 }
 
 /// Means over the repeats, in the order in which names first come.
 fn block(
-    sides: &[(usize, Vec<&Chain>)],
+    sides: &[(usize, Vec<&WritePath>)],
     (title, unit): (&'static str, &'static str),
-    entries: impl Fn(&Chain) -> Entries,
+    entries: impl Fn(&WritePath) -> Entries,
     shown: impl Fn(f64) -> String,
 ) -> Block {
     let of_sides: Vec<Vec<Entries>> = sides
         .iter()
-        .map(|(_, chains)| chains.iter().map(|chain| entries(chain)).collect())
+        .map(|(_, write_paths)| write_paths.iter().map(|write_path| entries(write_path)).collect())
         .collect();
     let mut names: Vec<&String> = Vec::new();
     for (name, _) in of_sides.iter().flatten().flatten() {
@@ -156,13 +156,13 @@ fn block(
     Block { title, unit, rows: names.into_iter().map(row).collect() }
 }
 
-/// `chain.csv`: a row a figure, of each run. What is not known has no row.
-pub(super) fn write_table(file: &mut dyn Write, chains: &[Chain]) -> Result<()> {
+/// `write_path.csv`: a row a figure, of each run. What is not known has no row.
+pub(super) fn write_table(file: &mut dyn Write, write_paths: &[WritePath]) -> Result<()> {
     let head = ["config", "workload", "threads", "repeat", "measure", "name", "value"];
     write_row(file, head.map(String::from))?;
-    for chain in chains {
-        let key = &chain.key;
-        for (measure, name, value) in figures(chain) {
+    for write_path in write_paths {
+        let key = &write_path.key;
+        for (measure, name, value) in figures(write_path) {
             let row = [
                 key.config.clone(),
                 key.workload.clone(),
@@ -178,7 +178,7 @@ pub(super) fn write_table(file: &mut dyn Write, chains: &[Chain]) -> Result<()> 
     Ok(())
 }
 
-fn figures(chain: &Chain) -> Vec<(&'static str, String, f64)> {
+fn figures(write_path: &WritePath) -> Vec<(&'static str, String, f64)> {
     let of_layer = |one: &Layer| {
         let all = [
             ("write_bytes_per_transaction", one.write_bytes),
@@ -190,14 +190,14 @@ fn figures(chain: &Chain) -> Vec<(&'static str, String, f64)> {
         let name = layer(one.name);
         all.map(|(measure, value)| (measure, name, value))
     };
-    let layers = chain.layers.iter().flat_map(of_layer);
+    let layers = write_path.layers.iter().flat_map(of_layer);
     let known = layers.filter_map(|(measure, name, value)| Some((measure, name.into(), value?)));
     let named = |measure: &'static str, entries: Entries| {
         entries.into_iter().map(move |(name, value)| (measure, name, value))
     };
     known
-        .chain(named("amplification", amplification(chain)))
-        .chain(named("us_per_transaction", spent(chain)))
-        .chain(named("space_bytes", space(chain)))
+        .chain(named("amplification", amplification(write_path)))
+        .chain(named("us_per_transaction", spent(write_path)))
+        .chain(named("space_bytes", space(write_path)))
         .collect()
 }

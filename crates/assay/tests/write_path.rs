@@ -20,7 +20,7 @@ use serde_json::Value;
 fn plan(device: &str) -> String {
     format!(
         r#"
-title = "chain"
+title = "write_path"
 threads = [4]
 warmup_seconds = 2
 seconds = 8
@@ -70,8 +70,8 @@ fn an_amplification_comes_back_as_the_kernel_counted_it() {
     let figure =
         |name: &str| trial["results"][name].as_f64().unwrap_or_else(|| panic!("no {name}"));
     let counted = figure("backing_write_bytes_per_s") / figure("disk_write_bytes_per_s");
-    let chain = &all["chain"][0];
-    let boundaries = chain["amplification"].as_array().unwrap();
+    let write_path = &all["write_path"][0];
+    let boundaries = write_path["amplification"].as_array().unwrap();
     let told =
         boundaries.iter().find(|one| one["from"] == "drive" && one["to"] == "media").unwrap();
     let told = told["factor"].as_f64().unwrap();
@@ -80,11 +80,15 @@ fn an_amplification_comes_back_as_the_kernel_counted_it() {
         (told / counted - 1.0) * 100.0
     );
     assert!((told / counted - 1.0).abs() < 0.03, "told {told}, counted {counted}");
-    let device_bytes = named(&chain["layers"], "name", "device")["write_bytes"].as_f64().unwrap();
+    let device_bytes =
+        named(&write_path["layers"], "name", "device")["write_bytes"].as_f64().unwrap();
     let of_trial = figure("write_bytes_per_transaction");
     assert!((device_bytes / of_trial - 1.0).abs() < 1e-9);
     for spent in ["CPU: server", "CPU: drive", "server waits: redo log", "device: writes"] {
-        assert!(named(&chain["spent"], "what", spent)["us"].as_f64().unwrap() > 0.0, "{spent}");
+        assert!(
+            named(&write_path["spent"], "what", spent)["us"].as_f64().unwrap() > 0.0,
+            "{spent}"
+        );
     }
     assert_eq!(all["durability"]["once"]["label"], "pages safe · commits safe");
     assert_eq!(all["durability"]["once"]["flushes"], "as_the_device_says");

@@ -31,7 +31,7 @@ pub enum LayerName {
     /// headers, tables and padding around them,
     MediaTables,
     /// what is moved to make room,
-    MediaCollection,
+    MediaGc,
     /// and the map.
     MediaCheckpoints,
     /// All that it writes.
@@ -79,7 +79,7 @@ pub struct Boundary {
 const PARTS: [(LayerName, &Metric); 4] = [
     (LayerName::MediaPayload, metric!("drive_write_bytes_payload_per_s")),
     (LayerName::MediaTables, metric!("drive_write_bytes_table_per_s")),
-    (LayerName::MediaCollection, metric!("drive_write_bytes_collection_per_s")),
+    (LayerName::MediaGc, metric!("drive_write_bytes_gc_per_s")),
     (LayerName::MediaCheckpoints, metric!("drive_write_bytes_checkpoint_per_s")),
 ];
 

@@ -1,4 +1,4 @@
-//! The things that a rig makes on this machine, and how each is removed.
+//! The resources that a rig makes on this machine, and how each is removed.
 //!
 //! Tear-down and `assay clean` remove by the same code, so what one can undo the other can. Removing what is
 //! already gone is a success.
@@ -27,7 +27,7 @@ const KILL_PATIENCE: Duration = Duration::from_secs(30);
 /// Something that exists on this machine because we made it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Thing {
+pub enum Resource {
     /// A directory, removed with all that it holds.
     Directory {
         /// Absolute path.
@@ -68,22 +68,22 @@ pub enum Thing {
     },
 }
 
-impl Thing {
+impl Resource {
     /// Whether it is still there.
     ///
     /// # Errors
     /// What the system answered when asked.
     pub fn exists(&self) -> Result<bool> {
         Ok(match self {
-            Thing::Directory { path } => path.symlink_metadata().is_ok(),
-            Thing::Loop { backing, backing_id } => !loops_over(backing, *backing_id)?.is_empty(),
-            Thing::Mount { target } => is_mounted(target)?,
-            Thing::Drive { mount_point, directory, .. } => {
+            Resource::Directory { path } => path.symlink_metadata().is_ok(),
+            Resource::Loop { backing, backing_id } => !loops_over(backing, *backing_id)?.is_empty(),
+            Resource::Mount { target } => is_mounted(target)?,
+            Resource::Drive { mount_point, directory, .. } => {
                 directory.symlink_metadata().is_ok()
                     || is_served(mount_point)?
                     || !loopdev::attached_under(mount_point)?.is_empty()
             }
-            Thing::Process { pid, start_ticks } => {
+            Resource::Process { pid, start_ticks } => {
                 identity(*pid) == Some(Identity { pid: *pid, start_ticks: *start_ticks })
             }
         })
@@ -91,7 +91,7 @@ impl Thing {
 
     /// Whether taking one of the two down could take the other with it.
     #[must_use]
-    pub fn touches(&self, other: &Thing) -> bool {
+    pub fn touches(&self, other: &Resource) -> bool {
         let (ours, theirs) = (self.places(), other.places());
         let overlap = |a: &Path, b: &Path| a.starts_with(b) || b.starts_with(a);
         self == other || ours.iter().any(|a| theirs.iter().any(|b| overlap(a, b)))
@@ -99,31 +99,31 @@ impl Thing {
 
     fn places(&self) -> Vec<&Path> {
         match self {
-            Thing::Directory { path } => vec![path],
-            Thing::Loop { backing, .. } => vec![backing],
-            Thing::Mount { target } => vec![target],
+            Resource::Directory { path } => vec![path],
+            Resource::Loop { backing, .. } => vec![backing],
+            Resource::Mount { target } => vec![target],
             // What a drive lies on stays as it is.
-            Thing::Drive { mount_point, directory, .. } => vec![mount_point, directory],
-            Thing::Process { .. } => vec![],
+            Resource::Drive { mount_point, directory, .. } => vec![mount_point, directory],
+            Resource::Process { .. } => vec![],
         }
     }
 
     /// Removes it.
     ///
     /// # Errors
-    /// What stands in the way, e.g. a mount that is in use; the thing is then still there.
+    /// What stands in the way, e.g. a mount that is in use; the resource is then still there.
     pub fn remove(&self) -> Result<()> {
         if !self.exists()? {
             return Ok(());
         }
         match self {
-            Thing::Directory { path } => remove_directory(path),
-            Thing::Loop { backing, backing_id } => loops_over(backing, *backing_id)?
+            Resource::Directory { path } => remove_directory(path),
+            Resource::Loop { backing, backing_id } => loops_over(backing, *backing_id)?
                 .iter()
                 .try_for_each(|device| Ok(loopdev::detach(device)?)),
-            Thing::Mount { target } => unmount(target),
-            Thing::Drive { mount_point, directory, .. } => remove_drive(mount_point, directory),
-            Thing::Process { pid, .. } => kill(*pid),
+            Resource::Mount { target } => unmount(target),
+            Resource::Drive { mount_point, directory, .. } => remove_drive(mount_point, directory),
+            Resource::Process { pid, .. } => kill(*pid),
         }
         .with_context(|| format!("cannot remove {self}"))
     }
@@ -258,16 +258,16 @@ fn kill(pid: u32) -> Result<()> {
     Ok(())
 }
 
-impl fmt::Display for Thing {
+impl fmt::Display for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Thing::Directory { path } => write!(f, "directory {}", path.display()),
-            Thing::Loop { backing, .. } => write!(f, "loop device over {}", backing.display()),
-            Thing::Mount { target } => write!(f, "mount on {}", target.display()),
-            Thing::Drive { media, mount_point, .. } => {
+            Resource::Directory { path } => write!(f, "directory {}", path.display()),
+            Resource::Loop { backing, .. } => write!(f, "loop device over {}", backing.display()),
+            Resource::Mount { target } => write!(f, "mount on {}", target.display()),
+            Resource::Drive { media, mount_point, .. } => {
                 write!(f, "drive {} served in {}", media.display(), mount_point.display())
             }
-            Thing::Process { pid, .. } => write!(f, "server with process number {pid}"),
+            Resource::Process { pid, .. } => write!(f, "server with process number {pid}"),
         }
     }
 }
@@ -294,8 +294,8 @@ mod tests {
         image
     }
 
-    fn loop_over(backing: &Path) -> Thing {
-        Thing::Loop {
+    fn loop_over(backing: &Path) -> Resource {
+        Resource::Loop {
             backing: backing.to_owned(),
             backing_id: Some(FileId::named(backing).unwrap()),
         }
@@ -312,17 +312,17 @@ mod tests {
             // As ledgers of earlier versions have it.
             (false, |image, _| std::fs::remove_file(image)),
         ] {
-            let thing = match with_id {
+            let resource = match with_id {
                 true => loop_over(&image),
-                false => Thing::Loop { backing: image.clone(), backing_id: None },
+                false => Resource::Loop { backing: image.clone(), backing_id: None },
             };
-            assert!(!thing.exists().unwrap(), "nothing is attached");
+            assert!(!resource.exists().unwrap(), "nothing is attached");
             let device = loopdev::attach(&image).unwrap().device;
-            assert!(thing.exists().unwrap());
+            assert!(resource.exists().unwrap());
             change(&image, &moved).unwrap();
-            assert!(thing.exists().unwrap(), "{} is still attached", device.display());
-            thing.remove().unwrap();
-            assert!(!thing.exists().unwrap());
+            assert!(resource.exists().unwrap(), "{} is still attached", device.display());
+            resource.remove().unwrap();
+            assert!(!resource.exists().unwrap());
             // Its number may be another's by now.
             let directory = image.parent().unwrap();
             let shown = loopdev::shown().unwrap();
@@ -336,14 +336,14 @@ mod tests {
     fn a_loop_device_over_another_file_of_that_name_is_somebody_elses() {
         let name = "a_loop_device_over_another_file_of_that_name_is_somebody_elses";
         let Some((_directory, image)) = image(name) else { return };
-        let thing = loop_over(&image);
+        let resource = loop_over(&image);
         // Kept, so that its number is not given to the next file.
         std::fs::rename(&image, image.with_file_name("aside")).unwrap();
         let theirs = new_image(image.parent().unwrap());
         let device = loopdev::attach(&theirs).unwrap().device;
         std::fs::remove_file(&theirs).unwrap();
-        assert!(!thing.exists().unwrap());
-        thing.remove().unwrap();
+        assert!(!resource.exists().unwrap());
+        resource.remove().unwrap();
         assert!(loopdev::shown().unwrap().iter().any(|shown| shown.device == device));
         loopdev::detach(&device).unwrap();
     }
