@@ -20,14 +20,14 @@ use crate::server_command::ServerArgs;
 #[command(name = "assay", version, arg_required_else_help = true)]
 #[command(after_help = "\
 Examples:
-  assay demo                              a first report, in a few minutes
-  assay run disk --location /mnt/new-disk a disk of yours, in five minutes
-  assay run plan.toml --out study         runs what is missing of a plan
-  assay report study                      writes report.html again
-  assay estimate /var/lib/mysql           how far its tables would shrink
+  assay demo                              a first report in six minutes
+  assay run disk --location /mnt/new-disk test your own disk, in five minutes
+  assay run plan.toml --out study         run a plan, or resume it
+  assay report study                      rewrite report.html
+  assay estimate /var/lib/mysql           how well its tables would compress
   assay load oltp_read_write --mysql-socket=/run/mysqld/mysqld.sock run
 
-Exit codes: 0 done, 1 a negative verdict, 2 could not.")]
+Exit codes: 0 success, 1 negative verdict, 2 error.")]
 pub struct Arguments {
     /// What to do
     #[command(subcommand)]
@@ -37,32 +37,32 @@ pub struct Arguments {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Compare a drive that compresses with a plain one, both as models, in minutes
+    /// Compare an emulated drive that compresses with a plain one, in minutes
     Demo(DemoArgs),
-    /// Run what is missing of a plan
+    /// Run a plan, or resume it
     Run(RunArgs),
-    /// Write report.html, results.json and the tables of a study again
+    /// Rewrite report.html, results.json and the tables of a study
     Report(ReportArgs),
     /// Give a verdict on two configurations or two studies
     Compare(CompareArgs),
-    /// Estimate how far existing data would shrink, without changing them
+    /// Estimate how well existing data would compress, without changing them
     Estimate(EstimateArgs),
-    /// Load any MySQL endpoint as sysbench does
+    /// Put load on a MySQL server; takes sysbench command lines
     #[command(disable_help_flag = true)]
     Load {
         /// A sysbench command line
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
-    /// List the server programs that can be used, or bring one
+    /// List, download or run MySQL and MariaDB servers
     Server(ServerArgs),
-    /// The software drive by itself, as a block device
+    /// Use the software drive on its own, as a block device
     Drive(DriveArgs),
-    /// List devices as data, and show models of them that keep time
+    /// List device presets, and attach emulated devices
     Models(ModelsArgs),
-    /// Published figures, what follows from them, and what was measured beside them
+    /// Check published figures for consistency, and compare them with measurements
     Claims(ClaimsArgs),
-    /// Ask any model what another was recorded to be asked, without waiting
+    /// Replay a recorded I/O trace against a device model in virtual time
     Replay(ReplayArgs),
     /// Remove what interrupted runs left behind
     Clean(CleanArgs),

@@ -19,21 +19,20 @@ use assay_system::resource::Resource;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay clean --dry-run           say what would be removed
+  assay clean --dry-run           print what would be removed
   assay clean
-  assay clean --cache --dry-run   list what the cache keeps, with sizes
+  assay clean --cache --dry-run   list the cache's contents and sizes
   assay clean --cache             empty it
 
-The cache is $ASSAY_CACHE, else $XDG_CACHE_HOME/assay, else ~/.cache/assay. What is removed from it is made or \
-downloaded again when it is needed; what a running command uses stays.")]
+The cache is $ASSAY_CACHE, else $XDG_CACHE_HOME/assay, else ~/.cache/assay. Entries are created or downloaded again when needed; entries in use by a running command are kept.")]
 pub struct CleanArgs {
-    /// Empty the cache in place of that: preconditioned devices, empty data directories, downloaded servers
+    /// Empty the cache instead: preconditioned devices, empty data directories, downloaded servers
     #[arg(long)]
     cache: bool,
-    /// Say what would be removed and leave it
+    /// Print what would be removed
     #[arg(long)]
     dry_run: bool,
-    /// Print one JSON object in place of lines
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -93,9 +92,9 @@ fn clean(found: &Found, dry_run: bool, tally: &mut Tally) -> Result<()> {
 fn clean_unreadable(ledger: &Unreadable, dry_run: bool, tally: &mut Tally) {
     match (ledger.owner(), ledger.remove(dry_run)) {
         (Some(pid), _) => tally.in_use.push(format!("{ledger}, by process {pid}")),
-        (None, Ok(true)) => tally.remove_named(format!("{ledger}, and named nothing"), dry_run),
+        (None, Ok(true)) => tally.remove_named(format!("{ledger}, which was empty"), dry_run),
         (None, Ok(false)) => tally.failed.push(format!(
-            "{ledger}; look at it, take down what it names with umount, losetup --detach and rm, and delete it"
+            "{ledger}; remove what it lists with umount, losetup --detach and rm, then delete it"
         )),
         (None, Err(error)) => tally.failed.push(format!("{error:#}")),
     }

@@ -23,9 +23,9 @@ use sides::{Side, lone_configs, lone_loads, open, pairs, side};
 /// What was typed after `assay compare`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A side is a study's directory, or a configuration in it as STUDY:CONFIG; two studies are compared configuration by configuration, by their names. What only one side has (a configuration, a workload, a thread count) is listed and keeps the exit code from being 0; name configurations to leave others out.
+A side is a study's directory, or one of its configurations as STUDY:CONFIG. Two studies are compared configuration by configuration, matched by name. Configurations, workloads and thread counts that only one side has are listed and prevent exit code 0; name configurations to leave others out.
 
-Two studies need two repeats each for a verdict: of single runs nobody knows how far they lie apart from day to day, so the exit code is 2. With --fail-if-worse-by these runs are held against that limit, with what their seconds (and a noise floor) leave open: 1 if they lost so much, 0 if they cannot have, else 2. That guards a build; a verdict takes repeats.
+Two studies need at least two repeats each for a verdict: single runs do not show day-to-day variation, so the exit code is 2. With --fail-if-worse-by, single runs are tested against that limit, using the variation of their seconds and the noise floor: 1 if they lost that much, 0 if they cannot have, else 2. That is good enough to guard a build; a verdict needs repeats.
 
 Examples:
   assay compare demo:\"plain, doublewrite on\" demo:\"CSD, doublewrite on\"
@@ -34,11 +34,10 @@ Examples:
   assay compare before after --metric p99 --json
 
 Exit codes:
-  0  not worse: whatever the difference, it is not a loss of so much
-  1  worse by so much, and more than chance
-  2  could not tell, or not compare all of it: the last line says what;
-     or could not run: one line on standard error says why, with --json too,
-     and nothing is printed")]
+  0  not worse by the limit or more
+  1  worse by the limit or more, and statistically significant
+  2  inconclusive, or not everything could be compared: the last line says what;
+     or an error: one line on standard error, also with --json, and no output")]
 pub(crate) struct CompareArgs {
     /// What is measured by: STUDY or STUDY:CONFIG
     pub(crate) a: String,
@@ -46,16 +45,16 @@ pub(crate) struct CompareArgs {
     pub(crate) b: String,
     /// With it the words are STUDY Configuration Configuration
     pub(crate) c: Option<String>,
-    /// A loss that counts, in percent [default: the study's margin_percent, else 3%]
+    /// The loss to detect, in percent [default: the study's margin_percent, else 3%]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) fail_if_worse_by: Option<f64>,
-    /// tps, p50, p95, p99 or p99.9 (can be given several times)
+    /// tps, p50, p95, p99 or p99.9 (repeatable)
     #[arg(long, value_name = "METRIC", value_parser = metric, default_value = "tps")]
     pub(crate) metric: Vec<Metric>,
-    /// Print one JSON object in place of lines
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Compare what is not alike too, and say what is not
+    /// Compare despite differing workload, scale or crash safety
     #[arg(long)]
     pub(crate) allow_mismatch: bool,
 }
@@ -65,12 +64,12 @@ fn percent(text: &str) -> Result<f64, String> {
     number
         .filter(|one| one.is_finite() && *one > 0.0 && *one < 100.0)
         .map(|one| one / 100.0)
-        .ok_or_else(|| "give more than 0 and less than 100 percent, e.g. 3%".into())
+        .ok_or_else(|| "give a percentage above 0 and below 100, e.g. 3%".into())
 }
 
 fn metric(text: &str) -> Result<Metric, String> {
     let all = || Metric::ALL.iter().map(|one| one.name()).collect::<Vec<_>>().join(", ");
-    Metric::named(text).ok_or_else(|| format!("there are {}, or p99 and the like for short", all()))
+    Metric::named(text).ok_or_else(|| format!("there are {}; short forms such as p99 work too", all()))
 }
 
 /// Compares and prints. Exit codes as in the help.
@@ -138,7 +137,7 @@ fn compare(args: &CompareArgs) -> Result<Found> {
     let unlike = each_once(each.iter().flatten().cloned());
     ensure!(
         unlike.is_empty() || args.allow_mismatch,
-        "they are not alike: {}; --allow-mismatch compares them all the same",
+        "they are not alike: {}; --allow-mismatch compares them anyway",
         unlike.join("; ")
     );
     let mut comparisons = Vec::new();

@@ -21,13 +21,13 @@ Examples:
 pub(crate) struct ReportArgs {
     /// The study's directory, as given to `assay run --out`
     pub(crate) study: PathBuf,
-    /// What servers, drives and power cost, in TOML [default: the plan's `prices`]
+    /// Prices of servers, drives and power, in TOML [default: the plan's `prices`]
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
-    /// What the page is called [default: the plan's `title`]
+    /// Title of the page [default: the plan's `title`]
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
-    /// Notes in Markdown that stand on the page below the verdict; HTML in them is shown as text
+    /// Markdown notes to show below the verdict; HTML in them is escaped
     #[arg(long, value_name = "FILE.md")]
     pub(crate) notes: Option<PathBuf>,
 }

@@ -18,8 +18,7 @@ const FETCH_EXAMPLES: &str = "Examples:
   assay server fetch              the newest packaged MySQL
   assay server fetch mariadb      the newest packaged MariaDB
 
-The packages come from the sources that apt is configured for, or, where these have no MySQL (Debian), \
-from the suite sid of the same mirror. They are unpacked into the cache ($ASSAY_CACHE, else ~/.cache/assay), not installed.";
+Packages come from the configured apt sources or, where these have no MySQL (Debian), from the suite sid of the same mirror. They are unpacked into the cache ($ASSAY_CACHE, else ~/.cache/assay), not installed.";
 
 /// Server programs: MySQL and Percona Server 8.0 to 9.x, MariaDB 10.6 to 11.x.
 #[derive(Debug, Args)]
@@ -30,21 +29,21 @@ pub(crate) struct ServerArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the server programs on this machine: installed ones and fetched ones.
+    /// List installed and downloaded servers.
     #[command(after_help = LIST_EXAMPLES)]
     List {
-        /// Print a JSON array instead.
+        /// Print a JSON array.
         #[arg(long)]
         json: bool,
     },
-    /// Bring a server into the private cache, touching nothing else on the machine.
+    /// Download a server into the private cache; nothing is installed.
     #[command(after_help = FETCH_EXAMPLES)]
     Fetch {
         /// Which server.
         #[arg(value_enum, default_value_t = Make::Mysql)]
         make: Make,
     },
-    /// Run a command beside a private server that ends with it.
+    /// Run a command with a private server, which stops afterwards.
     #[command(after_help = server_run::EXAMPLES)]
     Run(RunArgs),
 }
@@ -92,7 +91,7 @@ fn list(as_json: bool) -> Result<ExitCode> {
 
 fn table(found: &[Found]) -> String {
     if found.is_empty() {
-        return "no server on this machine; `assay server fetch` brings one\n".into();
+        return "no server on this machine; `assay server fetch` downloads one\n".into();
     }
     found.iter().map(line_of).collect()
 }

@@ -25,28 +25,27 @@ pub const EXAMPLES: &str = "Examples:
   assay server run --set innodb_buffer_pool_size=2G -- ./my-bench
   assay server run --location /mnt/disk -- ./my-bench
 
-The command finds the socket in ASSAY_SOCKET; user root, no password, database test. With --port it \
-finds ASSAY_PORT, ASSAY_USER and ASSAY_PASSWORD too.";
+The command gets the socket in ASSAY_SOCKET; user root, no password, database test. With --port it also gets ASSAY_PORT, ASSAY_USER and ASSAY_PASSWORD.";
 
 /// What was typed.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// Server variable, e.g. innodb_doublewrite=OFF (can be given several times)
+    /// Server variable, e.g. innodb_doublewrite=OFF (repeatable)
     #[arg(long = "set", value_name = "NAME=VALUE")]
     settings: Vec<String>,
     /// CPUs of the server, e.g. 0-3
     #[arg(long, default_value = "")]
     cpus: String,
-    /// Directory in which the data directory is made and removed
+    /// Directory for the temporary data directory
     #[arg(long, value_name = "DIRECTORY", default_value = ".")]
     location: PathBuf,
-    /// Server program, or a directory that holds one [default: the one found or downloaded]
+    /// Server program, or a directory with one [default: the one found or downloaded]
     #[arg(long, value_name = "PATH")]
     server: Option<PathBuf>,
-    /// TCP port on loopback besides the socket
+    /// Also listen on this TCP port on loopback
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
-    /// The command and its words
+    /// The command and its arguments
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
 }
@@ -87,7 +86,7 @@ fn bring_up(args: &RunArgs, port: Option<TcpPort>, ledger: &Arc<Ledger>) -> Resu
     let say = |text: &str| crate::print::note(text);
     let location = args.location.canonicalize().with_context(|| {
         format!(
-            "the location {} is not a directory; make it or name another",
+            "the location {} is not a directory; create it or give another",
             args.location.display()
         )
     })?;
@@ -115,7 +114,7 @@ fn tcp_port(number: u16) -> Result<TcpPort> {
     let mut bytes = [0; 16];
     std::fs::File::open("/dev/urandom")
         .and_then(|mut file| file.read_exact(&mut bytes))
-        .context("cannot draw a password from /dev/urandom")?;
+        .context("cannot read /dev/urandom for a password")?;
     Ok(TcpPort { number, password: bytes.iter().map(|byte| format!("{byte:02x}")).collect() })
 }
 
@@ -123,7 +122,7 @@ fn settings(given: &[String]) -> Result<Settings> {
     let pairs = given.iter().map(|setting| {
         let (name, value) = setting
             .split_once('=')
-            .with_context(|| format!("`{setting}` is not a setting; write NAME=VALUE"))?;
+            .with_context(|| format!("`{setting}` is not a setting; use NAME=VALUE"))?;
         Ok((name.to_owned(), value.to_owned()))
     });
     pairs.collect()

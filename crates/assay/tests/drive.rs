@@ -190,7 +190,7 @@ fn the_list_has_what_is_attached_and_what_is_left() {
     assert_eq!(one["pid"], serde_json::Value::Null);
     let said = drives.done(&["drive", "list"]);
     let told =
-        format!("its server has died, left over as {device}, mounted on {}", files.display());
+        format!("its server has died, stale device as {device}, mounted on {}", files.display());
     assert!(said.contains(&told) && said.lines().count() == 1, "{said}");
     drives.unmount();
     drives.detach();

@@ -143,13 +143,13 @@ fn media_that_are_deleted_are_told() {
     let told = drives.status();
     assert_eq!((&told["state"], &told["device"]), (&json!("damaged"), &json!(device)));
     let problem = told["problems"][0].as_str().unwrap();
-    assert!(problem.starts_with("the file that it lies on was deleted; copy"), "{problem}");
+    assert!(problem.starts_with("its media file was deleted; copy"), "{problem}");
     // As the advice says.
     let mut back = vec![0; MIB as usize];
     File::open(&device).unwrap().read_exact_at(&mut back, 0).unwrap();
     assert!(back == noise(MIB as usize, 2));
     let line = drives.refused(&["drive", "detach", &device]);
-    assert!(line.contains("is detached, but the file that it lies on was deleted"), "{line}");
+    assert!(line.contains("is detached, but its media file was deleted"), "{line}");
     assert!(line.ends_with("its data are gone"), "{line}");
     drives.assert_nothing_left();
 }

@@ -274,7 +274,7 @@ fn the_log_stays_and_says_when_what_was() {
     };
     assert!(has("warn", "full, was "), "{text}");
     assert!(has("info", "it was not closed; "), "what was replayed: {text}");
-    assert_eq!(lines.last().unwrap().2, "detached, and closed");
+    assert_eq!(lines.last().unwrap().2, "detached and closed");
     drives.assert_nothing_left();
 }
 
@@ -297,7 +297,7 @@ fn what_systemd_starts_tells_the_journal_too() {
     assert_eq!(attach("8:1"), "", "another one's journal is not ours");
     let said = attach(&named);
     assert!(said.starts_with("<6>") && said.contains("vol.img is attached as /dev/loop"), "{said}");
-    assert!(said.ends_with("<6>detached, and closed\n"), "{said}");
+    assert!(said.ends_with("<6>detached and closed\n"), "{said}");
 }
 
 /// A command line of a unit, for this drive.

@@ -291,7 +291,7 @@ fn a_dry_run_says_what_would_be_run_and_what_this_machine_lacks() {
     let (code, would_run, said) = dry_run("kind = \"device\"\ndevice = \"/dev/nothing\"");
     assert_eq!(code, Some(2), "{said}");
     assert!(would_run.contains("4 runs"), "{would_run}");
-    assert!(said.starts_with("assay: this command could not run it: configuration `"), "{said}");
+    assert!(said.starts_with("assay: this command cannot run it: configuration `"), "{said}");
 }
 
 #[test]
@@ -427,7 +427,7 @@ fn a_finished_study_lacks_nothing_and_nothing_is_made_for_it() {
     let store = || std::fs::read(world.path("study/study.sqlite")).unwrap();
     let before = store();
     let said = String::from_utf8(world.run(&dry).stdout).unwrap();
-    assert_eq!(said, "nothing is missing: 0 of 2 runs would be run\n");
+    assert_eq!(said, "nothing to do: 0 of 2 runs would be run\n");
 
     world.write("plan.toml", &plan.replace("threads = [1]", "threads = [1, 2]"));
     let said = String::from_utf8(world.run(&dry).stdout).unwrap();
@@ -445,7 +445,7 @@ fn a_finished_study_lacks_nothing_and_nothing_is_made_for_it() {
     let again = without_ledger(&plan.replace("title = \"small\"", "title = \"said anew\""));
     assert!(again.status.success(), "{again:?}");
     let said = String::from_utf8(again.stdout).unwrap();
-    assert!(said.starts_with("nothing is missing\n"), "{said}");
+    assert!(said.starts_with("nothing to do\n"), "{said}");
     let report = std::fs::read_to_string(world.path("study/report.html")).unwrap();
     assert!(report.contains("said anew"), "the report is written again");
     let more = without_ledger(&plan.replace("threads = [1]", "threads = [1, 2]"));

@@ -41,7 +41,7 @@ fn a_directory_becomes_a_table_with_the_largest_first() {
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[2].starts_with("db/large.ibd "), "{text}");
     assert!(text.contains("\n11 more files"), "{text}");
-    assert!(text.contains("\nThis drive with zstd would hold it in "), "{text}");
+    assert!(text.contains("\nThis drive with zstd would store it in "), "{text}");
     assert!(text.contains("31 files with 1.1 MiB of data"), "{text}");
     assert!(!text.contains('±'), "everything was read: {text}");
 

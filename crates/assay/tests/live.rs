@@ -74,7 +74,7 @@ fn a_second_q_ends_the_trial_and_another_key_takes_the_first_back() {
     terminal.press(" ");
     // It goes on after the first run, so the key was heard.
     terminal.until("run 2 of 4: ");
-    terminal.press_until("q", "stopping; what is done is kept");
+    terminal.press_until("q", "stopping; finished runs are kept");
     assert_eq!(terminal.ended().code(), Some(2));
     assert!(terminal.takes_lines(), "the terminal has its modes back");
     assert_eq!(states(&world), ["done", "pending", "pending", "pending"]);
@@ -95,7 +95,7 @@ fn ctrl_c_twice_leaves_the_terminal_as_it_was() {
     // A load whose server does not answer cannot end, so the second Ctrl-C meets a run that is still stopping.
     kill_process(server, Signal::STOP).unwrap();
     terminal.press("\x03");
-    terminal.until("stopping; what is done is kept");
+    terminal.until("stopping; finished runs are kept");
     assert!(!terminal.takes_lines());
     terminal.press_until("\x03", "<never>");
     assert_eq!(terminal.ended().code(), Some(2));
@@ -135,7 +135,7 @@ fn a_terminal_that_is_closed_has_everything_taken_down_however_often_that_is_sai
     let run = Pid::from_child(&terminal.run);
     kill_process(run, Signal::HUP).unwrap();
     // A run with little to take down has ended before the view is painted again.
-    terminal.until_one_of(&["stopping; what is done is kept", "interrupted with"]);
+    terminal.until_one_of(&["stopping; finished runs are kept", "interrupted with"]);
     // The kernel's, after the shell's; taking things down is not over, or it is and nobody is there any more.
     let _ = kill_process(run, Signal::HUP);
     assert_eq!(terminal.ended().code(), Some(2));

@@ -215,7 +215,7 @@ fn devices_are_listed_and_told() {
     for name in names {
         let told = json(&drives, &["models", name, "--json"]);
         assert!(told["closed"].as_array().unwrap().len() == 6, "{told}");
-        assert!(drives.done(&["models", name]).contains("rests on a fitted number"), "{name}");
+        assert!(drives.done(&["models", name]).contains("depends on a fitted number"), "{name}");
     }
     let line = drives.refused(&["models", "p4160-3.2"]);
     assert!(line.contains("no model is called `p4160-3.2`; did you mean `p4610-3.2`?"), "{line}");

@@ -96,7 +96,7 @@ fn ask_others(drives: &Drives, told: &Value) {
     assert_eq!(part["from_s"], 0.5);
     assert!(part["to_s"].as_f64().unwrap() <= 1.5, "{part}");
     let text = drives.done(&["replay", "a.trace", "--model", "csd2000-3.2", "--ratio", "2"]);
-    assert!(text.contains("data shrink by 2, as you say"), "{text}");
+    assert!(text.contains("data shrink by 2, as given"), "{text}");
     assert!(text.contains("÷ modelled") && text.contains("times as fast"), "{text}");
 }
 

@@ -76,7 +76,7 @@ fn what_is_wrong_in_a_file_is_said_with_its_line_and_what_would_be_right() {
         (
             "missing = \"the CPU",
             "follows = \"the CPU",
-            "give computed and printed, little, markov or missing",
+            "give computed and printed, little, markov, or missing",
         ),
         (
             "kind = \"factors\"",

@@ -59,7 +59,7 @@ fn no_such_paper(named: &str) -> String {
             format!("there are {}; or name a TOML file", names().collect::<Vec<_>>().join(", "))
         }
     };
-    format!("no claims are called `{named}`; {known}")
+    format!("there are no claims `{named}`; {known}")
 }
 
 /// The one whose plan made a study: that which its plan names, else that of the title which its plan has.
@@ -67,7 +67,7 @@ fn no_such_paper(named: &str) -> String {
 /// # Errors
 /// One line: the study stands beside no paper of ours.
 pub fn of_study(paper: Option<&assay_study::Paper>) -> Result<Paper> {
-    let none = "the study's plan repeats none of the papers; say which claims to set beside it";
+    let none = "the study's plan does not repeat a paper; name the claims to compare with";
     let paper = paper.with_context(|| none.to_owned())?;
     if let Some(named) = &paper.claims {
         return find(named);

@@ -114,7 +114,7 @@ pub fn of(paper: &Paper, check: &Check) -> Result<Vec<Outcome>> {
     );
     ensure!(
         check.missing.is_none() || check.assumes.is_none(),
-        "give missing or assumes, not both: what is missing cannot be told whatever one assumes"
+        "give missing or assumes, not both"
     );
     match check.each.as_slice() {
         [] => Ok(vec![one(paper, check, None)?]),
@@ -149,7 +149,7 @@ fn one(paper: &Paper, check: &Check, each: Option<&str>) -> Result<Outcome> {
         Verdict::DoesNotFollow => check.otherwise.clone(),
         Verdict::CannotBeTold => {
             let missing = check.missing.clone();
-            missing.or_else(|| Some("its figures are printed too coarsely".into()))
+            missing.or_else(|| Some("its figures are rounded too coarsely".into()))
         }
     };
     Ok(Outcome {
@@ -196,14 +196,14 @@ impl Sides {
             Check {
                 computed: None, little: None, markov: None, printed: None, missing, ..
             } => {
-                ensure!(missing.is_some(), "give computed and printed, little, markov or missing");
+                ensure!(missing.is_some(), "give computed and printed, little, markov, or missing");
                 return Ok(None);
             }
             _ => bail!("give one of computed with printed, little and markov, not several"),
         };
         ensure!(
             printed.is_some() || check.missing.is_some(),
-            "give what is printed, or say what is missing"
+            "give printed or missing"
         );
         let value = |one: &Expression| one.evaluate(&|name| paper.named(name));
         let finite = |one: Option<Interval>| one.filter(|interval| interval.is_finite());
@@ -270,7 +270,7 @@ impl Outcome {
         let then = match if_so {
             Verdict::Follows => "then it follows",
             Verdict::DoesNotFollow => "then it does not follow",
-            Verdict::CannotBeTold => "and even then it cannot be told",
+            Verdict::CannotBeTold => "and even then it is undecidable",
         };
         Some(format!("assumed: {assumes}; {then}"))
     }

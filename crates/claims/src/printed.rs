@@ -22,7 +22,7 @@ impl Printed {
     /// A sentence: they are none.
     pub fn parse(text: &str) -> Result<Printed, String> {
         let no_number =
-            || format!("`{text}` is no number as printed; give digits such as \"79.8\"");
+            || format!("`{text}` is not a printed number; give digits such as \"79.8\"");
         let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || b".-eE".contains(&byte));
         let value: f64 = text.parse().map_err(|_| no_number())?;
         if !is_plain || !value.is_finite() {

@@ -55,7 +55,7 @@ impl Paper {
             said(&remark.says).context("says").context("a remark")?;
             let (needs, has) = (remark.kind == RemarkKind::Factors, remark.factors.len());
             ensure!(needs == (has > 0), "a remark has factors if and only if its kind is factors");
-            ensure!(has != 1, "one factor is how it should be; a remark names two or more");
+            ensure!(has != 1, "a remark needs two factors or more");
         }
         if document.repeated.is_some() {
             repeated::printed(self).context("repeated")?;
@@ -66,7 +66,7 @@ impl Paper {
 }
 
 fn said(text: &str) -> Result<()> {
-    ensure!(!text.trim().is_empty(), "is empty; say it");
+    ensure!(!text.trim().is_empty(), "is empty; fill it in");
     Ok(())
 }
 
@@ -74,14 +74,14 @@ fn said(text: &str) -> Result<()> {
 fn check_within(within: Option<f64>) -> Result<()> {
     let Some(within) = within else { return Ok(()) };
     let is_distance = within.is_finite() && within >= 0.0;
-    ensure!(is_distance, "within is {within}; give a number that is not below 0");
+    ensure!(is_distance, "within is {within}; it cannot be negative");
     Ok(())
 }
 
 fn put(figures: &mut IndexMap<String, Figure>, name: String, figure: Figure) -> Result<()> {
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "._".contains(sign);
     if name.is_empty() || !name.chars().all(is_plain) || name.parse::<f64>().is_ok() {
-        bail!("`{name}` is no name for a figure; use letters, digits and _");
+        bail!("`{name}` is not a valid figure name; use letters, digits and _");
     }
     check_within(figure.within).with_context(|| format!("figure {name}"))?;
     match figures.insert(name.clone(), figure) {
@@ -147,12 +147,12 @@ fn joined(all: &[&Conditions]) -> Conditions {
 /// That every level is one number, and that configurations are of some devices.
 fn check_levels(paper: &Paper) -> Result<()> {
     for (config, devices) in paper.document.repeated.iter().flat_map(|repeated| &repeated.devices) {
-        ensure!(*devices > 0, "devices of `{config}` are 0; give how many it is made of");
+        ensure!(*devices > 0, "devices of `{config}` is 0; give the number of its devices");
     }
     for level in paper.document.repeated.iter().flat_map(|repeated| &repeated.levels) {
         let figure = paper.figure(&level.figure)?;
         let name = level.figure.get_ref();
-        ensure!(figure.printed.len() == 1, "`{name}` is not one number; a level is");
+        ensure!(figure.printed.len() == 1, "`{name}` is not a single number; a level is");
     }
     Ok(())
 }

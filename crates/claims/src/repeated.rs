@@ -40,14 +40,14 @@ fn of_workload(paper: &Paper, gain: &GainPrinted) -> Result<assay_study::Printed
         (Some(source), None) => {
             let expression = paper.expression(source, None)?;
             let value = expression.evaluate(&|name| paper.named(name))?;
-            let value = value.context("a printed gain divides by what may be zero")?.value;
+            let value = value.context("a printed gain may divide by zero")?.value;
             let how = || expression.shown(&|name| paper.named(name));
             (Some(value), (!expression.is_a_name()).then(how))
         }
         (None, Some(source)) => {
             let says = paper.figure(source)?.says.clone();
             let name = source.get_ref();
-            (None, Some(says.ok_or_else(|| anyhow!("figure `{name}` is not words; give percent"))?))
+            (None, Some(says.ok_or_else(|| anyhow!("figure `{name}` is not a text; give percent"))?))
         }
         _ => return Err(anyhow!("give percent or figure for `{}`, one of them", gain.workload)),
     };

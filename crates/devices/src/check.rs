@@ -78,7 +78,7 @@ fn sections(document: &Document) -> Result<()> {
         ensure!(is_there || !needed, "a model of kind {kind} needs a section [{name}]");
         ensure!(
             !is_there || needed || may_have.contains(&document.kind),
-            "a model of kind {kind} has no section [{name}]; leave it out"
+            "a model of kind {kind} has no section [{name}]; remove it"
         );
     }
     Ok(())
@@ -108,8 +108,7 @@ fn capacity(document: &Document) -> Result<()> {
     if let Some(bytes) = atomic {
         ensure!(
             bytes > 0 && bytes.is_multiple_of(BLOCK_BYTES) && bytes <= ATOMIC_BYTES_MAX,
-            "guarantees.atomic_write_bytes is {bytes}; what can be kept is whole blocks of {BLOCK_BYTES}, up to \
-             {ATOMIC_BYTES_MAX}"
+            "guarantees.atomic_write_bytes is {bytes}; it must be a multiple of {BLOCK_BYTES}, up to {ATOMIC_BYTES_MAX}"
         );
     }
     Ok(())
@@ -120,7 +119,7 @@ fn nand(document: &Document) -> Result<()> {
     let Some(raw) = raw else { bail!("a model of kind nand needs the key capacity.raw_per_user") };
     ensure!(
         raw.value.is_finite() && raw.value >= 1.0,
-        "capacity.raw_per_user is {}; the host cannot be given more than there is",
+        "capacity.raw_per_user is {}; it must be at least 1",
         raw.value
     );
     document.flash.as_ref().map_or(Ok(()), geometry)?;
@@ -301,11 +300,11 @@ fn at_least(name: &str, value: f64, what: &str, least: f64) -> Result<()> {
 }
 
 fn positive(name: &str, value: f64) -> Result<()> {
-    ensure!(value.is_finite() && value > 0.0, "{name} is {value}; it must be more than nothing");
+    ensure!(value.is_finite() && value > 0.0, "{name} is {value}; it must be above 0");
     Ok(())
 }
 
 fn not_negative(name: &str, value: f64) -> Result<()> {
-    ensure!(value.is_finite() && value >= 0.0, "{name} is {value}; it cannot be less than nothing");
+    ensure!(value.is_finite() && value >= 0.0, "{name} is {value}; it cannot be negative");
     Ok(())
 }

@@ -19,7 +19,7 @@ pub fn read_ahead(size: Size) -> Result<Size, String> {
     if size <= READ_AHEAD_MAX && size.0.is_multiple_of(BLOCK_BYTES) {
         Ok(size)
     } else {
-        Err(format!("{size} cannot be read ahead; give at most 256K, in steps of 4K"))
+        Err(format!("a read-ahead of {size} is not supported; give at most 256K, in steps of 4K"))
     }
 }
 

@@ -88,7 +88,7 @@ impl fmt::Display for Fault {
     /// What is wrong, in words; `nothing` where all is well.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stalls = self.stall.map(|Stall { period, length }| {
-            format!("answers nothing for {} ms every {} s", length.as_us() / 1e3, period.as_s())
+            format!("stalls for {} ms every {} s", length.as_us() / 1e3, period.as_s())
         });
         let times = 1.0 + f64::from(self.slower_per_mille) / PARTS;
         let is_slower = (self.slower_per_mille > 0).then(|| format!("takes {times} times as long"));
@@ -129,7 +129,7 @@ pub fn check(document: &Document) -> Result<()> {
 fn stall(length_ms: f64, period_s: f64) -> Result<()> {
     for (name, value) in [("stall_ms", length_ms), ("every_s", period_s)] {
         let is_some_time = value.is_finite() && value > 0.0;
-        ensure!(is_some_time, "fault.{name} is {value}; it must be more than nothing");
+        ensure!(is_some_time, "fault.{name} is {value}; it must be above 0");
     }
     ensure!(
         length_ms < period_s * 1e3,

@@ -20,7 +20,7 @@ pub fn mark(path: &Path, named: &str, scale: Scale) {
     let words =
         format!("{named} --capacity-scale {} --parallel-scale {}", scale.capacity, scale.parallel);
     if let Err(error) = setxattr(path, NAME, words.as_bytes(), XattrFlags::empty()) {
-        log::info!("{}: no note that it is a model's: {error}", path.display());
+        log::info!("{}: cannot mark it as the media of a model: {error}", path.display());
     }
 }
 

@@ -52,7 +52,7 @@ pub fn behind(said: &document::Network) -> Result<Preset> {
     let name = &said.over.value;
     ensure!(
         PRESETS.iter().any(|(known, _)| known == name) || !name.contains(['/', '.']),
-        "network.over is `{name}`, which is a file; it may only be one of the devices that `assay models` lists"
+        "network.over is `{name}`, which is a file; it must be one of the devices that `assay models` lists"
     );
     let behind = Preset::find(name).context("network.over")?;
     ensure!(behind.document.kind != Kind::Network, "network.over is a network itself");

@@ -86,7 +86,7 @@ impl Preset {
                 Some(name) => format!("did you mean `{name}`?"),
                 None => format!("there are {}", names.collect::<Vec<_>>().join(", ")),
             };
-            bail!("no model is called `{named}`; {known}");
+            bail!("there is no model `{named}`; {known}");
         }
         let text = text_file::read(path, "preset")?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -112,7 +112,7 @@ impl Preset {
         let table: toml::Table = toml::from_str(&self.text)?;
         match first_control("", &toml::Value::Table(table)) {
             None => Ok(()),
-            Some(key) => bail!("{key} has a control character in its text; take it out"),
+            Some(key) => bail!("{key} has a control character in its text; remove it"),
         }
     }
 

@@ -54,7 +54,7 @@ impl Scale {
         let number: Option<f64> = text.parse().ok().filter(|number| is_divisor(*number));
         number.ok_or_else(|| {
             format!(
-                "`{text}` is no divisor; give a number from {DIVISOR_MIN} to {DIVISOR_MAX}, such as 100"
+                "`{text}` is not a divisor; give a number from {DIVISOR_MIN} to {DIVISOR_MAX}, such as 100"
             )
         })
     }
@@ -109,7 +109,7 @@ pub fn whole_dies(channels: u32, dies_per_channel: u32, divisor: f64) -> (u32, u
 /// A sentence: it is none.
 pub fn parse_ratio(text: &str) -> Result<f64, String> {
     let ratio: Option<f64> = text.parse().ok().filter(|ratio| (1.0..=100.0).contains(ratio));
-    ratio.ok_or_else(|| format!("`{text}` is no ratio; give a number from 1 to 100, such as 2"))
+    ratio.ok_or_else(|| format!("`{text}` is not a ratio; give a number from 1 to 100, such as 2"))
 }
 
 #[cfg(test)]

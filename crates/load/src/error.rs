@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No connection at all: nobody listens, or the network says no.
-    #[error("cannot connect to {address}: {reason}; check that the server runs and listens there")]
+    #[error("cannot connect to {address}: {reason}; check that the server is running and listening there")]
     Connect {
         /// Where.
         address: String,
@@ -96,7 +96,7 @@ impl Error {
 
 fn next_step(code: u16, statement: &str) -> String {
     match code {
-        1049 => "create the database, or let `prepare` do it".into(),
+        1049 => "create the database, or run `prepare`".into(),
         1050 => "run `cleanup` first".into(),
         1146 => "run `prepare` first, with the same options".into(),
         _ => format!("it came from `{statement}`"),

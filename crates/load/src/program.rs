@@ -66,7 +66,7 @@ impl Program {
         workload.check_tables(schema)?;
         let groups = workload.recipe.groups(workload, schema);
         if groups.is_empty() {
-            let message = "the workload has no statement at all; set one of its counts above 0";
+            let message = "the workload has no statements; set one of its counts above 0";
             return Err(Error::Config(message.into()));
         }
         let scatter_seed = scatter_seed(workload, seed);

@@ -46,7 +46,7 @@ pub struct Schema {
     pub tables: u32,
     /// Rows in each table.
     pub table_size: u64,
-    /// Whether the server numbers inserted rows.
+    /// Whether use AUTO_INCREMENT.
     pub auto_inc: bool,
     /// A plain index on `id` in place of the primary key.
     pub secondary: bool,
@@ -105,7 +105,7 @@ impl Schema {
         let name = self.generator.name();
         let refuse = |message: String| Err(Error::Config(message));
         if self.generator != Generator::V10 && self.kind != SchemaKind::Default {
-            return refuse(format!("tables of {name} have no text columns; drop `schema`"));
+            return refuse(format!("tables of {name} have no text columns; remove `schema`"));
         }
         if self.generator == Generator::V04 && self.tables > 1 {
             return refuse(format!("`tables` is {}; {name} has one table", self.tables));

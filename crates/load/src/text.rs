@@ -38,7 +38,7 @@ const CALIBRATED: Zipf = Zipf { exponent: 0.75, shift: 6.0 };
 #[derive(Debug, thiserror::Error)]
 pub enum TextError {
     /// The file could not be read.
-    #[error("cannot read the text {}: {source}; name a readable file of plain text", path.display())]
+    #[error("cannot read the text {}: {source}; give a readable text file", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -46,13 +46,13 @@ pub enum TextError {
         source: io::Error,
     },
     /// The file holds characters that no text has.
-    #[error("{} is not plain text in UTF-8 or Latin-1; name the text file of a book", path.display())]
+    #[error("{} is not plain text in UTF-8 or Latin-1; use a text file, such as a book", path.display())]
     NotText {
         /// The file.
         path: PathBuf,
     },
     /// The file has so few lines that rows would repeat each other and compress as no book does.
-    #[error("{} has {lines} lines with text, too few for rows that differ; name a book of at least {} lines",
+    #[error("{} has {lines} lines of text, too few for distinct rows; use one with at least {} lines",
         path.display(), TextSource::BOOK_LINES_MIN)]
     TooShort {
         /// The file.
@@ -61,7 +61,7 @@ pub enum TextError {
         lines: usize,
     },
     /// The file is larger than any book.
-    #[error("{} is larger than {} MiB; name the text file of a book",
+    #[error("{} is larger than {} MiB; use a smaller text file",
         path.display(), TextSource::BOOK_BYTES_MAX >> 20)]
     TooLarge {
         /// The file.

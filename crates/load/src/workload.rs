@@ -93,7 +93,7 @@ pub struct Workload {
     pub non_index_updates: u32,
     /// Pairs of delete and insert in a transaction.
     pub delete_inserts: u32,
-    /// Whether transactions have ranges at all.
+    /// Whether transactions have enable range selects.
     pub range_selects: bool,
     /// No transactions: each statement commits itself.
     pub skip_trx: bool,
@@ -222,8 +222,7 @@ impl Workload {
         }
         let known: Vec<&str> = Recipe::of(theirs).map(Recipe::name).collect();
         Err(Error::Config(format!(
-            "`{}` is a recipe of {}, the tables are those of {}; set `generator` of the tables, or take a recipe of \
-             theirs: {}",
+            "`{}` is a recipe of {}, but the tables are those of {}; set `generator` of the tables, or use one of these: {}",
             self.recipe.name(),
             mine.name(),
             theirs.name(),

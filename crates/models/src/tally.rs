@@ -107,7 +107,7 @@ pub struct TallyOfKind {
     /// How long they took, together, the port's round trip included, in nanoseconds.
     pub achieved_ns: u64,
     /// How many waited for our own CPUs: answered more than a twentieth later than they should, though the work for them
-    /// would have fitted. What is too fast to show is counted there alone.
+    /// would have fitted. What is too fast is counted there alone.
     pub missed_deadlines: u64,
     /// How many should have taken less than the port's round trip, or than the work for them takes a CPU by itself.
     pub too_fast: u64,

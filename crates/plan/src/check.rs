@@ -19,7 +19,7 @@ pub fn check(plan: &Plan) -> Result<()> {
             .with_context(|| format!("configuration `{name}`"))?;
         if config.compression.is_some() && config.key_block_size.is_some() {
             bail!(
-                "configuration `{name}` has both compression and key_block_size; InnoDB takes one of them, drop the other"
+                "configuration `{name}` has both compression and key_block_size; InnoDB supports only one of them at a time"
             );
         }
         if let Some(kib) = config.key_block_size {
@@ -53,7 +53,7 @@ fn check_sweep(plan: &Plan) -> Result<()> {
     let distinct: BTreeSet<u32> = plan.threads.iter().copied().collect();
     ensure!(
         distinct.len() == plan.threads.len(),
-        "threads names a count twice; use repeats for repeats"
+        "threads contains a count twice; for repeats use repeats"
     );
     for &threads in &plan.threads {
         ensure!((1..=1000).contains(&threads), "threads has {threads}; a count is from 1 to 1000");
@@ -70,7 +70,7 @@ fn check_names(plan: &Plan) -> Result<()> {
             && !name.contains(|one: char| one == '/' || one.is_control());
         ensure!(
             is_plain,
-            "`{name}` cannot be a name; use up to 64 characters, no slash, no control character, no blank at the ends"
+            "`{name}` is not a valid name; use up to 64 characters, no slash, no control characters, no blanks at the ends"
         );
     }
     let loads: BTreeSet<String> = plan.loads().iter().map(Load::name).collect();
@@ -89,7 +89,7 @@ fn check_times(plan: &Plan) -> Result<()> {
     );
     ensure!(
         plan.events != Some(0),
-        "events is 0; give the number of events that end a run, or leave it out"
+        "events is 0; give the number of events after which a run ends, or omit it"
     );
     ensure!(
         plan.warmup_seconds.is_finite() && (0.0..=86_400.0 * 7.0).contains(&plan.warmup_seconds),
@@ -98,12 +98,12 @@ fn check_times(plan: &Plan) -> Result<()> {
     );
     ensure!(
         plan.rate.is_none_or(|rate| rate.is_finite() && rate > 0.0 && rate <= 1e8),
-        "rate is {}; give more than 0 events per second, or leave it out for a closed loop",
+        "rate is {}; give more than 0 events per second, or omit it for a closed loop",
         plan.rate.unwrap_or_default()
     );
     ensure!(
         !plan.warmup_until_steady || plan.warmup_seconds > 0.0,
-        "warmup_until_steady needs a cap; give it as warmup_seconds"
+        "warmup_until_steady needs a limit; give it as warmup_seconds"
     );
     Ok(())
 }

@@ -217,7 +217,7 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
         };
         ensure!(
             !sets.is_empty(),
-            "configuration `{name}` is of no data profile; name it in one, or drop it"
+            "configuration `{name}` is in no data profile; add it to one, or remove it"
         );
         ensure!(
             sets.iter().any(|set| !plan.threads_of(config, *set).is_empty()),
@@ -240,7 +240,7 @@ fn check_one(plan: &Plan, set: &DataProfile) -> Result<()> {
     let has_model = its.any(|(_, config)| plan.rig_of(config).kind == RigKind::Model);
     ensure!(
         has_model || !set.says_of_models(),
-        "fill, logical, ratio and capacity_scale are of models, and none of its configurations is one; drop them"
+        "fill, logical, ratio and capacity_scale apply to models, and none of its configurations uses one; remove them"
     );
     Ok(())
 }
@@ -249,7 +249,7 @@ fn check_threads(plan: &Plan, threads: &[u32]) -> Result<()> {
     for count in threads {
         ensure!(
             plan.threads.contains(count),
-            "threads has {count}, which the plan's threads have not; it can only leave some out"
+            "threads has {count}, which is not among the plan's threads; list a subset of them"
         );
     }
     Ok(())

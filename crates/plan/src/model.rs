@@ -50,26 +50,25 @@ impl ModelSpec {
         );
         ensure!(
             self.fill.is_finite(),
-            "fill is {}, no share; give a share of what the device sells, such as 0.8",
+            "fill is {}; give the share of the sold capacity to fill, such as 0.8",
             self.fill
         );
-        ensure!(self.logical != Some(Size(0)), "logical is 0; give what the host sees, or drop it");
+        ensure!(self.logical != Some(Size(0)), "logical is 0; give the size that the host sees, or omit it");
         let logical = self.logical_bytes(&device);
         ensure!(
             logical <= device.user_bytes() || device.compresses(),
-            "logical is more than {} has, and it does not compress; drop logical",
+            "logical is more than the capacity of {}, which does not compress; omit logical",
             preset.name
         );
         let most = logical as f64 / device.user_bytes() as f64;
         ensure!(
             self.fill <= most,
-            "fill is {}: more data than the logical drive, which is {most:.2} of what is sold; lower it, or give a device \
-             that compresses a larger logical",
+            "fill is {}: more data than the logical size, which is {most:.2} of the sold capacity; lower it, or raise logical on a device that compresses",
             self.fill
         );
         ensure!(
             self.fill >= 0.05,
-            "fill is {}; give a share of what the device sells from 0.05 to {most:.2}",
+            "fill is {}; give a share of the sold capacity from 0.05 to {most:.2}",
             self.fill
         );
         device.nand().map_or(Ok(()), |nand| self.check_flash(nand, &device))
@@ -150,7 +149,7 @@ mod tests {
     fn sizes_that_no_drive_maps_and_numbers_that_are_none_are_named() {
         let line = refused("logical = \"1000T\"");
         assert!(line.starts_with("logical: the logical size may be"), "{line}");
-        assert_eq!(refused("logical = \"0\""), "logical is 0; give what the host sees, or drop it");
+        assert_eq!(refused("logical = \"0\""), "logical is 0; give the size that the host sees, or omit it");
         assert!(refused("fill = nan").starts_with("fill is NaN, no share; "));
     }
 }

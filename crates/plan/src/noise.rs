@@ -73,7 +73,7 @@ impl Plan {
             // A baseline that is not there is refused for that.
             ensure!(
                 self.noise_floor == NoiseFloor::Whether(true),
-                "noise_floor names `{original}`, which is no configuration; there are {}",
+                "noise_floor names `{original}`, which is not a configuration; there are {}",
                 self.configs.keys().cloned().collect::<Vec<_>>().join(", ")
             );
             return Ok(());
@@ -84,7 +84,7 @@ impl Plan {
         let config = Config { aa_of: Some(original), threads, ..Config::default() };
         ensure!(
             !self.configs.contains_key(&aa_run),
-            "there is a configuration `{aa_run}` already; call it something else, or set noise_floor = false"
+            "there is already a configuration `{aa_run}`; rename it, or set noise_floor = false"
         );
         self.configs.shift_insert(place + 1, aa_run, config);
         Ok(())
@@ -105,11 +105,11 @@ impl Plan {
 
     fn complete(&mut self, aa_run: &str, original: &str) -> Result<()> {
         let Some(model) = self.configs.get(original).cloned() else {
-            bail!("configuration `{aa_run}`: aa_of names `{original}`, which is no configuration");
+            bail!("configuration `{aa_run}`: aa_of names `{original}`, which is not a configuration");
         };
         ensure!(
             model.aa_of.is_none(),
-            "configuration `{aa_run}` is the A/A run of an A/A run; name the configuration itself, `{}`",
+            "configuration `{aa_run}` repeats an A/A run; name the original configuration, `{}`",
             model.aa_of.unwrap_or_default()
         );
         for set in self.data_profiles.values_mut() {
@@ -128,7 +128,7 @@ impl Plan {
             Config { threads: config.threads.clone(), aa_of: config.aa_of.clone(), ..model };
         ensure!(
             *config == bare || *config == whole,
-            "configuration `{aa_run}` is the A/A run of `{original}` and differs from it; drop its keys but threads, or aa_of"
+            "configuration `{aa_run}` is the A/A run of `{original}` but differs from it; keep only threads, or remove aa_of"
         );
         *config = whole;
         Ok(())
@@ -143,7 +143,7 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
     if let Some(name) = &plan.baseline {
         ensure!(
             plan.configs.contains_key(name),
-            "baseline names `{name}`, which is no configuration; there are {}",
+            "baseline names `{name}`, which is not a configuration; there are {}",
             plan.configs.keys().cloned().collect::<Vec<_>>().join(", ")
         );
     }
@@ -154,7 +154,7 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
     );
     let unknown = plan.noise_floor_threads.iter().find(|one| !plan.threads.contains(one));
     if let Some(unknown) = unknown {
-        bail!("noise_floor_threads has {unknown}, which the plan's threads have not");
+        bail!("noise_floor_threads has {unknown}, which is not among the plan's threads");
     }
     Ok(())
 }

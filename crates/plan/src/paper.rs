@@ -20,7 +20,7 @@ pub(super) fn fill_in(plan: &mut Plan) -> Result<()> {
     let says_nothing = paper.title.is_empty() && paper.comparisons.is_empty();
     ensure!(
         says_nothing || *paper == filled,
-        "paper: title and comparisons stand in the claims `{named}`; drop them here"
+        "paper: title and comparisons are in the claims `{named}`; remove them here"
     );
     *paper = filled;
     Ok(())
@@ -66,7 +66,7 @@ fn check_printed(plan: &Plan, printed: &Printed) -> Result<()> {
     let says_something = printed.says.is_some() || printed.percent.is_some_and(f64::is_finite);
     ensure!(
         says_something,
-        "nothing is printed for `{}`; give percent, or says, or drop it",
+        "nothing is printed for `{}`; give percent or says, or remove it",
         printed.workload
     );
     Ok(())

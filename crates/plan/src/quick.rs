@@ -32,7 +32,7 @@ pub(super) fn laid_over(text: &str, mut quick: Table) -> Result<Plan> {
         lay_over(&mut plan, quick);
         let mut laid: Plan =
             plan.try_into().map_err(|error| anyhow::Error::msg(one_line(&error, "")))?;
-        ensure!(laid.quick.is_none(), "a quick profile has none of its own; drop [quick.quick]");
+        ensure!(laid.quick.is_none(), "a quick profile cannot have one itself; remove [quick.quick]");
         laid.fill_in_and_check()?;
         Ok(laid)
     };
@@ -100,9 +100,7 @@ pub(super) fn told(full: &Plan, quick: &Plan) -> String {
         })
         .collect();
     format!(
-        "Quick profile: {}. It shows that plan and machine work and which way things lean. Small data lie in a cache that large \
-         data do not fit into, and seconds do not reach a steady state: levels, tails and what collection costs in the long \
-         run need the full form.",
+        "Quick profile: {}. It shows that plan and machine work, and a tendency. Its small data fit into caches, and its short runs do not reach a steady state: throughput levels, tail latencies and the long-term cost of garbage collection need the full plan.",
         said.join("; ")
     )
 }

@@ -155,11 +155,11 @@ impl RigSpec {
         self.check_sizes()?;
         ensure!(
             !self.dictionary || self.drive_codec() == Codec::Zstd,
-            "dictionary needs the codec zstd; drop it or set codec = \"zstd\""
+            "dictionary needs the codec zstd; remove it or set codec = \"zstd\""
         );
         ensure!(
             self.threads.is_none_or(|threads| (1..=1024).contains(&threads)),
-            "a drive has 1 to 1024 threads; set threads to such a number"
+            "threads of a drive must be from 1 to 1024"
         );
         if let Some(size) = self.read_ahead {
             read_ahead(size).map_err(|what| anyhow!("read_ahead: {what}"))?;
@@ -173,11 +173,11 @@ impl RigSpec {
             || !(self.mkfs_options.is_empty() && self.mount_options.is_empty());
         ensure!(
             self.kind != RigKind::Directory || !has_options,
-            "a directory has no file system of its own to set options of; use kind = \"image\""
+            "a directory rig has no file system of its own to set options for; use kind = \"image\""
         );
         ensure!(
             self.extsize.is_none() || self.file_system == Some(FileSystem::Xfs),
-            "extsize is for xfs; drop it or set file_system = \"xfs\""
+            "extsize needs xfs; remove it or set file_system = \"xfs\""
         );
         Ok(())
     }
@@ -214,7 +214,7 @@ impl RigSpec {
             let kind = self.kind.name();
             ensure!(
                 !is_there || kinds.contains(&self.kind),
-                "{key} does not fit a rig of kind \"{kind}\"; drop it or change kind"
+                "{key} does not apply to a rig of kind \"{kind}\"; remove it or change kind"
             );
         }
         let needed = match self.kind {
@@ -228,7 +228,7 @@ impl RigSpec {
                 )
             }
             Drive if self.device.is_some() && self.capacity.is_some() => {
-                bail!("a device is taken whole by its drive; drop capacity or device")
+                bail!("a drive uses a whole device; remove capacity or device")
             }
             _ => return Ok(()),
         };

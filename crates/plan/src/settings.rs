@@ -57,19 +57,19 @@ pub fn checked(settings: &Settings) -> Result<Settings> {
         let name = canonical(name);
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         if name.is_empty() || !name.chars().all(plain) {
-            bail!("`{name}` is not the name of a server setting; write it as SHOW VARIABLES does");
+            bail!("`{name}` is not a server setting; use its name in SHOW VARIABLES");
         }
         if name.starts_with("loose_") {
             bail!(
-                "server setting `{name}` would be ignored when misspelt; write it without loose_"
+                "server setting `{name}` would be ignored if misspelt; write it without loose_"
             );
         }
         if is_by_the_rig(&name) {
-            bail!("server setting `{name}` is decided by the rig; leave it out");
+            bail!("server setting `{name}` is set by the rig; remove it");
         }
         if is_place_elsewhere(&name, value) {
             bail!(
-                "server setting `{name}` would put files outside the data directory; leave it out"
+                "server setting `{name}` would put files outside the data directory; remove it"
             );
         }
         if checked.insert(name.clone(), value.clone()).is_some() {

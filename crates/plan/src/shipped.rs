@@ -37,5 +37,5 @@ pub(super) fn no_such_plan(named: &str) -> Option<String> {
             format!("there are {}; or name a TOML file", names().collect::<Vec<_>>().join(", "))
         }
     };
-    Some(format!("no plan is called `{named}`; {known}"))
+    Some(format!("there is no plan `{named}`; {known}"))
 }

@@ -29,7 +29,7 @@ pub enum LoopError {
     Program(#[from] ProgramError),
     /// The device reads and writes the file through the page cache.
     #[error(
-        "{file} cannot be read and written past the page cache; put it on a file system that can"
+        "{file} does not support direct I/O; put it on a file system that does"
     )]
     NotDirect {
         /// The file that was to be shown.

@@ -60,7 +60,7 @@ pub(super) fn uneven(study: &Study, durability: &[Durability]) -> Vec<String> {
         let differs = words::durability::differences(&unlike)?;
         let first = study.configs.first()?;
         Some(format!(
-            "{} and {} do not keep data alike, so their speeds are not of the same thing: {differs}.",
+            "{} and {} differ in crash safety, so their speeds are not comparable: {differs}.",
             first.name, config.name
         ))
     };
@@ -115,7 +115,7 @@ fn once(study: &Study) -> Option<Caveat> {
     }
     let count = repeats.values().filter(|repeats| **repeats == 1).count();
     let text = format!(
-        "{} of {} of configuration, workload and threads finished one repeat only: how far another would differ is not known",
+        "{} of {} combinations of configuration, workload and threads have a single finished repeat: their variation is unknown",
         count,
         plural(repeats.len(), "combination")
     );
@@ -126,8 +126,7 @@ fn once(study: &Study) -> Option<Caveat> {
 fn models(study: &Study) -> Option<Caveat> {
     let names = headline::models(study);
     let text = format!(
-        "{} use emulated drives: their figures follow from a preset, of whose numbers some are published, some computed and some fitted; \
-         `assay models` tells which. A device may do better or worse",
+        "{} use emulated drives: their results depend on presets, whose numbers are partly published, partly computed and partly fitted; `assay models` shows which. The real device may be faster or slower",
         names.join(", ")
     );
     (!names.is_empty()).then(|| caveat("models", text))
@@ -169,8 +168,7 @@ fn waits_before_models(study: &Study) -> Option<Caveat> {
     let told: Vec<String> =
         configs.flat_map(|config| COMMANDS.map(|kind| of_kind(config, kind))).flatten().collect();
     let text = format!(
-        "commands took longer by the kernel's account than the models showed them: in the mean {}. They wait in the kernel for the way to \
-         the model, longer than for a device with queues of its own, and that is in no count of what is late or added",
+        "by the kernel's accounting, I/Os took longer than the models showed: {} on average. They wait in the kernel for the path to the model, longer than for a device with hardware queues; missed deadlines and added time do not include this",
         told.join(", ")
     );
     (!told.is_empty()).then(|| caveat("models", text))
@@ -195,10 +193,10 @@ fn noise(judgement: &Judgement) -> Option<Caveat> {
     let widest = tps.map(|one| one.floor_percent).reduce(f64::max);
     let text = match widest {
         Some(percent) => format!(
-            "one configuration against itself stays below {} % of throughput in 95 of 100 cases, where it is noisiest: what is smaller may be chance",
+            "noise floor: where it is noisiest, a configuration differs from itself by less than {} % of throughput in 95 of 100 cases; smaller differences may be chance",
             figure(percent)
         ),
-        None => "no configuration ran twice, so how far one configuration lies from itself is not known; name an A/A run in the plan to learn it".into(),
+        None => "no configuration ran twice, so the noise floor is unknown; add an A/A run to the plan".into(),
     };
     Some(caveat("noise floor", text))
 }
@@ -208,8 +206,7 @@ fn not_tested(study: &Study) -> Option<Caveat> {
     let lengths = study.trials.iter().filter_map(|trial| trial.window).map(Window::length_s);
     let longest = lengths.fold(0.0, f64::max);
     let text = format!(
-        "runs were measured for at most {}, so what takes longer is not in the figures: wear, heat, a device that fills up, a backup or an \
-         alteration of a table meanwhile. Nothing is said of other sizes of data, other ratios of data to memory, other servers or replicas",
+        "runs were measured for at most {}, so slower effects are not included: wear, heat, a device that fills up, backups, ALTER TABLE. The results do not cover other data sizes, other ratios of data to memory, other servers, or replicas",
         plural(longest.round() as usize, "second")
     );
     (longest > 0.0).then(|| caveat("not tested", text))
@@ -221,7 +218,7 @@ fn of_page(series: &Embedded) -> Vec<Caveat> {
         caveats.push(caveat(
             "this page",
             format!(
-                "a point of the second-by-second charts stands for up to {} seconds: means, of latencies the longest; every second is in tables/series",
+                "a point in the second-by-second charts covers up to {} seconds: means, or maxima of latencies; tables/series has every second",
                 series.coarsest_step_s
             ),
         ));
@@ -230,7 +227,7 @@ fn of_page(series: &Embedded) -> Vec<Caveat> {
         caveats.push(caveat(
             "this page",
             format!(
-                "left out to keep the page small, but in tables/series: {}",
+                "omitted to keep the page small, but in tables/series: {}",
                 series.left_out.join(", ")
             ),
         ));

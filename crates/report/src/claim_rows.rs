@@ -9,7 +9,7 @@ use assay_claims::text;
 use assay_judge::paper::{Compared, ComparedRow};
 
 /// What a gain's ratio is.
-pub const RATIO: &str = "A gain's ratio is (100 + measured) ÷ (100 + printed): of what one configuration is to the other.";
+pub const RATIO: &str = "The ratio of a gain is (100 + measured) ÷ (100 + printed).";
 
 /// A paper beside a study as JSON has it.
 #[derive(Debug, Serialize)]
@@ -71,7 +71,7 @@ pub fn of_gain(gain: &Compared) -> Vec<Row> {
     gain.rows.iter().map(row).collect()
 }
 
-/// One configuration by itself.
+/// Single configurations.
 pub fn of_level(level: &Leveled) -> Row {
     let mut notes = vec![conditions(level)];
     match level.trials {
@@ -110,11 +110,11 @@ fn conditions(level: &Leveled) -> String {
     let with = format!("{} with threads {}{times}{printed}", level.metric, threads.join(", "));
     match (level.measured, level.whole_device, scale) {
         (Some(_), None, Some(scale)) => format!(
-            "{with}; of a model with 1/{scale} of the parallelism, and no level of the whole device"
+            "{with}; of a model with 1/{scale} of the parallelism, not of the full device"
         ),
         (Some(_), None, None) => {
             format!(
-                "{with}; of a model whose scale the study does not tell, and no level of the whole device"
+                "{with}; of a model of unknown scale, not of the full device"
             )
         }
         _ => with,

@@ -43,16 +43,13 @@ pub(super) fn claimed(standing: &Standing) -> Option<Claimed> {
 fn told(hint: &Hint) -> String {
     match hint {
         Hint::NameFile(named) => format!(
-            "This study's plan names the claims {named}, which are none of Assay's own: `assay claims FILE.toml --study STUDY` \
-             sets every figure of that file beside this study."
+            "This study's plan refers to the claims {named}, which are not built in: `assay claims FILE.toml --study STUDY` compares every figure of that file with this study."
         ),
         Hint::RunPlan { claims, plan } => format!(
-            "The claims {claims} print no figure of what ran here; the plan {plan} repeats the paper, and its report sets both side by \
-             side."
+            "The claims {claims} have no figure for what ran here; the plan {plan} repeats the paper, and its report compares both."
         ),
         Hint::NameClaims(claims) => format!(
-            "The claims {claims} print figures of what ran here, but the plan does not name them: `assay claims {claims} --study STUDY` \
-             sets them beside what was measured."
+            "The claims {claims} have figures for what ran here, but the plan does not refer to them: `assay claims {claims} --study STUDY` compares them with the measurements."
         ),
     }
 }
@@ -63,7 +60,7 @@ fn section(beside: &Beside) -> Claimed {
         rows: of_gain(gain),
     });
     let levels = Table {
-        title: "One configuration by itself".into(),
+        title: "Single configurations".into(),
         rows: beside.levels.iter().map(of_level).collect(),
     };
     Claimed {

@@ -10,14 +10,14 @@ pub(super) const CHARTS: [Layout; 5] = [
         "drive-bytes",
         "Drive: bytes",
         Shown::BytesPerSecond,
-        "What the host wrote to the drive and read from it, and what came of that on its media, from the drive's own counters.",
+        "Bytes that the host wrote and read, and bytes written to and read from the media, by the drive's counters.",
     )),
     of_drive(lines(
         Series::DriveOperations,
         "drive-operations",
         "Drive: operations",
         Shown::PerSecond,
-        "Writes and flushes that the host asked for, and writes and reads of media that came of them, from the drive's own counters.",
+        "Writes and flushes by the host, and writes and reads of the media, by the drive's counters.",
     )),
     Layout {
         is_stacked: true,
@@ -26,7 +26,7 @@ pub(super) const CHARTS: [Layout; 5] = [
             "drive-amplification",
             "Drive: write amplification",
             Shown::BytesPerByte,
-            "Bytes written to media for each byte that the host wrote in that second, by what they were; below 1 compression gains more than the rest costs.",
+            "Bytes written to media per byte written by the host, by kind; below 1, compression saves more than the rest costs.",
         ))
     },
     of_drive(lines(
@@ -43,7 +43,7 @@ pub(super) const CHARTS: [Layout; 5] = [
             "drive-free",
             "Drive: free space",
             Shown::Percent,
-            "Room for data that do not compress, of what an empty drive has; and segments not in use, of all. The log fills every segment once before it collects any, so few of them in use no more say nothing of room.",
+            "Space for incompressible data, relative to an empty drive; and free segments, of all. The log fills every segment once before GC starts, so a low count of free segments does not mean full.",
         ))
     },
 ];

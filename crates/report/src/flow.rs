@@ -223,7 +223,7 @@ fn words(files: &[Layer], below: &[Layer]) -> String {
     let all = files.iter().chain(below);
     let told = all.map(|one| format!("{} {}", layer(one.name), kb(one.bytes)));
     let told: Vec<String> = told.collect();
-    format!("Bytes written for each transaction: {}", told.join(", "))
+    format!("Bytes written per transaction: {}", told.join(", "))
 }
 
 #[cfg(test)]

@@ -223,10 +223,7 @@ impl Load<'_> {
 fn of_several(drives: f64) -> Option<String> {
     (drives > 1.0).then(|| {
         format!(
-            "{drives} drives are paid for in each server, and its throughput is that of the one disk of the study (of a scale model: \
-             of the whole device), with nothing added for the others. That is so of a mirror, and of a disk that is all of them; where \
-             they share the load, a transaction costs less than is told here. What they hold together is what capacity_bytes says, \
-             and not known without it."
+            "The cost includes {drives} drives per server, but the throughput is that of the one disk in the study (for a scaled model: the full device). That fits a mirror, or a disk that consists of all of them; if they share the load, a transaction costs less. Their total capacity is capacity_bytes, and unknown without it."
         )
     })
 }
@@ -257,7 +254,7 @@ impl Judged {
     pub(super) fn lacking(&self) -> Vec<String> {
         let keys = |one: &OfGroup| (!one.missing.is_empty()).then(|| one.missing.join(", "));
         let lines = self.by_configs(keys).into_iter().map(|(keys, configs)| {
-            format!("No costs of {}: give {keys}; docs/cost.md tells of each.", configs.join("; "))
+            format!("No costs of {}: give {keys}; see docs/cost.md.", configs.join("; "))
         });
         lines.collect()
     }

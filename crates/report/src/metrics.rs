@@ -87,7 +87,7 @@ pub(super) const LATENCY: [Metric<'static>; 4] = [
 pub(super) const STORED: Metric<'static> = Metric {
     head: "stored",
     unit: ": 1",
-    title: "bytes that the host wrote while it was measured, zeroes left out, for each byte that was stored of them",
+    title: "bytes written by the host during the measurement, without zeroes, per byte stored",
     ..Metric::bare(metric!("drive_write_bytes_payload_per_s").name)
 };
 

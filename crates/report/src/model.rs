@@ -10,23 +10,23 @@ pub(super) const CHARTS: [Layout; 3] = [
         "model-latency",
         "Model: latency",
         Shown::Milliseconds,
-        "How long the modelled device takes for a read and a write, and how long they took here, means of each second.",
+        "Read and write latency of the modelled device, and the latency achieved here; means per second.",
     )),
     Layout {
         is_stacked: true,
         ..of_drive(lines(
             Series::ModelWaits,
             "model-waits",
-            "Model: what commands waited for",
+            "Model: what I/Os waited for",
             Shown::PerSecond,
-            "Commands by what each waited for longest: something that was busy with others, or what worked on the command itself.",
+            "I/Os by the component that each waited for longest, whether it was busy with others or served this I/O.",
         ))
     },
     of_drive(lines(
         Series::ModelMissedDeadlines,
         "model-missed-deadlines",
-        "Model: commands out of time",
+        "Model: missed deadlines",
         Shown::PerSecond,
-        "Emulated I/Os that missed their deadline because the host's CPUs were busy, and those that the device would have answered faster than can be shown here.",
+        "Emulated I/Os that missed their deadline because the host's CPUs were busy, and those that the device would answer faster than this machine can emulate.",
     )),
 ];

@@ -150,10 +150,10 @@ fn fell(event: &Stall) -> String {
     let from = event.from_second;
     match event.delay_ms {
         Some(delay) if event.depth_percent < FALLEN_PERCENT => {
-            format!("At second {from} nothing was answered for about {} ms", figure(delay))
+            format!("At second {from}, no transaction was answered for about {} ms", figure(delay))
         }
         _ => format!(
-            "It fell {:.0} % for {} from second {from}",
+            "It dropped by {:.0} % for {} from second {from}",
             event.depth_percent,
             plural(seconds, "second")
         ),

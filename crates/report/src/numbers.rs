@@ -101,7 +101,7 @@ fn untold(one: &Comparison, sides: &Sides<'_>, metric: &metrics::Metric<'_>) -> 
     let most = at.last();
     let details = match most {
         Some(most) => told(std::slice::from_ref(most), &unit(metric)),
-        None => "No runs are left of both that may be compared.".into(),
+        None => "No comparable runs are left of both.".into(),
     };
     Number {
         unit: most.map_or_else(String::new, |_| unit(metric)),
@@ -132,7 +132,7 @@ pub(super) fn alone(input: &Input<'_>) -> Vec<Number> {
     let with_rate = groups.iter().filter(|group| rate(group) > 0.0);
     let Some(most) = with_rate.max_by(|a, b| rate(a).total_cmp(&rate(b))) else {
         let is_done = input.study.trials.iter().any(|trial| trial.state == State::Done);
-        let interval = "every run that ended is flagged as not comparable".to_owned();
+        let interval = "every finished run is flagged as not comparable".to_owned();
         let none = Number { interval, ..Number::named("Throughput") };
         return if is_done && groups.is_empty() { vec![none] } else { Vec::new() };
     };

@@ -90,8 +90,8 @@ fn unsafe_configs(study: &Study, judgement: &Judgement, judged: &Judged) -> Opti
     let base = named(baseline);
     match unlike.as_slice() {
         [] => None,
-        [one] => Some(format!("The configurations {one} and {base} do not keep data alike.")),
-        many => Some(format!("{} configurations do not keep data as {base} does.", many.len())),
+        [one] => Some(format!("{one} and {base} differ in crash safety.")),
+        many => Some(format!("{} configurations differ from {base} in crash safety.", many.len())),
     }
 }
 
@@ -100,14 +100,14 @@ fn models(study: &Study) -> Option<String> {
     match headline::models(study).as_slice() {
         [] => None,
         all if all.len() == configs => {
-            Some("Every configuration is a model of a device, not the device.".into())
+            Some("All configurations use emulated drives.".into())
         }
         [one] => Some(format!(
-            "The configuration {} is a model of a device, not the device.",
+            "{} uses an emulated drive.",
             named(one)
         )),
         some => Some(format!(
-            "{} of {configs} configurations are models of devices, not devices.",
+            "{} of {configs} configurations use emulated drives.",
             some.len()
         )),
     }
@@ -145,7 +145,7 @@ fn chart(study: &Study, judgement: &Judgement, plots: &mut Vec<Plot>) -> Option<
         plot: plots.len() - 1,
         title: format!("Throughput above or below {base}"),
         caption: format!(
-            "Whiskers: {:.0} % intervals. Band: {} % either way does not matter.{more}",
+            "Whiskers: {:.0} % confidence intervals. Band: differences up to {} % are treated as equivalent.{more}",
             judgement.level * 100.0,
             judgement.margin_percent
         ),

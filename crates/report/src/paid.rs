@@ -84,7 +84,7 @@ pub(super) fn price(judged: &Judged, parts: &[&Comparison]) -> Option<Number> {
     let is_told = low > 1.0 || high < 1.0;
     let in_one_run = if part.verdict.is_of_one_run() { ", of this one run" } else { "" };
     Some(Number {
-        name: "Price of a transaction a second".into(),
+        name: "Price per transaction per second".into(),
         value,
         unit,
         interval: format!("95 % interval {} to {}{in_one_run}", joined(low), joined(high)),

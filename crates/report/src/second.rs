@@ -25,14 +25,14 @@ const CHARTS: [Layout; 11] = [
         "throughput",
         "Throughput",
         Shown::TransactionsPerSecond,
-        "Transactions committed in each second, counted by the load generator.",
+        "Transactions committed per second, counted by the load generator.",
     ),
     lines(
         Series::Latency,
         "latency",
         "Latency",
         Shown::Milliseconds,
-        "Response time of the transactions that ended in each second, seen by the load generator.",
+        "Response time of the transactions that ended in each second, measured by the load generator.",
     ),
     Layout {
         is_stacked: true,
@@ -52,7 +52,7 @@ const CHARTS: [Layout; 11] = [
             "cpu-by-process",
             "CPU by process",
             Shown::Percent,
-            "User and system time of the processes that take part, and user time of others; 100 is one CPU. What the kernel does on its own account is not in it.",
+            "User and system time of server, load and drive, and user time of other programs; 100 is one CPU. Kernel threads are not included.",
         )
     },
     lines(
@@ -60,7 +60,7 @@ const CHARTS: [Layout; 11] = [
         "disk-latency",
         "Disk latency",
         Shown::Milliseconds,
-        "Mean time of a request at the block device under the data, queueing included, from the kernel's accounting.",
+        "Mean request latency at the block device under the data, including queueing, from the kernel's accounting.",
     ),
     lines(
         Series::DiskOperations,
@@ -95,14 +95,14 @@ const CHARTS: [Layout; 11] = [
         "dirty-pages",
         "Dirty pages",
         Shown::Pages,
-        "Pages of the buffer pool that are newer than the disk, from the server's own counters.",
+        "Dirty pages in the buffer pool, from the server's counters.",
     ),
     lines(
         Series::CheckpointAge,
         "checkpoint-age",
         "Checkpoint age",
         Shown::Bytes,
-        "Redo log since the last checkpoint, from the server's own counters; near its capacity the server stalls to flush.",
+        "Checkpoint age: redo log since the last checkpoint, from the server's counters; near the log's capacity the server stalls to flush.",
     ),
 ];
 

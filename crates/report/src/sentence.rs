@@ -50,7 +50,7 @@ fn nothing_to_compare(study: &Study, judged: &Judgement) -> String {
         its.map(|trial| trial.key.config.as_str()).collect::<BTreeSet<&str>>().len() > 1
     });
     match measured.len() {
-        0 | 1 => "One configuration was measured, so there is nothing to judge it by.".into(),
+        0 | 1 => "Only one configuration was measured, so there is nothing to compare.".into(),
         count if share => format!(
             "Nothing can be compared: the {count} configurations share no thread count ({}).",
             measured.join("; ")
@@ -106,7 +106,7 @@ fn single(judged: &Judgement, one: &Comparison, names_workload: bool) -> String 
             let was = if size.is_factor { "gave" } else { "was" };
             let but = although(one).map_or(String::new(), |because| format!(", but {because}"));
             format!(
-                "{under}it cannot be told which of {config} and {base} is faster: {config} {was} {claim} here ({interval}){but}."
+                "{under}whether {config} or {base} is faster is inconclusive: {config} {was} {claim} here ({interval}){but}."
             )
         }
     })
@@ -212,22 +212,22 @@ fn nothing_told(judged: &Judgement, all: &[&Comparison]) -> String {
         _ => "its baseline".to_owned(),
     };
     let unmade: Vec<&&Comparison> = all.iter().filter(|one| one.difference.is_none()).collect();
-    let head = format!("Nothing can be told apart from {base} by throughput");
+    let head = format!("No configuration differs significantly from {base} in throughput");
     if unmade.len() == all.len() {
         let because = unmade.first().and_then(|one| reason_in_short(one));
         let same = unmade.iter().all(|one| reason_in_short(one) == because);
         let why = because
             .filter(|_| same)
             .unwrap_or_else(|| "runs failed or are flagged as not comparable".into());
-        return format!("{head}: no comparison could be made, as {why}.");
+        return format!("{head}: no comparison was possible, because {why}.");
     }
     let mut parts = Vec::new();
     if let Some(percent) = smallest_seen(judged, all) {
-        parts.push(format!("a difference below {} % would not have been seen", figure(percent)));
+        parts.push(format!("a difference below {} % could not have been detected", figure(percent)));
     }
     if !unmade.is_empty() {
         parts.push(format!(
-            "{} of {} could not be made",
+            "{} of {} were not possible",
             unmade.len(),
             plural(all.len(), "comparison")
         ));

@@ -52,13 +52,13 @@ pub(super) fn tails(input: &Input<'_>, workload: usize, plots: &mut Vec<Plot>) -
             "throughput-p99",
             "Throughput against p99",
             throughput_and_p99(study, groups, workload),
-            "Right and low is good. Figures at the points are threads; whiskers reach from the lowest to the highest repeat.",
+            "Lower right is better. Labels are threads; whiskers span the lowest to the highest repeat.",
         ),
         (
             "distribution",
             "Latency distribution",
             distribution(study, groups, workload, input.distributions),
-            "Response times of transactions at the most threads; a percentile with fewer than ten above it in a repeat is left out.",
+            "Transaction latency at the highest thread count; percentiles with fewer than ten samples above them in a repeat are omitted.",
         ),
     ];
     let mut found = Vec::new();

@@ -78,7 +78,7 @@ pub(super) fn shown(study: &Study, judged: &Judgement) -> Option<Shown> {
 fn lead(judged: &Judgement) -> String {
     let floor = match &judged.noise_floor {
         Some(floor) => format!(
-            "{} ran twice under two names; what lies within the noise floor that this shows is called neither.",
+            "{} ran twice under two names; differences within the noise floor that this shows are neither better nor worse.",
             floor
                 .configs
                 .iter()
@@ -86,11 +86,10 @@ fn lead(judged: &Judgement) -> String {
                 .collect::<Vec<_>>()
                 .join(" and ")
         ),
-        None => "No configuration ran twice, so the noise floor is not known.".to_owned(),
+        None => "No configuration ran twice, so the noise floor is unknown.".to_owned(),
     };
     format!(
-        "Better or worse: the {:.0} % interval leaves equality out, also after correction for the number of thread counts. Equivalent: \
-         it lies within {} % either way. {floor} docs/measuring.md has every formula.",
+        "Better or worse: the {:.0} % confidence interval excludes equality, also after correction for multiple thread counts. Equivalent: it lies within ±{} %. {floor} docs/measuring.md has every formula.",
         judged.level * 100.0,
         judged.margin_percent
     )
@@ -139,9 +138,8 @@ fn noise(judged: &Judgement) -> List {
         ]
     };
     List {
-        title: "Noise floor: one configuration against itself",
-        lead: "What the second run of a configuration differed by from the first, repeat by repeat, and what 95 of 100 such differences \
-               would stay below, by the spread of all of the workload's, or of the study's where those are fewer than four."
+        title: "Noise floor: a configuration compared with itself",
+        lead: "Difference between the two runs of a configuration, repeat by repeat, and the limit that 95 of 100 such differences stay below, from the spread within the workload, or within the study if the workload has fewer than four."
             .into(),
         head: vec!["workload", "threads", "figure", "seen", "floor", "spread of"],
         rows: seen.map(row).collect(),
@@ -163,8 +161,7 @@ fn trials(judged: &Judgement) -> List {
     };
     List {
         title: "Steady state and stalls, run by run",
-        lead: "Drift of throughput in the window, the deviation of its seconds, breakdowns, and the counters that were furthest from their \
-               own median in the first of those."
+        lead: "Drift of throughput in the window, deviation per second, stalls, and the counters that were furthest from their median in the first stall."
             .into(),
         head: vec!["run", "throughput", "slope", "deviation", "stalls", "what departed"],
         rows: judged.trials.iter().map(row).collect(),
@@ -201,7 +198,7 @@ fn sampled(judged: &Judgement) -> List {
         })
     });
     List {
-        title: "Seconds as samples, as Percona's paper on eXFlash prints them",
+        title: "Seconds as samples, as in Percona's eXFlash paper",
         lead: PERCENTILE_OF_PERCENTILES.into(),
         head: vec!["run", "sampled", "sd", "mean", "95thpct", "max", "p95 of transactions"],
         rows: rows.collect(),

@@ -83,8 +83,7 @@ pub(super) fn endurance(study: &Study, groups: &[Group<'_>], judged: &Judged) ->
     notes.extend(rated);
     if rows.iter().any(|row| !judged.rated.contains_key(&study.configs[row.config].name)) {
         notes.push(
-            "A configuration without a life has no rating: give endurance_bytes, or drive_writes_per_day, warranty_years and \
-             capacity_bytes, with --prices FILE or in the plan's [prices]; docs/cost.md tells of both."
+            "Configurations without endurance figures have no rating: give endurance_bytes, or drive_writes_per_day, warranty_years and capacity_bytes, with --prices FILE or in the plan's [prices]; see docs/cost.md."
                 .into(),
         );
     }
@@ -93,20 +92,20 @@ pub(super) fn endurance(study: &Study, groups: &[Group<'_>], judged: &Judged) ->
 }
 
 const ENDURANCE: [(&str, &str); 8] = [
-    ("to device, kB/trx", "bytes that the device was given, for each transaction"),
+    ("to device, kB/trx", "bytes written to the device per transaction"),
     (
         "to media, kB/trx",
-        "bytes that went to its flash, for each transaction: GC adds, compression takes away",
+        "bytes written to flash per transaction: GC adds, compression saves",
     ),
-    ("to device a day", "by the whole device at the tested rate"),
-    ("to media a day", "by the whole device at the tested rate"),
-    ("drive writes a day", "how often a day its capacity is written"),
+    ("to device a day", "by the full device at the tested rate"),
+    ("to media a day", "by the full device at the tested rate"),
+    ("drive writes a day", "capacities written per day (DWPD)"),
     (
         "life, years",
-        "until it was given what it is rated for; ratings count what the host writes (JESD218)",
+        "until the rated host writes are used up (JESD218)",
     ),
-    ("by media, years", "until as much as it is rated for went to its flash"),
-    ("by runs, years", "until its runs were erased as often as they may be"),
+    ("by media, years", "until the rating is used up by flash writes"),
+    ("by runs, years", "until its erase blocks reach their rated cycles"),
 ];
 
 fn row(study: &Study, group: &Group<'_>, fields: Vec<String>) -> Row {
@@ -150,7 +149,7 @@ pub(super) fn cost(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Opti
         Some((bill.currency.clone(), bill.years))
     })?;
     let mut notes = vec![format!(
-        "All amounts in {currency}, over {years} years. Bounds are those that the 95 % interval of the throughput comes to. Of a scale model the throughput stands for the whole device."
+        "All amounts in {currency}, over {years} years. Bounds follow from the 95 % confidence interval of the throughput. For scaled models, the throughput is that of the full device."
     )];
     notes.extend(costs.iter().any(|one| one.replaces.is_some()).then(|| REPLACED.to_owned()));
     notes.extend(judged.assumed());
@@ -160,24 +159,23 @@ pub(super) fn cost(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Opti
 }
 
 /// What "replaces" rests on.
-const REPLACED: &str = "Servers replaced are those of the baseline, by the judged ratio of both configurations: what varied in both alike does \
-    not widen it. An A/A run replaces nothing: it is its configuration again.";
+const REPLACED: &str = "Servers replaced are baseline servers, by the ratio in the verdict; common variation does not widen its interval. A/A runs are not listed.";
 
 /// With the currency in place of `¤`.
 const COST: [(&str, &str); 8] = [
-    ("a server, ¤", "with its drives, over all years"),
-    ("TPS", "transactions a second of one server with the whole device"),
-    ("a transaction/s, ¤", "all replicas over all years, for each transaction a second"),
+    ("a server, ¤", "including drives, over all years"),
+    ("TPS", "transactions per second of one server with the full device"),
+    ("a transaction/s, ¤", "all replicas over all years, per transaction per second"),
     (
         "drives for a GB, ¤",
-        "price of the drives of all replicas for each gigabyte of data, as they shrink it",
+        "price of all replicas' drives per gigabyte of data, after compression",
     ),
     ("servers", "for the target load and data, all replicas"),
-    ("the target, ¤", "what those servers cost over all years"),
-    ("replaces", "servers of the baseline that one of this replaces under the same load"),
+    ("the target, ¤", "cost of those servers over all years"),
+    ("replaces", "baseline servers that one of these replaces under the same load"),
     (
         "what matters",
-        "the prices that the cost of a transaction hangs on most: its share, and what it is with the price a fifth lower and higher",
+        "prices with the largest effect on the cost of a transaction: their share, and the cost with the price 20 % lower and higher",
     ),
 ];
 
@@ -226,9 +224,7 @@ fn scaled(judged: &Judged) -> Vec<String> {
     }
     let line = |((capacity, parallel), configs): ((f64, f64), Vec<String>)| {
         format!(
-            "{}: measured on a model of 1/{capacity} of the capacity and 1/{parallel} of the parallelism. Bytes a day and years are of the \
-             whole device: what the model was given × {parallel}, against the whole capacity and rating. Bytes for each transaction are as \
-             measured.",
+            "{}: measured on a model with 1/{capacity} of the capacity and 1/{parallel} of the parallelism. Bytes per day and years are for the full device: the model's rate × {parallel}, against the full capacity and rating. Bytes per transaction are as measured.",
             list(&configs)
         )
     };

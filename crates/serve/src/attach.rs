@@ -26,7 +26,7 @@ pub fn attach(media: &Path, options: &AttachOptions) -> Result<Health> {
 pub fn check_right(options: &AttachOptions) -> Result<()> {
     ensure!(
         options.directory.is_some() || rustix::process::geteuid().is_root(),
-        "only root may attach a block device; become root, or name an empty directory with --directory DIR"
+        "attaching as a block device needs root; become root, or give an empty directory with --directory DIR"
     );
     Ok(())
 }
@@ -40,7 +40,7 @@ pub fn free_media(named: &Path, options: &AttachOptions) -> Result<PathBuf> {
     let media = named.canonicalize().with_context(|| named.display().to_string())?;
     if let Some(model) = marked(&media).filter(|_| options.model.is_none()) {
         bail!(
-            "{0} is a model's, and would be served without its timing; `assay models {model} --attach {0}`",
+            "{0} is the media of a model and would be served without its timing; use `assay models {model} --attach {0}`",
             named.display()
         );
     }
@@ -54,7 +54,7 @@ fn make_way(media: &Path) -> Result<()> {
     if let Some(former) = registry::find_media(media)? {
         if !former.has_died()? {
             let shown_as = former.shown_as()?;
-            bail!("{} is attached already, as {}", former.media.display(), shown_as.display());
+            bail!("{} is already attached, as {}", former.media.display(), shown_as.display());
         }
         former.clear()?;
         log::info!("removed what the former server of {} left", media.display());

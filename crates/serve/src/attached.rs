@@ -57,7 +57,7 @@ pub fn start(media: &Path, options: &AttachOptions) -> Result<Health> {
         return Ok(health);
     }
     let status = server.wait()?;
-    heard.and_then(|_| bail!("the serving process ended at once with {}", describe(status)))
+    heard.and_then(|_| bail!("the serving process ended immediately with {}", describe(status)))
 }
 
 impl Attached {
@@ -84,7 +84,7 @@ impl Attached {
             return Ok(Attached { health, status_file, keeps_time_when_told, server, line, made });
         }
         let status = server.wait(END_PATIENCE)?.map_or_else(|| server.kill(), Ok)?;
-        heard.and_then(|_| bail!("the serving process ended at once with {}", describe(status)))
+        heard.and_then(|_| bail!("the serving process ended immediately with {}", describe(status)))
     }
 
     /// Number of the serving process.
@@ -161,8 +161,8 @@ fn job(media: &Path, options: &AttachOptions, is_independent: bool) -> Result<Jo
 fn empty_directory(named: &Path) -> Result<PathBuf> {
     let name = named.display();
     let mut entries =
-        std::fs::read_dir(named).with_context(|| format!("{name} is not a directory; make it"))?;
-    ensure!(entries.next().is_none(), "{name} is not empty; name an empty directory");
+        std::fs::read_dir(named).with_context(|| format!("{name} is not a directory; create it"))?;
+    ensure!(entries.next().is_none(), "{name} is not empty; give an empty directory");
     named.canonicalize().with_context(|| format!("cannot resolve {name}"))
 }
 
@@ -177,7 +177,7 @@ impl Line {
     /// A line, and the program at its other end, not started yet.
     fn to_server(job: &Job) -> Result<(Command, Line)> {
         // What may outlive us must hold nothing that others wait for.
-        child::hand_nothing_down().context("cannot see what is open")?;
+        child::hand_nothing_down().context("cannot list open files")?;
         let ((told, tell), (hear, said)) = (pipe()?, pipe()?);
         // The same program, also when its file was replaced since.
         let mut command = Command::new("/proc/self/exe");
@@ -194,7 +194,7 @@ impl Line {
         match self.ask(&serde_json::to_string(job)?)? {
             Some(Answer::Serving(health)) => Ok(Some(*health)),
             Some(Answer::Failed(reason)) => bail!(reason),
-            Some(Answer::KeepsTime) => bail!("the server answers what it was not asked"),
+            Some(Answer::KeepsTime) => bail!("the server sent an unexpected answer"),
             None => Ok(None),
         }
     }

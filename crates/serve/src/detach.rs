@@ -17,12 +17,12 @@ use assay_system::resource::{ensure_unused, lasting_users};
 pub fn detach(named: &Path) -> Result<String> {
     let Some(attached) = registry::find(named)? else {
         ensure_nobody_has(named)?;
-        bail!("{} is not attached; there is nothing to do", named.display())
+        bail!("{} is not attached; nothing to do", named.display())
     };
     let media = attached.media.display();
     if attached.owner.is_none() || (attached.health().is_err() && attached.has_died()?) {
         attached.clear()?;
-        return Ok(format!("{media} is detached; its server had died, what it left is gone"));
+        return Ok(format!("{media} is detached; its server had died, its stale device is removed"));
     }
     let attachment = attached.health()?.attachment;
     let pid = attachment.pid.unwrap_or_default();
@@ -41,11 +41,11 @@ pub fn detach(named: &Path) -> Result<String> {
 pub fn ensure_nobody_has(named: &Path) -> Result<()> {
     let path = named
         .canonicalize()
-        .with_context(|| format!("{} is not attached, nor there", named.display()))?;
+        .with_context(|| format!("{} is not attached and does not exist", named.display()))?;
     let users = lasting_users(&path)?;
     ensure!(
         users.is_empty(),
-        "{} is in use: {}; if that is a drive's server, detach it with the ASSAY_STATE, or the user, that attached it",
+        "{} is in use: {}; if that is a drive's server, detach it as the user, or with the ASSAY_STATE, that attached it",
         path.display(),
         users.join(", ")
     );
@@ -70,6 +70,6 @@ fn check_end(attached: &Attached, log: &Path) -> Result<()> {
     let said = std::fs::read_to_string(log).unwrap_or_default();
     match said.lines().last().filter(|line| is_error(line)) {
         Some(line) => bail!("{}", words(line)),
-        None => bail!("the server ended without a word; {} has what it said before", log.display()),
+        None => bail!("the server ended unexpectedly; its log is {}", log.display()),
     }
 }

@@ -18,28 +18,28 @@ use assay_system::resource::Resource;
 /// How a drive is attached; `attach` takes it from its command line.
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
 pub struct AttachOptions {
-    /// Show the drive as the file `disk` in this empty directory, without a loop device; for those who are not root
+    /// Expose the drive as the file `disk` in this empty directory, without a loop device; works without root
     #[arg(long, value_name = "DIR")]
     pub directory: Option<PathBuf>,
-    /// Threads that answer: so many reads and writes are in hand at once
+    /// I/O threads: the maximum number of concurrent reads and writes
     #[arg(long, default_value_t = DEFAULT_THREADS as u16, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: u16,
-    /// Memory for the map, e.g. 256M; parts of it beyond that are read again when needed [default: all of it]
+    /// Memory limit for the map, e.g. 256M; the rest is read when needed [default: the whole map]
     #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
     pub memory: Option<Size>,
-    /// Read at least this much at once, up to 256K: for volumes that are paid by the operation [default: what is needed]
+    /// Minimum read size, up to 256K: for volumes with IOPS limits [default: none]
     #[arg(long, value_name = "SIZE", value_parser = parse_read_ahead)]
     pub read_ahead: Option<Size>,
-    /// When a write is on stable media: at the next flush, or when it completes
+    /// When writes reach stable media: at the next flush, or on completion
     #[arg(long, value_enum, default_value_t)]
     pub cache: CacheMode,
-    /// How the next segment to be reclaimed is chosen
+    /// How garbage collection chooses segments
     #[arg(long, value_enum, default_value_t)]
     pub gc: GcPolicy,
-    /// Take no writes, and write nothing to the media
+    /// Refuse writes, and do not write to the media
     #[arg(long)]
     pub read_only: bool,
-    /// Let a full drive's file system have the reserve, to replay its log and delete; attach without it afterwards
+    /// Open the reserve of a full drive, so that its file system can replay its journal and delete files; reattach without this afterwards
     #[arg(long)]
     pub rescue: bool,
     /// Give up writing all or nothing, to show that a test would notice

@@ -57,7 +57,7 @@ impl NewDrive {
         }
         let in_words = |error| match error {
             MediaError::Exists { .. } if is_drive(path) => anyhow!(
-                "{0} exists already and is a drive; show it with `assay drive attach {0}`, or name a new file",
+                "{0} already exists and is a drive; use `assay drive attach {0}`, or give a new file",
                 path.display()
             ),
             error => anyhow::Error::from(error),
@@ -111,7 +111,7 @@ fn ensure_room(path: &Path, capacity: Size) -> Result<()> {
     let Ok(free) = free_bytes(directory.unwrap_or(Path::new("."))) else { return Ok(()) };
     ensure!(
         capacity.0 <= free,
-        "there is no room for {capacity} at {}, but for {}; free some, or ask for less",
+        "no space for {capacity} at {}, only for {}; free some, or use a smaller capacity",
         path.display(),
         human(free)
     );

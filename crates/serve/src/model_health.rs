@@ -111,7 +111,7 @@ impl ModelHealth {
         ModelHealth { stalled_ms, comparable, ..self }
     }
 
-    /// Commands of all kinds, and how many of them were late and too fast to show.
+    /// Commands of all kinds, and how many of them were late and too fast.
     #[must_use]
     pub fn counted(&self) -> (u64, u64, u64) {
         self.kinds.values().fold((0, 0, 0), |(commands, late, below), kind| {

@@ -33,7 +33,7 @@ fn warn_of_little_room(device: &Device, path: &Path) {
     let Ok(free) = free_bytes(path) else { return };
     if bytes > free {
         log::warn!(
-            "{} may grow to {}, and {} are free there: writes fail when they are used up; --capacity-scale makes it smaller",
+            "{} may grow to {}, and only {} are free there: when they run out, writes fail; --capacity-scale makes it smaller",
             path.display(),
             size(bytes as f64),
             size(free as f64)
@@ -48,7 +48,7 @@ fn make_or_check(device: &Device, path: &Path, logical: Option<Size>) -> Result<
         None => {
             let bytes = device.user_bytes();
             let shown = logical.is_none_or(|logical| logical.0 == bytes);
-            ensure!(shown, "only a device that compresses shows another size; leave --logical out");
+            ensure!(shown, "only a device that compresses has a separate logical size; omit --logical");
             provide_plain(path, bytes)
         }
     }
@@ -59,7 +59,7 @@ fn make_flash(nand: &Nand, path: &Path, logical: Option<Size>) -> Result<()> {
     if let Some(logical) = larger {
         ensure!(
             nand.compresses(),
-            "a device that does not compress has no {logical} to show; leave --logical at {} or below",
+            "a device that does not compress cannot have a logical size of {logical}; use --logical {} or less",
             nand.user_bytes
         );
     }
@@ -81,7 +81,7 @@ fn check_flash(nand: &Nand, path: &Path, logical: Option<Size>) -> Result<()> {
     let found = (status.capacity_bytes, status.codec);
     if wanted != found {
         bail!(
-            "{name} is a drive of {} with codec {}, and this model has {} with codec {}; name another file",
+            "{name} is a drive of {} with codec {}, but this model has {} with codec {}; give another file",
             size(found.0 as f64),
             found.1,
             size(wanted.0 as f64),
@@ -91,7 +91,7 @@ fn check_flash(nand: &Nand, path: &Path, logical: Option<Size>) -> Result<()> {
     let wanted = logical.map_or(status.logical_bytes, |logical| logical.0);
     ensure!(
         wanted == status.logical_bytes,
-        "{name} shows {} to the host, not {wanted}; leave --logical out, or name another file",
+        "{name} has a logical size of {}, not {wanted}; omit --logical, or give another file",
         status.logical_bytes
     );
     Ok(())
@@ -106,7 +106,7 @@ fn provide_plain(path: &Path, bytes: u64) -> Result<()> {
     let there = path.metadata().with_context(|| path.display().to_string())?.len();
     ensure!(
         there == bytes,
-        "{} has {there} bytes, and this model has {bytes}; name another file",
+        "{} has {there} bytes, but this model needs {bytes}; give another file",
         path.display()
     );
     Ok(())

@@ -23,7 +23,7 @@ pub fn open(path: &Path, options: DriveOptions) -> Result<(Drive, Arc<Condition>
     let drive = opened.with_context(|| path.display().to_string())?;
     ensure!(
         drive.codec() != Codec::Simulated,
-        "{}: this drive was made by a simulation, which keeps no data; make one with `assay drive create`",
+        "{}: this drive was made by a simulation and has no data; make one with `assay drive create`",
         path.display()
     );
     Ok((drive, condition))
@@ -59,7 +59,7 @@ pub fn open_media(
 pub fn ensure_tellable(path: &Path) -> Result<()> {
     ensure!(
         path.to_str().is_some(),
-        "{}: the name is not UTF-8, so it could not be told in JSON; name another, or rename it",
+        "{}: the name is not UTF-8, so JSON cannot show it; rename it",
         path.display()
     );
     Ok(())
@@ -82,14 +82,13 @@ pub fn with_media(mut status: Status, media: &Condition) -> Status {
 pub fn in_words(path: &Path, error: DriveError) -> anyhow::Error {
     match error {
         DriveError::NotADrive => match media_shown_by(path) {
-            Some(media) => anyhow!("this is how the drive on {media} is shown; name {media}"),
+            Some(media) => anyhow!("this is the device of the drive on {media}; use {media}"),
             None => anyhow!(
-                "{error}; make one with `assay drive create` in a new file, or, if it was one, let `assay drive check --repair` look for \
-                 what tells"
+                "{error}; make one with `assay drive create` in a new file, or, if it used to be a drive, try `assay drive check --repair`"
             ),
         },
         DriveError::Shrunk { drive_bytes, .. } => anyhow!(
-            "{error}; bring its end back: a file with `truncate -s {drive_bytes}`, then `assay drive check --repair`"
+            "{error}; restore its size, for a file with `truncate -s {drive_bytes}`, then run `assay drive check --repair`"
         ),
         error => error.into(),
     }

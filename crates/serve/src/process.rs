@@ -46,7 +46,7 @@ pub fn run(become_log: fn(Option<File>)) -> Result<ExitCode> {
     let mut text = String::new();
     std::io::stdin().lock().read_line(&mut text).context("no job was given")?;
     let job: Job = serde_json::from_str(&text)
-        .context("this command is for `assay drive attach`; use that")?;
+        .context("this command is internal; use `assay drive attach`")?;
     let served = match Served::bring_up(&job, survival, become_log) {
         Ok(served) => served,
         Err(error) => {
@@ -61,7 +61,7 @@ pub fn run(become_log: fn(Option<File>)) -> Result<ExitCode> {
     let health = served.shown.source.health();
     text::attached(&health).iter().for_each(|line| log::info!("{line}"));
     if answer(&Answer::Serving(Box::new(health))).is_err() {
-        log::warn!("whoever attached the drive has gone; it is detached again");
+        log::warn!("the process that attached the drive has ended; detaching it");
         served.shown.take_away_or_say();
     }
     match job.options.keeps_time_when_told {
@@ -89,7 +89,7 @@ fn go_first(job: &Job, rank: Rank) {
     if job.options.model.is_some()
         && let Err(error) = rank::take(rank)
     {
-        log::info!("a model's threads cannot go before others: {error}");
+        log::info!("cannot raise the priority of the model's threads: {error}");
     }
 }
 
@@ -129,7 +129,7 @@ impl Served {
             Ok(shown) => {
                 let source = Arc::clone(&shown.source);
                 asked::answer(&job.directory, move || source.told()).unwrap_or_else(|error| {
-                    log::warn!("its health is told in a file alone: {error}")
+                    log::warn!("its health is only available from its file: {error}")
                 });
                 let changes = shown.tell_changes(job)?;
                 Ok(Served { shown, background, changes, made })
@@ -150,7 +150,7 @@ impl Served {
         background.end();
         match shown.source.close().and(ended.map_err(anyhow::Error::from)) {
             Ok(()) => {
-                log::info!("detached, and closed");
+                log::info!("detached and closed");
                 made.map_or(Ok(()), Made::remove).map(|()| ExitCode::SUCCESS)
             }
             Err(error) => {
@@ -252,7 +252,7 @@ impl Shown {
     /// mounted what was not flushed.
     fn go_when_unused(self: &Arc<Self>) {
         let Err(error) = self.take_away() else { return };
-        log::warn!("asked to end: {error:#}; it is served on until then");
+        log::warn!("asked to end: {error:#}; serving on until then");
         if self.is_to_go.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -264,13 +264,13 @@ impl Shown {
         };
         let waiting = std::thread::Builder::new().name("leaving".into()).spawn(wait);
         if let Err(error) = waiting {
-            log::error!("{error}; unmount it, and ask again");
+            log::error!("{error}; unmount it, and try again");
         }
     }
 
     /// Takes devices and mount away, which ends the serving; what is in use stays.
     fn take_away_or_say(&self) {
-        self.take_away().unwrap_or_else(|error| log::error!("{error:#}; it is served on"));
+        self.take_away().unwrap_or_else(|error| log::error!("{error:#}; serving on"));
     }
 
     fn take_away(&self) -> Result<()> {

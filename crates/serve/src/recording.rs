@@ -31,7 +31,7 @@ impl Recording {
     pub fn create(path: &Path) -> Result<Arc<Recording>> {
         let file = File::create_new(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
-                anyhow!("{} exists already; name a new file for the trace", path.display())
+                anyhow!("{} already exists; give a new file for the trace", path.display())
             }
             _ => anyhow!(error).context(format!("cannot write a trace to {}", path.display())),
         })?;
@@ -70,7 +70,7 @@ impl Recording {
     fn too_short(&self, why: &str) -> String {
         let path = self.path.display();
         format!(
-            "the trace {path} ends too early, it could not be written on: {why}; record it again where there is room"
+            "the trace {path} is cut short, it could not be written: {why}; record it again where there is space"
         )
     }
 }

@@ -231,7 +231,7 @@ impl Attached {
             Err(_) => {
                 self.ensure_running()?;
                 bail!(
-                    "the server of {media} (process {}) does not answer; see what its media does",
+                    "the server of {media} (process {}) does not answer; check its media",
                     self.owner.unwrap_or_default()
                 )
             }
@@ -250,7 +250,7 @@ impl Attached {
     fn ensure_running(&self) -> Result<()> {
         if let Some(pid) = self.owner.filter(|_| self.is_stopped()) {
             let media = self.media.display();
-            bail!("the server of {media} was stopped; let it go on with `kill -CONT {pid}`");
+            bail!("the server of {media} is stopped; continue it with `kill -CONT {pid}`");
         }
         Ok(())
     }

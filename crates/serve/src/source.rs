@@ -144,15 +144,14 @@ impl Source {
         match loss {
             None => Ok(closed.with_context(|| {
                 format!(
-                    "{media} is detached, but could not be closed; what was flushed is there, what was written since may \
-                     be lost; attach it again"
+                    "{media} is detached, but could not be closed; flushed data are safe, later writes may be lost; attach it again"
                 )
             })?),
             Some(loss @ Loss::Deleted) => {
                 Err(anyhow!("{media} is detached, but {loss} while it was attached: its data are gone"))
             }
             Some(loss @ Loss::Cut { .. }) => Err(anyhow!(
-                "{media} is detached, but {loss} while it was attached: what lay beyond is lost"
+                "{media} is detached, but {loss} while it was attached: data beyond that are lost"
             )),
         }
     }

@@ -51,12 +51,12 @@ pub fn opened(health: &Health) -> Vec<String> {
         lines.push(opening(health));
     }
     if let Some(model) = &health.model {
-        let what = "the shortest latency that can be shown here";
+        let what = "the shortest latency that this machine can emulate";
         lines.push(format!("{} as a model; {what} is {:.0} us", model.name, model.port_us));
     }
     lines.extend(health.status.problems.iter().map(|problem| format!("problem: {problem}")));
     if health.attachment.read_only {
-        lines.push(format!("{} takes no writes", health.media.display()));
+        lines.push(format!("{} is read-only", health.media.display()));
     }
     lines
 }
@@ -127,7 +127,7 @@ fn title(health: &Health) -> String {
         (_, true) => format!("{}; {state}", left_over(attachment)),
         (Some(place), false) => {
             let by = attachment.pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
-            let no_writes = if attachment.read_only { ", takes no writes" } else { "" };
+            let no_writes = if attachment.read_only { ", read-only" } else { "" };
             format!(
                 "{state}, attached as {place}{by}{}{no_writes}",
                 mounted_on(&attachment.mounted_on)
@@ -155,7 +155,7 @@ fn left_over(attachment: &Attachment) -> String {
         || String::from("its server has died"),
         |place| {
             format!(
-                "its server has died; {place} is left over{}",
+                "its server has died; {place} is stale{}",
                 mounted_on(&attachment.mounted_on)
             )
         },
@@ -169,10 +169,10 @@ fn left_over(attachment: &Attachment) -> String {
 fn words_of(state: State) -> &'static str {
     match state {
         State::Healthy => "healthy",
-        State::LowSpace => "low on space; discard or delete data",
-        State::Full => "full, refuses writes; discard or delete data",
-        State::Damaged => "damaged; `assay drive check` says what and where",
-        State::ReadOnly => "damaged, takes no writes; copy what can be read",
+        State::LowSpace => "low on space; delete data or run fstrim",
+        State::Full => "full, refuses writes; delete data or run fstrim",
+        State::Damaged => "damaged; `assay drive check` lists what and where",
+        State::ReadOnly => "damaged, read-only; copy what can be read",
         State::Stopped => "stopped by a failure of its media",
     }
 }
@@ -182,20 +182,20 @@ fn opening(health: &Health) -> String {
         health.status.recovery;
     let took = health.attachment.open_ms.map_or_else(String::new, |ms| format!(" in {ms:.0} ms"));
     let mut words = match clean {
-        true => format!("it had been closed; opened{took}"),
+        true => format!("closed cleanly before; opened{took}"),
         false => {
             let (chunks, entries) = (counted(chunks, "chunk"), counted(entries, "entry"));
-            format!("it was not closed; {chunks} with {entries} replayed{took}")
+            format!("not closed cleanly; replayed {chunks} with {entries}{took}")
         }
     };
     if torn_chunks > 0 {
         let _ = write!(words, ", {} dropped", counted(torn_chunks, "unfinished chunk"));
     }
     if rebuilt {
-        words += "; its map was built anew from the segments";
+        words += "; its map was rebuilt from the segments";
     }
     for problem in mended {
-        let _ = write!(words, "; {problem}; it was written anew since");
+        let _ = write!(words, "; {problem}; rewritten since");
     }
     words
 }
@@ -206,21 +206,21 @@ fn time_kept(log: &mut Log, model: &ModelHealth) {
     let Scale { capacity, parallel } = model.scale;
     let scale = format!("{}, capacity / {capacity}, parallel / {parallel}", model.name);
     log.row("device", &scale);
-    let least = format!("{:.0} us, what the port takes alone", model.port_us);
+    let least = format!("{:.0} us, the round trip of the port", model.port_us);
     log.row("shortest latency", &least);
     for (name, kind) in model.kinds.iter().filter(|(_, kind)| kind.commands > 0) {
         let mean = |us: Option<f64>| us.map_or_else(|| "-".into(), |us| format!("{us:.0} us"));
         let (modelled, shown) = (mean(kind.modelled_mean_us), mean(kind.achieved_mean_us));
-        log.row(name, &format!("{} in {shown} for {modelled} modelled", kind.commands));
+        log.row(name, &format!("{} in {shown}, modelled {modelled}", kind.commands));
     }
     let percent = |share: Option<f64>| share.map_or(0.0, |share| share * 100.0);
-    let verdict = if model.comparable { "" } else { "; what is measured is not comparable" };
+    let verdict = if model.comparable { "" } else { "; results are not comparable" };
     log.row(
         "missed deadlines",
         &format!("{:.2} % of commands{verdict}", percent(model.missed_deadline_share)),
     );
-    log.row("too fast to show", &format!("{:.2} % of commands", percent(model.too_fast_share)));
-    log.row("time added", &format!("{:.2} % of what is modelled", percent(model.added_share)));
+    log.row("too fast", &format!("{:.2} % of commands", percent(model.too_fast_share)));
+    log.row("time added", &format!("{:.2} % of the modelled time", percent(model.added_share)));
     log.row("server stalled", &format!("{:.0} ms", model.stalled_ms));
     let waited = model.waited.iter().map(|(what, count)| format!("{what} {count}"));
     log.row("waited for", &waited.collect::<Vec<_>>().join(", "));
@@ -244,7 +244,7 @@ fn manner(attachment: &Attachment) -> Option<String> {
             .filter(|by| *by != GcPolicy::default())
             .map(|by| format!("GC policy {}", by.name())),
     );
-    words.extend(attachment.rescue.then(|| "its reserve open for new data (--rescue)".to_owned()));
+    words.extend(attachment.rescue.then(|| "reserve open for new data (--rescue)".to_owned()));
     Some(words.join(", "))
 }
 
@@ -266,7 +266,7 @@ fn space(log: &mut Log, status: &Status) {
     let (all, free) = (status.segments, status.segments_free);
     let damaged = status.segments_damaged;
     let size = human(status.segment_bytes);
-    log.row("segments", &format!("{all} of {size}, {free} not in use, {damaged} damaged"));
+    log.row("segments", &format!("{all} of {size}, {free} free, {damaged} damaged"));
     log.bytes("map in memory", status.map_bytes);
 }
 
@@ -274,8 +274,8 @@ fn traffic(log: &mut Log, status: &Status) {
     let counts = &status.counts;
     log.heading("Over its life");
     log.bytes("host wrote", counts.write_bytes_host);
-    log.bytes("  of it zeroes", counts.write_bytes_zero);
-    log.bytes("  stored as it came", counts.write_bytes_raw);
+    log.bytes("  of these zeroes", counts.write_bytes_zero);
+    log.bytes("  incompressible", counts.write_bytes_raw);
     log.bytes("host read", counts.read_bytes_host);
     log.bytes("host discarded", counts.discard_bytes_host);
     log.bytes("media written", counts.write_bytes_media());
@@ -285,13 +285,13 @@ fn traffic(log: &mut Log, status: &Status) {
         &format!("{} writes, {} reads", counts.writes_media, counts.reads_media),
     );
     log.row("write amplification", &amplification(status));
-    log.row("wear", &format!("media written in full {:.2} times", status.media_cycles()));
+    log.row("wear", &format!("media overwritten {:.2} times", status.media_cycles()));
     log.row("host writes", &sizes(&counts.commands_by_size));
 }
 
 fn work(log: &mut Log, status: &Status) {
     let counts = &status.counts;
-    let flushes = format!("{} asked for, {} to media", counts.flushes, counts.flushes_media);
+    let flushes = format!("{} by the host, {} to media", counts.flushes, counts.flushes_media);
     log.row("flushes", &flushes);
     let gc = format!(
         "{} segments reclaimed, {} host writes waited",
@@ -300,7 +300,7 @@ fn work(log: &mut Log, status: &Status) {
     log.row("garbage collection", &gc);
     log.row("checkpoints", &counts.checkpoints.to_string());
     log.bytes("log written", counts.log_bytes);
-    log.row("refused writes", &format!("{}, for want of space", counts.refused_writes));
+    log.row("refused writes", &format!("{}, for lack of space", counts.refused_writes));
     log.row("damaged records", &counts.damaged_records.to_string());
     log.row("restored from parity", &counts.restored_records.to_string());
 }
@@ -426,7 +426,7 @@ mod tests {
             [
                 "it was not closed; 12 chunks with 0 entries replayed in 2 ms, 2 unfinished chunks dropped",
                 "problem: the first superblock is damaged",
-                &format!("{} takes no writes", health.media.display()),
+                &format!("{} is read-only", health.media.display()),
             ]
         );
     }

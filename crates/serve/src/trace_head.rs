@@ -34,7 +34,7 @@ impl TraceHead {
     /// One line: this is not what we write.
     pub fn parse(text: &str) -> Result<TraceHead> {
         let head: TraceHead = serde_json::from_str(text)
-            .context("another program, or another version, made this trace")?;
+            .context("this trace was made by another program or version")?;
         head.check().context("the trace's head")?;
         Ok(head)
     }
@@ -51,10 +51,10 @@ impl TraceHead {
             check_number(name, number)?;
         }
         let ratio = self.ratio.unwrap_or(1.0);
-        ensure!(ratio > 0.0, "ratio is {}; it is more than nothing", plain(ratio));
+        ensure!(ratio > 0.0, "ratio is {}; it must be above 0", plain(ratio));
         ensure!(
             self.port_us >= 0.0,
-            "port_us is {}; it cannot be below nothing",
+            "port_us is {}; it cannot be negative",
             plain(self.port_us)
         );
         Ok(())

@@ -20,12 +20,12 @@ pub(super) fn explain(
     let is_gone = error.sqlite_error().map(|it| it.extended_code) == Some(SQLITE_READONLY_DBMOVED);
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => anyhow::anyhow!(
-            "the study {} is in use by {}; wait until that has ended, or end it",
+            "the study {} is in use by {}; wait for it to end, or end it",
             path.display(),
             holder(path).unwrap_or_else(|| "another process".into())
         ),
         _ if is_gone => anyhow::anyhow!(
-            "the study {} was deleted or replaced while the run was on; leave it there and run the plan again",
+            "the study {} was deleted or replaced during the run; run the plan again and leave it in place",
             path.display()
         ),
         _ => anyhow::Error::new(error).context(what()),

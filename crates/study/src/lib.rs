@@ -187,8 +187,7 @@ impl Store {
             .map_err(|error| in_use::explain(error, &self.path, not_one))?;
         if version != SCHEMA_VERSION {
             bail!(
-                "{} was written by another version of Assay (format {version}, this one reads {SCHEMA_VERSION}): run its plan again \
-                 with another --out, or use the version that wrote it",
+                "{} was written by another version of Assay (format {version}, this one reads {SCHEMA_VERSION}): run its plan again with another --out, or use that version",
                 self.path.display()
             );
         }

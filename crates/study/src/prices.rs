@@ -155,7 +155,7 @@ impl Prices {
         let is_word = (1..=CURRENCY_MAX).contains(&currency.chars().count())
             && !currency.contains(|sign: char| sign.is_control() || sign.is_whitespace());
         ensure!(is_word, "currency is {currency:?}; give a short word such as \"USD\"");
-        ensure!(self.replicas != Some(0), "replicas is 0; give 1 for a server alone");
+        ensure!(self.replicas != Some(0), "replicas is 0; give 1 for a single server");
         check_amount("price_per_kwh", self.price_per_kwh)?;
         self.every_config.check("every_config")?;
         self.configs.iter().try_for_each(|(name, each)| each.check(&format!("configs.{name}")))
@@ -228,7 +228,7 @@ impl Each {
             ensure!(value != Some(0.0), "{place}.{key} is 0; give a number above 0");
         }
         let is_whole = self.drives.is_none_or(|drives| drives.fract() == 0.0);
-        ensure!(is_whole, "{place}.drives is no whole number; give one");
+        ensure!(is_whole, "{place}.drives is not a whole number");
         let discount = self.discount_percent.unwrap_or_default();
         ensure!(discount <= 100.0, "{place}.discount_percent is {discount}; give at most 100");
         Ok(())
@@ -237,7 +237,7 @@ impl Each {
 
 fn check_amount(key: &str, value: Option<f64>) -> Result<()> {
     let Some(value) = value else { return Ok(()) };
-    ensure!(value >= 0.0, "{key} is {value}; give a number that is not below 0");
+    ensure!(value >= 0.0, "{key} is {value}; it cannot be negative");
     let most = if key.ends_with("_bytes") { BYTES_MAX } else { AMOUNT_MAX };
     ensure!(value <= most, "{key} is {value:e}; give at most {most:e}");
     Ok(())

@@ -122,7 +122,7 @@ impl Store {
     fn word<T: FromStr<Err = String>>(&self, word: &str, of_what: &str) -> Result<T> {
         word.parse().map_err(|error| {
             anyhow!(
-                "cannot read {of_what} of the study {}: {error}; it is damaged, or a later assay made it",
+                "cannot read {of_what} of the study {}: {error}; it is damaged, or a later version made it",
                 self.path.display()
             )
         })
@@ -286,8 +286,7 @@ impl Store {
         match trial.window.filter(|window| !is_one(*window)) {
             None => Ok(()),
             Some(Window { from_s, to_s }) => bail!(
-                "the study {} is damaged: run {} is said to have been measured from second {from_s:?} to {to_s:?}; take a copy of \
-                 the study that is not, or run it again with another --out",
+                "the study {} is damaged: run {} has an invalid measuring window, {from_s:?} to {to_s:?}; use a backup of the study, or run it again with another --out",
                 self.path.display(),
                 trial.key
             ),

@@ -236,7 +236,7 @@ impl FromStr for Clock {
         [Clock::Service, Clock::Response]
             .into_iter()
             .find(|clock| clock.word() == word)
-            .ok_or_else(|| format!("`{word}` is no clock of latencies that this assay knows"))
+            .ok_or_else(|| format!("`{word}` is not a known latency clock"))
     }
 }
 

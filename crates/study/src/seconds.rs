@@ -127,7 +127,7 @@ impl SecondLatencies {
 
     fn read(&self) -> Result<Vec<SecondLatency>> {
         let Some((&FORMAT, mut rest)) = self.blob.split_first() else {
-            bail!("the study holds latencies of seconds in a format that this assay does not read");
+            bail!("the study has latencies per second in an unknown format");
         };
         let (mut seconds, mut second) = (Vec::new(), 0u64);
         while !rest.is_empty() {

@@ -49,7 +49,7 @@ pub enum Sides {
         /// By the kernel's.
         written: f64,
     },
-    /// The parts of what went to media add up, in bytes a second.
+    /// The parts of media writes add up, in bytes a second.
     Media {
         /// All that the drive wrote.
         whole: f64,

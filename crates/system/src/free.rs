@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 /// What `statvfs` answered.
 pub fn free_bytes(path: &Path) -> Result<u64> {
     let status = rustix::fs::statvfs(path)
-        .with_context(|| format!("cannot ask {} for its free space", path.display()))?;
-    ensure!(status.f_frsize > 0, "{} does not tell its free space", path.display());
+        .with_context(|| format!("cannot determine the free space of {}", path.display()))?;
+    ensure!(status.f_frsize > 0, "{} does not report its free space", path.display());
     Ok(status.f_bavail.saturating_mul(status.f_frsize))
 }

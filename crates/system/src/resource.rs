@@ -189,7 +189,7 @@ pub fn lasting_users(path: &Path) -> Result<Vec<String>> {
 }
 
 fn users_of(path: &Path) -> Result<Vec<String>> {
-    users(path).with_context(|| format!("cannot tell who uses {}", path.display()))
+    users(path).with_context(|| format!("cannot determine who uses {}", path.display()))
 }
 
 /// Refuses what somebody uses, and goes on using, saying who.
@@ -223,7 +223,7 @@ fn remove_directory(path: &Path) -> Result<()> {
     // Whatever a ledger may say by then, only what bears our mark is ours to delete.
     ensure!(
         path.is_absolute() && bears_our_mark(path),
-        "{} is not a directory of ours",
+        "{} was not made by Assay",
         path.display()
     );
     if let Some(mount) = mounted_at_or_below(path)?.first() {

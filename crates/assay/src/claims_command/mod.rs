@@ -16,34 +16,34 @@ use crate::print;
 use assay_report::claim_rows::BesideView;
 use assay_study::Store;
 
-/// Published figures, what follows from them, and what was measured beside them
+/// Check published figures for consistency, and compare them with measurements
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay claims                           the papers, and how they check out
-  assay claims stec-2013                 its figures, and what follows from them
-  assay claims my-paper.toml             the same of a paper of your own
-  assay claims my-paper.toml --check     exit code 1 if a figure does not follow
-  assay claims --study studies/stec      a study beside the paper it repeats
+  assay claims                           list the papers and how they check out
+  assay claims stec-2013                 its figures, and what can be derived from them
+  assay claims my-paper.toml             the same for a paper of your own
+  assay claims my-paper.toml --check     exit code 1 if a figure contradicts the others
+  assay claims --study studies/stec      a study next to the paper it repeats
   assay claims --study studies/mine exflash-2015
 
-A figure follows when some number that was rounded to the printed digits gives it.
+A figure follows from others if some values that round to the printed digits yield it.
 
 Exit codes:
-  0  done
+  0  success
   1  with --check: a figure does not follow from the others
-  2  could not: no such paper, file or study, a file that is wrong, or a name
-     in it that the study nearly has")]
+  2  error: no such paper, file or study, an invalid file, or a name in it
+     that the study does not have")]
 pub struct ClaimsArgs {
-    /// A paper, or a TOML file with one; without it all are listed
+    /// A paper, or a TOML file [default: list all]
     name: Option<String>,
-    /// Set what this study measured beside what is printed
+    /// Compare with the measurements of this study
     #[arg(long, value_name = "STUDY", conflicts_with = "check")]
     study: Option<PathBuf>,
-    /// End with exit code 1 if a figure does not follow; of all papers where none is named
+    /// Exit with 1 if a figure does not follow; without a name, of all papers
     #[arg(long)]
     check: bool,
-    /// Print JSON in place of text
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

@@ -43,7 +43,7 @@ pub fn list_json(papers: &[(Paper, Vec<Outcome>)]) -> Value {
 fn summary(outcomes: &[Outcome]) -> String {
     let of = |verdict| count(outcomes, verdict);
     format!(
-        "{}: {} follow, {} do not, {} cannot be told",
+        "{}: {} follow, {} do not, {} undecidable",
         counted(outcomes.len() as u64, "check"),
         of(Verdict::Follows),
         of(Verdict::DoesNotFollow),
@@ -141,7 +141,7 @@ fn print_outcome(outcome: &Outcome) {
 
 fn print_remarks(paper: &Paper) {
     if !paper.document.remarks.is_empty() {
-        print::line("\nRemarks, which are no arithmetic");
+        print::line("\nRemarks (not arithmetic)");
     }
     for remark in &paper.document.remarks {
         let kind = match remark.kind {
@@ -191,10 +191,10 @@ pub fn beside(beside: &Beside) {
         table(headed(rows::of_gain(gain)));
     }
     if !beside.levels.is_empty() {
-        print::line("\nOne configuration by itself");
+        print::line("\nSingle configurations");
         table(headed(beside.levels.iter().map(rows::of_level).collect()));
     }
-    print::line("\nWhy they may not be compared");
+    print::line("\nWhy they may not be comparable");
     beside.differs.iter().for_each(|why| print::line(format_args!("  {why}")));
     print::line(format_args!("  {}", rows::RATIO));
 }

@@ -59,7 +59,7 @@ pub(super) fn mention() {
     let kinds: Vec<_> = kinds.collect();
     if !kinds.is_empty() {
         print::note(format_args!(
-            "assay: the cache {} keeps {}; `assay clean --cache` empties it",
+            "assay: the cache {} holds {}; `assay clean --cache` empties it",
             directory.display(),
             kinds.join(", ")
         ));

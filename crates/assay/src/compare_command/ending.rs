@@ -74,7 +74,7 @@ impl Decision {
         let word = ["not worse", "worse", "inconclusive"][usize::from(self.code.min(2))];
         let by = match self.by.as_slice() {
             [] => match comparisons {
-                1 => "the one comparison".to_owned(),
+                1 => "the only comparison".to_owned(),
                 all => format!("all {all} comparisons"),
             },
             [one] => one.clone(),

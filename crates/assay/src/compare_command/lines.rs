@@ -32,7 +32,7 @@ impl Found {
         lines.extend(self.not_alike.iter().map(|text| unlike("", text)));
         let percent = self.fail_if_worse_by_percent;
         lines.extend(self.are_runs_limited.then(|| {
-            format!("single runs are held against a loss of {percent} %, as was asked; that is no verdict")
+            format!("single runs were tested against a loss of {percent} %; this is not a verdict")
         }));
         lines.push(self.decision().line(self.comparisons.len()));
         lines

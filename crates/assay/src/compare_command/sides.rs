@@ -62,12 +62,12 @@ pub(super) fn pairs<'a>(a: &'a Side, b: &'a Side) -> Result<Vec<(&'a Config, &'a
         .with_context(|| b.directory.display().to_string())?;
     let pairs: Vec<(&Config, &Config)> = match (a.config.is_some(), b.config.is_some()) {
         (true, true) if a.is_study_of(b) && a.config == b.config => bail!(
-            "{} against itself: every configuration is equal to itself; name another on one side",
+            "{} is compared with itself; name another configuration on one side",
             a.with(&ours[0].name)
         ),
         (true, true) => ours.iter().zip(&theirs).map(|(a, b)| (*a, *b)).collect(),
         _ if a.is_study_of(b) => bail!(
-            "a study against itself: name two configurations, e.g. {0}:\"{1}\"",
+            "both sides are the same study: name two configurations, e.g. {0}:\"{1}\"",
             a.directory.display(),
             baseline_of(&a.study).unwrap_or_default()
         ),
@@ -89,7 +89,7 @@ pub(super) fn pairs<'a>(a: &'a Side, b: &'a Side) -> Result<Vec<(&'a Config, &'a
     };
     ensure!(
         !pairs.is_empty(),
-        "no configuration of one study has the name of one of the other; name them as STUDY:CONFIG"
+        "the studies have no configuration name in common; name them as STUDY:CONFIG"
     );
     Ok(pairs)
 }

@@ -26,26 +26,24 @@ Examples:
   assay drive attach vol.img --directory ./vol   without root: as file ./vol/disk
   assay drive attach vol.img --memory 256M --threads 8
   assay drive attach vol.img --foreground     serves until Ctrl-C
-  assay drive attach vol.img --if-needed      for scripts and units: attached
-                                              already is as good
-  assay drive attach vol.img --rescue         full, and its file system does not
-                                              mount: mount it now, delete, trim
+  assay drive attach vol.img --if-needed      for scripts and units: succeeds if
+                                              it is attached already
+  assay drive attach vol.img --rescue         if it is full and its file system no
+                                              longer mounts: mount, delete, fstrim
 
-A drive whose server was killed, or whose machine has crashed, is attached like any other: what was \
-flushed is there. After a kill unmount the device that is left over first; `assay drive status` \
-names it.")]
+After a crash of its server or of the machine, attach a drive as usual: everything that was flushed is there. If only its server died, unmount the stale device first; `assay drive status` names it.")]
 pub(super) struct AttachArgs {
-    /// The file or block device that the drive lies on
+    /// The file or block device with the drive
     media: PathBuf,
     #[command(flatten)]
     options: AttachOptions,
     /// Serve in the foreground, until Ctrl-C or `detach`
     #[arg(long)]
     foreground: bool,
-    /// Print the device of a drive that is attached already, in place of refusing; other options change nothing of it
+    /// If the drive is already attached, print its device instead of failing; other options are ignored then
     #[arg(long, conflicts_with = "foreground")]
     if_needed: bool,
-    /// Print the drive's health as one JSON object in place of lines
+    /// Print the drive's health as one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -91,6 +89,6 @@ pub(crate) fn show(health: &Health, as_json: bool) -> Result<()> {
     text::opened(health).iter().for_each(|line| print::note(format_args!("assay: {line}")));
     let attachment = &health.attachment;
     let place = attachment.device.as_ref().or(attachment.file.as_ref());
-    print::line(place.context("the drive is attached, but nowhere")?.display());
+    print::line(place.context("the drive is attached, but has no device")?.display());
     Ok(())
 }

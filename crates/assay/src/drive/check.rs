@@ -32,25 +32,22 @@ Examples:
   assay drive check vol.img --json
   assay drive check vol.img --repair
 
-Without --repair nothing is written. Addresses are bytes of the device that the drive is shown as.
+Without --repair, nothing is written. Addresses are byte offsets on the attached device.
 
-Repair moves what can be read out of segments with bad places, puts segments that hold data again back \
-to use, writes damaged parts of the map anew, and gives up what cannot be read. What is lost stays an I/O error until \
-it is overwritten or discarded, so that nobody takes zeroes for data; --discard makes it read as zeroes at once. If you \
-can, copy the media before you repair them.
+Repair moves readable data out of segments with bad sectors, returns segments that work again to use, rewrites damaged parts of the map, and gives up what cannot be read. Lost blocks return I/O errors until they are overwritten or discarded, so that zeroes are not mistaken for data; --discard makes them read as zeroes at once. Back up the media first if you can.
 
-Exit codes: 0 all is well, 1 damage was found or data is lost, 2 could not.")]
+Exit codes: 0 no damage, 1 damage found or data lost, 2 error.")]
 pub(super) struct CheckArgs {
-    /// What the drive lies on; it must not be attached
+    /// The file or block device with the drive; it must not be attached
     #[arg(value_name = "PATH")]
     drive: PathBuf,
-    /// Repair what can be repaired, and say what is lost
+    /// Repair what can be repaired, and list what is lost
     #[arg(long)]
     repair: bool,
-    /// With --repair: discard what is lost, so that it reads as zeroes in place of an I/O error
+    /// With --repair: discard lost blocks, so that they read as zeroes instead of returning I/O errors
     #[arg(long, requires = "repair")]
     discard: bool,
-    /// Print one JSON object in place of lines
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -155,7 +152,7 @@ fn summary(path: &Path, check: &Check) -> String {
         (places, _) => format!("damage in {}, {}", counted(places, "place"), human(bytes)),
     };
     format!(
-        "{}: read and found whole: {} in {}, {}; {found}",
+        "{}: verified {} in {}, {}; {found}",
         path.display(),
         human(check.blocks * BLOCK_BYTES),
         counted(check.blocks, "block"),

@@ -21,40 +21,38 @@ use assay_serve::make::{NewDrive, Sizes};
 #[command(after_help = "\
 Examples:
   assay drive create vol.img --capacity 20G                  the host sees 20G
-  assay drive create vol.img --capacity 20G --logical 40G    it sees 40G
-  assay drive create vol.img --capacity 20G --codec lz4      quicker, and larger
+  assay drive create vol.img --capacity 20G --logical 40G    the host sees 40G
+  assay drive create vol.img --capacity 20G --codec lz4      faster, lower ratio
   assay drive create /dev/sdb --erase /dev/sdb               a whole device
 
-The capacity is what the drive takes, the logical size what the host sees. When data compress less \
-than hoped for, the drive refuses writes before it is out of space; discards and deletes make room \
-again.
+The capacity is the space that the drive takes, the logical size what the host sees. If data compress less than expected, the drive refuses writes before it runs out of space; deleting files and fstrim free space again.
 
-Sizes are of bytes, or with K, M, G, T of KiB, MiB, GiB, TiB: 512M, 1.5G.")]
+Sizes are in bytes, or in KiB, MiB, GiB, TiB with the suffixes K, M, G, T: 512M, 1.5G.")]
 pub(super) struct CreateArgs {
     /// A new file, or a block device
     path: PathBuf,
-    /// Bytes that the file takes, e.g. 20G; a device is taken whole
+    /// Size of the media file, e.g. 20G; a device is used as a whole
     #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
     capacity: Option<Size>,
-    /// Bytes that the host sees [default: the capacity]
+    /// Size that the host sees [default: the capacity]
     #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
     logical: Option<Size>,
-    /// What data are compressed with: zstd, deflate, lz4 or none
+    /// Compression: zstd, deflate, lz4 or none
     #[arg(long, default_value_t = Codec::Zstd)]
     codec: Codec,
-    /// What is compressed together: 16k is smaller, 4k quicker to read in small parts
+    /// Compression unit: 16k compresses better, 4k reads small blocks faster
     #[arg(long, value_enum, default_value_t = Unit::Block)]
     unit: Unit,
-    /// Train dictionaries from what is written; for zstd
+    /// Train zstd dictionaries from written data
     #[arg(long)]
     dictionary: bool,
-    /// Take space of the file system as data come, not at once; it may be missing then
+    /// Allocate the file on demand, not at once; writes fail if the file system fills up
     #[arg(long)]
     sparse: bool,
-    /// Bytes of a segment, what is reclaimed together [default: by the capacity]
+    /// Segment size, the unit of garbage collection [default: by the capacity]
     #[arg(long, value_name = "SIZE", value_parser = segment_bytes)]
     segment: Option<u32>,
-    /// Block device that may be overwritten: the same path again
+    /// Permit overwriting this block device: repeat its path
     #[arg(long, value_name = "DEVICE")]
     erase: Option<PathBuf>,
 }
@@ -83,7 +81,7 @@ pub(super) fn run(args: &CreateArgs) -> Result<ExitCode> {
 
 fn in_file(args: &CreateArgs) -> Result<Sizes> {
     let path = &args.path;
-    ensure!(args.erase.is_none(), "--erase is for block devices, and {} is none", path.display());
+    ensure!(args.erase.is_none(), "--erase is for block devices, and {} is not one", path.display());
     let directory = path
         .parent()
         .filter(|directory| !directory.as_os_str().is_empty())
@@ -91,11 +89,11 @@ fn in_file(args: &CreateArgs) -> Result<Sizes> {
     let mount = filesystem::mount_of(directory).ok().flatten();
     ensure!(
         mount.is_none_or(|mount| mount.file_system != "devtmpfs"),
-        "there is no device {}; a file there would lie in memory",
+        "there is no device {}; a file there would be in memory",
         path.display()
     );
     let Some(capacity) = args.capacity else {
-        bail!("say how many bytes {} may take, e.g. --capacity 20G", path.display())
+        bail!("give the space that {} may take, e.g. --capacity 20G", path.display())
     };
     let allocation = if args.sparse { Allocation::Sparse } else { Allocation::Full };
     args.drive().in_file(path, capacity, allocation)
@@ -105,7 +103,7 @@ fn on_device(args: &CreateArgs) -> Result<Sizes> {
     let path = &args.path;
     let name = path.display();
     let refused = args.capacity.is_some() || args.sparse;
-    ensure!(!refused, "{name} is taken whole; leave --capacity and --sparse out");
+    ensure!(!refused, "{name} is used as a whole; omit --capacity and --sparse");
     ensure!(
         args.erase.as_ref() == Some(path),
         "{name} would be overwritten; allow it with --erase {name}"

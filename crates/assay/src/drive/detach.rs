@@ -16,12 +16,12 @@ Examples:
   assay drive detach vol.img
   assay drive detach /dev/loop0
 
-What is mounted or open is refused, by name; nothing has changed then.")]
+A device that is mounted or open is refused, with its users; nothing changes then.")]
 pub(super) struct DetachArgs {
-    /// What the drive lies on, or the device or directory that it is shown as
+    /// The file or device with the drive, or its attached device or directory
     #[arg(value_name = "PATH|DEVICE")]
     drive: PathBuf,
-    /// That it is not attached is as good
+    /// Succeed if it is not attached
     #[arg(long)]
     if_needed: bool,
 }
@@ -35,7 +35,7 @@ pub(super) fn run(args: &DetachArgs) -> Result<ExitCode> {
     print::line(match is_needed {
         true => detach(&args.drive)?,
         false if args.drive.symlink_metadata().is_err() => {
-            format!("{} is not there, and not attached", args.drive.display())
+            format!("{} does not exist and is not attached", args.drive.display())
         }
         false => {
             ensure_nobody_has(&args.drive)?;

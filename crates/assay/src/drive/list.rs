@@ -19,10 +19,9 @@ Examples:
   assay drive list
   assay drive list --json | jq -r '.[] | select(.server_died) | .media'
 
-It lists what the state directory tells of (ASSAY_STATE): drives that this user has attached, and \
-those of running studies.")]
+Lists the drives recorded in the state directory (ASSAY_STATE): those that this user has attached, and those of running studies.")]
 pub(super) struct ListArgs {
-    /// Print one JSON array in place of lines
+    /// Print one JSON array
     #[arg(long)]
     json: bool,
 }
@@ -91,7 +90,7 @@ fn in_words(one: &Listed) -> String {
     let mounted = text::mounted_on(&one.mounted_on);
     let by = one.pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
     let state = match (one.state, one.server_died) {
-        (_, true) => "its server has died, left over",
+        (_, true) => "its server has died, stale device",
         (None, false) => "being attached or detached, or its server was stopped",
         (Some(state), false) => state,
     };
@@ -125,7 +124,7 @@ mod tests {
         (one.state, one.pid, one.server_died) = (None, None, true);
         assert_eq!(
             in_words(&one),
-            "/vol.img: its server has died, left over as /dev/loop3, mounted on /data"
+            "/vol.img: its server has died, stale device as /dev/loop3, mounted on /data"
         );
     }
 }

@@ -25,7 +25,7 @@ use clap::{Args, Subcommand};
 
 use crate::messages;
 
-/// The software drive by itself: a block device that compresses and writes all or nothing
+/// The software drive: a block device that compresses and writes atomically
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -35,9 +35,7 @@ Examples:
   assay drive list              what is attached where
   assay drive detach vol.img
 
-Reads and writes are made of whole blocks of 4 KiB; a write of up to 256 KiB is there whole or not \
-at all, whatever happens. What was flushed survives any crash, of the serving process too: unmount \
-what is left over, attach it again.")]
+Reads and writes are in blocks of 4 KiB; a write of up to 256 KiB is atomic, whatever happens. Flushed data survive any crash, also of the serving process: unmount the stale device and attach the drive again.")]
 pub(crate) struct DriveArgs {
     #[command(subcommand)]
     action: Action,
@@ -45,17 +43,17 @@ pub(crate) struct DriveArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make an empty drive, in a new file or on a block device
+    /// Create an empty drive, in a new file or on a block device
     Create(create::CreateArgs),
-    /// Show a drive as a block device
+    /// Attach a drive as a block device
     Attach(attach::AttachArgs),
-    /// Take the block device away and close the drive
+    /// Detach the block device and close the drive
     Detach(detach::DetachArgs),
-    /// Say how a drive is: space, ratio, wear, what is wrong
+    /// Show a drive's space, compression ratio, wear and problems
     Status(status::StatusArgs),
-    /// List the drives that are attached, and what is left of those whose server has died
+    /// List attached drives, and stale devices of drives whose server has died
     List(list::ListArgs),
-    /// Read and verify everything, and say what is damaged; repair it
+    /// Read and verify everything and list damage; repair it
     Check(check::CheckArgs),
     /// Change the size that the host sees
     Resize(resize::ResizeArgs),

@@ -70,7 +70,7 @@ fn fits(health: Health, options: &AttachOptions) -> Result<Health> {
     let differences = differences(&health.attachment, options);
     if !differences.is_empty() {
         print::note(format_args!(
-            "assay: {media} is attached already, with {}; detach and attach it to change that",
+            "assay: {media} is already attached, with {}; detach and reattach it to change that",
             list(&differences)
         ));
     }

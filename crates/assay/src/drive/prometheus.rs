@@ -33,59 +33,59 @@ type Gauge = (&'static str, &'static str, fn(&Status) -> f64);
 type Counter = (&'static str, &'static str, fn(&Counts) -> u64);
 
 const GAUGES: [Gauge; 14] = [
-    ("capacity_bytes", "Bytes of media that the drive has.", |s| s.capacity_bytes as f64),
-    ("usable_bytes", "Bytes of data that do not compress which an empty drive takes.", |s| {
+    ("capacity_bytes", "Size of the media in bytes.", |s| s.capacity_bytes as f64),
+    ("usable_bytes", "Bytes of incompressible data that an empty drive can store.", |s| {
         s.usable_bytes as f64
     }),
-    ("free_bytes", "Bytes of data that do not compress which it still takes.", |s| {
+    ("free_bytes", "Bytes of incompressible data that can still be stored.", |s| {
         s.free_bytes as f64
     }),
-    ("logical_bytes", "Bytes that the host sees.", |s| s.logical_bytes as f64),
-    ("logical_used_bytes", "Bytes of blocks that hold data.", |s| s.logical_bytes_used as f64),
-    ("media_used_bytes", "Bytes of media that hold live data, headers and the map.", |s| {
+    ("logical_bytes", "Logical size in bytes.", |s| s.logical_bytes as f64),
+    ("logical_used_bytes", "Logical bytes in use.", |s| s.logical_bytes_used as f64),
+    ("media_used_bytes", "Media bytes in use by live data, headers and the map.", |s| {
         s.media_bytes_used as f64
     }),
-    ("segment_bytes", "Bytes that are reclaimed together.", |s| s.segment_bytes as f64),
+    ("segment_bytes", "Segment size in bytes.", |s| s.segment_bytes as f64),
     ("segments", "Segments of the media.", |s| s.segments as f64),
-    ("segments_free", "Segments that are not in use.", |s| s.segments_free as f64),
+    ("segments_free", "Free segments.", |s| s.segments_free as f64),
     ("segments_damaged", "Segments taken out of use.", |s| s.segments_damaged as f64),
     ("map_memory_bytes", "Memory of the map.", |s| s.map_bytes as f64),
-    ("problems", "Lines that say what is wrong.", |s| s.problems.len() as f64),
-    ("recovery_clean", "Whether it had been closed when it was opened.", |s| {
+    ("problems", "Number of current problems.", |s| s.problems.len() as f64),
+    ("recovery_clean", "Whether the drive had been closed cleanly when it was opened.", |s| {
         f64::from(u8::from(s.recovery.clean))
     }),
-    ("compression_ratio", "Logical bytes for each byte of media that is used.", |s| {
+    ("compression_ratio", "Logical bytes per media byte in use.", |s| {
         s.compression_ratio().unwrap_or(f64::NAN)
     }),
 ];
 
 const COUNTERS: [Counter; 16] = [
-    ("host_read_bytes_total", "Bytes that the host read.", |c| c.read_bytes_host),
-    ("host_written_bytes_total", "Bytes that the host wrote.", |c| c.write_bytes_host),
-    ("host_written_zero_bytes_total", "Of these, zeroes, which take nothing.", |c| {
+    ("host_read_bytes_total", "Bytes read by the host.", |c| c.read_bytes_host),
+    ("host_written_bytes_total", "Bytes written by the host.", |c| c.write_bytes_host),
+    ("host_written_zero_bytes_total", "Of these, zeroes, which take no space.", |c| {
         c.write_bytes_zero
     }),
-    ("host_written_raw_bytes_total", "Of these, what did not compress.", |c| c.write_bytes_raw),
-    ("host_discarded_bytes_total", "Bytes that the host discarded.", |c| c.discard_bytes_host),
-    ("host_flushes_total", "Flushes and forced writes of the host.", |c| c.flushes),
-    ("refused_writes_total", "Host writes that were refused for want of space.", |c| {
+    ("host_written_raw_bytes_total", "Of these, incompressible.", |c| c.write_bytes_raw),
+    ("host_discarded_bytes_total", "Bytes discarded by the host.", |c| c.discard_bytes_host),
+    ("host_flushes_total", "Flushes and FUA writes by the host.", |c| c.flushes),
+    ("refused_writes_total", "Host writes refused for lack of space.", |c| {
         c.refused_writes
     }),
-    ("media_read_bytes_total", "Bytes that were read from media.", |c| c.read_bytes_media),
+    ("media_read_bytes_total", "Bytes read from media.", |c| c.read_bytes_media),
     ("media_reads_total", "Reads of media.", |c| c.reads_media),
     ("media_writes_total", "Writes to media.", |c| c.writes_media),
     ("media_flushes_total", "Flushes of media.", |c| c.flushes_media),
-    ("gc_segments_total", "Segments that garbage collection emptied.", |c| c.gc_segments),
+    ("gc_segments_total", "Segments reclaimed by garbage collection.", |c| c.gc_segments),
     ("gc_stalls_total", "Host writes that waited for garbage collection.", |c| c.gc_stalls),
     ("checkpoints_total", "Checkpoints.", |c| c.checkpoints),
     (
         "restored_records_total",
-        "Parts of the map that were damaged and made whole from their parity.",
+        "Damaged parts of the map that were restored from parity.",
         |c| c.restored_records,
     ),
     (
         "damaged_records_total",
-        "Records that did not have their checksum when they were read.",
+        "Records whose checksum was wrong when read.",
         |c| c.damaged_records,
     ),
 ];
@@ -139,7 +139,7 @@ fn states(page: &mut Page, known: &[(&str, &Health)]) {
 
 fn media_written(page: &mut Page, known: &[(&str, &Health)]) {
     let name = "media_written_bytes_total";
-    page.head(name, "counter", "Bytes written to media, by what they were.");
+    page.head(name, "counter", "Bytes written to media, by kind.");
     for (media, health) in known {
         for (part, count) in PARTS {
             page.sample(name, &[("media", media), ("part", part)], count(&health.status.counts));

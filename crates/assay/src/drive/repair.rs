@@ -43,7 +43,7 @@ fn tell(path: &Path, discards: bool, repaired: &Repair) -> Result<()> {
     if let Some(given_up) = &opened.given_up {
         let behind = counted(given_up.chunks, "later chunk");
         print::line(format_args!(
-            "given up: the log from chunk {} on, with {behind}; what chunk {0} was for is not known",
+            "given up: the log from chunk {} on, with {behind}; what chunk {0} contained is unknown",
             given_up.seq
         ));
     }
@@ -63,8 +63,7 @@ fn tell(path: &Path, discards: bool, repaired: &Repair) -> Result<()> {
     print::line(summary(path, repaired));
     if !discards && repaired.lost.iter().any(|lost| is_kept(lost.loss)) {
         print::line(
-            "reads of what could not be read, or lies nobody knows where, fail until it is overwritten or discarded; --discard discards \
-             it at once",
+            "reads of lost blocks fail until the blocks are overwritten or discarded; --discard discards them at once",
         );
     }
     Ok(())
@@ -78,11 +77,11 @@ fn is_kept(loss: Loss) -> bool {
 fn in_words_lost(Lost { range, loss }: &Lost) -> String {
     let why = match loss {
         Loss::Unreadable => "it could not be read",
-        Loss::Unmapped => "nothing tells any more where it lies",
+        Loss::Unmapped => "its location is lost",
         Loss::Reverted => {
-            "it was written with the log that is given up, and holds what was there before"
+            "it was written in the part of the log that is given up; the previous contents are back"
         }
-        Loss::Doubtful => "it may hold old data, for the part of the map that knew was lost",
+        Loss::Doubtful => "it may hold old data: the part of the map that located it was lost",
     };
     let bytes = range.end - range.start;
     format!("lost from byte {} to {}, {}: {why}", range.start, range.end - 1, human(bytes))
@@ -109,7 +108,7 @@ fn summary(path: &Path, repaired: &Repair) -> String {
         (repaired.blocks_moved, "block moved", "blocks moved"),
         (repaired.segments_returned, "segment returned to use", "segments returned to use"),
         (repaired.segments_retired, "segment out of use", "segments out of use"),
-        (repaired.segments_left, "segment left for want of room", "segments left for want of room"),
+        (repaired.segments_left, "segment skipped for lack of space", "segments skipped for lack of space"),
     ];
     let done = done.iter().filter(|(count, ..)| *count > 0);
     let done: Vec<_> = done

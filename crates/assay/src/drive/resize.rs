@@ -23,13 +23,12 @@ Examples:
   assay drive resize vol.img --logical 80G
   assay drive resize /dev/loop0 --logical 80G
 
-Then grow the file system, with xfs_growfs or resize2fs; ext4 made with bigalloc cannot grow. A drive may become smaller when nothing is \
-written beyond its new end; shrink the file system and run fstrim first.")]
+Then grow the file system with xfs_growfs or resize2fs; ext4 with bigalloc cannot grow. A drive can be made smaller if nothing is stored beyond the new end: shrink the file system and run fstrim first.")]
 pub(super) struct ResizeArgs {
-    /// What the drive lies on, or the device that it is shown as
+    /// The file or device with the drive, or its attached device
     #[arg(value_name = "PATH|DEVICE")]
     drive: PathBuf,
-    /// Bytes that the host is to see, e.g. 80G
+    /// New size that the host sees, e.g. 80G
     #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
     logical: Size,
 }
@@ -65,7 +64,7 @@ fn resize_attached(attached: &Attached, size: Size) -> Result<Size> {
     resized.map_err(|error| match Errno::from_io_error(&error) {
         Some(Errno::INVAL) => refused(&attached.media, size, before),
         Some(Errno::ROFS) => anyhow!(
-            "{} is attached to be read only; detach it and attach it without --read-only to resize it",
+            "{} is attached read-only; detach it and attach it without --read-only to resize it",
             attached.media.display()
         ),
         _ => anyhow!("{}: cannot be resized: {error}", attached.media.display()),
@@ -89,10 +88,10 @@ fn refused(path: &Path, size: Size, before: u64) -> anyhow::Error {
     let path = path.display();
     match size.0 < before {
         true => anyhow!(
-            "{path} cannot be {size}: there are data beyond; shrink the file system and run fstrim first"
+            "{path} cannot shrink to {size}: there are data beyond that; shrink the file system and run fstrim first"
         ),
         false => anyhow!(
-            "{path} cannot be {size}: a drive has at most {LOGICAL_PER_CAPACITY} bytes for each of its capacity, and fewer in small segments"
+            "{path} cannot grow to {size}: the logical size is at most {LOGICAL_PER_CAPACITY} times the capacity, less with small segments"
         ),
     }
 }

@@ -26,22 +26,20 @@ Examples:
   assay drive status vol.img --json | jq .compression_ratio
   assay drive status --prometheus > /var/lib/node_exporter/assay.prom.new
 
-Counts are over the drive's life. A drive that is not attached is opened for reading; nothing of it \
-changes. docs/drive.md says what each key of the JSON means.
+Counters cover the drive's lifetime. A drive that is not attached is opened read-only. docs/drive.md explains every JSON key.
 
-Exit code 0: healthy, attached or not. 1: look after it: low_space, full, damaged, read_only, stopped, or its server died. \
-2: it could not be told. With --prometheus 0 whenever there is something to collect.")]
+Exit codes: 0 healthy, attached or not; 1 needs attention: low_space, full, damaged, read_only, stopped, or its server died; 2 unknown. With --prometheus, 0 whenever there are metrics to print.")]
 pub(super) struct StatusArgs {
-    /// What the drive lies on, or the device or directory that it is shown as
+    /// The file or device with the drive, or its attached device or directory
     #[arg(value_name = "PATH|DEVICE", required_unless_present = "prometheus")]
     drive: Option<PathBuf>,
-    /// Print one JSON object in place of text; with --watch one a line
+    /// Print one JSON object; with --watch one per line
     #[arg(long)]
     json: bool,
-    /// Print metrics for Prometheus in place of text, of every drive that is attached where none is named
+    /// Print Prometheus metrics; without a drive, of all attached ones
     #[arg(long, conflicts_with_all = ["json", "watch"])]
     prometheus: bool,
-    /// Go on, once a second, until Ctrl-C or until the drive is detached
+    /// Update every second until Ctrl-C or until the drive is detached
     #[arg(long)]
     watch: bool,
 }
@@ -60,10 +58,10 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode> {
         Drive::Served(attached) if args.watch => watch(&attached, args.json)?,
         Drive::Served(attached) => return show(&health_of(&attached)?, args.json),
         Drive::Died(_) if args.watch => {
-            bail!("the server of {name} has died, so nothing changes; leave --watch out")
+            bail!("the server of {name} has died, so nothing changes; omit --watch")
         }
         Drive::AtRest { .. } if args.watch => {
-            bail!("{name} is not attached, so nothing changes; leave --watch out")
+            bail!("{name} is not attached, so nothing changes; omit --watch")
         }
         Drive::Died(attached) => return show(&left_by(&attached)?, args.json),
         Drive::AtRest { media } => {
@@ -108,8 +106,7 @@ fn no_drive_left(attached: &Attached, error: anyhow::Error) -> anyhow::Error {
     let (media, shown_as) = (attached.media.display(), attached.shown_as());
     match (is_no_drive(&error), shown_as) {
         (true, Ok(place)) => anyhow!(
-            "{media}: the server of this model has died, and {} is left over; a model without flash keeps no log on media; \
-             `assay drive detach {media}`, or attach it again with `assay models`",
+            "{media}: the server of this model has died, and {} is stale; run `assay drive detach {media}`, or attach it again with `assay models`",
             place.display()
         ),
         _ => error,
@@ -119,7 +116,7 @@ fn no_drive_left(attached: &Attached, error: anyhow::Error) -> anyhow::Error {
 fn no_drive_at_rest(error: anyhow::Error) -> anyhow::Error {
     match is_no_drive(&error) {
         true => anyhow!(
-            "{error:#}; if it is the media of a model without flash, which keeps no log there, attach it with `assay models`"
+            "{error:#}; if it is the media of a disk or volume model, attach it with `assay models`"
         ),
         false => error,
     }

@@ -79,7 +79,7 @@ impl Search {
         if !kind.is_block_device()
             && let Some(name) = self.without_data(path, metadata)
         {
-            return self.skip_for(path, format!("{name} holds no data, but what the kernel tells"));
+            return self.skip_for(path, format!("{name} is a kernel file system without data"));
         }
         if kind.is_dir() {
             self.add_directory(path);
@@ -120,7 +120,7 @@ impl Search {
             Ok(target) => {
                 let target = target.display();
                 let what = format!(
-                    "it leads to {target}, out of what was named; name that too, or give --follow"
+                    "it links to {target}, outside the named paths; name that too, or use --follow"
                 );
                 self.skip_for(link, what);
             }

@@ -44,7 +44,7 @@ const SHOWN_FILES: usize = 20;
 /// How much less important than a server we are for CPUs (nice(2)).
 const NICENESS: i32 = 10;
 
-/// Estimate how far existing data would shrink, without changing them
+/// Estimate how well existing data would compress, without changing them
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -52,10 +52,9 @@ Examples:
   assay estimate --full /var/lib/mysql/shop        every byte of one database
   assay estimate --sample 4G --json /dev/nvme1n1   of a device, for a program
 
-The server may run. Ratios are bytes of data per stored byte; docs/estimate.md says what each column \
-means and what it cannot know.
+The server may be running. Ratios are data bytes per stored byte; docs/estimate.md explains each column and its limits.
 
-Exit codes: 0 done, 2 could not.")]
+Exit codes: 0 success, 2 error.")]
 pub struct EstimateArgs {
     /// Data directories, files or block devices
     #[arg(required = true, value_name = "PATH")]
@@ -63,22 +62,22 @@ pub struct EstimateArgs {
     /// Read everything
     #[arg(long, conflicts_with = "sample")]
     full: bool,
-    /// Read about so much, drawn at random
+    /// Size of the random sample
     #[arg(long, value_name = "BYTES", default_value = "512M", value_parser = Size::parse)]
     sample: Size,
-    /// Follow symbolic links that lead out of what is named
+    /// Follow symbolic links that lead outside the named paths
     #[arg(long)]
     follow: bool,
-    /// Decides what is drawn
+    /// Seed of the sample
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Threads to measure on [default: one for each CPU]
+    /// Threads [default: one per CPU]
     #[arg(long)]
     threads: Option<usize>,
     /// Show every file, not only the largest
     #[arg(long)]
     all: bool,
-    /// Print JSON instead
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -114,7 +113,7 @@ impl Estimate {
         if files.is_empty() {
             report(&findings);
             bail!(
-                "nothing could be read; name files, directories with files or block devices that you may read"
+                "nothing could be read; name readable files, directories or block devices"
             );
         }
         let clusters: Vec<u64> = files.iter().map(|file| file.clusters.count()).collect();
@@ -170,7 +169,7 @@ fn survey(findings: &mut Findings, interrupt: &Interrupt) -> Result<Vec<Surveyed
 fn budget(sample: Size) -> Result<u64> {
     let clusters = sample.0 / CLUSTER_BYTES;
     if clusters < 2 {
-        bail!("a sample of {sample} shows nothing; use 256K or more, 512M for a datadir");
+        bail!("a sample of {sample} is too small; use 256K or more, 512M for a data directory");
     }
     Ok(clusters)
 }

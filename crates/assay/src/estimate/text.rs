@@ -102,11 +102,11 @@ fn name(label: &str) -> String {
 pub fn meaning(total: &Row, drawn: Drawn) -> Vec<String> {
     let mut lines = vec![what_was_read(total, drawn)];
     let names = [
-        ("drive_zstd_4k", "This drive with zstd would hold it in"),
+        ("drive_zstd_4k", "This drive with zstd would store it in"),
         ("drive_zstd_16k", "This drive with zstd and units of 16 KiB:"),
         ("innodb_zlib", "InnoDB's page compression with zlib:"),
         ("vdo_lz4", "VDO:"),
-        ("btrfs_zstd", "btrfs with zstd:1, each file written once from start to end:"),
+        ("btrfs_zstd", "btrfs with zstd:1, each file written once, sequentially:"),
     ];
     for (key, text) in names {
         let found = place(key).and_then(|config| total.shrinkage(config));
@@ -133,8 +133,7 @@ fn without_zeroes(total: &Row) -> Option<String> {
     matters.then(|| {
         let ratio = ratio(written / stored);
         format!(
-            "Without blocks of zeroes {} are written, which this drive with zstd makes {}: {ratio} : 1. Zeroes are part of \
-             all other ratios.",
+            "Without blocks of zeroes, {} are written; this drive with zstd stores them in {}: {ratio} : 1. All other ratios include zeroes.",
             all(written),
             all(stored),
         )
@@ -154,7 +153,7 @@ fn what_was_read(total: &Row, drawn: Drawn) -> String {
     let (data, read) = (size(total.data_bytes), size(total.tally.read_bytes));
     let zeroes = total.part(total.tally.total.zero_bytes) * 100.0;
     let how = match total.tally.is_exact() {
-        true => "all of it read".to_owned(),
+        true => "read in full".to_owned(),
         false => format!(
             "{read} of it read in {} places (seed {}); ± is half of a 95 % interval",
             drawn.clusters, drawn.seed
@@ -174,13 +173,13 @@ pub fn warnings(rows: &[Row]) -> Vec<String> {
     let cases = [
         (
             with(&[Note::Encrypted]),
-            "encrypted by the server, so nothing below it can shrink them; page compression works before encryption",
+            "encrypted by the server, so no layer below can compress them; page compression works before encryption",
         ),
         (
             with(&[Note::RowCompressed, Note::PageCompressed]),
-            "compressed by InnoDB already; to compare, estimate a copy without compression",
+            "already compressed by InnoDB; to compare, estimate an uncompressed copy",
         ),
-        (with(&[Note::Dense]), "in files that look compressed or encrypted already"),
+        (with(&[Note::Dense]), "in files that appear to be compressed or encrypted"),
     ];
     let some = cases.into_iter().filter(|(bytes, _)| *bytes > 0.0);
     some.map(|(bytes, what)| format!("{} of data are {what}.", size(bytes))).collect()
@@ -278,7 +277,7 @@ mod tests {
         assert!(lines[0].contains("400 B of it read in 40 places (seed 1)"), "{}", lines[0]);
         assert_eq!(
             lines[1],
-            "This drive with zstd would hold it in 500 B of 1000 B: 2.00 : 1 ± 0.14"
+            "This drive with zstd would store it in 500 B of 1000 B: 2.00 : 1 ± 0.14"
         );
         assert!(table(&[sampled.clone()], &sampled).contains("0.14    0.14"));
     }

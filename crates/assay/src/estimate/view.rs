@@ -54,7 +54,7 @@ impl Note {
             Note::Encrypted => "encrypted",
             Note::RowCompressed => "ROW_FORMAT=COMPRESSED",
             Note::PageCompressed => "page-compressed",
-            Note::Dense => "compressed or encrypted before",
+            Note::Dense => "already compressed or encrypted",
             Note::NotRead => "not in the sample",
         }
     }

@@ -38,7 +38,7 @@ pub struct Plan {
     pub ratio: Option<f64>,
     /// Length of each job.
     pub seconds: u32,
-    /// Commands in flight at most.
+    /// Maximum I/Os in flight.
     pub threads: u16,
     /// Where the model's media are made.
     pub directory: Option<PathBuf>,
@@ -185,7 +185,7 @@ fn remedy(plan: &Plan, preset: &Preset, scale: f64) -> String {
     let needed = smallest
         .map_or_else(|| String::from("that much"), |device| size(plan.media_bytes(&device) as f64));
     format!(
-        "no capacity scale makes them fit: the smallest model takes {needed}; give another --work"
+        "no capacity scale makes it fit: the smallest model takes {needed}; give another --work"
     )
 }
 
@@ -239,7 +239,7 @@ impl Bench<'_> {
 
     fn step(&self, attached: &Attached, step: Step) -> Result<Taken> {
         let Step { name, pattern, bytes, depth, take } = step;
-        let device = attached.health.attachment.device.as_ref().context("it is shown nowhere")?;
+        let device = attached.health.attachment.device.as_ref().context("it has no device")?;
         let zero_share = self.plan.ratio.map_or(0.0, |ratio| 1.0 - 1.0 / ratio);
         let job = Job {
             pattern,

@@ -22,71 +22,70 @@ use assay_devices::{Device, Scale, THREADS, mark, parse_ratio};
 use assay_serve::{AttachOptions, ModelJob, attach, check_right, detach, is_attached, provide};
 use assay_system::interrupt::Interrupt;
 
-/// Devices as data, and models of them that keep time
+/// Device presets, and emulated devices
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay models                       the devices that there are
-  assay models p4610-3.2             its numbers, their sources, what follows
+  assay models                       list the devices
+  assay models p4610-3.2             its numbers, sources and derived figures
   assay models p4610-3.2 --capacity-scale 6400 --parallel-scale 72 --measure
-                                     the same as fio finds it on the model
+                                     the same, measured with fio
   assay models gp3 --capacity-scale 100 --attach gp3.img
                                      the last line is the device, /dev/loop0
-  assay drive status gp3.img         how well it keeps time
+  assay drive status gp3.img         how well the emulation keeps time
   assay drive detach gp3.img
   assay models gp3 --capacity-scale 100 --attach gp3.img --trace gp3.trace
-                                     records what it is asked, for assay replay
+                                     records its I/Os, for assay replay
   assay models ./mine.toml           a device of your own
 
-A scale divides: at a capacity scale of 100 a drive of 3.2 TB has 32 GB. The parallel scale \
-divides channels, dies, link, operations a second and buffers. Latencies stay as they are.")]
+Scales divide: at --capacity-scale 100 a drive of 3.2 TB has 32 GB. --parallel-scale divides channels, dies, link rate, IOPS and buffers. Latencies do not change.")]
 pub struct ModelsArgs {
-    /// A device, or a TOML file with one; without it all are listed
+    /// A preset, or a TOML file with one [default: list all]
     model: Option<String>,
-    /// Divide what it stores by this
+    /// Divide its capacity by this
     #[arg(long, value_name = "N", default_value_t = 1.0, value_parser = Scale::parse_one)]
     capacity_scale: f64,
-    /// Divide what it does at once by this
+    /// Divide its parallelism by this
     #[arg(long, value_name = "N", default_value_t = 1.0, value_parser = Scale::parse_one)]
     parallel_scale: f64,
-    /// Share of the device that holds data, for steady random writes
+    /// Share of the device in use, for steady-state random writes
     #[arg(long, value_name = "SHARE", default_value_t = 0.8, value_parser = parse_fill)]
     fill: f64,
-    /// Bytes of data for each byte that is stored, of a device that compresses [default: data do not compress]
+    /// Compression ratio, for a device that compresses [default: incompressible data]
     #[arg(long, value_name = "RATIO", value_parser = parse_ratio)]
     ratio: Option<f64>,
-    /// Attach the model, have fio load it, and print what it found beside what follows
+    /// Attach the model, run fio on it, and print measured beside derived figures
     #[arg(long, conflicts_with = "attach", requires = "model")]
     measure: bool,
-    /// Length of each of fio's jobs, with --measure
+    /// Length of each fio job, with --measure
     #[arg(long, default_value_t = 10, requires = "measure", value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
-    /// Where the media of a measured model are made [default: the state directory]
+    /// Directory for the media of a measured model [default: the state directory]
     #[arg(long, value_name = "DIR", requires = "measure")]
     work: Option<PathBuf>,
-    /// Show the model as a block device, over this file; it is made when it is not there, sparse
+    /// Attach the model as a block device over this file, which is created sparse if it does not exist
     #[arg(long, value_name = "FILE")]
     attach: Option<PathBuf>,
-    /// Bytes that the host sees of a device that compresses, e.g. 6T [default: as the device is sold]
+    /// Logical size of a device that compresses, e.g. 6T [default: its sold capacity]
     #[arg(long, value_name = "SIZE", value_parser = Size::parse, requires = "attach")]
     logical: Option<Size>,
-    /// Commands in flight at most
+    /// Maximum I/Os in flight
     #[arg(long, default_value_t = THREADS, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: u16,
-    /// Show the model as the file `disk` in this empty directory, without a loop device; for those who are not root
+    /// Expose the model as the file `disk` in this empty directory, without a loop device; works without root
     #[arg(long, value_name = "DIR", requires = "attach")]
     directory: Option<PathBuf>,
-    /// Record every command to this new file until it is detached: 40 bytes each, 2 more for each block written
+    /// Record every I/O to this new file until detached: 40 bytes each, 2 more per block written
     #[arg(long, value_name = "FILE", requires = "attach")]
     trace: Option<PathBuf>,
-    /// Print JSON in place of text
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 fn parse_fill(text: &str) -> Result<f64, String> {
     let share: Option<f64> = text.parse().ok().filter(|share| (0.01..=1.0).contains(share));
-    share.ok_or_else(|| format!("`{text}` is no share; give a number from 0.01 to 1, such as 0.8"))
+    share.ok_or_else(|| format!("`{text}` is not a share; give a number from 0.01 to 1, such as 0.8"))
 }
 
 /// Does what was asked for.
@@ -95,7 +94,7 @@ fn parse_fill(text: &str) -> Result<f64, String> {
 /// One line: no such device, a number that cannot be, what keeps it from being attached.
 pub fn run(args: &ModelsArgs) -> Result<ExitCode> {
     let Some(named) = &args.model else {
-        ensure!(args.attach.is_none(), "say which device; `assay models` lists them");
+        ensure!(args.attach.is_none(), "name a device; `assay models` lists them");
         list(args.json)?;
         return Ok(ExitCode::SUCCESS);
     };
@@ -121,7 +120,7 @@ fn list(as_json: bool) -> Result<()> {
 
 fn tell(args: &ModelsArgs, preset: &Preset, scale: Scale, device: &Device) -> Result<()> {
     if args.ratio.is_some() && !device.compresses() {
-        bail!("{} does not compress; leave --ratio out", preset.name);
+        bail!("{} does not compress; omit --ratio", preset.name);
     }
     let conditions = Conditions { fill: args.fill, ratio: args.ratio, ..Conditions::default() };
     let told = Told {
@@ -143,7 +142,7 @@ fn tell(args: &ModelsArgs, preset: &Preset, scale: Scale, device: &Device) -> Re
 fn measure(args: &ModelsArgs, preset: &Preset, scale: Scale, device: &Device) -> Result<Outcome> {
     ensure!(
         rustix::process::geteuid().is_root(),
-        "only root may measure a block device; become root"
+        "measuring a block device needs root"
     );
     let plan = Plan {
         scale,
@@ -173,7 +172,7 @@ fn attach_to(
     check_right(&options)?;
     if let Some(trace) = &args.trace {
         // Before anything is made.
-        ensure!(!trace.exists(), "{} exists already; name a new file", trace.display());
+        ensure!(!trace.exists(), "{} already exists; give a new file", trace.display());
     }
     let interrupt = Interrupt::listen()?;
     let is_new = !file.exists();

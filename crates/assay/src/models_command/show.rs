@@ -56,7 +56,7 @@ impl Told<'_> {
         document.about.trim().lines().for_each(print::line);
         let fault = self.preset.fault();
         if !fault.is_none() {
-            print::line(format_args!("It has a fault that was put there: it {fault}."));
+            print::line(format_args!("It has an injected fault: it {fault}."));
         }
         print::line("");
         let rows = self.rows.iter().map(|row| {
@@ -67,13 +67,13 @@ impl Told<'_> {
         table(rows.collect());
         if self.scale != Scale::default() {
             print::line(format_args!(
-                "\nAt a capacity scale of {} and a parallel scale of {}; latencies stay",
+                "\nAt a capacity scale of {} and a parallel scale of {}; latencies do not change",
                 self.scale.capacity, self.scale.parallel
             ));
             table(self.device.obtained().iter().map(obtained).collect());
         }
         print::line(format_args!(
-            "\nWhat follows, {:.0} % full of data that do not compress unless told otherwise",
+            "\nDerived figures, {:.0} % full, incompressible data unless noted",
             self.fill * 100.0
         ));
         table(self.closed.iter().map(closed).collect());
@@ -104,15 +104,15 @@ impl Told<'_> {
 /// What was measured beside what follows.
 fn print_measured(outcome: &Outcome) {
     print::line(format_args!(
-        "\nMeasured by fio; the port alone takes {:.0} us{}",
+        "\nMeasured with fio; the port alone takes {:.0} us{}",
         outcome.port_us,
         outcome.write_amplification.map_or_else(String::new, |times| format!(
-            ", steady random writes are amplified {times:.2} times"
+            ", steady-state write amplification of random writes {times:.2}"
         ))
     ));
     if let Some(ratio) = outcome.ratio {
         print::line(format_args!(
-            "What follows is computed here with the {ratio:.3} that the preconditioned model counted as its compression ratio"
+            "Derived figures use {ratio:.3}, the compression ratio that the preconditioned model reported"
         ));
     }
     let heads =
@@ -147,7 +147,7 @@ fn obtained(one: &Obtained) -> [String; 4] {
 }
 
 fn closed(figure: &Closed) -> [String; 4] {
-    let note = if figure.mark == Mark::Fitted { "rests on a fitted number" } else { "" };
+    let note = if figure.mark == Mark::Fitted { "depends on a fitted number" } else { "" };
     [figure.name.into(), number(figure.value), figure.mark.name().into(), note.into()]
 }
 

@@ -71,7 +71,7 @@ impl Taken {
     /// # Errors
     /// The server shows no model.
     pub fn new(asked: Asked, measured: f64, before: &Health, after: &Health) -> Result<Taken> {
-        let model = |health: &'_ Health| health.model.clone().context("the server shows no model");
+        let model = |health: &'_ Health| health.model.clone().context("the server has no model");
         let (then, now) = (model(before)?, model(after)?);
         let counted = ModelHealth::counted;
         let (all_now, all_then) = (counted(&now), counted(&then));
@@ -149,7 +149,7 @@ impl Taken {
         let than = if share > 0.0 { "slower" } else { "faster" };
         (share.abs() > WAY_SHARE_MAX).then(|| {
             format!(
-                "the way between fio and the model was {than} than when attached (the model showed {achieved_us:.0} us)"
+                "the path between fio and the model was {than} than when attached (the model achieved {achieved_us:.0} us)"
             )
         })
     }

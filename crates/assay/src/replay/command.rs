@@ -21,46 +21,44 @@ use assay_devices::Scale;
 use assay_serve::TraceHead;
 use assay_system::interrupt;
 
-/// Ask any model what it was recorded that another was asked, without waiting
+/// Replay a recorded I/O trace against a device model in virtual time
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay models p4610-3.2 --capacity-scale 4000 --attach vol.img --trace a.trace
-                                     records; so does `trace = true` in a plan
-  assay replay a.trace               its own model: what should have come out
+                                     records; `trace = true` in a plan does too
+  assay replay a.trace               on the same model, as a check
   assay replay a.trace --model p5600-3.2
   assay replay a.trace --model csd2000-3.2 --ratio 2
-                                     if its data shrank to half
+                                     as if its data compressed 2:1
   assay replay a.trace --parallel-scale 18 --from 30 --to 40
 
-Who waited for an answer sends its next command as long after it as it did then, so a faster \
-device is asked sooner. Everything up to the end is replayed, for what a device is asked for \
-depends on what came before; only what arrived from --from to --to is compared.")]
+Closed loop by default: the time between an answer and the next command is kept, so a faster device gets its commands sooner. The trace is replayed from its start, because the device state depends on it; only commands that arrived between --from and --to are compared.")]
 pub struct ReplayArgs {
     /// The trace
     trace: PathBuf,
-    /// A device, or a TOML file with one [default: the recorded one]
+    /// A preset, or a TOML file with one [default: the recorded one]
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// Divide what it stores by this [default: as it was recorded]
+    /// Divide its capacity by this [default: as recorded]
     #[arg(long, value_name = "N", value_parser = Scale::parse_one)]
     capacity_scale: Option<f64>,
-    /// Divide what it does at once by this [default: as it was recorded]
+    /// Divide its parallelism by this [default: as recorded]
     #[arg(long, value_name = "N", value_parser = Scale::parse_one)]
     parallel_scale: Option<f64>,
-    /// Bytes of data for each byte that is stored, for a device that compresses where the recorded one did not
+    /// Compression ratio, if the device compresses and the recorded one did not
     #[arg(long, value_name = "RATIO", value_parser = assay_devices::parse_ratio)]
     ratio: Option<f64>,
-    /// Let each command come when it came, whatever was answered
+    /// Keep the recorded arrival times (open loop)
     #[arg(long)]
     as_recorded: bool,
-    /// Compare what arrived from here on, in seconds since recording began [default: the measuring window, or all]
+    /// Compare I/Os that arrived after this time, in seconds since the recording began [default: the measuring window, or all]
     #[arg(long, value_name = "S", value_parser = parse_seconds)]
     from: Option<f64>,
-    /// Compare what arrived until here, and end
+    /// Compare I/Os that arrived before this time, and end there
     #[arg(long, value_name = "S", value_parser = parse_seconds)]
     to: Option<f64>,
-    /// Print JSON in place of text
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -70,7 +68,7 @@ const PROGRESS: Duration = Duration::from_millis(200);
 
 fn parse_seconds(text: &str) -> Result<f64, String> {
     let seconds: Option<f64> = text.parse().ok().filter(|s: &f64| s.is_finite() && *s >= 0.0);
-    seconds.ok_or_else(|| format!("`{text}` is no time; give seconds, such as 30 or 2.5"))
+    seconds.ok_or_else(|| format!("`{text}` is not a time; give seconds, such as 30 or 2.5"))
 }
 
 /// Replays.

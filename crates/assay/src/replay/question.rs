@@ -76,7 +76,7 @@ impl Question {
         }
         ensure!(
             events.iter().any(|event| event.command.arrival >= window.0),
-            "no command arrived from {:.1} s on{}; the trace has them from 0 s to {last_s:.1} s",
+            "no command arrived after {:.1} s{}; the trace covers 0 s to {last_s:.1} s",
             seconds_since(&head, window.0),
             wanted.to_s.map_or_else(String::new, |to_s| format!(" to {to_s:.1} s")),
         );
@@ -134,7 +134,7 @@ fn check_room(preset: &Preset, scale: Scale, device: &Device, needed_bytes: u64)
     // Rounded down to what is easily typed, and what still fits.
     let step = 10_f64.powf(fits.log10().floor() - 2.0);
     bail!(
-        "what was written reaches over {}, and {} at a capacity scale of {} has {}; give --capacity-scale {}",
+        "the trace writes to {} of address space, and {} at a capacity scale of {} has {}; use --capacity-scale {}",
         size(needed_bytes as f64),
         preset.name,
         scale.capacity,
@@ -150,14 +150,14 @@ fn assumed_ratio(
     device: &Device,
     wanted: Option<f64>,
 ) -> Result<Option<f64>> {
-    let recorded = head.model.preset().context("the trace's own device")?;
+    let recorded = head.model.preset().context("the recorded device")?;
     let was_recorded = Device::new(&recorded, head.model.scale)?.compresses();
     match (device.compresses(), was_recorded, wanted) {
         (true, false, ratio) => Ok(Some(ratio.unwrap_or(1.0))),
         (_, _, None) => Ok(None),
-        (false, ..) => bail!("{} does not compress; leave --ratio out", preset.name),
+        (false, ..) => bail!("{} does not compress; omit --ratio", preset.name),
         (true, true, Some(_)) => {
-            bail!("what each block shrank to was recorded; leave --ratio out")
+            bail!("the trace contains the compressed size of each block; omit --ratio")
         }
     }
 }

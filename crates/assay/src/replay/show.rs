@@ -13,15 +13,15 @@ pub fn print(outcome: &Outcome) {
     print::line(format_args!("recorded   {}", named(&outcome.recorded)));
     print::line(format_args!("asked      {}", named(&outcome.predicted)));
     if let Some(ratio) = outcome.assumed_ratio {
-        let note = if ratio > 1.0 { "as you say" } else { "say otherwise with --ratio" };
+        let note = if ratio > 1.0 { "as given" } else { "change it with --ratio" };
         print::line(format_args!(
-            "assumed    data shrink by {}, {note}: the recorded device did not compress",
+            "assumed    compression ratio {}, {note}: the recorded device did not compress",
             number(ratio)
         ));
     }
     let coming = match outcome.as_recorded {
-        true => "when they came then",
-        false => "as long after the answer they waited for as then",
+        true => "at recorded arrival times",
+        false => "at recorded delays after the previous answer",
     };
     print::line(format_args!(
         "replayed   {}, {coming}",
@@ -44,15 +44,14 @@ pub fn print(outcome: &Outcome) {
     }
     if let Some(share) = outcome.unwritten_read_share.filter(|share| *share > UNWRITTEN_SHARE_MAX) {
         print::line(format_args!(
-            "too fast   {:.0} % of the blocks read were never written, and flash has nothing to read for them: fill the device \
-             before you record it, with a model of flash",
+            "too fast   {:.0} % of the blocks read were never written, so the flash had nothing to read: fill the device before recording",
             share * 100.0
         ));
     }
     print::line(format_args!(
-        "took       {} of the device's time in {:.1} s, {} times as fast",
-        time(outcome.virtual_s),
+        "took       {:.1} s for {} of device time, {} times real time",
         outcome.elapsed_s,
+        time(outcome.virtual_s),
         number(outcome.times_real_time)
     ));
 }

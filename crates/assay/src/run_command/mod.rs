@@ -21,33 +21,33 @@ use assay_study::{State, Store};
 use assay_system::interrupt::Interrupt;
 use progress::ProgressView;
 
-/// Run what is missing of a plan
+/// Run a plan, or resume it
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay run disk --location /mnt/new-disk        a plan that comes with Assay
+  assay run disk --location /mnt/new-disk        a built-in plan
   assay run percona-2020 --quick                 the quick profile of another one
-  assay run plan.toml --out study                what is missing of it
-  assay run plan.toml --out study --dry-run      say what, and whether it can
+  assay run plan.toml --out study                run it, or resume it
+  assay run plan.toml --out study --dry-run      check it and list its runs
   assay run plan.toml --location /mnt/new-disk   on another disk
   assay run plan.toml --erase /dev/nvme1n1       overwrite this device")]
 pub struct RunArgs {
-    /// The plan: a TOML file, or the name of one that comes with Assay, unless a file is called so (a directory may be)
+    /// A TOML file, or the name of a built-in plan if no such file exists
     plan: PathBuf,
-    /// Its quick profile, which shows in minutes that all works and which way things lean
+    /// Run its quick profile: a check and a tendency within minutes
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
     common: CommonArgs,
 }
 
-/// Run a small study of a drive that compresses and of a plain one, as models, and write its report
+/// Run a small study of an emulated drive that compresses and a plain one, and write its report
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay demo                                about six minutes
   assay run demo                            all of it, in about 35 minutes
-  assay demo --dry-run                      say what it would do
+  assay demo --dry-run                      print what it would do
   assay run disk --location /mnt/new-disk   on a real disk instead")]
 pub struct DemoArgs {
     #[command(flatten)]
@@ -57,29 +57,29 @@ pub struct DemoArgs {
 /// What both commands take.
 #[derive(Debug, Args)]
 struct CommonArgs {
-    /// Directory of the study: its results are kept there, and what is there already is not run again [default: the plan's
+    /// Directory of the study; finished runs in it are not repeated [default: the plan's
     /// name, with -quick for its quick profile; of the demo assay-demo, or once that is finished assay-demo-2, …]
     #[arg(long, value_name = "STUDY")]
     out: Option<PathBuf>,
-    /// Directory on the disk to be measured [default: the plan's, else `work` in the study]
+    /// Directory on the disk to measure [default: the plan's, else `work` in the study]
     #[arg(long, value_name = "DIRECTORY")]
     location: Option<PathBuf>,
-    /// Server program to run, or a directory that holds one [default: the plan's, else the one found or downloaded]
+    /// Server program, or a directory with one [default: the plan's, else the one found or downloaded]
     #[arg(long, value_name = "PATH")]
     server: Option<PathBuf>,
-    /// Block device that the plan may overwrite (can be given several times)
+    /// Permit the plan to overwrite this block device (repeatable)
     #[arg(long, value_name = "DEVICE")]
     erase: Vec<PathBuf>,
-    /// Run failed runs again
+    /// Repeat failed runs
     #[arg(long)]
     retry_failed: bool,
-    /// Say what would be run and for how long, check the machine, and end; nothing is made
+    /// Print the runs and their duration, check the machine, and exit
     #[arg(long)]
     dry_run: bool,
-    /// Without the live view of a terminal: a line for each run, and one for what is being done
+    /// Print lines instead of the live view
     #[arg(long)]
     no_live: bool,
-    /// Go on with what is missing; this is what happens anyway
+    /// Resume; this is the default
     #[arg(long, hide = true)]
     resume: bool,
 }
@@ -141,7 +141,7 @@ fn dry_run(
     if !missing.is_empty() {
         let checked = run::location_of(plan, study)
             .and_then(|location| run::check::check(plan, &location, &args.erase));
-        checked.context("this command could not run it")?;
+        checked.context("this command cannot run it")?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -149,7 +149,7 @@ fn dry_run(
 /// Nothing is to be run: nothing is made or tried, but the report follows what the plan says of it now.
 fn finished(read: &ReadPlan, study: &Path, interrupt: &Interrupt) -> Result<ExitCode> {
     let _lock = Lock::take(study)?;
-    print::line("nothing is missing");
+    print::line("nothing to do");
     let mut store = Store::open_or_create(study)?;
     run::retell(&mut store, read)?;
     conclude(&store, study, interrupt)
@@ -164,7 +164,7 @@ fn conclude(store: &Store, study: &Path, interrupt: &Interrupt) -> Result<ExitCo
     }
     if interrupt.is_set() {
         bail!(
-            "interrupted with {} of {} runs to go; the same command goes on",
+            "interrupted with {} of {} runs to go; the same command resumes",
             count(State::Pending),
             trials.len()
         );
@@ -196,5 +196,5 @@ fn unfinished_demo(parent: &Path) -> Result<PathBuf> {
             return Ok(study);
         }
     }
-    None.context("no name is left for the demo's directory; give one with --out")
+    None.context("no free name for the demo's directory; give one with --out")
 }

@@ -145,7 +145,7 @@ impl LoadProgress for ProgressView {
 /// Prints what would be run of a plan of so many runs.
 pub fn dry_run(plan: &Plan, planned: usize, missing: &[&PlannedTrial]) {
     if missing.is_empty() {
-        print::line(format_args!("nothing is missing: 0 of {planned} runs would be run"));
+        print::line(format_args!("nothing to do: 0 of {planned} runs are missing"));
         return;
     }
     for trial in missing {

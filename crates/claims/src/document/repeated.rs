@@ -21,7 +21,7 @@ pub struct Repeated {
     /// One configuration against another, in percent.
     #[serde(default)]
     pub comparisons: Vec<Gain>,
-    /// One configuration by itself.
+    /// Single configurations.
     #[serde(default)]
     pub levels: Vec<Level>,
 }

@@ -26,7 +26,7 @@ impl Expression {
     /// # Errors
     /// One line: what is not understood, and where.
     pub fn parse(text: &str) -> Result<Expression> {
-        ensure!(text.len() <= BYTES_MAX, "an expression is at most {BYTES_MAX} characters long");
+        ensure!(text.len() <= BYTES_MAX, "an expression has at most {BYTES_MAX} characters");
         parser::parse(text).map(Expression)
     }
 

@@ -77,7 +77,7 @@ impl Node {
         match values.as_slice() {
             [one] => Ok(Some(*one)),
             _ => {
-                bail!("{} are several numbers; take min, max, mean or sum of them", self.shown(of))
+                bail!("{} are several numbers; use min, max, mean or sum", self.shown(of))
             }
         }
     }

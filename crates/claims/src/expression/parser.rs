@@ -109,9 +109,9 @@ impl Parser<'_> {
 fn no_such_function(word: &str) -> anyhow::Error {
     let names = || FUNCTIONS.iter().map(|(name, _)| *name);
     match nearest(word, names()) {
-        Some(near) => anyhow!("no function is called `{word}`; did you mean `{near}`?"),
+        Some(near) => anyhow!("there is no function `{word}`; did you mean `{near}`?"),
         None => anyhow!(
-            "no function is called `{word}`; there are {}",
+            "there is no function `{word}`; there are {}",
             names().collect::<Vec<_>>().join(", ")
         ),
     }

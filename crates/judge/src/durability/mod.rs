@@ -101,7 +101,7 @@ pub enum Checks {
 /// What else should be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note {
-    /// `DETECT_ONLY`: torn pages are found and not mended.
+    /// `DETECT_ONLY`: torn pages are detected but not repaired.
     TornPagesNotMended,
     /// Without checksums recovery cannot tell a torn page from a whole one.
     TornPagesNotFound,
@@ -117,7 +117,7 @@ pub enum Note {
     FlushMethodWithoutDataFiles,
     /// The file system is mounted without barriers.
     NoBarriers,
-    /// Without checksums recovery cannot tell where a redo log that was cut off ends.
+    /// Without checksums recovery cannot find the end of a truncated redo log.
     LogEndNotFound,
 }
 

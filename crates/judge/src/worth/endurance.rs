@@ -46,7 +46,7 @@ pub struct Endurance {
     /// Years until as much as it is rated for went to its media.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub life_years_media: Option<f64>,
-    /// Years until its runs were erased as often as they may be.
+    /// Years until its erase blocks reach their rated cycles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub life_years_trials: Option<f64>,
 }

@@ -30,7 +30,7 @@ pub fn root() -> Result<PathBuf> {
         .or_else(|| directory("HOME").map(|path| path.join(".cache/assay")));
     match path {
         Some(path) => {
-            std::path::absolute(&path).context("cannot tell where the cache directory is")
+            std::path::absolute(&path).context("cannot determine the cache directory")
         }
         None => {
             bail!(

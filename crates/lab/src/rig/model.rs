@@ -54,7 +54,7 @@ pub fn description(model: &ModelSpec) -> Result<Vec<(String, String)>> {
     let filled = Size(model.filled_bytes(&device));
     let logical = Size(model.logical_bytes(&device));
     let fault = preset.fault();
-    let fault = (!fault.is_none()).then(|| ("fault", format!("put there: it {fault}")));
+    let fault = (!fault.is_none()).then(|| ("fault", format!("injected fault: it {fault}")));
     let told = [
         (
             "disk",

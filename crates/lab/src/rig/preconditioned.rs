@@ -68,7 +68,7 @@ impl PreconditionedMedia {
         let entry = self.path.parent().unwrap_or(&self.path).display();
         let said = format!("{error:#}");
         match said.contains(&copy.display().to_string()) {
-            true => anyhow!("{said}; it is a copy of {entry}; delete that, and it is made anew"),
+            true => anyhow!("{said}; it is a copy of {entry}; delete that to have it made again"),
             false => error,
         }
     }
@@ -100,7 +100,7 @@ fn clear(entry: &Path, say: &dyn Fn(&str)) -> Result<()> {
         _ => std::fs::remove_dir_all(entry),
     };
     cleared.with_context(|| format!("{} is damaged; delete it", entry.display()))?;
-    say(&format!("{} was damaged; it is made anew", entry.display()));
+    say(&format!("{} was damaged; making it again", entry.display()));
     Ok(())
 }
 
@@ -129,7 +129,7 @@ fn make(spec: &ModelSpec, device: &Device, path: &Path, say: &dyn Fn(&str)) -> R
         let percent = (share * 100.0) as u32;
         if percent >= told + 10 {
             told = percent - percent % 10;
-            say(&format!("{}: preconditioning it, {told} % of what it may take", spec.preset));
+            say(&format!("{}: preconditioning, {told} % of the time limit", spec.preset));
         }
     })?;
     if let Some(preconditioned) = preconditioned {
@@ -141,7 +141,7 @@ fn make(spec: &ModelSpec, device: &Device, path: &Path, say: &dyn Fn(&str)) -> R
 fn tell(spec: &ModelSpec, preconditioned: &Preconditioned, say: &dyn Fn(&str)) {
     let settled = if preconditioned.is_steady { "settled" } else { "had not settled" };
     say(&format!(
-        "{}: overwriting it at random writes {:.2} bytes for each, and {settled}; kept for the next time",
+        "{}: random overwrites have a write amplification of {:.2}, which {settled}; kept for next time",
         spec.preset, preconditioned.write_amplification
     ));
 }

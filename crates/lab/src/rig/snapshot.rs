@@ -94,7 +94,7 @@ impl Snapshots {
                 self.ledger.make(resource, || load(request, &directory, interrupt, progress))?;
             self.made.insert(name.clone(), Snapshot { directory, _made: made });
         }
-        self.made.get(&name).context("a base snapshot that was just made is gone")
+        self.made.get(&name).context("a base snapshot disappeared right after it was made")
     }
 }
 

@@ -41,7 +41,7 @@ fn check_variant(plan: &Plan, variant: &Variant, erase: &[PathBuf]) -> Result<()
 }
 
 fn check_cpus(plan: &Plan) -> Result<()> {
-    let there = cpu::available().context("cannot ask for the CPUs")?;
+    let there = cpu::available().context("cannot determine the CPUs")?;
     let placement = &plan.placement;
     for (key, list) in [
         ("server_cpus", &placement.server_cpus),
@@ -49,7 +49,7 @@ fn check_cpus(plan: &Plan) -> Result<()> {
         ("drive_cpus", &placement.drive_cpus),
     ] {
         if let Some(missing) = list.0.iter().find(|cpu| !there.contains(cpu)) {
-            bail!("placement.{key} names CPU {missing}; this machine has {there:?}");
+            bail!("placement.{key} contains CPU {missing}; this machine has {there:?}");
         }
     }
     Ok(())
@@ -81,7 +81,7 @@ fn check_tables(plan: &Plan, schema: &Schema) -> Result<()> {
         );
         ensure!(
             workload.recipe != Recipe::OltpInsert || schema.auto_inc,
-            "workload `{name}` inserts its own ids, which would meet those that are there; set auto_inc = true"
+            "workload `{name}` inserts its own ids, which would collide with existing rows; set auto_inc = true"
         );
     }
     Ok(())
@@ -105,7 +105,7 @@ fn check_rights(variant: &Variant) -> Result<()> {
     let needs_root = variant.rig.kind != RigKind::Directory;
     if needs_root && !rustix::process::geteuid().is_root() {
         bail!(
-            "it needs root to attach and mount its disk; run as root or set rig.kind = \"directory\""
+            "attaching and mounting its disk needs root; run as root or set rig.kind = \"directory\""
         );
     }
     Ok(())
@@ -174,7 +174,7 @@ pub fn ensure_memory(settings: &server::Settings, connections: u32) -> Result<()
     let there = available_memory_bytes()?;
     ensure!(
         needed <= there,
-        "the server needs about {} of memory, {} are available; lower innodb_buffer_pool_size or the threads",
+        "the server needs about {} of memory, {} are available; lower innodb_buffer_pool_size or threads",
         rounded(needed),
         rounded(there)
     );
@@ -187,7 +187,7 @@ fn available_memory_bytes() -> Result<u64> {
     // The kernel writes "kB" and means 1024 bytes.
     let kib: u64 = told
         .and_then(|told| told.trim_end_matches(" kB").parse().ok())
-        .context("/proc/meminfo does not tell MemAvailable; mount proc at /proc")?;
+        .context("/proc/meminfo has no MemAvailable; mount proc at /proc")?;
     Ok(kib * 1024)
 }
 

@@ -26,10 +26,10 @@ pub fn lack(series: &[Series], window: Window, directory: &Path) -> Option<Strin
     // Of one that is still full the rig itself says what to do.
     let advice = match now_bytes < LEFT_BYTES {
         true => "",
-        false => "; let nothing else fill it, or give the data more room",
+        false => "; let nothing else fill it, or provide more space",
     };
     Some(format!(
-        "the file system {} was full {since}: a server waits for room, and that says nothing of the disk{advice}",
+        "the file system {} was full {since}: the server waited for space, so the run says nothing about the disk{advice}",
         root.display()
     ))
 }

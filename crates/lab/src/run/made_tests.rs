@@ -23,7 +23,7 @@ fn every_series_is_made_once_and_none_is_made_by_nobody() {
     for (name, metric) in &recorded {
         assert_eq!(metrics::find(name), Some(*metric));
         assert!(metric.is_series, "{name}");
-        // What lies below tells what is taken of the media: the file system, or the drive in its place.
+        // What lies below tells what is physical space: the file system, or the drive in its place.
         let most = if *name == "space_physical_bytes" { 2 } else { 1 };
         assert_eq!(recorded.iter().filter(|(other, _)| other == name).count(), most, "{name}");
     }

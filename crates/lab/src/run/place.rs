@@ -14,7 +14,7 @@ use assay_plan::Plan;
 pub fn location_of(plan: &Plan, study: &Path) -> Result<PathBuf> {
     let Some(location) = &plan.location else { return Ok(study.join("work")) };
     if !location.is_dir() {
-        bail!("the location {} is not a directory; make it or name another", location.display());
+        bail!("the location {} is not a directory; create it or give another", location.display());
     }
     Ok(location.clone())
 }
@@ -92,7 +92,7 @@ impl Lock {
 fn lock(file: &File, study: &Path) -> Result<()> {
     let how = rustix::fs::FlockOperation::NonBlockingLockExclusive;
     if rustix::fs::flock(file, how).is_err() {
-        bail!("another assay runs in {}; wait for it or give another --out", study.display());
+        bail!("another assay is running in {}; wait for it or give another --out", study.display());
     }
     Ok(())
 }

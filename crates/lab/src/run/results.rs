@@ -110,7 +110,7 @@ fn histograms(latency: &KindLatency) -> [Histogram; 2] {
 fn facts(ran: &Ran) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::from([("seed".to_owned(), ran.schedule.seed.to_string())]);
     if let Some(steady) = ran.steady {
-        let text = if steady { "throughput had settled" } else { "the cap came first" };
+        let text = if steady { "throughput had settled" } else { "the limit came first" };
         facts.insert("warm-up".into(), text.into());
     }
     facts.extend(ending::fact(ran).map(|text| ("ended by".into(), text)));

@@ -242,7 +242,7 @@ pub fn retell(store: &mut Store, read: &ReadPlan) -> Result<()> {
 fn warn_of_others() -> Result<()> {
     for (process, study) in ledger::found()?.iter().filter_map(ledger::Found::run) {
         log::warn!(
-            "another run is measuring on this machine (process {process}, {}): the two disturb each other",
+            "another run is measuring on this machine (process {process}, {}): they disturb each other",
             study.display()
         );
     }

@@ -85,7 +85,7 @@ fn bring_up_and_measure(
     }
     // What a trace lacks it may have lacked only in the end, when it was written out.
     let taken_down = taken_down.map_err(|error| match &trace {
-        Some(path) => error.context(format!("the trace {} may end too early", path.display())),
+        Some(path) => error.context(format!("the trace {} may be cut short", path.display())),
         None => error,
     });
     let errors = taken_down.err().into_iter().chain(told.err());

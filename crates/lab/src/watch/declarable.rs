@@ -5,7 +5,7 @@ use super::sheet::Sheet;
 use super::{cost, cpu, disk, drive, innodb, model, process, space};
 use assay_study::metrics::metric;
 
-/// Each once, but what is taken of the media, which either the file system tells or the drive.
+/// Each once, but what is physical space, which either the file system tells or the drive.
 pub fn declarable() -> Vec<SeriesInfo> {
     let sheets: Vec<Sheet> = [
         cpu::whole_sheet(),

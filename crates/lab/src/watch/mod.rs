@@ -151,7 +151,7 @@ impl Watch {
             .name(name.into())
             .spawn(move || clock.run(&stop, &cpus))
             .context(
-                "cannot start a thread for the watch; raise the limit on processes (ulimit -u)",
+                "cannot start a monitor thread; raise the limit on processes (ulimit -u)",
             )?;
         self.threads.push((sender, handle));
         Ok(())

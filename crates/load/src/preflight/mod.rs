@@ -123,7 +123,7 @@ fn space(server: &mut Server<'_>, schema: &Schema) -> Result<Option<Problem>> {
         what: format!("space under {datadir} in bytes"),
         needed,
         available,
-        remedy: "make room, or lower tables or table_size".into(),
+        remedy: "free some space, or lower tables or table_size".into(),
     }))
 }
 

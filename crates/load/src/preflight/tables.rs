@@ -135,7 +135,7 @@ fn too_few(table: &str, needed: u64, available: u64) -> Problem {
         what: format!("the largest id in {table}"),
         needed,
         available,
-        remedy: "give the table size that the tables were prepared with, or prepare them anew"
+        remedy: "give the table size that the tables were prepared with, or prepare them again"
             .into(),
     }
 }
@@ -163,7 +163,7 @@ fn index(
         |table| indexed.contains(table),
         |table| {
             format!(
-                "{table} has none: run `cleanup`, then `prepare`, or set `create_secondary` to off if that is meant"
+                "{table} has none: run `cleanup`, then `prepare`, or set `create_secondary` to off if that is intended"
             )
         },
     ))

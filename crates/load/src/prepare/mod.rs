@@ -242,7 +242,7 @@ fn run(session: &mut impl Session, endpoint: &Endpoint, sql: &str) -> Result<()>
 }
 
 fn stopped() -> Error {
-    Error::Config("loading was stopped; run `cleanup` before the next `prepare`".into())
+    Error::Config("loading was interrupted; run `cleanup` before the next `prepare`".into())
 }
 
 fn create_tables(endpoint: &Endpoint, schema: &Schema) -> Result<()> {

@@ -63,7 +63,7 @@ fn refuse_unsupported(given: &Given) -> Result<()> {
     let remedies = [
         ("report_checkpoints", "use --json, which has every second"),
         ("config_file", "write its options on the command line"),
-        ("mysql_ssl_cipher", "leave it out: the strongest common cipher is taken"),
+        ("mysql_ssl_cipher", "omit it: the strongest common cipher is used"),
     ];
     for (name, remedy) in remedies {
         if !given.text(name).is_empty() {
@@ -83,7 +83,7 @@ fn endpoint(given: &Given) -> Result<Endpoint> {
         if given.text(name).contains(',') {
             let name = dashed(name);
             return refuse(format!(
-                "`--{name}` is a list; one server only is loaded: give a single {name}"
+                "`--{name}` is a list; only one server is supported: give a single {name}"
             ));
         }
     }
@@ -206,7 +206,7 @@ fn ignore_errors(text: &str) -> Result<IgnoreErrors> {
     let code = |part: &str| {
         part.trim().parse().map_err(|_| {
             Error::Config(format!(
-                "`{part}` in --mysql-ignore-errors is no error number; give numbers or all"
+                "`{part}` in --mysql-ignore-errors is not an error number; give numbers or all"
             ))
         })
     };
@@ -266,7 +266,7 @@ fn cpus(text: &str) -> Result<Vec<usize>> {
     let mut cpus = Vec::new();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let bad =
-            || Error::Config(format!("`{part}` in --cpus is no CPU and no range such as 0-3"));
+            || Error::Config(format!("`{part}` in --cpus is not a CPU or a range such as 0-3"));
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (usize, usize) =
             (first.parse().map_err(|_| bad())?, last.parse().map_err(|_| bad())?);

@@ -42,7 +42,7 @@ impl Given {
         let text = self.text(name);
         text.parse().map_err(|_| {
             Error::Config(format!(
-                "`--{}={text}` is not a number it can take; see --help",
+                "`--{}={text}` is not a valid number; see --help",
                 dashed(name)
             ))
         })

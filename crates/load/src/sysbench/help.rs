@@ -10,7 +10,7 @@ use crate::recipe::Recipe;
 #[must_use]
 pub fn help() -> String {
     let mut text = String::from(
-        "Loads a MySQL or MariaDB server as sysbench 1.0.20 does, from the same command line, or as 0.4 and 0.5 did.\n\n\
+        "Puts load on a MySQL or MariaDB server like sysbench 1.0.20, with the same command line, or like 0.4 and 0.5.\n\n\
          Usage: assay load WORKLOAD [--OPTION=VALUE…] prepare|prewarm|run|cleanup|help\n\n\
          Examples:\n  \
          assay load oltp_read_write --tables=4 --table-size=100000 --threads=8 --mysql-socket=/run/mysqld/mysqld.sock --mysql-user=root prepare\n  \

@@ -319,7 +319,7 @@ fn not_anew(code: u16, error: Error) -> Error {
         other => other.to_string(),
     };
     Error::Lost(format!(
-        "a connection broke with error {code}, and connecting anew failed ({reason})"
+        "a connection broke with error {code}, and reconnecting failed ({reason})"
     ))
 }
 

@@ -68,7 +68,7 @@ pub type Resize = Box<dyn Fn(u64) -> assay_disk::Result<()> + Send + Sync>;
 pub enum FuseError {
     /// The kernel's side is missing.
     #[error(
-        "there is no FUSE here: /dev/fuse: {reason}; load it with `modprobe fuse`, or start the container with \
+        "FUSE is not available: /dev/fuse: {reason}; load it with `modprobe fuse`, or start the container with \
          `--device /dev/fuse`"
     )]
     NoFuse {
@@ -82,7 +82,7 @@ pub enum FuseError {
         what: String,
     },
     /// A disk is served there already, or was until its server died.
-    #[error("{mount_point} shows a disk already; unmount it first, or name another directory")]
+    #[error("{mount_point} is already in use as a mount point of a disk; unmount it first, or give another directory")]
     Taken {
         /// Where.
         mount_point: PathBuf,
@@ -256,7 +256,7 @@ impl Drop for FuseMount {
             return;
         }
         let unmounted = mounting::unmount(&self.mount_point).or_else(|error| {
-            log::warn!("{error}; it is taken away all the same");
+            log::warn!("{error}; it is removed anyway");
             abort_and_unmount(&self.mount_point)
         });
         if let Err(error) = unmounted {
@@ -294,7 +294,7 @@ impl Ends {
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        let broken = || Err("its thread ended without a word; this is a bug".into());
+        let broken = || Err("its thread ended unexpectedly; this is a bug".into());
         self.0.result().get_or_insert_with(broken);
         self.0.has_come.notify_all();
     }

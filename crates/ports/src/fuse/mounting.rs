@@ -117,7 +117,7 @@ fn run_helper(helper: Command) -> io::Result<()> {
     let output = child::output(helper).map_err(|error| match error.kind() {
         // Denied: a directory of the search path that may not be looked into hides that there is none.
         io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => io::Error::other(format!(
-            "only root may mount, or whoever has `{HELPER}`; become root or install the package fuse3"
+            "mounting needs root or `{HELPER}`; become root or install the package fuse3"
         )),
         _ => error,
     })?;
@@ -202,7 +202,7 @@ fn abort_as_user(mount: &Mount) -> io::Result<()> {
     let minor = mount.device_number.split_once(':').map_or("", |(_, minor)| minor);
     let connection = Path::new("/sys/fs/fuse/connections").join(minor).join("abort");
     std::fs::write(connection, "1").map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => io::Error::other("only root may end it here; become root"),
+        io::ErrorKind::NotFound => io::Error::other("ending it here needs root"),
         _ => error,
     })
 }

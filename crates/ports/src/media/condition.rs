@@ -52,9 +52,9 @@ impl Condition {
     pub fn problems(&self) -> Vec<String> {
         let loss = self.loss().map(|loss| match loss {
             Loss::Deleted => {
-                format!("{loss}; copy what the drive holds now: detached, it is gone with all data")
+                format!("{loss}; copy its data now: once detached, all data are gone")
             }
-            Loss::Cut { .. } => format!("{loss}; what lay beyond is lost"),
+            Loss::Cut { .. } => format!("{loss}; data beyond that are lost"),
         });
         let FailedReads { count, last } = &*self.failed_reads();
         let failed =
@@ -99,9 +99,9 @@ impl Condition {
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Loss::Deleted => f.write_str("the file that it lies on was deleted"),
+            Loss::Deleted => f.write_str("its media file was deleted"),
             Loss::Cut { size, whole } => {
-                write!(f, "what it lies on was cut to {} of {}", Bytes(*size), Bytes(*whole))
+                write!(f, "its media were truncated to {} of {}", Bytes(*size), Bytes(*whole))
             }
         }
     }

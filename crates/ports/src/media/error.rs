@@ -10,20 +10,20 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum MediaError {
     /// There is something already.
-    #[error("{path} exists already; name a new file")]
+    #[error("{path} already exists; give a new file")]
     Exists {
         /// What was named.
         path: PathBuf,
     },
     /// Someone has it: another value of this process, another process, or a mount.
-    #[error("{path} is in use; detach what uses it, or wait until it has ended")]
+    #[error("{path} is in use; detach what uses it, or wait for it to end")]
     InUse {
         /// What was named.
         path: PathBuf,
     },
     /// A loop device shows it, and whoever has that device writes there too.
     #[error(
-        "{path} is in use: {device} shows it; take that away with `losetup --detach {device}`, or name {device}"
+        "{path} is in use by {device}; remove that with `losetup --detach {device}`, or name {device}"
     )]
     Shown {
         /// What was named.
@@ -33,7 +33,7 @@ pub enum MediaError {
     },
     /// Someone has what it lies on.
     #[error(
-        "{path} shows {below}, which is in use; detach what uses that, or wait until it has ended"
+        "{path} is on {below}, which is in use; detach what uses that, or wait for it to end"
     )]
     BelowInUse {
         /// What was named.
@@ -50,7 +50,7 @@ pub enum MediaError {
         size: u64,
     },
     /// The space is not there.
-    #[error("there is no room for {} at {path}; free some, or ask for less", Bytes(*.size))]
+    #[error("no space for {} at {path}; free some, or use a smaller size", Bytes(*.size))]
     Full {
         /// What was named.
         path: PathBuf,

@@ -23,7 +23,7 @@ pub struct Beside {
     pub study: String,
     /// One configuration against another.
     pub gains: Vec<Compared>,
-    /// One configuration by itself.
+    /// Single configurations.
     pub levels: Vec<Leveled>,
     /// Why they may not be compared.
     pub differs: Vec<String>,
@@ -205,7 +205,7 @@ fn of_scales(
             continue;
         };
         let says = format!(
-            "{} has {} of the parallelism that it stands for and {} {}: their gain is not that of the whole devices.",
+            "{} has {} of its device's parallelism and {} {}: their gain is not that of the full devices.",
             gain.config,
             share(config),
             gain.against,
@@ -222,9 +222,7 @@ fn share(scale: f64) -> String {
     if scale::is_alike(scale, 1.0) { "all".into() } else { format!("1/{scale}") }
 }
 
-const SCALED_LEVELS: &str = "Levels of models at a scale: a rate is taken times what the model's parallelism is divided by, for as many \
-    times the threads; a response time is compared only where the threads are divided by as much. Ratios of two configurations of one scale \
-    need neither.";
+const SCALED_LEVELS: &str = "Absolute figures of scaled models: rates are multiplied by the parallel scale, at that many times the threads; response times are compared only where the threads are divided by the same number. Ratios of two configurations of the same scale need no correction.";
 
 /// What the study tells of itself: which of these configurations are models at which scale, what form was run, how well
 /// models kept time.
@@ -233,7 +231,7 @@ fn differences(study: &Study, configs: &BTreeSet<&String>) -> Vec<String> {
     for config in study.configs.iter().filter(|config| configs.contains(&config.name)) {
         if let Some(model) = config.rig.model() {
             differences.push(format!(
-                "{} is no device but a {}",
+                "{} is not a device but a {}",
                 config.name,
                 words::rig::model(model)
             ));

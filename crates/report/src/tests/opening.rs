@@ -138,7 +138,7 @@ fn what_to_know_first_is_short_and_leads_to_the_rest() {
 
 #[test]
 fn prices_stand_on_the_first_screen_where_there_are_any() {
-    let name = "Price of a transaction a second";
+    let name = "Price per transaction per second";
     assert!(!opening(&UNLIKE, 0.002, None).contains(name), "nobody gave prices");
     let priced = opening(&UNLIKE, 0.002, Some(PRICES));
     let number = priced.split_once(name).unwrap().1;

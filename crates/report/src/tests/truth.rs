@@ -120,9 +120,9 @@ fn no_number_is_made_of_trials_that_may_not_be_compared() {
     let all = page(&[flagged(load("new", 8, 777.0)), flagged(load("base", 8, 600.0))], None);
     let shown = opening(&all);
     assert!(!shown.contains("777") && !shown.contains("600"), "{shown}");
-    assert!(shown.contains("No runs are left of both that may be compared."), "{shown}");
+    assert!(shown.contains("No comparable runs are left of both."), "{shown}");
     let alone = page(&[flagged(load("base", 8, 600.0))], None);
-    assert!(opening(&alone).contains("every run that ended is flagged as not comparable"));
+    assert!(opening(&alone).contains("every finished run is flagged as not comparable"));
     assert!(!opening(&alone).contains("<b>600</b>"));
 }
 
@@ -173,12 +173,12 @@ fn where_nothing_is_written_what_was_read_is_the_third_number() {
         &[("write_bytes_per_transaction", 20.0), ("read_bytes_per_transaction", 3e5)];
     let reads = |load: Load<'static>| Load { more, ..load };
     let text = page(&[reads(load("new", 8, 500.0)), reads(load("base", 8, 400.0))], None);
-    let number = opening(&text).split_once("Read from the device, a transaction").unwrap().1;
+    let number = opening(&text).split_once("Read from the device per transaction").unwrap().1;
     assert!(number.contains("300 against 300 kB at 8 threads"), "{number}");
     let more: &[(&str, f64)] = &[("write_bytes_per_transaction", 0.0)];
     let nothing = |load: Load<'static>| Load { more, ..load };
     let text = page(&[nothing(load("new", 8, 500.0)), nothing(load("base", 8, 400.0))], None);
-    let number = opening(&text).split_once("Written to the device, a transaction").unwrap().1;
+    let number = opening(&text).split_once("Written to the device per transaction").unwrap().1;
     assert!(number.contains("<b>0</b> kB"), "{number}");
 }
 
@@ -190,11 +190,11 @@ fn a_price_whose_interval_reaches_over_equality_is_neither_more_nor_less() {
     let wide = |load: Load<'static>, off: f64| Load { off, ..load };
     let text =
         page(&[wide(load("new", 8, 420.0), 0.2), wide(load("base", 8, 400.0), -0.2)], Some(PRICES));
-    let number = opening(&text).split_once("Price of a transaction a second").unwrap().1;
+    let number = opening(&text).split_once("Price per transaction per second").unwrap().1;
     assert!(number.contains("inconclusive"), "{number}");
     assert!(number.contains(" less to ") && number.contains(" more<"), "{number}");
     let text = page(&[load("new", 8, 500.0), load("base", 8, 400.0)], Some(PRICES));
-    let number = opening(&text).split_once("Price of a transaction a second").unwrap().1;
+    let number = opening(&text).split_once("Price per transaction per second").unwrap().1;
     assert!(number.contains("<b>20 %</b> less") && !number.contains("inconclusive"), "{number}");
 }
 

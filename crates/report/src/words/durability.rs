@@ -17,20 +17,20 @@ pub fn label(durability: &Durability) -> String {
 
 fn pages_kept(standing: Standing) -> &'static str {
     match standing {
-        Standing::Unknown => "pages not known",
+        Standing::Unknown => "pages unknown",
         Standing::AtRisk => "pages at risk",
-        Standing::ReliesOnDevice => "pages safe if the device keeps its word",
+        Standing::ReliesOnDevice => "pages safe if the device writes atomically",
         Standing::Safe => "pages safe",
     }
 }
 
 fn commits_kept(lag: Lag) -> String {
     match lag {
-        Lag::Unknown => "commits not known".into(),
-        Lag::LeftToSystem => "commits left to the system".into(),
-        Lag::Groups(groups) => format!("commits each {groups} groups"),
-        Lag::Seconds(1) => "commits each second".into(),
-        Lag::Seconds(seconds) => format!("commits each {seconds} s"),
+        Lag::Unknown => "commits unknown".into(),
+        Lag::LeftToSystem => "commits flushed by the system".into(),
+        Lag::Groups(groups) => format!("commits flushed every {groups} groups"),
+        Lag::Seconds(1) => "commits flushed every second".into(),
+        Lag::Seconds(seconds) => format!("commits flushed every {seconds} s"),
         Lag::None => "commits safe".into(),
     }
 }
@@ -71,12 +71,12 @@ fn difference(one: Difference) -> String {
 
 fn pages(pages: Pages) -> &'static str {
     match pages {
-        Pages::Unknown => "written once, on a disk of which nothing was kept",
-        Pages::Single => "written once, on a disk that does not guarantee to write them whole",
+        Pages::Unknown => "written once, on an unknown disk",
+        Pages::Single => "written once, on a disk without atomic writes",
         Pages::MaySplit => "written once, where the file system or the page cache may split them",
-        Pages::TwiceInVain => "written twice, in a way that does not help",
-        Pages::AtomicByDevice => "written once, whole by the device's word",
-        Pages::WrittenWhole => "written once, whole by the drive's format",
+        Pages::TwiceInVain => "written twice, ineffectively",
+        Pages::AtomicByDevice => "written once, atomically according to the device",
+        Pages::WrittenWhole => "written once, atomically by the drive's format",
         Pages::WrittenTwice => "written twice, by the doublewrite buffer",
     }
 }
@@ -84,15 +84,15 @@ fn pages(pages: Pages) -> &'static str {
 fn commits(commits: Commits) -> String {
     match commits {
         Commits::Unknown => "not known".into(),
-        Commits::LeftToSystem => "flushed when the operating system does".into(),
-        Commits::EachGroups(groups) => format!("flushed with every {groups} groups of commits"),
+        Commits::LeftToSystem => "flushed by the operating system".into(),
+        Commits::EachGroups(groups) => format!("flushed every {groups} groups of commits"),
         Commits::EachSeconds(seconds) => {
-            format!("written and flushed every {seconds} s, lost with the server before")
+            format!("written and flushed every {seconds} s, until then lost if the server dies")
         }
         Commits::WrittenThenEachSeconds(seconds) => {
             format!("written at commit, flushed every {seconds} s")
         }
-        Commits::AtCommit => "flushed before they are answered".into(),
+        Commits::AtCommit => "flushed before they return".into(),
     }
 }
 
@@ -100,7 +100,7 @@ fn flushes(flushes: Flushes) -> &'static str {
     match flushes {
         Flushes::Lost => "not sent",
         Flushes::Unknown => "not known",
-        Flushes::AsTheDeviceSays => "as the device says",
+        Flushes::AsTheDeviceSays => "as the device reports",
         Flushes::Honoured => "honoured by the model",
         Flushes::NotNeeded => "not needed by the modelled device",
     }
@@ -115,7 +115,7 @@ fn checks(checks: Checks) -> &'static str {
 
 fn note(note: Note) -> &'static str {
     match note {
-        Note::TornPagesNotMended => "torn pages are found and not mended",
+        Note::TornPagesNotMended => "torn pages are detected but not repaired",
         Note::TornPagesNotFound => {
             "without checksums recovery cannot tell a torn page from a whole one"
         }
@@ -130,13 +130,13 @@ fn note(note: Note) -> &'static str {
              volatile and keeps no order"
         }
         Note::FlushMethodForTests => {
-            "innodb_flush_method flushes not at all or little, for tests of the server only"
+            "innodb_flush_method disables most flushes; it is meant for server tests only"
         }
         Note::FlushMethodWithoutDataFiles => {
             "innodb_flush_method leaves data files unflushed: all files are on one device, whose flush for the log covers them"
         }
         Note::NoBarriers => "the file system is mounted without barriers",
-        Note::LogEndNotFound => "recovery cannot tell where a redo log that was cut off ends",
+        Note::LogEndNotFound => "recovery cannot find the end of a truncated redo log",
     }
 }
 
@@ -192,17 +192,17 @@ mod tests {
         assert_eq!(of(Pages::Single, Commits::AtCommit), "pages at risk · commits safe");
         assert_eq!(
             of(Pages::AtomicByDevice, Commits::AtCommit),
-            "pages safe if the device keeps its word · commits safe"
+            "pages safe if the device writes atomically · commits safe"
         );
         for (commits, told) in [
-            (Commits::EachSeconds(1), "commits each second"),
-            (Commits::WrittenThenEachSeconds(1), "commits each second"),
+            (Commits::EachSeconds(1), "commits flushed every second"),
+            (Commits::WrittenThenEachSeconds(1), "commits flushed every second"),
             (Commits::WrittenThenEachSeconds(5), "commits each 5 s"),
-            (Commits::LeftToSystem, "commits left to the system"),
+            (Commits::LeftToSystem, "commits flushed by the system"),
             (Commits::EachGroups(100), "commits each 100 groups"),
-            (Commits::Unknown, "commits not known"),
+            (Commits::Unknown, "commits unknown"),
         ] {
-            assert_eq!(of(Pages::Unknown, commits), format!("pages not known · {told}"));
+            assert_eq!(of(Pages::Unknown, commits), format!("pages unknown · {told}"));
         }
         let lost = kept(Pages::WrittenTwice, Commits::AtCommit, Flushes::Lost);
         assert_eq!(label(&lost), "pages at risk · commits at risk");
@@ -215,12 +215,12 @@ mod tests {
         assert_eq!(
             sentences,
             [
-                "pages: written once, whole by the device's word",
+                "pages: written once, atomically according to the device",
                 "commits: written and flushed every 1 s, lost with the server before",
                 "flushes: not known",
                 "checksums of pages: on",
                 "checksums of the log: off",
-                "recovery cannot tell where a redo log that was cut off ends",
+                "recovery cannot find the end of a truncated redo log",
             ]
         );
     }
@@ -232,8 +232,7 @@ mod tests {
         let flushes = Difference::Flushes(Flushes::AsTheDeviceSays, Flushes::NotNeeded);
         assert_eq!(
             differences(&[pages, flushes]).unwrap(),
-            "pages: written twice, by the doublewrite buffer, against written once, on a disk that does not guarantee to \
-             write them whole; flushes: as the device says, against not needed by the modelled device"
+            "pages: written twice, by the doublewrite buffer, against written once, on a disk without atomic writes; flushes: as the device reports, against not needed by the modelled device"
         );
     }
 }

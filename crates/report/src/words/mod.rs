@@ -31,7 +31,7 @@ const NONE: &str = "none";
 pub fn note(note: Note) -> &'static str {
     match note {
         Note::OnMeasuredDisk => {
-            "The study lies on the measured disk; its results are written between runs, not in measured seconds."
+            "The study is on the measured disk; its results are written between runs, not while measuring."
         }
     }
 }

@@ -13,8 +13,8 @@ pub fn remarks(row: &ComparedRow) -> Vec<String> {
 
 fn remark(remark: &Remark) -> String {
     match remark {
-        Remark::RunOnNeither => "neither is run on it".into(),
-        Remark::RunOnlyOn(config) => format!("only {config} is run on it"),
+        Remark::RunOnNeither => "neither runs on it".into(),
+        Remark::RunOnlyOn(config) => format!("only {config} runs on it"),
         Remark::LeftOut { threads, config, why } => {
             let threads = counted(u64::from(*threads), "thread");
             format!("{threads} left out: {config} {}", missing(why))
@@ -27,7 +27,7 @@ fn remark(remark: &Remark) -> String {
 
 fn missing(why: &Missing) -> String {
     match why {
-        Missing::NotPlanned => "is not run with so many".into(),
+        Missing::NotPlanned => "does not run with that many".into(),
         Missing::NoResult(metric) => format!("has no {metric}"),
         Missing::Failed => "failed".into(),
         Missing::NotRun => "was not run yet".into(),
@@ -92,13 +92,13 @@ mod tests {
         assert_eq!(left_out(Missing::Failed), "4 threads left out: csd failed");
         assert_eq!(
             left_out(Missing::NotPlanned),
-            "4 threads left out: csd is not run with so many"
+            "4 threads left out: csd does not run with that many"
         );
         assert_eq!(left_out(Missing::NotRun), "4 threads left out: csd was not run yet");
         let none = Missing::NoResult("tps".into());
         assert_eq!(left_out(none), "4 threads left out: csd has no tps");
         assert_eq!(remark(&Remark::RunOnlyOn("csd".into())), "only csd is run on it");
-        assert_eq!(remark(&Remark::RunOnNeither), "neither is run on it");
+        assert_eq!(remark(&Remark::RunOnNeither), "neither runs on it");
         assert_eq!(remark(&Remark::Flagged { flagged: 1, trials: 1 }), "1 of 1 run flagged");
     }
 }

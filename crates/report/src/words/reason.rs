@@ -36,36 +36,36 @@ fn of_reason(reason: &Reason, metric: Metric) -> String {
     match reason {
         Reason::TrialFailed(trial) => format!("{trial} failed"),
         Reason::TrialNotComparable(trial) => not_comparable(trial),
-        Reason::NoSharedRepeat => "no repeat of both has been run".into(),
+        Reason::NoSharedRepeat => "no repeat of both has finished".into(),
         Reason::FigureAbsent(trial, absent) => of_absent(trial, metric, *absent),
         Reason::SpreadUnknown => {
-            "one repeat, and nothing tells how it varies: measure for longer, or repeat".into()
+            "one repeat, of unknown variation: measure for longer, or repeat".into()
         }
         Reason::SeparateRuns => {
-            "one repeat of a study: how far its runs lie apart from day to day is not known; give both studies repeats = 2 or more".into()
+            "one repeat in a study: its day-to-day variation is unknown; use repeats = 2 or more in both studies".into()
         }
         Reason::OneRun => {
-            "one repeat, and no configuration ran twice: only how it varied from second to second is known, not how runs differ".into()
+            "one repeat, and no configuration ran twice: only the variation between seconds is known, not between runs".into()
         }
         Reason::OneRunAndFloor => {
-            "one repeat: true if runs of these configurations differ no more than those of the configuration that ran twice".into()
+            "one repeat: holds if runs of these configurations vary no more than those of the configuration that ran twice".into()
         }
         Reason::WithinFloor { floor_percent, differences } => format!(
-            "it is within the noise floor of {} %, known from {} of one configuration with itself",
+            "within the noise floor of {} %, from {} of a configuration with itself",
             short(*floor_percent),
             counted(*differences, "difference")
         ),
         Reason::NotSignificant { test, p, is_corrected } => {
             let whose = match test {
                 SignificanceTest::T => "p is",
-                SignificanceTest::Permutation => "the permutation test's p is",
+                SignificanceTest::Permutation => "permutation test p =",
             };
             let after = if *is_corrected { " after correction for the thread counts" } else { "" };
             format!("{whose} {}{after}", of_p(*p))
         }
-        Reason::IntervalHasBothSigns => "the interval reaches from one side to the other".into(),
+        Reason::IntervalHasBothSigns => "the interval includes both directions".into(),
         Reason::DependsOnThreads { directions: its, .. } => {
-            format!("it depends on the threads: {}", directions(its))
+            format!("depends on the thread count: {}", directions(its))
         }
     }
 }
@@ -75,7 +75,7 @@ fn of_absent(trial: &TrialKey, metric: Metric, absent: Absent) -> String {
     match absent {
         Absent::Unusable(value) => format!("{trial}: {label} is {value}"),
         Absent::TooFewAbove => format!(
-            "fewer than {ABOVE_LEAST} transactions lie above {label} in a run; measure for longer"
+            "a run has fewer than {ABOVE_LEAST} transactions above {label}; measure for longer"
         ),
     }
 }
@@ -89,11 +89,11 @@ fn more(one: &Comparison) -> Option<String> {
     let found = one.difference.as_ref()?;
     match (reason, repeats_more) {
         (Reason::SeparateRuns | Reason::DependsOnThreads { .. }, _) => None,
-        (_, None) => Some("no number of repeats up to a thousand would tell".into()),
+        (_, None) => Some("not even a thousand repeats would decide".into()),
         (_, Some(more)) => {
             let about = if found.rests_on_seconds_alone() { "at least" } else { "about" };
             let repeats = counted(u64::from(*more), "more repeat");
-            Some(format!("{about} {repeats} would tell"))
+            Some(format!("{about} {repeats} would decide"))
         }
     }
 }
@@ -123,13 +123,12 @@ mod tests {
         };
         assert_eq!(
             told(Reason::IntervalHasBothSigns, Some(1)),
-            "the interval reaches from one side to the other; about 1 more repeat would tell"
+            "the interval includes both directions; about 1 more repeat would tell"
         );
         let floor = Reason::WithinFloor { floor_percent: 20.04, differences: 4 };
         assert_eq!(
             told(floor, None),
-            "it is within the noise floor of 20 %, known from 4 differences of one configuration with itself; no number of repeats up to \
-             a thousand would tell"
+            "it is within the noise floor of 20 %, known from 4 differences of one configuration with itself; not even a thousand repeats would decide"
         );
         let chance =
             |test, p, is_corrected| told(Reason::NotSignificant { test, p, is_corrected }, Some(5));
@@ -139,14 +138,14 @@ mod tests {
         );
         assert_eq!(
             chance(SignificanceTest::Permutation, 0.0625, false),
-            "the permutation test's p is 0.062; about 5 more repeats would tell"
+            "permutation test p = 0.062; about 5 more repeats would tell"
         );
         let seconds = comparison(Word::Inconclusive, Some(Reason::OneRun));
         let verdict = Verdict { repeats_more: Some(2), ..seconds.verdict.clone() };
         let seconds = resting_on(Basis::OneRepeat, Comparison { verdict, ..seconds });
         assert_eq!(
             because(&seconds).unwrap(),
-            "one repeat, and no configuration ran twice: only how it varied from second to second is known, not how runs differ; at \
+            "one repeat, and no configuration ran twice: only the variation between seconds is known, not between runs; at \
              least 2 more repeats would tell"
         );
         assert!(!reason(&seconds).unwrap().contains("more repeats"));

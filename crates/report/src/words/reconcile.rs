@@ -10,11 +10,11 @@ pub fn name(check: &Check) -> &'static str {
         Sides::Little { .. } => "threads = TPS × mean latency",
         Sides::Recipe { .. } => "queries ÷ transactions = the recipe's",
         Sides::Markov { .. } => "percentile p ≤ mean ÷ (1 − p)",
-        Sides::Ascending(_) => "percentiles ascend to the longest",
-        Sides::Rate { .. } => "the target rate was reached",
-        Sides::Device(_) => "the device writes what the server does",
-        Sides::Drive { .. } => "the drive takes what its device writes",
-        Sides::Media { .. } => "parts of what went to media add up",
+        Sides::Ascending(_) => "percentiles increase up to the maximum",
+        Sides::Rate { .. } => "the target rate was achieved",
+        Sides::Device(_) => "the device wrote what the server wrote",
+        Sides::Drive { .. } => "the drive received what its device wrote",
+        Sides::Media { .. } => "parts of media writes add up",
     }
 }
 
@@ -27,10 +27,10 @@ pub fn arithmetic(check: &Check) -> String {
 pub(super) fn of_sides(sides: &Sides, holds: bool) -> String {
     match sides {
         Sides::Little { busy, threads } => {
-            format!("TPS × mean latency is {busy:.2}, there were {threads:.0} threads")
+            format!("TPS × mean latency is {busy:.2}, but there were {threads:.0} threads")
         }
         Sides::Recipe { queries_per_transaction, expected } => format!(
-            "{queries_per_transaction:.2} queries a transaction, the recipe has {expected:.0}"
+            "{queries_per_transaction:.2} queries per transaction, but the workload has {expected:.0}"
         ),
         Sides::Markov { share, percentile_ms, mean_ms, most_ms } => {
             let percent = share * 100.0;
@@ -49,10 +49,10 @@ pub(super) fn of_sides(sides: &Sides, holds: bool) -> String {
         }
         Sides::Device(device) => of_device(device),
         Sides::Drive { taken, written } => {
-            format!("the drive took {}, its device wrote {}", mb(*taken), mb(*written))
+            format!("the drive received {}, but its device wrote {}", mb(*taken), mb(*written))
         }
         Sides::Media { whole, parts } => {
-            format!("the drive wrote to media {}, its parts come to {}", mb(*whole), mb(*parts))
+            format!("the drive wrote {} to media, but its parts add up to {}", mb(*whole), mb(*parts))
         }
     }
 }
@@ -61,15 +61,14 @@ fn of_device(device: &ExplainedWrites) -> String {
     let &ExplainedWrites { written, files, logged, flushes, least, most } = device;
     if written < least {
         format!(
-            "the device wrote {}, InnoDB {} to its files: pages stayed in memory or took less space than they have, \
-             so bytes written for each transaction are too few; measure for longer",
+            "the device wrote {}, InnoDB {} to its files: pages stayed in memory or were compressed, so bytes written per transaction are too low; measure for longer",
             mb(written),
             mb(files),
         )
     } else if written > most {
         format!(
             "the device wrote {}, InnoDB and the binary log {} to their files, which with {flushes:.0} flushes/s explains \
-             {}: something else wrote to it, so do not compare what it wrote",
+             {}: something else wrote to it, so do not compare its writes",
             mb(written),
             mb(logged),
             mb(most),

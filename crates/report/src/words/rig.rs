@@ -24,7 +24,7 @@ pub fn text(layer: &RigLayer) -> String {
         }
         RigLayer::Scale(resources) => resources.iter().map(resource).collect::<Vec<_>>().join(", "),
         RigLayer::Numbers { preset, numbers: all } => numbers(preset, all),
-        RigLayer::Fault(what) => format!("put there: it {}", fault(what)),
+        RigLayer::Fault(what) => format!("injected fault: it {}", fault(what)),
     }
 }
 
@@ -140,7 +140,7 @@ fn numbers(preset: &str, all: &[Count]) -> String {
 
 fn fault(fault: &Fault) -> String {
     let stalls = fault.stall.map(|stall| {
-        format!("answers nothing for {} ms every {} s", stall.length_ms, stall.every_s)
+        format!("stalls for {} ms every {} s", stall.length_ms, stall.every_s)
     });
     let is_slower = fault.slower.map(|times| format!("takes {times} times as long"));
     let tears = fault.tears.then(|| "tears writes that were not flushed".to_owned());

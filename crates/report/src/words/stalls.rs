@@ -9,7 +9,7 @@ pub fn text(found: &Stalls) -> String {
     let delays: Vec<f64> = events.iter().filter_map(|one| one.delay_ms).collect();
     let depths: Vec<f64> = events.iter().map(|one| one.depth_percent).collect();
     let size = format!(
-        "about {:.0} ms long, throughput {:.0} % down",
+        "about {:.0} ms, throughput down by {:.0} %",
         median(&delays).max(0.0),
         median(&depths).max(0.0)
     );

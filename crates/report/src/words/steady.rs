@@ -6,15 +6,15 @@ use assay_judge::{Held, Steady};
 pub fn text(found: &Steady) -> String {
     match (found.held, found.settled_after_s) {
         (Held::Steady, _) => "steady".into(),
-        (Held::Drifting, Some(after)) => format!("settled after {after} s of the window"),
+        (Held::Drifting, Some(after)) => format!("steady after {after} s of the window"),
         (Held::Drifting, None) => {
             let way = if found.drift_percent > 0.0 { "rose" } else { "fell" };
-            format!("not settled: it {way} by {:.0} % over the window", found.drift_percent.abs())
+            format!("not steady: it {way} by {:.0} % over the window", found.drift_percent.abs())
         }
         (Held::TooShortToTell, _) => {
             let (low, high) = found.drift_interval;
             format!(
-                "too short to tell: its drift over the window lies between {} and {} %",
+                "too short to tell: drift over the window between {} and {} %",
                 signed(low),
                 signed(high)
             )

@@ -28,7 +28,7 @@ fn both(values: [Option<String>; 2]) -> String {
 /// That the two are not equally safe, and in what; nothing where they are.
 pub fn safety(differences: &[Difference]) -> Option<String> {
     let differs = durability::differences(differences)?;
-    Some(format!("they are not equally safe, {differs}"))
+    Some(format!("they differ in crash safety, {differs}"))
 }
 
 /// What only one side has: `the workload `w``, or `` `w` at 16 and 32 threads``.
@@ -68,8 +68,7 @@ mod tests {
         ]);
         assert_eq!(
             told.unwrap(),
-            "they are not equally safe, pages: written twice, by the doublewrite buffer, against written once, whole by \
-             the device's word; commits: flushed before they are answered, against flushed when the operating system does"
+            "they are not equally safe, pages: written twice, by the doublewrite buffer, against written once, atomically according to the device; commits: flushed before they return, against flushed by the operating system"
         );
     }
 

@@ -29,40 +29,35 @@ fn said(warning: &Warning) -> Cow<'_, str> {
              faster machine"
         ),
         Warning::AddedLatency { percent } => format!(
-            "the model's commands took {percent:.1} % longer than the device's would, most of them being faster than can be shown \
-             here; use more threads, a larger parallel_scale, or a faster machine"
+            "emulated I/Os took {percent:.1} % longer than on the device, mostly because they are too fast for this machine to emulate; use more threads, a larger parallel_scale, or a faster machine"
         ),
         Warning::ModelStall { length_s } => format!(
-            "the model's server stalled for {length_s:.1} s in all; give it CPUs of its own (drive_cpus), or a machine \
-             that does nothing else"
+            "the daemon of the emulated drive stalled for {length_s:.1} s in total; give it its own CPUs (drive_cpus), or use an idle machine"
         ),
         Warning::Stopped { length_s } => format!(
-            "Assay was stopped for at least {length_s:.1} s while it measured (Ctrl-Z, or a machine that slept or had no CPU \
-             for it); nothing loaded the server meanwhile"
+            "Assay did not run for at least {length_s:.1} s while measuring (Ctrl-Z, suspend, or no CPU available); there was no load meanwhile"
         ),
         Warning::OtherPrograms { cpu_percent, is_too_much, programs } => {
             others(*cpu_percent, *is_too_much, programs)
         }
         Warning::LoadSaturated { cpu_percent } => {
-            format!("the load generator used {cpu_percent:.0} % of its CPUs: it may be the limit")
+            format!("the load generator used {cpu_percent:.0} % of its CPUs: it may be the bottleneck")
         }
         Warning::NotSettled => {
-            return "throughput had not settled when measuring began".into();
+            return "throughput was not steady when the measurement began".into();
         }
         Warning::Unfinished { transactions, percent, wait_ms_max } => format!(
-            "percentiles are too low: {transactions} transactions ({percent:.1} %) planned before the window's end had not ended by \
-             then, the oldest had waited {wait_ms_max:.0} ms"
+            "percentiles are too low: {transactions} transactions ({percent:.1} %) due in the window had not finished at its end, the oldest waiting for {wait_ms_max:.0} ms"
         ),
         Warning::ShortWindow { length_s } => format!(
-            "the events were done after {length_s:.1} s: figures of disk and server rest on few samples; ask for more events"
+            "all events were done after {length_s:.1} s: disk and server figures have few samples; use more events"
         ),
         Warning::Fill { begin_percent, end_percent, planned_percent } => format!(
-            "the device was {begin_percent:.1} % full when measuring began and {end_percent:.1} % when it ended, the plan says \
-             {planned_percent:.1} %: zeroes and what is not written hold no data"
+            "the device was {begin_percent:.1} % full at the beginning and {end_percent:.1} % at the end, planned were {planned_percent:.1} %: zeroes and unwritten blocks take no space"
         ),
         Warning::DistortedKeys(distortion) => distortion.to_string(),
         Warning::NoFigure { name } => {
-            format!("the stored {name} is no figure that can be measured, and is left out")
+            format!("the stored {name} is not a valid measurement and is ignored")
         }
         Warning::DriveState { state } => format!("the drive was {state}"),
         Warning::DriveProblem { problem, is_while_measuring: true } => {
@@ -79,9 +74,9 @@ fn said(warning: &Warning) -> Cow<'_, str> {
 
 fn others(cpu_percent: f64, is_too_much: bool, programs: &[Program]) -> String {
     let names = names(programs);
-    let said = format!("other programs took {cpu_percent:.0} % of a CPU beside it: {names}");
+    let said = format!("other programs used {cpu_percent:.0} % of a CPU meanwhile: {names}");
     match is_too_much {
-        true => format!("{said}; end them, or measure on a machine that does nothing else"),
+        true => format!("{said}; stop them, or measure on an idle machine"),
         false => said,
     }
 }
@@ -93,7 +88,7 @@ fn names(programs: &[Program]) -> String {
     };
     let named: Vec<String> = programs.iter().take(NAMED).map(name).collect();
     match named.is_empty() {
-        true => "none that /proc shows here, or that is still there".to_owned(),
+        true => "none that /proc shows, or they have ended".to_owned(),
         false => named.join(", "),
     }
 }

@@ -73,7 +73,7 @@ impl FromStr for Layer {
 
     fn from_str(word: &str) -> Result<Layer, String> {
         let found = Layer::ALL.into_iter().find(|layer| layer.word() == word);
-        found.ok_or_else(|| format!("`{word}` is no layer that this assay knows"))
+        found.ok_or_else(|| format!("`{word}` is not a known layer"))
     }
 }
 

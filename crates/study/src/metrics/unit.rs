@@ -89,7 +89,7 @@ impl FromStr for Unit {
 
     fn from_str(word: &str) -> Result<Unit, String> {
         let found = Unit::ALL.into_iter().find(|unit| unit.word() == word);
-        found.ok_or_else(|| format!("`{word}` is no unit that this assay knows"))
+        found.ok_or_else(|| format!("`{word}` is not a known unit"))
     }
 }
 

@@ -27,21 +27,20 @@ Examples:
   assay drive unit vol.img --service > /etc/systemd/system/assay-drive@.service
   assay drive unit vol.img --mount /var/lib/mysql --fstab >> /etc/fstab
 
-It writes nothing. One unit serves all drives, each of which is an instance of it. Make the file \
-system first: fstab names it by its UUID, since loop devices have another number each time.")]
+Prints only; writes nothing. One template unit serves all drives as instances. Make the file system first: fstab names it by UUID, since loop device numbers change.")]
 pub(super) struct UnitArgs {
-    /// The file or block device that the drive lies on
+    /// The file or block device with the drive
     media: PathBuf,
-    /// Where its file system is to be mounted
+    /// Mount point of its file system
     #[arg(long, value_name = "DIR")]
     mount: Option<PathBuf>,
-    /// Which file system it holds [default: what is found]
+    /// Type of its file system [default: detected]
     #[arg(long, value_enum, requires = "mount")]
     fs: Option<Kind>,
-    /// Print the unit file alone
+    /// Print only the unit file
     #[arg(long, conflicts_with = "fstab")]
     service: bool,
-    /// Print the line for fstab alone
+    /// Print only the line for fstab
     #[arg(long, requires = "mount")]
     fstab: bool,
 }
@@ -75,23 +74,23 @@ fn lasting_name(named: &Path) -> Result<(PathBuf, bool)> {
 
 /// Where this program lies.
 fn program() -> Result<PathBuf> {
-    let program = std::env::current_exe().context("cannot tell where this program lies")?;
+    let program = std::env::current_exe().context("cannot find the path of this program")?;
     ensure_tellable(&program)?;
     Ok(program)
 }
 
 fn mount(media: &Path, target: &Path, args: &UnitArgs) -> Result<Mount> {
-    let target = std::path::absolute(target).context("where is it to be mounted?")?;
+    let target = std::path::absolute(target).context("give the mount point with --mount")?;
     ensure_tellable(&target)?;
     let name = media.display();
     let (kind, uuid) = match (args.fs, file_system(media)?) {
         (Some(asked), Some((kind, _))) if asked != kind => {
-            bail!("{name} holds {}, not {}; leave --fs out", kind.name(), asked.name())
+            bail!("{name} holds {}, not {}; omit --fs", kind.name(), asked.name())
         }
         (_, Some((kind, uuid))) => (kind, Some(uuid)),
         (Some(asked), None) => (asked, None),
         (None, None) => bail!(
-            "{name} holds neither ext4 nor XFS; attach it and make a file system first, or say --fs which it will be"
+            "{name} holds neither ext4 nor XFS; attach it and make a file system first, or give the planned one with --fs"
         ),
     };
     Ok(Mount { target, kind, uuid })

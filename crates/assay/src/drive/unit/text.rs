@@ -84,7 +84,7 @@ WantedBy=multi-user.target"
     pub(super) fn fstab(&self, mount: &Mount) -> Result<String> {
         let uuid = mount.uuid.as_ref().with_context(|| {
             format!(
-                "{} holds no file system yet; attach it, make one, and ask again",
+                "{} holds no file system yet; attach it, make one, and run this again",
                 self.media.display()
             )
         })?;

@@ -154,14 +154,14 @@ fn keys(ending: Ending) -> &'static [&'static str] {
             "q ^C",
         ],
         Ending::AfterTrial => &[
-            "stopping after this run    q: stop now, this run is run again next time    any other key: do not stop",
+            "stopping after this run    q: stop now and repeat this run next time    any other key: do not stop",
             "stopping after this run  q: stop now  other key: do not stop",
             "q: stop now; other key: do not",
             "stopping",
         ],
         Ending::Now => &[
-            "stopping; what is done is kept    Ctrl-C: at once, `assay clean` then removes what stays",
-            "stopping; what is done is kept",
+            "stopping; finished runs are kept    Ctrl-C: kill at once, then `assay clean` removes what is left",
+            "stopping; finished runs are kept",
             "stopping",
         ],
     }

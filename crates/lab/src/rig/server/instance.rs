@@ -41,7 +41,7 @@ pub struct Start {
     pub settings: Settings,
     /// CPUs it may use; empty: all.
     pub cpus: Vec<usize>,
-    /// A TCP port on loopback besides the socket.
+    /// A Also listen on this TCP port on loopback.
     pub port: Option<TcpPort>,
     /// How long it may take to be ready, recovery included.
     pub ready_within: Duration,
@@ -204,7 +204,7 @@ impl Server {
             let _ = write!(text, ": {line}");
         }
         if binary.origin == Origin::Path && places::is_confined(&binary.program) {
-            text.push_str("; AppArmor confines this program to its usual directories, `assay server fetch` brings one that is free");
+            text.push_str("; AppArmor confines this program to its usual directories; `assay server fetch` downloads an unconfined one");
         }
         anyhow!("{text}; its log ends:{}", self.indented_tail())
     }

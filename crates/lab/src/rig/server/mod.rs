@@ -62,7 +62,7 @@ pub fn find_or_fetch(wanted: &Wanted, progress: &dyn Fn(&str)) -> Result<Binary>
     }
     let flavour = match wanted {
         Wanted::Flavour(Flavour::Percona) => {
-            bail!("no Percona Server is installed here; install it, or name its program by path")
+            bail!("Percona Server is not installed; install it, or give the path of its mysqld")
         }
         Wanted::Flavour(flavour) => *flavour,
         Wanted::Any | Wanted::Path(_) => Flavour::Mysql,

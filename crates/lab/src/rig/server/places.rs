@@ -27,10 +27,10 @@ const SOCKET_PATH_MAX: usize = 107;
 pub fn check_path(directory: &Path) -> Result<()> {
     let directory = resolved(directory)?;
     let Some(text) = directory.to_str() else {
-        bail!("{} is not UTF-8, which a server cannot be told of", directory.display());
+        bail!("{} is not UTF-8, so it cannot be passed to a server", directory.display());
     };
     if let Some(mark) = text.chars().find(|mark| [':', ';'].contains(mark)) {
-        bail!("a server cannot take the path {text}, for it ends at `{mark}`");
+        bail!("a server cannot use the path {text}: it would end at `{mark}`");
     }
     Ok(())
 }
@@ -125,7 +125,7 @@ impl SocketPlace {
                 }
             }
         }
-        bail!("no name is left for a directory for the socket in /tmp; run `assay clean`")
+        bail!("no free name for a socket directory in /tmp; run `assay clean`")
     }
 
     pub(super) fn path(&self) -> &Path {

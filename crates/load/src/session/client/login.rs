@@ -64,7 +64,7 @@ pub(super) fn log_in(
     let mut wire = Wire::new(stream);
     let greeting = match wire.answer() {
         Ok(packet) => {
-            parse_greeting(packet).ok_or_else(|| unspoken("its greeting is not MySQL's"))?
+            parse_greeting(packet).ok_or_else(|| unspoken("it does not speak the MySQL protocol"))?
         }
         Err(SessionError::Lost { message, .. }) => return Err(SessionError::Connect(message)),
         Err(error) => return Err(error),
@@ -75,7 +75,7 @@ pub(super) fn log_in(
     }
     if let Some(tls) = tls {
         if greeting.capabilities & SSL == 0 {
-            let reason = "the server does not offer it; leave --mysql-ssl out";
+            let reason = "the server does not offer TLS; omit --mysql-ssl";
             return Err(SessionError::Encryption(reason.into()));
         }
         flags |= SSL;
@@ -97,7 +97,7 @@ pub(super) fn log_in(
 }
 
 fn unspoken(what: &str) -> SessionError {
-    SessionError::Connect(format!("the server cannot be talked to: {what}"))
+    SessionError::Connect(format!("the server is not supported: {what}"))
 }
 
 /// A connection that breaks before the login is done never came to be.
@@ -206,7 +206,7 @@ fn prove(
             }
             _ => {
                 return Err(unspoken(
-                    "it wants a step of its login that this client does not know",
+                    "its authentication needs a step that this client does not support",
                 ));
             }
         }
@@ -220,7 +220,7 @@ fn refuse_unknown(plugin: &[u8]) -> Result<(), SessionError> {
         return Ok(());
     }
     let name = String::from_utf8_lossy(plugin);
-    Err(unspoken(&format!("the user logs in by {name}; use one with caching_sha2_password")))
+    Err(unspoken(&format!("the user authenticates with {name}; use one with caching_sha2_password")))
 }
 
 /// Sends the password itself, under the server's key where others could read along; `ask` is what asks for the key.

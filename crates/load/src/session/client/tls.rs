@@ -65,13 +65,13 @@ pub(super) fn trouble(error: &io::Error) -> Option<String> {
 pub(super) fn with_remedy(tls: &Tls, reason: &str) -> String {
     match tls {
         Tls::Verified { ca } => format!(
-            "the server's certificate does not pass against {} ({reason}); give the server's own CA with --mysql-ssl-ca (MySQL \
-             keeps it as ca.pem in its data directory), or --mysql-ssl alone to take any certificate",
+            "the server's certificate is not valid for {} ({reason}); give the server's own CA with --mysql-ssl-ca (MySQL \
+             keeps it as ca.pem in its data directory), or --mysql-ssl alone to accept any certificate",
             ca.display()
         ),
         Tls::Off | Tls::Unverified => {
             format!(
-                "{reason}; see the server's tls_version and its own log, or leave --mysql-ssl out"
+                "{reason}; see the server's tls_version and log, or omit --mysql-ssl"
             )
         }
     }
@@ -84,7 +84,7 @@ fn chain_verifier(
     let about = |error: String| {
         let path = ca.display();
         format!(
-            "{path} is not to be had as a CA ({error}); give a PEM file with the server's CA by --mysql-ssl-ca"
+            "{path} cannot be used as a CA ({error}); give a PEM file with the server's CA with --mysql-ssl-ca"
         )
     };
     let mut roots = RootCertStore::empty();

@@ -25,7 +25,7 @@ pub(super) const CPUS: &[Metric] = &[
             2,
             "I/O wait",
             Shown::Percent,
-            "time in which CPUs idled with I/O outstanding, from the kernel's accounting",
+            "CPU time idle with I/O outstanding, from the kernel's accounting",
         )
         .line(Chart::Cpu, 3, "I/O wait"),
     series(Cpu, "cpu_irq_percent", Percent, "irq (all CPUs)"),
@@ -40,7 +40,7 @@ pub(super) const CPUS: &[Metric] = &[
             15,
             "other programs",
             Shown::PercentOfProcessor,
-            "user time of programs that had no part in it; 100 is one CPU",
+            "user time of programs other than server, load and drive; 100 is one CPU",
         )
         .line(Chart::CpuByProcess, 4, "other programs"),
     series(Cpu, "pressure_cpu_some_percent", Percent, "pressure: some tasks wait for cpu"),

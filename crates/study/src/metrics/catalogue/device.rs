@@ -96,7 +96,7 @@ macro_rules! device {
                 8,
                 "disk read",
                 Shown::Milliseconds,
-                "mean time of a read at the block device, queueing included",
+                "mean read latency at the block device, including queueing",
             )
             .line(Chart::DiskLatency, 1, "read")
             .shown_if($is_shown),
@@ -113,7 +113,7 @@ macro_rules! device {
                 9,
                 "disk write",
                 Shown::Milliseconds,
-                "mean time of a write at the block device, queueing included",
+                "mean write latency at the block device, including queueing",
             )
             .line(Chart::DiskLatency, 2, "write")
             .shown_if($is_shown),
@@ -161,14 +161,14 @@ pub(super) const TAKEN: &[Metric] = &[
             5,
             "written",
             Shown::KilobytesPerTransaction,
-            "bytes written to the device under the data, for each transaction",
+            "bytes written to the device under the data, per transaction",
         )
         .column(
             Group::Taken,
             2,
             "written",
             Shown::Kilobytes,
-            "Written to the device, a transaction",
+            "Written to the device per transaction",
         ),
     result(Disk, "read_bytes_per_transaction", BytesPerTransaction, "read from the device")
         .quotient("disk_read_bytes_per_s", "tps", 1.0)
@@ -177,7 +177,7 @@ pub(super) const TAKEN: &[Metric] = &[
             5,
             "read",
             Shown::KilobytesPerTransaction,
-            "bytes read from the device, for each transaction",
+            "bytes read from the device, per transaction",
         )
-        .column(Group::Taken, 3, "read", Shown::Kilobytes, "Read from the device, a transaction"),
+        .column(Group::Taken, 3, "read", Shown::Kilobytes, "Read from the device per transaction"),
 ];

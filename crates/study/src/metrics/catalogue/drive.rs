@@ -85,7 +85,7 @@ pub(super) const DRIVE: &[Metric] = &[
         BytesPerSecond,
         "zeroes written by the host (drive)",
     ),
-    series(Drive, "drive_write_bytes_raw_per_s", BytesPerSecond, "stored as they came (drive)"),
+    series(Drive, "drive_write_bytes_raw_per_s", BytesPerSecond, "stored uncompressed (drive)"),
     series(
         Drive,
         "drive_discard_bytes_host_per_s",
@@ -101,7 +101,7 @@ pub(super) const DRIVE: &[Metric] = &[
         Drive,
         "drive_writes_atomic_per_s",
         PerSecond,
-        "writes of up to 256 KiB, whole or not at all (drive)",
+        "atomic writes of up to 256 KiB (drive)",
     ),
     series(Drive, "drive_writes_media_per_s", PerSecond, "writes to media (drive)").line(
         Chart::DriveOperations,
@@ -112,14 +112,14 @@ pub(super) const DRIVE: &[Metric] = &[
         Drive,
         "drive_flushes_per_s",
         PerSecond,
-        "flushes and forced writes by the host (drive)",
+        "flushes and FUA writes by the host (drive)",
     )
     .column(
         Group::Drive,
         11,
         "flushes",
         Shown::PerSecond,
-        "flushes and forced writes by the host",
+        "flushes and FUA writes by the host",
     )
     .line(Chart::DriveOperations, 4, "flushes by the host"),
     series(Drive, "drive_flushes_media_per_s", PerSecond, "flushes of media (drive)"),
@@ -158,14 +158,14 @@ pub(super) const DRIVE: &[Metric] = &[
         4,
         "amplification",
         Shown::Bare,
-        "bytes written to media for each byte from the host, compression included: the next four together",
+        "bytes written to media per byte written by the host, after compression: the sum of the next four",
     )
     .column(
         Group::Model,
         11,
         "amplification",
         Shown::Bare,
-        "bytes written to the modelled flash for each byte from the host; compression makes it less",
+        "bytes written to the modelled flash per byte written by the host, after compression",
     ),
     series(
         Drive,
@@ -180,7 +180,7 @@ pub(super) const DRIVE: &[Metric] = &[
         5,
         "data",
         Shown::Bare,
-        "compressed data, for each byte from the host",
+        "compressed data per byte written by the host",
     )
     .line(Chart::DriveAmplification, 1, "data"),
     series(
@@ -196,7 +196,7 @@ pub(super) const DRIVE: &[Metric] = &[
         6,
         "tables",
         Shown::Bare,
-        "headers, tables and padding around the data, for each byte from the host",
+        "headers, tables and padding per byte written by the host",
     )
     .line(Chart::DriveAmplification, 2, "tables"),
     series(
@@ -212,7 +212,7 @@ pub(super) const DRIVE: &[Metric] = &[
         7,
         "GC",
         Shown::Bare,
-        "bytes that garbage collection moved, for each byte from the host",
+        "bytes moved by garbage collection per byte written by the host",
     )
     .line(Chart::DriveAmplification, 3, "GC"),
     series(
@@ -228,25 +228,25 @@ pub(super) const DRIVE: &[Metric] = &[
         8,
         "checkpoints",
         Shown::Bare,
-        "what checkpoints wrote, for each byte from the host",
+        "bytes written by checkpoints per byte written by the host",
     )
     .line(Chart::DriveAmplification, 4, "checkpoints"),
-    series(Drive, "drive_logical_bytes_used", Bytes, "blocks that hold data (drive)")
+    series(Drive, "drive_logical_bytes_used", Bytes, "logical space in use (drive)")
         .column(
             Group::Space,
             3,
             "on the drive",
             Shown::Megabytes,
-            "blocks of the software drive that hold data, those of the file system itself too; zeroes hold none",
+            "logical space in use on the software drive, file system metadata included; zeroes take none",
         )
         .column(
             Group::Preconditioned,
             1,
             "model holds",
             Shown::Megabytes,
-            "blocks of the model that hold data, those of what wore it in too",
+            "logical space in use on the model, preconditioning data included",
         ),
-    series(Drive, "drive_media_bytes_used", Bytes, "media taken by them (drive)"),
+    series(Drive, "drive_media_bytes_used", Bytes, "physical space in use (drive)"),
     series(Drive, "drive_compression_ratio", Ratio, "compression ratio (drive)")
         .better_higher()
         .column(
@@ -254,21 +254,21 @@ pub(super) const DRIVE: &[Metric] = &[
             1,
             "ratio",
             Shown::Bare,
-            "bytes of the blocks that hold data, for each byte of media that they take",
+            "logical bytes in use per physical byte in use",
         ),
-    series(Drive, "drive_segments_free", Count, "segments not in use (drive)"),
-    series(Drive, "drive_free_bytes", Bytes, "room for data that do not compress (drive)"),
+    series(Drive, "drive_segments_free", Count, "free segments (drive)"),
+    series(Drive, "drive_free_bytes", Bytes, "space for incompressible data (drive)"),
     series(Drive, "drive_map_bytes", Bytes, "memory of the map (drive)"),
-    series(Drive, "drive_segments_free_percent", Percent, "segments not in use (drive)").line(
+    series(Drive, "drive_segments_free_percent", Percent, "free segments (drive)").line(
         Chart::DriveFree,
         2,
-        "segments not in use",
+        "free segments",
     ),
     series(
         Drive,
         "drive_free_percent",
         Percent,
-        "room for data that do not compress (drive)",
+        "space for incompressible data (drive)",
     )
     .better_higher()
     .column(
@@ -276,9 +276,9 @@ pub(super) const DRIVE: &[Metric] = &[
         9,
         "free",
         Shown::Percent,
-        "room for data that do not compress, of what an empty drive has",
+        "space for incompressible data, relative to an empty drive",
     )
-    .line(Chart::DriveFree, 1, "room for data"),
+    .line(Chart::DriveFree, 1, "space for data"),
     result(
         Drive,
         "media_write_bytes_per_transaction",
@@ -292,20 +292,20 @@ pub(super) const DRIVE: &[Metric] = &[
         6,
         "to media",
         Shown::KilobytesPerTransaction,
-        "bytes that the drive or the modelled device wrote to its media, GC included, for each transaction",
+        "bytes that the drive or the modelled device wrote to its media, GC included, per transaction",
     )
     .column(
         Group::Model,
         10,
         "to flash",
         Shown::KilobytesPerTransaction,
-        "bytes written to the modelled flash for each transaction, GC included",
+        "bytes written to the modelled flash per transaction, GC included",
     )
     .column(
         Group::Taken,
         1,
         "written",
         Shown::Kilobytes,
-        "Written to media, a transaction",
+        "Written to media per transaction",
     ),
 ];

@@ -188,7 +188,7 @@ pub(super) const ENGINE: &[Metric] = &[
     counter(
         "innodb_read_misses_per_s",
         PerSecond,
-        "logical reads that went to disk",
+        "logical reads that missed the buffer pool",
         &[&["Innodb_buffer_pool_reads"]],
     ),
     counter(
@@ -267,7 +267,7 @@ pub(super) const ENGINE: &[Metric] = &[
         11,
         "buffer pool hits",
         Shown::ShareInPercent,
-        "page requests answered from the buffer pool",
+        "page requests served from the buffer pool",
     ),
     series(Innodb, "innodb_dirty_pages_percent", Percent, "dirty pages, of the buffer pool"),
     series(Innodb, "innodb_fsyncs_data_per_s", PerSecond, "fsyncs, data and doublewrite files"),
@@ -279,6 +279,6 @@ pub(super) const ENGINE: &[Metric] = &[
             4,
             "fsyncs",
             Shown::PerTransaction,
-            "fsync calls of InnoDB for each transaction",
+            "fsync calls of InnoDB per transaction",
         ),
 ];

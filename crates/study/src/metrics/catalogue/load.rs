@@ -42,7 +42,7 @@ pub(super) const TOTALS: &[Metric] = &[
             1,
             "p50",
             Shown::Milliseconds,
-            "median response time of a transaction, seen by the load generator",
+            "median transaction response time, measured by the load generator",
         )
         .line(Chart::Latency, 1, "p50"),
     series(Load, "latency_ms_p95", Milliseconds, "transaction latency, p95")
@@ -54,7 +54,7 @@ pub(super) const TOTALS: &[Metric] = &[
             2,
             "p95",
             Shown::Milliseconds,
-            "95 of 100 transactions were answered within this time",
+            "95th percentile of transaction response times",
         )
         .line(Chart::Latency, 2, "p95"),
     series(Load, "latency_ms_p99", Milliseconds, "transaction latency, p99")
@@ -66,7 +66,7 @@ pub(super) const TOTALS: &[Metric] = &[
             3,
             "p99",
             Shown::Milliseconds,
-            "99 of 100 transactions were answered within this time",
+            "99th percentile of transaction response times",
         )
         .line(Chart::Latency, 3, "p99"),
     result(Load, "latency_ms_p999", Milliseconds, "transaction latency, p99.9")
@@ -77,7 +77,7 @@ pub(super) const TOTALS: &[Metric] = &[
             4,
             "p99.9",
             Shown::Milliseconds,
-            "999 of 1 000 transactions were answered within this time",
+            "99.9th percentile of transaction response times",
         ),
     series(Load, "latency_ms_max", Milliseconds, "transaction latency, maximum")
         .computed()
@@ -97,23 +97,23 @@ pub(super) const TOTALS: &[Metric] = &[
     result(Load, "service_ms_p999", Milliseconds, "transaction service time, p99.9").latency(),
     result(Load, "service_ms_max", Milliseconds, "transaction service time, maximum").latency(),
     series(Load, "errors_ignored_per_s", PerSecond, "errors ignored"),
-    series(Load, "queue_length", Count, "planned events waiting"),
+    series(Load, "queue_length", Count, "planned events in the queue"),
     result(Load, "transactions", Count, "transactions"),
     result(Load, "queries_per_transaction", PerTransaction, "queries").column(
         Group::More,
         3,
         "queries",
         Shown::PerTransaction,
-        "queries for each transaction",
+        "queries per transaction",
     ),
     result(Load, "errors_ignored", Count, "errors ignored").column(
         Group::More,
         16,
         "errors",
         Shown::Bare,
-        "errors after which the transaction was tried again",
+        "errors after which the transaction was retried",
     ),
-    result(Load, "reconnects", Count, "connections made anew"),
+    result(Load, "reconnects", Count, "reconnects"),
     result(Load, "target_rate", PerSecond, "planned rate").column(
         Group::More,
         17,
@@ -126,6 +126,6 @@ pub(super) const TOTALS: &[Metric] = &[
         18,
         "achieved",
         Shown::PerSecond,
-        "rate of transactions that was reached",
+        "achieved rate of transactions",
     ),
 ];

@@ -25,7 +25,7 @@ pub(super) const MODEL: &[Metric] = &[
         8,
         "reads",
         Shown::PerSecond,
-        "reads that the device was asked for",
+        "reads issued to the device",
     ),
     series(Model, "model_read_latency_ms", Milliseconds, "read, as modelled (model)")
         .latency()
@@ -35,20 +35,20 @@ pub(super) const MODEL: &[Metric] = &[
             4,
             "read",
             Shown::Milliseconds,
-            "how long a read of the device takes",
+            "modelled latency of a read",
         )
         .line(Chart::ModelLatency, 1, "read, modelled"),
     series(Model, "model_read_achieved_latency_ms", Milliseconds, "read, achieved (model)")
         .latency()
         .weighted_by("model_reads_per_s")
-        .column(Group::Model, 5, "achieved", Shown::Milliseconds, "how long it took here")
+        .column(Group::Model, 5, "achieved", Shown::Milliseconds, "latency achieved on this machine")
         .line(Chart::ModelLatency, 2, "read, achieved"),
     series(Model, "model_writes_per_s", PerSecond, "writes (model)").column(
         Group::Model,
         9,
         "writes",
         Shown::PerSecond,
-        "writes that the device was asked for",
+        "writes issued to the device",
     ),
     series(Model, "model_write_latency_ms", Milliseconds, "write, as modelled (model)")
         .latency()
@@ -58,13 +58,13 @@ pub(super) const MODEL: &[Metric] = &[
             6,
             "write",
             Shown::Milliseconds,
-            "how long a write to the device takes",
+            "modelled latency of a write",
         )
         .line(Chart::ModelLatency, 3, "write, modelled"),
     series(Model, "model_write_achieved_latency_ms", Milliseconds, "write, achieved (model)")
         .latency()
         .weighted_by("model_writes_per_s")
-        .column(Group::Model, 7, "achieved", Shown::Milliseconds, "how long it took here")
+        .column(Group::Model, 7, "achieved", Shown::Milliseconds, "latency achieved on this machine")
         .line(Chart::ModelLatency, 4, "write, achieved"),
     series(Model, "model_flushes_per_s", PerSecond, "flushes (model)"),
     series(Model, "model_flush_latency_ms", Milliseconds, "flush, as modelled (model)")
@@ -86,10 +86,10 @@ pub(super) const MODEL: &[Metric] = &[
         Model,
         "model_too_fast_per_s",
         PerSecond,
-        "commands faster than can be shown here (model)",
+        "I/Os too fast to emulate here (model)",
     )
     .better_lower()
-    .line(Chart::ModelMissedDeadlines, 2, "too fast to show"),
+    .line(Chart::ModelMissedDeadlines, 2, "too fast"),
     waited!("firmware".line(Chart::ModelWaits, 1, "firmware")),
     waited!("controller".line(Chart::ModelWaits, 2, "controller")),
     waited!("link".line(Chart::ModelWaits, 3, "link")),
@@ -111,7 +111,7 @@ pub(super) const MODEL: &[Metric] = &[
         Model,
         "model_stalled_ms",
         Milliseconds,
-        "its server has stalled so far (model)",
+        "stall time of the daemon (model)",
     )
     .growth()
     .better_lower(),
@@ -125,7 +125,7 @@ pub(super) const MODEL: &[Metric] = &[
             Shown::Percent,
             "emulated I/Os that missed their deadline because the host's CPUs were busy; above 1 % the run is not comparable",
         ),
-    result(Model, "model_too_fast_percent", Percent, "commands too fast to show (model)")
+    result(Model, "model_too_fast_percent", Percent, "I/Os too fast to emulate (model)")
         .quotient("model_too_fast_per_s", "model_commands_per_s", 100.0)
         .better_lower()
         .column(
@@ -133,29 +133,29 @@ pub(super) const MODEL: &[Metric] = &[
             2,
             "too fast",
             Shown::Percent,
-            "commands that the device would have answered faster than a round trip to the model takes here",
+            "I/Os that the device would answer faster than one round trip to the model takes on this machine",
         ),
-    result(Model, "model_added_percent", Percent, "time added to all commands (model)")
+    result(Model, "model_added_percent", Percent, "time added to all I/Os (model)")
         .better_lower()
         .column(
             Group::Model,
             3,
             "added",
             Shown::Percent,
-            "by how much longer than modelled all commands took together; above 5 % the run is not comparable",
+            "total time of all I/Os beyond the modelled time; above 5 % the run is not comparable",
         ),
-    result(Model, "fill_begin_percent", Percent, "full when measuring began").column(
+    result(Model, "fill_begin_percent", Percent, "full at the beginning").column(
         Group::Model,
         12,
         "full",
         Shown::Percent,
-        "share of what the device is sold with that held data when measuring began",
+        "share of the sold capacity in use at the beginning of the measurement",
     ),
-    result(Model, "fill_end_percent", Percent, "full when measuring ended").column(
+    result(Model, "fill_end_percent", Percent, "full at the end").column(
         Group::Model,
         13,
         "at the end",
         Shown::Percent,
-        "share of what the device is sold with that held data when measuring ended",
+        "share of the sold capacity in use at the end of the measurement",
     ),
 ];

@@ -46,7 +46,7 @@ macro_rules! process {
                 $layer,
                 concat!($of, "_cancelled_write_bytes_per_s"),
                 BytesPerSecond,
-                concat!("bytes that never needed writing by the ", $of, " process"),
+                concat!("cancelled write bytes by the ", $of, " process"),
             ),
             series(
                 $layer,
@@ -80,7 +80,7 @@ pub(super) const SERVING: &[Metric] = process!(
         12,
         "CPU",
         Shown::Percent,
-        "user and system time of the process that serves the drive; 100 is one CPU",
+        "user and system time of the drive's daemon; 100 is one CPU",
     )
 );
 
@@ -100,13 +100,13 @@ pub(super) const TAKEN: &[Metric] = &[
             12,
             "server CPU",
             Shown::MicrosecondsPerQuery,
-            "CPU time of the server for each query",
+            "CPU time of the server per query",
         ),
     result(
         Serving,
         "serving_cpu_us_per_query",
         MicrosecondsPerQuery,
-        "CPU time of what serves the drive",
+        "CPU time of the drive's daemon",
     )
     .quotient("serving_cpu_percent", "qps", US_PER_S)
     .better_lower()
@@ -115,7 +115,7 @@ pub(super) const TAKEN: &[Metric] = &[
         13,
         "drive CPU",
         Shown::MicrosecondsPerQuery,
-        "CPU time of the process that serves the software drive, for each query",
+        "CPU time of the drive's daemon per query",
     ),
     // Of the load's own threads, which it counts itself over the window.
     result(Load, "load_cpu_us_per_query", MicrosecondsPerQuery, "CPU time of the load")
@@ -125,6 +125,6 @@ pub(super) const TAKEN: &[Metric] = &[
             14,
             "load CPU",
             Shown::MicrosecondsPerQuery,
-            "CPU time of the load generator for each query",
+            "CPU time of the load generator per query",
         ),
 ];

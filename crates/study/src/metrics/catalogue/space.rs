@@ -16,14 +16,14 @@ pub(super) const FILES: &[Metric] = &[
         1,
         "files",
         Shown::Megabytes,
-        "sum of the sizes of the data files at the run's end",
+        "total size of the data files at the end of the run",
     ),
     bytes("space_allocated_bytes", "allocated to files").column(
         Group::Space,
         2,
         "allocated",
         Shown::Megabytes,
-        "blocks that the file system holds for the data files at the run's end",
+        "blocks allocated to the data files at the end of the run",
     ),
     bytes("space_tables_file_bytes", "file sizes, tables"),
     bytes("space_tables_allocated_bytes", "allocated, tables"),
@@ -42,19 +42,19 @@ pub(super) const FILES: &[Metric] = &[
     bytes("space_filesystem_used_bytes", "file system, used"),
     bytes("space_filesystem_total_bytes", "file system, total"),
     bytes("space_filesystem_room_bytes", "file system, left for the server"),
-    bytes("space_physical_bytes", "taken of the media")
+    bytes("space_physical_bytes", "physical space")
         .column(
             Group::Space,
             4,
             "physical",
             Shown::Megabytes,
-            "what that takes of the media: on a software drive its compressed records with all that belongs to them, else what is allocated",
+            "physical space of the data: on a software drive compressed records with their overhead, else the allocated blocks",
         )
         .column(
             Group::Preconditioned,
             2,
             "of its flash",
             Shown::Megabytes,
-            "what those take of the modelled flash, what wore it in included",
+            "physical space on the modelled flash, preconditioning data included",
         ),
 ];

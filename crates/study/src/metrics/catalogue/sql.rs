@@ -71,13 +71,13 @@ pub(super) const STATEMENTS: &[Metric] = &[
     gauge(
         "sql_threads_running",
         Count,
-        "threads running, the watch's own among them",
+        "threads running, the monitor's included",
         &[&["Threads_running"]],
     ),
     gauge(
         "sql_threads_connected",
         Count,
-        "connections, the watch's own among them",
+        "connections, the monitor's included",
         &[&["Threads_connected"]],
     ),
 ];

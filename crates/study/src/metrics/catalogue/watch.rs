@@ -9,12 +9,12 @@ pub(super) const COST: &[Metric] = &[
         Watch,
         "watch_kernel_cpu_percent",
         Percent,
-        "CPU time of the watch, kernel thread (100 = one CPU)",
+        "CPU time of the monitor, kernel thread (100 = one CPU)",
     ),
     series(
         Watch,
         "watch_server_cpu_percent",
         Percent,
-        "CPU time of the watch, server thread (100 = one CPU)",
+        "CPU time of the monitor, server thread (100 = one CPU)",
     ),
 ];

@@ -91,8 +91,7 @@ impl Apt {
         if self.targets()?.is_empty() {
             let reason = first_complaint(&stderr).unwrap_or("no sources are configured");
             bail!(
-                "no package list could be read ({reason}); check the network and the package sources, \
-                 name a server by path, or try `assay server fetch mariadb`"
+                "no package list could be read ({reason}); check the network and the package sources, give the path of a server, or try `assay server fetch mariadb`"
             );
         }
         Ok(())

@@ -78,7 +78,7 @@ pub(super) fn fetch_unless(
 }
 
 fn open_shelf(progress: &dyn Fn(&str)) -> Result<Shelf> {
-    Shelf::open(SHELF, || progress("waiting for another fetch to end"))
+    Shelf::open(SHELF, || progress("waiting for another download to finish"))
 }
 
 fn fetch_onto(shelf: &Shelf, flavour: Flavour, progress: &dyn Fn(&str)) -> Result<Binary> {
@@ -103,8 +103,7 @@ fn check_tools() -> Result<()> {
         command.arg(argument);
         if tool::run(command, Duration::from_secs(30)).is_err() {
             bail!(
-                "no server is installed and none can be fetched, as there is no `{program}` here; \
-                 install MySQL or MariaDB, or name a server by path"
+                "no server is installed and none can be downloaded without `{program}`; install MySQL or MariaDB, or give the path of a server"
             );
         }
     }
@@ -117,7 +116,7 @@ fn locate(flavour: Flavour, staging: &Path, progress: &dyn Fn(&str)) -> Result<(
         Flavour::Mysql => "mysql-server-core",
         Flavour::Mariadb => "mariadb-server-core",
         Flavour::Percona => {
-            bail!("Percona Server is in no distribution; install it, or name its program by path")
+            bail!("no distribution packages Percona Server; install it, or give the path of its mysqld")
         }
     };
     progress("reading the package lists of the configured sources");
@@ -128,7 +127,7 @@ fn locate(flavour: Flavour, staging: &Path, progress: &dyn Fn(&str)) -> Result<(
     }
     let Some(mirror) = apt::debian_mirror(&configured.targets()?) else {
         bail!(
-            "the configured package sources have no {stem}; install {flavour}, or name a server by path"
+            "the configured package sources have no {stem}; install {flavour}, or give the path of a server"
         );
     };
     progress("reading the package lists of the suite sid of the configured mirror");
@@ -137,17 +136,17 @@ fn locate(flavour: Flavour, staging: &Path, progress: &dyn Fn(&str)) -> Result<(
     match sid.newest_named(stem)? {
         Some(package) => Ok((sid, package)),
         None => bail!(
-            "neither the configured package sources nor sid have {stem}; install {flavour}, or name a server by path"
+            "neither the configured package sources nor sid have {stem}; install {flavour}, or give the path of a server"
         ),
     }
 }
 
 fn check_space(directory: &Path, download_bytes: u64) -> Result<()> {
-    let free = rustix::fs::statvfs(directory).context("cannot tell how much space is free")?;
+    let free = rustix::fs::statvfs(directory).context("cannot determine the free space")?;
     let (free, needed) = (free.f_bavail * free.f_frsize, download_bytes * SPACE_PER_DOWNLOAD_BYTE);
     if free < needed {
         bail!(
-            "{} MB are needed in {} and {} MB are free; make space or set ASSAY_CACHE",
+            "{} MB are needed in {} and {} MB are free; free some space or set ASSAY_CACHE",
             needed / 1_000_000,
             directory.parent().unwrap_or(directory).display(),
             free / 1_000_000
