@@ -1,6 +1,6 @@
-"""Brings a study of the store's format 2 to format 3, in place: the same under the words of the field.
+"""Brings a study of the store's format 2 to format 4, in place: the same under the words of the field.
 
-Also renames results.json and sentences in the same way, for the comparison.
+Also renames results.json in the same way, for the comparison.
 """
 
 import json
@@ -11,6 +11,22 @@ import sys
 KEYS = {
     "arm": "config", "arms": "configs", "every_arm": "every_config", "cell": "run", "cells": "runs",
     "data_set": "data_profile", "data_sets": "data_profiles",
+    "folder": "directory", "twin": "aa_run", "twins": "aa_runs", "chain": "write_path", "requests": "events",
+    "processor": "cpu", "processors": "cpus",
+}
+# What is measured, by its name in the catalogue.
+METRICS = {
+    "drive_collections_per_s": "drive_gc_segments_per_s", "drive_collection_stalls_per_s": "drive_gc_stalls_per_s",
+    "drive_write_bytes_collection_per_s": "drive_write_bytes_gc_per_s",
+    "drive_write_amplification_collection": "drive_write_amplification_gc",
+    "model_late_per_s": "model_missed_deadlines_per_s", "model_late_percent": "model_missed_deadlines_percent",
+    "model_stood_still_ms": "model_stalled_ms",
+    **{f"model_{kind}_shown_latency_ms": f"model_{kind}_achieved_latency_ms" for kind in ["read", "write", "flush"]},
+}
+# Values that are words of ours.
+VALUES = {
+    "folder": "directory", "cannot_tell": "inconclusive", "cannot tell": "inconclusive", "recalled": "unsourced",
+    "late_commands": "missed_deadlines", "standstill": "model_stall",
 }
 WORDS = {
     "arm": "configuration", "arms": "configurations", "cell": "run", "cells": "runs", "data set": "data profile",
@@ -19,15 +35,17 @@ WORDS = {
 
 
 def renamed(value):
-    """The same JSON under today's keys."""
+    """The same JSON under today's keys, with today's words as values."""
     if isinstance(value, dict):
-        return {KEYS.get(name, name): renamed(each) for name, each in value.items()}
-    return [renamed(each) for each in value] if isinstance(value, list) else value
+        return {KEYS.get(name, METRICS.get(name, name)): renamed(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [renamed(each) for each in value]
+    return VALUES.get(value, value) if isinstance(value, str) else value
 
 
 def reworded(text):
-    """The same sentence in today's words."""
-    text = re.sub(r"\b([Aa])n arm", r"\1 arm", text)
+    """The same name or short text in today's words."""
+    text = re.sub(r"\b([Aa])n arm", r"\1 arm", METRICS.get(text, VALUES.get(text, text)))
     return re.sub(r"\b(data sets?|arms?|cells?)\b", lambda found: WORDS[found[0]], text)
 
 
@@ -43,10 +61,21 @@ def rename(path):
     )
     for name, rig in db.execute("SELECT name, rig_json FROM configs").fetchall():
         db.execute("UPDATE configs SET rig_json = ? WHERE name = ?", (json.dumps(renamed(json.loads(rig))), name))
-    for key in ["paper", "prices"]:
+    for name, options in db.execute("SELECT name, options_json FROM workloads").fetchall():
+        options = {**json.loads(options)}
+        options["mode"] = {"fixed": "strict"}.get(options.get("mode"), options.get("mode"))
+        db.execute("UPDATE workloads SET options_json = ? WHERE name = ?", (json.dumps(options), name))
+    for table in ["series", "results"]:
+        for old, new in METRICS.items():
+            db.execute(f"UPDATE {table} SET name = ? WHERE name = ?", (new, old))
+    for old, new in VALUES.items():
+        db.execute("UPDATE warnings SET kind = ? WHERE kind = ?", (new, old))
+    for old, new in [("fact.processors", "fact.cpus"), ("fact.processor", "fact.cpu")]:
+        db.execute("UPDATE study SET key = ? WHERE key = ?", (new, old))
+    for key in ["paper", "prices", "judging"]:
         for (value,) in db.execute("SELECT value FROM study WHERE key = ?", (key,)).fetchall():
             db.execute("UPDATE study SET value = ? WHERE key = ?", (json.dumps(renamed(json.loads(value))), key))
-    db.execute("PRAGMA user_version = 3")
+    db.execute("PRAGMA user_version = 4")
     db.commit()
     db.close()
 

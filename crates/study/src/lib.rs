@@ -43,7 +43,7 @@ pub use write::{Outcome, StudyHead, fingerprint};
 pub const FILE_NAME: &str = "study.sqlite";
 
 /// Version of the tables below; a file with another one is refused.
-const SCHEMA_VERSION: i64 = 3;
+const SCHEMA_VERSION: i64 = 4;
 
 const TABLES: &str = "
 CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
