@@ -1,4 +1,4 @@
-//! MySQL sessions, sysbench workloads, pacing and histograms; knows nothing of drives.
+//! sysbench workloads, pacing and histograms; knows nothing of drives.
 //!
 //! [`prepare()`] fills tables, [`run`] loads them and says what it found, [`preflight()`] says beforehand what would stop
 //! it, [`cleanup`] drops the tables. [`sysbench`] reads that tool's command line and prints as it does.
@@ -6,7 +6,6 @@
 //! Guarantees: no event starts outside the schedule; each time is noted once, where it belongs; equal seeds draw equal
 //! keys; nothing is printed and no signal is handled here.
 
-pub mod endpoint;
 pub mod error;
 pub mod generator;
 pub mod keys;
@@ -22,16 +21,18 @@ pub mod sysbench;
 pub mod text;
 pub mod workload;
 
+mod connect;
+#[cfg(test)]
+mod fake;
 mod pace;
 mod program;
 mod record;
 mod rows;
 mod run;
-mod session;
 mod sync;
 mod worker;
 
-pub use endpoint::{Address, Endpoint, Tls};
+pub use assay_mysql::{Address, Endpoint, Tls};
 pub use error::{Error, Result};
 pub use generator::Generator;
 pub use keys::Distortion;

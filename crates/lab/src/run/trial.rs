@@ -140,7 +140,7 @@ fn measure(
         data_dir: rig.data_dir(),
         server_pid: Some(server.pid()),
         load_pid: std::process::id(),
-        mysql: Some(server.opts()),
+        server: Some(server.endpoint()),
         drive: rig.drive().map(drive_target),
         cpus: plan.placement.load_cpus.0.clone(),
     };

@@ -25,7 +25,7 @@ fn targets(data_dir: &Path) -> Targets {
         data_dir: data_dir.to_owned(),
         server_pid: None,
         load_pid: std::process::id(),
-        mysql: None,
+        server: None,
         drive: None,
         cpus: Vec::new(),
     }
@@ -222,10 +222,9 @@ fn samples_fall_on_the_clock_and_the_end_is_prompt() {
 #[test]
 fn what_is_missing_is_noted_and_the_rest_goes_on() {
     assert!(Watch::start(targets(Path::new("/nonexistent/data")), Instant::now()).is_err());
-    let socket = Some("/nonexistent/mysql.sock");
-    let mysql = mysql::OptsBuilder::new().socket(socket).prefer_socket(false).into();
+    let nowhere = crate::rig::snapshot::endpoint(Path::new("/nonexistent/mysql.sock"));
     let targets =
-        Targets { server_pid: Some(u32::MAX), mysql: Some(mysql), ..targets(Path::new("/proc")) };
+        Targets { server_pid: Some(u32::MAX), server: Some(nowhere), ..targets(Path::new("/proc")) };
     let (watch, _) = start(targets);
     await_sample(&watch, 0, "load_rss_bytes");
     let watched = watch.finish();
@@ -245,7 +244,7 @@ fn a_real_server_is_seen_from_inside() {
     let Some(binary) = testing::binary("watching a server", Flavour::Mysql) else { return };
     let directory = tempfile::tempdir().unwrap();
     let server = testing::running(&binary, directory.path());
-    let mut session = mysql::Conn::new(server.opts()).unwrap();
+    let mut session = mysql::Conn::new(testing::opts(&server)).unwrap();
     session.query_drop("CREATE DATABASE watched").unwrap();
     session.query_drop("CREATE TABLE watched.t (id INT PRIMARY KEY, c TEXT)").unwrap();
     let data_dir: String = session.query_first("SELECT @@datadir").unwrap().unwrap();
@@ -253,7 +252,7 @@ fn a_real_server_is_seen_from_inside() {
         session.query_first("SHOW GLOBAL STATUS LIKE 'Innodb_rows_read'").unwrap();
     let (watch, origin) = start(Targets {
         server_pid: Some(server.pid()),
-        mysql: Some(server.opts()),
+        server: Some(server.endpoint()),
         ..targets(Path::new(&data_dir))
     });
     let first = await_sample(&watch, 0, "innodb_dirty_pages");

@@ -53,6 +53,7 @@ use probe::{Notes, Probe};
 use series::SeriesId;
 
 use assay_base::sync::lock;
+use assay_mysql::Endpoint;
 use assay_study::metrics::metric;
 use assay_study::{Role, Unwatched, Warning};
 
@@ -67,7 +68,7 @@ pub struct Targets {
     pub load_pid: u32,
     /// How to reach the server, if there is one; needs PROCESS and, for bytes by kind of file, SELECT on
     /// performance_schema.
-    pub mysql: Option<mysql::Opts>,
+    pub server: Option<Endpoint>,
     /// The software drive under the data, if there is one.
     pub drive: Option<DriveTarget>,
     /// Where the watch may run; empty: anywhere.
@@ -216,8 +217,8 @@ fn kernel_probes(targets: &Targets, notes: &mut Notes) -> anyhow::Result<Vec<Box
 /// Probes that may make their reader wait.
 fn slow_probes(targets: &Targets, notes: &mut Notes) -> Vec<Box<dyn Probe>> {
     let mut probes: Vec<Box<dyn Probe>> = Vec::new();
-    if let Some(opts) = &targets.mysql {
-        match innodb::InnodbProbe::open(opts, notes) {
+    if let Some(endpoint) = &targets.server {
+        match innodb::InnodbProbe::open(endpoint, notes) {
             Ok(innodb) => probes.push(Box::new(innodb)),
             Err(error) => notes.unwatched(Unwatched::Server { error: error.to_string() }),
         }

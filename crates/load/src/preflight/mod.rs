@@ -2,12 +2,13 @@
 
 mod tables;
 
-use crate::endpoint::{Address, Endpoint};
+use assay_mysql::{Address, Endpoint};
 use crate::error::{Error, Problem, Result};
 use crate::program::Program;
 use crate::schedule::Schedule;
 use crate::schema::Schema;
-use crate::session::{Session, open};
+use assay_mysql::Session;
+use crate::connect::{At, open};
 use crate::workload::Workload;
 use tables::Found;
 
@@ -47,7 +48,7 @@ pub fn preflight(
 
 /// A server that is asked for single numbers.
 struct Server<'a> {
-    session: crate::session::client::ClientSession,
+    session: assay_mysql::ClientSession,
     endpoint: &'a Endpoint,
 }
 

@@ -10,8 +10,9 @@ use crate::error::{Error, Result};
 use crate::random::Rng;
 use crate::rows;
 use crate::schema::{C_BYTES, PAD_BYTES, TEXT_BYTES_MAX};
-use crate::session::client::ClientSession;
-use crate::session::{Session, StatementId, Value, open};
+use assay_mysql::ClientSession;
+use assay_mysql::{Session, StatementId, Value};
+use crate::connect::{At, open};
 
 /// Rows in a statement.
 const STATEMENT_ROWS: u64 = 256;

@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-use crate::endpoint::Endpoint;
+use assay_mysql::Endpoint;
 use crate::error::{Error, Result};
 use crate::generator::Generator;
 use crate::keys::Keys;
@@ -24,7 +24,8 @@ use crate::program::{scatter_seed, text_source};
 use crate::recipe::Recipe;
 use crate::schedule::THREADS_MAX;
 use crate::schema::Schema;
-use crate::session::{Session, open};
+use assay_mysql::Session;
+use crate::connect::{At, open};
 use crate::text::TextSource;
 use crate::workload::Workload;
 use parallel::in_parallel;

@@ -17,7 +17,7 @@ pub(crate) use totals::Totals;
 use std::sync::Mutex;
 
 use crate::oltp::Kind;
-use crate::session::Reply;
+use assay_mysql::Reply;
 use crate::sync::lock;
 
 /// What a sample is about.

@@ -6,7 +6,7 @@ use super::*;
 use crate::generator::Generator;
 use crate::recipe::Recipe;
 use crate::schedule::Warmup;
-use crate::session::fake::{FakeServer, refusal};
+use crate::fake::{FakeServer, refusal};
 use crate::workload::Mode;
 
 /// A workload on tables of its own sysbench.

@@ -4,7 +4,7 @@ use super::*;
 use crate::outcome::Second;
 use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace};
-use crate::session::fake::FakeServer;
+use crate::fake::FakeServer;
 use crate::workload::Mode;
 
 /// A server that answers nothing from the statement numbered `first` on until the last second of the window was told.

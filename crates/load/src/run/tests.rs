@@ -4,8 +4,8 @@ use super::*;
 use crate::outcome::{Second, SecondPhase};
 use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace, Warmup};
-use crate::session::fake::{FakeServer, refusal};
-use crate::session::{LOST_IN_QUERY, SessionError};
+use crate::fake::{FakeServer, refusal};
+use assay_mysql::{LOST_IN_QUERY, SessionError};
 use crate::workload::{IgnoreErrors, Mode};
 
 #[derive(Default)]

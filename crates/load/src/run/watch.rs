@@ -9,7 +9,7 @@ use super::{Crew, Job, cpu, unfinished};
 use crate::outcome::{KindLatency, Outcome, Second, SecondPhase, ThreadOutcome};
 use crate::record::Collector;
 use crate::schedule::{Pace, Warmup};
-use crate::session::Connect;
+use assay_mysql::Connect;
 use crate::worker::{Clock, SECOND_NS, second_of};
 use crate::workload::Mode;
 

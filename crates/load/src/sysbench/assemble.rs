@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::given::{Given, dashed};
 use super::parse::{Command, CommandLine, Reporting, TEST_IS_OLD};
-use crate::endpoint::{Address, Endpoint, Tls};
+use assay_mysql::{Address, Endpoint, Tls};
 use crate::error::{Error, Result};
 use crate::generator::Generator;
 use crate::keys::RandType;

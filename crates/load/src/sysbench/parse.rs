@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::assemble::assemble;
 use super::given::{Given, Options, read_switch};
 use super::options::{OPTIONS, Takes, find};
-use crate::endpoint::Endpoint;
+use assay_mysql::Endpoint;
 use crate::error::{Error, Result};
 use crate::recipe::Recipe;
 use crate::schedule::Schedule;

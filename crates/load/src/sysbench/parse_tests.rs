@@ -1,6 +1,6 @@
 use super::super::given::dashed;
 use super::*;
-use crate::endpoint::{Address, Tls};
+use assay_mysql::{Address, Tls};
 use crate::generator::Generator;
 use crate::keys::RandType;
 use crate::schedule::{Arrivals, Pace, Warmup};

@@ -24,7 +24,7 @@ use crate::pace::Pacer;
 use crate::program::Program;
 use crate::random::Rng;
 use crate::record::{Event, Ledger, Outcome, Phase, Sample, Time};
-use crate::session::{Connect, Interrupter, Session, SessionError};
+use assay_mysql::{Connect, Interrupter, Session, SessionError};
 use crate::sync::lock;
 use crate::workload::Mode;
 use statement::Slots;

@@ -3,7 +3,7 @@
 use crate::oltp::Kind;
 use crate::program::Program;
 use crate::rows;
-use crate::session::{Reply, Session, SessionError, StatementId, Value};
+use assay_mysql::{Reply, Session, SessionError, StatementId, Value};
 
 /// The server cannot prepare this statement (`ER_UNSUPPORTED_PS`), such as `BEGIN`.
 const UNSUPPORTED_PS: u16 = 1295;

@@ -7,7 +7,7 @@ use crate::program::Program;
 use crate::random::Rng;
 use crate::rows;
 use crate::schema::{C_BYTES, PAD_BYTES, TEXT_BYTES_MAX};
-use crate::session::Value;
+use assay_mysql::Value;
 
 /// The values of the statement at hand, in buffers that are used again.
 pub(crate) struct Buffers {

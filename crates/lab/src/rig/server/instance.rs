@@ -12,8 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use assay_ports::child::{Child, describe, spawn};
-use mysql::prelude::Queryable;
-use mysql::{Conn, Opts, OptsBuilder};
+use assay_mysql::{Address, ClientConnect, ClientSession, Connect, Endpoint, Session, SessionError, Tls};
 
 use super::binary::{Binary, Flavour, Origin, option};
 use super::places::{self, SocketPlace};
@@ -23,6 +22,9 @@ use super::{error_log, template};
 /// How often a starting server is tried: it has no way to tell us that works for every make and build, so its
 /// socket is knocked at, and a death is noticed at once in between.
 const KNOCK_EVERY: Duration = Duration::from_millis(20);
+
+/// How long such a try waits for an answer.
+const KNOCK_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long a server that no longer answers may take to end.
 const END_PATIENCE: Duration = Duration::from_secs(10);
@@ -170,7 +172,7 @@ impl Server {
             }
             match self.knock() {
                 Ok(()) => return Ok(()),
-                Err(mysql::Error::MySqlError(refusal)) => bail!(
+                Err(refusal @ SessionError::Server { .. }) => bail!(
                     "{binary} does not let root in over its socket ({refusal}); use a data directory made by assay"
                 ),
                 Err(_) if Instant::now() < deadline => {}
@@ -183,10 +185,9 @@ impl Server {
         }
     }
 
-    fn knock(&self) -> mysql::Result<()> {
-        let limit = Some(Duration::from_secs(5));
-        let opts = OptsBuilder::from_opts(self.opts()).read_timeout(limit).write_timeout(limit);
-        Conn::new(opts).map(drop)
+    fn knock(&self) -> Result<(), SessionError> {
+        let connect = ClientConnect::new(&self.endpoint())?.with_patience(KNOCK_PATIENCE);
+        connect.connect().map(drop)
     }
 
     fn explain_death(
@@ -215,7 +216,7 @@ impl Server {
 
     /// Makes the account that may come in over TCP.
     fn open_to(&self, port: &TcpPort) -> Result<()> {
-        let mut conn = self.connect()?;
+        let mut session = self.connect()?;
         let quoted = format!("'{}'", port.password.replace('\\', "\\\\").replace('\'', "''"));
         let account = format!("'{}'@'127.0.0.1'", TcpPort::USER);
         for statement in [
@@ -224,13 +225,16 @@ impl Server {
             format!("ALTER USER {account} IDENTIFIED BY {quoted}"),
             format!("GRANT ALL PRIVILEGES ON *.* TO {account} WITH GRANT OPTION"),
         ] {
-            conn.query_drop(statement).context("cannot make the account for the TCP port")?;
+            let done = session.query(statement.as_bytes());
+            done.context("cannot make the account for the TCP port")?;
         }
         Ok(())
     }
 
-    fn connect(&self) -> Result<Conn> {
-        Conn::new(self.opts()).context("cannot connect to the server's socket")
+    fn connect(&self) -> Result<ClientSession> {
+        ClientConnect::new(&self.endpoint())
+            .and_then(|connect| connect.connect())
+            .context("cannot connect to the server's socket")
     }
 
     /// Its process number.
@@ -244,9 +248,14 @@ impl Server {
     }
 
     /// How to connect: `root` without a password over the socket.
-    pub fn opts(&self) -> Opts {
-        let builder = OptsBuilder::new().socket(self.socket.path().to_str()).user(Some("root"));
-        builder.into()
+    pub fn endpoint(&self) -> Endpoint {
+        Endpoint {
+            address: Address::Socket(self.socket.path().to_owned()),
+            user: "root".into(),
+            password: String::new(),
+            database: String::new(),
+            tls: Tls::Off,
+        }
     }
 
     /// All global variables by name, as `SHOW GLOBAL VARIABLES` prints them.
@@ -254,9 +263,14 @@ impl Server {
     /// # Errors
     /// The server does not answer.
     pub fn variables(&self) -> Result<Settings> {
-        let rows: Vec<(String, String)> =
-            self.connect()?.query("SHOW GLOBAL VARIABLES").context("cannot read the variables")?;
-        Ok(rows.into_iter().collect())
+        let text = |field: Option<&[u8]>| Some(String::from_utf8_lossy(field?).into_owned());
+        let mut variables = Settings::new();
+        let asked = self.connect()?.each_row("SHOW GLOBAL VARIABLES", |mut row| {
+            let mut next = || row.next().and_then(text);
+            variables.extend(next().zip(next()));
+        });
+        asked.context("cannot read the variables")?;
+        Ok(variables)
     }
 
     /// Carries out one statement as `root`.
@@ -264,8 +278,8 @@ impl Server {
     /// # Errors
     /// What the server answered.
     pub fn execute(&self, statement: &str) -> Result<()> {
-        let done = self.connect()?.query_drop(statement);
-        done.with_context(|| format!("the server refused `{statement}`"))
+        let done = self.connect()?.query(statement.as_bytes());
+        done.map(drop).with_context(|| format!("the server refused `{statement}`"))
     }
 
     /// Settings that the server took with another value than was asked for, in its log's words.
@@ -294,7 +308,7 @@ impl Server {
     /// What `waitpid` answered.
     pub fn ended_while(&mut self, what: &str) -> Result<Option<String>> {
         let patience = match self.knock() {
-            Ok(()) | Err(mysql::Error::MySqlError(_)) => Duration::ZERO,
+            Ok(()) | Err(SessionError::Server { .. }) => Duration::ZERO,
             Err(_) => END_PATIENCE,
         };
         let Some(status) = self.child.wait(patience)? else { return Ok(None) };

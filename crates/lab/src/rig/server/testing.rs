@@ -32,3 +32,8 @@ pub fn prepared(binary: &Binary, directory: &Path, settings: &[(&str, &str)]) ->
 pub fn running(binary: &Binary, directory: &Path) -> Server {
     start(binary, &prepared(binary, directory, &[])).unwrap()
 }
+
+/// How another client, which judges ours, connects to it: `root` without a password over the socket.
+pub fn opts(server: &super::Server) -> mysql::Opts {
+    mysql::OptsBuilder::new().socket(server.socket().to_str()).user(Some("root")).into()
+}

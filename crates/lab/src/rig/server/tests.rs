@@ -15,7 +15,7 @@ use super::*;
 const GRACE: Duration = Duration::from_secs(60);
 
 fn ask<T: mysql::prelude::FromRow>(server: &Server, query: &str) -> Vec<T> {
-    Conn::new(server.opts()).unwrap().query(query).unwrap()
+    Conn::new(super::testing::opts(server)).unwrap().query(query).unwrap()
 }
 
 fn refusal(binary: &Binary, start: &Start) -> String {

@@ -1,4 +1,4 @@
-//! The server from inside: InnoDB, statements and connections, over one connection of the watch's own.
+//! The server from inside: InnoDB, statements and connections, over one connection of the monitor's own.
 //!
 //! At most three statements a second, none of which reads a user's table: `SHOW GLOBAL STATUS` for a list of names,
 //! a few rows of `INNODB_METRICS` where a server has no status variable for them, and five rows of the performance
@@ -19,8 +19,7 @@ mod wanted;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use mysql::prelude::Queryable;
-use mysql::{Conn, Opts, OptsBuilder, Row, Value};
+use assay_mysql::{ClientConnect, ClientSession, Connect, Endpoint, Fields, Session, SessionError};
 
 use super::probe::{Notes, Probe, number};
 use super::sheet::{Field, Formula, Sheet};
@@ -35,8 +34,8 @@ const ROWS_FACT: &str = "server: rows counted by";
 
 /// The server behind one connection.
 pub(super) struct InnodbProbe {
-    opts: Opts,
-    connection: Option<Conn>,
+    connect: ClientConnect,
+    connection: Option<ClientSession>,
     retry_at: Instant,
     statements: Vec<Statement>,
     values: Values,
@@ -58,13 +57,9 @@ impl InnodbProbe {
     ///
     /// # Errors
     /// When the server cannot be reached or lets this user not see its status.
-    pub(super) fn open(opts: &Opts, notes: &mut Notes) -> mysql::Result<InnodbProbe> {
-        let opts: Opts = OptsBuilder::from_opts(opts.clone())
-            .read_timeout(Some(PATIENCE))
-            .write_timeout(Some(PATIENCE))
-            .tcp_connect_timeout(Some(PATIENCE))
-            .into();
-        let mut connection = Conn::new(opts.clone())?;
+    pub(super) fn open(endpoint: &Endpoint, notes: &mut Notes) -> Result<InnodbProbe, SessionError> {
+        let connect = ClientConnect::new(endpoint)?.with_patience(PATIENCE);
+        let mut connection = connect.connect()?;
         let statements = statements_for(&mut connection, notes)?;
         let mut values = Values::default();
         for statement in &statements {
@@ -74,7 +69,7 @@ impl InnodbProbe {
         columns.tell(notes);
         let retry_at = Instant::now();
         Ok(InnodbProbe {
-            opts,
+            connect,
             connection: Some(connection),
             retry_at,
             statements,
@@ -83,10 +78,10 @@ impl InnodbProbe {
         })
     }
 
-    fn query(&mut self) -> mysql::Result<()> {
+    fn query(&mut self) -> Result<(), SessionError> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
-            None => Conn::new(self.opts.clone())?,
+            None => self.connect.connect()?,
         };
         self.values.forget();
         for statement in &self.statements {
@@ -118,7 +113,7 @@ impl Probe for InnodbProbe {
 }
 
 /// The statements that this server needs and can answer.
-fn statements_for(connection: &mut Conn, notes: &mut Notes) -> mysql::Result<Vec<Statement>> {
+fn statements_for(connection: &mut ClientSession, notes: &mut Notes) -> Result<Vec<Statement>, SessionError> {
     let quoted = |names: &[&str]| format!("'{}'", names.join("','"));
     let status = Statement {
         sql: format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", quoted(&status_names())),
@@ -130,15 +125,17 @@ fn statements_for(connection: &mut Conn, notes: &mut Notes) -> mysql::Result<Vec
     let mut statements = vec![status];
     let metrics = metrics_missing_from(&seen);
     if !metrics.is_empty() {
-        let off: Vec<String> = connection
-            .query(format!(
+        let off = first_columns(
+            connection,
+            &format!(
                 "SELECT NAME FROM information_schema.INNODB_METRICS WHERE STATUS = 'disabled' AND NAME IN ({})",
                 quoted(&metrics)
-            ))
-            .unwrap_or_default();
+            ),
+        );
         for metric in off {
             // One that may not be switched on stays out: the statement below asks for enabled ones.
-            let _ = connection.query_drop(format!("SET GLOBAL innodb_monitor_enable = '{metric}'"));
+            let enable = format!("SET GLOBAL innodb_monitor_enable = '{metric}'");
+            let _ = connection.query(enable.as_bytes());
         }
         let sql = format!(
             "SELECT NAME, COUNT FROM information_schema.INNODB_METRICS WHERE STATUS = 'enabled' AND NAME IN ({})",
@@ -163,16 +160,16 @@ fn statements_for(connection: &mut Conn, notes: &mut Notes) -> mysql::Result<Vec
 }
 
 fn keep_if_answered(
-    connection: &mut Conn,
+    connection: &mut ClientSession,
     statement: Statement,
     statements: &mut Vec<Statement>,
     notes: &mut Notes,
-) -> mysql::Result<()> {
+) -> Result<(), SessionError> {
     match Values::default().read(connection, &statement) {
         Ok(()) => statements.push(statement),
-        Err(mysql::Error::MySqlError(error)) => notes.unwatched(Unwatched::Refused {
+        Err(SessionError::Server { message, .. }) => notes.unwatched(Unwatched::Refused {
             prefix: statement.prefix.to_string(),
-            error: error.message,
+            error: message,
         }),
         Err(error) => return Err(error),
     }
@@ -192,7 +189,7 @@ fn metrics_missing_from(status: &Values) -> Vec<&'static str> {
 }
 
 /// File instruments that are on; none where the performance schema is off or out of reach.
-fn files_counted(connection: &mut Conn) -> Vec<String> {
+fn files_counted(connection: &mut ClientSession) -> Vec<String> {
     let mut kinds: Vec<_> = wanted::names("files.")
         .into_iter()
         .filter_map(|name| name.split_once('.').map(|(kind, _)| kind))
@@ -209,7 +206,13 @@ fn files_counted(connection: &mut Conn) -> Vec<String> {
         "SELECT NAME FROM performance_schema.setup_instruments WHERE ENABLED = 'YES' AND NAME IN ({})",
         events.join(",")
     );
-    connection.query(sql).unwrap_or_default()
+    first_columns(connection, &sql)
+}
+
+/// The first field of each row; nothing where the server does not answer that.
+fn first_columns(connection: &mut ClientSession, sql: &str) -> Vec<String> {
+    let rows = connection.rows(sql).unwrap_or_default();
+    rows.into_iter().filter_map(|row| row.into_iter().next()?).collect()
 }
 
 /// The server's names and their values now.
@@ -225,20 +228,16 @@ impl Values {
         self.values.fill(f64::NAN);
     }
 
-    fn read(&mut self, connection: &mut Conn, statement: &Statement) -> mysql::Result<()> {
-        for row in connection.query_iter(&statement.sql)? {
-            self.take_row(&row?, statement);
-        }
-        Ok(())
+    fn read(&mut self, connection: &mut ClientSession, statement: &Statement) -> Result<(), SessionError> {
+        connection.each_row(&statement.sql, |row| self.take_row(row, statement))
     }
 
-    fn take_row(&mut self, row: &Row, statement: &Statement) {
-        let Some(Value::Bytes(name)) = row.as_ref(0) else { return };
-        let Ok(name) = std::str::from_utf8(name) else { return };
+    fn take_row(&mut self, row: Fields<'_>, statement: &Statement) {
+        let mut texts = row.map(|field| std::str::from_utf8(field?).ok());
+        let Some(name) = texts.next().flatten() else { return };
         let columns = if statement.columns.is_empty() { &[""] } else { statement.columns };
-        for (place, column) in columns.iter().enumerate() {
-            let value = row.as_ref(place + 1).map_or(f64::NAN, plain_number);
-            self.put([statement.prefix, name, column], value);
+        for column in columns {
+            self.put([statement.prefix, name, column], number(texts.next().flatten()));
         }
     }
 
@@ -260,16 +259,6 @@ impl Values {
             Some((*self.slots.get(wanted::bare(term))?, sign))
         };
         wanted.sources.iter().find_map(|source| source.iter().map(term).collect())
-    }
-}
-
-fn plain_number(value: &Value) -> f64 {
-    match value {
-        Value::Bytes(text) => number(std::str::from_utf8(text).ok()),
-        Value::Int(value) => *value as f64,
-        Value::UInt(value) => *value as f64,
-        Value::Double(value) => *value,
-        _ => f64::NAN,
     }
 }
 

@@ -92,7 +92,6 @@ pub(super) fn log_in(
         .map_err(|error| in_handshake(error, endpoint))?;
     prove(&mut wire, endpoint, plugin.to_vec(), greeting.nonce)
         .map_err(|error| in_handshake(error, endpoint))?;
-    wire.be_patient().map_err(|error| SessionError::Connect(error.to_string()))?;
     Ok(wire)
 }
 

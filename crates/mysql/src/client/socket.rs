@@ -10,10 +10,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 use crate::endpoint::Address;
-use crate::session::client::tls::TlsStream;
+use super::tls::TlsStream;
 
 /// How long to try one address of a host, and how long a login may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A socket that several threads may hold: one that talks, one that may end the talk.
 #[derive(Debug, Clone)]
@@ -23,12 +23,14 @@ pub(super) enum Socket {
 }
 
 impl Socket {
-    pub(super) fn connect(address: &Address) -> io::Result<Socket> {
+    pub(super) fn connect(address: &Address, patience: Duration) -> io::Result<Socket> {
         let socket = match address {
             Address::Socket(path) => Socket::Unix(Arc::new(UnixStream::connect(path)?)),
-            Address::Tcp { host, port } => Socket::Tcp(Arc::new(connect_tcp(host, *port)?)),
+            Address::Tcp { host, port } => {
+                Socket::Tcp(Arc::new(connect_tcp(host, *port, patience)?))
+            }
         };
-        socket.set_timeout(Some(CONNECT_TIMEOUT))?;
+        socket.set_timeout(Some(patience))?;
         Ok(socket)
     }
 
@@ -66,10 +68,10 @@ impl Socket {
     }
 }
 
-fn connect_tcp(host: &str, port: u16) -> io::Result<TcpStream> {
+fn connect_tcp(host: &str, port: u16, patience: Duration) -> io::Result<TcpStream> {
     let mut error = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
     for address in (host, port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
+        match TcpStream::connect_timeout(&address, patience) {
             Ok(stream) => {
                 stream.set_nodelay(true)?;
                 return Ok(stream);
@@ -111,8 +113,8 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    pub(super) fn connect(address: &Address) -> io::Result<Stream> {
-        Socket::connect(address).map(Stream::Plain)
+    pub(super) fn connect(address: &Address, patience: Duration) -> io::Result<Stream> {
+        Socket::connect(address, patience).map(Stream::Plain)
     }
 
     /// The socket at the bottom.

@@ -1,4 +1,4 @@
-//! Our own client: the MySQL protocol as far as a load needs it, one system call to send and one to receive.
+//! The MySQL protocol as far as load and laboratory need it, one system call to send and one to receive.
 //!
 //! Sources: MySQL's protocol documentation ("Client/Server Protocol", dev.mysql.com/doc/dev/mysql-server) and
 //! MariaDB's ("Clients & Utilities: Server Client Protocol"). A general client builds a value for each field it
@@ -14,7 +14,9 @@ mod wire;
 
 use crate::endpoint::Endpoint;
 use crate::session::{Connect, Interrupter, Reply, Session, SessionError, StatementId, Value};
-use socket::Stream;
+use socket::{CONNECT_TIMEOUT, Stream};
+use std::time::Duration;
+pub use wire::Fields;
 use wire::Wire;
 
 const COM_QUERY: u8 = 0x03;
@@ -27,15 +29,28 @@ const TYPE_VAR_STRING: u8 = 0xfd;
 /// The server has more result sets for the same statement (`SERVER_MORE_RESULTS_EXISTS`).
 const MORE_RESULTS: u16 = 0x0008;
 
-pub(crate) struct ClientConnect {
+/// Makes connections to one server.
+pub struct ClientConnect {
     endpoint: Endpoint,
     tls: Option<tls::Config>,
+    patience: Option<Duration>,
 }
 
 impl ClientConnect {
-    pub(crate) fn new(endpoint: &Endpoint) -> Result<ClientConnect, SessionError> {
+    /// Of `endpoint`, with answers that may take as long as they take.
+    ///
+    /// # Errors
+    /// Its certificates cannot be used.
+    pub fn new(endpoint: &Endpoint) -> Result<ClientConnect, SessionError> {
         let tls = tls::Config::new(endpoint).map_err(SessionError::Encryption)?;
-        Ok(ClientConnect { endpoint: endpoint.clone(), tls })
+        Ok(ClientConnect { endpoint: endpoint.clone(), tls, patience: None })
+    }
+
+    /// The same, with connections that give up, and are lost, when the server lets them wait for so long: to let them in, to
+    /// take a statement, to answer.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> ClientConnect {
+        ClientConnect { patience: Some(patience), ..self }
     }
 }
 
@@ -43,9 +58,11 @@ impl Connect for ClientConnect {
     type Session = ClientSession;
 
     fn connect(&self) -> Result<ClientSession, SessionError> {
-        let stream = Stream::connect(&self.endpoint.address)
-            .map_err(|error| SessionError::Connect(error.to_string()))?;
-        let wire = login::log_in(stream, &self.endpoint, self.tls.as_ref())?;
+        let patience = self.patience.unwrap_or(CONNECT_TIMEOUT);
+        let failed = |error: std::io::Error| SessionError::Connect(error.to_string());
+        let stream = Stream::connect(&self.endpoint.address, patience).map_err(failed)?;
+        let mut wire = login::log_in(stream, &self.endpoint, self.tls.as_ref())?;
+        wire.be_logged_in(self.patience).map_err(failed)?;
         Ok(ClientSession { wire, statements: Vec::new() })
     }
 }
@@ -57,7 +74,8 @@ struct Statement {
     types_sent: bool,
 }
 
-pub(crate) struct ClientSession {
+/// A connection to a server.
+pub struct ClientSession {
     wire: Wire,
     statements: Vec<Statement>,
 }
@@ -80,6 +98,7 @@ impl Session for ClientSession {
         Ok(StatementId(self.statements.len() - 1))
     }
 
+    #[inline]
     fn execute(&mut self, id: StatementId, values: &[Value<'_>]) -> Result<Reply, SessionError> {
         let statement = &mut self.statements[id.0];
         if statement.places != values.len() {
@@ -111,6 +130,7 @@ impl Session for ClientSession {
         reply
     }
 
+    #[inline]
     fn query(&mut self, sql: &[u8]) -> Result<Reply, SessionError> {
         self.wire.begin(COM_QUERY);
         self.wire.put(sql);
@@ -119,18 +139,9 @@ impl Session for ClientSession {
     }
 
     fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SessionError> {
-        self.wire.begin(COM_QUERY);
-        self.wire.put(sql.as_bytes());
-        self.wire.send()?;
+        let text = |field: Option<&[u8]>| Some(String::from_utf8_lossy(field?).into_owned());
         let mut rows = Vec::new();
-        let columns = match wire::result_head(self.wire.answer()?)? {
-            wire::Head::Done { .. } => return Ok(rows),
-            wire::Head::Columns(columns) => columns,
-        };
-        self.wire.skip_definitions(columns)?;
-        while let Some(row) = self.wire.row()? {
-            rows.push(wire::texts(row, columns as usize));
-        }
+        self.each_row(sql, |row| rows.push(row.map(text).collect()))?;
         Ok(rows)
     }
 
@@ -147,6 +158,29 @@ fn type_of(value: &Value<'_>) -> u8 {
 }
 
 impl ClientSession {
+    /// Runs one statement of text and hands each of its rows to `take`, as it lies in the buffer.
+    ///
+    /// # Errors
+    /// The server refuses it, or is gone.
+    pub fn each_row(
+        &mut self,
+        sql: &str,
+        mut take: impl FnMut(Fields<'_>),
+    ) -> Result<(), SessionError> {
+        self.wire.begin(COM_QUERY);
+        self.wire.put(sql.as_bytes());
+        self.wire.send()?;
+        let columns = match wire::result_head(self.wire.answer()?)? {
+            wire::Head::Done { .. } => return Ok(()),
+            wire::Head::Columns(columns) => columns,
+        };
+        self.wire.skip_definitions(columns)?;
+        while let Some(row) = self.wire.row()? {
+            take(Fields::new(row, columns as usize));
+        }
+        Ok(())
+    }
+
     /// Reads the answer to its end; the reply is the first result's.
     fn drain(&mut self) -> Result<Reply, SessionError> {
         let mut first = None;

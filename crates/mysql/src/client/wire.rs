@@ -3,6 +3,7 @@
 //! What arrives is kept in one buffer and looked at where it lies; what is sent is built in another.
 
 use std::io::{ErrorKind, Read, Write};
+use std::time::Duration;
 
 use super::socket::Stream;
 use super::tls;
@@ -25,8 +26,9 @@ pub(super) struct Wire {
     /// Whether result sets mark the end of their column definitions.
     pub(super) definitions_end_marked: bool,
     lost: bool,
-    /// Whether waiting has no limit of time any more.
     logged_in: bool,
+    /// Whether waiting has no limit of time any more.
+    patient: bool,
 }
 
 /// The first packet of a result.
@@ -46,6 +48,7 @@ impl Wire {
             definitions_end_marked: true,
             lost: false,
             logged_in: false,
+            patient: false,
         }
     }
 
@@ -53,10 +56,11 @@ impl Wire {
         &self.stream
     }
 
-    /// From here on an answer may take as long as it takes.
-    pub(super) fn be_patient(&mut self) -> std::io::Result<()> {
+    /// From here on an answer may take so long; without a limit, as long as it takes.
+    pub(super) fn be_logged_in(&mut self, patience: Option<Duration>) -> std::io::Result<()> {
         self.logged_in = true;
-        self.stream.socket().set_timeout(None)
+        self.patient = patience.is_none();
+        self.stream.socket().set_timeout(patience)
     }
 
     /// The same packets over another stream, such as the encrypted one over this.
@@ -207,7 +211,7 @@ impl Wire {
             if self.arrived.len() < count {
                 self.arrived.resize(count, 0);
             }
-            let wait = match self.logged_in {
+            let wait = match self.patient {
                 true => self.stream.socket().wait_readable(),
                 false => Ok(()),
             };
@@ -310,22 +314,36 @@ pub(super) fn counted_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     Some((number.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)), rest))
 }
 
-/// The fields of a text row.
-pub(super) fn texts(row: &[u8], columns: usize) -> Vec<Option<String>> {
-    let mut rest = row;
-    let mut next = || {
-        let (length, after) = match counted_number(rest) {
-            Some(found) => found,
-            None => {
-                rest = rest.get(1..).unwrap_or_default();
-                return None;
-            }
+/// The fields of a text row, as they lie in the buffer; a field that is `NULL`, and what a broken row lacks, is nothing.
+#[derive(Debug, Clone)]
+pub struct Fields<'a> {
+    rest: &'a [u8],
+    columns: usize,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn new(row: &'a [u8], columns: usize) -> Fields<'a> {
+        Fields { rest: row, columns }
+    }
+
+    fn field(&mut self) -> Option<&'a [u8]> {
+        let Some((length, after)) = counted_number(self.rest) else {
+            self.rest = self.rest.get(1..).unwrap_or_default();
+            return None;
         };
-        let (text, after) = after.split_at_checked(length as usize)?;
-        rest = after;
-        Some(String::from_utf8_lossy(text).into_owned())
-    };
-    (0..columns).map(|_| next()).collect()
+        let (field, after) = after.split_at_checked(length as usize)?;
+        self.rest = after;
+        Some(field)
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Option<&'a [u8]>;
+
+    fn next(&mut self) -> Option<Option<&'a [u8]>> {
+        self.columns = self.columns.checked_sub(1)?;
+        Some(self.field())
+    }
 }
 
 /// Error number, state and message of an error packet.
@@ -362,11 +380,9 @@ mod tests {
 
     #[test]
     fn rows_and_errors_are_taken_apart() {
-        assert_eq!(
-            texts(&[2, b'a', b'b', 0xfb, 0], 3),
-            [Some("ab".into()), None, Some(String::new())]
-        );
-        assert_eq!(texts(&[5, b'a'], 1), [None]);
+        let fields = |row, columns| Fields::new(row, columns).collect::<Vec<_>>();
+        assert_eq!(fields(&[2, b'a', b'b', 0xfb, 0], 3), [Some(&b"ab"[..]), None, Some(&[])]);
+        assert_eq!(fields(&[5, b'a'], 1), [None]);
         let error = server_error(b"\xff\xbd\x04#40001Deadlock found");
         let expected = SessionError::Server {
             code: 1213,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::{Connect, Interrupter, Reply, Session, SessionError, StatementId, Value};
+use assay_mysql::{Connect, Interrupter, Reply, Session, SessionError, StatementId, Value};
 use crate::sync::lock;
 use crate::worker::render;
 
