@@ -9,7 +9,8 @@ use std::io::{BufWriter, Stdout, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use assay_load::sysbench::{Command, CommandLine, Printer, help, parse};
@@ -20,7 +21,6 @@ use assay_load::{
 use serde::Serialize;
 
 use crate::print;
-use assay_base::sync::lock;
 use assay_report::files;
 
 /// Runs `assay load` with the words after `load`.
@@ -126,7 +126,7 @@ fn load(line: &CommandLine) -> Result<ExitCode> {
         &stop,
     )?;
     screen.with_printer(|printer| printer.outcome(&outcome))?;
-    let seconds = lock(&screen.seconds);
+    let seconds = screen.seconds.lock();
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
         endpoint: line.endpoint.to_string(),
@@ -145,7 +145,7 @@ struct Screen {
 
 impl Screen {
     fn with_printer<T>(&self, act: impl FnOnce(&mut Printer<Stdout>) -> T) -> T {
-        act(&mut lock(&self.printer))
+        act(&mut self.printer.lock())
     }
 }
 
@@ -153,7 +153,7 @@ impl Observer for Screen {
     fn second(&self, second: &Second) {
         // A closed pipe ends the show and not the run.
         let _ = self.with_printer(|printer| printer.second(second));
-        lock(&self.seconds).push(second.clone());
+        self.seconds.lock().push(second.clone());
     }
 }
 

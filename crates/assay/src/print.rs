@@ -8,9 +8,8 @@ pub mod screen;
 
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
-use assay_base::sync::lock;
 
 /// Writes a line to standard error. That nobody reads it changes nothing about the work in hand.
 pub fn note(text: impl Display) {
@@ -65,13 +64,13 @@ impl Living {
 
     /// Takes the living line away.
     pub fn end(&self) {
-        if std::mem::take(&mut *lock(&self.has_living_line)) {
+        if std::mem::take(&mut *self.has_living_line.lock()) {
             let _ = write!(std::io::stderr().lock(), "\r\x1b[K");
         }
     }
 
     fn write(&self, text: impl Display, is_living: bool) {
-        let mut has_living_line = lock(&self.has_living_line);
+        let mut has_living_line = self.has_living_line.lock();
         let mut out = std::io::stderr().lock();
         let before = if *has_living_line { "\r\x1b[K" } else { "" };
         let after = if is_living { "" } else { "\n" };

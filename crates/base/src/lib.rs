@@ -2,13 +2,11 @@
 //!
 //! - [`units`]: values as people write them; [`text`]: numbers, sizes, durations and lists as they read them; [`clock`]: the time of day
 //! - [`text_file`], [`toml_error`]: small files that people name, and what is wrong in them, in one line; [`suggest`]: "did you mean"
-//! - [`sync`]: locks that go on after a panic elsewhere
 //!
 //! Guarantees: nothing here prints, and nothing knows what it is used for.
 
 pub mod clock;
 pub mod suggest;
-pub mod sync;
 pub mod text;
 pub mod text_file;
 pub mod toml_error;

@@ -1,6 +1,6 @@
 //! A disk in memory, for tests and as the plain model that others are checked against.
 
-use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::{Disk, DiskError, Guarantees, Result, check_range};
 

@@ -1,10 +1,10 @@
 //! A fake server for tests: it answers after a set time, fails when told to, and remembers what it was asked.
 
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 
 use assay_mysql::{Connect, Interrupter, Reply, Session, SessionError, StatementId, Value};
-use crate::sync::lock;
 use crate::worker::render;
 
 type Failure = dyn Fn(usize, &str) -> Option<SessionError> + Send + Sync;
@@ -43,11 +43,11 @@ impl FakeServer {
 
     /// All statements so far, `connect` and `prepare …` among them.
     pub(crate) fn log(&self) -> Vec<String> {
-        lock(&self.log).clone()
+        self.log.lock().clone()
     }
 
     fn note(&self, text: String) -> usize {
-        let mut log = lock(&self.log);
+        let mut log = self.log.lock();
         log.push(text);
         log.iter().filter(|text| !text.starts_with("prepare ") && *text != "connect").count()
     }

@@ -29,7 +29,6 @@ mod program;
 mod record;
 mod rows;
 mod run;
-mod sync;
 mod worker;
 
 pub use assay_mysql::{Address, Endpoint, Tls};

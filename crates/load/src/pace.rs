@@ -4,11 +4,10 @@
 //! waits for it. A backlog is therefore the difference between what is due and what was taken; it has no limit, and
 //! latency counted from the planned start holds all the waiting ("coordinated omission" cannot hide it).
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 use crate::random::Rng;
 use crate::schedule::{Arrivals, Pace};
-use crate::sync::lock;
 
 /// The stream of randomness the planned starts are drawn from; workers have the numbers of their threads.
 const STREAM: u64 = u64::MAX;
@@ -83,18 +82,18 @@ impl Pacer {
 
     /// The next planned start, in ns from the start of the load.
     pub(crate) fn take(&self) -> u64 {
-        lock(&self.stream).take()
+        self.stream.lock().take()
     }
 
     /// Planned starts up to `ns` that no thread has taken yet.
     pub(crate) fn queue_length(&self, ns: u64) -> u64 {
-        let due = lock(&self.due).advance(ns);
-        due.saturating_sub(lock(&self.stream).taken)
+        let due = self.due.lock().advance(ns);
+        due.saturating_sub(self.stream.lock().taken)
     }
 
     /// Planned starts before `ns` that no thread has taken, and the first of them, in ns from the start of the load.
     pub(crate) fn left_before(&self, ns: u64) -> Option<(u64, u64)> {
-        let mut left = lock(&self.stream).clone();
+        let mut left = self.stream.lock().clone();
         let (first, taken) = (left.next_ns as u64, left.taken);
         let count = left.advance(ns.checked_sub(1)?) - taken;
         (count > 0).then_some((count, first))

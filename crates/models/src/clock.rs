@@ -1,7 +1,6 @@
 //! Whose time a model keeps.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use parking_lot::Mutex;
 
 use super::time::Time;
 
@@ -29,13 +28,13 @@ pub struct VirtualClock {
 impl VirtualClock {
     /// Sets the time.
     pub fn set(&self, now: Time) {
-        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = now;
+        *self.now.lock() = now;
     }
 }
 
 impl Clock for VirtualClock {
     fn now(&self) -> Time {
-        *self.now.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.now.lock()
     }
 
     fn wait_until(&self, _due: Time) {}

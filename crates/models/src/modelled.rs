@@ -1,7 +1,8 @@
 //! A disk that answers when a model says so.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 use super::clock::Clock;
 use super::in_hand::{self, Parts};
@@ -175,7 +176,7 @@ impl<T: Timing> Modelled<T> {
     }
 
     fn timing(&self, ask: impl FnOnce(&mut T)) {
-        ask(&mut self.timing.lock().unwrap_or_else(PoisonError::into_inner));
+        ask(&mut self.timing.lock());
     }
 }
 

@@ -4,7 +4,7 @@
 //! that are all zeroes take no room, nor do regions that were never written: the disk may be of any size.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 
 use assay_disk::{BLOCK_BYTES, Disk, Guarantees, Result, check_range};
 
@@ -45,7 +45,7 @@ impl PackedDisk {
     }
 
     fn regions(&self) -> MutexGuard<'_, Regions> {
-        self.regions.lock().unwrap_or_else(PoisonError::into_inner)
+        self.regions.lock()
     }
 }
 

@@ -51,7 +51,7 @@ impl<D: Disk + ?Sized> Disk for Tearing<D> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
+    use parking_lot::Mutex;
 
     use assay_disk::MemoryDisk;
 
@@ -77,7 +77,7 @@ mod tests {
 
         fn write(&self, offset: u64, data: &[u8], force_unit_access: bool) -> Result<()> {
             let told = (offset / BLOCK_BYTES, data.len() / BLOCK, force_unit_access);
-            self.1.lock().unwrap().push(told);
+            self.1.lock().push(told);
             self.0.write(offset, data, force_unit_access)
         }
 
@@ -100,10 +100,10 @@ mod tests {
             Guarantees { atomic_write_bytes: BLOCK_BYTES, volatile_cache: true }
         );
         tearing.write(BLOCK_BYTES, &[7; 4 * BLOCK], false).unwrap();
-        let told = std::mem::take(&mut *below.1.lock().unwrap());
+        let told = std::mem::take(&mut *below.1.lock());
         assert_eq!(told, [(1, 1, true), (2, 1, false), (3, 1, true), (4, 1, false)]);
         tearing.write(0, &[8; 2 * BLOCK], true).unwrap();
-        assert_eq!(*below.1.lock().unwrap(), [(0, 1, true), (1, 1, true)]);
+        assert_eq!(*below.1.lock(), [(0, 1, true), (1, 1, true)]);
         let mut data = [0; 6 * BLOCK];
         tearing.read(0, &mut data).unwrap();
         assert!(data.chunks(BLOCK).map(|block| block[0]).eq([8, 8, 7, 7, 7, 0]));

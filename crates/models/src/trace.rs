@@ -10,7 +10,8 @@
 //! for as long as it was achieved; the last one holds.
 
 use std::io::{self, Read, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 use super::time::Time;
 use super::timing::{Command, Due, Kind};
@@ -84,7 +85,7 @@ impl<W: Write + Send> Recorder<W> {
     /// # Errors
     /// The first that writing it met; then it ends where that came.
     pub fn finish(&self) -> io::Result<()> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         if state.failure.is_none() {
             state.failure = state.out.flush().err();
         }
@@ -94,14 +95,14 @@ impl<W: Write + Send> Recorder<W> {
 
     /// Why it ends too early, if it does.
     pub fn failure(&self) -> Option<String> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.lock();
         state.failure.as_ref().map(io::Error::to_string)
     }
 }
 
 impl<W: Write + Send> Observer for Recorder<W> {
     fn answered(&self, command: &Command, due: Due, answered: Time, stored_bytes: &[u16]) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let State { out, record, failure } = &mut *state;
         if failure.is_none() {
             record.clear();

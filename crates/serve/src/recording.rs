@@ -5,13 +5,13 @@
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
+use parking_lot::Mutex;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, Result, anyhow};
 use assay_models::{Command, Due, Observer, Recorder, Time};
 
 use crate::TraceHead;
-use assay_base::sync::lock;
 
 /// Bytes that are written at once, by the thread that answers: few enough to be copied in some microseconds.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -44,7 +44,7 @@ impl Recording {
     /// # Errors
     /// What the file's system answered.
     pub fn begin(&self, head: &TraceHead) -> Result<()> {
-        let Some(file) = lock(&self.file).take() else { return Ok(()) };
+        let Some(file) = self.file.lock().take() else { return Ok(()) };
         let out = BufWriter::with_capacity(BUFFER_BYTES, file);
         let recorder = Recorder::new(out, &serde_json::to_string(head)?);
         let recorder = recorder.with_context(|| self.path.display().to_string())?;

@@ -1,7 +1,8 @@
 //! What is served, and what is told of it: the opened drive or model, its health, and how it is closed.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
@@ -19,7 +20,6 @@ use super::opened::Opened;
 use super::stack::Stack;
 use super::stall::StallWatch;
 use crate::{TraceHead, monotonic_s};
-use assay_base::sync::lock;
 
 /// What its health is told from.
 pub struct Source {
@@ -109,7 +109,7 @@ impl Source {
     /// What is told of a model is what it counts from now on.
     pub fn count_from_now(&self, port: Time, stack: &Stack) {
         let stalled = self.stalled();
-        *lock(&self.started) = Some(Started { port, tally: stack.top.tally(), stalled });
+        *self.started.lock() = Some(Started { port, tally: stack.top.tally(), stalled });
     }
 
     fn stalled(&self) -> Duration {
@@ -118,7 +118,7 @@ impl Source {
 
     /// What a model was asked until now does not count, and from now on it answers when the device would.
     pub fn keep_time(&self) {
-        let port = lock(&self.started).map(|started| started.port);
+        let port = self.started.lock().map(|started| started.port);
         if let (Opened::Model(stack), Some(port)) = (&self.opened, port) {
             stack.clock.start();
             self.count_from_now(port, stack);
@@ -190,7 +190,7 @@ impl Source {
 
     fn model_health(&self) -> Option<ModelHealth> {
         let Opened::Model(stack) = &self.opened else { return None };
-        let before = (*lock(&self.started))?;
+        let before = (*self.started.lock())?;
         let stalled = self.stalled().saturating_sub(before.stalled);
         let (job, port_us) = (self.model.as_ref()?, before.port.as_us());
         let health = ModelHealth::new(job, port_us, &stack.top.tally(), &before.tally);

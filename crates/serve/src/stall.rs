@@ -5,10 +5,10 @@
 //! too. A machine whose clock stands still with it is not found out.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use assay_base::sync::lock;
 
 /// How often it asks to be woken.
 const TICK: Duration = Duration::from_millis(20);
@@ -40,7 +40,7 @@ impl StallWatch {
         let ticking = Arc::clone(&seen);
         let tick = move || {
             while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
-                lock(&ticking).woken(Instant::now());
+                ticking.lock().woken(Instant::now());
             }
         };
         std::thread::Builder::new().name("stall".into()).spawn(tick)?;
@@ -49,7 +49,7 @@ impl StallWatch {
 
     /// For how long it stalled so far, a stall that has just ended included.
     pub fn so_far(&self) -> Duration {
-        lock(&self.seen).by(Instant::now())
+        self.seen.lock().by(Instant::now())
     }
 }
 

@@ -9,7 +9,8 @@ mod left;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use assay_ports::child::identity;
@@ -17,7 +18,6 @@ use serde::{Deserialize, Serialize};
 
 pub use self::left::{Found, Unreadable, delete, found, ledgers, sweep};
 use super::resource::Resource;
-use assay_base::sync::lock;
 
 /// The directory of ledgers in the state directory.
 const LEDGERS: &str = "ledgers";
@@ -104,7 +104,7 @@ impl Ledger {
     }
 
     fn change(&self, change: impl FnOnce(&mut Vec<Resource>)) -> Result<()> {
-        let mut pages = lock(&self.pages);
+        let mut pages = self.pages.lock();
         change(&mut pages.resources);
         write(&self.path, &pages)
     }

@@ -9,11 +9,10 @@
 
 use std::fmt::Write as _;
 use std::io::Write;
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 use assay_ports::terminal::{ERASE_BELOW, Size, size};
 
-use assay_base::sync::lock;
 
 static PAINTED: Mutex<Option<Painted>> = Mutex::new(None);
 
@@ -35,7 +34,7 @@ pub fn paint(lines: &[String], size: Size) {
     if lines.len() > 1 {
         let _ = write!(text, "\x1b[{}A", lines.len() - 1);
     }
-    let mut painted = lock(&PAINTED);
+    let mut painted = PAINTED.lock();
     // After another size the lines before may be broken into more.
     if painted.as_ref().is_some_and(|painted| painted.size != size) {
         to_stderr(ERASE_BELOW);
@@ -46,21 +45,21 @@ pub fn paint(lines: &[String], size: Size) {
 
 /// Takes the lines away; what is printed from now on is all there is.
 pub fn end() {
-    if lock(&PAINTED).take().is_some() {
+    if PAINTED.lock().take().is_some() {
         to_stderr(ERASE_BELOW);
     }
 }
 
 /// As [`end`], for a screen that shows somebody else's lines by now.
 pub fn forget() {
-    lock(&PAINTED).take();
+    PAINTED.lock().take();
 }
 
 /// Has `print` write whole lines to the terminal, above what is painted.
 ///
 /// It must not come back here: a panic in it would be told by printing.
 pub fn above<T>(print: impl FnOnce() -> T) -> T {
-    let painted = lock(&PAINTED);
+    let painted = PAINTED.lock();
     if painted.is_some() {
         to_stderr(ERASE_BELOW);
     }

@@ -2,14 +2,13 @@
 //!
 //! All of it goes to standard error; standard output carries only what a program would want.
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 use assay_load::{PrepareProgress, PrepareStage, Second};
 
 use super::count::{Count, Lengths};
 use super::live::{DISK_SERIES, Seen, View};
 use crate::print::{self, Living};
-use assay_base::sync::lock;
 use assay_base::text::time;
 use assay_lab::rig::snapshot::LoadProgress;
 use assay_lab::run::Progress;
@@ -51,7 +50,7 @@ impl ProgressView {
     }
 
     fn count(&self) -> Count {
-        *lock(&self.count)
+        *self.count.lock()
     }
 }
 
@@ -94,7 +93,7 @@ impl Progress for ProgressView {
     }
 
     fn trial_ended(&self, key: &TrialKey, outcome: &Outcome) {
-        lock(&self.count).ended();
+        self.count.lock().ended();
         let count = self.count();
         if let Shown::View(view) = &self.shown {
             view.change(|seen| seen.end_trial(count));

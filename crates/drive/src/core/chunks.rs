@@ -1,7 +1,7 @@
 //! Chunks in memory: being filled, or sealed and not yet written. Readers find records here before they ask media.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use zerocopy::IntoBytes;
 
@@ -33,11 +33,11 @@ impl ChunkBuffer {
 
     /// A writer copies and does not panic in between, so that bytes behind a poisoned lock are whole.
     pub(crate) fn bytes_mut(&self) -> RwLockWriteGuard<'_, BlockBuffer> {
-        self.bytes.write().unwrap_or_else(PoisonError::into_inner)
+        self.bytes.write()
     }
 
     pub(crate) fn bytes(&self) -> RwLockReadGuard<'_, BlockBuffer> {
-        self.bytes.read().unwrap_or_else(PoisonError::into_inner)
+        self.bytes.read()
     }
 
     /// Puts tables, header and parity in place; gives the bytes of the whole chunk.
@@ -123,24 +123,24 @@ impl Chunks {
         let chunk = ChunkBuffer::new(segment, offset, bytes);
         chunk.end.store(offset + room as u32, Ordering::Release);
         let chunk = Arc::new(chunk);
-        self.live.write().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&chunk));
+        self.live.write().push(Arc::clone(&chunk));
         chunk
     }
 
     /// The chunk that holds a record, if it is still in memory.
     pub(crate) fn find(&self, place: Location) -> Option<Arc<ChunkBuffer>> {
-        let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
+        let live = self.live.read();
         live.iter().find(|chunk| chunk.holds(place)).cloned()
     }
 
     /// Lets a written chunk go.
     pub(crate) fn close(&self, chunk: Arc<ChunkBuffer>) {
         {
-            let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
+            let mut live = self.live.write();
             live.retain(|other| !Arc::ptr_eq(other, &chunk));
         }
         if let Some(chunk) = Arc::into_inner(chunk) {
-            let bytes = chunk.bytes.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let bytes = chunk.bytes.into_inner();
             let mut spares = self.spares();
             if spares.len() < SPARE_BUFFERS && bytes.len() == self.buffer_bytes() {
                 spares.push(bytes);
@@ -154,6 +154,6 @@ impl Chunks {
     }
 
     fn spares(&self) -> MutexGuard<'_, Vec<BlockBuffer>> {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+        self.spare.lock()
     }
 }

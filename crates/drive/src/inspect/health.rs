@@ -1,6 +1,5 @@
 //! The health log: how the drive is, in one look.
 
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use crate::core::nodes::Nodes;
@@ -23,7 +22,7 @@ impl Drive {
             let unmended = recovery.mended.drain(..);
             problems.extend(unmended.map(|problem| problem + "; the next write mends it"));
         }
-        problems.extend(self.problems.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        problems.extend(self.problems.lock().clone());
         let has_problems = !problems.is_empty();
         problems.extend(self.stopped.get().cloned());
         // The log before the map, as everywhere.

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Result};
 
@@ -163,7 +163,7 @@ impl Drive {
         }
         // It is whole again, and what is not was told.
         self.counters.damaged_records.store(0, Ordering::Relaxed);
-        self.problems.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.problems.lock().clear();
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use crate::core::space::{Space, State};
 use crate::format::{Location, Root};
@@ -73,7 +73,7 @@ impl Drive {
             self.report(format!("dictionary {version} is damaged; records that need it are lost"));
             return Ok(());
         };
-        let mut dictionaries = self.dictionaries.write().unwrap_or_else(PoisonError::into_inner);
+        let mut dictionaries = self.dictionaries.write();
         dictionaries.retain(|(number, _, _)| *number != version);
         dictionaries.push((version, place, Arc::new(dictionary)));
         dictionaries.sort_by_key(|(number, _, _)| *number);

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Result};
 
@@ -58,11 +58,11 @@ pub(crate) struct Unreadable(Arc<Mutex<HashSet<(u32, u64)>>>);
 
 impl Unreadable {
     fn note(&self, segment: u32, opened_seq: u64) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((segment, opened_seq));
+        self.0.lock().insert((segment, opened_seq));
     }
 
     pub(crate) fn has(&self, segment: u32, opened_seq: u64) -> bool {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.0.lock();
         all.contains(&(segment, opened_seq))
     }
 }

@@ -4,7 +4,6 @@
 //! it is written, and syncs the media once; flushes that come meanwhile share the next one. Where a single chunk is all
 //! that is not durable yet, it is forced to media as it is written, in place of a write and a sync.
 
-use std::sync::PoisonError;
 
 use assay_disk::{DiskError, Result};
 
@@ -34,7 +33,7 @@ impl Drive {
                 return Ok(());
             }
             if commit.has_leader {
-                commit = self.progress.wait(commit).unwrap_or_else(PoisonError::into_inner);
+                self.progress.wait(&mut commit);
                 continue;
             }
             commit.has_leader = true;
@@ -103,14 +102,14 @@ impl Drive {
     fn write_until(&self, target: Reached) -> Result<Reached> {
         loop {
             self.write_sealed()?;
-            let commit = self.commits();
+            let mut commit = self.commits();
             self.running()?;
             let written = self.log_at_any_time().written_to();
             if written.log >= target.log && written.map >= target.map {
                 return Ok(written);
             }
             // Whoever writes the rest takes the commits' lock before it tells, so the news is not missed.
-            drop(self.progress.wait(commit).unwrap_or_else(PoisonError::into_inner));
+            self.progress.wait(&mut commit);
         }
     }
 
@@ -148,17 +147,17 @@ impl Drive {
     pub(crate) fn keep_pace(&self) -> Result<()> {
         loop {
             self.write_sealed()?;
-            let commit = self.commits();
+            let mut commit = self.commits();
             self.running()?;
             if self.log_at_any_time().unwritten_chunks() <= UNWRITTEN_CHUNKS_MAX {
                 return Ok(());
             }
-            drop(self.progress.wait(commit).unwrap_or_else(PoisonError::into_inner));
+            self.progress.wait(&mut commit);
         }
     }
 
     pub(crate) fn commits(&self) -> MutexGuard<'_, Commit> {
-        self.commit.lock().unwrap_or_else(PoisonError::into_inner)
+        self.commit.lock()
     }
 }
 

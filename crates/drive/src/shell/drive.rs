@@ -8,7 +8,7 @@
 //! no free segment does the collecting itself.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use crate::codec::{Codec, Dictionary};
 use crate::core::chunks::Chunks;
@@ -246,12 +246,12 @@ impl Drive {
 
     /// The log, for looking only, also of a drive that has stopped.
     pub(crate) fn log_at_any_time(&self) -> MutexGuard<'_, Log> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+        self.log.lock()
     }
 
     /// The map, likewise.
     pub(crate) fn map_at_any_time(&self) -> RwLockReadGuard<'_, Map> {
-        self.map.read().unwrap_or_else(PoisonError::into_inner)
+        self.map.read()
     }
 
     pub(crate) fn running(&self) -> Result<()> {
@@ -287,7 +287,7 @@ impl Drive {
 
     /// Keeps a line for the health log.
     pub(crate) fn report(&self, problem: String) {
-        let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut problems = self.problems.lock();
         if problems.len() < PROBLEMS_KEPT && !problems.contains(&problem) {
             problems.push(problem);
         }
@@ -303,7 +303,7 @@ impl Drive {
     }
 
     pub(crate) fn superblock(&self) -> MutexGuard<'_, Superblock> {
-        self.superblock.lock().unwrap_or_else(PoisonError::into_inner)
+        self.superblock.lock()
     }
 
     /// Blocks that the host sees.

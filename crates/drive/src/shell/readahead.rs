@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use crate::sync::{Mutex, MutexGuard};
 
@@ -80,7 +80,7 @@ impl ReadAhead {
     }
 
     fn windows(&self) -> MutexGuard<'_, VecDeque<Arc<Window>>> {
-        self.windows.lock().unwrap_or_else(PoisonError::into_inner)
+        self.windows.lock()
     }
 }
 

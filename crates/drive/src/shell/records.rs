@@ -3,7 +3,7 @@
 //! What is given back is what was written there, or an error: the checksum covers the stored bytes, the dictionary's
 //! contents, the place, the key and when the segment was opened.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use assay_disk::{DiskError, Result};
 
@@ -122,19 +122,19 @@ impl Drive {
 
     /// The dictionary that new records use.
     pub(crate) fn dictionary_in_use(&self) -> Option<Arc<Dictionary>> {
-        let dictionaries = self.dictionaries.read().unwrap_or_else(PoisonError::into_inner);
+        let dictionaries = self.dictionaries.read();
         dictionaries.last().map(|(_, _, dictionary)| Arc::clone(dictionary))
     }
 
     /// A dictionary by its version.
     pub(crate) fn dictionary(&self, version: u8) -> Option<Arc<Dictionary>> {
-        let dictionaries = self.dictionaries.read().unwrap_or_else(PoisonError::into_inner);
+        let dictionaries = self.dictionaries.read();
         let found = dictionaries.iter().find(|(number, _, _)| *number == version);
         found.map(|(_, _, dictionary)| Arc::clone(dictionary))
     }
 
     pub(crate) fn dictionary_places(&self) -> Vec<(u8, Location)> {
-        let dictionaries = self.dictionaries.read().unwrap_or_else(PoisonError::into_inner);
+        let dictionaries = self.dictionaries.read();
         dictionaries.iter().map(|(version, place, _)| (*version, *place)).collect()
     }
 

@@ -1,6 +1,5 @@
 //! What one host command needs to work with, used again by the next: codec contexts and scratch memory.
 
-use std::sync::PoisonError;
 
 use crate::codec::{Codec, Coder};
 use crate::core::group::Group;
@@ -34,10 +33,10 @@ impl Workers {
 
     /// Lends a worker for the time of `work`.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Worker) -> T) -> T {
-        let rested = self.resting.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let rested = self.resting.lock().pop();
         let mut worker = rested.unwrap_or_else(|| Worker::new(self.codec));
         let result = work(&mut worker);
-        self.resting.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+        self.resting.lock().push(worker);
         result
     }
 }

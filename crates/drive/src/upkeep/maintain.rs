@@ -3,7 +3,6 @@
 //! One at a time, under the maintenance lock. The caller gives it a thread and calls again as long as there is more;
 //! a host write that finds no free segment comes here too.
 
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use crate::core::maintenance::Maintenance;
@@ -84,7 +83,7 @@ impl Drive {
     }
 
     pub(crate) fn maintenance(&self) -> MutexGuard<'_, Maintenance> {
-        self.maintenance.lock().unwrap_or_else(PoisonError::into_inner)
+        self.maintenance.lock()
     }
 
     /// Makes room until `is_met`, or the drive was closed meanwhile.
@@ -224,7 +223,7 @@ impl Drive {
         self.readers_awaited.store(true, Ordering::SeqCst);
         let mut commits = self.commits();
         while held.iter().any(|number| self.is_read(*number)) && self.running().is_ok() {
-            commits = self.progress.wait(commits).unwrap_or_else(PoisonError::into_inner);
+            self.progress.wait(&mut commits);
         }
         drop(commits);
         self.readers_awaited.store(false, Ordering::SeqCst);

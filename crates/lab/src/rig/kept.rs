@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use parking_lot::Mutex;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
@@ -15,7 +15,6 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::cache::{self, Shelf};
-use assay_base::sync::lock;
 
 /// The kinds, as their directories are called, in words.
 pub const KINDS: [(&str, &str); 3] = [
@@ -87,7 +86,7 @@ pub fn hold(entry: &Path) -> Result<()> {
     flock(&directory, FlockOperation::LockShared).with_context(cannot)?;
     // One that only others may write to is used all the same.
     let _ = directory.set_modified(SystemTime::now());
-    lock(&HELD).insert(entry.to_owned(), directory);
+    HELD.lock().insert(entry.to_owned(), directory);
     Ok(())
 }
 

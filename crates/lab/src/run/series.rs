@@ -1,12 +1,11 @@
 //! From what load and watch saw to the store's series, on one clock.
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 use assay_load::{Observer, Second, SecondPhase};
 
 use super::progress::Progress;
 use crate::watch::{ProcessSnapshot, Watched};
-use assay_base::sync::lock;
 use assay_study::metrics::{Metric, metric};
 use assay_study::{SecondLatencies, SecondLatency, Series, TrialKey};
 
@@ -40,13 +39,13 @@ impl<'a> Seconds<'a> {
     /// What every process had used when measuring had begun, to the second.
     #[must_use]
     pub fn began(&self) -> ProcessSnapshot {
-        lock(&self.began).clone()
+        self.began.lock().clone()
     }
 
     /// The load's series so far.
     #[must_use]
     pub fn series(&self) -> Vec<Series> {
-        let seen = lock(&self.seen);
+        let seen = self.seen.lock();
         // What is left of a second at the end of a run is no sample: its rates rest on next to nothing.
         let whole = seen.seconds.iter().filter(|second| second.length_s > 0.5);
         LOAD_SERIES
@@ -64,7 +63,7 @@ impl<'a> Seconds<'a> {
     /// Response times so far, second by second.
     #[must_use]
     pub fn latencies(&self) -> SecondLatencies {
-        lock(&self.seen).latencies.clone()
+        self.seen.lock().latencies.clone()
     }
 }
 
@@ -74,7 +73,7 @@ impl Observer for Seconds<'_> {
         let mut second = second.clone();
         let buckets = std::mem::take(&mut second.latency.buckets_ns);
         let latency = SecondLatency::of(second.end_s.round() as u32, &buckets);
-        let mut seen = lock(&self.seen);
+        let mut seen = self.seen.lock();
         // What is left of a second at the end of a run has the number of none.
         if second.length_s > 0.5 {
             seen.latencies.push(&latency);
@@ -84,7 +83,7 @@ impl Observer for Seconds<'_> {
         seen.seconds.push(second);
         drop(seen);
         if has_begun {
-            *lock(&self.began) = ProcessSnapshot::take();
+            *self.began.lock() = ProcessSnapshot::take();
         }
     }
 }

@@ -8,7 +8,8 @@
 //! `SIGSTOP`), or the machine was.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
@@ -16,7 +17,6 @@ use rustix::time::{ClockId, clock_gettime};
 use super::probe::{Notes, Probe};
 use super::series::{Gap, SeriesId, Watched};
 use super::sheet::Moment;
-use assay_base::sync::lock;
 use assay_study::Unwatched;
 
 /// A first sample that covers less time than this would be noise: it is left to the second after.
@@ -101,7 +101,7 @@ impl Clock {
             let waited = stop.recv_timeout(left);
             let now = Seen::now();
             if let Some(gap) = gap(self.origin, seen, now, left).filter(|_| self.tells_gaps) {
-                lock(&self.watched).gaps.push(gap);
+                self.watched.lock().gaps.push(gap);
             }
             seen = now;
             if waited != Err(RecvTimeoutError::Timeout) {
@@ -118,14 +118,14 @@ impl Clock {
             meter.read(&mut self.notes);
             meter.values(values);
         }
-        lock(&self.watched).add(second, values);
+        self.watched.lock().add(second, values);
         self.hand_over_notes();
     }
 
     fn hand_over_notes(&mut self) {
         let new = self.notes.take_new();
         if !new.is_empty() {
-            lock(&self.watched).warnings.extend(new);
+            self.watched.lock().warnings.extend(new);
         }
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! Looking copies some numbers under the lock that the watch takes once a second; it reads no counter.
 
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 use super::series::{SeriesId, Watched};
-use assay_base::sync::lock;
 
 /// A view on the samples of a running watch; it stays valid, and empty, when the watch has ended.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ pub struct Glimpse<const N: usize> {
 
 impl<const N: usize> Glimpse<N> {
     pub(super) fn of(watched: &Arc<Mutex<Watched>>, names: [&str; N]) -> Glimpse<N> {
-        let series = &lock(watched).series;
+        let series = &watched.lock().series;
         let place = |name| {
             let place = series.iter().position(|info| info.name == name)?;
             SeriesId::try_from(place).ok()
@@ -32,7 +32,7 @@ impl<const N: usize> Glimpse<N> {
     /// Values of the last seconds, oldest first, at most `seconds` of them; absent where not known. A second of which
     /// only other threads of the watch have told so far is left for the next look.
     pub fn last(&self, seconds: usize) -> Vec<[Option<f64>; N]> {
-        let watched = lock(&self.watched);
+        let watched = self.watched.lock();
         let from = watched.samples.len().saturating_sub(seconds);
         let value = |values: &[(SeriesId, f64)], place: Option<SeriesId>| {
             values.iter().find(|(id, _)| Some(*id) == place).map(|(_, value)| *value)
@@ -62,11 +62,11 @@ mod tests {
         assert!(glimpse.last(3).is_empty() && glimpse.is_counted());
         for second in 1..=4 {
             let values = if second == 3 { vec![] } else { vec![(0, 9.0), (1, f64::from(second))] };
-            lock(&watched).add(second, &values);
+            watched.lock().add(second, &values);
         }
         assert_eq!(glimpse.last(2), [[None, None], [Some(4.0), None]]);
         assert_eq!(glimpse.last(9).len(), 4);
-        lock(&watched).add(5, &[(0, 9.0)]);
+        watched.lock().add(5, &[(0, 9.0)]);
         assert_eq!(glimpse.last(9).len(), 4, "its writes are still to come");
         assert!(!Glimpse::of(&watched, ["disk_flushes_per_s"]).is_counted());
     }

@@ -40,7 +40,7 @@ fn start(targets: Targets) -> (Watch, Instant) {
 fn await_sample(watch: &Watch, second: u32, name: &str) -> Sample {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
-        let watched = lock(&watch.watched);
+        let watched = watch.watched.lock();
         let later = watched.samples.iter().filter(|sample| sample.second > second);
         let found = later
             .filter(|sample| value(&watched, sample, name).is_some())
@@ -269,7 +269,7 @@ fn a_real_server_is_seen_from_inside() {
         let others = watched.warnings.iter().filter(|warning| !has_no_disk(warning));
         others.cloned().collect::<Vec<_>>()
     };
-    assert_eq!(warnings(&lock(&watch.watched)), []);
+    assert_eq!(warnings(&watch.watched.lock()), []);
     // Connections younger than ours: the watch's. It loses its server, and nothing else.
     let younger = "SELECT ID FROM information_schema.PROCESSLIST \
                    WHERE ID > CONNECTION_ID() AND USER = 'root' AND COMMAND = 'Sleep'";

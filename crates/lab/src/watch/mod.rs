@@ -35,7 +35,8 @@ mod live_tests;
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -52,7 +53,6 @@ use clock::Meter;
 use probe::{Notes, Probe};
 use series::SeriesId;
 
-use assay_base::sync::lock;
 use assay_mysql::Endpoint;
 use assay_study::metrics::metric;
 use assay_study::{Role, Unwatched, Warning};
@@ -166,7 +166,7 @@ impl Watch {
     /// Stops and hands over everything seen.
     pub fn finish(mut self) -> Watched {
         self.stop();
-        std::mem::take(&mut lock(&self.watched))
+        std::mem::take(&mut self.watched.lock())
     }
 
     fn stop(&mut self) {
@@ -176,7 +176,7 @@ impl Watch {
         for handle in handles {
             if handle.join().is_err() {
                 let warning = Warning::Unwatched(Unwatched::ThreadEnded);
-                lock(&self.watched).warnings.push(warning);
+                self.watched.lock().warnings.push(warning);
             }
         }
     }

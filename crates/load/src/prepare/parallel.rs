@@ -1,12 +1,11 @@
 //! Jobs done side by side, with a word once a second on how far they are.
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
-use crate::sync::lock;
 
 /// Does `jobs` on so many threads, in order; calls `show` once a second and at the end. The first failure ends it.
 pub(super) fn in_parallel<J: Send>(
@@ -22,11 +21,11 @@ pub(super) fn in_parallel<J: Send>(
         for _ in 0..threads {
             let (sender, queue, work) = (sender.clone(), &queue, &work);
             let loader = move || {
-                let mut next = || lock(queue).next();
+                let mut next = || queue.lock().next();
                 let result = std::iter::from_fn(&mut next).try_for_each(work);
                 if result.is_err() {
                     // The others end after the piece at hand.
-                    lock(queue).by_ref().for_each(drop);
+                    queue.lock().by_ref().for_each(drop);
                 }
                 let _ = sender.send(result);
             };

@@ -14,11 +14,10 @@ pub use latency::Latency;
 pub use totals::Queries;
 pub(crate) use totals::Totals;
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 use crate::oltp::Kind;
 use assay_mysql::Reply;
-use crate::sync::lock;
 
 /// What a sample is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,12 +152,12 @@ impl Ledger {
 
     #[inline]
     pub(crate) fn note(&self, sample: Sample) {
-        lock(&self.samples).push(sample);
+        self.samples.lock().push(sample);
     }
 
     /// Takes what was noted and leaves `empty` in its place.
     fn exchange(&self, empty: &mut Vec<Sample>) {
-        std::mem::swap(&mut *lock(&self.samples), empty);
+        std::mem::swap(&mut *self.samples.lock(), empty);
     }
 }
 

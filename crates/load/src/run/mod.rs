@@ -13,7 +13,8 @@ mod watch;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex};
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
 use std::thread::{self, Scope, Thread};
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,6 @@ use crate::schedule::Schedule;
 use crate::schema::Schema;
 use assay_mysql::ClientConnect;
 use assay_mysql::{Connect, Session};
-use crate::sync::lock;
 use crate::worker::{Clock, SECOND_NS, Shared, Window, Worker};
 use crate::workload::Workload;
 use watch::Watch;
@@ -136,18 +136,18 @@ struct Gate {
 
 impl Gate {
     fn open(&self, start: Option<(Clock, u64)>) {
-        *lock(&self.open) = Some(start);
+        *self.open.lock() = Some(start);
         self.changed.notify_all();
     }
 
     /// The clock and when to start on it, or nothing if the run is off.
     fn pass(&self) -> Option<(Clock, u64)> {
-        let mut open = lock(&self.open);
+        let mut open = self.open.lock();
         loop {
             if let Some(start) = *open {
                 return start;
             }
-            open = self.changed.wait(open).unwrap_or_else(std::sync::PoisonError::into_inner);
+            self.changed.wait(&mut open);
         }
     }
 }
@@ -278,7 +278,7 @@ impl<C: Connect> Job<'_, C> {
             }
         }
         let (lost_by_us, cut) = (crew.failure.is_none(), crew.working as u64);
-        self.shared.interrupters.iter().filter_map(|i| lock(i).take()).for_each(|i| i.cut());
+        self.shared.interrupters.iter().filter_map(|i| i.lock().take()).for_each(|i| i.cut());
         crew.await_all();
         if lost_by_us && matches!(crew.failure, Some(Error::Lost(_))) {
             crew.failure = None;

@@ -1,4 +1,5 @@
-use std::sync::{Arc, Condvar, Mutex};
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
 
 use super::*;
 use crate::outcome::Second;
@@ -17,7 +18,7 @@ impl Stall {
         FakeServer::failing(move |number, _| {
             if number >= first {
                 let (is_over, changed) = &*stall.0;
-                drop(changed.wait_while(lock(is_over), |is_over| !*is_over).unwrap());
+                changed.wait_while(&mut is_over.lock(), |is_over| !*is_over);
             }
             None
         })
@@ -27,7 +28,7 @@ impl Stall {
 impl Observer for Stall {
     fn second(&self, second: &Second) {
         if second.end_s >= 1.0 {
-            *lock(&self.0.0) = true;
+            *self.0.0.lock() = true;
             self.0.1.notify_all();
         }
     }

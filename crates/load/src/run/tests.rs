@@ -1,4 +1,4 @@
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 use super::*;
 use crate::outcome::{Second, SecondPhase};
@@ -13,7 +13,7 @@ struct Seconds(Mutex<Vec<Second>>);
 
 impl Observer for Seconds {
     fn second(&self, second: &Second) {
-        lock(&self.0).push(second.clone());
+        self.0.lock().push(second.clone());
     }
 }
 
@@ -69,7 +69,7 @@ fn the_fixed_window_is_exact_and_seconds_add_up_to_it() {
         (outcome.measure_start_s, outcome.measure_end_s, outcome.elapsed_s),
         (1.0, 3.0, 2.0)
     );
-    let seconds = lock(&seconds.0).clone();
+    let seconds = seconds.0.lock().clone();
     let sum = |phase| seconds.iter().filter(|s| s.phase == phase).map(|s| s.events).sum::<u64>();
     assert_eq!(seconds.iter().map(|s| s.end_s).collect::<Vec<_>>(), [1.0, 2.0, 3.0]);
     // A thread that was put to sleep between the clock and its ledger may miss its second by one event.
@@ -170,7 +170,7 @@ fn overload_shows_in_response_and_queue_and_not_in_service() {
         "{:?}",
         transaction.response.latency_ms_p50
     );
-    assert!(lock(&seconds.0)[0].queue_length > 500, "{:?}", lock(&seconds.0)[0].queue_length);
+    assert!(seconds.0.lock()[0].queue_length > 500, "{:?}", seconds.0.lock()[0].queue_length);
     assert_eq!(outcome.rate_target, Some(1000.0));
     // Statements add up to their transactions, lateness included.
     let statement = outcome.latency_of("point_select").unwrap();
@@ -217,7 +217,7 @@ fn stopping_from_outside_gives_what_was_measured() {
         run.join().unwrap().unwrap()
     });
     assert!(outcome.interrupted && outcome.events > 0 && outcome.elapsed_s < 60.0, "{outcome:?}");
-    let events: u64 = lock(&seconds.0).iter().map(|second| second.events).sum();
+    let events: u64 = seconds.0.lock().iter().map(|second| second.events).sum();
     assert!(events.abs_diff(outcome.events) <= 1, "the last, shorter second is told too");
 }
 

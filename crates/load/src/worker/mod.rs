@@ -13,7 +13,8 @@ pub(crate) use clock::{Clock, SECOND_NS, Window, second_of};
 pub(crate) use statement::render;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
@@ -25,7 +26,6 @@ use crate::program::Program;
 use crate::random::Rng;
 use crate::record::{Event, Ledger, Outcome, Phase, Sample, Time};
 use assay_mysql::{Connect, Interrupter, Session, SessionError};
-use crate::sync::lock;
 use crate::workload::Mode;
 use statement::Slots;
 use values::Buffers;
@@ -326,7 +326,7 @@ fn not_anew(code: u16, error: Error) -> Error {
 fn connect<C: Connect>(shared: &Shared<'_, C>, thread: u32) -> Result<(C::Session, Slots)> {
     let connected = shared.connect.connect();
     let mut session = connected.map_err(|error| error.at(shared.endpoint, "connect"))?;
-    *lock(&shared.interrupters[thread as usize]) = session.interrupter();
+    *shared.interrupters[thread as usize].lock() = session.interrupter();
     let slots = Slots::prepare(&mut session, shared.program)
         .map_err(|(error, text)| error.at(shared.endpoint, &text))?;
     Ok((session, slots))

@@ -5,7 +5,8 @@
 //! What reaches beyond the end is cut off there.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, PoisonError, RwLock};
+use parking_lot::RwLock;
+use std::sync::Arc;
 
 use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Result};
 
@@ -47,7 +48,7 @@ impl Bytes {
         let room = self.size().saturating_sub(offset);
         let data = &data[..data.len().min(usize::try_from(room).unwrap_or(usize::MAX))];
         if offset.is_multiple_of(BLOCK_BYTES) && (data.len() as u64).is_multiple_of(BLOCK_BYTES) {
-            let _others = self.changing.read().unwrap_or_else(PoisonError::into_inner);
+            let _others = self.changing.read();
             guarded(|| self.disk.write(offset, data, is_durable))?;
         } else {
             let place = |part: &mut [u8]| part.copy_from_slice(data);
@@ -71,7 +72,7 @@ impl Bytes {
             zero(offset, first)?;
         }
         if first < past {
-            let _others = self.changing.read().unwrap_or_else(PoisonError::into_inner);
+            let _others = self.changing.read();
             guarded(|| self.disk.discard(first, past - first))?;
         }
         if past < end { zero(past, end) } else { Ok(()) }
@@ -91,7 +92,7 @@ impl Bytes {
         let (first, past) = around(offset, end);
         let mut buffer = BlockBuffer::zeroed((past - first) as usize);
         let blocks = buffer.as_mut();
-        let _alone = self.changing.write().unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.changing.write();
         guarded(|| self.disk.read(first, blocks))?;
         change(&mut blocks[(offset - first) as usize..(end - first) as usize]);
         guarded(|| self.disk.write(first, blocks, is_durable))

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 use std::error::Error;
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 use assay_disk::DiskError;
 use fuser::Errno;
@@ -25,7 +25,7 @@ impl Failures {
     }
 
     fn log_once(&self, words: String) {
-        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut logged = self.logged.lock();
         if logged.len() >= MOST_LOGGED || logged.contains(&words) {
             return;
         }
@@ -76,7 +76,7 @@ mod tests {
             failures.errno(&DiskError::OutOfRange { offset: 1, length: 1, size: 1 }),
             Errno::EINVAL
         );
-        assert_eq!(failures.logged.lock().unwrap().len(), 4);
+        assert_eq!(failures.logged.lock().len(), 4);
     }
 
     #[test]
@@ -86,7 +86,7 @@ mod tests {
             for _ in 0..2 {
                 failures.errno(&DiskError::Corrupt { offset, what: "checksum".into() });
             }
-            let known = failures.logged.lock().unwrap().len();
+            let known = failures.logged.lock().len();
             assert_eq!(known, MOST_LOGGED.min(offset as usize + 1));
         }
     }

@@ -16,7 +16,8 @@ mod server;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use assay_disk::Disk;
@@ -208,9 +209,7 @@ impl FuseMount {
                         reason: reason.clone(),
                     });
                 }
-                None => {
-                    result = self.end.has_come.wait(result).unwrap_or_else(PoisonError::into_inner);
-                }
+                None => self.end.has_come.wait(&mut result),
             }
         }
     }
@@ -243,10 +242,9 @@ impl FuseMount {
     }
 
     fn ends_within(&self, patience: Duration) -> bool {
-        let result = self.end.result();
-        let waited =
-            self.end.has_come.wait_timeout_while(result, patience, |result| result.is_none());
-        waited.unwrap_or_else(PoisonError::into_inner).0.is_some()
+        let mut result = self.end.result();
+        self.end.has_come.wait_while_for(&mut result, |result| result.is_none(), patience);
+        result.is_some()
     }
 }
 
@@ -273,7 +271,7 @@ impl End {
     }
 
     fn result(&self) -> MutexGuard<'_, Option<Result<(), String>>> {
-        self.result.lock().unwrap_or_else(PoisonError::into_inner)
+        self.result.lock()
     }
 }
 

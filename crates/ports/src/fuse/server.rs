@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 use std::time::{Duration, SystemTime};
 
 use assay_disk::{BLOCK_BYTES, BlockBuffer, Result};
@@ -101,8 +101,8 @@ impl Server {
         }
     }
 
-    fn opened(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Vec<u8>>> {
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    fn opened(&self) -> parking_lot::MutexGuard<'_, HashMap<u64, Vec<u8>>> {
+        self.opened.lock()
     }
 
     fn open_text(&self, text: &TextFile) -> FileHandle {

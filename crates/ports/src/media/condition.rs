@@ -2,7 +2,8 @@
 
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::{Arc, OnceLock};
 
 use assay_disk::Bytes;
 use rustix::fs::SeekFrom;
@@ -80,7 +81,7 @@ impl Condition {
     }
 
     fn failed_reads(&self) -> MutexGuard<'_, FailedReads> {
-        self.failed_reads.lock().unwrap_or_else(PoisonError::into_inner)
+        self.failed_reads.lock()
     }
 
     fn look_for_loss(&self) -> Option<Loss> {

@@ -15,7 +15,8 @@ mod tests;
 
 use std::io::{PipeReader, PipeWriter, pipe};
 use std::os::fd::AsFd;
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -25,7 +26,6 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::print::screen;
-use assay_base::sync::lock;
 use assay_system::interrupt::Interrupt;
 use seen::Ending;
 pub use seen::{DISK_SERIES, Seen};
@@ -88,12 +88,12 @@ impl View {
 
     /// Changes what is shown from the next painting on.
     pub fn change(&self, change: impl FnOnce(&mut Seen)) {
-        change(&mut lock(&self.seen));
+        change(&mut self.seen.lock());
     }
 
     /// Whether the study is to end before another run.
     pub fn is_end_wanted(&self) -> bool {
-        lock(&self.seen).ending != Ending::None
+        self.seen.lock().ending != Ending::None
     }
 }
 
@@ -141,7 +141,7 @@ impl Painter {
 
     /// What there is to be seen now, as far as so many columns show it.
     fn look(&self, columns: usize) -> Seen {
-        let mut seen = lock(&self.seen);
+        let mut seen = self.seen.lock();
         if self.interrupt.is_set() {
             seen.ending = Ending::Now;
         }
@@ -153,7 +153,7 @@ impl Painter {
     fn press(&mut self, bytes: &[u8]) -> bool {
         let pressed = self.pressed.replace(Instant::now());
         let is_burst = pressed.is_some_and(|pressed| pressed.elapsed() < BURST);
-        let mut seen = lock(&self.seen);
+        let mut seen = self.seen.lock();
         let before = seen.ending;
         seen.ending = match after_keys(before, bytes) {
             Ending::Now if is_burst => before,

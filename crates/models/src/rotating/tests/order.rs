@@ -1,6 +1,7 @@
 //! The elevator: what it gains, whom it moves, and that nobody waits for ever.
 
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use parking_lot::Mutex;
+use std::sync::{Arc, OnceLock, Weak};
 
 use proptest::prelude::*;
 
@@ -67,7 +68,7 @@ impl Clock for Overtaking {
 
     fn wait_until(&self, due: Time) {
         let waits = {
-            let mut waits = self.waits.lock().unwrap();
+            let mut waits = self.waits.lock();
             waits.push(due);
             waits.len()
         };
@@ -91,7 +92,7 @@ fn a_disk_that_was_put_off_waits_again() {
     clock.disk.set(Arc::downgrade(&disk)).unwrap();
     clock.clock.set(Time::from_us(100.0));
     disk.read(2 << 30, &mut [0; 4096]).unwrap();
-    let waits = clock.waits.lock().unwrap();
+    let waits = clock.waits.lock();
     let [first, overtaking, again] = waits[..] else { panic!("{waits:?}") };
     assert!(first < again && overtaking < again, "{waits:?}");
     let tally = disk.tally();
