@@ -1,14 +1,8 @@
 //! Charts over the whole study: a figure against threads, and space. Traces and layouts are built here; the
 //! page's script adds the theme's colours and draws.
 
-use plotly::common::{
-    DashType, ErrorData, ErrorType, ExponentFormat, Line, Marker, Mode, Pattern, PatternFillMode,
-    PatternShape, Title,
-};
-use plotly::configuration::DisplayModeBar;
-use plotly::layout::{Axis, AxisType, BarMode, DragMode, HoverMode, Margin, RangeMode};
-use plotly::{Bar, Configuration, Layout, Scatter, Trace, Traces};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use assay_study::Study;
 
@@ -19,55 +13,73 @@ use super::stored::of_database;
 use assay_judge::summary::{self, Figure, Group};
 
 /// One chart: what the script hands to Plotly, and which configuration each trace belongs to.
+///
+/// Traces and layouts are in the words of Plotly's reference (plotly.com/javascript/reference).
 #[derive(Serialize)]
 pub(super) struct Plot {
-    data: Traces,
-    layout: Layout,
+    data: Vec<Value>,
+    layout: Value,
     configs: Vec<usize>,
 }
 
 impl Plot {
     /// An empty chart with the axes and manners of all of them.
-    pub(super) fn new(x_axis: Axis, y_axis: Axis) -> Plot {
-        let y_axis = y_axis
-            .range_mode(RangeMode::ToZero)
-            .exponent_format(ExponentFormat::SI)
-            .separate_thousands(true)
-            .auto_margin(true);
-        let layout = Layout::new()
-            .auto_size(true)
-            .show_legend(false)
-            .margin(Margin::new().left(46).right(10).top(22).bottom(38))
-            .separators(format!(".{GROUP}"))
-            .hover_mode(HoverMode::XUnified)
-            .drag_mode(DragMode::Zoom)
-            .x_axis(x_axis.auto_margin(true))
-            .y_axis(y_axis);
-        Plot { data: Traces::new(), layout, configs: Vec::new() }
+    pub(super) fn new(x_axis: Value, y_axis: Value) -> Plot {
+        let layout = json!({
+            "autosize": true,
+            "showlegend": false,
+            "margin": { "l": 46, "r": 10, "t": 22, "b": 38 },
+            "separators": format!(".{GROUP}"),
+            "hovermode": "x unified",
+            "dragmode": "zoom",
+            "xaxis": { "automargin": true },
+            "yaxis": {
+                "rangemode": "tozero", "exponentformat": "SI", "separatethousands": true, "automargin": true,
+            },
+        });
+        let mut plot = Plot { data: Vec::new(), layout, configs: Vec::new() };
+        plot.adjust("xaxis", x_axis);
+        plot.adjust("yaxis", y_axis);
+        plot
     }
 
-    /// Changes the layout.
-    pub(super) fn adjust(&mut self, change: impl FnOnce(Layout) -> Layout) {
-        self.layout = change(std::mem::take(&mut self.layout));
+    /// Changes the layout: an object's members one by one, anything else as a whole.
+    pub(super) fn adjust(&mut self, key: &str, value: Value) {
+        let there = &mut self.layout[key];
+        match (there.as_object_mut(), value) {
+            (Some(members), Value::Object(new)) => members.extend(new),
+            (_, value) => *there = value,
+        }
+    }
+
+    /// Puts something else in place of a part of the layout.
+    pub(super) fn replace(&mut self, key: &str, value: Value) {
+        self.layout[key] = value;
     }
 
     /// Adds a trace of the configuration at `place`.
-    pub(super) fn push(&mut self, place: usize, trace: Box<dyn Trace>) {
+    pub(super) fn push(&mut self, place: usize, trace: Value) {
         self.data.push(trace);
         self.configs.push(place);
     }
 }
 
 /// How Plotly behaves in every chart: no links out, no buttons of its own, for the page has a menu.
-pub(super) fn configuration() -> Configuration {
-    Configuration::new()
-        .display_mode_bar(DisplayModeBar::False)
-        .display_logo(false)
-        .show_link(false)
-        .show_send_to_cloud(false)
-        .plotly_server_url("")
-        .topojson_url("")
-        .responsive(true)
+pub(super) fn configuration() -> Value {
+    json!({
+        "displayModeBar": false,
+        "displaylogo": false,
+        "showLink": false,
+        "showSendToCloud": false,
+        "plotlyServerURL": "",
+        "topojsonURL": "",
+        "responsive": true,
+    })
+}
+
+/// The title of an axis.
+pub(super) fn title(text: &str) -> Value {
+    json!({ "text": text })
 }
 
 /// A study's own words in a label of Plotly, which reads a little HTML: shown as they are.
@@ -92,11 +104,9 @@ pub(super) fn against_threads(
     let of_workload = || groups.iter().filter(|group| group.workload == workload);
     let threads = summary::threads(study);
     let ticks: Vec<String> = threads.iter().map(ToString::to_string).collect();
-    let x_axis = Axis::new()
-        .type_(AxisType::Category)
-        .category_array(ticks.clone())
-        .title(Title::with_text("threads"));
-    let mut plot = Plot::new(x_axis, Axis::new().title(Title::with_text(label(metric.unit))));
+    let x_axis =
+        json!({ "type": "category", "categoryarray": ticks.clone(), "title": title("threads") });
+    let mut plot = Plot::new(x_axis, json!({ "title": title(&label(metric.unit)) }));
     for (place, config) in study.configs.iter().enumerate() {
         let figure_at = |threads: &u32| {
             let group = of_workload().find(|one| one.config == place && one.threads == *threads);
@@ -116,76 +126,104 @@ fn over_threads(
     metric: &Metric<'_>,
     threads: Vec<String>,
     figures: &[Option<Figure>],
-) -> Box<dyn Trace> {
+) -> Value {
     // A thread count without a figure is a gap: a line across it would invent one.
-    let means = figures.iter().map(|figure| figure.as_ref().map(|one| one.mean)).collect();
+    let means: Vec<_> = figures.iter().map(|figure| figure.as_ref().map(|one| one.mean)).collect();
     if threads.len() == 1 {
-        return Bar::new(threads, means)
-            .name(label(name))
-            .marker(Marker::new().color(look(place).light).pattern(pattern(place)))
-            .error_y(spread(figures))
-            .hover_template(hover(metric.unit));
+        return bars(place, name, (threads, means), figures, metric.unit);
     }
-    let Style { dash, marker, colour } = Style::of(place);
-    Scatter::new(threads, means)
-        .name(label(name))
-        .mode(Mode::LinesMarkers)
-        .connect_gaps(false)
-        .line(Line::new().width(2.0).dash(dash).color(colour))
-        .marker(marker)
-        .error_y(spread(figures))
-        .hover_template(hover(metric.unit))
+    let Style { line, marker } = Style::of(place);
+    json!({
+        "type": "scatter",
+        "x": threads,
+        "y": means,
+        "name": label(name),
+        "mode": "lines+markers",
+        "connectgaps": false,
+        "line": line,
+        "marker": marker,
+        "error_y": spread(figures),
+        "hovertemplate": hover(metric.unit),
+    })
+}
+
+fn bars(
+    place: usize,
+    name: &str,
+    (x, y): (Vec<String>, Vec<Option<f64>>),
+    figures: &[Option<Figure>],
+    unit: &str,
+) -> Value {
+    json!({
+        "type": "bar",
+        "x": x,
+        "y": y,
+        "name": label(name),
+        "marker": { "color": look(place).light, "pattern": pattern(place) },
+        "error_y": spread(figures),
+        "hovertemplate": hover(unit),
+    })
 }
 
 /// How a configuration is drawn.
 pub(super) struct Style {
-    pub(super) dash: DashType,
-    pub(super) marker: Marker,
-    pub(super) colour: &'static str,
+    pub(super) line: Value,
+    pub(super) marker: Value,
 }
 
 impl Style {
     pub(super) fn of(place: usize) -> Style {
         let look = look(place);
-        let marker = Marker::new().symbol(look.symbol).size(8).color(look.light);
-        Style { dash: look.dash, marker, colour: look.light }
+        Style {
+            line: json!({ "width": 2.0, "dash": look.dash, "color": look.light }),
+            marker: json!({ "symbol": look.symbol, "size": 8, "color": look.light }),
+        }
     }
 }
 
 /// From the mean to the highest and to the lowest repeat; nothing to see where there was one.
-fn spread(figures: &[Option<Figure>]) -> ErrorData {
+fn spread(figures: &[Option<Figure>]) -> Value {
     let reach = |of: fn(&Figure) -> f64| -> Vec<f64> {
         figures.iter().map(|figure| figure.as_ref().map_or(0.0, of)).collect()
     };
-    ErrorData::new(ErrorType::Data)
-        .symmetric(false)
-        .array(reach(|figure| figure.high - figure.mean))
-        .array_minus(reach(|figure| figure.mean - figure.low))
-        .visible(figures.iter().flatten().any(|figure| figure.values.len() > 1))
-        .thickness(1.2)
-        .width(3)
+    let (above, below) = (reach(|one| one.high - one.mean), reach(|one| one.mean - one.low));
+    let is_any = figures.iter().flatten().any(|figure| figure.values.len() > 1);
+    whiskers(&above, &below, is_any)
+}
+
+/// So far above and below each point.
+pub(super) fn whiskers(above: &[f64], below: &[f64], is_visible: bool) -> Value {
+    json!({
+        "type": "data",
+        "symmetric": false,
+        "array": above,
+        "arrayminus": below,
+        "visible": is_visible,
+        "thickness": 1.2,
+        "width": 3,
+    })
 }
 
 /// Bars of different configurations differ by more than colour.
-fn pattern(place: usize) -> Pattern {
+fn pattern(place: usize) -> Value {
     let shape = match place % 5 {
-        0 => PatternShape::None,
-        1 => PatternShape::RightDiagonalLine,
-        2 => PatternShape::Dot,
-        3 => PatternShape::LeftDiagonalLine,
-        _ => PatternShape::HorizontalLine,
+        0 => "",
+        1 => "/",
+        2 => ".",
+        3 => "\\",
+        _ => "-",
     };
-    Pattern::new().shape(shape).fill_mode(PatternFillMode::Overlay).size(7.0).solidity(0.2)
+    json!({ "shape": shape, "fillmode": "overlay", "size": 7.0, "solidity": 0.2 })
 }
 
 /// What the data take, from the files down to the media, for each workload. Nothing if no run has them.
 pub(super) fn space(study: &Study, kinds: &[Metric<'_>], groups: &[Group<'_>]) -> Option<Plot> {
     let unit = kinds.first().map_or("", |kind| kind.unit);
-    let mut plot =
-        Plot::new(Axis::new().type_(AxisType::Category), Axis::new().title(Title::with_text(unit)));
-    plot.layout = plot.layout.bar_mode(BarMode::Group).bar_gap(0.3);
+    let mut plot = Plot::new(json!({ "type": "category" }), json!({ "title": title(unit) }));
+    plot.adjust("barmode", json!("group"));
+    plot.adjust("bargap", json!(0.3));
     for (place, config) in study.configs.iter().enumerate() {
-        let (bars, figures): (Vec<String>, Vec<Option<Figure>>) = study
+        let (bars_of, figures): (Vec<String>, Vec<Option<Figure>>) = study
             .workloads
             .iter()
             .enumerate()
@@ -198,12 +236,8 @@ pub(super) fn space(study: &Study, kinds: &[Metric<'_>], groups: &[Group<'_>]) -
         if figures.is_empty() {
             continue;
         }
-        let means = figures.iter().flatten().map(|figure| figure.mean).collect();
-        let bar = Bar::new(bars, means)
-            .name(label(&config.name))
-            .marker(Marker::new().color(look(place).light).pattern(pattern(place)))
-            .error_y(spread(&figures))
-            .hover_template(hover(unit));
+        let means = figures.iter().flatten().map(|figure| Some(figure.mean)).collect();
+        let bar = bars(place, &config.name, (bars_of, means), &figures, unit);
         plot.push(place, bar);
     }
     (!plot.data.is_empty()).then_some(plot)

@@ -4,8 +4,6 @@
 //! for a dark one until they reach the 3:1 that WCAG 2.2 (1.4.11) asks of graphics; a test computes it. Dash and
 //! marker differ too, so that no configuration is told by colour alone.
 
-use plotly::common::{DashType, MarkerSymbol};
-
 /// The look of one configuration.
 #[derive(Debug, Clone)]
 pub(super) struct Look {
@@ -13,12 +11,12 @@ pub(super) struct Look {
     pub(super) light: &'static str,
     /// Colour on a dark page.
     pub(super) dark: &'static str,
-    /// Dash of its lines.
-    pub(super) dash: DashType,
+    /// Dash of its lines, in Plotly's words.
+    pub(super) dash: &'static str,
     /// The same dash in SVG's words, for the legend.
     pub(super) svg_dash: &'static str,
-    /// Marker of its points.
-    pub(super) symbol: MarkerSymbol,
+    /// Marker of its points, in Plotly's words.
+    pub(super) symbol: &'static str,
     /// The same marker as an SVG path around (14, 6), for the legend.
     pub(super) svg_marker: &'static str,
 }
@@ -44,17 +42,17 @@ pub(super) fn look(place: usize) -> Look {
     let (light, dark) = COLOURS[place % COLOURS.len()];
     let shifted = place + place / COLOURS.len();
     let (dash, svg_dash) = match shifted % 5 {
-        0 => (DashType::Solid, "none"),
-        1 => (DashType::Dash, "7 4"),
-        2 => (DashType::Dot, "2 3"),
-        3 => (DashType::DashDot, "7 3 2 3"),
-        _ => (DashType::LongDash, "11 4"),
+        0 => ("solid", "none"),
+        1 => ("dash", "7 4"),
+        2 => ("dot", "2 3"),
+        3 => ("dashdot", "7 3 2 3"),
+        _ => ("longdash", "11 4"),
     };
     let (symbol, svg_marker) = match shifted % 4 {
-        0 => (MarkerSymbol::Circle, CIRCLE),
-        1 => (MarkerSymbol::Square, SQUARE),
-        2 => (MarkerSymbol::Diamond, DIAMOND),
-        _ => (MarkerSymbol::TriangleUp, TRIANGLE),
+        0 => ("circle", CIRCLE),
+        1 => ("square", SQUARE),
+        2 => ("diamond", DIAMOND),
+        _ => ("triangle-up", TRIANGLE),
     };
     Look { light, dark, dash, svg_dash, symbol, svg_marker }
 }

@@ -4,9 +4,7 @@
 //! What is drawn are the judge's comparisons and nothing else: a point is the geometric mean over repeats and thread
 //! counts, the whisker its interval; the band is what does not matter.
 
-use plotly::common::{ErrorData, ErrorType, Font, Marker, Mode, Position};
-use plotly::layout::{Axis, AxisType, HoverMode, Margin, Shape, ShapeLayer, ShapeLine, ShapeType};
-use plotly::{Layout, Scatter};
+use serde_json::{Value, json};
 
 use crate::words::verdict::word;
 use assay_judge::{Comparison, Judgement, Metric};
@@ -39,9 +37,10 @@ pub(super) fn forest(study: &Study, judged: &Judgement) -> Option<Forest> {
     let names: Vec<String> = told.iter().map(|one| name(one, &told)).collect();
     let (low, high) = reach(&told)?;
     let room = (high - low) * 0.12;
-    let x_axis = Axis::new().range(vec![low - room, high + room]).tick_suffix(" %").zero_line(true);
-    let mut plot = Plot::new(x_axis, Axis::new());
-    plot.adjust(|layout| arranged(layout, &names, judged.margin_percent));
+    let x_axis =
+        json!({ "range": [low - room, high + room], "ticksuffix": " %", "zeroline": true });
+    let mut plot = Plot::new(x_axis, json!({}));
+    arrange(&mut plot, &names, judged.margin_percent);
     for (place, config) in study.configs.iter().enumerate() {
         let its: Vec<(&String, &Comparison)> = names
             .iter()
@@ -103,7 +102,7 @@ fn points(
     (place, name): (usize, &str),
     its: &[(&String, &Comparison)],
     (low, high): (f64, f64),
-) -> Box<Scatter<f64, String>> {
+) -> Value {
     let found = || its.iter().filter_map(|(_, one)| one.difference.as_ref());
     let of = |read: fn(&assay_judge::Difference) -> f64| found().map(read).collect::<Vec<f64>>();
     let values = of(|one| percent(one.ratio));
@@ -117,53 +116,58 @@ fn points(
     let texts: Vec<String> = values.iter().zip(its).map(text).collect();
     // The words of a point near an edge would leave the chart.
     let position = |value: &f64| match (value - low) / (high - low) {
-        0.75.. => Position::TopLeft,
-        ..0.25 => Position::TopRight,
-        _ => Position::TopCenter,
+        0.75.. => "top left",
+        ..0.25 => "top right",
+        _ => "top center",
     };
-    let positions: Vec<Position> = values.iter().map(position).collect();
+    let positions: Vec<&str> = values.iter().map(position).collect();
     let look = look(place);
-    Scatter::new(values, its.iter().map(|(name, _)| (*name).clone()).collect())
-        .name(label(name))
-        .mode(Mode::MarkersText)
-        .marker(Marker::new().symbol(look.symbol).size(11).color(look.light))
-        .text_array(texts)
-        .text_position_array(positions)
-        .text_font(Font::new().size(13))
-        .error_x(
-            ErrorData::new(ErrorType::Data)
-                .symmetric(false)
-                .array(of(|one| (one.ratio_interval.1 - one.ratio) * 100.0))
-                .array_minus(of(|one| (one.ratio - one.ratio_interval.0) * 100.0))
-                .thickness(2.0)
-                .width(6),
-        )
-        .hover_template("%{y}: %{x:+.1f} %<extra></extra>")
+    let names: Vec<&String> = its.iter().map(|(name, _)| *name).collect();
+    json!({
+        "type": "scatter",
+        "x": values,
+        "y": names,
+        "name": label(name),
+        "mode": "markers+text",
+        "marker": { "symbol": look.symbol, "size": 11, "color": look.light },
+        "text": texts,
+        "textposition": positions,
+        "textfont": { "size": 13 },
+        "error_x": {
+            "type": "data",
+            "symmetric": false,
+            "array": of(|one| (one.ratio_interval.1 - one.ratio) * 100.0),
+            "arrayminus": of(|one| (one.ratio - one.ratio_interval.0) * 100.0),
+            "thickness": 2.0,
+            "width": 6,
+        },
+        "hovertemplate": "%{y}: %{x:+.1f} %<extra></extra>",
+    })
 }
 
 /// Rows from the top down, and the band of what does not matter behind them.
-fn arranged(layout: Layout, rows: &[String], margin: f64) -> Layout {
-    let band = Shape::new()
-        .shape_type(ShapeType::Rect)
-        .x_ref("x")
-        .y_ref("paper")
-        .x0(-margin)
-        .x1(margin)
-        .y0(0.0)
-        .y1(1.0)
-        .layer(ShapeLayer::Below)
-        .fill_color("rgba(128, 128, 128, 0.16)")
-        .line(ShapeLine::new().width(0.0));
-    layout
-        .hover_mode(HoverMode::Closest)
-        .margin(Margin::new().left(10).right(14).top(8).bottom(40))
-        .shapes(vec![band])
-        .y_axis(
-            Axis::new()
-                .type_(AxisType::Category)
-                .auto_margin(true)
-                .category_array(rows.to_vec())
-                .range(vec![rows.len() as f64 - 0.5, -0.65])
-                .show_grid(false),
-        )
+fn arrange(plot: &mut Plot, rows: &[String], margin: f64) {
+    let band = json!({
+        "type": "rect",
+        "xref": "x",
+        "yref": "paper",
+        "x0": -margin,
+        "x1": margin,
+        "y0": 0.0,
+        "y1": 1.0,
+        "layer": "below",
+        "fillcolor": "rgba(128, 128, 128, 0.16)",
+        "line": { "width": 0.0 },
+    });
+    plot.adjust("hovermode", json!("closest"));
+    plot.adjust("margin", json!({ "l": 10, "r": 14, "t": 8, "b": 40 }));
+    plot.adjust("shapes", json!([band]));
+    let y_axis = json!({
+        "type": "category",
+        "automargin": true,
+        "categoryarray": rows,
+        "range": [rows.len() as f64 - 0.5, -0.65],
+        "showgrid": false,
+    });
+    plot.replace("yaxis", y_axis);
 }

@@ -2,7 +2,7 @@
 //! programs.
 //!
 //! Built from the store alone and written again as often as one likes. Charts are Plotly's, their traces and
-//! layouts built here with the `plotly` crate and its embedded script; the page is a minijinja template with
+//! layouts built here for Plotly.js, whose script is embedded; the page is a minijinja template with
 //! everything escaped. The page carries a policy that forbids fetching anything, and is at most 10 MB whatever
 //! the study's size. Every result and series is optional: what nobody recorded is left out or said to be missing.
 

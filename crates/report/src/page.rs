@@ -121,7 +121,7 @@ struct Second<'a> {
 #[derive(Serialize)]
 struct Data<'a> {
     configs: Vec<&'a str>,
-    config: plotly::Configuration,
+    config: Value,
     plots: &'a [Plot],
     seconds: &'a [Template],
     any: Template,

@@ -5,10 +5,8 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use plotly::common::{DashType, Line, Mode};
-use plotly::layout::Axis;
-use plotly::{Scatter, Trace};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use assay_study::Study;
 use assay_study::metrics::{Chart as Series, Shown};
@@ -181,33 +179,39 @@ pub(super) fn charted() -> impl Iterator<Item = &'static str> {
 }
 
 fn template(chart: Chart) -> Template {
-    let mut plot = Plot::new(Axis::new().tick_suffix(" s"), Axis::new());
+    let mut plot = Plot::new(json!({ "ticksuffix": " s" }), json!({}));
     for (place, (_, role)) in chart.series.iter().enumerate() {
         plot.push(0, trace(place, role, &chart));
     }
     Template { chart, plot }
 }
 
-fn trace(place: usize, role: &str, chart: &Chart) -> Box<dyn Trace> {
-    let line = Line::new().width(if chart.is_stacked { 0.8 } else { 1.6 });
-    let trace = Scatter::<u32, f64>::new(Vec::new(), Vec::new())
-        .name(label(role))
-        .mode(Mode::Lines)
-        .connect_gaps(false)
-        .hover_template(hover(chart.unit.text()));
-    if chart.is_stacked {
-        trace.stack_group("all").line(line)
-    } else {
-        trace.line(line.dash(dash(place)))
+fn trace(place: usize, role: &str, chart: &Chart) -> Value {
+    let mut trace = json!({
+        "type": "scatter",
+        "x": [],
+        "y": [],
+        "name": label(role),
+        "mode": "lines",
+        "connectgaps": false,
+        "hovertemplate": hover(chart.unit.text()),
+    });
+    match chart.is_stacked {
+        true => {
+            trace["stackgroup"] = json!("all");
+            trace["line"] = json!({ "width": 0.8 });
+        }
+        false => trace["line"] = json!({ "width": 1.6, "dash": dash(place) }),
     }
+    trace
 }
 
-fn dash(place: usize) -> DashType {
+fn dash(place: usize) -> &'static str {
     match place {
-        0 => DashType::Solid,
-        1 => DashType::Dot,
-        2 => DashType::Dash,
-        _ => DashType::DashDot,
+        0 => "solid",
+        1 => "dot",
+        2 => "dash",
+        _ => "dashdot",
     }
 }
 

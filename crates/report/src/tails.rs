@@ -4,14 +4,12 @@
 //! most threads. A percentile with fewer than [`ABOVE_LEAST`] transactions above it in a repeat is not drawn, as a
 //! handful of transactions do not tell where it lies.
 
-use plotly::Scatter;
-use plotly::common::{ErrorData, ErrorType, Line, Mode, Position, Title};
-use plotly::layout::{Axis, AxisType, HoverMode, RangeMode};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use assay_study::{Histogram, Study, Trial};
 
-use super::charts::{Plot, Style, label};
+use super::charts::{Plot, Style, label, title, whiskers};
 use super::format::{figure, plural};
 use super::input::{Distributions, Input};
 use super::metrics;
@@ -75,12 +73,11 @@ pub(super) fn tails(input: &Input<'_>, workload: usize, plots: &mut Vec<Plot>) -
 fn throughput_and_p99(study: &Study, groups: &[Group<'_>], workload: usize) -> Option<Told> {
     let [tps, _] = metrics::THROUGHPUT;
     let [_, _, p99, _] = metrics::LATENCY;
-    let x_axis = Axis::new()
-        .range_mode(RangeMode::ToZero)
-        .separate_thousands(true)
-        .title(Title::with_text("transactions/s"));
-    let mut plot = Plot::new(x_axis, Axis::new().title(Title::with_text("p99, ms")));
-    plot.adjust(|layout| layout.hover_mode(HoverMode::Closest));
+    let x_axis = json!({
+        "rangemode": "tozero", "separatethousands": true, "title": title("transactions/s"),
+    });
+    let mut plot = Plot::new(x_axis, json!({ "title": title("p99, ms") }));
+    plot.adjust("hovermode", json!("closest"));
     let mut best: Vec<String> = Vec::new();
     for (place, config) in study.configs.iter().enumerate() {
         let its = groups.iter().filter(|group| (group.config, group.workload) == (place, workload));
@@ -96,38 +93,35 @@ fn throughput_and_p99(study: &Study, groups: &[Group<'_>], workload: usize) -> O
     (!best.is_empty()).then(|| Told { plot, finding: format!("Most: {}", best.join("; ")) })
 }
 
-fn line(place: usize, name: &str, points: &[(u32, Figure, Figure)]) -> Box<Scatter<f64, f64>> {
-    let Style { dash, marker, colour } = Style::of(place);
-    let threads = points.iter().map(|point| point.0.to_string()).collect();
-    let spread = |of: fn(&(u32, Figure, Figure)) -> &Figure| {
-        let reach = |end: fn(&Figure) -> f64| points.iter().map(|point| end(of(point))).collect();
-        whiskers(reach(|one| one.high - one.mean), reach(|one| one.mean - one.low))
+fn line(place: usize, name: &str, points: &[(u32, Figure, Figure)]) -> Value {
+    let Style { line, marker } = Style::of(place);
+    let of = |read: fn(&(u32, Figure, Figure)) -> &Figure| -> Vec<&Figure> {
+        points.iter().map(read).collect()
     };
-    Scatter::new(
-        points.iter().map(|point| point.1.mean).collect(),
-        points.iter().map(|point| point.2.mean).collect(),
-    )
-    .name(label(name))
-    .mode(Mode::LinesMarkersText)
-    .text_array(threads)
-    .text_position(Position::TopLeft)
-    .clip_on_axis(false)
-    .line(Line::new().width(2.0).dash(dash).color(colour))
-    .marker(marker)
-    .error_x(spread(|point| &point.1))
-    .error_y(spread(|point| &point.2))
-    .hover_template("threads: %{text}; %{x:,.4~r}/s, p99 %{y:,.4~r} ms")
+    let means = |all: &[&Figure]| all.iter().map(|one| one.mean).collect::<Vec<_>>();
+    let (throughput, latency) = (of(|point| &point.1), of(|point| &point.2));
+    json!({
+        "type": "scatter",
+        "x": means(&throughput),
+        "y": means(&latency),
+        "name": label(name),
+        "mode": "lines+markers+text",
+        "text": points.iter().map(|point| point.0.to_string()).collect::<Vec<_>>(),
+        "textposition": "top left",
+        "cliponaxis": false,
+        "line": line,
+        "marker": marker,
+        "error_x": spread(&throughput),
+        "error_y": spread(&latency),
+        "hovertemplate": "threads: %{text}; %{x:,.4~r}/s, p99 %{y:,.4~r} ms",
+    })
 }
 
-fn whiskers(above: Vec<f64>, below: Vec<f64>) -> ErrorData {
+fn spread(figures: &[&Figure]) -> Value {
+    let reach = |end: fn(&Figure) -> f64| -> Vec<f64> { figures.iter().map(|one| end(one)).collect() };
+    let (above, below) = (reach(|one| one.high - one.mean), reach(|one| one.mean - one.low));
     let is_any = above.iter().chain(&below).any(|reach| *reach > 0.0);
-    ErrorData::new(ErrorType::Data)
-        .symmetric(false)
-        .array(above)
-        .array_minus(below)
-        .visible(is_any)
-        .thickness(1.2)
-        .width(3)
+    whiskers(&above, &below, is_any)
 }
 
 /// Distributions at the most threads: each percentile's mean over the repeats, with its lowest and highest.
@@ -156,26 +150,26 @@ fn distribution(
 }
 
 /// Each decade towards 100 % takes the same room.
-fn percentile_axis() -> Axis {
+fn percentile_axis() -> Value {
     let shown = [0.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
-    Axis::new()
-        .type_(AxisType::Log)
-        .range(vec![0.0, 4.1])
-        .tick_values(shown.map(place).to_vec())
-        .tick_text(shown.map(|percent| percent.to_string()).to_vec())
-        .title(Title::with_text("percent of transactions answered within"))
+    json!({
+        "type": "log",
+        "range": [0.0, 4.1],
+        "tickvals": shown.map(place),
+        "ticktext": shown.map(|percent| percent.to_string()),
+        "title": title("percent of transactions answered within"),
+    })
 }
 
 /// Ticks at 1, 2 and 5 of each decade from a microsecond to a quarter of an hour.
-fn latency_axis() -> Axis {
+fn latency_axis() -> Value {
     let decades = (-3..6).map(|power| 10_f64.powi(power));
     let ticks: Vec<f64> = decades.flat_map(|one| [one, 2.0 * one, 5.0 * one]).collect();
-    let texts = ticks.iter().map(|tick| format!("{}", (tick * 1e4).round() / 1e4)).collect();
-    Axis::new()
-        .type_(AxisType::Log)
-        .tick_values(ticks)
-        .tick_text(texts)
-        .title(Title::with_text("response time, ms"))
+    let texts: Vec<String> =
+        ticks.iter().map(|tick| format!("{}", (tick * 1e4).round() / 1e4)).collect();
+    json!({
+        "type": "log", "tickvals": ticks, "ticktext": texts, "title": title("response time, ms"),
+    })
 }
 
 /// 50 stands at 2, 99 at 100, 99.99 at 10 000.
@@ -209,20 +203,21 @@ fn percentile(buckets: &[(u64, u64)], percent: f64) -> Option<f64> {
     Some(bucket.0 as f64 / 1e6)
 }
 
-fn curve(config: usize, name: &str, points: &[(f64, Figure)]) -> Box<Scatter<f64, f64>> {
-    let Style { dash, marker, colour } = Style::of(config);
-    let reach = |end: fn(&Figure) -> f64| points.iter().map(|point| end(&point.1)).collect();
-    Scatter::new(
-        points.iter().map(|point| place(point.0)).collect(),
-        points.iter().map(|point| point.1.mean).collect(),
-    )
-    .name(label(name))
-    .mode(Mode::LinesMarkers)
-    .text_array(points.iter().map(|point| format!("{} %", point.0)).collect())
-    .line(Line::new().width(2.0).dash(dash).color(colour))
-    .marker(marker)
-    .error_y(whiskers(reach(|one| one.high - one.mean), reach(|one| one.mean - one.low)))
-    .hover_template("%{text}: %{y:,.4~r} ms")
+fn curve(config: usize, name: &str, points: &[(f64, Figure)]) -> Value {
+    let Style { line, marker } = Style::of(config);
+    let figures: Vec<&Figure> = points.iter().map(|point| &point.1).collect();
+    json!({
+        "type": "scatter",
+        "x": points.iter().map(|point| place(point.0)).collect::<Vec<_>>(),
+        "y": figures.iter().map(|one| one.mean).collect::<Vec<_>>(),
+        "name": label(name),
+        "mode": "lines+markers",
+        "text": points.iter().map(|point| format!("{} %", point.0)).collect::<Vec<_>>(),
+        "line": line,
+        "marker": marker,
+        "error_y": spread(&figures),
+        "hovertemplate": "%{text}: %{y:,.4~r} ms",
+    })
 }
 
 #[cfg(test)]

@@ -108,7 +108,7 @@ fn nothing_can_be_fetched_and_plotly_is_there_once() {
     let html = report(&Shape::small()).html();
     assert!(html.contains("default-src &#x27;none&#x27;"));
     assert!(!html.contains("unsafe-eval"));
-    assert_eq!(html.matches("* plotly.js v").count(), 1);
+    assert_eq!(html.matches("* plotly.js (basic - minified) v").count(), 1);
     assert!(!html.contains("MathJax.js") && !html.contains("cdn.plot.ly/plotly"));
     let markup = markup(&html);
     for attribute in [" src=\"", "href=\"http", "url(", "@import"] {
