@@ -21,12 +21,18 @@ METRICS = {
     "drive_write_amplification_collection": "drive_write_amplification_gc",
     "model_late_per_s": "model_missed_deadlines_per_s", "model_late_percent": "model_missed_deadlines_percent",
     "model_stood_still_ms": "model_stalled_ms",
+    **{f"serving_{what}": f"daemon_{what}" for what in [
+        "cpu_user_percent", "cpu_system_percent", "cpu_percent", "read_bytes_per_s", "write_bytes_per_s",
+        "cancelled_write_bytes_per_s", "context_switches_per_s", "threads", "rss_bytes", "cpu_us_per_query",
+    ]},
+    "watch_kernel_cpu_percent": "monitor_kernel_cpu_percent", "watch_server_cpu_percent": "monitor_server_cpu_percent",
     **{f"model_{kind}_shown_latency_ms": f"model_{kind}_achieved_latency_ms" for kind in ["read", "write", "flush"]},
 }
 # Values that are words of ours.
 VALUES = {
     "folder": "directory", "cannot_tell": "inconclusive", "cannot tell": "inconclusive", "recalled": "unsourced",
-    "late_commands": "missed_deadlines", "standstill": "model_stall",
+    "late_commands": "missed_deadlines", "standstill": "model_stall", "unwatched": "unmonitored",
+    "serving": "daemon", "watch": "monitor",
 }
 WORDS = {
     "arm": "configuration", "arms": "configurations", "cell": "run", "cells": "runs", "data set": "data profile",
@@ -69,6 +75,7 @@ def rename(path):
         for old, new in METRICS.items():
             db.execute(f"UPDATE {table} SET name = ? WHERE name = ?", (new, old))
     for old, new in VALUES.items():
+        db.execute("UPDATE series SET layer = ? WHERE layer = ?", (new, old))
         db.execute("UPDATE warnings SET kind = ? WHERE kind = ?", (new, old))
     for old, new in [("fact.processors", "fact.cpus"), ("fact.processor", "fact.cpu")]:
         db.execute("UPDATE study SET key = ? WHERE key = ?", (new, old))

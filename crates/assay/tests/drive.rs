@@ -231,29 +231,29 @@ fn the_status_has_every_word() {
     let text = drives.told(&["drive", "status", &device]);
     assert!(text.contains(&format!("healthy, attached as {device}")), "{text}");
     assert!(text.contains("write amplification"), "{text}");
-    watch(&drives, &device);
+    monitor(&drives, &device);
     drives.detach();
 }
 
 /// A line each second, until Ctrl-C.
-fn watch(drives: &Drives, device: &str) {
+fn monitor(drives: &Drives, device: &str) {
     let mut command = drives.command(&["drive", "status", device, "--watch", "--json"]);
-    let mut watching = command.stdout(Stdio::piped()).spawn().unwrap();
-    let lines = BufReader::new(watching.stdout.take().unwrap()).lines().take(2);
+    let mut monitoring = command.stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(monitoring.stdout.take().unwrap()).lines().take(2);
     let states =
         lines.map(|line| -> serde_json::Value { serde_json::from_str(&line.unwrap()).unwrap() });
     assert!(states.into_iter().all(|status| status["state"] == "healthy"));
-    interrupt(&watching);
-    assert!(watching.wait().unwrap().success());
+    interrupt(&monitoring);
+    assert!(monitoring.wait().unwrap().success());
 
     let mut command = drives.command(&["drive", "status", device, "--watch"]);
-    let mut watching = command.stdout(Stdio::piped()).spawn().unwrap();
-    let line = BufReader::new(watching.stdout.take().unwrap()).lines().next().unwrap().unwrap();
+    let mut monitoring = command.stdout(Stdio::piped()).spawn().unwrap();
+    let line = BufReader::new(monitoring.stdout.take().unwrap()).lines().next().unwrap().unwrap();
     let (time, rest) = line.split_once(' ').unwrap();
     assert!(time.len() == 20 && time.ends_with('Z') && rest.starts_with("healthy, "), "{line}");
     assert!(rest.ends_with("0 writes/s refused"), "{line}");
-    interrupt(&watching);
-    watching.wait().unwrap();
+    interrupt(&monitoring);
+    monitoring.wait().unwrap();
 }
 
 #[test]

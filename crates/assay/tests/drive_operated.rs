@@ -1,4 +1,4 @@
-//! What those need who run a drive: that it can be watched, started and stopped by a machine, and holds nothing of others.
+//! What those need who run a drive: that it can be monitored, started and stopped by a machine, and holds nothing of others.
 
 #![allow(
     clippy::unwrap_used,

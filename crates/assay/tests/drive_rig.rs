@@ -105,7 +105,7 @@ fn a_config_on_the_drive_is_seen_in_every_layer_and_set_beside_one_on_a_disk() {
     assert!(!warnings.iter().any(is_of_drive), "{warnings:?}");
     let figure = |trial: &Value, name: &str| trial["results"][name].as_f64();
     let of_drive = |name: &str| figure(&drive, name).unwrap_or_else(|| panic!("no {name}"));
-    for name in ["tps", "serving_cpu_percent", "backing_write_bytes_per_s", "drive_flushes_per_s"] {
+    for name in ["tps", "daemon_cpu_percent", "backing_write_bytes_per_s", "drive_flushes_per_s"] {
         assert!(of_drive(name) > 0.0, "{name}");
     }
     let told = of_drive("drive_write_bytes_host_per_s") / of_drive("disk_write_bytes_per_s");

@@ -1,10 +1,10 @@
-//! The laboratory: rigs are built, servers started, loaded and watched, and what was seen goes into the store. It
+//! The laboratory: rigs are built, servers started, loaded and monitored, and what was seen goes into the store. It
 //! prints nothing.
 //!
 //! - [`rig`] builds what a configuration runs on, and the server and data on it; whatever was made is taken down, however a run ends
-//! - [`watch`] asks every layer once a second, and declares in advance what it will tell
+//! - [`monitor`] asks every layer once a second, and declares in advance what it will tell
 //! - [`run`] brings the runs of a plan through both, one after the other
 
 pub mod rig;
 pub mod run;
-pub mod watch;
+pub mod monitor;

@@ -126,7 +126,7 @@ pub struct Placement {
     /// CPUs of the server, e.g. `"0-3"`.
     #[serde(default)]
     pub server_cpus: CpuList,
-    /// CPUs of the load generator and the watch.
+    /// CPUs of the load generator and the monitor.
     #[serde(default)]
     pub load_cpus: CpuList,
     /// CPUs of the process that serves a drive.

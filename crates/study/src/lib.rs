@@ -14,7 +14,7 @@ mod records;
 mod rig;
 mod seconds;
 mod sides;
-mod unwatched;
+mod unmonitored;
 mod warning;
 mod write;
 
@@ -36,7 +36,7 @@ pub use rig::{
 };
 pub use seconds::{SecondLatencies, SecondLatency, bucket_of};
 pub use sides::{ExplainedWrites, Sides};
-pub use warning::{Below, Program, Role, Unwatched, Warning};
+pub use warning::{Below, Program, Role, Unmonitored, Warning};
 pub use write::{Outcome, StudyHead, fingerprint};
 
 /// Name of the store's file inside a study's directory.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::sides::Sides;
-pub use super::unwatched::{Below, Role, Unwatched};
+pub use super::unmonitored::{Below, Role, Unmonitored};
 
 /// One thing that was found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -99,8 +99,8 @@ pub enum Warning {
         /// Whether it was said while the run was measured, and not only found at its end.
         is_while_measuring: bool,
     },
-    /// Something could not be watched.
-    Unwatched(Unwatched),
+    /// Something could not be monitored.
+    Unmonitored(Unmonitored),
     /// Something that was made for the run could not be taken down again.
     LeftBehind {
         /// What went wrong.
@@ -178,8 +178,8 @@ mod tests {
             Warning::NotSettled,
             Warning::MissedDeadlines { percent: 4.25 },
             Warning::OtherPrograms { cpu_percent: 31.5, is_too_much: true, programs },
-            Warning::Unwatched(Unwatched::ServerSilent),
-            Warning::Unwatched(Unwatched::ProcessEnded { role: Role::Serving }),
+            Warning::Unmonitored(Unmonitored::ServerSilent),
+            Warning::Unmonitored(Unmonitored::ProcessEnded { role: Role::Daemon }),
         ] {
             assert_eq!(Stored::of(&warning).unwrap().warning().unwrap(), warning);
         }

@@ -1,4 +1,4 @@
-//! What a person watching a study sees: a line for each run, and on a terminal the live view, or one living line.
+//! What a person monitoring a study sees: a line for each run, and on a terminal the live view, or one living line.
 //!
 //! All of it goes to standard error; standard output carries only what a program would want.
 
@@ -12,7 +12,7 @@ use crate::print::{self, Living};
 use assay_base::text::time;
 use assay_lab::rig::snapshot::LoadProgress;
 use assay_lab::run::Progress;
-use assay_lab::watch::Watch;
+use assay_lab::monitor::Monitor;
 use assay_plan::{Plan, PlannedTrial};
 use assay_study::metrics::{Metric, metric};
 use assay_study::{Outcome, TrialKey};
@@ -72,9 +72,9 @@ impl Progress for ProgressView {
         }
     }
 
-    fn watching(&self, watch: &Watch) {
+    fn monitoring(&self, monitor: &Monitor) {
         if let Shown::View(view) = &self.shown {
-            view.change(|seen| seen.watch = Some(watch.glimpse(DISK_SERIES)));
+            view.change(|seen| seen.monitor = Some(monitor.glimpse(DISK_SERIES)));
         }
     }
 

@@ -1,6 +1,6 @@
 //! The write path per transaction: what one transaction comes to at each layer, from InnoDB's pages to the flash.
 //!
-//! Means over a run's measuring window, divided by its transactions. Layers are the counters of the watch
+//! Means over a run's measuring window, divided by its transactions. Layers are the counters of the monitor
 //! (`docs/measuring.md`); what nobody counted is absent and never zero. Where layers count the same bytes they are held
 //! against each other by [`reconcile`](crate::reconcile), and a run in which they do not agree is flagged.
 

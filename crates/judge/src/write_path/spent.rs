@@ -78,7 +78,7 @@ const US_PER_MS: f64 = 1e3;
 const RATES: [(Activity, &Metric); 8] = [
     (Activity::ServerCpu, metric!("server_cpu_percent")),
     (Activity::LoadCpu, metric!("load_cpu_percent")),
-    (Activity::DriveCpu, metric!("serving_cpu_percent")),
+    (Activity::DriveCpu, metric!("daemon_cpu_percent")),
     (Activity::DataFileWaits, metric!("innodb_file_data_wait_us_per_s")),
     (Activity::DoublewriteWaits, metric!("innodb_file_doublewrite_wait_us_per_s")),
     (Activity::RedoLogWaits, metric!("innodb_file_redo_wait_us_per_s")),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use assay_ports::filesystem;
 
-use crate::watch::ROOM;
+use crate::monitor::ROOM;
 use assay_study::Series;
 use assay_study::metrics::Window;
 
@@ -34,7 +34,7 @@ pub fn lack(series: &[Series], window: Window, directory: &Path) -> Option<Strin
     ))
 }
 
-/// Since when there was no room, in words. A server that waits may keep the watch from its samples: what is left at the
+/// Since when there was no room, in words. A server that waits may keep the monitor from its samples: what is left at the
 /// end counts too.
 fn full_since(points: &[(u32, f64)], window: Window, now_bytes: f64) -> Option<String> {
     let mut inside = points.iter().filter(|(second, _)| window.contains_second(*second));

@@ -6,15 +6,15 @@ use assay_load::{KindLatency, Latency, Outcome as Ran};
 
 use super::results::{self, Results};
 use super::series::LOAD_SERIES;
-use crate::watch::declarable;
+use crate::monitor::declarable;
 use assay_study::metrics::{self, Metric};
 use assay_study::{Outcome, Series};
 
-/// Each series that the watch can declare and the load tells of, some of them of two CPUs.
+/// Each series that the monitor can declare and the load tells of, some of them of two CPUs.
 fn recorded() -> Vec<(String, &'static Metric)> {
-    let watched = declarable().into_iter().map(|info| (info.name, info.metric));
+    let monitored = declarable().into_iter().map(|info| (info.name, info.metric));
     let load = LOAD_SERIES.iter().map(|(metric, _)| (metric.name.to_owned(), *metric));
-    watched.chain(load).collect()
+    monitored.chain(load).collect()
 }
 
 #[test]

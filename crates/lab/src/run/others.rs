@@ -6,7 +6,7 @@
 //! spare, a desktop's programs do not make a study worthless.
 
 use super::results::Results;
-use crate::watch::TopUser;
+use crate::monitor::TopUser;
 use assay_study::Warning;
 use assay_study::metrics::metric;
 

@@ -4,7 +4,7 @@ use assay_load::Second;
 use assay_study::{Outcome, TrialKey};
 
 use crate::rig::snapshot::LoadProgress;
-use crate::watch::Watch;
+use crate::monitor::Monitor;
 
 /// What happens while a study is run, as it happens.
 pub trait Progress: LoadProgress {
@@ -17,8 +17,8 @@ pub trait Progress: LoadProgress {
     /// What is being done for a run.
     fn step(&self, key: &TrialKey, what: &str);
 
-    /// The machine is watched during a run.
-    fn watching(&self, watch: &Watch);
+    /// The machine is monitored during a run.
+    fn monitoring(&self, monitor: &Monitor);
 
     /// A second of a run has passed.
     fn second(&self, key: &TrialKey, second: &Second);

@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(derived["server_cpu_us_per_query"], 800.0);
         assert_eq!(derived["drive_write_amplification"], 0.75);
         assert_eq!(derived["drive_write_amplification_payload"], 0.5);
-        assert!(!derived.contains_key("serving_cpu_us_per_query"), "no drive, no figure");
+        assert!(!derived.contains_key("daemon_cpu_us_per_query"), "no drive, no figure");
         assert!(!derived.contains_key("fsyncs_per_transaction"), "what is not known is absent");
     }
 }

@@ -1,11 +1,11 @@
-//! From what load and watch saw to the store's series, on one clock.
+//! From what load and monitor saw to the store's series, on one clock.
 
 use parking_lot::Mutex;
 
 use assay_load::{Observer, Second, SecondPhase};
 
 use super::progress::Progress;
-use crate::watch::{ProcessSnapshot, Watched};
+use crate::monitor::{ProcessSnapshot, Monitored};
 use assay_study::metrics::{Metric, metric};
 use assay_study::{SecondLatencies, SecondLatency, Series, TrialKey};
 
@@ -104,20 +104,20 @@ pub(super) const LOAD_SERIES: [LoadSeries; 9] = [
     (metric!("queue_length"), |second| second.queue_length as f64),
 ];
 
-/// The watch's series.
+/// The monitor's series.
 #[must_use]
-pub fn of_watch(watched: &Watched) -> Vec<Series> {
-    let mut series: Vec<Series> = watched
+pub fn of_monitor(monitored: &Monitored) -> Vec<Series> {
+    let mut series: Vec<Series> = monitored
         .series
         .iter()
         .map(|info| Series {
             name: info.name.clone(),
             label: info.label.clone(),
-            points: Vec::with_capacity(watched.samples.len()),
+            points: Vec::with_capacity(monitored.samples.len()),
             ..Series::of(info.metric)
         })
         .collect();
-    for sample in &watched.samples {
+    for sample in &monitored.samples {
         for &(place, value) in &sample.values {
             if let Some(series) = series.get_mut(usize::from(place)) {
                 series.points.push((sample.second, value));

@@ -1,4 +1,4 @@
-//! One run: a fresh rig, a copy of the base snapshot, a server, the load and the watch, and down again.
+//! One run: a fresh rig, a copy of the base snapshot, a server, the load and the monitor, and down again.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,13 +9,13 @@ use assay_load::{Schedule, Warmup};
 use assay_ports::child::identity;
 
 use super::progress::Progress;
-use super::series::{Seconds, of_watch};
+use super::series::{Seconds, of_monitor};
 use super::setup::{ConfigSetup, Setup};
 use super::{fill, full, others, results, trace, warnings};
 use crate::rig::Rig;
 use crate::rig::server::{self, Server};
 use crate::rig::snapshot::{Request, endpoint};
-use crate::watch::{DriveTarget, ProcessSnapshot, Targets, Watch};
+use crate::monitor::{DriveTarget, ProcessSnapshot, Targets, Monitor};
 use assay_base::clock::now_precisely;
 use assay_base::text::on_one_line;
 use assay_judge::CLOCK_BEGAN;
@@ -145,8 +145,8 @@ fn measure(
         cpus: plan.placement.load_cpus.0.clone(),
     };
     let own = targets.own_pids();
-    let watch = Watch::start(targets, origin)?;
-    progress.watching(&watch);
+    let monitor = Monitor::start(targets, origin)?;
+    progress.monitoring(&monitor);
     let seconds = Seconds::new(&trial.key, progress);
     let ran = assay_load::run(
         &endpoint,
@@ -158,12 +158,12 @@ fn measure(
         setup.interrupt.flag(),
     );
     let top_users = ProcessSnapshot::take().top_users_since(&seconds.began(), &own);
-    let watched = watch.finish();
+    let monitored = monitor.finish();
     outcome.series = seconds.series();
     outcome.second_latencies = seconds.latencies();
-    outcome.series.extend(of_watch(&watched));
-    outcome.facts.extend(watched.facts);
-    outcome.warnings.extend(watched.warnings);
+    outcome.series.extend(of_monitor(&monitored));
+    outcome.facts.extend(monitored.facts);
+    outcome.warnings.extend(monitored.warnings);
     let ran = ran?;
     setup.interrupt.check()?;
     results::fill(outcome, &ran);
@@ -172,7 +172,7 @@ fn measure(
     if let Some(lack) = full::lack(&outcome.series, window, &rig.data_dir()) {
         bail!(lack);
     }
-    let gap = warnings::stopped(&watched.gaps, window);
+    let gap = warnings::stopped(&monitored.gaps, window);
     if ran.events == 0 {
         let why = match gap {
             Some(_) => "Assay was stopped while it measured",

@@ -6,13 +6,13 @@ use assay_load::{Outcome as Ran, Schedule, queries_per_event};
 
 use super::ending;
 use super::results::Results;
-use crate::watch::Gap;
+use crate::monitor::Gap;
 use assay_judge::reconcile;
 use assay_serve::{ADDED_SHARE_MAX, MISSED_DEADLINE_SHARE_MAX, STALLED_MS_MAX};
 use assay_study::Warning;
 use assay_study::metrics::{Window, metric};
 
-/// Half a percent more than what rounding, the window's edges and the watch's clock were seen to make.
+/// Half a percent more than what rounding, the window's edges and the monitor's clock were seen to make.
 const RECIPE_TOLERANCE: f64 = 0.02;
 
 /// A generator that uses more of its CPUs than this is measured along with the server.

@@ -11,8 +11,8 @@ pub(super) fn results(tps: f64, write_bytes: f64) -> impl Iterator<Item = (Strin
     let others = [
         ("drive_logical_bytes_used", 0.86e9),
         ("drive_compression_ratio", 2.0),
-        ("serving_cpu_us_per_query", 12.5),
-        ("serving_cpu_percent", 31.0),
+        ("daemon_cpu_us_per_query", 12.5),
+        ("daemon_cpu_percent", 31.0),
     ];
     counted.into_iter().chain(others).map(|(name, value)| (name.into(), value))
 }

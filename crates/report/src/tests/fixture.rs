@@ -316,7 +316,7 @@ fn series(load: &Load, shape: &Shape, has_drive: bool, noise: &mut Noise) -> Vec
         ("space_allocated_bytes", 0.9e9, 0.001),
     ];
     let drive = drive::kinds(tps, write_bytes);
-    let serving = [("serving_cpu_percent", 31.0 * busy, 0.2)];
+    let serving = [("daemon_cpu_percent", 31.0 * busy, 0.2)];
     let of_drive = drive.into_iter().chain(serving).filter(|_| has_drive);
     let mut all: Vec<Series> = Vec::new();
     for (name, value, part) in kinds.into_iter().chain(of_drive) {

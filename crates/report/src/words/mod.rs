@@ -17,7 +17,7 @@ pub mod steady;
 #[cfg(test)]
 mod testing;
 pub mod unlike;
-mod unwatched;
+mod unmonitored;
 pub mod verdict;
 pub mod warning;
 pub mod write_path;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{reconcile, unwatched};
+use super::{reconcile, unmonitored};
 use assay_study::{Program, Trial, Warning};
 
 /// So many programs are named.
@@ -63,7 +63,7 @@ fn said(warning: &Warning) -> Cow<'_, str> {
         Warning::DriveProblem { problem, is_while_measuring: true } => {
             format!("the drive says: {problem}")
         }
-        Warning::Unwatched(what) => unwatched::text(what),
+        Warning::Unmonitored(what) => unmonitored::text(what),
         Warning::Disagreement(sides) => reconcile::of_sides(sides, false),
         Warning::SettingAdjusted { line: said }
         | Warning::DriveProblem { problem: said, is_while_measuring: false }

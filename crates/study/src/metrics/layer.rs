@@ -18,7 +18,7 @@ pub enum Layer {
     /// The model of a device, by its own counters.
     Model,
     /// The process that serves the drive.
-    Serving,
+    Daemon,
     /// The server's process.
     Server,
     /// The load generator: what it counts, and its process.
@@ -29,8 +29,8 @@ pub enum Layer {
     Innodb,
     /// Files and file system.
     Space,
-    /// What watching costs.
-    Watch,
+    /// What monitoring costs.
+    Monitor,
 }
 
 impl Layer {
@@ -40,13 +40,13 @@ impl Layer {
         Layer::Backing,
         Layer::Drive,
         Layer::Model,
-        Layer::Serving,
+        Layer::Daemon,
         Layer::Server,
         Layer::Load,
         Layer::Sql,
         Layer::Innodb,
         Layer::Space,
-        Layer::Watch,
+        Layer::Monitor,
     ];
 
     /// As it is stored, shown, and put before most names.
@@ -57,13 +57,13 @@ impl Layer {
             Layer::Backing => "backing",
             Layer::Drive => "drive",
             Layer::Model => "model",
-            Layer::Serving => "serving",
+            Layer::Daemon => "daemon",
             Layer::Server => "server",
             Layer::Load => "load",
             Layer::Sql => "sql",
             Layer::Innodb => "innodb",
             Layer::Space => "space",
-            Layer::Watch => "watch",
+            Layer::Monitor => "monitor",
         }
     }
 }

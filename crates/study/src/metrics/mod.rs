@@ -5,7 +5,7 @@
 //! the code, `metric!` looks it up while compiling, so that one nobody knows is no program; a name from a store is asked for with [`find`],
 //! and may be unknown.
 //!
-//! Guarantees: each name is there once; whatever is watched or stored of a run has an entry, and each entry has somebody who makes it
+//! Guarantees: each name is there once; whatever is monitored or stored of a run has an entry, and each entry has somebody who makes it
 //! (`run/made_tests.rs`).
 
 #![allow(

@@ -1,7 +1,7 @@
 //! The live view of a run: what is being done, how fast, what the device does, and the key that ends it.
 //!
 //! A thread of its own paints at most twice a second, and when a key has changed something; it runs where the load and the
-//! watch do. Those only hand it numbers and never wait for the terminal. Lines that stay are printed above it, as
+//! monitor do. Those only hand it numbers and never wait for the terminal. Lines that stay are printed above it, as
 //! without it.
 //!
 //! Guarantees: the terminal is as it was when the view is dropped; a view that is in nobody's foreground stays quiet.
@@ -30,7 +30,7 @@ use assay_system::interrupt::Interrupt;
 use seen::Ending;
 pub use seen::{DISK_SERIES, Seen};
 
-/// Watch and load tell something new once a second; with half of that nothing is shown later than it is old.
+/// Monitor and load tell something new once a second; with half of that nothing is shown later than it is old.
 const BETWEEN_PAINTS: Duration = Duration::from_millis(500);
 /// A key that comes sooner after another than this ends no run: pasted, or held down, it was not meant as an answer.
 const BURST: Duration = Duration::from_millis(300);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use assay_load::{Second, SecondPhase};
 
 use crate::run_command::count::Count;
-use assay_lab::watch::Glimpse;
+use assay_lab::monitor::Glimpse;
 use assay_study::TrialKey;
 use assay_study::metrics::metric;
 
@@ -65,12 +65,12 @@ pub struct Seen {
     pub load: VecDeque<LoadSecond>,
     /// Of the device, oldest first.
     pub disk: Vec<DiskSecond>,
-    /// Whether the machine counts what the device does; nothing while nothing is watched.
+    /// Whether the machine counts what the device does; nothing while nothing is monitored.
     pub is_disk_counted: Option<bool>,
     /// Whether the run goes on.
     pub ending: Ending,
     /// Where the device is looked at, while a run is measured.
-    pub watch: Option<Glimpse<{ DISK_SERIES.len() }>>,
+    pub monitor: Option<Glimpse<{ DISK_SERIES.len() }>>,
     /// When the measuring window of the run in hand began, on its clock.
     pub window_s: Option<f64>,
 }
@@ -88,7 +88,7 @@ impl Seen {
             disk: Vec::new(),
             is_disk_counted: None,
             ending: Ending::None,
-            watch: None,
+            monitor: None,
             window_s: None,
         }
     }
@@ -103,14 +103,14 @@ impl Seen {
         self.disk.clear();
         self.is_disk_counted = None;
         self.window_s = None;
-        self.watch = None;
+        self.monitor = None;
     }
 
     /// The run in hand has ended; what it showed stays until another begins.
     pub fn end_trial(&mut self, count: Count) {
         self.count = count;
         self.trial_s = 0.0;
-        self.watch = None;
+        self.monitor = None;
     }
 
     /// A second of load has passed.
@@ -130,12 +130,12 @@ impl Seen {
         self.step = self.count.lengths.phase(second.end_s, self.window_s);
     }
 
-    /// Takes what the watch has seen in the last seconds.
+    /// Takes what the monitor has seen in the last seconds.
     pub fn look(&mut self, seconds: usize) {
-        if let Some(watch) = &self.watch {
-            self.is_disk_counted = Some(watch.is_counted());
-            let disk = watch.last(seconds);
-            // A watch that has ended has handed everything over; its last seconds stay to be seen.
+        if let Some(monitor) = &self.monitor {
+            self.is_disk_counted = Some(monitor.is_counted());
+            let disk = monitor.last(seconds);
+            // A monitor that has ended has handed everything over; its last seconds stay to be seen.
             if !disk.is_empty() {
                 self.disk = disk;
             }

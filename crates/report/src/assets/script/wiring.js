@@ -11,16 +11,16 @@ for (const figure of find('figure[data-second]')) {
 
 for (const panels of find('.panels')) zoomByKeys(panels);
 
-// Panels without data hide their chart, so the panel is what is watched.
-const watched = new Map([...charts.values()].map((chart) => [chart.element.closest('.card'), chart]));
+// Panels without data hide their chart, so the panel is what is monitored.
+const monitored = new Map([...charts.values()].map((chart) => [chart.element.closest('.card'), chart]));
 const observer = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
-    const chart = watched.get(target);
+    const chart = monitored.get(target);
     chart.isNear = isIntersecting;
     if (isIntersecting) draw(chart);
   }
 }, { rootMargin: '300px 0px' });
-for (const card of watched.keys()) observer.observe(card);
+for (const card of monitored.keys()) observer.observe(card);
 
 for (const button of find('[data-switch]')) {
   button.addEventListener('click', () => {

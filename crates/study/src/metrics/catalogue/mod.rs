@@ -9,7 +9,7 @@ mod model;
 mod process;
 mod space;
 mod sql;
-mod watch;
+mod monitor;
 
 use super::entry::Metric;
 
@@ -21,7 +21,7 @@ pub(super) const TABLES: &[&[Metric]] = &[
     device::BACKING,
     device::TAKEN,
     process::SERVER,
-    process::SERVING,
+    process::DAEMON,
     process::LOAD,
     process::TAKEN,
     innodb::ENGINE,
@@ -29,5 +29,5 @@ pub(super) const TABLES: &[&[Metric]] = &[
     space::FILES,
     drive::DRIVE,
     model::MODEL,
-    watch::COST,
+    monitor::COST,
 ];

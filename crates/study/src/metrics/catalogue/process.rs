@@ -1,7 +1,7 @@
 //! The processes that take part, as the kernel counts them.
 
 use super::super::entry::{Metric, result, series};
-use super::super::layer::Layer::{Load, Server, Serving};
+use super::super::layer::Layer::{Load, Server, Daemon};
 use super::super::shown::{Chart, Group, Shown};
 use super::super::unit::Unit::{
     Bytes, BytesPerSecond, Count, MicrosecondsPerQuery, PerSecond, Percent,
@@ -73,9 +73,9 @@ macro_rules! process {
 pub(super) const SERVER: &[Metric] =
     process!(Server, "server".line(Chart::CpuByProcess, 1, "server"));
 
-pub(super) const SERVING: &[Metric] = process!(
-    Serving,
-    "serving".line(Chart::CpuByProcess, 2, "software drive or model").column(
+pub(super) const DAEMON: &[Metric] = process!(
+    Daemon,
+    "daemon".line(Chart::CpuByProcess, 2, "software drive or model").column(
         Group::Drive,
         12,
         "CPU",
@@ -103,12 +103,12 @@ pub(super) const TAKEN: &[Metric] = &[
             "CPU time of the server per query",
         ),
     result(
-        Serving,
-        "serving_cpu_us_per_query",
+        Daemon,
+        "daemon_cpu_us_per_query",
         MicrosecondsPerQuery,
         "CPU time of the drive's daemon",
     )
-    .quotient("serving_cpu_percent", "qps", US_PER_S)
+    .quotient("daemon_cpu_percent", "qps", US_PER_S)
     .better_lower()
     .column(
         Group::More,

@@ -12,7 +12,7 @@ use super::probe::{Notes, Probe};
 use super::sheet::{Field, Formula, Sheet};
 use assay_serve::Health;
 use assay_study::metrics::{Metric, metric};
-use assay_study::{Unwatched, Warning};
+use assay_study::{Unmonitored, Warning};
 
 /// A count of the drive, and where it is found.
 type Counter = (&'static Metric, fn(&Counts) -> u64);
@@ -95,7 +95,7 @@ impl Probe for DriveProbe {
     fn read(&mut self, reading: &mut [f64], notes: &mut Notes) {
         let status = match Health::read(&self.status_file) {
             Ok(health) => health.status,
-            Err(error) => return notes.unwatched(Unwatched::Drive { error: format!("{error:#}") }),
+            Err(error) => return notes.unmonitored(Unmonitored::Drive { error: format!("{error:#}") }),
         };
         if status.state != State::Healthy {
             let state = status.state.name().replace('_', " ");
@@ -164,7 +164,7 @@ pub(super) fn whole_sheet() -> Sheet {
 
 #[cfg(test)]
 mod tests {
-    use crate::watch::testing::used_health;
+    use crate::monitor::testing::used_health;
     use std::collections::BTreeMap;
     use std::time::{Duration, Instant};
 
@@ -245,8 +245,8 @@ mod tests {
         let (mut reading, mut notes) = (probe.sheet.blank(), Notes::default());
         probe.read(&mut reading, &mut notes);
         assert!(reading.iter().all(|value| value.is_nan()));
-        let [Warning::Unwatched(Unwatched::Drive { error })] = &notes.take_new()[..] else {
-            panic!("it says that it is not watched");
+        let [Warning::Unmonitored(Unmonitored::Drive { error })] = &notes.take_new()[..] else {
+            panic!("it says that it is not monitored");
         };
         assert!(error.starts_with("cannot read"), "{error}");
     }

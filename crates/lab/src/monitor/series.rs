@@ -1,8 +1,8 @@
-//! What the watch hands on: series and samples.
+//! What the monitor hands on: series and samples.
 //!
 //! A *sample* is one second of every counter; a *series* is one counter's values in order. A value that could not
 //! be known is absent, never zero: a counter that went backwards, a latency in a second without I/O, a layer that
-//! has gone. Samples name their series by position in the list of `SeriesInfo`, which is fixed when the watch
+//! has gone. Samples name their series by position in the list of `SeriesInfo`, which is fixed when the monitor
 //! starts.
 
 use assay_study::Warning;
@@ -41,23 +41,23 @@ pub struct Sample {
 
 /// Everything that was seen.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Watched {
+pub struct Monitored {
     /// What the samples' positions mean.
     pub series: Vec<SeriesInfo>,
     /// Samples, ascending by second; seconds that were missed are not there.
     pub samples: Vec<Sample>,
     /// How some of it was counted, where servers and kernels differ: nothing is wrong with it.
     pub facts: BTreeMap<String, String>,
-    /// What could not be watched and why, and what the drive said of itself.
+    /// What could not be monitored and why, and what the drive said of itself.
     pub warnings: Vec<Warning>,
     /// When we did not run ourselves.
     pub gaps: Vec<Gap>,
 }
 
-/// A time in which the watch did not run although it should have: this process was stopped, or the machine was.
+/// A time in which the monitor did not run although it should have: this process was stopped, or the machine was.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gap {
-    /// When the watch was last seen to run, in seconds of the origin's clock.
+    /// When the monitor was last seen to run, in seconds of the origin's clock.
     pub from_s: f64,
     /// When it ran again.
     pub to_s: f64,
@@ -66,7 +66,7 @@ pub struct Gap {
     pub length_s: f64,
 }
 
-impl Watched {
+impl Monitored {
     /// Puts values into the sample of `second`; every thread does, in any order.
     pub(super) fn add(&mut self, second: u32, values: &[(SeriesId, f64)]) {
         let samples = &mut self.samples;

@@ -1,9 +1,9 @@
-//! The watch: every layer's counters, once a second, on one clock.
+//! The monitor: every layer's counters, once a second, on one clock.
 //!
-//! Sample *n* is taken *n* seconds after the origin that the run hands in, so samples of the watch and of the load fall
+//! Sample *n* is taken *n* seconds after the origin that the run hands in, so samples of the monitor and of the load fall
 //! together. A second that cannot be kept is skipped, never made up for. Kernel counters are read by one thread; the
 //! server, the directory and the drive, which may make a reader wait, by another, so that a stuck server costs its own
-//! samples and no others. Both stop at once when asked, and are gone when the watch is dropped.
+//! samples and no others. Both stop at once when asked, and are gone when the monitor is dropped.
 //!
 //! Relies on `/proc`, `/sys` and, if there is a server, one connection to it. Layers that are not there are noted
 //! and left out.
@@ -46,7 +46,7 @@ use anyhow::Context;
 pub use declarable::declarable;
 pub use glimpse::Glimpse;
 pub use process_snapshot::{ProcessSnapshot, TopUser};
-pub use series::{Gap, Watched};
+pub use series::{Gap, Monitored};
 pub use space::ROOM;
 
 use clock::Meter;
@@ -55,9 +55,9 @@ use series::SeriesId;
 
 use assay_mysql::Endpoint;
 use assay_study::metrics::metric;
-use assay_study::{Role, Unwatched, Warning};
+use assay_study::{Role, Unmonitored, Warning};
 
-/// What to watch.
+/// What to monitor.
 #[derive(Clone)]
 pub struct Targets {
     /// The server's data directory; the disk is the block device under it.
@@ -71,7 +71,7 @@ pub struct Targets {
     pub server: Option<Endpoint>,
     /// The software drive under the data, if there is one.
     pub drive: Option<DriveTarget>,
-    /// Where the watch may run; empty: anywhere.
+    /// Where the monitor may run; empty: anywhere.
     pub cpus: Vec<usize>,
 }
 
@@ -83,7 +83,7 @@ impl Targets {
     }
 }
 
-/// A drive to watch.
+/// A drive to monitor.
 #[derive(Debug, Clone)]
 pub struct DriveTarget {
     /// The process that serves it.
@@ -96,41 +96,41 @@ pub struct DriveTarget {
     pub is_model: bool,
 }
 
-/// A running watch.
+/// A running monitor.
 #[derive(Debug)]
-pub struct Watch {
+pub struct Monitor {
     origin: Instant,
-    watched: Arc<Mutex<Watched>>,
+    monitored: Arc<Mutex<Monitored>>,
     /// Each ends when its sender is gone.
     threads: Vec<(Sender<()>, JoinHandle<()>)>,
 }
 
-impl Watch {
+impl Monitor {
     /// Opens every layer that is there and begins to sample; sample *n* is taken at `origin` + *n* s.
     ///
     /// # Errors
     /// When the data directory or `/proc/stat` cannot be read, or no thread can be started.
-    pub fn start(targets: Targets, origin: Instant) -> anyhow::Result<Watch> {
+    pub fn start(targets: Targets, origin: Instant) -> anyhow::Result<Monitor> {
         std::fs::metadata(&targets.data_dir)
-            .with_context(|| format!("cannot watch {}", targets.data_dir.display()))?;
+            .with_context(|| format!("cannot monitor {}", targets.data_dir.display()))?;
         let mut notes = Notes::default();
         let groups = [kernel_probes(&targets, &mut notes)?, slow_probes(&targets, &mut notes)];
         let series = groups.iter().flatten().flat_map(|probe| probe.sheet().infos().cloned());
-        let watched = Watched {
+        let monitored = Monitored {
             series: series.collect(),
             facts: notes.take_facts(),
             warnings: notes.take_new(),
-            ..Watched::default()
+            ..Monitored::default()
         };
-        let watched = Arc::new(Mutex::new(watched));
-        let mut watch = Watch { origin, watched, threads: Vec::new() };
+        let monitored = Arc::new(Mutex::new(monitored));
+        let mut monitor = Monitor { origin, monitored, threads: Vec::new() };
         let mut first: SeriesId = 0;
-        let threads = [("watch-kernel", true), ("watch-server", false)];
+        let threads = [("monitor-kernel", true), ("monitor-server", false)];
         for (probes, (name, never_waits)) in groups.into_iter().zip(threads) {
             let meters = Meter::line_up(probes, &mut first)?;
-            watch.spawn(name, meters, targets.cpus.clone(), never_waits)?;
+            monitor.spawn(name, meters, targets.cpus.clone(), never_waits)?;
         }
-        Ok(watch)
+        Ok(monitor)
     }
 
     fn spawn(
@@ -143,7 +143,7 @@ impl Watch {
         let (sender, stop) = channel();
         let clock = clock::Clock {
             origin: self.origin,
-            watched: Arc::clone(&self.watched),
+            monitored: Arc::clone(&self.monitored),
             meters,
             notes: Notes::default(),
             tells_gaps: never_waits,
@@ -158,15 +158,15 @@ impl Watch {
         Ok(())
     }
 
-    /// A look at these series while it goes on; names that are not watched stay absent.
+    /// A look at these series while it goes on; names that are not monitored stay absent.
     pub fn glimpse<const N: usize>(&self, names: [&str; N]) -> Glimpse<N> {
-        Glimpse::of(&self.watched, names)
+        Glimpse::of(&self.monitored, names)
     }
 
     /// Stops and hands over everything seen.
-    pub fn finish(mut self) -> Watched {
+    pub fn finish(mut self) -> Monitored {
         self.stop();
-        std::mem::take(&mut self.watched.lock())
+        std::mem::take(&mut self.monitored.lock())
     }
 
     fn stop(&mut self) {
@@ -175,14 +175,14 @@ impl Watch {
         drop(senders);
         for handle in handles {
             if handle.join().is_err() {
-                let warning = Warning::Unwatched(Unwatched::ThreadEnded);
-                self.watched.lock().warnings.push(warning);
+                let warning = Warning::Unmonitored(Unmonitored::ThreadEnded);
+                self.monitored.lock().warnings.push(warning);
             }
         }
     }
 }
 
-impl Drop for Watch {
+impl Drop for Monitor {
     fn drop(&mut self) {
         self.stop();
     }
@@ -198,7 +198,7 @@ fn kernel_probes(targets: &Targets, notes: &mut Notes) -> anyhow::Result<Vec<Box
     }
     let processes = [
         (Role::Server, targets.server_pid),
-        (Role::Serving, targets.drive.as_ref().map(|drive| drive.pid)),
+        (Role::Daemon, targets.drive.as_ref().map(|drive| drive.pid)),
         (Role::Load, Some(targets.load_pid)),
     ];
     for (role, pid) in processes {
@@ -206,11 +206,11 @@ fn kernel_probes(targets: &Targets, notes: &mut Notes) -> anyhow::Result<Vec<Box
         match process::ProcessProbe::open(role, pid, notes) {
             Ok(process) => probes.push(Box::new(process)),
             Err(error) => {
-                notes.unwatched(Unwatched::Process { role, pid, error: error.to_string() });
+                notes.unmonitored(Unmonitored::Process { role, pid, error: error.to_string() });
             }
         }
     }
-    probes.push(Box::new(cost::CostProbe::new(metric!("watch_kernel_cpu_percent"))));
+    probes.push(Box::new(cost::CostProbe::new(metric!("monitor_kernel_cpu_percent"))));
     Ok(probes)
 }
 
@@ -220,7 +220,7 @@ fn slow_probes(targets: &Targets, notes: &mut Notes) -> Vec<Box<dyn Probe>> {
     if let Some(endpoint) = &targets.server {
         match innodb::InnodbProbe::open(endpoint, notes) {
             Ok(innodb) => probes.push(Box::new(innodb)),
-            Err(error) => notes.unwatched(Unwatched::Server { error: error.to_string() }),
+            Err(error) => notes.unmonitored(Unmonitored::Server { error: error.to_string() }),
         }
     }
     let is_shrunk = targets.drive.is_some();
@@ -231,6 +231,6 @@ fn slow_probes(targets: &Targets, notes: &mut Notes) -> Vec<Box<dyn Probe>> {
             probes.push(Box::new(model::ModelProbe::new(drive.status_file.clone())));
         }
     }
-    probes.push(Box::new(cost::CostProbe::new(metric!("watch_server_cpu_percent"))));
+    probes.push(Box::new(cost::CostProbe::new(metric!("monitor_server_cpu_percent"))));
     probes
 }

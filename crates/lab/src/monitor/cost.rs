@@ -1,4 +1,4 @@
-//! What watching costs, so that nobody need wonder.
+//! What monitoring costs, so that nobody need wonder.
 
 use rustix::time::{ClockId, clock_gettime};
 

@@ -1,11 +1,11 @@
-//! What could not be watched, and why: series that a run lacks.
+//! What could not be monitored, and why: series that a run lacks.
 
 use serde::{Deserialize, Serialize};
 
-/// What is missing of what is watched. Errors are the system's or the server's own words.
+/// What is missing of what is monitored. Errors are the system's or the server's own words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
-pub enum Unwatched {
+pub enum Unmonitored {
     /// A device whose I/O the kernel does not count (`queue/iostats` is 0).
     Uncounted {
         /// Its name.
@@ -105,12 +105,12 @@ pub enum Unwatched {
         /// Why.
         error: String,
     },
-    /// It was watched, but not bound to the CPUs that the plan names.
+    /// It was monitored, but not bound to the CPUs that the plan names.
     Unbound {
         /// Why.
         error: String,
     },
-    /// A thread that watches ended early.
+    /// A thread that monitors ended early.
     ThreadEnded,
 }
 
@@ -133,7 +133,7 @@ pub enum Role {
     /// The database server.
     Server,
     /// The process that serves the software drive or the emulated device.
-    Serving,
+    Daemon,
     /// The load generator.
     Load,
 }

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::probe::{Notes, Probe};
-use super::series::{Gap, SeriesId, Watched};
+use super::series::{Gap, SeriesId, Monitored};
 use super::sheet::Moment;
-use assay_study::Unwatched;
+use assay_study::Unmonitored;
 
 /// A first sample that covers less time than this would be noise: it is left to the second after.
 const FIRST_SPAN_MIN: Duration = Duration::from_millis(500);
@@ -37,7 +37,7 @@ pub(super) struct Meter {
 /// One thread's work.
 pub(super) struct Clock {
     pub(super) origin: Instant,
-    pub(super) watched: Arc<Mutex<Watched>>,
+    pub(super) monitored: Arc<Mutex<Monitored>>,
     pub(super) meters: Vec<Meter>,
     pub(super) notes: Notes,
     /// Whether its probes never wait, so that what it is late by is a gap.
@@ -86,7 +86,7 @@ impl Clock {
     /// Ticks until the sender to `stop` is gone.
     pub(super) fn run(mut self, stop: &Receiver<()>, cpus: &[usize]) {
         if let Err(error) = assay_ports::cpu::bind_thread(cpus) {
-            self.notes.unwatched(Unwatched::Unbound { error: error.to_string() });
+            self.notes.unmonitored(Unmonitored::Unbound { error: error.to_string() });
         }
         for meter in &mut self.meters {
             meter.read(&mut self.notes);
@@ -101,7 +101,7 @@ impl Clock {
             let waited = stop.recv_timeout(left);
             let now = Seen::now();
             if let Some(gap) = gap(self.origin, seen, now, left).filter(|_| self.tells_gaps) {
-                self.watched.lock().gaps.push(gap);
+                self.monitored.lock().gaps.push(gap);
             }
             seen = now;
             if waited != Err(RecvTimeoutError::Timeout) {
@@ -118,14 +118,14 @@ impl Clock {
             meter.read(&mut self.notes);
             meter.values(values);
         }
-        self.watched.lock().add(second, values);
+        self.monitored.lock().add(second, values);
         self.hand_over_notes();
     }
 
     fn hand_over_notes(&mut self) {
         let new = self.notes.take_new();
         if !new.is_empty() {
-            self.watched.lock().warnings.extend(new);
+            self.monitored.lock().warnings.extend(new);
         }
     }
 }

@@ -1,27 +1,27 @@
-//! A look at a watch that goes on: the last seconds of a few series.
+//! A look at a monitor that goes on: the last seconds of a few series.
 //!
-//! Looking copies some numbers under the lock that the watch takes once a second; it reads no counter.
+//! Looking copies some numbers under the lock that the monitor takes once a second; it reads no counter.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-use super::series::{SeriesId, Watched};
+use super::series::{SeriesId, Monitored};
 
-/// A view on the samples of a running watch; it stays valid, and empty, when the watch has ended.
+/// A view on the samples of a running monitor; it stays valid, and empty, when the monitor has ended.
 #[derive(Debug, Clone)]
 pub struct Glimpse<const N: usize> {
-    watched: Arc<Mutex<Watched>>,
+    monitored: Arc<Mutex<Monitored>>,
     places: [Option<SeriesId>; N],
 }
 
 impl<const N: usize> Glimpse<N> {
-    pub(super) fn of(watched: &Arc<Mutex<Watched>>, names: [&str; N]) -> Glimpse<N> {
-        let series = &watched.lock().series;
+    pub(super) fn of(monitored: &Arc<Mutex<Monitored>>, names: [&str; N]) -> Glimpse<N> {
+        let series = &monitored.lock().series;
         let place = |name| {
             let place = series.iter().position(|info| info.name == name)?;
             SeriesId::try_from(place).ok()
         };
-        Glimpse { watched: Arc::clone(watched), places: names.map(place) }
+        Glimpse { monitored: Arc::clone(monitored), places: names.map(place) }
     }
 
     /// Whether the machine counts any of them.
@@ -30,16 +30,16 @@ impl<const N: usize> Glimpse<N> {
     }
 
     /// Values of the last seconds, oldest first, at most `seconds` of them; absent where not known. A second of which
-    /// only other threads of the watch have told so far is left for the next look.
+    /// only other threads of the monitor have told so far is left for the next look.
     pub fn last(&self, seconds: usize) -> Vec<[Option<f64>; N]> {
-        let watched = self.watched.lock();
-        let from = watched.samples.len().saturating_sub(seconds);
+        let monitored = self.monitored.lock();
+        let from = monitored.samples.len().saturating_sub(seconds);
         let value = |values: &[(SeriesId, f64)], place: Option<SeriesId>| {
             values.iter().find(|(id, _)| Some(*id) == place).map(|(_, value)| *value)
         };
         let sample =
             |sample: &super::series::Sample| self.places.map(|place| value(&sample.values, place));
-        let mut seconds: Vec<_> = watched.samples[from..].iter().map(sample).collect();
+        let mut seconds: Vec<_> = monitored.samples[from..].iter().map(sample).collect();
         if seconds.last().is_some_and(|values| values.iter().all(Option::is_none)) {
             seconds.pop();
         }
@@ -57,17 +57,17 @@ mod tests {
     fn the_last_seconds_are_seen_in_order_with_their_gaps() {
         let metrics = [metric!("disk_reads_per_s"), metric!("disk_writes_per_s")];
         let series = metrics.map(|metric| SeriesInfo::of(metric, "vda")).to_vec();
-        let watched = Arc::new(Mutex::new(Watched { series, ..Watched::default() }));
-        let glimpse = Glimpse::of(&watched, ["disk_writes_per_s", "disk_flushes_per_s"]);
+        let monitored = Arc::new(Mutex::new(Monitored { series, ..Monitored::default() }));
+        let glimpse = Glimpse::of(&monitored, ["disk_writes_per_s", "disk_flushes_per_s"]);
         assert!(glimpse.last(3).is_empty() && glimpse.is_counted());
         for second in 1..=4 {
             let values = if second == 3 { vec![] } else { vec![(0, 9.0), (1, f64::from(second))] };
-            watched.lock().add(second, &values);
+            monitored.lock().add(second, &values);
         }
         assert_eq!(glimpse.last(2), [[None, None], [Some(4.0), None]]);
         assert_eq!(glimpse.last(9).len(), 4);
-        watched.lock().add(5, &[(0, 9.0)]);
+        monitored.lock().add(5, &[(0, 9.0)]);
         assert_eq!(glimpse.last(9).len(), 4, "its writes are still to come");
-        assert!(!Glimpse::of(&watched, ["disk_flushes_per_s"]).is_counted());
+        assert!(!Glimpse::of(&monitored, ["disk_flushes_per_s"]).is_counted());
     }
 }

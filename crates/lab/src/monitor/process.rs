@@ -14,7 +14,7 @@ use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
 use super::sheet::{Field, Sheet};
 use assay_study::metrics::{Metric, metric};
-use assay_study::{Role, Unwatched};
+use assay_study::{Role, Unmonitored};
 
 /// Threads above which context switches are not summed: 100 take about 1.5 ms.
 const THREADS_WALKED_MAX: f64 = 100.0;
@@ -57,7 +57,7 @@ impl ProcessProbe {
         });
         let io = io
             .inspect_err(|error| {
-                notes.unwatched(Unwatched::ProcessIo { role, pid, error: error.to_string() });
+                notes.unmonitored(Unmonitored::ProcessIo { role, pid, error: error.to_string() });
             })
             .ok();
         let (sheet, fields) = declare(role);
@@ -79,7 +79,7 @@ impl Probe for ProcessProbe {
                 (reading[fields.user], reading[fields.system]) = (user, system);
                 reading[fields.both] = user + system;
             }
-            Err(_) => return notes.unwatched(Unwatched::ProcessEnded { role: self.role }),
+            Err(_) => return notes.unmonitored(Unmonitored::ProcessEnded { role: self.role }),
         }
         if let Ok(text) = self.status.read() {
             (reading[fields.threads], reading[fields.rss]) = threads_and_rss(&text);
@@ -93,7 +93,7 @@ impl Probe for ProcessProbe {
             reading[fields.switches] = self.switches.walk(self.pid);
         } else {
             let threads_max = THREADS_WALKED_MAX as u64;
-            notes.unwatched(Unwatched::Switches { role: self.role, threads_max });
+            notes.unmonitored(Unmonitored::Switches { role: self.role, threads_max });
         }
     }
 }
@@ -118,13 +118,13 @@ macro_rules! metrics_of {
 }
 
 const SERVER: Metrics = metrics_of!("server");
-const SERVING: Metrics = metrics_of!("serving");
+const DAEMON: Metrics = metrics_of!("daemon");
 const LOAD: Metrics = metrics_of!("load");
 
 fn metrics_of(role: Role) -> Metrics {
     match role {
         Role::Server => SERVER,
-        Role::Serving => SERVING,
+        Role::Daemon => DAEMON,
         Role::Load => LOAD,
     }
 }
@@ -211,7 +211,7 @@ impl Switches {
 /// All that can be declared.
 #[cfg(test)]
 pub(super) fn whole_sheets() -> [Sheet; 3] {
-    [Role::Server, Role::Serving, Role::Load].map(|role| declare(role).0)
+    [Role::Server, Role::Daemon, Role::Load].map(|role| declare(role).0)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! What the watch asks of a layer.
+//! What the monitor asks of a layer.
 
 use std::collections::BTreeMap;
 
 use super::sheet::Sheet;
-use assay_study::{Unwatched, Warning};
+use assay_study::{Unmonitored, Warning};
 
 /// One layer that can be read at any moment.
 pub(super) trait Probe: Send {
@@ -32,9 +32,9 @@ impl Notes {
         }
     }
 
-    /// Notes, once, that something is not watched.
-    pub(super) fn unwatched(&mut self, what: Unwatched) {
-        self.once(Warning::Unwatched(what));
+    /// Notes, once, that something is not monitored.
+    pub(super) fn unmonitored(&mut self, what: Unmonitored) {
+        self.once(Warning::Unmonitored(what));
     }
 
     /// Tells how this machine's or server's figures came about; known when a probe is opened.
@@ -65,10 +65,10 @@ mod tests {
     #[test]
     fn a_note_is_said_once() {
         let mut notes = Notes::default();
-        notes.unwatched(Unwatched::ServerSilent);
-        notes.unwatched(Unwatched::ServerSilent);
-        assert_eq!(notes.take_new(), [Warning::Unwatched(Unwatched::ServerSilent)]);
-        notes.unwatched(Unwatched::ServerSilent);
+        notes.unmonitored(Unmonitored::ServerSilent);
+        notes.unmonitored(Unmonitored::ServerSilent);
+        assert_eq!(notes.take_new(), [Warning::Unmonitored(Unmonitored::ServerSilent)]);
+        notes.unmonitored(Unmonitored::ServerSilent);
         assert!(notes.take_new().is_empty());
     }
 }

@@ -8,7 +8,7 @@ use assay_models::Resource;
 use super::probe::{Notes, Probe};
 use super::sheet::{Field, Formula, Sheet};
 use assay_serve::{Health, ModelHealth};
-use assay_study::Unwatched;
+use assay_study::Unmonitored;
 use assay_study::metrics::{Metric, metric};
 
 /// Kinds of command: key in the health log; how many, how long as modelled, and how long as achieved.
@@ -134,7 +134,7 @@ impl Probe for ModelProbe {
         match Health::read(&self.status_file) {
             Ok(Health { model: Some(model), .. }) => self.fill(&model, reading),
             Ok(_) => {}
-            Err(error) => notes.unwatched(Unwatched::Model { error: format!("{error:#}") }),
+            Err(error) => notes.unmonitored(Unmonitored::Model { error: format!("{error:#}") }),
         }
     }
 }
@@ -147,7 +147,7 @@ pub(super) fn whole_sheet() -> Sheet {
 
 #[cfg(test)]
 mod tests {
-    use crate::watch::testing::used_health;
+    use crate::monitor::testing::used_health;
     use std::collections::BTreeMap;
     use std::time::{Duration, Instant};
 

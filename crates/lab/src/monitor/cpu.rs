@@ -11,7 +11,7 @@ use super::others::Others;
 use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
 use super::sheet::{Field, Formula, Sheet};
-use assay_study::Unwatched;
+use assay_study::Unmonitored;
 use assay_study::metrics::{Metric, metric};
 
 /// Clock ticks a second in `/proc`: `USER_HZ`, fixed at 100 on every architecture we run on (`time(7)`).
@@ -75,7 +75,7 @@ impl CpuProbe {
         let others = assay_ports::cpu::available()
             .and_then(|cpus| Others::declare(&mut sheet, own, cpus))
             .inspect_err(|error| {
-                notes.unwatched(Unwatched::Others { error: error.to_string() });
+                notes.unmonitored(Unmonitored::Others { error: error.to_string() });
             })
             .ok();
         let pressures = PRESSURES
@@ -99,7 +99,7 @@ impl Probe for CpuProbe {
                     others.fill(&text, reading);
                 }
             }
-            Err(error) => notes.unwatched(Unwatched::Cpu { error: error.to_string() }),
+            Err(error) => notes.unmonitored(Unmonitored::Cpu { error: error.to_string() }),
         }
         for (file, some, full) in &mut self.pressures {
             if let Ok(text) = file.read() {

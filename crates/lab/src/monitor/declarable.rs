@@ -1,4 +1,4 @@
-//! For tests: every series that the watch can declare, on a machine that counts everything, with two CPUs.
+//! For tests: every series that the monitor can declare, on a machine that counts everything, with two CPUs.
 
 use super::series::SeriesInfo;
 use super::sheet::Sheet;
@@ -13,8 +13,8 @@ pub fn declarable() -> Vec<SeriesInfo> {
         space::whole_sheet(),
         drive::whole_sheet(),
         model::whole_sheet(),
-        cost::whole_sheet(metric!("watch_kernel_cpu_percent")),
-        cost::whole_sheet(metric!("watch_server_cpu_percent")),
+        cost::whole_sheet(metric!("monitor_kernel_cpu_percent")),
+        cost::whole_sheet(metric!("monitor_server_cpu_percent")),
     ]
     .into_iter()
     .chain(disk::whole_sheets())

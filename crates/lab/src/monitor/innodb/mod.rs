@@ -23,7 +23,7 @@ use assay_mysql::{ClientConnect, ClientSession, Connect, Endpoint, Fields, Sessi
 
 use super::probe::{Notes, Probe, number};
 use super::sheet::{Field, Formula, Sheet};
-use assay_study::Unwatched;
+use assay_study::Unmonitored;
 use assay_study::metrics::{Gives, Metric, metric};
 
 /// A statement that takes longer is given up. So slow a server answers the next one.
@@ -105,8 +105,8 @@ impl Probe for InnodbProbe {
             Ok(()) => self.columns.fill(&self.values, reading),
             Err(error) => {
                 self.retry_at = Instant::now() + PATIENCE;
-                notes.unwatched(Unwatched::ServerSilent);
-                log::debug!("watch: {error}");
+                notes.unmonitored(Unmonitored::ServerSilent);
+                log::debug!("monitor: {error}");
             }
         }
     }
@@ -167,7 +167,7 @@ fn keep_if_answered(
 ) -> Result<(), SessionError> {
     match Values::default().read(connection, &statement) {
         Ok(()) => statements.push(statement),
-        Err(SessionError::Server { message, .. }) => notes.unwatched(Unwatched::Refused {
+        Err(SessionError::Server { message, .. }) => notes.unmonitored(Unmonitored::Refused {
             prefix: statement.prefix.to_string(),
             error: message,
         }),

@@ -1,4 +1,4 @@
-//! The watch on the real machine: real devices, a real server where there is one.
+//! The monitor on the real machine: real devices, a real server where there is one.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -15,7 +15,7 @@ use super::sheet::Moment;
 use super::*;
 use crate::rig::server::{Flavour, testing};
 use assay_study::metrics::Layer;
-use assay_study::{Below, Role, Unwatched, Warning};
+use assay_study::{Below, Role, Unmonitored, Warning};
 use assay_testing::skip;
 
 const MIB: u64 = 1 << 20;
@@ -31,41 +31,41 @@ fn targets(data_dir: &Path) -> Targets {
     }
 }
 
-fn start(targets: Targets) -> (Watch, Instant) {
+fn start(targets: Targets) -> (Monitor, Instant) {
     let origin = Instant::now();
-    (Watch::start(targets, origin).unwrap(), origin)
+    (Monitor::start(targets, origin).unwrap(), origin)
 }
 
-/// Waits until the watch has a sample after `second` that holds the series `name`.
-fn await_sample(watch: &Watch, second: u32, name: &str) -> Sample {
+/// Waits until the monitor has a sample after `second` that holds the series `name`.
+fn await_sample(monitor: &Monitor, second: u32, name: &str) -> Sample {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
-        let watched = watch.watched.lock();
-        let later = watched.samples.iter().filter(|sample| sample.second > second);
+        let monitored = monitor.monitored.lock();
+        let later = monitored.samples.iter().filter(|sample| sample.second > second);
         let found = later
-            .filter(|sample| value(&watched, sample, name).is_some())
+            .filter(|sample| value(&monitored, sample, name).is_some())
             .min_by_key(|sample| sample.second);
         if let Some(sample) = found {
             return sample.clone();
         }
-        drop(watched);
+        drop(monitored);
         assert!(Instant::now() < deadline, "no {name} after second {second}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-fn value(watched: &Watched, sample: &Sample, name: &str) -> Option<f64> {
-    let id = watched.series.iter().position(|info| info.name == name)?;
+fn value(monitored: &Monitored, sample: &Sample, name: &str) -> Option<f64> {
+    let id = monitored.series.iter().position(|info| info.name == name)?;
     let id = SeriesId::try_from(id).unwrap();
     sample.values.iter().find(|(series, _)| *series == id).map(|(_, value)| *value)
 }
 
 /// What the counter behind `name_per_s` grew by after the sample of `second`. Seconds are as long as the clock says:
 /// a tick that came late makes its second's rate that much too small and the next one's too large.
-fn growth(watched: &Watched, second: u32, name: &str) -> f64 {
+fn growth(monitored: &Monitored, second: u32, name: &str) -> f64 {
     let name = format!("{name}_per_s");
-    let rate = |sample: &Sample| Some((sample.second, value(watched, sample, &name)?));
-    let rates: Vec<_> = watched.samples.iter().filter_map(rate).collect();
+    let rate = |sample: &Sample| Some((sample.second, value(monitored, sample, &name)?));
+    let rates: Vec<_> = monitored.samples.iter().filter_map(rate).collect();
     let after = rates.windows(2).filter(|pair| pair[0].0 >= second);
     after.map(|pair| pair[1].1 * f64::from(pair[1].0 - pair[0].0)).sum()
 }
@@ -74,7 +74,7 @@ fn growth(watched: &Watched, second: u32, name: &str) -> f64 {
 fn directory_on_a_device() -> Option<tempfile::TempDir> {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
     [std::env::temp_dir(), target].into_iter().find_map(|parent| {
-        let directory = tempfile::Builder::new().prefix("watch-").tempdir_in(parent).ok()?;
+        let directory = tempfile::Builder::new().prefix("monitor-").tempdir_in(parent).ok()?;
         let device = Device::under(directory.path()).ok().flatten()?;
         device.is_counted().then_some(directory)
     })
@@ -175,123 +175,123 @@ fn run(program: &str, arguments: &[&str]) -> Option<String> {
 }
 
 #[test]
-fn a_loop_device_is_watched_above_and_below() {
+fn a_loop_device_is_monitored_above_and_below() {
     let Some(rig) = Loop::set_up() else {
-        return skip("watching under a loop device", "root, loop devices and mkfs.ext4");
+        return skip("monitoring under a loop device", "root, loop devices and mkfs.ext4");
     };
     let mounted = rig.mount_point();
-    let (watch, origin) = start(targets(&mounted));
-    let first = await_sample(&watch, 0, "backing_write_bytes_per_s");
+    let (monitor, origin) = start(targets(&mounted));
+    let first = await_sample(&monitor, 0, "backing_write_bytes_per_s");
     write_direct(&mounted.join("data"), 32 * MIB);
     let written = u32::try_from(origin.elapsed().as_secs()).unwrap();
-    await_sample(&watch, written, "backing_write_bytes_per_s");
-    let watched = watch.finish();
+    await_sample(&monitor, written, "backing_write_bytes_per_s");
+    let monitored = monitor.finish();
     let name = rig.device.trim_start_matches("/dev/");
     let label = format!("bytes written ({name})");
-    let info = watched.series.iter().find(|info| info.label == label).unwrap();
+    let info = monitored.series.iter().find(|info| info.label == label).unwrap();
     assert_eq!(info.metric.layer, Layer::Disk);
     let bytes = (32 * MIB) as f64;
     for layer in ["disk", "backing"] {
-        let written = growth(&watched, first.second, &format!("{layer}_write_bytes"));
+        let written = growth(&monitored, first.second, &format!("{layer}_write_bytes"));
         assert!(written >= 0.8 * bytes, "{layer}: {written} of {bytes}");
     }
-    let disk_read = growth(&watched, first.second, "disk_read_bytes");
+    let disk_read = growth(&monitored, first.second, "disk_read_bytes");
     assert!(disk_read < bytes / 4.0, "{disk_read} bytes read by nobody");
 }
 
 #[test]
 fn samples_fall_on_the_clock_and_the_end_is_prompt() {
     let directory = tempfile::tempdir().unwrap();
-    let (watch, origin) = start(targets(directory.path()));
+    let (monitor, origin) = start(targets(directory.path()));
     let name = "load_rss_bytes";
-    let first = await_sample(&watch, 0, name);
+    let first = await_sample(&monitor, 0, name);
     let taken = origin.elapsed().as_secs_f64() - f64::from(first.second);
     assert!((0.0..0.5).contains(&taken), "sample {} came {taken} s late", first.second);
-    let second = await_sample(&watch, first.second, name);
+    let second = await_sample(&monitor, first.second, name);
     let asked = Instant::now();
-    let watched = watch.finish();
+    let monitored = monitor.finish();
     assert!(asked.elapsed() < Duration::from_millis(900), "{:?} to stop", asked.elapsed());
-    assert!(watched.samples.windows(2).all(|pair| pair[0].second < pair[1].second));
+    assert!(monitored.samples.windows(2).all(|pair| pair[0].second < pair[1].second));
     let classes = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
-    let percent = |class| value(&watched, &second, &format!("cpu_{class}_percent"));
+    let percent = |class| value(&monitored, &second, &format!("cpu_{class}_percent"));
     let all: Option<f64> = classes.into_iter().map(percent).sum();
     assert!(all.is_none_or(|all| (all - 100.0).abs() < 0.1), "{all:?}");
-    assert!(value(&watched, &second, name).is_some_and(|rss| rss > 0.0));
+    assert!(value(&monitored, &second, name).is_some_and(|rss| rss > 0.0));
 }
 
 #[test]
 fn what_is_missing_is_noted_and_the_rest_goes_on() {
-    assert!(Watch::start(targets(Path::new("/nonexistent/data")), Instant::now()).is_err());
+    assert!(Monitor::start(targets(Path::new("/nonexistent/data")), Instant::now()).is_err());
     let nowhere = crate::rig::snapshot::endpoint(Path::new("/nonexistent/mysql.sock"));
     let targets =
         Targets { server_pid: Some(u32::MAX), server: Some(nowhere), ..targets(Path::new("/proc")) };
-    let (watch, _) = start(targets);
-    await_sample(&watch, 0, "load_rss_bytes");
-    let watched = watch.finish();
-    let is_told = |is_it: fn(&Unwatched) -> bool| {
-        let told = watched.warnings.iter();
-        told.into_iter().any(|one| matches!(one, Warning::Unwatched(what) if is_it(what)))
+    let (monitor, _) = start(targets);
+    await_sample(&monitor, 0, "load_rss_bytes");
+    let monitored = monitor.finish();
+    let is_told = |is_it: fn(&Unmonitored) -> bool| {
+        let told = monitored.warnings.iter();
+        told.into_iter().any(|one| matches!(one, Warning::Unmonitored(what) if is_it(what)))
     };
-    assert!(is_told(|what| matches!(what, Unwatched::Below { below: Below::Data, .. })));
-    assert!(is_told(|what| matches!(what, Unwatched::Process { role: Role::Server, .. })));
-    assert!(is_told(|what| matches!(what, Unwatched::Server { .. })));
-    assert!(watched.series.iter().any(|info| info.name == "cpu_user_percent"));
-    assert!(!watched.series.iter().any(|info| info.metric.layer == Layer::Innodb));
+    assert!(is_told(|what| matches!(what, Unmonitored::Below { below: Below::Data, .. })));
+    assert!(is_told(|what| matches!(what, Unmonitored::Process { role: Role::Server, .. })));
+    assert!(is_told(|what| matches!(what, Unmonitored::Server { .. })));
+    assert!(monitored.series.iter().any(|info| info.name == "cpu_user_percent"));
+    assert!(!monitored.series.iter().any(|info| info.metric.layer == Layer::Innodb));
 }
 
 #[test]
 fn a_real_server_is_seen_from_inside() {
-    let Some(binary) = testing::binary("watching a server", Flavour::Mysql) else { return };
+    let Some(binary) = testing::binary("monitoring a server", Flavour::Mysql) else { return };
     let directory = tempfile::tempdir().unwrap();
     let server = testing::running(&binary, directory.path());
     let mut session = mysql::Conn::new(testing::opts(&server)).unwrap();
-    session.query_drop("CREATE DATABASE watched").unwrap();
-    session.query_drop("CREATE TABLE watched.t (id INT PRIMARY KEY, c TEXT)").unwrap();
+    session.query_drop("CREATE DATABASE monitored").unwrap();
+    session.query_drop("CREATE TABLE monitored.t (id INT PRIMARY KEY, c TEXT)").unwrap();
     let data_dir: String = session.query_first("SELECT @@datadir").unwrap().unwrap();
     let counts_rows: Option<(String, u64)> =
         session.query_first("SHOW GLOBAL STATUS LIKE 'Innodb_rows_read'").unwrap();
-    let (watch, origin) = start(Targets {
+    let (monitor, origin) = start(Targets {
         server_pid: Some(server.pid()),
         server: Some(server.endpoint()),
         ..targets(Path::new(&data_dir))
     });
-    let first = await_sample(&watch, 0, "innodb_dirty_pages");
+    let first = await_sample(&monitor, 0, "innodb_dirty_pages");
     for id in 0..50 {
         let text = "x".repeat(1000);
-        session.exec_drop("INSERT INTO watched.t VALUES (?, ?)", (id, text)).unwrap();
+        session.exec_drop("INSERT INTO monitored.t VALUES (?, ?)", (id, text)).unwrap();
     }
     let inserted = u32::try_from(origin.elapsed().as_secs()).unwrap();
-    let sample = await_sample(&watch, inserted, "innodb_dirty_pages");
+    let sample = await_sample(&monitor, inserted, "innodb_dirty_pages");
     // A directory in memory, or in the layers of a container, has no disk and says so.
     let has_no_disk =
-        |warning: &Warning| matches!(warning, Warning::Unwatched(Unwatched::Below { .. }));
-    let warnings = |watched: &Watched| {
-        let others = watched.warnings.iter().filter(|warning| !has_no_disk(warning));
+        |warning: &Warning| matches!(warning, Warning::Unmonitored(Unmonitored::Below { .. }));
+    let warnings = |monitored: &Monitored| {
+        let others = monitored.warnings.iter().filter(|warning| !has_no_disk(warning));
         others.cloned().collect::<Vec<_>>()
     };
-    assert_eq!(warnings(&watch.watched.lock()), []);
-    // Connections younger than ours: the watch's. It loses its server, and nothing else.
+    assert_eq!(warnings(&monitor.monitored.lock()), []);
+    // Connections younger than ours: the monitor's. It loses its server, and nothing else.
     let younger = "SELECT ID FROM information_schema.PROCESSLIST \
                    WHERE ID > CONNECTION_ID() AND USER = 'root' AND COMMAND = 'Sleep'";
     let ids: Vec<u64> = session.query(younger).unwrap();
-    assert_eq!(ids.len(), 1, "connections of the watch: {ids:?}");
+    assert_eq!(ids.len(), 1, "connections of the monitor: {ids:?}");
     session.query_drop(format!("KILL {}", ids[0])).unwrap();
     let always = "space_filesystem_used_bytes";
-    let first_without = await_sample(&watch, sample.second, always);
-    let second_without = await_sample(&watch, first_without.second, always);
-    // The other thread of the watch keeps its own seconds, and may have skipped this one.
-    let process_after = await_sample(&watch, first_without.second, "server_rss_bytes");
-    let watched = watch.finish();
-    assert_eq!(watched.facts.contains_key("server: rows counted by"), counts_rows.is_none());
-    let rows = growth(&watched, first.second, "innodb_rows_inserted");
+    let first_without = await_sample(&monitor, sample.second, always);
+    let second_without = await_sample(&monitor, first_without.second, always);
+    // The other thread of the monitor keeps its own seconds, and may have skipped this one.
+    let process_after = await_sample(&monitor, first_without.second, "server_rss_bytes");
+    let monitored = monitor.finish();
+    assert_eq!(monitored.facts.contains_key("server: rows counted by"), counts_rows.is_none());
+    let rows = growth(&monitored, first.second, "innodb_rows_inserted");
     assert!((40.0..60.0).contains(&rows), "{rows} rows of 50");
-    assert_eq!(growth(&watched, first.second, "innodb_rows_deleted"), 0.0);
-    let redo = growth(&watched, first.second, "innodb_redo_bytes");
+    assert_eq!(growth(&monitored, first.second, "innodb_rows_deleted"), 0.0);
+    let redo = growth(&monitored, first.second, "innodb_redo_bytes");
     assert!(redo >= 40_000.0, "{redo} bytes of redo");
     for name in ["innodb_dirty_pages", "innodb_checkpoint_age_bytes", "space_tables_file_bytes"] {
-        assert!(value(&watched, &sample, name).is_some(), "{name}");
+        assert!(value(&monitored, &sample, name).is_some(), "{name}");
     }
-    assert_eq!(value(&watched, &second_without, "innodb_dirty_pages"), None);
-    assert_eq!(value(&watched, &process_after, "innodb_dirty_pages"), None);
-    assert_eq!(warnings(&watched), [Warning::Unwatched(Unwatched::ServerSilent)]);
+    assert_eq!(value(&monitored, &second_without, "innodb_dirty_pages"), None);
+    assert_eq!(value(&monitored, &process_after, "innodb_dirty_pages"), None);
+    assert_eq!(warnings(&monitored), [Warning::Unmonitored(Unmonitored::ServerSilent)]);
 }

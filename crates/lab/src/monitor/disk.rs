@@ -2,7 +2,7 @@
 //!
 //! Counters are the kernel's own, as iostat reads them (`Documentation/admin-guide/iostats.rst`): 11 fields, with
 //! discards since 4.18 and flushes since 5.5; more may come. A sector there is 512 bytes whatever the device says.
-//! The device is watched as it is mounted, partition or disk, and so counted once. Flushes are counted for whole
+//! The device is monitored as it is mounted, partition or disk, and so counted once. Flushes are counted for whole
 //! disks only, so a partition has no series of them.
 
 use std::io;
@@ -13,7 +13,7 @@ use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
 use super::sheet::{Field, Formula, Sheet};
 use assay_study::metrics::{Metric, metric};
-use assay_study::{Below, Unwatched};
+use assay_study::{Below, Unmonitored};
 
 const SECTOR_BYTES: f64 = 512.0;
 
@@ -102,12 +102,12 @@ pub(super) fn probes_under(path: &Path, media: Option<&Path>, notes: &mut Notes)
     for (counted, device) in [(&DISK, Some(&device)), (&BACKING, backing.as_ref())] {
         let Some(device) = device else { continue };
         if !device.is_counted() {
-            notes.unwatched(Unwatched::Uncounted { device: device.name.clone() });
+            notes.unmonitored(Unmonitored::Uncounted { device: device.name.clone() });
             continue;
         }
         match DiskProbe::open(counted, device) {
             Ok(probe) => probes.push(probe),
-            Err(error) => notes.unwatched(Unwatched::Device {
+            Err(error) => notes.unmonitored(Unmonitored::Device {
                 device: device.name.clone(),
                 error: error.to_string(),
             }),
@@ -122,7 +122,7 @@ fn find(path: &Path, below: Below, notes: &mut Notes) -> Option<Device> {
         Ok(None) => None,
         Err(error) => Some(error.to_string()),
     };
-    notes.unwatched(Unwatched::Below { below, path: path.display().to_string(), error });
+    notes.unmonitored(Unmonitored::Below { below, path: path.display().to_string(), error });
     None
 }
 
@@ -149,7 +149,7 @@ impl Probe for DiskProbe {
     fn read(&mut self, reading: &mut [f64], notes: &mut Notes) {
         match self.stat.read() {
             Ok(text) => fill(&text, &self.fields, reading),
-            Err(error) => notes.unwatched(Unwatched::DeviceGone {
+            Err(error) => notes.unmonitored(Unmonitored::DeviceGone {
                 device: self.name.clone(),
                 error: error.to_string(),
             }),

@@ -16,7 +16,7 @@ use rustix::fs::statvfs;
 
 use super::probe::{Notes, Probe};
 use super::sheet::{Field, Formula, Sheet};
-use assay_study::Unwatched;
+use assay_study::Unmonitored;
 use assay_study::metrics::{Metric, metric};
 
 /// A walk longer than this is repeated every `PAUSE` only.
@@ -109,7 +109,7 @@ impl SpaceProbe {
             }
             Err(error) => {
                 let path = self.data_dir.display().to_string();
-                notes.unwatched(Unwatched::Space { path, error: error.to_string() });
+                notes.unmonitored(Unmonitored::Space { path, error: error.to_string() });
             }
         }
         if started.elapsed() > WALK_LONG {
