@@ -33,7 +33,7 @@ mod stack;
 mod stall;
 pub mod text;
 mod trace_head;
-mod wear_in;
+mod precondition;
 
 pub use attach::{attach, check_right, free_media};
 pub use attached::Attached;
@@ -49,4 +49,4 @@ pub use model_health::{
 pub use model_media::provide;
 pub use registry::is_attached;
 pub use trace_head::{TraceHead, monotonic_s};
-pub use wear_in::precondition;
+pub use precondition::precondition;
