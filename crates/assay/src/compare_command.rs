@@ -69,7 +69,8 @@ fn percent(text: &str) -> Result<f64, String> {
 
 fn metric(text: &str) -> Result<Metric, String> {
     let all = || Metric::ALL.iter().map(|one| one.name()).collect::<Vec<_>>().join(", ");
-    Metric::named(text).ok_or_else(|| format!("there are {}; short forms such as p99 work too", all()))
+    Metric::named(text)
+        .ok_or_else(|| format!("there are {}; short forms such as p99 work too", all()))
 }
 
 /// Compares and prints. Exit codes as in the help.

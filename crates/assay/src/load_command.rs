@@ -3,14 +3,14 @@
 //! Reads the words with [`assay_load::sysbench::parse`], does what they say, prints as sysbench prints, and writes
 //! everything as JSON if asked. The first Ctrl-C ends a run early with its results; the second one kills.
 
+use parking_lot::Mutex;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufWriter, Stdout, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
-use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use assay_load::sysbench::{Command, CommandLine, Printer, help, parse};

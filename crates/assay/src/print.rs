@@ -6,10 +6,9 @@
 mod plain;
 pub mod screen;
 
+use parking_lot::Mutex;
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
-use parking_lot::Mutex;
-
 
 /// Writes a line to standard error. That nobody reads it changes nothing about the work in hand.
 pub fn note(text: impl Display) {

@@ -201,10 +201,7 @@ impl Sides {
             }
             _ => bail!("give one of computed with printed, little and markov, not several"),
         };
-        ensure!(
-            printed.is_some() || check.missing.is_some(),
-            "give printed or missing"
-        );
+        ensure!(printed.is_some() || check.missing.is_some(), "give printed or missing");
         let value = |one: &Expression| one.evaluate(&|name| paper.named(name));
         let finite = |one: Option<Interval>| one.filter(|interval| interval.is_finite());
         let widened = |interval: Interval| interval.widened(check.tolerance_percent);

@@ -47,7 +47,10 @@ fn of_workload(paper: &Paper, gain: &GainPrinted) -> Result<assay_study::Printed
         (None, Some(source)) => {
             let says = paper.figure(source)?.says.clone();
             let name = source.get_ref();
-            (None, Some(says.ok_or_else(|| anyhow!("figure `{name}` is not a text; give percent"))?))
+            (
+                None,
+                Some(says.ok_or_else(|| anyhow!("figure `{name}` is not a text; give percent"))?),
+            )
         }
         _ => return Err(anyhow!("give percent or figure for `{}`, one of them", gain.workload)),
     };

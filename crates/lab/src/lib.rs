@@ -5,6 +5,6 @@
 //! - [`monitor`] asks every layer once a second, and declares in advance what it will tell
 //! - [`run`] brings the runs of a plan through both, one after the other
 
+pub mod monitor;
 pub mod rig;
 pub mod run;
-pub mod monitor;

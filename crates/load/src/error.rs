@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No connection at all: nobody listens, or the network says no.
-    #[error("cannot connect to {address}: {reason}; check that the server is running and listening there")]
+    #[error(
+        "cannot connect to {address}: {reason}; check that the server is running and listening there"
+    )]
     Connect {
         /// Where.
         address: String,

@@ -4,8 +4,8 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_mysql::{Connect, Interrupter, Reply, Session, SessionError, StatementId, Value};
 use crate::worker::render;
+use assay_mysql::{Connect, Interrupter, Reply, Session, SessionError, StatementId, Value};
 
 type Failure = dyn Fn(usize, &str) -> Option<SessionError> + Send + Sync;
 

@@ -1,8 +1,8 @@
 //! A disk that answers when a model says so.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::clock::Clock;
 use super::in_hand::{self, Parts};

@@ -3,8 +3,8 @@
 //! A block is kept as a map of its 64 cells of 64 bytes, one bit for each that is not all zeroes, and those cells. Blocks
 //! that are all zeroes take no room, nor do regions that were never written: the disk may be of any size.
 
-use std::collections::HashMap;
 use parking_lot::{Mutex, MutexGuard};
+use std::collections::HashMap;
 
 use assay_disk::{BLOCK_BYTES, Disk, Guarantees, Result, check_range};
 

@@ -9,8 +9,8 @@
 //! one that is cut off is left out. A record of kind 4 is no command: it says that what counts arrived from its arrival on and
 //! for as long as it was achieved; the last one holds.
 
-use std::io::{self, Read, Write};
 use parking_lot::Mutex;
+use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use super::time::Time;

@@ -53,7 +53,10 @@ impl ModelSpec {
             "fill is {}; give the share of the sold capacity to fill, such as 0.8",
             self.fill
         );
-        ensure!(self.logical != Some(Size(0)), "logical is 0; give the size that the host sees, or omit it");
+        ensure!(
+            self.logical != Some(Size(0)),
+            "logical is 0; give the size that the host sees, or omit it"
+        );
         let logical = self.logical_bytes(&device);
         ensure!(
             logical <= device.user_bytes() || device.compresses(),
@@ -149,7 +152,10 @@ mod tests {
     fn sizes_that_no_drive_maps_and_numbers_that_are_none_are_named() {
         let line = refused("logical = \"1000T\"");
         assert!(line.starts_with("logical: the logical size may be"), "{line}");
-        assert_eq!(refused("logical = \"0\""), "logical is 0; give the size that the host sees, or omit it");
+        assert_eq!(
+            refused("logical = \"0\""),
+            "logical is 0; give the size that the host sees, or omit it"
+        );
         assert!(refused("fill = nan").starts_with("fill is NaN, no share; "));
     }
 }

@@ -105,7 +105,9 @@ impl Plan {
 
     fn complete(&mut self, aa_run: &str, original: &str) -> Result<()> {
         let Some(model) = self.configs.get(original).cloned() else {
-            bail!("configuration `{aa_run}`: aa_of names `{original}`, which is not a configuration");
+            bail!(
+                "configuration `{aa_run}`: aa_of names `{original}`, which is not a configuration"
+            );
         };
         ensure!(
             model.aa_of.is_none(),

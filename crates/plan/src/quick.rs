@@ -32,7 +32,10 @@ pub(super) fn laid_over(text: &str, mut quick: Table) -> Result<Plan> {
         lay_over(&mut plan, quick);
         let mut laid: Plan =
             plan.try_into().map_err(|error| anyhow::Error::msg(one_line(&error, "")))?;
-        ensure!(laid.quick.is_none(), "a quick profile cannot have one itself; remove [quick.quick]");
+        ensure!(
+            laid.quick.is_none(),
+            "a quick profile cannot have one itself; remove [quick.quick]"
+        );
         laid.fill_in_and_check()?;
         Ok(laid)
     };

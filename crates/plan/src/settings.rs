@@ -60,17 +60,13 @@ pub fn checked(settings: &Settings) -> Result<Settings> {
             bail!("`{name}` is not a server setting; use its name in SHOW VARIABLES");
         }
         if name.starts_with("loose_") {
-            bail!(
-                "server setting `{name}` would be ignored if misspelt; write it without loose_"
-            );
+            bail!("server setting `{name}` would be ignored if misspelt; write it without loose_");
         }
         if is_by_the_rig(&name) {
             bail!("server setting `{name}` is set by the rig; remove it");
         }
         if is_place_elsewhere(&name, value) {
-            bail!(
-                "server setting `{name}` would put files outside the data directory; remove it"
-            );
+            bail!("server setting `{name}` would put files outside the data directory; remove it");
         }
         if checked.insert(name.clone(), value.clone()).is_some() {
             bail!("server setting `{name}` is given twice; keep one");

@@ -28,9 +28,7 @@ pub enum LoopError {
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// The device reads and writes the file through the page cache.
-    #[error(
-        "{file} does not support direct I/O; put it on a file system that does"
-    )]
+    #[error("{file} does not support direct I/O; put it on a file system that does")]
     NotDirect {
         /// The file that was to be shown.
         file: PathBuf,

@@ -196,7 +196,10 @@ fn noise(judgement: &Judgement) -> Option<Caveat> {
             "noise floor: where it is noisiest, a configuration differs from itself by less than {} % of throughput in 95 of 100 cases; smaller differences may be chance",
             figure(percent)
         ),
-        None => "no configuration ran twice, so the noise floor is unknown; add an A/A run to the plan".into(),
+        None => {
+            "no configuration ran twice, so the noise floor is unknown; add an A/A run to the plan"
+                .into()
+        }
     };
     Some(caveat("noise floor", text))
 }

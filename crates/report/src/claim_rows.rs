@@ -109,13 +109,11 @@ fn conditions(level: &Leveled) -> String {
         level.printed_threads.map_or_else(String::new, |threads| format!(" for {threads}"));
     let with = format!("{} with threads {}{times}{printed}", level.metric, threads.join(", "));
     match (level.measured, level.whole_device, scale) {
-        (Some(_), None, Some(scale)) => format!(
-            "{with}; of a model with 1/{scale} of the parallelism, not of the full device"
-        ),
+        (Some(_), None, Some(scale)) => {
+            format!("{with}; of a model with 1/{scale} of the parallelism, not of the full device")
+        }
         (Some(_), None, None) => {
-            format!(
-                "{with}; of a model of unknown scale, not of the full device"
-            )
+            format!("{with}; of a model of unknown scale, not of the full device")
         }
         _ => with,
     }

@@ -99,17 +99,9 @@ fn models(study: &Study) -> Option<String> {
     let configs = study.configs.iter().filter(|config| !headline::is_aa_run(study, config)).count();
     match headline::models(study).as_slice() {
         [] => None,
-        all if all.len() == configs => {
-            Some("All configurations use emulated drives.".into())
-        }
-        [one] => Some(format!(
-            "{} uses an emulated drive.",
-            named(one)
-        )),
-        some => Some(format!(
-            "{} of {configs} configurations use emulated drives.",
-            some.len()
-        )),
+        all if all.len() == configs => Some("All configurations use emulated drives.".into()),
+        [one] => Some(format!("{} uses an emulated drive.", named(one))),
+        some => Some(format!("{} of {configs} configurations use emulated drives.", some.len())),
     }
 }
 

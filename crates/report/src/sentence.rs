@@ -223,7 +223,8 @@ fn nothing_told(judged: &Judgement, all: &[&Comparison]) -> String {
     }
     let mut parts = Vec::new();
     if let Some(percent) = smallest_seen(judged, all) {
-        parts.push(format!("a difference below {} % could not have been detected", figure(percent)));
+        parts
+            .push(format!("a difference below {} % could not have been detected", figure(percent)));
     }
     if !unmade.is_empty() {
         parts.push(format!(

@@ -118,7 +118,8 @@ fn line(place: usize, name: &str, points: &[(u32, Figure, Figure)]) -> Value {
 }
 
 fn spread(figures: &[&Figure]) -> Value {
-    let reach = |end: fn(&Figure) -> f64| -> Vec<f64> { figures.iter().map(|one| end(one)).collect() };
+    let reach =
+        |end: fn(&Figure) -> f64| -> Vec<f64> { figures.iter().map(|one| end(one)).collect() };
     let (above, below) = (reach(|one| one.high - one.mean), reach(|one| one.mean - one.low));
     let is_any = above.iter().chain(&below).any(|reach| *reach > 0.0);
     whiskers(&above, &below, is_any)

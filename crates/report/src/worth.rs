@@ -93,17 +93,11 @@ pub(super) fn endurance(study: &Study, groups: &[Group<'_>], judged: &Judged) ->
 
 const ENDURANCE: [(&str, &str); 8] = [
     ("to device, kB/trx", "bytes written to the device per transaction"),
-    (
-        "to media, kB/trx",
-        "bytes written to flash per transaction: GC adds, compression saves",
-    ),
+    ("to media, kB/trx", "bytes written to flash per transaction: GC adds, compression saves"),
     ("to device a day", "by the full device at the tested rate"),
     ("to media a day", "by the full device at the tested rate"),
     ("drive writes a day", "capacities written per day (DWPD)"),
-    (
-        "life, years",
-        "until the rated host writes are used up (JESD218)",
-    ),
+    ("life, years", "until the rated host writes are used up (JESD218)"),
     ("by media, years", "until the rating is used up by flash writes"),
     ("by runs, years", "until its erase blocks reach their rated cycles"),
 ];
@@ -166,10 +160,7 @@ const COST: [(&str, &str); 8] = [
     ("a server, ¤", "including drives, over all years"),
     ("TPS", "transactions per second of one server with the full device"),
     ("a transaction/s, ¤", "all replicas over all years, per transaction per second"),
-    (
-        "drives for a GB, ¤",
-        "price of all replicas' drives per gigabyte of data, after compression",
-    ),
+    ("drives for a GB, ¤", "price of all replicas' drives per gigabyte of data, after compression"),
     ("servers", "for the target load and data, all replicas"),
     ("the target, ¤", "cost of those servers over all years"),
     ("replaces", "baseline servers that one of these replaces under the same load"),

@@ -160,8 +160,8 @@ fn job(media: &Path, options: &AttachOptions, is_independent: bool) -> Result<Jo
 
 fn empty_directory(named: &Path) -> Result<PathBuf> {
     let name = named.display();
-    let mut entries =
-        std::fs::read_dir(named).with_context(|| format!("{name} is not a directory; create it"))?;
+    let mut entries = std::fs::read_dir(named)
+        .with_context(|| format!("{name} is not a directory; create it"))?;
     ensure!(entries.next().is_none(), "{name} is not empty; give an empty directory");
     named.canonicalize().with_context(|| format!("cannot resolve {name}"))
 }

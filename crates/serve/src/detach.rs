@@ -22,7 +22,9 @@ pub fn detach(named: &Path) -> Result<String> {
     let media = attached.media.display();
     if attached.owner.is_none() || (attached.health().is_err() && attached.has_died()?) {
         attached.clear()?;
-        return Ok(format!("{media} is detached; its server had died, its stale device is removed"));
+        return Ok(format!(
+            "{media} is detached; its server had died, its stale device is removed"
+        ));
     }
     let attachment = attached.health()?.attachment;
     let pid = attachment.pid.unwrap_or_default();

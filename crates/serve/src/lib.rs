@@ -6,7 +6,7 @@
 //! - [`attach`] and [`attached`] start a server, for itself or for a run; [`detach`] ends one
 //! - [`process`] is the server; what it serves is a [`job`]
 //! - [`registry`] knows what is served on this machine; [`look`] and [`health`] tell how it is, [`text`] in words
-//! - [`make`] and [`model_media`] make what is served; [`wear_in`] brings it into the state of a used device
+//! - [`make`] and [`model_media`] make what is served; [`precondition`] brings it into the state of a used device
 
 mod answer;
 mod asked;
@@ -25,6 +25,7 @@ pub mod model_media;
 pub mod open;
 mod opened;
 mod port;
+mod precondition;
 pub mod process;
 mod recording;
 pub mod registry;
@@ -33,7 +34,6 @@ mod stack;
 mod stall;
 pub mod text;
 mod trace_head;
-mod precondition;
 
 pub use attach::{attach, check_right, free_media};
 pub use attached::Attached;
@@ -47,6 +47,6 @@ pub use model_health::{
     added_share, kind_name,
 };
 pub use model_media::provide;
+pub use precondition::precondition;
 pub use registry::is_attached;
 pub use trace_head::{TraceHead, monotonic_s};
-pub use precondition::precondition;

@@ -48,7 +48,10 @@ fn make_or_check(device: &Device, path: &Path, logical: Option<Size>) -> Result<
         None => {
             let bytes = device.user_bytes();
             let shown = logical.is_none_or(|logical| logical.0 == bytes);
-            ensure!(shown, "only a device that compresses has a separate logical size; omit --logical");
+            ensure!(
+                shown,
+                "only a device that compresses has a separate logical size; omit --logical"
+            );
             provide_plain(path, bytes)
         }
     }

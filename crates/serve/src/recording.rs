@@ -2,10 +2,10 @@
 //!
 //! A server that is killed leaves what it had written out; of the last record a part at most, which readers leave out.
 
+use parking_lot::Mutex;
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
-use parking_lot::Mutex;
 use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, Result, anyhow};

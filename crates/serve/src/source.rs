@@ -1,7 +1,7 @@
 //! What is served, and what is told of it: the opened drive or model, its health, and how it is closed.
 
-use std::path::PathBuf;
 use parking_lot::Mutex;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 

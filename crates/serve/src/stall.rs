@@ -4,11 +4,10 @@
 //! A thread of the rank of those that answer asks to be woken again and again; what it wakes later than that, the others do,
 //! too. A machine whose clock stands still with it is not found out.
 
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
-
 
 /// How often it asks to be woken.
 const TICK: Duration = Duration::from_millis(20);

@@ -154,10 +154,7 @@ fn left_over(attachment: &Attachment) -> String {
     let what = shown_as(attachment).map_or_else(
         || String::from("its server has died"),
         |place| {
-            format!(
-                "its server has died; {place} is stale{}",
-                mounted_on(&attachment.mounted_on)
-            )
+            format!("its server has died; {place} is stale{}", mounted_on(&attachment.mounted_on))
         },
     );
     match attachment.mounted_on.is_empty() {

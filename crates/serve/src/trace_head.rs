@@ -52,11 +52,7 @@ impl TraceHead {
         }
         let ratio = self.ratio.unwrap_or(1.0);
         ensure!(ratio > 0.0, "ratio is {}; it must be above 0", plain(ratio));
-        ensure!(
-            self.port_us >= 0.0,
-            "port_us is {}; it cannot be negative",
-            plain(self.port_us)
-        );
+        ensure!(self.port_us >= 0.0, "port_us is {}; it cannot be negative", plain(self.port_us));
         Ok(())
     }
 

@@ -6,10 +6,10 @@
 
 mod left;
 
+use parking_lot::Mutex;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};

@@ -221,11 +221,7 @@ fn refuse(path: &Path, users: &[String]) -> Result<()> {
 /// Never reaches through a mount: what is mounted below belongs to somebody, and deleting it cannot be undone.
 fn remove_directory(path: &Path) -> Result<()> {
     // Whatever a ledger may say by then, only what bears our mark is ours to delete.
-    ensure!(
-        path.is_absolute() && bears_our_mark(path),
-        "{} was not made by Assay",
-        path.display()
-    );
+    ensure!(path.is_absolute() && bears_our_mark(path), "{} was not made by Assay", path.display());
     if let Some(mount) = mounted_at_or_below(path)?.first() {
         bail!("{} is still mounted; unmount it first", mount.display());
     }

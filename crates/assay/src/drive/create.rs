@@ -81,7 +81,11 @@ pub(super) fn run(args: &CreateArgs) -> Result<ExitCode> {
 
 fn in_file(args: &CreateArgs) -> Result<Sizes> {
     let path = &args.path;
-    ensure!(args.erase.is_none(), "--erase is for block devices, and {} is not one", path.display());
+    ensure!(
+        args.erase.is_none(),
+        "--erase is for block devices, and {} is not one",
+        path.display()
+    );
     let directory = path
         .parent()
         .filter(|directory| !directory.as_os_str().is_empty())

@@ -68,9 +68,7 @@ const COUNTERS: [Counter; 16] = [
     ("host_written_raw_bytes_total", "Of these, incompressible.", |c| c.write_bytes_raw),
     ("host_discarded_bytes_total", "Bytes discarded by the host.", |c| c.discard_bytes_host),
     ("host_flushes_total", "Flushes and FUA writes by the host.", |c| c.flushes),
-    ("refused_writes_total", "Host writes refused for lack of space.", |c| {
-        c.refused_writes
-    }),
+    ("refused_writes_total", "Host writes refused for lack of space.", |c| c.refused_writes),
     ("media_read_bytes_total", "Bytes read from media.", |c| c.read_bytes_media),
     ("media_reads_total", "Reads of media.", |c| c.reads_media),
     ("media_writes_total", "Writes to media.", |c| c.writes_media),
@@ -78,16 +76,10 @@ const COUNTERS: [Counter; 16] = [
     ("gc_segments_total", "Segments reclaimed by garbage collection.", |c| c.gc_segments),
     ("gc_stalls_total", "Host writes that waited for garbage collection.", |c| c.gc_stalls),
     ("checkpoints_total", "Checkpoints.", |c| c.checkpoints),
-    (
-        "restored_records_total",
-        "Damaged parts of the map that were restored from parity.",
-        |c| c.restored_records,
-    ),
-    (
-        "damaged_records_total",
-        "Records whose checksum was wrong when read.",
-        |c| c.damaged_records,
-    ),
+    ("restored_records_total", "Damaged parts of the map that were restored from parity.", |c| {
+        c.restored_records
+    }),
+    ("damaged_records_total", "Records whose checksum was wrong when read.", |c| c.damaged_records),
 ];
 
 type Part = (&'static str, fn(&Counts) -> u64);

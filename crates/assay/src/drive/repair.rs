@@ -108,7 +108,11 @@ fn summary(path: &Path, repaired: &Repair) -> String {
         (repaired.blocks_moved, "block moved", "blocks moved"),
         (repaired.segments_returned, "segment returned to use", "segments returned to use"),
         (repaired.segments_retired, "segment out of use", "segments out of use"),
-        (repaired.segments_left, "segment skipped for lack of space", "segments skipped for lack of space"),
+        (
+            repaired.segments_left,
+            "segment skipped for lack of space",
+            "segments skipped for lack of space",
+        ),
     ];
     let done = done.iter().filter(|(count, ..)| *count > 0);
     let done: Vec<_> = done

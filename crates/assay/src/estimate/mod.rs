@@ -112,9 +112,7 @@ impl Estimate {
         let files = survey(&mut findings, interrupt)?;
         if files.is_empty() {
             report(&findings);
-            bail!(
-                "nothing could be read; name readable files, directories or block devices"
-            );
+            bail!("nothing could be read; name readable files, directories or block devices");
         }
         let clusters: Vec<u64> = files.iter().map(|file| file.clusters.count()).collect();
         let budget = if args.full { u64::MAX } else { budget(args.sample)? };

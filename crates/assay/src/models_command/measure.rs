@@ -203,7 +203,7 @@ impl Bench<'_> {
         provide(self.device, &self.media, None)?;
         let mut taken = Vec::new();
         self.attached(&FRESH, &mut taken)?;
-        self.wear_in()?;
+        self.precondition()?;
         let health = self.attached(&PRECONDITIONED, &mut taken)?;
         let ratio = health.status.compression_ratio().filter(|_| self.device.compresses());
         let conditions = Conditions { fill: self.plan.fill, ratio, ..Conditions::default() };
@@ -287,7 +287,7 @@ impl Bench<'_> {
         self.plan.data_bytes(self.device)
     }
 
-    fn wear_in(&self) -> Result<()> {
+    fn precondition(&self) -> Result<()> {
         let line = Living::new();
         line.step("filling and overwriting");
         let stored_share = self.plan.ratio.map_or(1.0, f64::recip);

@@ -85,7 +85,9 @@ pub struct ModelsArgs {
 
 fn parse_fill(text: &str) -> Result<f64, String> {
     let share: Option<f64> = text.parse().ok().filter(|share| (0.01..=1.0).contains(share));
-    share.ok_or_else(|| format!("`{text}` is not a share; give a number from 0.01 to 1, such as 0.8"))
+    share.ok_or_else(|| {
+        format!("`{text}` is not a share; give a number from 0.01 to 1, such as 0.8")
+    })
 }
 
 /// Does what was asked for.
@@ -140,10 +142,7 @@ fn tell(args: &ModelsArgs, preset: &Preset, scale: Scale, device: &Device) -> Re
 }
 
 fn measure(args: &ModelsArgs, preset: &Preset, scale: Scale, device: &Device) -> Result<Outcome> {
-    ensure!(
-        rustix::process::geteuid().is_root(),
-        "measuring a block device needs root"
-    );
+    ensure!(rustix::process::geteuid().is_root(), "measuring a block device needs root");
     let plan = Plan {
         scale,
         fill: args.fill,

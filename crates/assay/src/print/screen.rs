@@ -7,12 +7,11 @@
 //!
 //! Escapes are those of ECMA-48 that every terminal since the VT100 knows: ED, EL, CUU.
 
+use parking_lot::Mutex;
 use std::fmt::Write as _;
 use std::io::Write;
-use parking_lot::Mutex;
 
 use assay_ports::terminal::{ERASE_BELOW, Size, size};
-
 
 static PAINTED: Mutex<Option<Painted>> = Mutex::new(None);
 

@@ -29,7 +29,7 @@ impl VirtualDevice {
         let media = PackedDisk::new(question.device.media_bytes()).with_context(name)?;
         let media: Arc<dyn Disk> = Arc::new(media);
         if let Some(nand) = question.device.nand() {
-            wear_in(question, nand, &media, progress).with_context(name)?;
+            precondition(question, nand, &media, progress).with_context(name)?;
         }
         let clock = Arc::new(VirtualClock::default());
         let builder = Builder {
@@ -46,7 +46,7 @@ impl VirtualDevice {
 }
 
 /// Makes the drive on `media` and fills and overwrites it, at full speed.
-fn wear_in(
+fn precondition(
     question: &Question,
     nand: &Nand,
     media: &Arc<dyn Disk>,

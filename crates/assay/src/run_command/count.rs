@@ -41,7 +41,7 @@ impl Lengths {
             seconds: plan.seconds,
             warmup_seconds: plan.warmup_seconds,
             is_warmup_a_cap: plan.warmup_until_steady,
-            is_measuring_a_cap: plan.requests.is_some(),
+            is_measuring_a_cap: plan.events.is_some(),
         }
     }
 

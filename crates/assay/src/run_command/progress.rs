@@ -10,9 +10,9 @@ use super::count::{Count, Lengths};
 use super::live::{DISK_SERIES, Seen, View};
 use crate::print::{self, Living};
 use assay_base::text::time;
+use assay_lab::monitor::Monitor;
 use assay_lab::rig::snapshot::LoadProgress;
 use assay_lab::run::Progress;
-use assay_lab::monitor::Monitor;
 use assay_plan::{Plan, PlannedTrial};
 use assay_study::metrics::{Metric, metric};
 use assay_study::{Outcome, TrialKey};
@@ -155,7 +155,7 @@ pub fn dry_run(plan: &Plan, planned: usize, missing: &[&PlannedTrial]) {
     print::line(format_args!(
         "{}{of} runs, {} {}, and loading the data before",
         missing.len(),
-        if plan.requests.is_some() { "at most" } else { "about" },
+        if plan.events.is_some() { "at most" } else { "about" },
         time(seconds)
     ));
 }

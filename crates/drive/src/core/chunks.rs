@@ -1,14 +1,14 @@
 //! Chunks in memory: being filled, or sealed and not yet written. Readers find records here before they ask media.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use zerocopy::IntoBytes;
 
 use crate::format::{
     CHUNK_BYTES_MAX, CHUNK_HEADER_BYTES, ChunkHeader, Location, Stream, parity_of,
 };
-use crate::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use crate::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, whole};
 use assay_disk::BLOCK_BYTES;
 use assay_disk::BlockBuffer;
 
@@ -33,11 +33,11 @@ impl ChunkBuffer {
 
     /// A writer copies and does not panic in between, so that bytes behind a poisoned lock are whole.
     pub(crate) fn bytes_mut(&self) -> RwLockWriteGuard<'_, BlockBuffer> {
-        self.bytes.write()
+        whole(self.bytes.write())
     }
 
     pub(crate) fn bytes(&self) -> RwLockReadGuard<'_, BlockBuffer> {
-        self.bytes.read()
+        whole(self.bytes.read())
     }
 
     /// Puts tables, header and parity in place; gives the bytes of the whole chunk.
@@ -123,24 +123,24 @@ impl Chunks {
         let chunk = ChunkBuffer::new(segment, offset, bytes);
         chunk.end.store(offset + room as u32, Ordering::Release);
         let chunk = Arc::new(chunk);
-        self.live.write().push(Arc::clone(&chunk));
+        whole(self.live.write()).push(Arc::clone(&chunk));
         chunk
     }
 
     /// The chunk that holds a record, if it is still in memory.
     pub(crate) fn find(&self, place: Location) -> Option<Arc<ChunkBuffer>> {
-        let live = self.live.read();
+        let live = whole(self.live.read());
         live.iter().find(|chunk| chunk.holds(place)).cloned()
     }
 
     /// Lets a written chunk go.
     pub(crate) fn close(&self, chunk: Arc<ChunkBuffer>) {
         {
-            let mut live = self.live.write();
+            let mut live = whole(self.live.write());
             live.retain(|other| !Arc::ptr_eq(other, &chunk));
         }
         if let Some(chunk) = Arc::into_inner(chunk) {
-            let bytes = chunk.bytes.into_inner();
+            let bytes = whole(chunk.bytes.into_inner());
             let mut spares = self.spares();
             if spares.len() < SPARE_BUFFERS && bytes.len() == self.buffer_bytes() {
                 spares.push(bytes);
@@ -154,6 +154,6 @@ impl Chunks {
     }
 
     fn spares(&self) -> MutexGuard<'_, Vec<BlockBuffer>> {
-        self.spare.lock()
+        whole(self.spare.lock())
     }
 }

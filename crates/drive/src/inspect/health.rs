@@ -7,6 +7,7 @@ use crate::core::space::State as SegmentState;
 use crate::format::UNIT_BLOCKS;
 use crate::shell::drive::{Drive, OPENED_READ_ONLY};
 use crate::status::{State, Status};
+use crate::sync::whole;
 use assay_disk::{BLOCK_BYTES, Disk};
 
 /// One part in so many of what can be used is little, once no more is free.
@@ -22,7 +23,7 @@ impl Drive {
             let unmended = recovery.mended.drain(..);
             problems.extend(unmended.map(|problem| problem + "; the next write mends it"));
         }
-        problems.extend(self.problems.lock().clone());
+        problems.extend(whole(self.problems.lock()).clone());
         let has_problems = !problems.is_empty();
         problems.extend(self.stopped.get().cloned());
         // The log before the map, as everywhere.

@@ -6,8 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Result};
 
@@ -19,6 +19,7 @@ use crate::inspect::check::Check;
 use crate::opening::create::DriveError;
 use crate::shell::drive::{Drive, DriveOptions};
 use crate::status::Recovery;
+use crate::sync::whole;
 
 /// What becomes of blocks that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -163,7 +164,7 @@ impl Drive {
         }
         // It is whole again, and what is not was told.
         self.counters.damaged_records.store(0, Ordering::Relaxed);
-        self.problems.lock().clear();
+        whole(self.problems.lock()).clear();
         Ok(())
     }
 

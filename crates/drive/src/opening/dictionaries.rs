@@ -2,13 +2,14 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::core::space::{Space, State};
 use crate::format::{Location, Root};
 use crate::shell::drive::Drive;
 use crate::shell::worker::Worker;
+use crate::sync::whole;
 use assay_disk::Result;
 
 /// Where each dictionary lies, by version.
@@ -73,7 +74,7 @@ impl Drive {
             self.report(format!("dictionary {version} is damaged; records that need it are lost"));
             return Ok(());
         };
-        let mut dictionaries = self.dictionaries.write();
+        let mut dictionaries = whole(self.dictionaries.write());
         dictionaries.retain(|(number, _, _)| *number != version);
         dictionaries.push((version, place, Arc::new(dictionary)));
         dictionaries.sort_by_key(|(number, _, _)| *number);

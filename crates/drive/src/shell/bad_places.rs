@@ -14,7 +14,7 @@ use crate::format::{Identity, Location, NodeId, Stream, Superblock, parity_of};
 use crate::shell::commit::chain;
 use crate::shell::drive::Drive;
 use crate::status::Counters;
-use crate::sync::Mutex;
+use crate::sync::{Mutex, whole};
 
 const BLOCK: usize = BLOCK_BYTES as usize;
 
@@ -58,11 +58,11 @@ pub(crate) struct Unreadable(Arc<Mutex<HashSet<(u32, u64)>>>);
 
 impl Unreadable {
     fn note(&self, segment: u32, opened_seq: u64) {
-        self.0.lock().insert((segment, opened_seq));
+        whole(self.0.lock()).insert((segment, opened_seq));
     }
 
     pub(crate) fn has(&self, segment: u32, opened_seq: u64) -> bool {
-        let all = self.0.lock();
+        let all = whole(self.0.lock());
         all.contains(&(segment, opened_seq))
     }
 }

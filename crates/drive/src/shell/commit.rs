@@ -4,7 +4,6 @@
 //! it is written, and syncs the media once; flushes that come meanwhile share the next one. Where a single chunk is all
 //! that is not durable yet, it is forced to media as it is written, in place of a write and a sync.
 
-
 use assay_disk::{DiskError, Result};
 
 use crate::core::log::{Job, Reached};
@@ -12,7 +11,7 @@ use crate::format::Stream;
 use crate::rules::{Rule, holds};
 use crate::shell::drive::{Commit, Drive};
 use crate::status::Counters;
-use crate::sync::MutexGuard;
+use crate::sync::{MutexGuard, whole};
 
 /// Sealed chunks that may wait before a host write helps to write them first.
 const UNWRITTEN_CHUNKS_MAX: usize = 4;
@@ -33,7 +32,7 @@ impl Drive {
                 return Ok(());
             }
             if commit.has_leader {
-                self.progress.wait(&mut commit);
+                commit = whole(self.progress.wait(commit));
                 continue;
             }
             commit.has_leader = true;
@@ -102,14 +101,14 @@ impl Drive {
     fn write_until(&self, target: Reached) -> Result<Reached> {
         loop {
             self.write_sealed()?;
-            let mut commit = self.commits();
+            let commit = self.commits();
             self.running()?;
             let written = self.log_at_any_time().written_to();
             if written.log >= target.log && written.map >= target.map {
                 return Ok(written);
             }
             // Whoever writes the rest takes the commits' lock before it tells, so the news is not missed.
-            self.progress.wait(&mut commit);
+            drop(whole(self.progress.wait(commit)));
         }
     }
 
@@ -147,17 +146,17 @@ impl Drive {
     pub(crate) fn keep_pace(&self) -> Result<()> {
         loop {
             self.write_sealed()?;
-            let mut commit = self.commits();
+            let commit = self.commits();
             self.running()?;
             if self.log_at_any_time().unwritten_chunks() <= UNWRITTEN_CHUNKS_MAX {
                 return Ok(());
             }
-            self.progress.wait(&mut commit);
+            drop(whole(self.progress.wait(commit)));
         }
     }
 
     pub(crate) fn commits(&self) -> MutexGuard<'_, Commit> {
-        self.commit.lock()
+        whole(self.commit.lock())
     }
 }
 

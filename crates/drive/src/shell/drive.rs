@@ -24,6 +24,7 @@ use crate::shell::worker::Workers;
 use crate::status::{Counters, Recovery};
 use crate::sync::{
     AtomicBool, AtomicU32, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
+    whole,
 };
 use assay_disk::{BLOCK_BYTES, Disk, DiskError, Result};
 
@@ -246,12 +247,12 @@ impl Drive {
 
     /// The log, for looking only, also of a drive that has stopped.
     pub(crate) fn log_at_any_time(&self) -> MutexGuard<'_, Log> {
-        self.log.lock()
+        whole(self.log.lock())
     }
 
     /// The map, likewise.
     pub(crate) fn map_at_any_time(&self) -> RwLockReadGuard<'_, Map> {
-        self.map.read()
+        whole(self.map.read())
     }
 
     pub(crate) fn running(&self) -> Result<()> {
@@ -287,7 +288,7 @@ impl Drive {
 
     /// Keeps a line for the health log.
     pub(crate) fn report(&self, problem: String) {
-        let mut problems = self.problems.lock();
+        let mut problems = whole(self.problems.lock());
         if problems.len() < PROBLEMS_KEPT && !problems.contains(&problem) {
             problems.push(problem);
         }
@@ -303,7 +304,7 @@ impl Drive {
     }
 
     pub(crate) fn superblock(&self) -> MutexGuard<'_, Superblock> {
-        self.superblock.lock()
+        whole(self.superblock.lock())
     }
 
     /// Blocks that the host sees.

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::{Mutex, MutexGuard, whole};
 
 use assay_disk::BlockBuffer;
 
@@ -80,7 +80,7 @@ impl ReadAhead {
     }
 
     fn windows(&self) -> MutexGuard<'_, VecDeque<Arc<Window>>> {
-        self.windows.lock()
+        whole(self.windows.lock())
     }
 }
 

@@ -13,6 +13,7 @@ use crate::shell::drive::Drive;
 use crate::shell::span::{part_of, span};
 use crate::shell::worker::Worker;
 use crate::status::Counters;
+use crate::sync::whole;
 
 /// What is wrong with a record.
 const WRONG_CHECKSUM: &str = "its checksum does not fit";
@@ -122,19 +123,19 @@ impl Drive {
 
     /// The dictionary that new records use.
     pub(crate) fn dictionary_in_use(&self) -> Option<Arc<Dictionary>> {
-        let dictionaries = self.dictionaries.read();
+        let dictionaries = whole(self.dictionaries.read());
         dictionaries.last().map(|(_, _, dictionary)| Arc::clone(dictionary))
     }
 
     /// A dictionary by its version.
     pub(crate) fn dictionary(&self, version: u8) -> Option<Arc<Dictionary>> {
-        let dictionaries = self.dictionaries.read();
+        let dictionaries = whole(self.dictionaries.read());
         let found = dictionaries.iter().find(|(number, _, _)| *number == version);
         found.map(|(_, _, dictionary)| Arc::clone(dictionary))
     }
 
     pub(crate) fn dictionary_places(&self) -> Vec<(u8, Location)> {
-        let dictionaries = self.dictionaries.read();
+        let dictionaries = whole(self.dictionaries.read());
         dictionaries.iter().map(|(version, place, _)| (*version, *place)).collect()
     }
 

@@ -1,10 +1,9 @@
 //! What one host command needs to work with, used again by the next: codec contexts and scratch memory.
 
-
 use crate::codec::{Codec, Coder};
 use crate::core::group::Group;
 use crate::format::Location;
-use crate::sync::Mutex;
+use crate::sync::{Mutex, whole};
 use assay_disk::BlockBuffer;
 
 /// Contexts and scratch memory of one command.
@@ -33,10 +32,10 @@ impl Workers {
 
     /// Lends a worker for the time of `work`.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Worker) -> T) -> T {
-        let rested = self.resting.lock().pop();
+        let rested = whole(self.resting.lock()).pop();
         let mut worker = rested.unwrap_or_else(|| Worker::new(self.codec));
         let result = work(&mut worker);
-        self.resting.lock().push(worker);
+        whole(self.resting.lock()).push(worker);
         result
     }
 }

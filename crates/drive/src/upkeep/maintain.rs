@@ -11,7 +11,7 @@ use crate::core::victims::{Policy, WORTHWHILE_DEAD_SHARE};
 use crate::format::Stream;
 use crate::rules::{Rule, holds};
 use crate::shell::drive::Drive;
-use crate::sync::MutexGuard;
+use crate::sync::{MutexGuard, whole};
 use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
 /// Bytes that the host writes for each byte that the next checkpoint would write: a checkpoint costs 4 % of them at most.
@@ -83,7 +83,7 @@ impl Drive {
     }
 
     pub(crate) fn maintenance(&self) -> MutexGuard<'_, Maintenance> {
-        self.maintenance.lock()
+        whole(self.maintenance.lock())
     }
 
     /// Makes room until `is_met`, or the drive was closed meanwhile.
@@ -223,7 +223,7 @@ impl Drive {
         self.readers_awaited.store(true, Ordering::SeqCst);
         let mut commits = self.commits();
         while held.iter().any(|number| self.is_read(*number)) && self.running().is_ok() {
-            self.progress.wait(&mut commits);
+            commits = whole(self.progress.wait(commits));
         }
         drop(commits);
         self.readers_awaited.store(false, Ordering::SeqCst);

@@ -4,8 +4,8 @@
 //! say which version they need, so that a new one changes nothing for the old.
 
 use std::collections::HashSet;
-use std::sync::atomic::Ordering;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::codec::{Coder, DICTIONARY_BYTES, Dictionary};
 use crate::core::budget::DICTIONARIES_MAX;
@@ -14,6 +14,7 @@ use crate::core::maintenance::Maintenance;
 use crate::core::tables::SegmentRecord;
 use crate::format::{Location, Op};
 use crate::shell::drive::Drive;
+use crate::sync::whole;
 use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
 /// Blocks to learn from, and as many more to judge by.
@@ -32,7 +33,7 @@ impl Drive {
         maintenance.trainer.after_bytes = written.saturating_mul(4);
         let samples = self.sample_blocks()?;
         let version = self.next_dictionary.load(Ordering::Relaxed);
-        let known = self.dictionaries.read().len() as u64;
+        let known = whole(self.dictionaries.read()).len() as u64;
         let (Ok(version), true) = (u8::try_from(version), samples.len() >= SAMPLES) else {
             return Ok(false);
         };
@@ -95,7 +96,7 @@ impl Drive {
     /// From here on new records use what was stored.
     pub(crate) fn use_new_dictionary(&self, maintenance: &mut Maintenance) {
         if let Some((place, dictionary)) = maintenance.trainer.stored.take() {
-            let mut all = self.dictionaries.write();
+            let mut all = whole(self.dictionaries.write());
             all.push((dictionary.version(), place, Arc::new(dictionary)));
         }
     }
@@ -136,7 +137,7 @@ impl Drive {
     fn store_again(&self, version: u8, former: Location) -> Result<Option<Location>> {
         let Some(dictionary) = self.dictionary(version) else { return Ok(None) };
         let place = self.append_dictionary(&dictionary)?;
-        let mut dictionaries = self.dictionaries.write();
+        let mut dictionaries = whole(self.dictionaries.write());
         if let Some(slot) = dictionaries.iter_mut().find(|(number, _, _)| *number == version) {
             slot.1 = place;
         }

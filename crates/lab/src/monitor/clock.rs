@@ -7,15 +7,15 @@
 //! `CLOCK_BOOTTIME`): where far more of it has passed between two ticks than there was to wait, this process was stopped (Ctrl-Z,
 //! `SIGSTOP`), or the machine was.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
 use super::probe::{Notes, Probe};
-use super::series::{Gap, SeriesId, Monitored};
+use super::series::{Gap, Monitored, SeriesId};
 use super::sheet::Moment;
 use assay_study::Unmonitored;
 

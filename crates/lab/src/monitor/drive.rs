@@ -95,7 +95,9 @@ impl Probe for DriveProbe {
     fn read(&mut self, reading: &mut [f64], notes: &mut Notes) {
         let status = match Health::read(&self.status_file) {
             Ok(health) => health.status,
-            Err(error) => return notes.unmonitored(Unmonitored::Drive { error: format!("{error:#}") }),
+            Err(error) => {
+                return notes.unmonitored(Unmonitored::Drive { error: format!("{error:#}") });
+            }
         };
         if status.state != State::Healthy {
             let state = status.state.name().replace('_', " ");

@@ -5,7 +5,7 @@
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-use super::series::{SeriesId, Monitored};
+use super::series::{Monitored, SeriesId};
 
 /// A view on the samples of a running monitor; it stays valid, and empty, when the monitor has ended.
 #[derive(Debug, Clone)]

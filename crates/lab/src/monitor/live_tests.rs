@@ -223,8 +223,11 @@ fn samples_fall_on_the_clock_and_the_end_is_prompt() {
 fn what_is_missing_is_noted_and_the_rest_goes_on() {
     assert!(Monitor::start(targets(Path::new("/nonexistent/data")), Instant::now()).is_err());
     let nowhere = crate::rig::snapshot::endpoint(Path::new("/nonexistent/mysql.sock"));
-    let targets =
-        Targets { server_pid: Some(u32::MAX), server: Some(nowhere), ..targets(Path::new("/proc")) };
+    let targets = Targets {
+        server_pid: Some(u32::MAX),
+        server: Some(nowhere),
+        ..targets(Path::new("/proc"))
+    };
     let (monitor, _) = start(targets);
     await_sample(&monitor, 0, "load_rss_bytes");
     let monitored = monitor.finish();

@@ -33,10 +33,10 @@ mod declarable;
 #[cfg(test)]
 mod live_tests;
 
-use std::path::PathBuf;
-use std::sync::mpsc::{Sender, channel};
 use parking_lot::Mutex;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -151,9 +151,7 @@ impl Monitor {
         let handle = std::thread::Builder::new()
             .name(name.into())
             .spawn(move || clock.run(&stop, &cpus))
-            .context(
-                "cannot start a monitor thread; raise the limit on processes (ulimit -u)",
-            )?;
+            .context("cannot start a monitor thread; raise the limit on processes (ulimit -u)")?;
         self.threads.push((sender, handle));
         Ok(())
     }

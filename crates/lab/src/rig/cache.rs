@@ -29,9 +29,7 @@ pub fn root() -> Result<PathBuf> {
         .or_else(|| directory("XDG_CACHE_HOME").map(|path| path.join("assay")))
         .or_else(|| directory("HOME").map(|path| path.join(".cache/assay")));
     match path {
-        Some(path) => {
-            std::path::absolute(&path).context("cannot determine the cache directory")
-        }
+        Some(path) => std::path::absolute(&path).context("cannot determine the cache directory"),
         None => {
             bail!(
                 "no directory for the cache: neither ASSAY_CACHE nor HOME is set; set ASSAY_CACHE"

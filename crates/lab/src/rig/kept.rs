@@ -3,11 +3,11 @@
 //! An entry in use is held by a shared lock (`flock(2)`) on its directory for as long as the process that uses it lives; its
 //! directory's modification time is when that began. Nothing that is held is ever removed.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use parking_lot::Mutex;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};

@@ -3,8 +3,8 @@
 use assay_load::Second;
 use assay_study::{Outcome, TrialKey};
 
-use crate::rig::snapshot::LoadProgress;
 use crate::monitor::Monitor;
+use crate::rig::snapshot::LoadProgress;
 
 /// What happens while a study is run, as it happens.
 pub trait Progress: LoadProgress {

@@ -5,7 +5,7 @@ use parking_lot::Mutex;
 use assay_load::{Observer, Second, SecondPhase};
 
 use super::progress::Progress;
-use crate::monitor::{ProcessSnapshot, Monitored};
+use crate::monitor::{Monitored, ProcessSnapshot};
 use assay_study::metrics::{Metric, metric};
 use assay_study::{SecondLatencies, SecondLatency, Series, TrialKey};
 

@@ -2,14 +2,14 @@
 
 mod tables;
 
-use assay_mysql::{Address, Endpoint};
+use crate::connect::{At, open};
 use crate::error::{Error, Problem, Result};
 use crate::program::Program;
 use crate::schedule::Schedule;
 use crate::schema::Schema;
-use assay_mysql::Session;
-use crate::connect::{At, open};
 use crate::workload::Workload;
+use assay_mysql::Session;
+use assay_mysql::{Address, Endpoint};
 use tables::Found;
 
 /// Descriptors this process uses besides its connections.

@@ -6,13 +6,13 @@
 use std::sync::atomic::Ordering;
 
 use super::{Filling, Piece, stopped};
+use crate::connect::{At, open};
 use crate::error::{Error, Result};
 use crate::random::Rng;
 use crate::rows;
 use crate::schema::{C_BYTES, PAD_BYTES, TEXT_BYTES_MAX};
 use assay_mysql::ClientSession;
 use assay_mysql::{Session, StatementId, Value};
-use crate::connect::{At, open};
 
 /// Rows in a statement.
 const STATEMENT_ROWS: u64 = 256;

@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-use assay_mysql::Endpoint;
+use crate::connect::{At, open};
 use crate::error::{Error, Result};
 use crate::generator::Generator;
 use crate::keys::Keys;
@@ -24,10 +24,10 @@ use crate::program::{scatter_seed, text_source};
 use crate::recipe::Recipe;
 use crate::schedule::THREADS_MAX;
 use crate::schema::Schema;
-use assay_mysql::Session;
-use crate::connect::{At, open};
 use crate::text::TextSource;
 use crate::workload::Workload;
+use assay_mysql::Endpoint;
+use assay_mysql::Session;
 use parallel::in_parallel;
 
 /// How to fill tables.

@@ -11,14 +11,14 @@ mod steady;
 mod unfinished;
 mod watch;
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Scope, Thread};
 use std::time::{Duration, Instant};
 
-use assay_mysql::Endpoint;
+use crate::connect::At;
 use crate::error::{Error, Result};
 use crate::outcome::{Observer, Outcome};
 use crate::pace::Pacer;
@@ -26,10 +26,11 @@ use crate::program::Program;
 use crate::record::{Collector, Ledger};
 use crate::schedule::Schedule;
 use crate::schema::Schema;
-use assay_mysql::ClientConnect;
-use assay_mysql::{Connect, Session};
 use crate::worker::{Clock, SECOND_NS, Shared, Window, Worker};
 use crate::workload::Workload;
+use assay_mysql::ClientConnect;
+use assay_mysql::Endpoint;
+use assay_mysql::{Connect, Session};
 use watch::Watch;
 
 /// A worker's stack: the deepest thing it does is a TLS handshake.

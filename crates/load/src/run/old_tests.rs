@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::fake::{FakeServer, refusal};
 use crate::generator::Generator;
 use crate::recipe::Recipe;
 use crate::schedule::Warmup;
-use crate::fake::{FakeServer, refusal};
 use crate::workload::Mode;
 
 /// A workload on tables of its own sysbench.

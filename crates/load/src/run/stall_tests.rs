@@ -2,10 +2,10 @@ use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 
 use super::*;
+use crate::fake::FakeServer;
 use crate::outcome::Second;
 use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace};
-use crate::fake::FakeServer;
 use crate::workload::Mode;
 
 /// A server that answers nothing from the statement numbered `first` on until the last second of the window was told.

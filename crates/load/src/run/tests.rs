@@ -1,12 +1,12 @@
 use parking_lot::Mutex;
 
 use super::*;
+use crate::fake::{FakeServer, refusal};
 use crate::outcome::{Second, SecondPhase};
 use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace, Warmup};
-use crate::fake::{FakeServer, refusal};
-use assay_mysql::{LOST_IN_QUERY, SessionError};
 use crate::workload::{IgnoreErrors, Mode};
+use assay_mysql::{LOST_IN_QUERY, SessionError};
 
 #[derive(Default)]
 struct Seconds(Mutex<Vec<Second>>);

@@ -9,9 +9,9 @@ use super::{Crew, Job, cpu, unfinished};
 use crate::outcome::{KindLatency, Outcome, Second, SecondPhase, ThreadOutcome};
 use crate::record::Collector;
 use crate::schedule::{Pace, Warmup};
-use assay_mysql::Connect;
 use crate::worker::{Clock, SECOND_NS, second_of};
 use crate::workload::Mode;
+use assay_mysql::Connect;
 
 /// The clock's side of a run: seconds, window, outcome.
 pub(super) struct Watch<'a, C> {

@@ -5,7 +5,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::given::{Given, dashed};
 use super::parse::{Command, CommandLine, Reporting, TEST_IS_OLD};
-use assay_mysql::{Address, Endpoint, Tls};
 use crate::error::{Error, Result};
 use crate::generator::Generator;
 use crate::keys::RandType;
@@ -13,6 +12,7 @@ use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace, Schedule, Warmup};
 use crate::schema::{Schema, SchemaKind};
 use crate::workload::{AllWord, IgnoreErrors, Mode, PsMode, Workload};
+use assay_mysql::{Address, Endpoint, Tls};
 
 fn refuse<T>(message: String) -> Result<T> {
     Err(Error::Config(message))

@@ -41,10 +41,7 @@ impl Given {
     pub(super) fn number<T: FromStr>(&self, name: &'static str) -> Result<T> {
         let text = self.text(name);
         text.parse().map_err(|_| {
-            Error::Config(format!(
-                "`--{}={text}` is not a valid number; see --help",
-                dashed(name)
-            ))
+            Error::Config(format!("`--{}={text}` is not a valid number; see --help", dashed(name)))
         })
     }
 

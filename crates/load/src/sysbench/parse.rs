@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use super::assemble::assemble;
 use super::given::{Given, Options, read_switch};
 use super::options::{OPTIONS, Takes, find};
-use assay_mysql::Endpoint;
 use crate::error::{Error, Result};
 use crate::recipe::Recipe;
 use crate::schedule::Schedule;
 use crate::schema::Schema;
 use crate::workload::Workload;
 use assay_base::suggest;
+use assay_mysql::Endpoint;
 
 /// What to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

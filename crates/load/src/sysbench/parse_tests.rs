@@ -1,11 +1,11 @@
 use super::super::given::dashed;
 use super::*;
-use assay_mysql::{Address, Tls};
 use crate::generator::Generator;
 use crate::keys::RandType;
 use crate::schedule::{Arrivals, Pace, Warmup};
 use crate::schema::SchemaKind;
 use crate::workload::Mode;
+use assay_mysql::{Address, Tls};
 
 fn parsed(line: &str) -> CommandLine {
     try_parse(line).unwrap()

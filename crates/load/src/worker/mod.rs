@@ -12,11 +12,12 @@ pub(crate) use clock::{Clock, SECOND_NS, Window, second_of};
 #[cfg(test)]
 pub(crate) use statement::render;
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::connect::At;
 use crate::error::{Error, Result};
 use crate::generator::Generator;
 use crate::keys::Keys;
@@ -25,8 +26,8 @@ use crate::pace::Pacer;
 use crate::program::Program;
 use crate::random::Rng;
 use crate::record::{Event, Ledger, Outcome, Phase, Sample, Time};
-use assay_mysql::{Connect, Interrupter, Session, SessionError};
 use crate::workload::Mode;
+use assay_mysql::{Connect, Interrupter, Session, SessionError};
 use statement::Slots;
 use values::Buffers;
 
@@ -318,9 +319,7 @@ fn not_anew(code: u16, error: Error) -> Error {
         Error::Connect { reason, .. } => reason,
         other => other.to_string(),
     };
-    Error::Lost(format!(
-        "a connection broke with error {code}, and reconnecting failed ({reason})"
-    ))
+    Error::Lost(format!("a connection broke with error {code}, and reconnecting failed ({reason})"))
 }
 
 fn connect<C: Connect>(shared: &Shared<'_, C>, thread: u32) -> Result<(C::Session, Slots)> {

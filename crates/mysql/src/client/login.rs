@@ -63,9 +63,8 @@ pub(super) fn log_in(
 ) -> Result<Wire, SessionError> {
     let mut wire = Wire::new(stream);
     let greeting = match wire.answer() {
-        Ok(packet) => {
-            parse_greeting(packet).ok_or_else(|| unspoken("it does not speak the MySQL protocol"))?
-        }
+        Ok(packet) => parse_greeting(packet)
+            .ok_or_else(|| unspoken("it does not speak the MySQL protocol"))?,
         Err(SessionError::Lost { message, .. }) => return Err(SessionError::Connect(message)),
         Err(error) => return Err(error),
     };
@@ -219,7 +218,9 @@ fn refuse_unknown(plugin: &[u8]) -> Result<(), SessionError> {
         return Ok(());
     }
     let name = String::from_utf8_lossy(plugin);
-    Err(unspoken(&format!("the user authenticates with {name}; use one with caching_sha2_password")))
+    Err(unspoken(&format!(
+        "the user authenticates with {name}; use one with caching_sha2_password"
+    )))
 }
 
 /// Sends the password itself, under the server's key where others could read along; `ask` is what asks for the key.

@@ -9,8 +9,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-use crate::endpoint::Address;
 use super::tls::TlsStream;
+use crate::endpoint::Address;
 
 /// How long to try one address of a host, and how long a login may take.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);

@@ -70,9 +70,7 @@ pub(super) fn with_remedy(tls: &Tls, reason: &str) -> String {
             ca.display()
         ),
         Tls::Off | Tls::Unverified => {
-            format!(
-                "{reason}; see the server's tls_version and log, or omit --mysql-ssl"
-            )
+            format!("{reason}; see the server's tls_version and log, or omit --mysql-ssl")
         }
     }
 }

@@ -4,8 +4,8 @@
 //! begins or ends within a block is read, changed and written back as one command, while nothing else is written.
 //! What reaches beyond the end is cut off there.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use parking_lot::RwLock;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Result};

@@ -2,9 +2,9 @@
 //!
 //! The kernel passes on a number alone, so each failure is logged in its own words, once.
 
+use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::error::Error;
-use parking_lot::Mutex;
 
 use assay_disk::DiskError;
 use fuser::Errno;

@@ -14,9 +14,9 @@ mod failures;
 mod mounting;
 mod server;
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::io;
 use std::path::{Path, PathBuf};
-use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -83,7 +83,9 @@ pub enum FuseError {
         what: String,
     },
     /// A disk is served there already, or was until its server died.
-    #[error("{mount_point} is already in use as a mount point of a disk; unmount it first, or give another directory")]
+    #[error(
+        "{mount_point} is already in use as a mount point of a disk; unmount it first, or give another directory"
+    )]
     Taken {
         /// Where.
         mount_point: PathBuf,

@@ -2,11 +2,11 @@
 //!
 //! What the kernel asks for is described in `linux/fuse.h` and in `fuse(4)`.
 
+use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use parking_lot::Mutex;
 use std::time::{Duration, SystemTime};
 
 use assay_disk::{BLOCK_BYTES, BlockBuffer, Result};

@@ -1,8 +1,8 @@
 //! What has become of media while they are open: a file that is deleted or cut short serves on without a word.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
-use parking_lot::{Mutex, MutexGuard};
 use std::sync::{Arc, OnceLock};
 
 use assay_disk::Bytes;

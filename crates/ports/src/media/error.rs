@@ -32,9 +32,7 @@ pub enum MediaError {
         device: PathBuf,
     },
     /// Someone has what it lies on.
-    #[error(
-        "{path} is on {below}, which is in use; detach what uses that, or wait for it to end"
-    )]
+    #[error("{path} is on {below}, which is in use; detach what uses that, or wait for it to end")]
     BelowInUse {
         /// What was named.
         path: PathBuf,

@@ -52,7 +52,11 @@ pub(super) fn of_sides(sides: &Sides, holds: bool) -> String {
             format!("the drive received {}, but its device wrote {}", mb(*taken), mb(*written))
         }
         Sides::Media { whole, parts } => {
-            format!("the drive wrote {} to media, but its parts add up to {}", mb(*whole), mb(*parts))
+            format!(
+                "the drive wrote {} to media, but its parts add up to {}",
+                mb(*whole),
+                mb(*parts)
+            )
         }
     }
 }

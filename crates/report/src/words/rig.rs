@@ -139,9 +139,9 @@ fn numbers(preset: &str, all: &[Count]) -> String {
 }
 
 fn fault(fault: &Fault) -> String {
-    let stalls = fault.stall.map(|stall| {
-        format!("stalls for {} ms every {} s", stall.length_ms, stall.every_s)
-    });
+    let stalls = fault
+        .stall
+        .map(|stall| format!("stalls for {} ms every {} s", stall.length_ms, stall.every_s));
     let is_slower = fault.slower.map(|times| format!("takes {times} times as long"));
     let tears = fault.tears.then(|| "tears writes that were not flushed".to_owned());
     [stalls, is_slower, tears].into_iter().flatten().collect::<Vec<_>>().join(", ")

@@ -41,7 +41,9 @@ fn said(warning: &Warning) -> Cow<'_, str> {
             others(*cpu_percent, *is_too_much, programs)
         }
         Warning::LoadSaturated { cpu_percent } => {
-            format!("the load generator used {cpu_percent:.0} % of its CPUs: it may be the bottleneck")
+            format!(
+                "the load generator used {cpu_percent:.0} % of its CPUs: it may be the bottleneck"
+            )
         }
         Warning::NotSettled => {
             return "throughput was not steady when the measurement began".into();

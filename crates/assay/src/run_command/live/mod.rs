@@ -13,9 +13,9 @@ mod styled;
 #[cfg(test)]
 mod tests;
 
+use parking_lot::Mutex;
 use std::io::{PipeReader, PipeWriter, pipe};
 use std::os::fd::AsFd;
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};

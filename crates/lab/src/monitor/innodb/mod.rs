@@ -57,7 +57,10 @@ impl InnodbProbe {
     ///
     /// # Errors
     /// When the server cannot be reached or lets this user not see its status.
-    pub(super) fn open(endpoint: &Endpoint, notes: &mut Notes) -> Result<InnodbProbe, SessionError> {
+    pub(super) fn open(
+        endpoint: &Endpoint,
+        notes: &mut Notes,
+    ) -> Result<InnodbProbe, SessionError> {
         let connect = ClientConnect::new(endpoint)?.with_patience(PATIENCE);
         let mut connection = connect.connect()?;
         let statements = statements_for(&mut connection, notes)?;
@@ -113,7 +116,10 @@ impl Probe for InnodbProbe {
 }
 
 /// The statements that this server needs and can answer.
-fn statements_for(connection: &mut ClientSession, notes: &mut Notes) -> Result<Vec<Statement>, SessionError> {
+fn statements_for(
+    connection: &mut ClientSession,
+    notes: &mut Notes,
+) -> Result<Vec<Statement>, SessionError> {
     let quoted = |names: &[&str]| format!("'{}'", names.join("','"));
     let status = Statement {
         sql: format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", quoted(&status_names())),
@@ -228,7 +234,11 @@ impl Values {
         self.values.fill(f64::NAN);
     }
 
-    fn read(&mut self, connection: &mut ClientSession, statement: &Statement) -> Result<(), SessionError> {
+    fn read(
+        &mut self,
+        connection: &mut ClientSession,
+        statement: &Statement,
+    ) -> Result<(), SessionError> {
         connection.each_row(&statement.sql, |row| self.take_row(row, statement))
     }
 

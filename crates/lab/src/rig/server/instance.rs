@@ -11,8 +11,10 @@ use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
+use assay_mysql::{
+    Address, ClientConnect, ClientSession, Connect, Endpoint, Session, SessionError, Tls,
+};
 use assay_ports::child::{Child, describe, spawn};
-use assay_mysql::{Address, ClientConnect, ClientSession, Connect, Endpoint, Session, SessionError, Tls};
 
 use super::binary::{Binary, Flavour, Origin, option};
 use super::places::{self, SocketPlace};

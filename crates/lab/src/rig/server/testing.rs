@@ -34,6 +34,7 @@ pub fn running(binary: &Binary, directory: &Path) -> Server {
 }
 
 /// How another client, which judges ours, connects to it: `root` without a password over the socket.
+#[allow(dead_code, reason = "not every including test uses all of it")]
 pub fn opts(server: &super::Server) -> mysql::Opts {
     mysql::OptsBuilder::new().socket(server.socket().to_str()).user(Some("root")).into()
 }

@@ -6,10 +6,10 @@ mod drive;
 mod innodb;
 mod load;
 mod model;
+mod monitor;
 mod process;
 mod space;
 mod sql;
-mod monitor;
 
 use super::entry::Metric;
 

@@ -1,7 +1,7 @@
 //! The processes that take part, as the kernel counts them.
 
 use super::super::entry::{Metric, result, series};
-use super::super::layer::Layer::{Load, Server, Daemon};
+use super::super::layer::Layer::{Daemon, Load, Server};
 use super::super::shown::{Chart, Group, Shown};
 use super::super::unit::Unit::{
     Bytes, BytesPerSecond, Count, MicrosecondsPerQuery, PerSecond, Percent,

@@ -116,7 +116,9 @@ fn locate(flavour: Flavour, staging: &Path, progress: &dyn Fn(&str)) -> Result<(
         Flavour::Mysql => "mysql-server-core",
         Flavour::Mariadb => "mariadb-server-core",
         Flavour::Percona => {
-            bail!("no distribution packages Percona Server; install it, or give the path of its mysqld")
+            bail!(
+                "no distribution packages Percona Server; install it, or give the path of its mysqld"
+            )
         }
     };
     progress("reading the package lists of the configured sources");
