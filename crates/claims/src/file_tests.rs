@@ -49,7 +49,7 @@ fn what_is_wrong_in_a_file_is_said_with_its_line_and_what_would_be_right() {
         (
             "[\"27\", \"251\", \"9.3\"]",
             "[\"27\", \"251x\", \"9.3\"]",
-            "`251x` is no number as printed",
+            "`251x` is not a printed number",
         ),
         (
             "[\"27\", \"251\", \"9.3\"]",
@@ -83,7 +83,11 @@ fn what_is_wrong_in_a_file_is_said_with_its_line_and_what_would_be_right() {
             "kind = \"factor\"",
             "unknown value `factor`; did you mean `factors`?",
         ),
-        ("factors = [\"storage\", \"length of the run\"]", "factors = [\"storage\"]", "one factor"),
+        (
+            "factors = [\"storage\", \"length of the run\"]",
+            "factors = [\"storage\"]",
+            "two factors or more",
+        ),
         ("percent = 95", "percent = 100", "markov.percent is from 1 to 99"),
         (
             "figure = \"chart1.tps.disks\"",
@@ -99,12 +103,12 @@ fn what_is_wrong_in_a_file_is_said_with_its_line_and_what_would_be_right() {
         (
             "printed = \"19\", within = 0",
             "printed = \"19\", within = nan",
-            "within is NaN; give a number",
+            "within is NaN; give 0 or more",
         ),
         (
             "printed = \"19\", within = 0",
             "printed = \"19\", within = inf",
-            "within is inf; give a number",
+            "within is inf; give 0 or more",
         ),
         (
             "printed = \"20\", within = 0",
@@ -131,7 +135,11 @@ fn what_is_wrong_in_a_file_is_said_with_its_line_and_what_would_be_right() {
             "unit = \"TB\"\nmissing = \"x\"\nassumes",
             "give missing or assumes, not both",
         ),
-        ("threads = { printed = \"20\"", "\"a b\" = { printed = \"20\"", "is no name for a figure"),
+        (
+            "threads = { printed = \"20\"",
+            "\"a b\" = { printed = \"20\"",
+            "is not a valid figure name",
+        ),
     ] {
         let error = refused(from, to);
         assert!(error.contains(says), "`{says}` is not in: {error}");
@@ -145,7 +153,7 @@ fn what_is_wrong_in_a_file_is_said_with_its_line_and_what_would_be_right() {
 #[test]
 fn an_unknown_paper_is_answered_with_the_nearest() {
     let says = |name: &str| format!("{:#}", find(name).unwrap_err());
-    assert_eq!(says("stec-2031"), "no claims are called `stec-2031`; did you mean `stec-2013`?");
+    assert_eq!(says("stec-2031"), "there are no claims `stec-2031`; did you mean `stec-2013`?");
     assert!(
         says("oracle-1999").contains("there are percona-scaleflux-2020, "),
         "{}",

@@ -74,7 +74,7 @@ fn said(text: &str) -> Result<()> {
 fn check_within(within: Option<f64>) -> Result<()> {
     let Some(within) = within else { return Ok(()) };
     let is_distance = within.is_finite() && within >= 0.0;
-    ensure!(is_distance, "within is {within}; it cannot be negative");
+    ensure!(is_distance, "within is {within}; give 0 or more");
     Ok(())
 }
 

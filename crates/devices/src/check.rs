@@ -305,6 +305,6 @@ fn positive(name: &str, value: f64) -> Result<()> {
 }
 
 fn not_negative(name: &str, value: f64) -> Result<()> {
-    ensure!(value.is_finite() && value >= 0.0, "{name} is {value}; it cannot be negative");
+    ensure!(value.is_finite() && value >= 0.0, "{name} is {value}; give 0 or more");
     Ok(())
 }

@@ -120,7 +120,7 @@ fn what_follows_from_the_numbers_tells_of_the_fault() {
 #[test]
 fn a_fault_is_told_in_words() {
     let words = |fault: &str| with("p4610-3.2", fault).unwrap().fault().to_string();
-    assert_eq!(words(STALLS), "answers nothing for 200 ms every 10 s");
+    assert_eq!(words(STALLS), "stalls for 200 ms every 10 s");
     assert_eq!(words(SLOWER), "takes 1.05 times as long");
     assert_eq!(words(TEARS), "tears writes that were not flushed");
     assert!(with("p4610-3.2", "").unwrap().fault().is_none());

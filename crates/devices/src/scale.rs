@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(Scale::parse_one("0.25"), Ok(0.25));
         assert_eq!(Scale::parse_one("1000000"), Ok(1e6));
         for text in ["0", "-1", "inf", "NaN", "ten", "0.0009", "1000001", "1e-300"] {
-            assert!(Scale::parse_one(text).unwrap_err().contains("is no divisor"), "{text}");
+            assert!(Scale::parse_one(text).unwrap_err().contains("is not a divisor"), "{text}");
         }
         let error = Scale { capacity: 1.0, parallel: 1e-300 }.check().unwrap_err().to_string();
         let wanted =

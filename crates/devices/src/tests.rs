@@ -106,14 +106,14 @@ fn what_no_device_can_be_is_said_with_its_number() {
             "p4610-3.2",
             "program_us = { value = 1500,",
             "program_us = { value = 0,",
-            "flash.program_us is 0; it must be more than nothing",
+            "flash.program_us is 0; it must be above 0",
         ),
         ("p4610-3.2", "read_us = { value = 54,", "read_us = { value = -1,", "flash.read_us is -1"),
         (
             "p4610-3.2",
             "raw_per_user = { value = 1.22,",
             "raw_per_user = { value = 0.9,",
-            "capacity.raw_per_user is 0.9; the host cannot be given more",
+            "capacity.raw_per_user is 0.9; it must be at least 1",
         ),
         (
             "p4610-3.2",
@@ -212,9 +212,9 @@ fn what_is_typed_wrong_is_said_with_its_line_and_what_would_be_right() {
 #[test]
 fn an_unknown_device_is_answered_with_the_nearest() {
     let says = |name: &str| format!("{:#}", Preset::find(name).unwrap_err());
-    assert_eq!(says("p4610-32"), "no model is called `p4610-32`; did you mean `p4610-3.2`?");
+    assert_eq!(says("p4610-32"), "there is no model `p4610-32`; did you mean `p4610-3.2`?");
     assert!(
-        says("zip-drive-100").starts_with("no model is called `zip-drive-100`; there are p4610")
+        says("zip-drive-100").starts_with("there is no model `zip-drive-100`; there are p4610")
     );
     assert!(says("./none.toml").starts_with("cannot read ./none.toml: No such file"));
 }

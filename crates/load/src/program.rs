@@ -220,7 +220,9 @@ mod tests {
         let workload = Workload { recipe: Recipe::OltpComplex, ..Workload::default() };
         let refusal = |schema: &Schema| Program::new(schema, &workload, 1, 1).err().unwrap();
         let message = refusal(&Schema::default()).to_string();
-        assert!(message.starts_with("`oltp_complex` is a recipe of sysbench-0.4, the tables are"));
+        assert!(
+            message.starts_with("`oltp_complex` is a recipe of sysbench-0.4, but the tables are")
+        );
         assert!(message.contains("oltp_read_write") && !message.contains('\n'), "{message}");
         let fitting = Schema { generator: Generator::V04, ..Schema::default() };
         assert!(Program::new(&fitting, &workload, 1, 1).is_ok());

@@ -156,6 +156,6 @@ mod tests {
             refused("logical = \"0\""),
             "logical is 0; give the size that the host sees, or omit it"
         );
-        assert!(refused("fill = nan").starts_with("fill is NaN, no share; "));
+        assert!(refused("fill = nan").starts_with("fill is NaN; "));
     }
 }

@@ -111,22 +111,30 @@ fn what_makes_no_sense_is_refused() {
         ("repeats = 3", "[data]\ngenerator = \"sysbench-0.6\"", "unknown value `sysbench-0.6`"),
         ("repeats = 3", "rate = -1", "rate is -1"),
         ("repeats = 3", "rate = nan", "rate is NaN"),
-        ("[configs.on]", "[configs.\"\\u001b[31m\"]", "cannot be a name"),
+        ("[configs.on]", "[configs.\"\\u001b[31m\"]", "is not a valid name"),
         ("size = \"2G\"", "size = \"2M\"", "too small"),
         ("size = \"2G\"", "size = \"two\"", "not a size"),
         ("compression = \"zlib\"", "compression = \"zstd\"", "unknown value `zstd`"),
-        ("compression = \"zlib\"", "compression = \"zlib\"\nkey_block_size = 8", "drop the other"),
+        (
+            "compression = \"zlib\"",
+            "compression = \"zlib\"\nkey_block_size = 8",
+            "supports only one of them",
+        ),
         ("compression = \"zlib\"", "key_block_size = 3", "1, 2, 4, 8 and 16"),
         ("title = \"a plan\"", "", "`title` is missing"),
         ("size = \"2G\"", "", "configuration `on`: a rig of kind \"image\" needs the key size"),
         (
             "rig = { kind = \"directory\" }",
             "rig = { extsize = \"16K\" }",
-            "a directory has no file system",
+            "a directory rig has no file system",
         ),
-        ("kind = \"image\"", "kind = \"device\"", "does not fit"),
+        ("kind = \"image\"", "kind = \"device\"", "does not apply"),
         ("kind = \"image\"", "kind = \"drvie\"", "did you mean `drive`?"),
-        ("size = \"2G\"", "size = \"2G\"\ncodec = \"lz4\"", "codec does not fit a rig of kind"),
+        (
+            "size = \"2G\"",
+            "size = \"2G\"\ncodec = \"lz4\"",
+            "codec does not apply to a rig of kind",
+        ),
     ] {
         let message = error(&PLAN.replace(from, to));
         assert!(message.contains(says), "{to}: {message}");
@@ -168,14 +176,18 @@ fn a_drive_that_cannot_be_is_refused() {
         ("capacity = \"1G\"", "capacity = \"999999999\"", "capacity is not a multiple of 4096"),
         ("capacity = \"1G\"", "capacity = \"9E\"", "the capacity may be 32.0 TiB"),
         ("logical = \"2G\"", "logical = \"9E\"", "the logical size may be 64 TiB at most"),
-        ("capacity = \"1G\"", "capacity = \"1G\"\ndevice = \"/dev/x\"", "drop capacity or device"),
-        ("capacity = \"1G\"", "capacity = \"1G\"\nsize = \"1G\"", "size does not fit"),
+        (
+            "capacity = \"1G\"",
+            "capacity = \"1G\"\ndevice = \"/dev/x\"",
+            "remove capacity or device",
+        ),
+        ("capacity = \"1G\"", "capacity = \"1G\"\nsize = \"1G\"", "size does not apply"),
         ("logical = \"2G\"", "logical = \"300M\"", "give logical = \"512M\" or more"),
         ("logical = \"2G\"", "logical = \"999999999\"", "not a multiple of 4096"),
         ("\"lz4\"", "\"lz5\"", "no codec is called `lz5`; use one of none, lz4, deflate, zstd"),
         ("\"lz4\"", "\"lz4\"\ndictionary = true", "dictionary needs the codec zstd"),
         ("\"16k\"", "\"8k\"", "unknown value `8k`"),
-        ("threads = 8", "threads = 0", "1 to 1024 threads"),
+        ("threads = 8", "threads = 0", "from 1 to 1024"),
         ("\"40K\"", "\"300K\"", "give at most 256K, in steps of 4K"),
         ("\"40K\"", "\"5000\"", "give at most 256K, in steps of 4K"),
         ("memory", "memroy", "unknown key `memroy`; did you mean `memory`?"),
@@ -262,9 +274,9 @@ fn sizes_read_and_print_alike() {
 fn settings_that_are_the_rigs_are_refused_by_the_plan_alone() {
     let with = |setting: &str| PLAN.replace("innodb_doublewrite = false", setting);
     for (setting, says) in [
-        ("datadir = \"/x\"", "configuration `off`: server setting `datadir` is decided by the rig"),
-        ("port = 3306", "configuration `off`: server setting `port` is decided by the rig"),
-        ("\"innodb_doublewrite=1 --datadir\" = \"/etc\"", "is not the name of a server setting"),
+        ("datadir = \"/x\"", "configuration `off`: server setting `datadir` is set by the rig"),
+        ("port = 3306", "configuration `off`: server setting `port` is set by the rig"),
+        ("\"innodb_doublewrite=1 --datadir\" = \"/etc\"", "is not a server setting"),
         ("general_log_file = \"/x\"", "would put files outside the data directory"),
         ("INNODB_DOUBLEWRITE = false", "is given twice"),
     ] {
@@ -272,6 +284,6 @@ fn settings_that_are_the_rigs_are_refused_by_the_plan_alone() {
         assert!(message.contains(says), "{setting}: {message}");
     }
     let message = error(&PLAN.replace("innodb_buffer_pool_size = \"64M\"", "socket = \"/x\""));
-    assert!(message.contains("server setting `socket` is decided by the rig"), "{message}");
+    assert!(message.contains("server setting `socket` is set by the rig"), "{message}");
     Plan::parse(&with("innodb_doublewrite_pages = 8")).unwrap();
 }

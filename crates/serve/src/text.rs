@@ -376,7 +376,7 @@ mod tests {
             "logical used           64.0 KiB  65536",
             "host writes          1 of at most 64 KiB",
             "write amplification",
-            "it had been closed; opened in 2 ms",
+            "closed cleanly before; opened in 2 ms",
             "attached with        volatile cache, 4 threads, reading at least 40.0 KiB",
             "free                   ",
             "host discarded              0 B\n",
@@ -396,7 +396,7 @@ mod tests {
         };
         health.attachment = left.clone();
         let text = whole(&health);
-        let died = "/vol.img: its server has died; /dev/loop7 is left over";
+        let died = "/vol.img: its server has died; /dev/loop7 is stale";
         assert!(
             text.starts_with(&format!("{died}; attach it again, or detach it; healthy\n")),
             "{text}"
@@ -421,7 +421,7 @@ mod tests {
         assert_eq!(
             said,
             [
-                "it was not closed; 12 chunks with 0 entries replayed in 2 ms, 2 unfinished chunks dropped",
+                "not closed cleanly; replayed 12 chunks with 0 entries in 2 ms, 2 unfinished chunks dropped",
                 "problem: the first superblock is damaged",
                 &format!("{} is read-only", health.media.display()),
             ]

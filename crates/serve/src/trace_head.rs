@@ -52,7 +52,7 @@ impl TraceHead {
         }
         let ratio = self.ratio.unwrap_or(1.0);
         ensure!(ratio > 0.0, "ratio is {}; it must be above 0", plain(ratio));
-        ensure!(self.port_us >= 0.0, "port_us is {}; it cannot be negative", plain(self.port_us));
+        ensure!(self.port_us >= 0.0, "port_us is {}; give 0 or more", plain(self.port_us));
         Ok(())
     }
 
@@ -99,6 +99,6 @@ mod tests {
         let line = refused(TraceHead { model, ..head });
         assert!(line.contains("the capacity scale is 1e-300; give a number from 0.001"), "{line}");
         let error = TraceHead::parse("{}").unwrap_err();
-        assert!(error.to_string().starts_with("another program"), "{error}");
+        assert!(error.to_string().starts_with("this trace was made by another program"), "{error}");
     }
 }

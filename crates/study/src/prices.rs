@@ -237,7 +237,7 @@ impl Each {
 
 fn check_amount(key: &str, value: Option<f64>) -> Result<()> {
     let Some(value) = value else { return Ok(()) };
-    ensure!(value >= 0.0, "{key} is {value}; it cannot be negative");
+    ensure!(value >= 0.0, "{key} is {value}; give 0 or more");
     let most = if key.ends_with("_bytes") { BYTES_MAX } else { AMOUNT_MAX };
     ensure!(value <= most, "{key} is {value:e}; give at most {most:e}");
     Ok(())
@@ -293,7 +293,7 @@ mod tests {
             ("price_per_kwh = -1", "price_per_kwh is -1"),
             ("[every_config]\ndrive_price = nan", "every_config.drive_price is NaN"),
             ("[configs.a]\ndiscount_percent = 120", "configs.a.discount_percent is 120"),
-            ("[configs.a]\ndrives = 1.5", "configs.a.drives is no whole number"),
+            ("[configs.a]\ndrives = 1.5", "configs.a.drives is not a whole number"),
             ("[configs.a]\ncapacity_bytes = 0", "configs.a.capacity_bytes is 0"),
             ("[target]\ntps = -5", "target.tps is -5"),
             (

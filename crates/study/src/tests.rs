@@ -112,11 +112,20 @@ fn a_word_that_nobody_knows_is_named() {
         errors.into_iter().flatten().map(|error| error.to_string()).collect::<String>()
     };
     let told = spoil("series", "unit", "furlongs", "1/s");
-    assert!(told.contains("series tps") && told.contains("`furlongs` is no unit"), "{told}");
+    assert!(
+        told.contains("series tps") && told.contains("`furlongs` is not a known unit"),
+        "{told}"
+    );
     let told = spoil("series", "layer", "cellar", "load");
-    assert!(told.contains("series tps") && told.contains("`cellar` is no layer"), "{told}");
+    assert!(
+        told.contains("series tps") && told.contains("`cellar` is not a known layer"),
+        "{told}"
+    );
     let told = spoil("histograms", "clock", "sundial", "service");
-    assert!(told.contains("of transaction") && told.contains("`sundial` is no clock"), "{told}");
+    assert!(
+        told.contains("of transaction") && told.contains("`sundial` is not a known latency clock"),
+        "{told}"
+    );
     assert!(store.series(id).is_ok() && store.histograms(id).is_ok());
 }
 
@@ -189,7 +198,7 @@ fn a_study_that_another_process_holds_is_in_use_and_no_damaged_one() {
         Store::look(directory.path()).unwrap_err(),
     ] {
         let told = format!("{told:#}");
-        assert!(told.contains("is in use by another process; wait until"), "{told}");
+        assert!(told.contains("is in use by another process; wait for"), "{told}");
         assert!(!told.contains("not a study"), "{told}");
     }
     other.execute_batch("ROLLBACK").unwrap();
@@ -244,7 +253,7 @@ fn a_study_that_is_deleted_or_replaced_under_the_run_is_told_as_that() {
             store.note(Note::OnMeasuredDisk).unwrap_err(),
         ];
         for told in told.map(|error| format!("{error:#}")) {
-            let says = format!("the study {} was deleted or replaced while", path.display());
+            let says = format!("the study {} was deleted or replaced during", path.display());
             assert!(told.contains(&says) && !told.contains("1032"), "{told}");
         }
         // The negative control: back in its place it is written to.

@@ -21,9 +21,9 @@ use assay_study::Store;
 #[command(after_help = "\
 Examples:
   assay claims                           list the papers and how they check out
-  assay claims stec-2013                 its figures, and what can be derived from them
+  assay claims stec-2013                 its figures, and what follows from them
   assay claims my-paper.toml             the same for a paper of your own
-  assay claims my-paper.toml --check     exit code 1 if a figure contradicts the others
+  assay claims my-paper.toml --check     exit code 1 if a figure does not follow
   assay claims --study studies/stec      a study next to the paper it repeats
   assay claims --study studies/mine exflash-2015
 

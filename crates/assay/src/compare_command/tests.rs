@@ -163,7 +163,7 @@ fn single_runs_of_two_studies_get_no_verdict_whatever_a_floor_within_one_says() 
     assert_eq!(of("lower", &["--fail-if-worse-by", "5%"]).exit_code, 1);
     let passed = of("lower", &["--fail-if-worse-by", "30%"]);
     assert_eq!(passed.exit_code, 0);
-    let said = "single runs are held against a loss of 30 %, as was asked; that is no verdict";
+    let said = "single runs were tested against a loss of 30 %; this is not a verdict";
     assert!(passed.lines().iter().any(|line| line == said), "{:#?}", passed.lines());
     assert_eq!(of("same", &["--fail-if-worse-by", "10%"]).exit_code, 0);
     assert_eq!(of("same", &[]).exit_code, 2);
@@ -264,10 +264,13 @@ fn what_cannot_be_compared_is_refused_in_one_line() {
     let (one, two) = (path("one"), path("two"));
     let at = |config: &str| format!("{one}:{config}");
     for (words, says) in [
-        (vec![one.as_str(), one.as_str()], "a study against itself: name two configurations"),
-        (vec![one.as_str(), two.as_str()], "no configuration of one study has the name"),
-        (vec![one.as_str(), "a", "a"], "one:a against itself"),
-        (vec![at("b").as_str(), at("b").as_str()], "one:b against itself"),
+        (
+            vec![one.as_str(), one.as_str()],
+            "both sides are the same study: name two configurations",
+        ),
+        (vec![one.as_str(), two.as_str()], "the studies have no configuration name in common"),
+        (vec![one.as_str(), "a", "a"], "one:a is compared with itself"),
+        (vec![at("b").as_str(), at("b").as_str()], "one:b is compared with itself"),
         (
             vec![one.as_str(), "a", "x"],
             "there is no configuration `x` in the study; it has `a`, `b`",

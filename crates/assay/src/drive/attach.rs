@@ -23,13 +23,13 @@ use assay_system::ledger::Ledger;
 #[command(after_help = "\
 Examples:
   assay drive attach vol.img                  prints the device, e.g. /dev/loop0
-  assay drive attach vol.img --directory ./vol   without root: as file ./vol/disk
+  assay drive attach vol.img --directory ./vol   no root: as file ./vol/disk
   assay drive attach vol.img --memory 256M --threads 8
   assay drive attach vol.img --foreground     serves until Ctrl-C
   assay drive attach vol.img --if-needed      for scripts and units: succeeds if
                                               it is attached already
-  assay drive attach vol.img --rescue         if it is full and its file system no
-                                              longer mounts: mount, delete, fstrim
+  assay drive attach vol.img --rescue         full and unmountable: mount now,
+                                              delete files, run fstrim
 
 After a crash of its server or of the machine, attach a drive as usual: everything that was flushed is there. If only its server died, unmount the stale device first; `assay drive status` names it.")]
 pub(super) struct AttachArgs {

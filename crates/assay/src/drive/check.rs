@@ -189,7 +189,7 @@ mod tests {
         let mut check = Check { blocks: 1, segments: 1, damages: Vec::new() };
         let path = Path::new("vol.img");
         let text = summary(path, &check);
-        assert_eq!(text, "vol.img: read and found whole: 4.0 KiB in 1 block, 1 segment; no damage");
+        assert_eq!(text, "vol.img: verified 4.0 KiB in 1 block, 1 segment; no damage");
         check.damages = vec![damage(None, 0)];
         assert!(summary(path, &check).ends_with("; damage in 1 place"));
         check.damages = vec![damage(Some(0), 4096), damage(Some(1 << 20), 1 << 20)];

@@ -97,8 +97,8 @@ fn differences(is: &Attachment, asked: &AttachOptions) -> Vec<String> {
             is.read_ahead_bytes.unwrap_or(0) != read_ahead,
             format!("--read-ahead {}", sized(is.read_ahead_bytes.filter(|bytes| *bytes > 0))),
         ),
-        (is.read_only && !asked.read_only, "no writes taken".into()),
-        (!is.read_only && asked.read_only, "writes taken".into()),
+        (is.read_only && !asked.read_only, "--read-only".into()),
+        (!is.read_only && asked.read_only, "no --read-only".into()),
         (is.rescue && !asked.rescue, "--rescue".into()),
         (!is.rescue && asked.rescue, "no --rescue".into()),
     ];
@@ -130,7 +130,7 @@ mod tests {
             ..same.clone()
         };
         let said = differences(&other, &asked).join(" ");
-        let all = "--threads 3 --cache writethrough --gc greedy --memory 1048576 no writes taken";
+        let all = "--threads 3 --cache writethrough --gc greedy --memory 1048576 --read-only";
         assert_eq!(said, all);
         let asked = AttachOptions { rescue: true, ..asked };
         assert_eq!(differences(&same, &asked), ["no --rescue"]);

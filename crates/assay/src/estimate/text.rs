@@ -235,7 +235,7 @@ mod tests {
         let mut half_empty = row("t.ibd", 1000.0, 0.25, Vec::new());
         let drawn = Drawn { clusters: 1, seed: 1 };
         let says = |row: &Row| {
-            meaning(row, drawn).iter().any(|line| line.ends_with("are written, which this drive with zstd makes 250 B: 2.00 : 1. Zeroes are part of all other ratios."))
+            meaning(row, drawn).iter().any(|line| line.ends_with("are written; this drive with zstd stores them in 250 B: 2.00 : 1. All other ratios include zeroes."))
         };
         assert!(!says(&half_empty));
         half_empty.tally.total.zero_bytes = 500.0;
@@ -243,7 +243,7 @@ mod tests {
         assert!(meaning(&half_empty, drawn)[1].starts_with("This drive"), "half of it is written");
         // Mostly zeroes: what is written comes first.
         half_empty.tally.total.zero_bytes = 900.0;
-        assert!(meaning(&half_empty, drawn)[1].starts_with("Without blocks of zeroes 100 B are"));
+        assert!(meaning(&half_empty, drawn)[1].starts_with("Without blocks of zeroes, 100 B are"));
     }
 
     #[test]

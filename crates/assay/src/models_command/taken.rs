@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(taken(109.0).reasons(), Vec::<String>::new());
         let slower = taken(250.0).reasons();
         assert!(slower.len() == 1 && slower[0].contains("slower than when attached"), "{slower:?}");
-        assert!(slower[0].contains("showed 100 us"), "{slower:?}");
+        assert!(slower[0].contains("achieved 100 us"), "{slower:?}");
         assert!(taken(85.0).reasons()[0].contains("faster than when attached"));
         let rate = Asked { is_latency: false, ..taken(0.0).asked };
         assert!(Taken { asked: rate, ..taken(90_000.0) }.reasons().is_empty());

@@ -26,7 +26,7 @@ use progress::ProgressView;
 #[command(after_help = "\
 Examples:
   assay run disk --location /mnt/new-disk        a built-in plan
-  assay run percona-2020 --quick                 the quick profile of another one
+  assay run percona-2020 --quick                 another one, its quick profile
   assay run plan.toml --out study                run it, or resume it
   assay run plan.toml --out study --dry-run      check it and list its runs
   assay run plan.toml --location /mnt/new-disk   on another disk

@@ -132,9 +132,9 @@ mod tests {
             ("(1", "a `)` is missing"),
             ("1 2", "`2` is not expected in `1 2`"),
             ("1 % 2", "`%` is not expected"),
-            ("mni(1)", "no function is called `mni`; did you mean `min`?"),
+            ("mni(1)", "there is no function `mni`; did you mean `min`?"),
             ("nothing + 1", "there is no figure `nothing`"),
-            ("threads + 1", "1, 8, 256 are several numbers; take min, max, mean or sum of them"),
+            ("threads + 1", "1, 8, 256 are several numbers; use min, max, mean or sum"),
             ("abs(1, 2)", "abs and round take one number, not 2"),
             (&"(".repeat(2000), "at most 1000 characters"),
         ] {

@@ -190,12 +190,12 @@ mod tests {
         let length = |s: f64| Some(Value::Lengths { least_s: s, most_s: s });
         let memory = |gib_tenths: u64| Some(Value::Memory { gib_tenths });
         let expected = [
+            ("cpus", None, text("4")),
             ("date", day("2026-01-02"), day("2026-02-03")),
             ("form of the plan", Some(Value::Form(Form::Full)), Some(Value::Form(Form::Quick))),
             ("innodb_buffer_pool_size", text("32M"), None),
             ("kernel", text("6.1"), text("6.2")),
             ("memory", memory(155), memory(78)),
-            ("cpus", None, text("4")),
             ("repeats", Some(Value::Repeats(1)), Some(Value::Repeats(3))),
             ("seconds", length(10.0), length(60.0)),
             ("server", server("mysqld 9"), server("mysqld 8")),

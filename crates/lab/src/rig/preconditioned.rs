@@ -182,7 +182,7 @@ mod tests {
         let explain = |said: &'static str| {
             preconditioned.explain(anyhow!(said), Path::new("/rig/media.img")).to_string()
         };
-        let wanted = "/rig/media.img: damaged; it is a copy of /cache/preconditioned/gp3-1; delete that, and it is made anew";
+        let wanted = "/rig/media.img: damaged; it is a copy of /cache/preconditioned/gp3-1; delete that to have it made again";
         assert_eq!(explain("/rig/media.img: damaged"), wanted);
         assert_eq!(explain("no room"), "no room");
     }

@@ -150,7 +150,7 @@ fn a_connection_that_cannot_be_made_anew_is_told_in_one_sentence() {
     let error = run_quietly(&server, &workload, &events(1, 4)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "lost the server: a connection broke with error 2013, and connecting anew failed (nobody listens); see the server's \
+        "lost the server: a connection broke with error 2013, and reconnecting failed (nobody listens); see the server's \
          own log for the reason"
     );
 }

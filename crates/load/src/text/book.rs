@@ -182,7 +182,7 @@ mod tests {
         let few = book("a line\n\n".repeat(999).as_bytes());
         assert!(matches!(few, Err(TextError::TooShort { lines: 999, .. })));
         let message = few.unwrap_err().to_string();
-        assert!(message.ends_with("name a book of at least 1000 lines"), "{message}");
+        assert!(message.ends_with("use one with at least 1000 lines"), "{message}");
         assert!(book("a line\n\n".repeat(1000).as_bytes()).is_ok());
         let endless = TextSource::from_file(Path::new("/dev/zero"));
         assert!(matches!(endless, Err(TextError::TooLarge { .. })), "{endless:?}");

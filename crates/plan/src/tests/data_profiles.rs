@@ -128,29 +128,29 @@ fn data_profiles_that_cannot_be_are_refused() {
         (
             "configs = [\"csd\"]",
             "",
-            "configuration `plain` on data profile `more`: model: logical is more than p4610-3.2 has",
+            "configuration `plain` on data profile `more`: model: logical is more than the capacity of p4610-3.2",
         ),
         (
             "[1, 8]\n",
             "[1, 9]\n",
-            "data profile `large`: threads has 9, which the plan's threads have not",
+            "data profile `large`: threads has 9, which is not among the plan's threads",
         ),
         ("[8, 64]", "[9]", "configuration `zlib`: threads has 9"),
         ("table_size = 5000", "table_sise = 5000", "did you mean `table_size`?"),
-        ("logical = \"2304M\"", "", "model: fill is 1.4: more data than the logical drive"),
+        ("logical = \"2304M\"", "", "model: fill is 1.4: more data than the logical size"),
         (
             "fill = 0.8",
             "fill = 1.01",
             "configuration `plain` on data profile `large`: model: fill is 1.01: more data than",
         ),
-        ("data_profiles.small", "data_profiles.\"a/b\"", "cannot be a name"),
+        ("data_profiles.small", "data_profiles.\"a/b\"", "is not a valid name"),
     ] {
         let message = error(&SETS.replace(from, to));
         assert!(message.contains(says), "{to}: {message}");
     }
     let none = SETS.replace("[data_profiles.small]", "[data_profiles.small]\nconfigs = [\"csd\"]");
     let none = none.replace("[data_profiles.large]", "[data_profiles.large]\nconfigs = [\"csd\"]");
-    assert!(error(&none).contains("configuration `plain` is of no data profile"));
+    assert!(error(&none).contains("configuration `plain` is in no data profile"));
     let image = "[configs.image.rig]\nkind = \"image\"\nsize = \"1G\"\n";
     let mixed = format!("{SETS}{image}").replace("configs = [\"csd\"]", "configs = [\"image\"]");
     assert!(error(&mixed).contains("data profile `more`: fill, logical, ratio and capacity_scale"));

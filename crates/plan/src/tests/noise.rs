@@ -68,7 +68,7 @@ fn what_a_plan_cannot_mean_is_refused() {
     for (line, says) in [
         (
             "baseline = \"of\"",
-            "baseline names `of`, which is no configuration; there are on, off, zlib",
+            "baseline names `of`, which is not a configuration; there are on, off, zlib",
         ),
         ("noise_floor = \"of\"", "noise_floor names `of`"),
         ("noise_floor_threads = [3]", "noise_floor_threads has 3"),
@@ -79,11 +79,11 @@ fn what_a_plan_cannot_mean_is_refused() {
         assert!(message.contains(says), "{line}: {message}");
     }
     let own = with("") + "[configs.more]\naa_of = \"on\"\ncompression = \"lz4\"\n";
-    assert!(error(&own).contains("is the A/A run of `on` and differs from it"));
+    assert!(error(&own).contains("is the A/A run of `on` but differs from it"));
     let lost = with("") + "[configs.more]\naa_of = \"nobody\"\n";
     assert!(error(&lost).contains("aa_of names `nobody`"));
     let taken = with("") + "[configs.\"on, again\"]\n";
-    assert!(error(&taken).contains("there is a configuration `on, again` already"));
+    assert!(error(&taken).contains("there is already a configuration `on, again`"));
 }
 
 #[test]

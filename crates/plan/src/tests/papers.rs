@@ -50,7 +50,7 @@ fn a_plan_takes_what_is_printed_from_claims_or_says_it_itself() {
     let foreign = "\n[paper]\nclaims = \"stec-2013\"\n";
     assert!(error(&format!("{PLAN}{foreign}")).contains("there is no configuration `s1120 card`"));
     let both = PAPER.replace("title =", "claims = \"stec-2013\"\ntitle =");
-    assert!(error(&format!("{PLAN}{both}")).contains("stand in the claims `stec-2013`; drop them"));
+    assert!(error(&format!("{PLAN}{both}")).contains("are in the claims `stec-2013`; remove them"));
     let neither = PAPER.replace("title = \"A paper\"", "");
     assert!(error(&format!("{PLAN}{neither}")).contains("the key `title` is missing"));
 }

@@ -57,7 +57,7 @@ fn a_quick_form_that_is_not_there_or_wrong_is_refused() {
         ),
         ("[quick]\nexclude = [\"zlib\"]\n", "exclude names `zlib`, which"),
         ("[quick]\nexclude = 3\n", "exclude is a list of names such as"),
-        ("[quick.quick]\nseconds = 2\n", "[quick]: a quick profile has none of its own"),
+        ("[quick.quick]\nseconds = 2\n", "[quick]: a quick profile cannot have one itself"),
     ] {
         // Found with the full form, not when somebody is in a hurry.
         let message = error(&with_quick(quick));
@@ -80,5 +80,5 @@ fn plans_that_come_with_us_can_be_run_in_every_form() {
     assert_eq!(plan.title, Plan::parse(PLANS[0].1).unwrap().title);
     let message =
         Plan::read(std::path::Path::new("percona-202"), Form::Full).unwrap_err().to_string();
-    assert!(message.starts_with("no plan is called `percona-202`"), "{message}");
+    assert!(message.starts_with("there is no plan `percona-202`"), "{message}");
 }

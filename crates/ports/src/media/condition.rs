@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(condition.loss(), Some(Loss::Cut { size: 4096, whole: MIB }));
         let problems = condition.problems();
         assert!(
-            problems[0].starts_with("what it lies on was cut to 4 KiB of 1 MiB; "),
+            problems[0].starts_with("its media were truncated to 4 KiB of 1 MiB; "),
             "{problems:?}"
         );
         assert!(problems[1].starts_with("reads of media failed: 1, the last so: "), "{problems:?}");

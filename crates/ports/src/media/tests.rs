@@ -117,7 +117,7 @@ fn what_exists_is_kept_and_what_fails_leaves_nothing() {
     for size in [i64::MAX as u64 / 4096 * 4096, 9 << 60] {
         for allocation in [Allocation::Full, Allocation::Sparse] {
             let error = FileMedia::create(&fresh, size, allocation).unwrap_err();
-            assert!(error.to_string().contains("no room for"), "{error}");
+            assert!(error.to_string().contains("no space for"), "{error}");
         }
     }
     assert!(!fresh.exists());
@@ -155,7 +155,7 @@ fn one_writer_or_many_readers_across_processes() {
     let readers = [(); 2].map(|()| FileMedia::open(&path, Access::ReadOnly).unwrap());
     assert!(FileMedia::open(&path, Access::ReadWrite).is_err());
     drop(readers);
-    FileMedia::open(&path, Access::ReadWrite).unwrap();
+    open_when_free(&path, Access::ReadWrite).unwrap();
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn a_block_device_is_sized_held_and_given_back() {
     let error = FileMedia::open(&device.device, Access::ReadWrite).unwrap_err();
     assert!(matches!(error, MediaError::InUse { .. }), "{error}");
     drop(mounted);
-    FileMedia::open(&device.device, Access::ReadOnly).unwrap();
+    open_when_free(&device.device, Access::ReadOnly).unwrap();
 }
 
 /// Opens what was just let go of: a child that another test has started and that does not run its own program yet has
@@ -279,7 +279,7 @@ fn a_file_and_a_loop_device_over_it_have_one_writer() {
     }
     drop(media);
     // The other way round, by any name of the file, and of the device below the device.
-    let media = FileMedia::open(&above.device, Access::ReadWrite).unwrap();
+    let media = open_when_free(&above.device, Access::ReadWrite).unwrap();
     for path in [&image, &link, &device.device] {
         let error = FileMedia::open(path, Access::ReadOnly).unwrap_err();
         assert!(matches!(error, MediaError::InUse { .. }), "{error}");

@@ -97,14 +97,14 @@ fn measured_stands_beside_printed_with_their_ratio_and_why_not() {
     assert_eq!(gain.printed_says.as_deref(), Some("(251 / 27 − 1) × 100"));
     let why = beside.differs.join("\n");
     for text in [
-        "s1120 card is no device but a model of a card, capacity ÷ 20",
+        "s1120 card is not a device but a model of a card, capacity ÷ 20",
         "Quick profile: less.",
         "1 of 3 runs are flagged",
         "MySQL 5.1.61",
     ] {
         assert!(why.contains(text), "`{text}` is not in {why}");
     }
-    assert!(!why.contains("six 15K disks is no device"), "a device is one: {why}");
+    assert!(!why.contains("six 15K disks is not a device"), "a device is one: {why}");
 }
 
 #[test]
@@ -118,8 +118,8 @@ fn a_study_finds_its_paper_by_name_or_by_the_title_of_older_ones() {
         of(old("Percona, MySQL benchmarks on eXFlash DIMMs, 2015")).unwrap(),
         "exflash-2015"
     );
-    assert!(format!("{:#}", of(old("Mine")).unwrap_err()).contains("say which claims"));
-    assert!(format!("{:#}", of(None).unwrap_err()).contains("say which claims"));
+    assert!(format!("{:#}", of(old("Mine")).unwrap_err()).contains("name the claims"));
+    assert!(format!("{:#}", of(None).unwrap_err()).contains("name the claims"));
     let plan = Plan::read("stec-2013".as_ref(), Form::Quick).unwrap().plan;
     assert_eq!(of(plan.paper).unwrap(), "stec-2013");
 }
@@ -209,16 +209,16 @@ fn levels_of_a_scale_model_are_those_of_the_whole_device_or_none() {
     assert!(row.notes.starts_with("tps with threads 20 × 4 for 20"), "{}", row.notes);
     assert_eq!((latency.measured, latency.whole_device, latency.ratio), (Some(100.0), None, None));
     let row = crate::claim_rows::of_level(&latency);
-    assert!(row.notes.contains("1/4 of the parallelism, and no level"), "{}", row.notes);
-    assert!(differs.contains("Levels of models at a scale"), "{differs}");
+    assert!(row.notes.contains("1/4 of the parallelism, not of the full device"), "{}", row.notes);
+    assert!(differs.contains("Absolute figures of scaled models"), "{differs}");
     assert!(
-        differs.contains("stands for and six 15K disks all: their gain is not that of"),
+        differs.contains("parallelism and six 15K disks all: their gain is not that of"),
         "{differs}"
     );
     // Of one at no scale.
     let (tps, latency, differs) = levels(1.0);
     assert_eq!((tps.ratio, latency.whole_device), (Some(2.0), Some(100.0)));
-    assert!(!differs.contains("at a scale") && !differs.contains("their gain"), "{differs}");
+    assert!(!differs.contains("scaled models") && !differs.contains("their gain"), "{differs}");
 }
 
 #[test]

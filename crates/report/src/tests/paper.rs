@@ -127,7 +127,7 @@ fn the_mean_over_thread_counts_is_the_papers() {
     );
     assert_eq!(rows[1]["measured"], Value::Null);
     assert_eq!(rows[1]["remarks"][0], "1 thread left out: csd failed");
-    assert_eq!(rows[2]["remarks"], serde_json::json!(["only csd is run on it"]));
+    assert_eq!(rows[2]["remarks"], serde_json::json!(["only csd runs on it"]));
     assert_eq!(json["paper"]["comparisons"][0]["printed"][0]["percent"], 104.0);
 }
 
@@ -150,7 +150,7 @@ fn the_table_says_the_same_on_the_page_and_in_csv() {
         "Quick profile: 4 s measured in place of 600.",
         "<b>+38 %</b>",
         "<td>+100 % at 1</td><td>-25 % at 8</td><td>5.00 &#x2f; 20.0</td>",
-        "printed: N&#x2f;A &lt;one&gt;; only csd is run on it",
+        "printed: N&#x2f;A &lt;one&gt;; only csd runs on it",
         "<h3 class=\"data-set\">small</h3>",
         "2 configurations (csd and plain) under 1 workload (write) on 3 data profiles (small, large and more)",
     ] {

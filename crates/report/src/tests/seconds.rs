@@ -25,7 +25,7 @@ fn a_chart_of_seconds_says_what_is_usual_and_when_it_was_furthest_from_it() {
     // Every series of the fixture dips in second 17 and begins low; the warm-up ends with second 5.
     let throughput = said(&data, 0, "throughput");
     assert!(throughput.contains("/s at the median, least "), "{throughput}");
-    assert!(throughput.contains(" at second 17. It fell "), "{throughput}");
+    assert!(throughput.contains(" at second 17. It dropped by "), "{throughput}");
     assert!(throughput.contains(" for 1 second from second 17, when "), "{throughput}");
     let latency = said(&data, 0, "latency");
     assert!(

@@ -140,7 +140,11 @@ fn configs_that_share_no_thread_count_are_not_one_config() {
         "Nothing can be compared: the 2 configurations share no thread count (new at 1 thread; base at 8 threads)."
     );
     let one = page(&[load("base", 8, 400.0)], None);
-    assert!(sentence(&one).starts_with("One configuration was measured"), "{}", sentence(&one));
+    assert!(
+        sentence(&one).starts_with("Only one configuration was measured"),
+        "{}",
+        sentence(&one)
+    );
 }
 
 #[test]
@@ -208,7 +212,7 @@ fn forged_results_are_dashes_and_marks_and_never_no_numbers() {
         &[Load { more: forged, ..load("new", 8, 1.0) }, load("base", 8, 400.0)],
     );
     let text = page_of(directory.path(), &store, Some(PRICES));
-    assert!(text.contains("not comparable: the stored tps is no figure that can be measured"));
+    assert!(text.contains("not comparable: the stored tps is not a valid measurement"));
     let tables = directory.path().join("tables");
     let mut read = vec![text, fs::read_to_string(directory.path().join("results.json")).unwrap()];
     for entry in fs::read_dir(&tables).unwrap() {
@@ -316,10 +320,10 @@ fn lives_say_what_a_scale_model_was_multiplied_by_and_servers_are_whole() {
     let life = text.split_once("<section id=\"endurance\">").unwrap().1;
     let life = life.split_once("</section>").unwrap().0;
     assert!(
-        life.contains("base and new: measured on a model of 1&#x2f;4000 of the capacity"),
+        life.contains("base and new: measured on a model with 1&#x2f;4000 of the capacity"),
         "{life}"
     );
-    assert!(life.contains("what the model was given × 36"), "{life}");
+    assert!(life.contains("the model&#x27;s rate × 36"), "{life}");
     let cost =
         text.split_once("<section id=\"cost\">").unwrap().1.split_once("</section>").unwrap().0;
     assert!(cost.contains(", by load<"), "{cost}");

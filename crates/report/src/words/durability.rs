@@ -197,9 +197,9 @@ mod tests {
         for (commits, told) in [
             (Commits::EachSeconds(1), "commits flushed every second"),
             (Commits::WrittenThenEachSeconds(1), "commits flushed every second"),
-            (Commits::WrittenThenEachSeconds(5), "commits each 5 s"),
+            (Commits::WrittenThenEachSeconds(5), "commits flushed every 5 s"),
             (Commits::LeftToSystem, "commits flushed by the system"),
-            (Commits::EachGroups(100), "commits each 100 groups"),
+            (Commits::EachGroups(100), "commits flushed every 100 groups"),
             (Commits::Unknown, "commits unknown"),
         ] {
             assert_eq!(of(Pages::Unknown, commits), format!("pages unknown · {told}"));
@@ -216,7 +216,7 @@ mod tests {
             sentences,
             [
                 "pages: written once, atomically according to the device",
-                "commits: written and flushed every 1 s, lost with the server before",
+                "commits: written and flushed every 1 s, until then lost if the server dies",
                 "flushes: not known",
                 "checksums of pages: on",
                 "checksums of the log: off",

@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(left_out(Missing::NotRun), "4 threads left out: csd was not run yet");
         let none = Missing::NoResult("tps".into());
         assert_eq!(left_out(none), "4 threads left out: csd has no tps");
-        assert_eq!(remark(&Remark::RunOnlyOn("csd".into())), "only csd is run on it");
+        assert_eq!(remark(&Remark::RunOnlyOn("csd".into())), "only csd runs on it");
         assert_eq!(remark(&Remark::RunOnNeither), "neither runs on it");
         assert_eq!(remark(&Remark::Flagged { flagged: 1, trials: 1 }), "1 of 1 run flagged");
     }

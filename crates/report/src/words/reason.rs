@@ -123,22 +123,22 @@ mod tests {
         };
         assert_eq!(
             told(Reason::IntervalHasBothSigns, Some(1)),
-            "the interval includes both directions; about 1 more repeat would tell"
+            "the interval includes both directions; about 1 more repeat would decide"
         );
         let floor = Reason::WithinFloor { floor_percent: 20.04, differences: 4 };
         assert_eq!(
             told(floor, None),
-            "it is within the noise floor of 20 %, known from 4 differences of one configuration with itself; not even a thousand repeats would decide"
+            "within the noise floor of 20 %, from 4 differences of a configuration with itself; not even a thousand repeats would decide"
         );
         let chance =
             |test, p, is_corrected| told(Reason::NotSignificant { test, p, is_corrected }, Some(5));
         assert_eq!(
             chance(SignificanceTest::T, 0.0634, true),
-            "p is 0.063 after correction for the thread counts; about 5 more repeats would tell"
+            "p is 0.063 after correction for the thread counts; about 5 more repeats would decide"
         );
         assert_eq!(
             chance(SignificanceTest::Permutation, 0.0625, false),
-            "permutation test p = 0.062; about 5 more repeats would tell"
+            "permutation test p = 0.062; about 5 more repeats would decide"
         );
         let seconds = comparison(Word::Inconclusive, Some(Reason::OneRun));
         let verdict = Verdict { repeats_more: Some(2), ..seconds.verdict.clone() };
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(
             because(&seconds).unwrap(),
             "one repeat, and no configuration ran twice: only the variation between seconds is known, not between runs; at \
-             least 2 more repeats would tell"
+             least 2 more repeats would decide"
         );
         assert!(!reason(&seconds).unwrap().contains("more repeats"));
     }
@@ -175,7 +175,7 @@ mod tests {
         };
         assert_eq!(
             reason_in_short(&few).unwrap(),
-            "fewer than 5 transactions lie above p99 in a run; measure for longer"
+            "a run has fewer than 5 transactions above p99; measure for longer"
         );
     }
 }

@@ -119,11 +119,11 @@ mod tests {
     fn both_sides_of_the_arithmetic_are_told() {
         assert_eq!(
             told(little(128.0, 7140.0, 28.8, 0.05)),
-            "TPS × mean latency is 205.63, there were 128 threads"
+            "TPS × mean latency is 205.63, but there were 128 threads"
         );
         assert_eq!(
             told(recipe(18.5, 19.0, 0.05)),
-            "18.50 queries a transaction, the recipe has 19"
+            "18.50 queries per transaction, but the workload has 19"
         );
         assert_eq!(
             told(ascending(&[("p50", 1.0), ("p99", 4.2), ("max", 4.0)], 0.005)),

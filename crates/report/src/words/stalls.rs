@@ -51,11 +51,11 @@ mod tests {
             Stalls { events: vec![stall(21, Some("2020-02-03T04:05:26.250Z"))], period: None };
         assert_eq!(
             text(&one),
-            "a stall in second 21 (2020-02-03T04:05:26.250Z), about 200 ms long, throughput 60 % down"
+            "a stall in second 21 (2020-02-03T04:05:26.250Z), about 200 ms, throughput down by 60 %"
         );
         let events = [7, 17, 27].map(|second| stall(second, None)).to_vec();
         let mut several = Stalls { events, period: None };
-        let size = "the first in second 7, about 200 ms long, throughput 60 % down";
+        let size = "the first in second 7, about 200 ms, throughput down by 60 %";
         assert_eq!(text(&several), format!("3 stalls, {size}"));
         several.period = Some(Period { seconds: 10.0, seen: 3, expected: 3 });
         assert_eq!(text(&several), format!("3 stalls, one every 10.0 s, {size}"));

@@ -48,12 +48,12 @@ mod tests {
     fn every_course_of_throughput_has_its_words() {
         let told = |held, drift, after| text(&found(held, drift, after));
         assert_eq!(told(Held::Steady, 0.1, Some(0)), "steady");
-        assert_eq!(told(Held::Drifting, -9.0, Some(12)), "settled after 12 s of the window");
-        assert_eq!(told(Held::Drifting, -9.4, None), "not settled: it fell by 9 % over the window");
-        assert_eq!(told(Held::Drifting, 7.0, None), "not settled: it rose by 7 % over the window");
+        assert_eq!(told(Held::Drifting, -9.0, Some(12)), "steady after 12 s of the window");
+        assert_eq!(told(Held::Drifting, -9.4, None), "not steady: it fell by 9 % over the window");
+        assert_eq!(told(Held::Drifting, 7.0, None), "not steady: it rose by 7 % over the window");
         assert_eq!(
             told(Held::TooShortToTell, 1.0, None),
-            "too short to tell: its drift over the window lies between −12 and +4 %"
+            "too short to tell: drift over the window between −12 and +4 %"
         );
     }
 }

@@ -68,7 +68,7 @@ mod tests {
         ]);
         assert_eq!(
             told.unwrap(),
-            "they are not equally safe, pages: written twice, by the doublewrite buffer, against written once, atomically according to the device; commits: flushed before they return, against flushed by the operating system"
+            "they differ in crash safety, pages: written twice, by the doublewrite buffer, against written once, atomically according to the device; commits: flushed before they return, against flushed by the operating system"
         );
     }
 

@@ -153,7 +153,7 @@ mod tests {
         let runs = comparison(Word::Inconclusive, Some(Reason::SeparateRuns));
         let runs = resting_on(Basis::SeparateRuns, runs);
         assert_eq!(text(&runs), "inconclusive: in these runs 19 % faster");
-        assert!(because(&runs).unwrap().ends_with("give both studies repeats = 2 or more"));
+        assert!(because(&runs).unwrap().ends_with("use repeats = 2 or more in both studies"));
     }
 
     #[test]
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(text(&mixed), format!("no verdict over all: {SIZE}"));
         assert_eq!(
             because(&mixed).unwrap(),
-            "it depends on the threads: better at 1, 4 threads; worse at 16 threads"
+            "depends on the thread count: better at 1, 4 threads; worse at 16 threads"
         );
         let equivalent = of(Word::Equivalent);
         assert_eq!(

@@ -110,13 +110,14 @@ mod tests {
     #[test]
     fn what_forbids_comparing_says_so_first() {
         let told = text(&Warning::ModelStall { length_s: 4.012 });
-        assert!(told.starts_with("not comparable: the model's server stalled for 4.0 s"));
+        assert!(
+            told.starts_with("not comparable: the daemon of the emulated drive stalled for 4.0 s")
+        );
         let told = text(&Warning::Stopped { length_s: 12.0 });
-        assert!(told.starts_with("not comparable: Assay was stopped for at least 12.0 s"));
+        assert!(told.starts_with("not comparable: Assay did not run for at least 12.0 s"));
         assert_eq!(
             text(&Warning::Unfinished { transactions: 18, percent: 1.8, wait_ms_max: 351.4 }),
-            "percentiles are too low: 18 transactions (1.8 %) planned before the window's end had not ended by then, the oldest \
-             had waited 351 ms"
+            "percentiles are too low: 18 transactions (1.8 %) due in the window had not finished at its end, the oldest waiting for 351 ms"
         );
     }
 
@@ -124,16 +125,16 @@ mod tests {
     fn three_programs_are_named_and_those_nobody_sees_are_not_invented() {
         let busy = vec![program("rustc", 70, 3), program("node", 77, 1)];
         let said =
-            "other programs took 24 % of a CPU beside it: rustc (3 processes), node (process 77)";
+            "other programs used 24 % of a CPU meanwhile: rustc (3 processes), node (process 77)";
         assert_eq!(others_took(24.4, false, busy.clone()), said);
         let told = others_took(25.6, true, busy);
         assert!(
-            told.starts_with("not comparable: other programs took 26 % of a CPU beside it: "),
+            told.starts_with("not comparable: other programs used 26 % of a CPU meanwhile: "),
             "{told}"
         );
         let many = ["a", "b", "c", "d"].map(|name| program(name, 1, 1)).to_vec();
         let said = others_took(10.0, false, many);
         assert!(said.ends_with(": a (process 1), b (process 1), c (process 1)"), "{said}");
-        assert!(others_took(10.0, false, vec![]).contains("none that /proc shows here"));
+        assert!(others_took(10.0, false, vec![]).contains("none that /proc shows"));
     }
 }

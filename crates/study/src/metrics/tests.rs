@@ -127,6 +127,6 @@ fn words_are_read_as_they_are_written() {
     for layer in Layer::ALL {
         assert_eq!(layer.word().parse(), Ok(layer));
     }
-    assert!("B/s".parse::<Unit>().unwrap_err().starts_with("`B/s` is no unit"));
-    assert!("flash".parse::<Layer>().unwrap_err().starts_with("`flash` is no layer"));
+    assert!("B/s".parse::<Unit>().unwrap_err().starts_with("`B/s` is not a known unit"));
+    assert!("flash".parse::<Layer>().unwrap_err().starts_with("`flash` is not a known layer"));
 }

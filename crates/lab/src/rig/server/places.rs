@@ -162,7 +162,7 @@ mod tests {
         std::os::unix::fs::symlink(at("a:b"), at("link")).unwrap();
         for name in ["a:b", "link", "link/not/there", "c;d"] {
             let error = check_path(&at(name)).unwrap_err().to_string();
-            assert!(error.starts_with("a server cannot take the path "), "{name}: {error}");
+            assert!(error.starts_with("a server cannot use the path "), "{name}: {error}");
         }
         fs::create_dir(at("plain, with \"others\"")).unwrap();
         fs::remove_dir(at("a:b")).unwrap();

@@ -81,7 +81,7 @@ fn settings_are_refused(flavour: Flavour) {
         start.settings.remove(name);
     }
     start.settings.insert("datadir".into(), "/tmp".into());
-    assert!(refusal(&binary, &start).contains("`datadir` is decided by the rig"));
+    assert!(refusal(&binary, &start).contains("`datadir` is set by the rig"));
     start.settings.remove("datadir");
     start.settings.insert("max_connections".into(), "0".into());
     let server = super::start(&binary, &start).unwrap();

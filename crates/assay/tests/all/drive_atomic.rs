@@ -1,0 +1,46 @@
+//! Writes that the kernel joins on their way to a drive: each is still all or nothing.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::drives::{Drives, has_drives, system};
+use assay_testing::skip;
+
+/// The longest class of `commands_by_size`: what the drive writes in more than one part.
+const IN_PARTS: usize = 7;
+
+#[test]
+fn joined_writes_are_no_longer_than_what_is_atomic() {
+    let name = "joined_writes_are_no_longer_than_what_is_atomic";
+    if Command::new("fio").arg("--version").output().is_err() {
+        return skip(name, "fio");
+    }
+    if !has_drives(name) {
+        return;
+    }
+    let drives = Drives::with(&["--capacity", "256M"]);
+    let device = drives.attach(&[]);
+    let queue = Path::new("/sys/block").join(device.trim_start_matches("/dev/")).join("queue");
+    let limit = || std::fs::read_to_string(queue.join("max_sectors_kb")).unwrap();
+    let in_parts = || {
+        // Sixteen writes that lie side by side are handed over at a time.
+        let filename = format!("--filename={device}");
+        let words = ["--name=job", &filename, "--rw=write", "--bs=100k", "--size=64M"];
+        let depth = ["--direct=1", "--ioengine=libaio", "--iodepth=16", "--iodepth_batch=16"];
+        let batch = ["--iodepth_batch_complete=16"];
+        system("fio", &[&words[..], &depth, &batch].concat());
+        drives.status()["commands_by_size"][IN_PARTS].as_u64().unwrap()
+    };
+    assert_eq!(limit(), "256\n");
+    assert_eq!(in_parts(), 0);
+    // The negative control: as the kernel would have it.
+    let most = std::fs::read_to_string(queue.join("max_hw_sectors_kb")).unwrap();
+    std::fs::write(queue.join("max_sectors_kb"), most).unwrap();
+    assert!(in_parts() > 0, "nothing was joined");
+    drives.detach();
+    drives.assert_nothing_left();
+    // Nor does the device's number keep the limit for others.
+    drives.attach(&[]);
+    drives.detach();
+    assert_ne!(limit(), "256\n");
+}

@@ -1,0 +1,134 @@
+//! What is done to a drive behind the back of `assay drive`: its server killed and followed at once, or stopped, the
+//! place of its media filled up, several attaches at the same moment.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
+
+use crate::drives::{Drives, MIB, has_drives, noise, system};
+use assay_ports::child::{Process, is_stopped};
+use rustix::process::Signal;
+
+#[test]
+fn a_killed_server_is_followed_at_once() {
+    if !has_drives("a_killed_server_is_followed_at_once") {
+        return;
+    }
+    let drives = Drives::with(&["--capacity", "64M"]);
+    let data = noise(4 * MIB as usize, 1);
+    for round in 0..15 {
+        let device = File::options().write(true).open(drives.attach(&[])).unwrap();
+        device.write_all_at(&data, round * MIB).unwrap();
+        // What was not flushed goes with the server; the device need not wait for it.
+        drop(device);
+        // Not waited for: its threads end while the next command looks.
+        drives.server().signal(Signal::KILL).unwrap();
+        if round % 2 == 0 {
+            drives.attach(&[]);
+        }
+        drives.detach();
+        drives.assert_nothing_left();
+    }
+}
+
+#[test]
+fn of_several_that_attach_one_does() {
+    if !has_drives("of_several_that_attach_one_does") {
+        return;
+    }
+    let drives = Drives::with(&["--capacity", "64M"]);
+    for _ in 0..5 {
+        let attaches: Vec<_> = (0..3)
+            .map(|_| {
+                let mut attach = drives.command(&["drive", "attach", "vol.img"]);
+                attach.stderr(std::process::Stdio::piped()).spawn().unwrap()
+            })
+            .collect();
+        let outputs = attaches.into_iter().map(|attach| attach.wait_with_output().unwrap());
+        let (done, refused): (Vec<_>, Vec<_>) = outputs.partition(|output| output.status.success());
+        assert_eq!(done.len(), 1, "{refused:?}");
+        for output in refused {
+            let line = String::from_utf8(output.stderr).unwrap();
+            let is_told = line.contains("is already attached") || line.contains("is in use");
+            assert!(is_told && line.lines().count() == 1, "{line}");
+        }
+        drives.detach();
+        drives.assert_nothing_left();
+    }
+}
+
+/// A process that was stopped and goes on when this is dropped: until then whoever asks for its device hangs.
+struct Stopped(Process);
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        let _ = self.0.signal(Signal::CONT);
+    }
+}
+
+#[test]
+fn a_stopped_server_is_named_and_not_waited_for() {
+    if !has_drives("a_stopped_server_is_named_and_not_waited_for") {
+        return;
+    }
+    let drives = Drives::with(&["--capacity", "64M"]);
+    drives.attach(&[]);
+    let pid = u32::try_from(drives.status()["pid"].as_u64().unwrap()).unwrap();
+    let server = Stopped(drives.server());
+    server.0.signal(Signal::STOP).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !is_stopped(pid) {
+        assert!(Instant::now() < deadline, "it does not stop");
+        std::thread::yield_now();
+    }
+    for action in ["status", "detach"] {
+        let line = drives.refused(&["drive", action, "vol.img"]);
+        assert!(line.contains("is stopped; continue it with `kill -CONT "), "{line}");
+    }
+    let line = drives.refused(&["drive", "attach", "vol.img"]);
+    assert!(line.contains("is already attached"), "{line}");
+    drop(server);
+    drives.detach();
+    drives.assert_nothing_left();
+}
+
+#[test]
+fn media_whose_place_fills_up_keeps_what_was_flushed() {
+    if !has_drives("media_whose_place_fills_up_keeps_what_was_flushed") {
+        return;
+    }
+    let drives = Drives::new();
+    let place = drives.path("small");
+    fs::create_dir(&place).unwrap();
+    let small = place.to_str().unwrap();
+    system("mount", &["-t", "tmpfs", "-o", "size=32M", "tmpfs", small]);
+    drives.create("small/vol.img", &["--capacity", "64M", "--sparse"]);
+    std::os::unix::fs::symlink(place.join("vol.img"), drives.path("vol.img")).unwrap();
+    let data = noise(MIB as usize, 2);
+    let device = File::options().read(true).write(true).open(drives.attach(&[])).unwrap();
+    let kept = (0..48)
+        .take_while(|index| {
+            device.write_all_at(&data, index * MIB).and_then(|()| device.sync_data()).is_ok()
+        })
+        .count();
+    assert!((8..32).contains(&kept), "{kept} MiB fitted in 32");
+    drop(device);
+    let status = drives.status();
+    assert_eq!(status["state"], "stopped", "{status}");
+    let line = drives.refused(&["drive", "detach", "vol.img"]);
+    assert!(line.contains("could not be closed"), "{line}");
+    drives.done(&["clean"]);
+    system("mount", &["-o", "remount,size=96M", small]);
+    let device = File::open(drives.attach(&[])).unwrap();
+    let mut back = vec![0; data.len()];
+    for index in 0..kept as u64 {
+        device.read_exact_at(&mut back, index * MIB).unwrap();
+        assert!(back == data, "MiB {index}");
+    }
+    drop(device);
+    let server = drives.server();
+    drives.detach();
+    assert!(server.wait(Some(Duration::from_secs(10))).unwrap());
+    system("umount", &[small]);
+    drives.assert_nothing_left();
+}

@@ -1,0 +1,81 @@
+//! `kill -9` of the process that serves a drive, in mid-write, again and again: what was flushed is there, each write
+//! whole or not at all, and nothing newer without what was older.
+//!
+//! fio judges what must be durable when it is answered, by its own verification; writers with a history of each command
+//! judge the rest.
+
+mod bench;
+mod blocks;
+mod history;
+mod job;
+mod writers;
+
+use bench::{Bench, Round, Verdict};
+
+use crate::drive_killed::{Sabotage, rounds, seed};
+use crate::drives::{MIB, has_fio};
+
+/// Kills in a run of all tests, and in a negative control at most.
+const ROUNDS: u64 = 8;
+const CONTROL_ROUNDS: u64 = 8;
+
+fn survives(mut bench: Bench) {
+    let rounds = rounds(ROUNDS);
+    let mut killed_again = 0;
+    for round in 1..=rounds {
+        let done = bench.round().unwrap_or_else(|verdict| panic!("round {round}: {verdict:#?}"));
+        let Round { commands, lost, fio_bytes, .. } = done;
+        killed_again += u64::from(done.killed_again);
+        println!(
+            "round {round}: {commands} commands, {lost} of those not flushed lost, fio verified {} MiB{}",
+            fio_bytes / MIB,
+            if done.killed_again { ", killed again while it was attached" } else { "" }
+        );
+        assert!(commands > 0);
+    }
+    let moved = bench.end();
+    println!(
+        "{rounds} rounds, {killed_again} with a second kill, {} MiB collected: all that was flushed is there, nothing is torn",
+        moved / MIB
+    );
+}
+
+/// What the judges say in the first round in which they are not content.
+fn caught(mut bench: Bench) -> Verdict {
+    (0..CONTROL_ROUNDS)
+        .find_map(|_| bench.round().err())
+        .expect("a drive that breaks its word is noticed")
+}
+
+#[test]
+fn a_drive_on_a_file_survives_kills_under_fio() {
+    if has_fio("a_drive_on_a_file_survives_kills_under_fio") {
+        survives(Bench::on_a_file(seed(), Sabotage::None));
+    }
+}
+
+#[test]
+fn a_drive_survives_kills_that_cost_its_media_what_was_not_flushed() {
+    if has_fio("a_drive_survives_kills_that_cost_its_media_what_was_not_flushed") {
+        survives(Bench::on_power(seed(), Sabotage::None));
+    }
+}
+
+#[test]
+fn a_drive_that_tears_is_caught() {
+    if has_fio("a_drive_that_tears_is_caught") {
+        let verdict = caught(Bench::on_a_file(seed(), Sabotage::Tear));
+        println!("{verdict:#?}");
+        assert!(verdict.contract.unwrap().contains("Torn"));
+    }
+}
+
+#[test]
+fn a_flush_that_lies_is_caught_by_both_judges() {
+    if has_fio("a_flush_that_lies_is_caught_by_both_judges") {
+        let verdict = caught(Bench::on_power(seed(), Sabotage::LyingFlush));
+        println!("{verdict:#?}");
+        assert!(verdict.contract.unwrap().contains("Lost"));
+        assert!(verdict.fio.is_some());
+    }
+}

@@ -1,0 +1,43 @@
+//! The whole tool, as its users meet it: one program, whose tests run side by side.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and says what it skips"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/drives.rs"]
+mod drives;
+#[path = "../common/power.rs"]
+mod power;
+#[path = "../common/pty.rs"]
+mod pty;
+#[path = "../common/runs.rs"]
+mod runs;
+#[path = "../common/simulated.rs"]
+mod simulated;
+
+mod cache;
+mod claims;
+mod data_profiles;
+mod drive;
+mod drive_atomic;
+mod drive_behind;
+mod drive_errors;
+mod drive_guards;
+mod drive_killed;
+mod drive_operated;
+mod drive_repair;
+mod drive_rig;
+mod errors;
+mod estimate;
+mod killed;
+mod live;
+mod load_server;
+mod model_errors;
+mod old_generators;
+mod sysbench_equivalence;
+mod write_path;

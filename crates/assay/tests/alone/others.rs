@@ -1,0 +1,194 @@
+//! What else goes on beside a run is told: programs that take its CPUs, what fills its disk, and other runs.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::common::{DIRECTORY, World, has_loop_devices, has_server, small_plan, trials};
+use crate::runs::{server_under_load_below, start_run};
+
+/// One run of two seconds.
+fn one_trial() -> String {
+    small_plan(DIRECTORY)
+        .replace("threads = [1, 2]", "threads = [1]")
+        .replace("[configs.off.settings]\ninnodb_doublewrite = false\n", "")
+}
+
+/// A program of that name that does nothing but take time, killed when dropped.
+struct Busy(Child);
+
+impl Busy {
+    fn start(world: &World, name: &str) -> Busy {
+        let program = world.path(name);
+        std::os::unix::fs::symlink("/bin/sh", &program).unwrap();
+        Busy(Command::new(program).args(["-c", "while :; do :; done"]).spawn().unwrap())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What the study's runs say of other programs.
+fn warnings_of_others(world: &World, study: &str) -> Vec<Value> {
+    let db = rusqlite::Connection::open(world.path(study).join("study.sqlite")).unwrap();
+    let sql = "SELECT facts_json FROM warnings WHERE kind = 'other_programs'";
+    let mut statement = db.prepare(sql).unwrap();
+    let texts = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    texts.map(|text| serde_json::from_str(&text.unwrap()).unwrap()).collect()
+}
+
+fn names_busy_ones(warning: &Value) -> bool {
+    let programs = warning["programs"].as_array().unwrap();
+    programs.iter().any(|one| one["name"].as_str().unwrap().starts_with("busy-"))
+}
+
+#[test]
+fn a_trial_beside_a_busy_program_names_it_and_may_not_be_compared() {
+    let _alone = crate::alone();
+    if !has_server("a_run_beside_a_busy_program_names_it_and_may_not_be_compared") {
+        return;
+    }
+    let world = World::new();
+    world.write("plan.toml", &one_trial());
+    let run = |study: &str| {
+        let output = world.run(&["run", "plan.toml", "--out", study]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        warnings_of_others(&world, study)
+    };
+    // One for each CPU: however many there are, it is more than a tenth of them.
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    let busy: Vec<Busy> = (0..cpus).map(|n| Busy::start(&world, &format!("busy-{n}"))).collect();
+    let found = run("beside");
+    assert!(
+        found.len() == 1 && found[0]["is_too_much"] == true && names_busy_ones(&found[0]),
+        "{found:?}"
+    );
+    let report = std::fs::read_to_string(world.path("beside/report.html")).unwrap();
+    assert!(report.contains("not comparable: other programs used "), "it stands in the report");
+    drop(busy);
+    let found = run("alone");
+    assert!(!found.iter().any(names_busy_ones), "{found:?}");
+}
+
+/// A small file system in memory, unmounted when dropped.
+struct Small(PathBuf);
+
+impl Small {
+    fn mount(world: &World) -> Small {
+        let directory = world.path("small");
+        std::fs::create_dir(&directory).unwrap();
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", "size=1200M", "tmpfs"]).arg(&directory);
+        assert!(command.status().unwrap().success());
+        Small(directory)
+    }
+
+    /// Takes all the room that is left, as somebody else would.
+    fn fill(&self) -> PathBuf {
+        let path = self.0.join("somebody-elses");
+        let mut file = std::fs::File::create(&path).unwrap();
+        let block = vec![0xA5; 1 << 16];
+        while let Ok(written) = file.write(&block) {
+            assert!(written > 0);
+        }
+        path
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+/// Waits until the work directory of a run holds no rig of that run.
+fn wait_for_the_end_of(trial: u32, location: &Path) {
+    let rig = format!("rig-{trial}");
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);
+    let stands = || {
+        let works = std::fs::read_dir(location).unwrap().flatten();
+        works.into_iter().any(|work| work.path().join(&rig).exists())
+    };
+    while stands() {
+        assert!(std::time::Instant::now() < deadline, "run {trial} does not end");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_trial_whose_location_is_filled_by_somebody_else_fails_and_the_next_one_does_not() {
+    let _alone = crate::alone();
+    let name = "a_run_whose_location_is_filled_by_somebody_else_fails_and_the_next_one_does_not";
+    if !has_server(name) || !has_loop_devices(name) {
+        return;
+    }
+    let world = World::new();
+    let small = Small::mount(&world);
+    // Without a binary log, which a server would wait to write for longer than the run is.
+    let plan = one_trial().replace("seconds = 2", "seconds = 5\nrepeats = 2");
+    world.write("plan.toml", &plan);
+    let location = small.0.to_str().unwrap();
+    let mut run = world.command(&["run", "plan.toml", "--out", "study", "--location", location]);
+    let mut run = run.stderr(Stdio::inherit()).stdout(Stdio::null()).spawn().unwrap();
+    server_under_load_below(&small.0, 1);
+    let filler = small.fill();
+    wait_for_the_end_of(1, &small.0);
+    std::fs::remove_file(filler).unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(2));
+    let trials = trials(&world.path("study"));
+    let states: Vec<&str> = trials.iter().map(|trial| trial.1.as_str()).collect();
+    assert_eq!(states, ["failed", "done"], "{trials:?}");
+    let reason = trials[0].2.as_deref().unwrap();
+    assert!(reason.contains(&format!("the file system {location} was full ")), "{reason}");
+}
+
+/// Waits until a run has written its ledger.
+fn wait_for_a_ledger(world: &World) {
+    let directory = world.path("state/ledgers");
+    let is_ledger = |path: PathBuf| path.extension().is_some_and(|extension| extension == "json");
+    let has_one = || {
+        let files = std::fs::read_dir(&directory).into_iter().flatten().flatten();
+        files.into_iter().any(|file| is_ledger(file.path()))
+    };
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !has_one() {
+        assert!(std::time::Instant::now() < deadline, "the run has no ledger");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_run_beside_another_says_so_and_one_after_it_does_not() {
+    let _alone = crate::alone();
+    if !has_server("a_run_beside_another_says_so_and_one_after_it_does_not") {
+        return;
+    }
+    let world = World::new();
+    world.write("plan.toml", &small_plan(DIRECTORY));
+    world.write("one.toml", &one_trial());
+    let said = |study: &str| {
+        let output = world.run(&["run", "one.toml", "--out", study]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        said
+    };
+    let mut first = start_run(&world);
+    wait_for_a_ledger(&world);
+    let study = world.path("study").canonicalize().unwrap();
+    let line = format!("(process {}, {}): they disturb each other", first.id(), study.display());
+    let beside = said("beside");
+    assert!(beside.contains("another run is measuring on this machine"), "{beside}");
+    assert!(beside.contains(&line), "{beside}");
+    // Killed outright, so that its ledger stays.
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let after = said("after");
+    assert!(!after.contains("another run"), "{after}");
+    assert!(world.run(&["clean"]).status.success());
+}
