@@ -32,7 +32,7 @@ METRICS = {
 VALUES = {
     "folder": "directory", "cannot_tell": "inconclusive", "cannot tell": "inconclusive", "recalled": "unsourced",
     "late_commands": "missed_deadlines", "standstill": "model_stall", "unwatched": "unmonitored",
-    "serving": "daemon", "watch": "monitor",
+    "serving": "daemon", "watch": "monitor", "fixed": "strict",
 }
 WORDS = {
     "arm": "configuration", "arms": "configurations", "cell": "run", "cells": "runs", "data set": "data profile",
