@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # What the benchmarks on devices share: leaving nothing behind, loop devices, drives, numbers.
-# Sourced; expects $root and sets up $work, a folder that goes when the benchmark ends.
+# Sourced; expects $root and sets up $work, a directory that goes when the benchmark ends.
 
 assay=("$root/target/release/assay")
 # What takes away the things made, last first.
@@ -17,7 +17,7 @@ undo_all() {
 # Notes how to take a thing away; the words are kept apart.
 undo_with() { undo+=("$(printf '%q ' "$@")"); }
 
-# Makes the work folder in the folder given; what it holds may be large.
+# Makes the work directory in the directory given; what it holds may be large.
 make_work() {
   work=$(mktemp -d -p "$1" assay-bench.XXXXXX)
   trap undo_all EXIT
@@ -81,17 +81,17 @@ stop_volume() {
   wait "$pid"
 }
 
-# Mounts $device, with a file system of KIND made on it, on FOLDER; further words are mount options.
+# Mounts $device, with a file system of KIND made on it, on DIRECTORY; further words are mount options.
 make_mount() {
-  local kind=$1 folder=$2 options=$3
+  local kind=$1 directory=$2 options=$3
   case $kind in
     ext4) mkfs.ext4 -q -F -E nodiscard "$device" ;;
     btrfs) mkfs.btrfs -q -f -K "$device" ;;
     *) fail "no file system $kind" ;;
   esac
-  mkdir -p "$folder"
-  mount -t "$kind" -o "$options" "$device" "$folder"
-  undo_with umount "$folder"
+  mkdir -p "$directory"
+  mount -t "$kind" -o "$options" "$device" "$directory"
+  undo_with umount "$directory"
 }
 
 # Runs a command with MIB of memory, its page cache included; as it is, after saying so, where that cannot be done.

@@ -1,4 +1,4 @@
-//! The `assay` command: args → plan → rig → load and watch → store → report.
+//! The `assay` command: args → plan → rig → load and monitor → store → report.
 
 mod args;
 mod claims_command;

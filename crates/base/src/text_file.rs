@@ -42,8 +42,8 @@ mod tests {
 
     #[test]
     fn a_file_is_read_and_what_is_none_is_said_in_a_line() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("prices.toml");
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("prices.toml");
         std::fs::write(&file, "years = 3\n").unwrap();
         assert_eq!(read(&file, "prices").unwrap(), "years = 3\n");
         std::fs::write(&file, "x".repeat(1 << 20)).unwrap();
@@ -53,7 +53,7 @@ mod tests {
                 "/dev/zero".as_ref(),
                 "/dev/zero holds no prices; name a regular file of at most 1 MiB",
             ),
-            (folder.path(), "holds no prices; name a regular file"),
+            (directory.path(), "holds no prices; name a regular file"),
             ("/nowhere/at/all".as_ref(), "cannot read /nowhere/at/all: No such file"),
         ] {
             assert!(refused(path).contains(says), "{}", refused(path));
@@ -71,8 +71,8 @@ mod tests {
     /// A pipe that nobody writes to would be waited for for ever.
     #[test]
     fn a_pipe_is_not_opened() {
-        let folder = tempfile::tempdir().unwrap();
-        let pipe = folder.path().join("pipe");
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
         assert!(made.success());
         assert!(refused(&pipe).contains("holds no prices"), "{}", refused(&pipe));

@@ -56,10 +56,10 @@ fn limits(operations: &str, mib: &str) -> Result<VolumeLimits, Box<dyn Error>> {
 }
 
 fn serve(file: &str, disk: Arc<dyn Disk>) -> Result<(), Box<dyn Error>> {
-    let folder = format!("{file}.mount");
-    std::fs::create_dir(&folder)?;
+    let directory = format!("{file}.mount");
+    std::fs::create_dir(&directory)?;
     let options = FuseOptions {
-        mount_point: folder.clone().into(),
+        mount_point: directory.clone().into(),
         name: file.into(),
         threads: DEFAULT_THREADS,
     };
@@ -73,5 +73,5 @@ fn serve(file: &str, disk: Arc<dyn Disk>) -> Result<(), Box<dyn Error>> {
     mount.unmount()?;
     mount.wait()?;
     drop(mount);
-    Ok(std::fs::remove_dir(&folder)?)
+    Ok(std::fs::remove_dir(&directory)?)
 }

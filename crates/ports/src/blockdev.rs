@@ -56,9 +56,9 @@ pub fn check_unused(path: &Path) -> Result<u64, DeviceError> {
         return Err(DeviceError::NotBlock { path: path.into() });
     }
     let system = sysfs_directory(metadata.rdev()).map_err(unreadable(path))?;
-    for folder in with_partitions(&system).map_err(unreadable(path))? {
-        check_mounts(path, &folder)?;
-        check_holders(path, &folder)?;
+    for directory in with_partitions(&system).map_err(unreadable(path))? {
+        check_mounts(path, &directory)?;
+        check_holders(path, &directory)?;
     }
     // Sectors of 512 bytes whatever the device's own sector is (Documentation/ABI/stable/sysfs-block, `size`).
     let sectors = std::fs::read_to_string(system.join("size")).map_err(unreadable(path))?;
@@ -79,46 +79,46 @@ pub fn sysfs_directory(device: u64) -> io::Result<PathBuf> {
 }
 
 fn with_partitions(system: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut folders = vec![system.to_owned()];
+    let mut directories = vec![system.to_owned()];
     for entry in std::fs::read_dir(system)? {
-        let folder = entry?.path();
-        if folder.join("partition").is_file() {
-            folders.push(folder);
+        let directory = entry?.path();
+        if directory.join("partition").is_file() {
+            directories.push(directory);
         }
     }
-    Ok(folders)
+    Ok(directories)
 }
 
 /// The directories in `/sys` of the block devices that the one with this directory lies on: the disk of a partition,
 /// the parts of a mapper or RAID.
 #[must_use]
-pub fn lies_on(folder: &Path) -> Vec<PathBuf> {
-    let slaves = std::fs::read_dir(folder.join("slaves")).into_iter().flatten().flatten();
+pub fn lies_on(directory: &Path) -> Vec<PathBuf> {
+    let slaves = std::fs::read_dir(directory.join("slaves")).into_iter().flatten().flatten();
     let parts = slaves.filter_map(|slave| slave.path().canonicalize().ok());
-    let disk = folder.join("partition").is_file().then(|| folder.parent()).flatten();
+    let disk = directory.join("partition").is_file().then(|| directory.parent()).flatten();
     parts.chain(disk.map(Path::to_owned)).collect()
 }
 
-fn check_mounts(path: &Path, folder: &Path) -> Result<(), DeviceError> {
-    let number = std::fs::read_to_string(folder.join("dev")).map_err(unreadable(path))?;
+fn check_mounts(path: &Path, directory: &Path) -> Result<(), DeviceError> {
+    let number = std::fs::read_to_string(directory.join("dev")).map_err(unreadable(path))?;
     let mounts = filesystem::mounts().map_err(unreadable(path))?;
     match mounts.into_iter().find(|mount| mount.device_number == number.trim()) {
         None => Ok(()),
         Some(mount) => Err(DeviceError::Mounted {
             path: path.into(),
-            device: format!("/dev/{}", file_name(folder)),
+            device: format!("/dev/{}", file_name(directory)),
             target: mount.target,
         }),
     }
 }
 
-fn check_holders(path: &Path, folder: &Path) -> Result<(), DeviceError> {
+fn check_holders(path: &Path, directory: &Path) -> Result<(), DeviceError> {
     let held = |holder| Err(DeviceError::Held { path: path.into(), holder });
-    let holders = std::fs::read_dir(folder.join("holders")).into_iter().flatten();
+    let holders = std::fs::read_dir(directory.join("holders")).into_iter().flatten();
     if let Some(holder) = holders.flatten().next() {
         return held(file_name(&holder.path()));
     }
-    let device = format!("/dev/{}", file_name(folder));
+    let device = format!("/dev/{}", file_name(directory));
     let swaps = std::fs::read_to_string("/proc/swaps").unwrap_or_default();
     match swaps.lines().any(|line| line.split_whitespace().next() == Some(&device)) {
         true => held("the swap".into()),
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn made_up_numbers_have_no_folder() {
+    fn made_up_numbers_have_no_directory() {
         let number = std::fs::metadata("/proc").unwrap().dev();
         assert_eq!(sysfs_directory(number).unwrap_err().kind(), io::ErrorKind::NotFound);
     }

@@ -49,8 +49,8 @@ mod tests {
 
     #[test]
     fn a_file_is_known_by_every_name_and_another_in_its_place_is_not() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
         std::fs::write(at("file"), "").unwrap();
         let id = FileId::named(&at("file")).unwrap();
         std::fs::hard_link(at("file"), at("link")).unwrap();

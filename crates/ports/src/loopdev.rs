@@ -139,7 +139,7 @@ fn unlimit_requests(device: &Path) -> io::Result<()> {
 }
 
 fn queue(device: &Path) -> PathBuf {
-    folder(device).join("queue")
+    directory(device).join("queue")
 }
 
 /// Older kernels go without direct I/O when the file cannot do it, and say so only here
@@ -150,19 +150,19 @@ fn is_direct(device: &Path) -> bool {
 
 /// What `/sys/block/loopN/loop/` says: it is there while something is attached.
 fn attribute(device: &Path, name: &str) -> io::Result<String> {
-    let path = folder(device).join("loop").join(name);
+    let path = directory(device).join("loop").join(name);
     Ok(std::fs::read_to_string(path)?.trim_end().to_owned())
 }
 
-fn folder(device: &Path) -> PathBuf {
+fn directory(device: &Path) -> PathBuf {
     Path::new("/sys/block").join(device.file_name().unwrap_or_default())
 }
 
 /// What the loop device with that directory in `/sys` shows, by the name that the kernel keeps; nothing of any other device
 /// and while nothing is attached. What was deleted since has a name that leads nowhere.
 #[must_use]
-pub fn backing(folder: &Path) -> Option<PathBuf> {
-    let mut name = std::fs::read(folder.join("loop/backing_file")).ok()?;
+pub fn backing(directory: &Path) -> Option<PathBuf> {
+    let mut name = std::fs::read(directory.join("loop/backing_file")).ok()?;
     name.pop_if(|last| *last == b'\n');
     Some(OsString::from_vec(name).into())
 }
@@ -173,7 +173,7 @@ pub fn backing(folder: &Path) -> Option<PathBuf> {
 /// What `losetup` said.
 pub fn update_size(device: &Path) -> Result<(), LoopError> {
     // Older kernels take the size that they remember; looking at the file makes them ask its server.
-    let _ = backing(&folder(device)).map(std::fs::metadata);
+    let _ = backing(&directory(device)).map(std::fs::metadata);
     Ok(run("losetup", ["--set-capacity".as_ref(), device.as_os_str()]).map(drop)?)
 }
 
@@ -223,8 +223,8 @@ fn id_in(line: &str, device: &Path) -> Option<FileId> {
 ///
 /// # Errors
 /// `/sys` cannot be read.
-pub fn attached_under(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let all = all()?.into_iter().filter(|(_, backing)| backing.starts_with(folder));
+pub fn attached_under(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let all = all()?.into_iter().filter(|(_, backing)| backing.starts_with(directory));
     Ok(all.map(|(device, _)| device).collect())
 }
 
@@ -272,15 +272,15 @@ pub fn detach(device: &Path) -> Result<(), LoopError> {
     // As long as it is ours: a moment later it may be another drive's. Where nobody but root may do this, nobody else
     // has changed it.
     let _ = unlimit_requests(device);
-    let shown = backing(&folder(device));
+    let shown = backing(&directory(device));
     if let Err(error) = run("losetup", ["--detach".as_ref(), device.as_os_str()]) {
         // Somebody else has detached it meanwhile.
-        return if backing(&folder(device)).is_none() { Ok(()) } else { Err(error.into()) };
+        return if backing(&directory(device)).is_none() { Ok(()) } else { Err(error.into()) };
     }
     let deadline = Instant::now() + DETACH_PATIENCE;
     // A device that is open goes when it is closed last, which the kernel does not announce. One that shows something
     // else is free of us, and somebody else's.
-    while shown.is_some() && backing(&folder(device)) == shown {
+    while shown.is_some() && backing(&directory(device)) == shown {
         if Instant::now() > deadline {
             return Err(LoopError::InUse { device: device.into() });
         }

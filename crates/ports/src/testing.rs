@@ -39,27 +39,27 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
 
 /// A mount that goes with its directory when the test ends.
 pub(crate) struct TestMount {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl TestMount {
     /// Mounts `what` of file system `kind`.
     pub(crate) fn new(kind: &str, what: &Path, options: &str) -> TestMount {
-        let folder = tempfile::tempdir().unwrap();
-        let (what, target) = (what.to_str().unwrap(), folder.path().to_str().unwrap());
+        let directory = tempfile::tempdir().unwrap();
+        let (what, target) = (what.to_str().unwrap(), directory.path().to_str().unwrap());
         run("mount", &["-t", kind, "-o", options, what, target]);
-        TestMount { folder }
+        TestMount { directory }
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 }
 
 impl Drop for TestMount {
     fn drop(&mut self) {
         let flags = rustix::mount::UnmountFlags::DETACH;
-        let _ = rustix::mount::unmount(self.folder.path(), flags);
+        let _ = rustix::mount::unmount(self.directory.path(), flags);
     }
 }
 

@@ -37,27 +37,27 @@ fn serves_when_it_is_asked_to() {
 /// A server in a process of its own.
 struct Server {
     process: Child,
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Server {
     fn start() -> Server {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let mut process = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "serves_when_it_is_asked_to", "--nocapture"])
-            .env(MOUNT_POINT, folder.path())
+            .env(MOUNT_POINT, directory.path())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
         let is_serving = lines.any(|line| line.unwrap() == "serving");
-        let server = Server { process, folder };
+        let server = Server { process, directory };
         assert!(is_serving, "the server did not begin");
         server
     }
 
     fn mount_point(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 
     fn disk(&self) -> PathBuf {

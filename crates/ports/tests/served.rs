@@ -182,8 +182,8 @@ fn texts_are_written_when_they_are_opened() {
         text("long", Box::new(move || content.clone())),
     ];
     let served = Served::with(Recorder::new(MIB), texts, None);
-    let folder = served.mount.mount_point();
-    let path = folder.join("status.json");
+    let directory = served.mount.mount_point();
+    let path = directory.join("status.json");
     assert_eq!(opened.load(Ordering::SeqCst), 0);
     for number in 1..=3 {
         assert_eq!(fs::read_to_string(&path).unwrap(), format!("opened {number}\n"));
@@ -194,15 +194,15 @@ fn texts_are_written_when_they_are_opened() {
         file.read_exact_at(&mut start, 0).unwrap();
         assert_eq!(&start, b"opened 4");
     }
-    assert!(fs::read_to_string(folder.join("long")).unwrap() == long);
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(fs::read_to_string(directory.join("long")).unwrap() == long);
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
     let mut names: Vec<_> = entries.map(|name| name.into_string().unwrap()).collect();
     names.sort();
     assert_eq!(names, ["disk", "long", "status.json"]);
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o400);
-    assert_eq!(fs::metadata(folder.join("disk")).unwrap().mode() & 0o777, 0o600);
+    assert_eq!(fs::metadata(directory.join("disk")).unwrap().mode() & 0o777, 0o600);
     for refused in
-        [fs::write(&path, "x"), fs::write(folder.join("new"), "x"), fs::remove_file(&path)]
+        [fs::write(&path, "x"), fs::write(directory.join("new"), "x"), fs::remove_file(&path)]
     {
         refused.unwrap_err();
     }
@@ -363,7 +363,7 @@ fn somebody_else_may_unmount_and_mount_there() {
     // The first neither takes the second away when asked nor when dropped.
     served.mount.unmount().unwrap();
     assert_eq!(fs::metadata(second.disk_path()).unwrap().len(), 2 * MIB);
-    let Served { mount: first, folder: _folder } = served;
+    let Served { mount: first, directory: _directory } = served;
     drop(first);
     assert_eq!(fs::metadata(second.disk_path()).unwrap().len(), 2 * MIB);
     second.unmount().unwrap();
@@ -375,12 +375,12 @@ fn dropping_takes_the_mount_away_from_whoever_uses_it() {
     if !has_fuse("dropping_takes_the_mount_away_from_whoever_uses_it") {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let disk = Recorder::new(MIB);
-    let mount = FuseMount::serve(options(folder.path()), disk.clone(), vec![], None).unwrap();
+    let mount = FuseMount::serve(options(directory.path()), disk.clone(), vec![], None).unwrap();
     let file = open(&mount.disk_path(), 0);
     drop(mount);
-    assert!(!is_mounted(folder.path()));
+    assert!(!is_mounted(directory.path()));
     assert_eq!(Arc::strong_count(&disk), 1);
     file.read_at(&mut [0; 4096], 0).unwrap_err();
 }
@@ -407,28 +407,28 @@ fn wrong_places_and_options_are_refused_in_words() {
     if !has_fuse("wrong_places_and_options_are_refused_in_words") {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let serve = |options, texts| FuseMount::serve(options, Recorder::new(MIB), texts, None);
-    let missing = options(&folder.path().join("missing"));
+    let missing = options(&directory.path().join("missing"));
     let error = serve(missing, vec![]).unwrap_err().to_string();
     assert!(error.contains("missing: No such file or directory"), "{error}");
-    let plain = folder.path().join("plain");
+    let plain = directory.path().join("plain");
     fs::write(&plain, "").unwrap();
     let error = serve(options(&plain), vec![]).unwrap_err().to_string();
     assert!(error.contains("Not a directory"), "{error}");
-    let mut idle = options(folder.path());
+    let mut idle = options(directory.path());
     idle.threads = 0;
     assert!(matches!(serve(idle, vec![]).unwrap_err(), FuseError::Options { .. }));
     for name in ["", "disk", "a/b"] {
         let text = TextFile { name: name.into(), content: Box::new(String::new) };
-        let error = serve(options(folder.path()), vec![text]).unwrap_err();
+        let error = serve(options(directory.path()), vec![text]).unwrap_err();
         assert!(matches!(error, FuseError::Options { .. }), "{name}: {error}");
     }
-    let first = serve(options(folder.path()), vec![]).unwrap();
-    let error = serve(options(folder.path()), vec![]).unwrap_err();
+    let first = serve(options(directory.path()), vec![]).unwrap();
+    let error = serve(options(directory.path()), vec![]).unwrap_err();
     assert!(matches!(error, FuseError::Taken { .. }), "{error}");
     drop(first);
-    assert!(!is_mounted(folder.path()));
+    assert!(!is_mounted(directory.path()));
 }
 
 #[test]

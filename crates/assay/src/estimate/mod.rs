@@ -2,7 +2,7 @@
 //!
 //! The way of an estimate: `find` (which files) → `survey` (their sizes, holes and first bytes) → `sample` (which
 //! clusters) → `measure` (reads them; `shrink` stores each under every configuration; `tally` adds up) → `view` →
-//! `text`, `json`. Promises: nothing is changed, not even access times; a running server is not disturbed; what is not
+//! `text`, `json`. Guarantees: nothing is changed, not even access times; a running server is not disturbed; what is not
 //! read is in the stated error.
 
 mod configs;

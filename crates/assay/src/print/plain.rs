@@ -1,6 +1,6 @@
 //! Text that others wrote, without what a terminal would obey.
 //!
-//! Titles of papers, names of arms and what a wrong key was come from files, and a file can hold an escape that colours, moves or
+//! Titles of papers, names of configurations and what a wrong key was come from files, and a file can hold an escape that colours, moves or
 //! retitles. Control characters (Unicode's category Cc: C0, DEL and C1) but line feed and tab are shown as JSON writes them, so that a
 //! line of JSON stays one (RFC 8259, section 7).
 

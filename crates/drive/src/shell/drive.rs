@@ -1,4 +1,4 @@
-//! The drive: a disk made of a codec, a log, a map and a collector over another disk, its media.
+//! The drive: a disk made of a codec, a log, a map and garbage collection over another disk, its media.
 //!
 //! Many host commands run at once. Each compresses in its own thread; giving records their places in the log, and
 //! telling the map, is the one serial part and takes memory copies only. Locks are taken in this order: maintenance,

@@ -3,7 +3,7 @@
 //! A volume that is paid by the operation takes as much for 4 KiB as for 256 KiB, and a scan asks next for what was
 //! written next, which in a log lies behind. Where reads of media are made longer, later reads look here first.
 //!
-//! Promises nothing: what lies here may be older than what lies on media by now, where a place was written since, or
+//! Guarantees nothing: what lies here may be older than what lies on media by now, where a place was written since, or
 //! its segment used again. Whoever decodes it sees that by each record's checksum, which covers its place, its key and
 //! when its segment was opened, and then reads media.
 
@@ -18,7 +18,7 @@ use assay_disk::BlockBuffer;
 /// Windows that are kept: several for each of as many threads as commonly read at once.
 const WINDOWS: usize = 64;
 
-/// Reads of media that are made longer, and what they brought.
+/// Reads of media that are made longer, and what they returned.
 #[derive(Debug)]
 pub(crate) struct ReadAhead {
     bytes: u32,

@@ -2,7 +2,7 @@
 //! end, and never gives data that nobody wrote, unless a checksum was forged on purpose.
 //!
 //! Each seed is one case. `ASSAY_SEEDS` sets how many run (2 000), `ASSAY_SEED` the first. Where the process itself
-//! dies, the seeds that were running lie in `fuzz-*.seed` in the build's folder for temporary files.
+//! dies, the seeds that were running lie in `fuzz-*.seed` in the build's directory for temporary files.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 

@@ -63,8 +63,8 @@ impl Kind {
             Kind::WithUnits => "with-units",
             Kind::Packed => "packed",
         };
-        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-        folder.join(format!("format-2-{name}.zst"))
+        let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+        directory.join(format!("format-2-{name}.zst"))
     }
 }
 

@@ -28,7 +28,7 @@ const DEPTH_MAX: usize = 4;
 /// The series of what the file system has left for the server.
 pub const ROOM: &str = metric!("space_filesystem_room_bytes").name;
 
-/// Folders that belong to the server, not to a schema of the user.
+/// Directories that belong to the server, not to a schema of the user.
 const SERVER_DIRECTORIES: [&str; 4] = ["mysql", "sys", "performance_schema", "information_schema"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -26,7 +26,7 @@ pub(super) fn is_same_device(a: &Path, b: &Path) -> bool {
     device(a).is_some() && device(a) == device(b)
 }
 
-/// Folders that were not there before; those still empty at the end are removed, so that a refused plan leaves
+/// Directories that were not there before; those still empty at the end are removed, so that a refused plan leaves
 /// nothing behind.
 #[derive(Debug, Default)]
 pub(super) struct NewDirectories(Vec<PathBuf>);

@@ -231,7 +231,7 @@ pub fn abort_and_unmount(mount_point: &Path) -> Result<(), FuseError> {
 fn resolved(mount_point: &Path) -> io::Result<PathBuf> {
     let absolute = std::path::absolute(mount_point)?;
     match (absolute.parent(), absolute.file_name()) {
-        (Some(folder), Some(name)) => Ok(folder.canonicalize()?.join(name)),
+        (Some(directory), Some(name)) => Ok(directory.canonicalize()?.join(name)),
         _ => Ok(absolute),
     }
 }

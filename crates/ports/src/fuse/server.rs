@@ -328,12 +328,12 @@ impl Filesystem for Server {
         if ino != INodeNo::ROOT {
             return reply.error(Errno::ENOTDIR);
         }
-        let folders = [".", ".."].map(|name| (INodeNo::ROOT, FileType::Directory, name));
+        let directories = [".", ".."].map(|name| (INodeNo::ROOT, FileType::Directory, name));
         let disk = (DISK, FileType::RegularFile, DISK_FILE);
         let texts = self.texts.iter().zip(FIRST_TEXT..);
         let texts = texts
             .map(|(text, number)| (INodeNo(number), FileType::RegularFile, text.name.as_str()));
-        let entries = folders.into_iter().chain([disk]).chain(texts).zip(1..);
+        let entries = directories.into_iter().chain([disk]).chain(texts).zip(1..);
         for ((inode, kind, name), next) in entries.skip(offset as usize) {
             if reply.add(inode, next, kind, name) {
                 break;

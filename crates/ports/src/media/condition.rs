@@ -121,8 +121,8 @@ mod tests {
 
     #[test]
     fn a_deleted_file_and_one_cut_short_are_noticed_and_stay_so() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("media");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("media");
         let media = FileMedia::create(&path, MIB, Allocation::Sparse).unwrap();
         let condition = media.condition();
         assert_eq!((condition.problems(), condition.loss()), (vec![], None));
@@ -142,7 +142,7 @@ mod tests {
 
         std::fs::remove_file(&path).unwrap();
         let media = FileMedia::create(&path, MIB, Allocation::Sparse).unwrap();
-        let moved = folder.path().join("moved");
+        let moved = directory.path().join("moved");
         std::fs::rename(&path, &moved).unwrap();
         assert_eq!(media.condition().loss(), None, "it is there under another name");
         std::fs::remove_file(moved).unwrap();

@@ -103,16 +103,17 @@ pub(super) fn ensure_not_shown(path: &Path, file: &File) -> Result<(), MediaErro
 /// we may not open, cannot be held.
 pub(super) fn below(path: &Path, number: u64, access: Access) -> Result<Below, MediaError> {
     let mut below = Below::default();
-    let mut folders: Vec<PathBuf> = blockdev::sysfs_directory(number).into_iter().collect();
-    while let Some(folder) = folders.pop() {
+    let mut directories: Vec<PathBuf> = blockdev::sysfs_directory(number).into_iter().collect();
+    while let Some(directory) = directories.pop() {
         // The kernel itself keeps others out of the disk of a partition and out of what mappers lie on.
-        folders.extend(blockdev::lies_on(&folder));
-        let Some(backing) = loopdev::backing(&folder) else { continue };
+        directories.extend(blockdev::lies_on(&directory));
+        let Some(backing) = loopdev::backing(&directory) else { continue };
         match open(&backing, access) {
             Ok(file) => {
                 let metadata =
                     file.metadata().ok().filter(|file| file.file_type().is_block_device());
-                folders.extend(metadata.and_then(|it| blockdev::sysfs_directory(it.rdev()).ok()));
+                directories
+                    .extend(metadata.and_then(|it| blockdev::sysfs_directory(it.rdev()).ok()));
                 below._held.push(file);
             }
             Err(MediaError::InUse { .. }) => {

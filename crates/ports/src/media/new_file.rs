@@ -26,7 +26,7 @@ impl NewFile {
             Err(reason) => return Err(MediaError::Io { path: path.into(), reason }),
         }
         // Without a name it goes with the last process that has it open, however that ends (open(2), O_TMPFILE).
-        match open(place::folder(path), OFlags::TMPFILE) {
+        match open(place::directory(path), OFlags::TMPFILE) {
             Ok(file) => Ok(NewFile { path: path.into(), file, temporary: None }),
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => NewFile::begin_named(path),
             Err(errno) => Err(failed(path, errno)),
@@ -57,7 +57,7 @@ impl NewFile {
         })?;
         self.temporary = None;
         // It outlives a power cut only when its directory was written too (fsync(2)).
-        File::open(place::folder(&self.path)).and_then(|folder| folder.sync_all()).map_err(
+        File::open(place::directory(&self.path)).and_then(|directory| directory.sync_all()).map_err(
             |reason| {
                 remove(&self.path);
                 MediaError::Io { path: self.path.clone(), reason }
@@ -107,9 +107,9 @@ mod tests {
 
     #[test]
     fn a_file_is_there_when_it_is_finished_and_replaces_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("file");
-        let listing = || std::fs::read_dir(folder.path()).unwrap().count();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let listing = || std::fs::read_dir(directory.path()).unwrap().count();
         for begin in [NewFile::begin, NewFile::begin_named] {
             let new = begin(&path).unwrap();
             assert!(!path.exists());

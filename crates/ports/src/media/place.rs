@@ -38,9 +38,9 @@ fn fill(file: &File, size: u64) -> io::Result<()> {
 }
 
 /// The directory that holds `path`.
-pub(super) fn folder(path: &Path) -> &Path {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new("."))
+pub(super) fn directory(path: &Path) -> &Path {
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    directory.unwrap_or(Path::new("."))
 }
 
 /// Turns to direct I/O and tries it with one block; says whether it works here.
@@ -70,10 +70,11 @@ pub(super) fn use_cache(file: &File) -> rustix::io::Result<()> {
 /// from what the device says about power cuts where it says anything (NVMe: AWUPF), but no more than a block, since
 /// a larger sector is whole at its own alignment only. The least that is known of any device is 512.
 pub(super) fn atomic_write_bytes(device: u64) -> u64 {
-    let folder = blockdev::sysfs_directory(device).ok();
+    let directory = blockdev::sysfs_directory(device).ok();
     // A partition has no queue of its own, the disk above it has.
-    let sector =
-        folder.into_iter().flat_map(|folder| [folder.join("queue"), folder.join("../queue")]);
+    let sector = directory
+        .into_iter()
+        .flat_map(|directory| [directory.join("queue"), directory.join("../queue")]);
     let bytes = sector
         .filter_map(|queue| std::fs::read_to_string(queue.join("physical_block_size")).ok())
         .find_map(|text| text.trim().parse::<u64>().ok());

@@ -9,7 +9,7 @@ use crate::testing::{TestLoop, TestMount, is_root, run};
 
 const MIB: u64 = 1 << 20;
 
-fn folder() -> tempfile::TempDir {
+fn directory() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
@@ -19,7 +19,7 @@ fn pattern(bytes: usize) -> Vec<u8> {
 
 #[test]
 fn what_was_written_is_read_from_any_memory_and_by_anyone() {
-    for place in [folder(), tempfile::tempdir_in("/dev/shm").unwrap()] {
+    for place in [directory(), tempfile::tempdir_in("/dev/shm").unwrap()] {
         let path = place.path().join("media");
         let media = FileMedia::create(&path, 8 * MIB, Allocation::Sparse).unwrap();
         let length = 3 * MIB as usize;
@@ -43,7 +43,7 @@ fn what_was_written_is_read_from_any_memory_and_by_anyone() {
 
 #[test]
 fn a_real_file_system_is_read_past_the_cache() {
-    let place = folder();
+    let place = directory();
     let media = FileMedia::create(&place.path().join("media"), MIB, Allocation::Full).unwrap();
     let flags = rustix::fs::fcntl_getfl(&media.file).unwrap();
     assert_eq!(flags.contains(OFlags::DIRECT), media.direct());
@@ -57,7 +57,7 @@ fn a_real_file_system_is_read_past_the_cache() {
 
 #[test]
 fn a_place_without_direct_io_is_read_through_the_cache() {
-    let place = folder();
+    let place = directory();
     let path = place.path().join("media");
     let mut media = FileMedia::create(&path, MIB, Allocation::Sparse).unwrap();
     let flags = rustix::fs::fcntl_getfl(&media.file).unwrap();
@@ -72,7 +72,7 @@ fn a_place_without_direct_io_is_read_through_the_cache() {
 
 #[test]
 fn discarded_blocks_read_as_zeroes_and_give_their_space_back() {
-    let place = folder();
+    let place = directory();
     let path = place.path().join("media");
     let media = FileMedia::create(&path, 4 * MIB, Allocation::Full).unwrap();
     media.write(0, &vec![9; 4 * MIB as usize], false).unwrap();
@@ -102,7 +102,7 @@ fn zeroes_are_written_where_they_cannot_be_asked_for() {
 
 #[test]
 fn what_exists_is_kept_and_what_fails_leaves_nothing() {
-    let place = folder();
+    let place = directory();
     let path = place.path().join("media");
     std::fs::write(&path, "precious").unwrap();
     let error = FileMedia::create(&path, MIB, Allocation::Sparse).unwrap_err();
@@ -125,7 +125,7 @@ fn what_exists_is_kept_and_what_fails_leaves_nothing() {
 
 #[test]
 fn wrong_things_are_refused_by_what_they_are() {
-    let place = folder();
+    let place = directory();
     let odd = place.path().join("odd");
     std::fs::write(&odd, [1; 5000]).unwrap();
     let open = |path: &Path| FileMedia::open(path, Access::ReadWrite).unwrap_err();
@@ -138,7 +138,7 @@ fn wrong_things_are_refused_by_what_they_are() {
 
 #[test]
 fn one_writer_or_many_readers_across_processes() {
-    let place = folder();
+    let place = directory();
     let path = place.path().join("media");
     let media = FileMedia::create(&path, MIB, Allocation::Sparse).unwrap();
     let foreign_lock = || {
@@ -160,7 +160,7 @@ fn one_writer_or_many_readers_across_processes() {
 
 #[test]
 fn reading_media_cannot_be_written() {
-    let place = folder();
+    let place = directory();
     let path = place.path().join("media");
     FileMedia::create(&path, MIB, Allocation::Sparse).unwrap();
     let media = FileMedia::open(&path, Access::ReadOnly).unwrap();
@@ -173,7 +173,7 @@ fn reading_media_cannot_be_written() {
 
 #[test]
 fn ranges_off_the_disk_and_files_cut_short_are_told_apart() {
-    let place = folder();
+    let place = directory();
     let path = place.path().join("media");
     let media = FileMedia::create(&path, MIB, Allocation::Sparse).unwrap();
     for (offset, length) in [(MIB, 4096), (1, 4096), (0, 100)] {
@@ -212,7 +212,7 @@ fn a_block_device_is_sized_held_and_given_back() {
     if !is_root(NAME) {
         return;
     }
-    let place = folder();
+    let place = directory();
     let image = place.path().join("image");
     std::fs::write(&image, vec![7; 16 * MIB as usize]).unwrap();
     let device = TestLoop::new(&image);
@@ -261,7 +261,7 @@ fn a_file_and_a_loop_device_over_it_have_one_writer() {
     if !is_root(NAME) {
         return;
     }
-    let place = folder();
+    let place = directory();
     let (image, link) = (place.path().join("image"), place.path().join("link"));
     std::fs::write(&image, vec![7; MIB as usize]).unwrap();
     std::fs::hard_link(&image, &link).unwrap();
@@ -301,7 +301,7 @@ fn a_file_and_a_loop_device_over_it_have_one_writer() {
 
 #[test]
 fn media_are_free_when_they_are_dropped_whoever_has_inherited_them() {
-    let place = folder();
+    let place = directory();
     let path = place.path().join("media");
     let media = FileMedia::create(&path, MIB, Allocation::Sparse).unwrap();
     // What a child has that was started and does not run its own program yet.
@@ -315,7 +315,7 @@ fn media_are_free_when_they_are_dropped_whoever_has_inherited_them() {
 #[test]
 fn no_more_is_guaranteed_than_the_device_says() {
     assert_eq!(place::atomic_write_bytes(0), 512);
-    let place = folder();
+    let place = directory();
     let media = FileMedia::create(&place.path().join("media"), MIB, Allocation::Sparse).unwrap();
     let guarantees = media.guarantees();
     assert!(guarantees.volatile_cache);
@@ -324,7 +324,7 @@ fn no_more_is_guaranteed_than_the_device_says() {
 
 #[test]
 fn media_of_a_model_go_through_the_page_cache_and_stay_there() {
-    let place = folder();
+    let place = directory();
     let path = place.path().join("media");
     let media = FileMedia::create(&path, MIB, Allocation::Sparse).unwrap();
     let media = media.in_memory_of_kernel().unwrap();

@@ -124,7 +124,7 @@ impl Disk for Growing {
 pub struct Served {
     pub mount: FuseMount,
     // Dropped after the mount.
-    pub folder: tempfile::TempDir,
+    pub directory: tempfile::TempDir,
 }
 
 impl Served {
@@ -133,9 +133,9 @@ impl Served {
     }
 
     pub fn with(disk: Arc<dyn Disk>, texts: Vec<TextFile>, resize: Option<Resize>) -> Served {
-        let folder = tempfile::tempdir().unwrap();
-        let mount = FuseMount::serve(options(folder.path()), disk, texts, resize).unwrap();
-        Served { mount, folder }
+        let directory = tempfile::tempdir().unwrap();
+        let mount = FuseMount::serve(options(directory.path()), disk, texts, resize).unwrap();
+        Served { mount, directory }
     }
 
     pub fn open(&self) -> File {

@@ -44,7 +44,7 @@ pub enum Origin {
 pub struct Loader {
     /// The loader, e.g. `…/ld-linux-x86-64.so.2`.
     pub program: PathBuf,
-    /// Folders, separated by colons.
+    /// Directories, separated by colons.
     pub library_path: OsString,
 }
 
