@@ -68,9 +68,7 @@ def rename(path):
     for name, rig in db.execute("SELECT name, rig_json FROM configs").fetchall():
         db.execute("UPDATE configs SET rig_json = ? WHERE name = ?", (json.dumps(renamed(json.loads(rig))), name))
     for name, options in db.execute("SELECT name, options_json FROM workloads").fetchall():
-        options = {**json.loads(options)}
-        options["mode"] = {"fixed": "strict"}.get(options.get("mode"), options.get("mode"))
-        db.execute("UPDATE workloads SET options_json = ? WHERE name = ?", (json.dumps(options), name))
+        db.execute("UPDATE workloads SET options_json = ? WHERE name = ?", (json.dumps(renamed(json.loads(options))), name))
     for table in ["series", "results"]:
         for old, new in METRICS.items():
             db.execute(f"UPDATE {table} SET name = ? WHERE name = ?", (new, old))

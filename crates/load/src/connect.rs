@@ -1,14 +1,12 @@
 //! Connections for set-up work, and a session's errors as callers of this crate see them.
 
-use assay_mysql::{ClientConnect, ClientSession, Connect, Endpoint, SessionError};
+use assay_mysql::{ClientSession, Endpoint, SessionError};
 
 use crate::error::{Error, Result};
 
 /// A connection for set-up work.
 pub(crate) fn open(endpoint: &Endpoint) -> Result<ClientSession> {
-    ClientConnect::new(endpoint)
-        .and_then(|connect| connect.connect())
-        .map_err(|error| error.at(&endpoint.to_string(), "connect"))
+    ClientSession::open(endpoint).map_err(|error| error.at(&endpoint.to_string(), "connect"))
 }
 
 /// A session's error with where it came from.

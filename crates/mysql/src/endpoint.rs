@@ -1,7 +1,7 @@
 //! Where the server is and who we are there.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A server's address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +54,20 @@ pub struct Endpoint {
     pub database: String,
     /// Encryption.
     pub tls: Tls,
+}
+
+impl Endpoint {
+    /// `root` without a password over a Unix socket, as on the servers that we start.
+    #[must_use]
+    pub fn root_over(socket: &Path, database: &str) -> Endpoint {
+        Endpoint {
+            address: Address::Socket(socket.to_owned()),
+            user: "root".into(),
+            password: String::new(),
+            database: database.into(),
+            tls: Tls::Off,
+        }
+    }
 }
 
 /// The password stays out of logs and error messages.

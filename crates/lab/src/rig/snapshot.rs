@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use assay_load::{Address, Endpoint, PrepareOptions, Schema, Tls};
+use assay_load::{Endpoint, PrepareOptions, Schema};
 use assay_ports::child::describe;
 use assay_ports::program;
 use serde_json::json;
@@ -197,13 +197,7 @@ fn load(
 /// Root over the private socket, in the database of the tables.
 #[must_use]
 pub fn endpoint(socket: &Path) -> Endpoint {
-    Endpoint {
-        address: Address::Socket(socket.to_owned()),
-        user: "root".into(),
-        password: String::new(),
-        database: DATABASE.into(),
-        tls: Tls::Off,
-    }
+    Endpoint::root_over(socket, DATABASE)
 }
 
 /// Cached pages would spare a server without direct I/O the reads that are to be measured.

@@ -158,6 +158,14 @@ fn type_of(value: &Value<'_>) -> u8 {
 }
 
 impl ClientSession {
+    /// A connection to `endpoint`, for one who needs one alone.
+    ///
+    /// # Errors
+    /// As of making one by [`ClientConnect`].
+    pub fn open(endpoint: &Endpoint) -> Result<ClientSession, SessionError> {
+        ClientConnect::new(endpoint)?.connect()
+    }
+
     /// Runs one statement of text and hands each of its rows to `take`, as it lies in the buffer.
     ///
     /// # Errors

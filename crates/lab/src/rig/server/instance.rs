@@ -11,9 +11,7 @@ use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-use assay_mysql::{
-    Address, ClientConnect, ClientSession, Connect, Endpoint, Session, SessionError, Tls,
-};
+use assay_mysql::{ClientConnect, ClientSession, Connect, Endpoint, Session, SessionError};
 use assay_ports::child::{Child, describe, spawn};
 
 use super::binary::{Binary, Flavour, Origin, option};
@@ -234,9 +232,7 @@ impl Server {
     }
 
     fn connect(&self) -> Result<ClientSession> {
-        ClientConnect::new(&self.endpoint())
-            .and_then(|connect| connect.connect())
-            .context("cannot connect to the server's socket")
+        ClientSession::open(&self.endpoint()).context("cannot connect to the server's socket")
     }
 
     /// Its process number.
@@ -251,13 +247,7 @@ impl Server {
 
     /// How to connect: `root` without a password over the socket.
     pub fn endpoint(&self) -> Endpoint {
-        Endpoint {
-            address: Address::Socket(self.socket.path().to_owned()),
-            user: "root".into(),
-            password: String::new(),
-            database: String::new(),
-            tls: Tls::Off,
-        }
+        Endpoint::root_over(self.socket.path(), "")
     }
 
     /// All global variables by name, as `SHOW GLOBAL VARIABLES` prints them.
@@ -265,14 +255,12 @@ impl Server {
     /// # Errors
     /// The server does not answer.
     pub fn variables(&self) -> Result<Settings> {
-        let text = |field: Option<&[u8]>| Some(String::from_utf8_lossy(field?).into_owned());
-        let mut variables = Settings::new();
-        let asked = self.connect()?.each_row("SHOW GLOBAL VARIABLES", |mut row| {
-            let mut next = || row.next().and_then(text);
-            variables.extend(next().zip(next()));
-        });
-        asked.context("cannot read the variables")?;
-        Ok(variables)
+        let rows = self.connect()?.rows("SHOW GLOBAL VARIABLES");
+        let pair = |row: Vec<Option<String>>| {
+            let mut fields = row.into_iter();
+            Some((fields.next()??, fields.next()??))
+        };
+        Ok(rows.context("cannot read the variables")?.into_iter().filter_map(pair).collect())
     }
 
     /// Carries out one statement as `root`.
