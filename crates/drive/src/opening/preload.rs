@@ -44,15 +44,18 @@ impl Drive {
 
     /// The leaves that entries speak of, each once, in order.
     fn leaves_of<'words>(&self, tables: impl Iterator<Item = &'words [u64]>) -> Vec<u64> {
-        let last = self.blocks().saturating_sub(1);
+        let last_block = self.blocks().saturating_sub(1);
         let entries = tables.flat_map(Words::new);
         let blocks = entries.filter(|entry| !matches!(entry.op, Op::Node { .. } | Op::Dictionary));
-        let mut leaves: Vec<u64> = blocks
-            .map(|entry| blocks_of(&entry))
-            .flat_map(|blocks| {
-                leaf_of(blocks.start)..=leaf_of(blocks.end.saturating_sub(1).min(last))
-            })
-            .collect();
+        let mut leaves: Vec<u64> = Vec::new();
+        for blocks in blocks.map(|entry| blocks_of(&entry)) {
+            let end = blocks.end.saturating_sub(1).min(last_block);
+            let (first, last) = (leaf_of(blocks.start), leaf_of(end));
+            // Neighbours mostly come together, and there are more of them than is good to sort.
+            if leaves.last() != Some(&last) || first != last {
+                leaves.extend(first..=last);
+            }
+        }
         leaves.sort_unstable();
         leaves.dedup();
         leaves
