@@ -118,13 +118,13 @@ fn although(one: &Comparison) -> Option<String> {
     reason(one).filter(|_| low > 1.0 || high < 1.0)
 }
 
-/// `faster at 1 and 4 threads, slower at 16 threads and undecided at 64 threads`: those that are neither stand last.
+/// `faster at 1 and 4 threads, slower at 16 threads and inconclusive at 64 threads`: those that are neither stand last.
 fn thread_by_thread(parts: &[&Comparison]) -> String {
     let words = [
         ("faster", Some(Word::Better)),
         ("slower", Some(Word::Worse)),
         ("as fast", Some(Word::Equivalent)),
-        ("undecided", Some(Word::Inconclusive)),
+        ("inconclusive", Some(Word::Inconclusive)),
         ("not compared", None),
     ];
     let of = |one: &Comparison| one.difference.as_ref().map(|_| one.verdict.word);
@@ -155,7 +155,7 @@ fn counted(judged: &Judgement, all: &[&Comparison]) -> String {
     )
 }
 
-/// `The other 4 comparisons came out 1 faster and 3 undecided.`
+/// `The other 4 comparisons came out 1 faster and 3 inconclusive.`
 fn others_told(judged: &Judgement, others: &[&Comparison]) -> String {
     let outcomes = outcomes(judged, others);
     match (outcomes.as_slice(), others.len()) {
@@ -178,7 +178,7 @@ fn outcomes(judged: &Judgement, all: &[&Comparison]) -> Vec<(&'static str, usize
         "faster at some thread counts",
         "slower at some thread counts",
         "equally fast",
-        "undecided",
+        "inconclusive",
     ];
     let came_out: Vec<&str> = all.iter().map(|one| outcome(judged, one)).collect();
     let count = |text: &str| came_out.iter().filter(|one| **one == text).count();
@@ -200,7 +200,7 @@ fn outcome(judged: &Judgement, one: &Comparison) -> &'static str {
         Word::Better => "faster",
         Word::Worse => "slower",
         Word::Equivalent => "equally fast",
-        Word::Inconclusive => "undecided",
+        Word::Inconclusive => "inconclusive",
     }
 }
 
