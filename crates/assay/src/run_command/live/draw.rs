@@ -1,21 +1,18 @@
 //! Draws the live view: at most eleven rows, of which a small terminal gets the ones that matter most.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::{Color, Style};
-use ratatui::widgets::{LineGauge, Sparkline, SparklineBar, Widget};
-
+use super::line::{Color, Line, Style};
 use super::seen::{Ending, Seen};
 use assay_base::text::{size, time};
+use unicode_width::UnicodeWidthStr;
 
 /// Columns of a row's name.
-const NAME_COLUMNS: u16 = 7;
+const NAME_COLUMNS: usize = 7;
 /// Columns of a row's figures, without a sparkline as many as there are.
-const FIGURE_COLUMNS: u16 = 34;
+const FIGURE_COLUMNS: usize = 34;
 /// A sparkline with fewer columns says nothing.
-const SPARK_COLUMNS_MIN: u16 = 8;
-/// Sparklines are drawn from whole numbers; these are the steps to their highest value.
-const STEPS: f64 = 1000.0;
+const SPARK_COLUMNS_MIN: usize = 8;
+/// What a sparkline is drawn with, from nothing to its highest value.
+const SPARKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// A row of the view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,49 +81,45 @@ const ROWS: [(usize, Row); 11] = [
 ];
 
 /// Rows of a view on a terminal of so many: one stays for what was said before.
-pub fn rows_on(terminal_rows: u16) -> u16 {
-    terminal_rows.saturating_sub(1).clamp(1, ROWS.len() as u16)
+pub fn rows_on(terminal_rows: u16) -> usize {
+    usize::from(terminal_rows.saturating_sub(1)).clamp(1, ROWS.len())
 }
 
-/// Draws what was seen into `area`, of any size.
-pub fn draw(seen: &Seen, area: Rect, buffer: &mut Buffer) {
-    let area = area.intersection(buffer.area);
-    let fitting = ROWS.iter().filter(|(rank, _)| *rank < usize::from(area.height));
-    for ((_, row), y) in fitting.zip(area.y..) {
-        draw_row(*row, seen, Rect { y, height: 1, ..area }, buffer);
-    }
+/// Draws what was seen: at most so many lines, none wider than so many columns.
+pub fn draw(seen: &Seen, columns: usize, rows: usize) -> Vec<Line> {
+    let fitting = ROWS.iter().filter(|(rank, _)| *rank < rows);
+    fitting.map(|(_, row)| draw_row(*row, seen, Line::new(columns))).collect()
 }
 
-fn draw_row(row: Row, seen: &Seen, area: Rect, buffer: &mut Buffer) {
+fn draw_row(row: Row, seen: &Seen, line: Line) -> Line {
     match row {
-        Row::Blank => {}
+        Row::Blank => line,
         Row::Trial => {
             let trial = seen.trial.as_ref().unwrap_or(&seen.title);
-            write(std::slice::from_ref(trial), area, Style::new().bold(), buffer);
+            write(std::slice::from_ref(trial), Style::Bold, line)
         }
-        Row::Gauge => gauge(seen, area, buffer),
-        Row::Step => write(std::slice::from_ref(&seen.step), area, Style::new(), buffer),
+        Row::Gauge => gauge(seen, line),
+        Row::Step => write(std::slice::from_ref(&seen.step), Style::Plain, line),
         Row::Tps => {
             let values = seen.load.iter().map(|second| Some(second.tps));
             let now = seen.load.back().map(|second| format!("{:.1} /s", second.tps));
-            series(("tps", Color::Cyan), now, values, area, buffer);
+            series(("tps", Color::Cyan), now, values, line)
         }
         Row::P99 => {
             let values = seen.load.iter().map(|second| Some(second.latency_ms_p99));
             let now = seen.load.back().map(|second| format!("{:.2} ms", second.latency_ms_p99));
-            series(("p99", Color::Red), now, values, area, buffer);
+            series(("p99", Color::Red), now, values, line)
         }
         Row::Operation(operation) => {
             let values = seen.disk.iter().map(|second| second[operation.drawn]);
-            let now = operation.figures(seen);
-            series((operation.name, operation.color), now, values, area, buffer);
+            series((operation.name, operation.color), operation.figures(seen), values, line)
         }
         Row::Keys => {
             let style = match seen.ending {
-                Ending::None => Style::new().dim(),
-                Ending::AfterTrial | Ending::Now => Style::new().bold(),
+                Ending::None => Style::Dim,
+                Ending::AfterTrial | Ending::Now => Style::Bold,
             };
-            write(keys(seen.ending), area, style, buffer);
+            write(keys(seen.ending), style, line)
         }
     }
 }
@@ -167,30 +160,27 @@ fn keys(ending: Ending) -> &'static [&'static str] {
     }
 }
 
-/// Writes the first of these texts that fits, else what fits of the last.
-fn write(texts: &[impl AsRef<str>], area: Rect, style: Style, buffer: &mut Buffer) {
-    let fits = |text: &&str| text.chars().count() <= usize::from(area.width);
-    let mut all = texts.iter().map(AsRef::as_ref);
+/// Appends the first of these texts that fits, else what fits of the last.
+fn write(texts: &[impl AsRef<str>], style: Style, mut line: Line) -> Line {
+    let fits = |text: &&str| text.width() <= line.columns_left();
     let last = texts.last().map(AsRef::as_ref);
-    if let Some(text) = all.find(fits).or(last) {
-        buffer.set_stringn(area.x, area.y, text, area.width.into(), style);
+    if let Some(text) = texts.iter().map(AsRef::as_ref).find(fits).or(last) {
+        line.put(text, style);
     }
+    line
 }
 
-fn gauge(seen: &Seen, area: Rect, buffer: &mut Buffer) {
+fn gauge(seen: &Seen, line: Line) -> Line {
     let share = seen.count.share(seen.trial_s);
-    let label = format!("{:3.0} %  {} left", share * 100.0, time(seen.count.seconds_left()));
-    if usize::from(area.width) < label.len() + usize::from(SPARK_COLUMNS_MIN) {
-        return write(&[label], area, Style::new(), buffer);
+    let label = format!("{:3.0} %  {} left ", share * 100.0, time(seen.count.seconds_left()));
+    let mut line = write(&[label], Style::Plain, line);
+    let columns = line.columns_left();
+    if columns >= SPARK_COLUMNS_MIN {
+        let done = (columns as f64 * share) as usize;
+        line.put(&"━".repeat(done), Style::Colored(Color::Cyan));
+        line.put(&"─".repeat(columns.saturating_sub(done)), Style::Dim);
     }
-    LineGauge::default()
-        .ratio(share)
-        .label(label)
-        .filled_symbol("━")
-        .unfilled_symbol("─")
-        .filled_style(Style::new().fg(Color::Cyan))
-        .unfilled_style(Style::new().dim())
-        .render(area, buffer);
+    line
 }
 
 /// A name, the last seconds of something, and how it is now.
@@ -198,52 +188,25 @@ fn series(
     (name, color): (&str, Color),
     now: Option<String>,
     values: impl DoubleEndedIterator<Item = Option<f64>>,
-    area: Rect,
-    buffer: &mut Buffer,
-) {
-    write(&[name], area, Style::new().dim(), buffer);
-    let columns = area.columns_from(NAME_COLUMNS);
-    let now = now.unwrap_or_else(|| "–".into());
-    let spark_columns = columns.width.saturating_sub(FIGURE_COLUMNS);
-    if spark_columns < SPARK_COLUMNS_MIN {
-        return write(&[now], columns, Style::new(), buffer);
+    line: Line,
+) -> Line {
+    let mut line = write(&[name], Style::Dim, line);
+    line.skip_to(NAME_COLUMNS);
+    let spark_columns = line.columns_left().saturating_sub(FIGURE_COLUMNS);
+    if spark_columns >= SPARK_COLUMNS_MIN {
+        line.put(&sparkline(values, spark_columns), Style::Colored(color));
+        line.skip_to(NAME_COLUMNS + spark_columns + 2);
     }
-    sparkline(values, color, Rect { width: spark_columns, ..columns }, buffer);
-    write(&[now], columns.columns_from(spark_columns + 2), Style::new(), buffer);
+    write(&[now.unwrap_or_else(|| "–".into())], Style::Plain, line)
 }
 
-fn sparkline(
-    values: impl DoubleEndedIterator<Item = Option<f64>>,
-    color: Color,
-    area: Rect,
-    buffer: &mut Buffer,
-) {
-    let mut last: Vec<Option<f64>> = values.rev().take(area.width.into()).collect();
+/// The last values, as many as there are columns: each as a share of the highest, a gap where it is not known.
+fn sparkline(values: impl DoubleEndedIterator<Item = Option<f64>>, columns: usize) -> String {
+    let known = values.map(|value| value.filter(|value| value.is_finite()));
+    let mut last: Vec<Option<f64>> = known.rev().take(columns).collect();
     last.reverse();
-    let known = |value: &&Option<f64>| value.is_some_and(f64::is_finite);
-    let highest = last.iter().filter(known).copied().flatten().fold(0.0, f64::max);
-    let bar = |value: Option<f64>| {
-        let share = value.filter(|value| value.is_finite()).map(|value| value / highest);
-        SparklineBar::from(
-            share.filter(|share| share.is_finite()).map(|share| (share * STEPS) as u64),
-        )
-    };
-    Sparkline::default()
-        .data(last.into_iter().map(bar).collect::<Vec<_>>())
-        .max(STEPS as u64)
-        .style(Style::new().fg(color))
-        .render(area, buffer);
-}
-
-/// Cutting columns off a row.
-trait Columns {
-    /// What is left without the first ones.
-    fn columns_from(self, first: u16) -> Rect;
-}
-
-impl Columns for Rect {
-    fn columns_from(self, first: u16) -> Rect {
-        let first = first.min(self.width);
-        Rect { x: self.x + first, width: self.width - first, ..self }
-    }
+    let highest = last.iter().copied().flatten().fold(0.0, f64::max);
+    let level = |value: f64| (value / highest * (SPARKS.len() - 1) as f64) as usize;
+    let spark = |value: Option<f64>| SPARKS.get(value.map_or(0, level)).copied().unwrap_or(' ');
+    last.into_iter().map(spark).collect()
 }

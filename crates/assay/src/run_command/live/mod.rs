@@ -7,8 +7,8 @@
 //! Guarantees: the terminal is as it was when the view is dropped; a view that is in nobody's foreground stays quiet.
 
 mod draw;
+mod line;
 mod seen;
-mod styled;
 
 #[cfg(test)]
 mod tests;
@@ -22,8 +22,6 @@ use std::time::{Duration, Instant};
 
 use assay_ports::cpu::bind_thread;
 use assay_ports::terminal::{self, Keys, Waited};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 
 use crate::print::screen;
 use assay_system::interrupt::Interrupt;
@@ -133,10 +131,10 @@ impl Painter {
         let size = terminal::size();
         let shot = self.look(size.columns.into());
         // In the last column terminals differ in where the cursor is afterwards.
-        let area = Rect::new(0, 0, (size.columns - 1).max(1), draw::rows_on(size.rows));
-        let mut buffer = Buffer::empty(area);
-        draw::draw(&shot, area, &mut buffer);
-        screen::paint(&styled::rows(&buffer, self.has_colors), size);
+        let columns = usize::from(size.columns - 1).max(1);
+        let lines = draw::draw(&shot, columns, draw::rows_on(size.rows));
+        let texts: Vec<String> = lines.iter().map(|line| line.text(self.has_colors)).collect();
+        screen::paint(&texts, size);
     }
 
     /// What there is to be seen now, as far as so many columns show it.
