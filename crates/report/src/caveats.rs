@@ -10,7 +10,7 @@ use assay_study::metrics::{Metric, Window, metric};
 use assay_study::{Config, State, Study, Trial};
 
 use super::format::{figure, plural};
-use super::headline;
+use super::leading;
 use super::series::Embedded;
 use crate::words;
 
@@ -65,7 +65,7 @@ pub(super) fn uneven(study: &Study, durability: &[Durability]) -> Vec<String> {
         ))
     };
     let others = rest.iter().zip(study.configs.iter().skip(1));
-    others.filter(|(_, config)| !headline::is_aa_run(study, config)).filter_map(told).collect()
+    others.filter(|(_, config)| !leading::is_aa_run(study, config)).filter_map(told).collect()
 }
 
 /// One caveat for each distinct text, naming its runs.
@@ -124,7 +124,7 @@ fn once(study: &Study) -> Option<Caveat> {
 
 /// Configurations whose figures follow from a preset and not from a device.
 fn models(study: &Study) -> Option<Caveat> {
-    let names = headline::models(study);
+    let names = leading::models(study);
     let text = format!(
         "{} use emulated drives: their results depend on presets, whose numbers are partly published, partly computed and partly fitted; `assay models` shows which. The real device may be faster or slower",
         names.join(", ")
@@ -164,7 +164,7 @@ fn waits_before_models(study: &Study) -> Option<Caveat> {
         (mean > WAITS_FROM)
             .then(|| format!("{} times for {kind}s of {}", figure(mean), config.name))
     };
-    let configs = study.configs.iter().filter(|config| !headline::is_aa_run(study, config));
+    let configs = study.configs.iter().filter(|config| !leading::is_aa_run(study, config));
     let told: Vec<String> =
         configs.flat_map(|config| COMMANDS.map(|kind| of_kind(config, kind))).flatten().collect();
     let text = format!(

@@ -5,7 +5,7 @@ use assay_study::{Config, State, Study};
 
 use super::differences;
 use super::format::{list, plural, threads};
-use super::headline::{is_aa_run, named};
+use super::leading::{is_aa_run, named};
 use assay_judge::summary;
 
 /// What was compared, in a sentence or two of numbers.

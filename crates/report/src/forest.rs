@@ -12,7 +12,7 @@ use assay_study::Study;
 
 use super::charts::{Plot, label};
 use super::configs::look;
-use super::headline;
+use super::leading;
 
 /// More rows than this are not a first look; the others stand under Verdicts.
 pub(super) const MOST_ROWS: usize = 12;
@@ -31,7 +31,7 @@ pub(super) struct Forest {
 
 /// Of the comparisons that have a difference; nothing where none has.
 pub(super) fn forest(study: &Study, judged: &Judgement) -> Option<Forest> {
-    let all = headline::whole(judged, Metric::Throughput);
+    let all = leading::whole(judged, Metric::Throughput);
     let told: Vec<&Comparison> =
         all.iter().copied().filter(|one| one.difference.is_some()).take(MOST_ROWS).collect();
     let names: Vec<String> = told.iter().map(|one| name(one, &told)).collect();
@@ -107,8 +107,8 @@ fn points(
     let of = |read: fn(&assay_judge::Difference) -> f64| found().map(read).collect::<Vec<f64>>();
     let values = of(|one| percent(one.ratio));
     let text = |(value, (_, one)): (&f64, &(&String, &Comparison))| {
-        let word = match headline::is_mixed(judged, one) {
-            true => headline::BY_THREADS,
+        let word = match leading::is_mixed(judged, one) {
+            true => leading::BY_THREADS,
             false => word(one.verdict.word),
         };
         format!("{value:+.0} % {word}").replace('-', "−")

@@ -1,94 +1,262 @@
-//! Which comparisons lead: those of throughput that stand for a workload each, the configuration that the question is
-//! about, and how configurations are called in sentences.
+//! The answer in a sentence: what the judge says of throughput, the configuration that the question is about first, and
+//! what stands in the way of comparing. Where nothing can be told apart, one sentence says so, and what would have been
+//! too small to see.
 //!
-//! Nothing here judges.
+//! Nothing here judges; the smallest difference that could have been seen is the least over the comparisons of the
+//! larger of half the interval's width (on logarithms) and the noise floor of as many repeats.
 
+use std::collections::BTreeSet;
+
+use crate::words::reason::{reason, reason_in_short};
+use crate::words::size::Size;
 use assay_judge::{Comparison, Judgement, Metric, Word};
-use assay_study::{Config, Study};
+use assay_study::Study;
 
-/// The comparisons of `metric` that stand for a workload each: over all thread counts, or of the only one.
-pub(super) fn whole(judged: &Judgement, metric: Metric) -> Vec<&Comparison> {
-    let of_metric = || judged.comparisons.iter().filter(move |one| one.metric == metric);
-    let has_whole = |one: &Comparison| {
-        of_metric().any(|other| {
-            other.threads.is_none()
-                && (&other.workload, &other.config) == (&one.workload, &one.config)
-        })
+use super::format::{figure, list, plural, threads};
+use super::leading::{asked, by_threads, capital, hangs_on_threads, is_aa_run, named, whole};
+
+/// So many comparisons of one kind are told one by one.
+const SINGLE: usize = 2;
+
+/// The verdict in a sentence or two.
+pub(super) fn headline(study: &Study, judged: &Judgement) -> String {
+    let all = whole(judged, Metric::Throughput);
+    let is_untold = |one: &&Comparison| {
+        one.verdict.word == Word::Inconclusive && !hangs_on_threads(judged, one)
     };
-    of_metric().filter(|one| one.threads.is_none() || !has_whole(one)).collect()
-}
-
-/// The comparison that the first screen's numbers are of: of the configuration that the question is about, under the
-/// first workload where anything can be said of it, else under the first.
-pub(super) fn leading<'a>(
-    study: &Study,
-    judged: &Judgement,
-    all: &[&'a Comparison],
-) -> Option<&'a Comparison> {
-    let config = asked(study, all)?;
-    let its = || all.iter().copied().filter(|one| one.config == config);
-    let is_told = |one: &&Comparison| one.difference.is_some() || hangs_on_threads(judged, one);
-    its().find(is_told).or_else(|| its().next())
-}
-
-/// The configuration that the question is about: the first of the plan that is compared with the baseline, for a plan
-/// names first what it asks about.
-pub(super) fn asked<'a>(study: &'a Study, all: &[&Comparison]) -> Option<&'a str> {
-    let names = study.configs.iter().map(|config| config.name.as_str());
-    names.into_iter().find(|name| all.iter().any(|one| one.config == *name))
-}
-
-/// The comparisons of each thread count that one over all of them is made of, the fewest threads first.
-pub(super) fn by_threads<'a>(judged: &'a Judgement, whole: &Comparison) -> Vec<&'a Comparison> {
-    let is_part = |one: &&Comparison| {
-        one.threads.is_some()
-            && (&one.workload, &one.config, one.metric)
-                == (&whole.workload, &whole.config, whole.metric)
-    };
-    judged.comparisons.iter().filter(is_part).collect()
-}
-
-/// Whether thread counts tell what a word over all of them would hide: better at one and worse at another, or a verdict
-/// at some where that over all is "equivalent" or could not be made.
-pub(super) fn hangs_on_threads(judged: &Judgement, whole: &Comparison) -> bool {
-    let parts = by_threads(judged, whole);
-    let is_any = |word: Word| parts.iter().any(|one| one.verdict.word == word);
-    let is_unmade = whole.threads.is_none() && whole.difference.is_none();
-    let is_equivalent = whole.threads.is_none() && whole.verdict.word == Word::Equivalent;
-    match (is_any(Word::Better), is_any(Word::Worse)) {
-        (true, true) => true,
-        (better, worse) => (is_unmade || is_equivalent) && (better || worse),
+    match all.as_slice() {
+        [] if judged.trials.is_empty() => "Nothing has been measured yet.".into(),
+        [] => nothing_to_compare(study, judged),
+        [only] => single(judged, only, study.workloads.len() > 1),
+        all if all.iter().all(is_untold) => nothing_told(judged, all),
+        all => told(study, judged, all),
     }
 }
 
-/// The same of what there is a figure of over all.
-pub(super) fn is_mixed(judged: &Judgement, whole: &Comparison) -> bool {
-    whole.difference.is_some() && hangs_on_threads(judged, whole)
-}
-
-/// What stands in the place of a verdict where it hangs on the threads.
-pub(super) const BY_THREADS: &str = "by threads";
-
-/// A sentence that begins with a capital also where a name would begin it that has none.
-pub(super) fn capital(sentence: String) -> String {
-    let is_low = sentence.chars().next().is_some_and(char::is_lowercase);
-    if is_low { format!("By throughput, {sentence}") } else { sentence }
-}
-
-/// A name as it stands in a sentence: one with a comma in it would fall apart.
-pub(super) fn named(name: &str) -> String {
-    if name.contains(',') { format!("“{name}”") } else { name.to_owned() }
-}
-
-/// Whether the configuration is another one run again, which shows the noise and is no configuration of its own.
-pub(super) fn is_aa_run(study: &Study, config: &Config) -> bool {
-    study.judging.aa_runs.contains_key(&config.name)
-}
-
-/// Configurations that stand on a model and on no device: they are called so wherever their figures lead. An A/A run is its
-/// configuration's model once more.
-pub(super) fn models(study: &Study) -> Vec<&str> {
-    let is_model = |config: &&Config| config.rig.model().is_some();
+/// Why there is not one comparison, though runs were measured.
+fn nothing_to_compare(study: &Study, judged: &Judgement) -> String {
     let configs = study.configs.iter().filter(|config| !is_aa_run(study, config));
-    configs.filter(is_model).map(|config| config.name.as_str()).collect()
+    let threads_of = |config: &str| -> Vec<u32> {
+        let its = judged.trials.iter().filter(|trial| trial.key.config == config);
+        its.map(|trial| trial.key.threads).collect::<BTreeSet<u32>>().into_iter().collect()
+    };
+    let measured = configs.filter_map(|config| {
+        let its = threads_of(&config.name);
+        (!its.is_empty()).then(|| format!("{} at {}", named(&config.name), threads(&its)))
+    });
+    let measured: Vec<String> = measured.collect();
+    let share = study.workloads.iter().any(|workload| {
+        let its = judged.trials.iter().filter(|trial| trial.key.workload == workload.name);
+        its.map(|trial| trial.key.config.as_str()).collect::<BTreeSet<&str>>().len() > 1
+    });
+    match measured.len() {
+        0 | 1 => "Only one configuration was measured, so there is nothing to compare.".into(),
+        count if share => format!(
+            "Nothing can be compared: the {count} configurations share no thread count ({}).",
+            measured.join("; ")
+        ),
+        count => format!("Nothing can be compared: the {count} configurations share no workload."),
+    }
+}
+
+/// The configuration that the question is about, then the others.
+fn told(study: &Study, judged: &Judgement, all: &[&Comparison]) -> String {
+    let config = asked(study, all).unwrap_or_default();
+    let (its, others): (Vec<&Comparison>, Vec<&Comparison>) =
+        all.iter().copied().partition(|one| one.config == config);
+    let several = study.workloads.len() > 1;
+    let one_by_one = |few: &[&Comparison]| -> Vec<String> {
+        few.iter().map(|one| single(judged, one, several)).collect()
+    };
+    let mut told = match its.as_slice() {
+        few if few.len() <= SINGLE => one_by_one(few),
+        many => vec![counted(judged, many)],
+    };
+    match others.as_slice() {
+        few if few.len() + its.len() <= SINGLE => told.extend(one_by_one(few)),
+        many => told.push(others_told(judged, many)),
+    }
+    told.join(" ")
+}
+
+fn single(judged: &Judgement, one: &Comparison, names_workload: bool) -> String {
+    let (config, base) = (named(&one.config), named(&one.baseline));
+    let under = if names_workload { format!("Under {}, ", one.workload) } else { String::new() };
+    if hangs_on_threads(judged, one) {
+        let how = thread_by_thread(&by_threads(judged, one));
+        let against = if names_workload { "against" } else { "Against" };
+        return format!("{under}{against} {base}, {config} is {how}.");
+    }
+    let Some(found) = &one.difference else {
+        let why = reason_in_short(one).unwrap_or_else(|| "nothing was measured".into());
+        return capital(format!("{under}{config} and {base} cannot be compared: {why}."));
+    };
+    let size = Size::of(Metric::Throughput, found);
+    let (claim, interval) = (size.claim(), &size.interval);
+    let in_one_run = if one.verdict.is_of_one_run() { " in this one run" } else { "" };
+    capital(match one.verdict.word {
+        Word::Better | Word::Worse if size.is_factor => {
+            format!("{under}{config} gives {claim} of {base}{in_one_run} ({interval}).")
+        }
+        Word::Better | Word::Worse => {
+            format!("{under}{config} is {claim} than {base}{in_one_run} ({interval}).")
+        }
+        Word::Equivalent => format!("{under}{config} and {base} are equally fast ({interval})."),
+        Word::Inconclusive => {
+            let was = if size.is_factor { "gave" } else { "was" };
+            let but = although(one).map_or(String::new(), |because| format!(", but {because}"));
+            format!(
+                "{under}whether {config} or {base} is faster is inconclusive: {config} {was} {claim} here ({interval}){but}."
+            )
+        }
+    })
+}
+
+/// Why nothing is told though the interval lies on one side.
+fn although(one: &Comparison) -> Option<String> {
+    let (low, high) = one.difference.as_ref()?.ratio_interval;
+    reason(one).filter(|_| low > 1.0 || high < 1.0)
+}
+
+/// `faster at 1 and 4 threads, slower at 16 threads and inconclusive at 64 threads`: those that are neither stand last.
+fn thread_by_thread(parts: &[&Comparison]) -> String {
+    let words = [
+        ("faster", Some(Word::Better)),
+        ("slower", Some(Word::Worse)),
+        ("as fast", Some(Word::Equivalent)),
+        ("inconclusive", Some(Word::Inconclusive)),
+        ("not compared", None),
+    ];
+    let of = |one: &Comparison| one.difference.as_ref().map(|_| one.verdict.word);
+    let told = words.into_iter().filter_map(|(text, word)| {
+        let its: Vec<u32> =
+            parts.iter().filter(|one| of(one) == word).filter_map(|one| one.threads).collect();
+        (!its.is_empty()).then(|| format!("{text} at {}", threads(&its)))
+    });
+    list(&told.collect::<Vec<String>>())
+}
+
+/// How many came out how, of one configuration under many workloads.
+fn counted(judged: &Judgement, all: &[&Comparison]) -> String {
+    let Some(first) = all.first() else { return String::new() };
+    let of_one_run = all.iter().filter(|one| one.verdict.is_of_one_run()).count();
+    let remark = match of_one_run {
+        0 => String::new(),
+        count => format!(" ({count} by one run only)"),
+    };
+    let in_each: Vec<String> =
+        outcomes(judged, all).iter().map(|(text, count)| format!("{text} in {count}")).collect();
+    format!(
+        "Against {}, {} is {} of {}{remark}.",
+        named(&first.baseline),
+        named(&first.config),
+        list(&in_each),
+        plural(all.len(), "workload")
+    )
+}
+
+/// `The other 4 comparisons came out 1 faster and 3 inconclusive.`
+fn others_told(judged: &Judgement, others: &[&Comparison]) -> String {
+    let outcomes = outcomes(judged, others);
+    match (outcomes.as_slice(), others.len()) {
+        ([(text, _)], 1) => format!("The other comparison came out {text}."),
+        ([(text, _)], count) => format!("The other {count} comparisons came out {text}."),
+        (several, count) => {
+            let told: Vec<String> =
+                several.iter().map(|(text, count)| format!("{count} {text}")).collect();
+            format!("The other {count} comparisons came out {}.", list(&told))
+        }
+    }
+}
+
+/// How many came out how, those alone that there are.
+fn outcomes(judged: &Judgement, all: &[&Comparison]) -> Vec<(&'static str, usize)> {
+    const TEXTS: [&str; 7] = [
+        "faster",
+        "slower",
+        "faster or slower by the thread count",
+        "faster at some thread counts",
+        "slower at some thread counts",
+        "equally fast",
+        "inconclusive",
+    ];
+    let came_out: Vec<&str> = all.iter().map(|one| outcome(judged, one)).collect();
+    let count = |text: &str| came_out.iter().filter(|one| **one == text).count();
+    let counted = TEXTS.into_iter().map(|text| (text, count(text)));
+    counted.filter(|(_, count)| *count > 0).collect()
+}
+
+fn outcome(judged: &Judgement, one: &Comparison) -> &'static str {
+    if hangs_on_threads(judged, one) {
+        let parts = by_threads(judged, one);
+        let is_any = |word: Word| parts.iter().any(|part| part.verdict.word == word);
+        return match (is_any(Word::Better), is_any(Word::Worse)) {
+            (true, true) => "faster or slower by the thread count",
+            (true, false) => "faster at some thread counts",
+            _ => "slower at some thread counts",
+        };
+    }
+    match one.verdict.word {
+        Word::Better => "faster",
+        Word::Worse => "slower",
+        Word::Equivalent => "equally fast",
+        Word::Inconclusive => "inconclusive",
+    }
+}
+
+/// One sentence where no comparison came to a verdict.
+fn nothing_told(judged: &Judgement, all: &[&Comparison]) -> String {
+    let bases: Vec<&str> = all.iter().map(|one| one.baseline.as_str()).collect();
+    let base = match bases.as_slice() {
+        [first, rest @ ..] if rest.iter().all(|one| one == first) => named(first),
+        _ => "its baseline".to_owned(),
+    };
+    let unmade: Vec<&&Comparison> = all.iter().filter(|one| one.difference.is_none()).collect();
+    let head = format!("No configuration differs significantly from {base} in throughput");
+    if unmade.len() == all.len() {
+        let because = unmade.first().and_then(|one| reason_in_short(one));
+        let same = unmade.iter().all(|one| reason_in_short(one) == because);
+        let why = because
+            .filter(|_| same)
+            .unwrap_or_else(|| "runs failed or are flagged as not comparable".into());
+        return format!("{head}: no comparison was possible, because {why}.");
+    }
+    let mut parts = Vec::new();
+    if let Some(percent) = smallest_seen(judged, all) {
+        parts
+            .push(format!("a difference below {} % could not have been detected", figure(percent)));
+    }
+    if !unmade.is_empty() {
+        parts.push(format!(
+            "{} of {} were not possible",
+            unmade.len(),
+            plural(all.len(), "comparison")
+        ));
+    }
+    match parts.is_empty() {
+        true => format!("{head}."),
+        false => format!("{head}: {}.", parts.join(", and ")),
+    }
+}
+
+/// The smallest difference that any of the comparisons could have shown, in percent; nothing where only one run is
+/// known of each.
+fn smallest_seen(judged: &Judgement, all: &[&Comparison]) -> Option<f64> {
+    let of = |one: &&Comparison| {
+        let found = one.difference.as_ref().filter(|found| !found.rests_on_seconds_alone())?;
+        let (low, high) = found.ratio_interval;
+        let half = (high / low).ln() / 2.0;
+        Some(half.max(floor(judged, one, found.repeats)))
+    };
+    let least = all.iter().filter_map(of).filter(|log| log.is_finite()).reduce(f64::min)?;
+    Some((least.exp() - 1.0) * 100.0)
+}
+
+/// The logarithm of the ratio that is noise, of a mean over so many repeats; 0 where no configuration ran twice.
+fn floor(judged: &Judgement, one: &Comparison, repeats: usize) -> f64 {
+    let seen = judged.noise_floor.iter().flat_map(|floor| &floor.seen);
+    let of_study = || seen.clone().filter(|seen| seen.metric == one.metric);
+    let its = of_study().find(|seen| seen.workload == one.workload);
+    its.or_else(|| of_study().find(|seen| seen.is_of_study))
+        .map_or(0.0, |seen| seen.spread.reach(repeats))
 }

@@ -10,8 +10,8 @@ use assay_judge::{Comparison, Metric, Word};
 use assay_study::State;
 
 use super::format::{figure, plural};
-use super::headline::{self, BY_THREADS};
 use super::input::Input;
+use super::leading::{self, BY_THREADS};
 use super::metrics;
 use super::number::Number;
 use super::paid::{WRITTEN, price, taken};
@@ -48,7 +48,7 @@ fn judged(
     };
     let parts = sides::parts(input, one);
     let number = match &one.difference {
-        _ if headline::hangs_on_threads(input.judgement, one) => by_threads(one, &parts, metric),
+        _ if leading::hangs_on_threads(input.judgement, one) => by_threads(one, &parts, metric),
         None => untold(one, sides, metric),
         Some(found) => {
             let size = Size::of(one.metric, found);

@@ -9,12 +9,12 @@ use assay_study::{State, Study};
 use super::charts::Plot;
 use super::forest;
 use super::format::{plural, threads};
-use super::headline::{self, named};
+use super::headline::headline;
 use super::input::Input;
 use super::judged::Judged;
+use super::leading::{self, named};
 use super::number::Number;
 use super::numbers::{alone, compared};
-use super::sentence::sentence;
 
 /// What the template prints.
 #[derive(Debug, Serialize)]
@@ -40,10 +40,10 @@ struct Chart {
 /// The first screen of a study.
 pub(super) fn opening(input: &Input<'_>, plots: &mut Vec<Plot>) -> Opening {
     let (study, judgement) = (input.study, input.judgement);
-    let all = headline::whole(judgement, Metric::Throughput);
-    let lead = headline::leading(study, judgement, &all);
+    let all = leading::whole(judgement, Metric::Throughput);
+    let lead = leading::leading(study, judgement, &all);
     Opening {
-        sentence: sentence(study, judgement),
+        sentence: headline(study, judgement),
         warnings: warnings(study, judgement, input.judged),
         of: lead.map_or_else(String::new, |one| of(one, input)),
         numbers: match lead {
@@ -61,7 +61,7 @@ fn of(lead: &Comparison, input: &Input<'_>) -> String {
     let at = match lead.threads {
         Some(count) => format!("at {}", threads(&[count])),
         None => {
-            let all = headline::by_threads(input.judgement, lead);
+            let all = leading::by_threads(input.judgement, lead);
             let all: Vec<u32> = all.iter().filter_map(|one| one.threads).collect();
             format!("over {}", threads(&all))
         }
@@ -85,7 +85,7 @@ fn unsafe_configs(study: &Study, judgement: &Judgement, judged: &Judged) -> Opti
     let class = judged.durability.get(place)?.class;
     let configs = study.configs.iter().zip(&judged.durability);
     let unlike =
-        configs.filter(|(config, kept)| !headline::is_aa_run(study, config) && kept.class != class);
+        configs.filter(|(config, kept)| !leading::is_aa_run(study, config) && kept.class != class);
     let unlike: Vec<String> = unlike.map(|(config, _)| named(&config.name)).collect();
     let base = named(baseline);
     match unlike.as_slice() {
@@ -96,8 +96,8 @@ fn unsafe_configs(study: &Study, judgement: &Judgement, judged: &Judged) -> Opti
 }
 
 fn models(study: &Study) -> Option<String> {
-    let configs = study.configs.iter().filter(|config| !headline::is_aa_run(study, config)).count();
-    match headline::models(study).as_slice() {
+    let configs = study.configs.iter().filter(|config| !leading::is_aa_run(study, config)).count();
+    match leading::models(study).as_slice() {
         [] => None,
         all if all.len() == configs => Some("All configurations use emulated drives.".into()),
         [one] => Some(format!("{} uses an emulated drive.", named(one))),

@@ -3,8 +3,8 @@
 use assay_judge::{Comparison, Metric};
 
 use super::format::{figure, plural};
-use super::headline;
 use super::input::Input;
+use super::leading;
 use super::metrics;
 use assay_judge::summary::{Figure, Group};
 use assay_study::metrics::metric;
@@ -123,7 +123,7 @@ pub(super) fn unit(metric: &metrics::Metric<'_>) -> String {
 pub(super) fn parts<'a>(input: &'a Input<'_>, one: &'a Comparison) -> Vec<&'a Comparison> {
     match one.threads {
         Some(_) => vec![one],
-        None => headline::by_threads(input.judgement, one),
+        None => leading::by_threads(input.judgement, one),
     }
 }
 
@@ -133,6 +133,6 @@ pub(super) fn same<'a>(
     lead: &Comparison,
     metric: Metric,
 ) -> Option<&'a Comparison> {
-    let all = headline::whole(input.judgement, metric);
+    let all = leading::whole(input.judgement, metric);
     all.into_iter().find(|one| (&one.workload, &one.config) == (&lead.workload, &lead.config))
 }

@@ -7,8 +7,8 @@ use assay_study::metrics::{Group as Kinds, Layer, find, metric};
 
 use super::charts::{self, Plot};
 use super::format::{bytes, list};
-use super::headline::{is_aa_run, named};
 use super::input::Input;
+use super::leading::{is_aa_run, named};
 use super::metrics::{self, Metric};
 use super::stored::{of_database, of_preconditioned, stored, stored_figure};
 use super::view::{self, Field};

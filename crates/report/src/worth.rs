@@ -12,8 +12,8 @@ use assay_judge::worth::interval::Interval;
 use assay_study::{Study, TrialKey};
 
 use super::format::{bytes, count, figure, list};
-use super::headline::named;
 use super::judged::{Judged, NO_PRICES, OfGroup};
+use super::leading::named;
 use super::tables::{optional, write_row};
 use crate::words;
 use assay_judge::summary::{Figure, Group};

@@ -10,13 +10,13 @@
 //! from its documentation and from MDEV-33545 (`innodb_doublewrite=fast`). That a transaction which the binary log has
 //! lost is rolled back although the redo log holds it: MySQL bug 75519.
 
-mod read;
+mod settings;
 #[cfg(test)]
 mod tests;
 
 use serde::Serialize;
 
-pub use read::{of_config, of_stored};
+pub use settings::{of_config, of_stored};
 
 /// How well a configuration keeps what it was given, in one word; the later the better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

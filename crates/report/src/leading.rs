@@ -1,0 +1,94 @@
+//! Which comparisons lead: those of throughput that stand for a workload each, the configuration that the question is
+//! about, and how configurations are called in sentences.
+//!
+//! Nothing here judges.
+
+use assay_judge::{Comparison, Judgement, Metric, Word};
+use assay_study::{Config, Study};
+
+/// The comparisons of `metric` that stand for a workload each: over all thread counts, or of the only one.
+pub(super) fn whole(judged: &Judgement, metric: Metric) -> Vec<&Comparison> {
+    let of_metric = || judged.comparisons.iter().filter(move |one| one.metric == metric);
+    let has_whole = |one: &Comparison| {
+        of_metric().any(|other| {
+            other.threads.is_none()
+                && (&other.workload, &other.config) == (&one.workload, &one.config)
+        })
+    };
+    of_metric().filter(|one| one.threads.is_none() || !has_whole(one)).collect()
+}
+
+/// The comparison that the first screen's numbers are of: of the configuration that the question is about, under the
+/// first workload where anything can be said of it, else under the first.
+pub(super) fn leading<'a>(
+    study: &Study,
+    judged: &Judgement,
+    all: &[&'a Comparison],
+) -> Option<&'a Comparison> {
+    let config = asked(study, all)?;
+    let its = || all.iter().copied().filter(|one| one.config == config);
+    let is_told = |one: &&Comparison| one.difference.is_some() || hangs_on_threads(judged, one);
+    its().find(is_told).or_else(|| its().next())
+}
+
+/// The configuration that the question is about: the first of the plan that is compared with the baseline, for a plan
+/// names first what it asks about.
+pub(super) fn asked<'a>(study: &'a Study, all: &[&Comparison]) -> Option<&'a str> {
+    let names = study.configs.iter().map(|config| config.name.as_str());
+    names.into_iter().find(|name| all.iter().any(|one| one.config == *name))
+}
+
+/// The comparisons of each thread count that one over all of them is made of, the fewest threads first.
+pub(super) fn by_threads<'a>(judged: &'a Judgement, whole: &Comparison) -> Vec<&'a Comparison> {
+    let is_part = |one: &&Comparison| {
+        one.threads.is_some()
+            && (&one.workload, &one.config, one.metric)
+                == (&whole.workload, &whole.config, whole.metric)
+    };
+    judged.comparisons.iter().filter(is_part).collect()
+}
+
+/// Whether thread counts tell what a word over all of them would hide: better at one and worse at another, or a verdict
+/// at some where that over all is "equivalent" or could not be made.
+pub(super) fn hangs_on_threads(judged: &Judgement, whole: &Comparison) -> bool {
+    let parts = by_threads(judged, whole);
+    let is_any = |word: Word| parts.iter().any(|one| one.verdict.word == word);
+    let is_unmade = whole.threads.is_none() && whole.difference.is_none();
+    let is_equivalent = whole.threads.is_none() && whole.verdict.word == Word::Equivalent;
+    match (is_any(Word::Better), is_any(Word::Worse)) {
+        (true, true) => true,
+        (better, worse) => (is_unmade || is_equivalent) && (better || worse),
+    }
+}
+
+/// The same of what there is a figure of over all.
+pub(super) fn is_mixed(judged: &Judgement, whole: &Comparison) -> bool {
+    whole.difference.is_some() && hangs_on_threads(judged, whole)
+}
+
+/// What stands in the place of a verdict where it hangs on the threads.
+pub(super) const BY_THREADS: &str = "by threads";
+
+/// A sentence that begins with a capital also where a name would begin it that has none.
+pub(super) fn capital(sentence: String) -> String {
+    let is_low = sentence.chars().next().is_some_and(char::is_lowercase);
+    if is_low { format!("By throughput, {sentence}") } else { sentence }
+}
+
+/// A name as it stands in a sentence: one with a comma in it would fall apart.
+pub(super) fn named(name: &str) -> String {
+    if name.contains(',') { format!("“{name}”") } else { name.to_owned() }
+}
+
+/// Whether the configuration is another one run again, which shows the noise and is no configuration of its own.
+pub(super) fn is_aa_run(study: &Study, config: &Config) -> bool {
+    study.judging.aa_runs.contains_key(&config.name)
+}
+
+/// Configurations that stand on a model and on no device: they are called so wherever their figures lead. An A/A run is its
+/// configuration's model once more.
+pub(super) fn models(study: &Study) -> Vec<&str> {
+    let is_model = |config: &&Config| config.rig.model().is_some();
+    let configs = study.configs.iter().filter(|config| !is_aa_run(study, config));
+    configs.filter(is_model).map(|config| config.name.as_str()).collect()
+}
