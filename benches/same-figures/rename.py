@@ -1,4 +1,4 @@
-"""Brings a study of the store's format 2 to format 4, in place: the same under the words of the field.
+"""Brings a study of the store's format 2 to format 5, in place: the same under the words of the field.
 
 Also renames results.json in the same way, for the comparison.
 """
@@ -80,7 +80,11 @@ def rename(path):
     for key in ["paper", "prices", "judging"]:
         for (value,) in db.execute("SELECT value FROM study WHERE key = ?", (key,)).fetchall():
             db.execute("UPDATE study SET value = ? WHERE key = ?", (json.dumps(renamed(json.loads(value))), key))
-    db.execute("PRAGMA user_version = 4")
+    db.execute(
+        "CREATE TABLE discarded (id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,"
+        " ended_at TEXT NOT NULL, warnings_json TEXT NOT NULL)"
+    )
+    db.execute("PRAGMA user_version = 5")
     db.commit()
     db.close()
 

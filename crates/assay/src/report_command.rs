@@ -17,7 +17,8 @@ use assay_study::prices::Prices;
 Examples:
   assay report studies/demo
   assay report studies/demo --prices prices.toml   costs too (docs/cost.md)
-  assay report studies/demo --title 'Old disk or new?' --notes why.md")]
+  assay report studies/demo --title 'Old disk or new?' --notes why.md
+  assay report studies/demo --summary              the result in one line")]
 pub(crate) struct ReportArgs {
     /// The study's directory, as given to `assay run --out`
     pub(crate) study: PathBuf,
@@ -30,6 +31,9 @@ pub(crate) struct ReportArgs {
     /// Markdown notes to show below the verdict; HTML in them is escaped
     #[arg(long, value_name = "FILE.md")]
     pub(crate) notes: Option<PathBuf>,
+    /// Print the result in one line, for a ticket or a chat, and write nothing
+    #[arg(long, conflicts_with_all = ["prices", "title", "notes"])]
+    pub(crate) summary: bool,
 }
 
 /// Writes `report.html`, `results.json` and `tables/` into the study's directory and prints where they are.
@@ -40,6 +44,10 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let prices = args.prices.as_deref().map(Prices::read).transpose()?;
     let notes = args.notes.as_deref().map(|path| text_file::read(path, "notes")).transpose()?;
     let store = Store::open(&args.study)?;
+    if args.summary {
+        print::line(assay_report::summary_line(&store)?);
+        return Ok(ExitCode::SUCCESS);
+    }
     let wishes =
         Wishes { prices: prices.as_ref(), title: args.title.as_deref(), notes: notes.as_deref() };
     let written = assay_report::write_as(&store, &args.study, &wishes)?;

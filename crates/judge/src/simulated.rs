@@ -96,6 +96,7 @@ pub(crate) fn study(configs: &[&str], aa_runs: &[(&str, &str)]) -> Study {
             options: [].into(),
         }],
         trials: vec![],
+        discarded: vec![],
     }
 }
 

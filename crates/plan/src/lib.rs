@@ -49,6 +49,9 @@ pub struct Plan {
     /// How often each run is repeated.
     #[serde(default = "one_repeat")]
     pub repeats: u32,
+    /// How many runs more may be made in place of runs that the machine spoilt. Default: a quarter of all runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra_runs: Option<u32>,
     /// The configuration that others are measured by. Default: the one that the first comparison of `paper` measures
     /// by, else the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -322,6 +325,14 @@ fn text_of(path: &Path) -> Result<String> {
         return Err(error).with_context(what);
     }
     text_file::read(path, "plan")
+}
+
+impl Plan {
+    /// How many of so many runs may be repeated because the machine spoilt them.
+    #[must_use]
+    pub fn extra_runs(&self, trials: usize) -> usize {
+        self.extra_runs.map_or(trials.div_ceil(4), |runs| runs as usize)
+    }
 }
 
 fn margin_percent() -> f64 {

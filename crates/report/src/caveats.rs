@@ -38,6 +38,7 @@ pub(super) fn of(
         vec![trial.reason.clone().unwrap_or_else(|| "no reason was stored".into())]
     });
     caveats.extend(of_trials(study, State::Done, "flagged", words::warning::of_trial));
+    caveats.extend(repeated(study));
     caveats.extend(uneven(study, durability).into_iter().map(|text| caveat("safety", text)));
     caveats.extend(models(study));
     caveats.extend(waits_before_models(study));
@@ -84,15 +85,31 @@ fn of_trials(
             }
         }
     }
-    let named = |(text, trials): (String, Vec<String>)| {
-        let more = trials.len().saturating_sub(4);
-        let mut names = trials.into_iter().take(4).collect::<Vec<_>>().join("; ");
-        if more > 0 {
-            names.push_str(&format!("; and {more} more"));
-        }
-        caveat(kind, format!("{text} ({names})"))
+    let told = |(text, trials)| caveat(kind, format!("{text} ({})", named(trials)));
+    found.into_iter().map(told).collect()
+}
+
+/// Attempts that were thrown away, one caveat for each cause.
+fn repeated(study: &Study) -> Vec<Caveat> {
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for attempt in &study.discarded {
+        let cause = words::warning::cause(&attempt.warnings).unwrap_or_else(|| "unknown".into());
+        found.entry(cause).or_default().push(attempt.key.to_string());
+    }
+    let told = |(cause, trials): (String, Vec<String>)| {
+        caveat("repeated", format!("discarded and run again: {cause} ({})", named(trials)))
     };
-    found.into_iter().map(named).collect()
+    found.into_iter().map(told).collect()
+}
+
+/// Four of them, and how many more there are.
+fn named(trials: Vec<String>) -> String {
+    let more = trials.len().saturating_sub(4);
+    let mut names = trials.into_iter().take(4).collect::<Vec<_>>().join("; ");
+    if more > 0 {
+        names.push_str(&format!("; and {more} more"));
+    }
+    names
 }
 
 /// Counts differ from run to run, so the text names the codes only; counts are in `results.json`.

@@ -7,6 +7,7 @@
 //! the study's size. Every result and series is optional: what nobody recorded is left out or said to be missing.
 
 pub mod beside;
+mod brief;
 mod caveats;
 mod charts;
 pub mod claim_rows;
@@ -163,6 +164,17 @@ pub fn write_as(store: &Store, directory: &Path, wishes: &Wishes<'_>) -> Result<
     let html = page::render(&input, &moments)?;
     files::replace(&written.html, |file| Ok(file.write_all(html.as_bytes())?))?;
     Ok(written)
+}
+
+/// A study in one line: the headline of its report, and what its runs came to.
+///
+/// # Errors
+/// A store that cannot be read.
+pub fn summary_line(store: &Store) -> Result<String> {
+    let mut study = store.study()?;
+    study.trials = study.trials.into_iter().map(assay_judge::sound_trial).collect();
+    let judgement = assay_judge::judgement(store, &study)?;
+    Ok(brief::brief(&study, &judgement))
 }
 
 /// Response times of the transactions of each run that has any.

@@ -129,7 +129,7 @@ mod tests {
         let heads = |group| columns(group).into_iter().map(|one| one.head).collect::<Vec<_>>();
         assert_eq!(
             heads(Group::Machine),
-            ["CPU", "I/O wait", "read", "written", "written", "to media"]
+            ["CPU", "I/O wait", "read", "written", "written", "to media", "steal"]
         );
         assert_eq!(heads(Group::Space), ["files", "allocated", "on the drive", "physical"]);
         assert_eq!(heads(Group::Drive)[..3], ["ratio", "from host", "to media"]);

@@ -28,7 +28,8 @@ pub use judging::{Judging, MARGIN_PERCENT};
 pub use paper::{Comparison, Paper, Printed};
 pub use prices::Prices;
 pub use records::{
-    Clock, Config, Histogram, Note, Series, State, Study, Timed, Trial, TrialKey, Workload,
+    Clock, Config, Discarded, Histogram, Note, Series, State, Study, Timed, Trial, TrialKey,
+    Workload,
 };
 pub use rig::{
     Atomic, Cache, Count, Data, Disk, Drive, Fault, FileSystem, Fill, Media, Model, Resource, Rig,
@@ -36,14 +37,14 @@ pub use rig::{
 };
 pub use seconds::{SecondLatencies, SecondLatency, bucket_of};
 pub use sides::{ExplainedWrites, Sides};
-pub use warning::{Below, Program, Role, Unmonitored, Warning};
+pub use warning::{Below, CpuUse, LOSS_PERCENT_MIN, Program, Role, Unmonitored, Warning};
 pub use write::{Outcome, StudyHead, fingerprint};
 
 /// Name of the store's file inside a study's directory.
 pub const FILE_NAME: &str = "study.sqlite";
 
 /// Version of the tables below; a file with another one is refused.
-const SCHEMA_VERSION: i64 = 4;
+const SCHEMA_VERSION: i64 = 5;
 
 const TABLES: &str = "
 CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -59,6 +60,8 @@ CREATE TABLE runs (id INTEGER PRIMARY KEY, config TEXT NOT NULL, workload TEXT N
   UNIQUE (config, workload, threads, repeat));
 CREATE TABLE warnings (id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
   kind TEXT NOT NULL, facts_json TEXT);
+CREATE TABLE discarded (id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
+  ended_at TEXT NOT NULL, warnings_json TEXT NOT NULL);
 CREATE TABLE results (run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, name TEXT NOT NULL,
   value REAL NOT NULL, PRIMARY KEY (run_id, name)) WITHOUT ROWID;
 CREATE TABLE errors (run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, code INTEGER NOT NULL,

@@ -8,7 +8,7 @@ use rusqlite::{Row, params};
 use serde::de::DeserializeOwned;
 
 use super::records::{
-    Config, Histogram, Note, Series, State, Study, Timed, Trial, TrialKey, Workload,
+    Config, Discarded, Histogram, Note, Series, State, Study, Timed, Trial, TrialKey, Workload,
 };
 use super::warning::{Stored, Warning};
 use super::write::BY_KEY;
@@ -50,6 +50,7 @@ impl Store {
             configs,
             workloads,
             trials,
+            discarded: self.discarded()?,
         })
     }
 
@@ -64,6 +65,24 @@ impl Store {
             |row| trial_key(row, 0),
         )
         .map(BTreeSet::from_iter)
+    }
+
+    /// Attempts at runs that were thrown away, in the order of time.
+    ///
+    /// # Errors
+    /// A store that cannot be read.
+    pub fn discarded(&self) -> Result<Vec<Discarded>> {
+        let rows = self.rows(
+            "SELECT config, workload, threads, repeat, discarded.ended_at, warnings_json
+             FROM discarded JOIN runs ON runs.id = run_id ORDER BY discarded.id",
+            [],
+            |row| Ok((trial_key(row, 0)?, row.get::<_, String>(4)?, row.get::<_, String>(5)?)),
+        )?;
+        rows.into_iter()
+            .map(|(key, ended_at, warnings)| {
+                Ok(Discarded { key, ended_at, warnings: parse(&warnings)? })
+            })
+            .collect()
     }
 
     /// How far a run is; nothing if it was never planned.
@@ -242,7 +261,7 @@ impl Store {
         rows.into_iter().map(whole).collect()
     }
 
-    fn trials(&self) -> Result<Vec<Trial>> {
+    pub(super) fn trials(&self) -> Result<Vec<Trial>> {
         let heads = self.rows(
             "SELECT id, config, workload, threads, repeat, position, state, reason, started_at, ended_at,
              window_from_s, window_to_s, facts_json FROM runs",

@@ -135,6 +135,18 @@ pub struct Trial {
     pub errors: BTreeMap<u16, u64>,
 }
 
+/// An attempt at a run that was thrown away for what the machine did meanwhile.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Discarded {
+    /// The run's coordinates.
+    #[serde(flatten)]
+    pub key: TrialKey,
+    /// When it ended, RFC 3339 in UTC.
+    pub ended_at: String,
+    /// What was found of it.
+    pub warnings: Vec<Warning>,
+}
+
 /// One counter over time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Series {
@@ -306,4 +318,7 @@ pub struct Study {
     /// Runs in the order of the plan's matrix: workload, threads, configuration, repeat.
     #[serde(rename = "runs")]
     pub trials: Vec<Trial>,
+    /// Attempts at runs that the machine spoilt and that were repeated, in the order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub discarded: Vec<Discarded>,
 }

@@ -12,7 +12,7 @@ fn key(config: &str, threads: u32) -> TrialKey {
 fn outcome() -> Outcome {
     Outcome {
         window: Some(WINDOW),
-        warnings: vec![Warning::MissedDeadlines { percent: 4.25 }],
+        warnings: vec![Warning::MissedDeadlines { percent: 4.25, cpu: CpuUse::NONE }],
         results: [("tps".into(), 120.5), ("undefined".into(), f64::NAN)].into(),
         errors: [(1213, 4)].into(),
         series: vec![Series {
@@ -86,7 +86,7 @@ fn a_trial_is_read_as_it_was_written() {
         "what is not a number is absent"
     );
     assert_eq!(trial.errors, [(1213, 4)].into());
-    assert_eq!(trial.warnings, [Warning::MissedDeadlines { percent: 4.25 }]);
+    assert_eq!(trial.warnings, [Warning::MissedDeadlines { percent: 4.25, cpu: CpuUse::NONE }]);
     let points = vec![(1, 100.0), (3, 130.0)];
     assert_eq!(store.series(trial.id).unwrap(), [Series { points, ..Series::of(metric!("tps")) }]);
     assert_eq!(store.histograms(trial.id).unwrap(), outcome().histograms);
@@ -167,6 +167,53 @@ fn a_failed_trial_keeps_its_reason_and_can_be_tried_again() {
     store.end_trial(&key("on", 1), &outcome()).unwrap();
     let trial = store.study().unwrap().trials.remove(0);
     assert_eq!((trial.state, trial.reason, trial.warnings.len()), (State::Done, None, 1));
+}
+
+#[test]
+fn an_attempt_that_is_thrown_away_leaves_the_trial_missing_and_its_reasons() {
+    let (_directory, mut store) = study();
+    store.begin_trial(&key("on", 8)).unwrap();
+    let taken = Warning::CpuTaken {
+        cpu: CpuUse { steal_percent: 31.0, ..CpuUse::default() },
+        is_too_much: true,
+    };
+    store.discard_trial(&key("on", 8), std::slice::from_ref(&taken)).unwrap();
+    assert!(store.pending().unwrap().contains(&key("on", 8)));
+    store.begin_trial(&key("on", 8)).unwrap();
+    store.end_trial(&key("on", 8), &outcome()).unwrap();
+    let study = store.study().unwrap();
+    assert_eq!(study.discarded.len(), 1);
+    assert_eq!(
+        (&study.discarded[0].key, &study.discarded[0].warnings),
+        (&key("on", 8), &vec![taken])
+    );
+    assert!(store.discard_trial(&key("never", 8), &[]).is_err());
+}
+
+#[test]
+fn trials_that_were_never_run_are_forgotten_with_what_only_they_were_of() {
+    let (_directory, mut store) = study();
+    store.begin_trial(&key("on", 8)).unwrap();
+    store.end_trial(&key("on", 8), &outcome()).unwrap();
+    assert_eq!(store.forget_unplanned(|key| key.threads == 1).unwrap(), 1, "off, 8 threads");
+    let left = store.study().unwrap();
+    let keys: Vec<_> = left.trials.iter().map(|trial| trial.key.clone()).collect();
+    assert_eq!(keys, [key("on", 1), key("on", 8)], "what was measured stays");
+    assert_eq!(left.configs.len(), 1);
+}
+
+#[test]
+fn done_trials_are_put_back_by_what_was_found_of_them() {
+    let (_directory, mut store) = study();
+    for of in [key("on", 8), key("off", 8)] {
+        store.begin_trial(&of).unwrap();
+        store.end_trial(&of, &Outcome { warnings: Vec::new(), ..outcome() }).unwrap();
+    }
+    store.begin_trial(&key("on", 1)).unwrap();
+    store.end_trial(&key("on", 1), &outcome()).unwrap();
+    let forbids = |trial: &Trial| trial.warnings.iter().any(Warning::forbids_comparing);
+    assert_eq!(store.reset_done(forbids).unwrap(), 1);
+    assert_eq!(store.pending().unwrap(), [key("on", 1)].into());
 }
 
 #[test]

@@ -18,6 +18,9 @@ pub enum Warning {
     MissedDeadlines {
         /// Share of all commands.
         percent: f64,
+        /// Who used the CPU time meanwhile.
+        #[serde(default)]
+        cpu: CpuUse,
     },
     /// Commands of an emulated device took longer than the device's, most of them being faster than can be shown.
     AddedLatency {
@@ -33,6 +36,13 @@ pub enum Warning {
     Stopped {
         /// At least.
         length_s: f64,
+    },
+    /// The machine's host or a quota took CPU time.
+    CpuTaken {
+        /// How much of it, beside what was used.
+        cpu: CpuUse,
+        /// Whether it was too much for the run to be compared.
+        is_too_much: bool,
     },
     /// Programs that have no part in it used CPU time.
     OtherPrograms {
@@ -108,6 +118,45 @@ pub enum Warning {
     },
 }
 
+/// Where the CPU time of a run went, each in percent of all CPUs; 0 where it is not known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CpuUse {
+    /// Not idle and not waiting, stolen time included.
+    pub busy_percent: f64,
+    /// What the hypervisor gave to other machines (steal).
+    pub steal_percent: f64,
+    /// Time in which a CPU quota of the control group kept threads from running.
+    pub throttled_percent: f64,
+    /// User time of programs that have no part in the run.
+    pub others_percent: f64,
+}
+
+impl CpuUse {
+    /// Nothing is known.
+    pub const NONE: CpuUse = CpuUse {
+        busy_percent: 0.0,
+        steal_percent: 0.0,
+        throttled_percent: 0.0,
+        others_percent: 0.0,
+    };
+
+    /// What the run did not get of the CPUs, whoever took it.
+    #[must_use]
+    pub fn lost_percent(&self) -> f64 {
+        self.taken_percent() + self.others_percent
+    }
+
+    /// What the machine's host and a quota took.
+    #[must_use]
+    pub fn taken_percent(&self) -> f64 {
+        self.steal_percent + self.throttled_percent
+    }
+}
+
+/// A run that lost less of the CPUs than this was not spoilt by that, in percent of all of them.
+pub const LOSS_PERCENT_MIN: f64 = 2.0;
+
 /// A program that used CPU time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
@@ -130,6 +179,19 @@ impl Warning {
             | Warning::ModelStall { .. }
             | Warning::Stopped { .. }
             | Warning::NoFigure { .. } => true,
+            Warning::OtherPrograms { is_too_much, .. } | Warning::CpuTaken { is_too_much, .. } => {
+                *is_too_much
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the machine, and nothing that belongs to the run, made it so: the same run at another time may come out without.
+    #[must_use]
+    pub fn is_of_machine(&self) -> bool {
+        match self {
+            Warning::MissedDeadlines { cpu, .. } => cpu.lost_percent() >= LOSS_PERCENT_MIN,
+            Warning::CpuTaken { .. } | Warning::ModelStall { .. } | Warning::Stopped { .. } => true,
             Warning::OtherPrograms { is_too_much, .. } => *is_too_much,
             _ => false,
         }
@@ -176,7 +238,10 @@ mod tests {
         let programs = vec![Program { name: "rustc".into(), pid: 7, processes: 2 }];
         for warning in [
             Warning::NotSettled,
-            Warning::MissedDeadlines { percent: 4.25 },
+            Warning::MissedDeadlines {
+                percent: 4.25,
+                cpu: CpuUse { busy_percent: 93.5, steal_percent: 14.25, ..CpuUse::default() },
+            },
             Warning::OtherPrograms { cpu_percent: 31.5, is_too_much: true, programs },
             Warning::Unmonitored(Unmonitored::ServerSilent),
             Warning::Unmonitored(Unmonitored::ProcessEnded { role: Role::Daemon }),
@@ -198,6 +263,12 @@ mod tests {
         };
         assert!(others(true).forbids_comparing() && !others(false).forbids_comparing());
         assert!(Warning::Stopped { length_s: 1.0 }.forbids_comparing());
+        let missed = |steal_percent| Warning::MissedDeadlines {
+            percent: 3.0,
+            cpu: CpuUse { busy_percent: 99.0, steal_percent, ..CpuUse::default() },
+        };
+        assert!(missed(0.5).forbids_comparing() && !missed(0.5).is_of_machine());
+        assert!(missed(6.0).is_of_machine(), "another time it may get the CPUs");
         assert!(!Warning::NotSettled.forbids_comparing());
     }
 }

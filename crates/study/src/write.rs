@@ -10,7 +10,7 @@ use super::Store;
 use super::judging::Judging;
 use super::paper::Paper;
 use super::prices::Prices;
-use super::records::{Config, Histogram, Note, Series, State, Study, TrialKey, Workload};
+use super::records::{Config, Histogram, Note, Series, State, Study, Trial, TrialKey, Workload};
 use super::seconds::SecondLatencies;
 use super::warning::{Stored, Warning};
 use crate::metrics::Window;
@@ -212,6 +212,69 @@ impl Store {
             write_seconds(transaction, id, &outcome.second_latencies)
         })
         .with_context(|| format!("cannot store the results of run {key}"))
+    }
+
+    /// Throws an attempt away that the machine spoilt: the run is pending again, and what was found of it is kept.
+    ///
+    /// # Errors
+    /// A store that cannot be written.
+    pub fn discard_trial(&mut self, key: &TrialKey, warnings: &[Warning]) -> Result<()> {
+        self.change(|transaction| {
+            let id = trial_id(transaction, key)?;
+            transaction.execute(
+                "INSERT INTO discarded (run_id, ended_at, warnings_json) VALUES (?1, ?2, ?3)",
+                params![id, now(), json(&warnings)?],
+            )?;
+            transaction.execute("UPDATE runs SET state = 'pending' WHERE id = ?1", [id])?;
+            Ok(())
+        })
+        .with_context(|| format!("cannot discard an attempt at run {key}"))
+    }
+
+    /// Forgets runs that were never finished and that `is_planned` no more, and what only they were of. Returns how many.
+    ///
+    /// # Errors
+    /// A store that cannot be read or written.
+    pub fn forget_unplanned(&mut self, is_planned: impl Fn(&TrialKey) -> bool) -> Result<usize> {
+        let is_open = |trial: &Trial| matches!(trial.state, State::Pending | State::Running);
+        let trials = self.trials()?;
+        let forgotten: Vec<i64> = trials
+            .iter()
+            .filter(|trial| is_open(trial) && !is_planned(&trial.key))
+            .map(|trial| trial.id)
+            .collect();
+        self.change(|transaction| {
+            for id in &forgotten {
+                transaction.execute("DELETE FROM runs WHERE id = ?1", [id])?;
+            }
+            if !forgotten.is_empty() {
+                transaction.execute(
+                    "DELETE FROM configs WHERE name NOT IN (SELECT config FROM runs)",
+                    [],
+                )?;
+                transaction.execute(
+                    "DELETE FROM workloads WHERE name NOT IN (SELECT workload FROM runs)",
+                    [],
+                )?;
+            }
+            Ok(forgotten.len())
+        })
+    }
+
+    /// Puts done runs back to pending of which `is_wanted`. Returns how many.
+    ///
+    /// # Errors
+    /// A store that cannot be read or written.
+    pub fn reset_done(&mut self, is_wanted: impl Fn(&Trial) -> bool) -> Result<usize> {
+        let done = |trial: &Trial| trial.state == State::Done && is_wanted(trial);
+        let wanted: Vec<i64> =
+            self.trials()?.iter().filter(|trial| done(trial)).map(|trial| trial.id).collect();
+        self.change(|transaction| {
+            for id in &wanted {
+                transaction.execute("UPDATE runs SET state = 'pending' WHERE id = ?1", [id])?;
+            }
+            Ok(wanted.len())
+        })
     }
 
     /// Puts runs that an interruption left running back to pending. Returns how many.

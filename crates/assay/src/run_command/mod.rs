@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use crate::print;
-use assay_lab::run::{self, Lock, Setup};
+use assay_lab::run::{self, Lock, Retry, Setup};
 use assay_plan::{Form, Plan, PlannedTrial, ReadPlan, trials};
 use assay_study::{State, Store};
 use assay_system::interrupt::Interrupt;
@@ -73,6 +73,9 @@ struct CommonArgs {
     /// Repeat failed runs
     #[arg(long)]
     retry_failed: bool,
+    /// Repeat runs that are not comparable, after the machine disturbed them
+    #[arg(long)]
+    retry_flagged: bool,
     /// Print the runs and their duration, check the machine, and exit
     #[arg(long)]
     dry_run: bool,
@@ -111,7 +114,8 @@ fn run_plan(mut read: ReadPlan, study: &Path, args: &CommonArgs) -> Result<ExitC
     read.plan.server = given.1.or(read.plan.server);
     let plan = &read.plan;
     let planned = trials(plan);
-    let missing = run::missing(study, &planned, args.retry_failed)?;
+    let retry = Retry { failed: args.retry_failed, flagged: args.retry_flagged };
+    let missing = run::missing(study, &planned, retry)?;
     if args.dry_run {
         return dry_run(plan, study, args, planned.len(), &missing);
     }
@@ -120,7 +124,7 @@ fn run_plan(mut read: ReadPlan, study: &Path, args: &CommonArgs) -> Result<ExitC
         return finished(&read, study, &interrupt);
     }
     let mut setup = Setup::make(plan, study, &args.erase, &interrupt, &|text| print::note(text))?;
-    let mut store = setup.open_store(&read, &planned, args.retry_failed)?;
+    let mut store = setup.open_store(&read, &planned, retry)?;
     let progress = ProgressView::new(plan, store.pending()?.len(), !args.no_live, &interrupt);
     run::trials(&mut setup, &mut store, &planned, &progress)?;
     setup.take_down()?;
@@ -160,6 +164,7 @@ fn conclude(store: &Store, study: &Path, interrupt: &Interrupt) -> Result<ExitCo
     let count = |state| trials.iter().filter(|trial| trial.state == state).count();
     if count(State::Done) + count(State::Failed) > 0 {
         let written = assay_report::write(store, study)?;
+        print::line(assay_report::summary_line(store)?);
         print::line(format_args!("report: {}", written.html.display()));
     }
     if interrupt.is_set() {

@@ -14,6 +14,7 @@ use assay_lab::monitor::Monitor;
 use assay_lab::rig::snapshot::LoadProgress;
 use assay_lab::run::Progress;
 use assay_plan::{Plan, PlannedTrial};
+use assay_report::words::warning::cause;
 use assay_study::metrics::{Metric, metric};
 use assay_study::{Outcome, TrialKey};
 use assay_system::interrupt::Interrupt;
@@ -90,6 +91,24 @@ impl Progress for ProgressView {
             )),
             Shown::View(view) => view.change(|seen| seen.second(second)),
         }
+    }
+
+    fn trial_discarded(&self, key: &TrialKey, outcome: &Outcome, extra_left: usize) {
+        {
+            let mut count = self.count.lock();
+            count.ended();
+            count.trials += 1;
+        }
+        let count = self.count();
+        if let Shown::View(view) = &self.shown {
+            view.change(|seen| seen.end_trial(count));
+        }
+        let cause = cause(&outcome.warnings).unwrap_or_else(|| "the machine was busy".into());
+        self.say(&format!(
+            "{} {key}: repeated later, {cause} ({} left, {extra_left} more runs may be repeated)",
+            self.counter(),
+            time(count.seconds_left()),
+        ));
     }
 
     fn trial_ended(&self, key: &TrialKey, outcome: &Outcome) {

@@ -11,6 +11,7 @@ use super::others::Others;
 use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
 use super::sheet::{Field, Formula, Sheet};
+use super::throttle::Throttle;
 use assay_study::Unmonitored;
 use assay_study::metrics::{Metric, metric};
 
@@ -44,6 +45,7 @@ pub(super) struct CpuProbe {
     stat: ProcFile,
     fields: CpuFields,
     others: Option<Others>,
+    throttle: Option<Throttle>,
     pressures: Vec<(ProcFile, Field, Field)>,
 }
 
@@ -78,11 +80,12 @@ impl CpuProbe {
                 notes.unmonitored(Unmonitored::Others { error: error.to_string() });
             })
             .ok();
+        let throttle = Throttle::declare(&mut sheet);
         let pressures = PRESSURES
             .iter()
             .filter_map(|(name, metrics)| open_pressure(&mut sheet, name, *metrics))
             .collect();
-        Ok(CpuProbe { sheet, stat, fields, others, pressures })
+        Ok(CpuProbe { sheet, stat, fields, others, throttle, pressures })
     }
 }
 
@@ -100,6 +103,9 @@ impl Probe for CpuProbe {
                 }
             }
             Err(error) => notes.unmonitored(Unmonitored::Cpu { error: error.to_string() }),
+        }
+        if let Some(throttle) = &mut self.throttle {
+            throttle.fill(reading);
         }
         for (file, some, full) in &mut self.pressures {
             if let Ok(text) = file.read() {
@@ -207,6 +213,7 @@ pub(super) fn whole_sheet() -> Sheet {
     let mut sheet = Sheet::default();
     CpuFields::declare(&mut sheet, &[0, 1]);
     super::others::declare(&mut sheet);
+    super::throttle::declare(&mut sheet);
     for (_, metrics) in PRESSURES {
         declare_pressure(&mut sheet, metrics);
     }

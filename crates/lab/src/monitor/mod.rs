@@ -27,6 +27,7 @@ mod sheet;
 mod space;
 #[cfg(test)]
 mod testing;
+mod throttle;
 
 #[cfg(test)]
 mod declarable;

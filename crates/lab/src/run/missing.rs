@@ -3,10 +3,46 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use assay_plan::PlannedTrial;
-use assay_study::{State, Store};
+use assay_study::{State, Store, Trial, TrialKey, Warning};
+
+/// Which finished runs are made again.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Retry {
+    /// Those that failed.
+    pub failed: bool,
+    /// Those that may not be compared.
+    pub flagged: bool,
+}
+
+/// A study takes one plan: it may grow, but runs of two would make one report of what nobody compared.
+fn refuse_another_plan(directory: &Path, planned: &[PlannedTrial], trials: &[Trial]) -> Result<()> {
+    let is_planned = |key: &TrialKey| planned.iter().any(|trial| trial.key == *key);
+    let is_finished = |trial: &&Trial| matches!(trial.state, State::Done | State::Failed);
+    let finished: Vec<&Trial> = trials.iter().filter(is_finished).collect();
+    let strangers: Vec<&&Trial> = finished.iter().filter(|trial| !is_planned(&trial.key)).collect();
+    let Some(first) = strangers.first() else { return Ok(()) };
+    if strangers.len() == finished.len() {
+        bail!(
+            "{} is the study of another plan: none of its {} finished runs is in this one; give another --out",
+            directory.display(),
+            finished.len()
+        );
+    }
+    bail!(
+        "{} has {} finished runs that this plan does not have, e.g. {}; put them back into the plan, or give another --out",
+        directory.display(),
+        strangers.len(),
+        first.key
+    )
+}
+
+/// Whether a run is not comparable.
+pub(super) fn is_not_comparable(trial: &Trial) -> bool {
+    trial.warnings.iter().any(Warning::forbids_comparing)
+}
 
 /// The runs of `planned` that the study in `directory` would run, in their order. A directory without a study lacks all.
 ///
@@ -15,16 +51,21 @@ use assay_study::{State, Store};
 pub fn missing<'a>(
     directory: &Path,
     planned: &'a [PlannedTrial],
-    retry_failed: bool,
+    retry: Retry,
 ) -> Result<Vec<&'a PlannedTrial>> {
     let Some(store) = Store::look(directory)? else { return Ok(planned.iter().collect()) };
+    let trials = store.study()?.trials;
+    refuse_another_plan(directory, planned, &trials)?;
+    let is_flagged = |planned: &PlannedTrial| {
+        trials.iter().any(|trial| trial.key == planned.key && is_not_comparable(trial))
+    };
     let mut missing = Vec::new();
     for trial in planned {
         let is_missing = match store.planned(&trial.key, &trial.fingerprint)? {
             // What runs while nobody holds the study was interrupted.
             None | Some(State::Pending | State::Running) => true,
-            Some(State::Failed) => retry_failed,
-            Some(State::Done) => false,
+            Some(State::Failed) => retry.failed,
+            Some(State::Done) => retry.flagged && is_flagged(trial),
         };
         if is_missing {
             missing.push(trial);
@@ -67,8 +108,9 @@ mod tests {
         let (directory, trials) = study();
         let path = directory.path().join(assay_study::FILE_NAME);
         let before = std::fs::read(&path).unwrap();
-        let threads = |retry_failed| {
-            let missing = missing(directory.path(), &trials, retry_failed).unwrap();
+        let threads = |failed| {
+            let retry = Retry { failed, flagged: false };
+            let missing = missing(directory.path(), &trials, retry).unwrap();
             missing.iter().map(|trial| trial.key.threads).collect::<Vec<_>>()
         };
         assert_eq!(threads(false), [3, 4, 5]);
@@ -79,12 +121,36 @@ mod tests {
     }
 
     #[test]
+    fn a_study_takes_one_plan() {
+        let (directory, trials) = study();
+        let told = |planned: &[PlannedTrial]| {
+            missing(directory.path(), planned, Retry::default()).unwrap_err().to_string()
+        };
+        let other = planned(99, "f");
+        let all_other = told(std::slice::from_ref(&other));
+        assert!(
+            all_other.contains("is the study of another plan: none of its 2 finished"),
+            "{all_other}"
+        );
+        let without_first = told(&trials[1..]);
+        assert!(
+            without_first.contains(
+                "has 1 finished runs that this plan does not have, e.g. a / w / 1 thread / repeat 1"
+            ),
+            "{without_first}"
+        );
+        let grown: Vec<_> = trials[..2].iter().cloned().chain([other]).collect();
+        assert_eq!(missing(directory.path(), &grown, Retry::default()).unwrap().len(), 1);
+    }
+
+    #[test]
     fn a_study_of_another_plan_is_refused_and_none_lacks_all() {
         let (directory, _trials) = study();
-        let error = missing(directory.path(), &[planned(1, "g")], false).unwrap_err().to_string();
+        let changed = [planned(1, "g"), planned(2, "f")];
+        let error = missing(directory.path(), &changed, Retry::default()).unwrap_err().to_string();
         assert!(error.contains("the plan differs from the one that"), "{error}");
         let nowhere = directory.path().join("nowhere");
-        assert_eq!(missing(&nowhere, &[planned(1, "g")], false).unwrap().len(), 1);
+        assert_eq!(missing(&nowhere, &[planned(1, "g")], Retry::default()).unwrap().len(), 1);
         assert!(!nowhere.exists());
     }
 }

@@ -6,6 +6,7 @@
 
 mod aggregate;
 pub mod check;
+mod cpu;
 mod describe;
 mod ending;
 mod fill;
@@ -19,6 +20,7 @@ mod progress;
 mod results;
 mod series;
 mod setup;
+mod spoilt;
 mod trace;
 mod trial;
 mod warnings;
@@ -26,12 +28,15 @@ mod warnings;
 #[cfg(test)]
 mod made_tests;
 
+use std::collections::VecDeque;
+
 use anyhow::Result;
 
 use assay_plan::PlannedTrial;
 use assay_study::Store;
+use spoilt::ExtraRuns;
 
-pub use missing::missing;
+pub use missing::{Retry, missing};
 pub use place::{Lock, location_of};
 pub use progress::Progress;
 pub use setup::{Setup, retell};
@@ -48,7 +53,10 @@ pub fn trials(
     progress: &dyn Progress,
 ) -> Result<()> {
     let pending = store.pending()?;
-    for trial in planned.iter().filter(|trial| pending.contains(&trial.key)) {
+    let mut queue: VecDeque<&PlannedTrial> =
+        planned.iter().filter(|trial| pending.contains(&trial.key)).collect();
+    let mut extra = ExtraRuns::new(setup.plan.extra_runs(planned.len()), store.discarded()?.len());
+    while let Some(trial) = queue.pop_front() {
         if progress.is_end_wanted() {
             setup.interrupt.set();
             break;
@@ -59,8 +67,20 @@ pub fn trials(
             store.reset_interrupted()?;
             break;
         }
+        if extra.repeats(&outcome) {
+            store.discard_trial(&trial.key, &outcome.warnings)?;
+            progress.trial_discarded(&trial.key, &outcome, extra.left());
+            put_back(&mut queue, trial);
+            continue;
+        }
         progress.trial_ended(&trial.key, &outcome);
         store.end_trial(&trial.key, &outcome)?;
     }
     Ok(())
+}
+
+/// Behind the others of its repeat, which stays a block, or next if there are none.
+fn put_back<'a>(queue: &mut VecDeque<&'a PlannedTrial>, trial: &'a PlannedTrial) {
+    let last = queue.iter().rposition(|other| other.key.repeat == trial.key.repeat);
+    queue.insert(last.map_or(0, |last| last + 1), trial);
 }

@@ -23,6 +23,9 @@ pub trait Progress: LoadProgress {
     /// A second of a run has passed.
     fn second(&self, key: &TrialKey, second: &Second);
 
+    /// The machine spoilt an attempt at a run, which is repeated; so many more may be.
+    fn trial_discarded(&self, key: &TrialKey, outcome: &Outcome, extra_left: usize);
+
     /// A run has ended.
     fn trial_ended(&self, key: &TrialKey, outcome: &Outcome);
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use assay_load::Schema;
 
+use super::missing::{Retry, is_not_comparable};
 use super::place::{Lock, NewDirectories, is_same_device, location_of};
 use super::{check, describe, machine};
 use crate::rig::Rig;
@@ -127,7 +128,7 @@ impl<'a> Setup<'a> {
         &self,
         read: &ReadPlan,
         trials: &[PlannedTrial],
-        retry_failed: bool,
+        retry: Retry,
     ) -> Result<Store> {
         let mut store = Store::open_or_create(&self.study)?;
         for trial in trials {
@@ -156,8 +157,12 @@ impl<'a> Setup<'a> {
             prices: self.plan.prices.as_ref(),
         })?;
         store.reset_interrupted()?;
-        if retry_failed {
+        store.forget_unplanned(|key| trials.iter().any(|trial| trial.key == *key))?;
+        if retry.failed {
             store.reset_failed()?;
+        }
+        if retry.flagged {
+            store.reset_done(is_not_comparable)?;
         }
         if is_same_device(&self.study, &self.location) {
             store.note(Note::OnMeasuredDisk)?;

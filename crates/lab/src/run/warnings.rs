@@ -4,8 +4,8 @@
 
 use assay_load::{Outcome as Ran, Schedule, queries_per_event};
 
-use super::ending;
 use super::results::Results;
+use super::{cpu, ending};
 use crate::monitor::Gap;
 use assay_judge::reconcile;
 use assay_serve::{ADDED_SHARE_MAX, MISSED_DEADLINE_SHARE_MAX, STALLED_MS_MAX};
@@ -25,6 +25,7 @@ pub fn of(ran: &Ran, results: &Results) -> Vec<Warning> {
         recipe(ran),
         stall(results),
         model(results),
+        cpu::warning(results),
         load(results, schedule),
         (ran.steady == Some(false)).then_some(Warning::NotSettled),
         unfinished(ran),
@@ -61,7 +62,7 @@ fn recipe(ran: &Ran) -> Option<Warning> {
 fn model(results: &Results) -> Option<Warning> {
     let late = *results.get(metric!("model_missed_deadlines_percent").name)?;
     if late > MISSED_DEADLINE_SHARE_MAX * 100.0 {
-        return Some(Warning::MissedDeadlines { percent: late });
+        return Some(Warning::MissedDeadlines { percent: late, cpu: cpu::of(results) });
     }
     let added = *results.get(metric!("model_added_percent").name)?;
     (added > ADDED_SHARE_MAX * 100.0).then_some(Warning::AddedLatency { percent: added })
@@ -108,7 +109,7 @@ mod tests {
 
     use super::super::results::derived;
     use super::*;
-    use assay_study::Sides;
+    use assay_study::{CpuUse, Sides};
 
     #[test]
     fn a_model_that_is_kept_from_its_time_is_not_comparable() {
@@ -116,7 +117,7 @@ mod tests {
             |late: f64| -> Results { [("model_missed_deadlines_percent".to_owned(), late)].into() };
         assert_eq!(model(&results(0.9)), None);
         let found = model(&results(1.1)).unwrap();
-        assert_eq!(found, Warning::MissedDeadlines { percent: 1.1 });
+        assert_eq!(found, Warning::MissedDeadlines { percent: 1.1, cpu: CpuUse::default() });
         assert!(found.forbids_comparing());
         assert_eq!(model(&Results::new()), None);
         let added = |achieved_ms: f64| -> Results {

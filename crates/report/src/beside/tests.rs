@@ -70,6 +70,7 @@ fn scaled(paper: Option<assay_study::Paper>, parallel_scale: f64) -> Study {
             trial(CONFIGS[1], 20, 1, 502.0, &[]),
             failed,
         ],
+        discarded: Vec::new(),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::*;
 use assay_study::Rig;
-use assay_study::Warning;
 use assay_study::{Comparison, Config, Outcome, Paper, Printed, TrialKey, Workload};
+use assay_study::{CpuUse, Warning};
 
 const CONFIGS: [&str; 2] = ["csd", "plain"];
 
@@ -64,7 +64,7 @@ fn outcome(qps: Option<f64>, config: &str, threads: u32) -> Outcome {
     Outcome {
         results: results.map(|(name, value)| (name.to_owned(), value)).into(),
         warnings: if threads == 8 {
-            vec![Warning::MissedDeadlines { percent: 2.0 }]
+            vec![Warning::MissedDeadlines { percent: 2.0, cpu: CpuUse::NONE }]
         } else {
             vec![]
         },

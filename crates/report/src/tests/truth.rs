@@ -4,10 +4,10 @@
 
 use super::*;
 use crate::{Wishes, write_as};
-use assay_study::Warning;
 use assay_study::metrics::Window;
 use assay_study::prices::Prices;
 use assay_study::{Config, Disk, Judging, Media, Model, Outcome, Rig, TrialKey, Workload};
+use assay_study::{CpuUse, Warning};
 
 /// A configuration at a thread count: its throughput, and results beyond it.
 struct Load<'a> {
@@ -100,7 +100,7 @@ fn sentence(page: &str) -> &str {
     after.split_once("</p>").unwrap().0
 }
 
-const LATE: Option<Warning> = Some(Warning::MissedDeadlines { percent: 2.0 });
+const LATE: Option<Warning> = Some(Warning::MissedDeadlines { percent: 2.0, cpu: CpuUse::NONE });
 
 #[test]
 fn no_number_is_made_of_trials_that_may_not_be_compared() {

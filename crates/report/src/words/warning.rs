@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{reconcile, unmonitored};
-use assay_study::{Program, Trial, Warning};
+use assay_study::{CpuUse, LOSS_PERCENT_MIN, Program, Trial, Warning};
 
 /// So many programs are named.
 const NAMED: usize = 3;
@@ -24,10 +24,14 @@ pub fn text(warning: &Warning) -> String {
 
 fn said(warning: &Warning) -> Cow<'_, str> {
     let text = match warning {
-        Warning::MissedDeadlines { percent } => format!(
-            "{percent:.1} % of the emulated I/Os missed their deadline: the host\'s CPUs were busy or stolen; use fewer threads, a larger parallel_scale, or a \
-             faster machine"
-        ),
+        Warning::MissedDeadlines { percent, cpu } => {
+            let (cause, remedy) = short_of_cpu(cpu);
+            format!("{percent:.1} % of the emulated I/Os missed their deadline: {cause}; {remedy}")
+        }
+        Warning::CpuTaken { cpu, .. } => {
+            let (cause, remedy) = taken(cpu);
+            format!("{cause}; {remedy}")
+        }
         Warning::AddedLatency { percent } => format!(
             "emulated I/Os took {percent:.1} % longer than on the device, mostly because they are too fast for this machine to emulate; use more threads, a larger parallel_scale, or a faster machine"
         ),
@@ -72,6 +76,52 @@ fn said(warning: &Warning) -> Cow<'_, str> {
         | Warning::LeftBehind { error: said } => return said.into(),
     };
     text.into()
+}
+
+/// A machine whose CPUs are as busy as this has none to spare for keeping deadlines.
+const BUSY_PERCENT: f64 = 85.0;
+
+/// Who had the CPU time that was missing, and what would help.
+fn short_of_cpu(cpu: &CpuUse) -> (String, &'static str) {
+    if cpu.others_percent > cpu.taken_percent() && cpu.others_percent >= LOSS_PERCENT_MIN {
+        let cause = format!("other programs used {:.0} % of all CPUs", cpu.others_percent);
+        return (cause, "stop them, or measure on an idle machine");
+    }
+    if cpu.taken_percent() >= LOSS_PERCENT_MIN {
+        return taken(cpu);
+    }
+    let cause = match cpu.busy_percent {
+        busy if busy >= BUSY_PERCENT => format!("this run kept all CPUs {busy:.0} % busy"),
+        _ => "no CPU was free in time".to_owned(),
+    };
+    (cause, "use fewer threads, a larger parallel_scale, or a faster machine")
+}
+
+/// What the machine's host or a quota took, and what would help.
+fn taken(cpu: &CpuUse) -> (String, &'static str) {
+    match cpu.steal_percent >= cpu.throttled_percent {
+        true => (
+            format!("the hypervisor took {:.0} % of the CPUs (steal)", cpu.steal_percent),
+            "measure when its host is less busy, or on a dedicated instance",
+        ),
+        false => (
+            format!("a CPU quota throttled the run for {:.0} % of the time", cpu.throttled_percent),
+            "raise the quota of the container or service (cpu.max)",
+        ),
+    }
+}
+
+/// Why a run was repeated, in some words: the first of its warnings that is the machine's.
+pub fn cause(warnings: &[Warning]) -> Option<String> {
+    let of_machine = warnings.iter().find(|warning| warning.is_of_machine())?;
+    Some(match of_machine {
+        Warning::MissedDeadlines { cpu, .. } => short_of_cpu(cpu).0,
+        Warning::CpuTaken { cpu, .. } => taken(cpu).0,
+        Warning::OtherPrograms { cpu_percent, programs, .. } => {
+            format!("other programs used {cpu_percent:.0} % of a CPU: {}", names(programs))
+        }
+        other => said(other).into_owned(),
+    })
 }
 
 fn others(cpu_percent: f64, is_too_much: bool, programs: &[Program]) -> String {
@@ -119,6 +169,29 @@ mod tests {
             text(&Warning::Unfinished { transactions: 18, percent: 1.8, wait_ms_max: 351.4 }),
             "percentiles are too low: 18 transactions (1.8 %) due in the window had not finished at its end, the oldest waiting for 351 ms"
         );
+    }
+
+    #[test]
+    fn missed_deadlines_name_who_had_the_cpus() {
+        let missed = |cpu| text(&Warning::MissedDeadlines { percent: 4.25, cpu });
+        let none = CpuUse::default();
+        let stolen = CpuUse { busy_percent: 97.0, steal_percent: 14.2, ..none };
+        assert_eq!(
+            missed(stolen),
+            "not comparable: 4.2 % of the emulated I/Os missed their deadline: the hypervisor took 14 % of the CPUs (steal); measure when its host is less busy, or on a dedicated instance"
+        );
+        let throttled = CpuUse { throttled_percent: 8.0, others_percent: 3.0, ..none };
+        assert!(missed(throttled).contains("a CPU quota throttled the run for 8 % of the time"));
+        let others = CpuUse { others_percent: 21.0, steal_percent: 3.0, ..none };
+        assert!(missed(others).contains("other programs used 21 % of all CPUs; stop them"));
+        let own = CpuUse { busy_percent: 97.0, steal_percent: 0.2, ..none };
+        assert!(missed(own).contains("this run kept all CPUs 97 % busy; use fewer threads"));
+        assert!(missed(none).contains("no CPU was free in time"));
+        let stalled = Warning::ModelStall { length_s: 1.0 };
+        let missed = Warning::MissedDeadlines { percent: 2.0, cpu: stolen };
+        let told = cause(&[Warning::NotSettled, missed, stalled]);
+        assert_eq!(told.as_deref(), Some("the hypervisor took 14 % of the CPUs (steal)"));
+        assert_eq!(cause(&[Warning::NotSettled]), None);
     }
 
     #[test]

@@ -83,15 +83,14 @@ impl Line {
 
     /// What a terminal is sent: without the blanks at the end, and with colours or, where people want none (`NO_COLOR`), without.
     pub fn text(&self, has_colors: bool) -> String {
+        let Some((last, before)) = self.pieces[..self.seen_pieces()].split_last() else {
+            return String::new();
+        };
         let mut text = String::new();
-        for (piece, style) in &self.pieces[..self.seen_pieces()] {
-            match style.escape(has_colors) {
-                "" => text.push_str(piece),
-                escape => text.extend([escape, piece, "\x1b[0m"]),
-            }
+        for (piece, style) in before {
+            push_styled(&mut text, piece, style.escape(has_colors));
         }
-        let end = text.trim_end_matches(' ').len();
-        text.truncate(end);
+        push_styled(&mut text, last.0.trim_end_matches(' '), last.1.escape(has_colors));
         text
     }
 
@@ -99,6 +98,13 @@ impl Line {
     fn seen_pieces(&self) -> usize {
         let is_seen = |(piece, _): &(String, Style)| !piece.trim_matches(' ').is_empty();
         self.pieces.iter().rposition(is_seen).map_or(0, |last| last + 1)
+    }
+}
+
+fn push_styled(text: &mut String, piece: &str, escape: &str) {
+    match escape {
+        "" => text.push_str(piece),
+        escape => text.extend([escape, piece, "\x1b[0m"]),
     }
 }
 
@@ -120,6 +126,10 @@ mod tests {
         );
         assert_eq!(both.text(true), "\x1b[1ma\x1b[0mb \x1b[36mc\x1b[0m");
         assert_eq!(both.text(false), "\x1b[1ma\x1b[0mb c");
+        assert_eq!(
+            line(9, &[("a ", Style::Bold), (" ", Style::Plain)]).text(true),
+            "\x1b[1ma\x1b[0m"
+        );
         assert_eq!(line(9, &[("   ", Style::Dim), (" ", Style::Plain)]).text(true), "");
     }
 

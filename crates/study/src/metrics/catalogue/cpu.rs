@@ -29,8 +29,25 @@ pub(super) const CPUS: &[Metric] = &[
         )
         .line(Chart::Cpu, 3, "I/O wait"),
     series(Cpu, "cpu_irq_percent", Percent, "irq (all CPUs)"),
-    series(Cpu, "cpu_softirq_percent", Percent, "softirq (all CPUs)"),
-    series(Cpu, "cpu_steal_percent", Percent, "steal (all CPUs)"),
+    series(Cpu, "cpu_softirq_percent", Percent, "softirq (all CPUs)").line(
+        Chart::Cpu,
+        4,
+        "softirq",
+    ),
+    series(Cpu, "cpu_steal_percent", Percent, "steal (all CPUs)")
+        .column(
+            Group::Machine,
+            7,
+            "steal",
+            Shown::Percent,
+            "CPU time that the hypervisor gave to other machines, from the kernel's accounting",
+        )
+        .line(Chart::Cpu, 5, "steal"),
+    series(Cpu, "cpu_throttled_percent", Percent, "throttled by a CPU quota (all CPUs)").line(
+        Chart::Cpu,
+        6,
+        "throttled",
+    ),
     series(Cpu, "cpu{}_busy_percent", Percent, "busy (CPU {})"),
     series(Cpu, "cpu{}_iowait_percent", Percent, "I/O wait (CPU {})"),
     series(Cpu, "cpu_context_switches_per_s", PerSecond, "context switches (all CPUs)"),

@@ -1,0 +1,77 @@
+//! What a run did not get of this machine's CPUs, and when that is said.
+//!
+//! A virtual machine's host takes CPU time as it likes (steal), a control group's quota by the period. Configurations of a study
+//! meet that in random order, so it is noise, which intervals hold; it is said from a twentieth of all CPUs on, and where it
+//! is a quarter the run is of another machine than the others.
+
+use super::results::Results;
+use assay_study::metrics::metric;
+use assay_study::{CpuUse, Warning};
+
+/// Percent of all CPUs.
+const SAID_PERCENT: f64 = 5.0;
+const COMPARABLE_PERCENT: f64 = 25.0;
+
+/// What is said of a run with these results.
+pub fn warning(results: &Results) -> Option<Warning> {
+    let cpu = of(results);
+    let taken = cpu.taken_percent();
+    let is_too_much = taken > COMPARABLE_PERCENT;
+    (taken > SAID_PERCENT).then_some(Warning::CpuTaken { cpu, is_too_much })
+}
+
+/// Where the CPU time went, as far as that was counted.
+pub fn of(results: &Results) -> CpuUse {
+    let figure = |name: &str| results.get(name).copied().unwrap_or(0.0);
+    let cpus = assay_ports::cpu::available().map_or(1, |cpus| cpus.len()) as f64;
+    let busy = [
+        metric!("cpu_user_percent"),
+        metric!("cpu_nice_percent"),
+        metric!("cpu_system_percent"),
+        metric!("cpu_irq_percent"),
+        metric!("cpu_softirq_percent"),
+        metric!("cpu_steal_percent"),
+    ];
+    CpuUse {
+        busy_percent: busy.iter().map(|class| figure(class.name)).sum(),
+        steal_percent: figure(metric!("cpu_steal_percent").name),
+        throttled_percent: figure(metric!("cpu_throttled_percent").name).min(100.0),
+        others_percent: figure(metric!("others_cpu_percent").name) / cpus,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(steal: f64, throttled: f64) -> Option<Warning> {
+        let results = [("cpu_steal_percent", steal), ("cpu_throttled_percent", throttled)];
+        warning(&results.map(|(name, value)| (name.to_owned(), value)).into())
+    }
+
+    #[test]
+    fn stolen_and_throttled_time_is_said_and_a_quarter_forbids_comparing() {
+        let forbids = |steal, throttled| taken(steal, throttled).map(|one| one.forbids_comparing());
+        assert_eq!(forbids(4.5, 0.0), None);
+        assert_eq!(forbids(3.0, 2.5), Some(false));
+        assert_eq!(forbids(18.3, 0.0), Some(false), "noise, which the interval holds");
+        assert_eq!(forbids(1.0, 25.0), Some(true));
+        assert_eq!(warning(&Results::new()), None, "not counted, not said");
+        assert!(taken(6.0, 0.0).is_some_and(|one| one.is_of_machine()));
+    }
+
+    #[test]
+    fn the_use_of_all_cpus_is_added_up() {
+        let results: Results = [
+            ("cpu_user_percent", 50.0),
+            ("cpu_system_percent", 20.0),
+            ("cpu_idle_percent", 15.0),
+            ("cpu_steal_percent", 15.0),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        let cpu = of(&results);
+        assert_eq!((cpu.busy_percent, cpu.steal_percent, cpu.others_percent), (85.0, 15.0, 0.0));
+        assert_eq!(cpu.lost_percent(), 15.0);
+    }
+}

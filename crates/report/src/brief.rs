@@ -1,0 +1,40 @@
+//! A study in one line, for a ticket or a chat: the headline, and what the runs came to.
+
+use assay_judge::Judgement;
+use assay_study::{State, Study, Trial, Warning};
+
+use super::format::plural;
+use super::headline::headline;
+
+/// The headline with, in brackets, how many runs it rests on and how many of them are not sound.
+pub(super) fn brief(study: &Study, judgement: &Judgement) -> String {
+    format!("{} ({})", headline(study, judgement), counts(study))
+}
+
+/// `20 runs, 2 of them not comparable, 1 failed; 3 repeated after the machine disturbed them`.
+fn counts(study: &Study) -> String {
+    let count = |is: &dyn Fn(&Trial) -> bool| study.trials.iter().filter(|trial| is(trial)).count();
+    let forbids = |trial: &Trial| trial.warnings.iter().any(Warning::forbids_comparing);
+    let done = count(&|trial| matches!(trial.state, State::Done | State::Failed));
+    let parts = [
+        (count(&|trial| trial.state == State::Done && forbids(trial)), "not comparable"),
+        (
+            count(&|trial| {
+                trial.state == State::Done && !forbids(trial) && !trial.warnings.is_empty()
+            }),
+            "flagged",
+        ),
+        (count(&|trial| trial.state == State::Failed), "failed"),
+        (count(&|trial| matches!(trial.state, State::Pending | State::Running)), "missing"),
+    ];
+    let told: Vec<String> = parts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .chain((!study.discarded.is_empty()).then(|| {
+            format!("{} repeated after the machine disturbed them", study.discarded.len())
+        }))
+        .collect();
+    let all = plural(done, "run");
+    if told.is_empty() { all } else { format!("{all}: {}", told.join(", ")) }
+}
