@@ -1,6 +1,6 @@
 //! What else goes on beside a run is told: programs that take its CPUs, what fills its disk, and other runs.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -74,6 +74,45 @@ fn a_trial_beside_a_busy_program_names_it_and_may_not_be_compared() {
     drop(busy);
     let found = run("alone");
     assert!(!found.iter().any(names_busy_ones), "{found:?}");
+}
+
+#[test]
+fn a_trial_that_the_machine_spoilt_is_repeated_and_its_cause_is_kept() {
+    let _alone = crate::alone();
+    if !has_server("a_trial_that_the_machine_spoilt_is_repeated_and_its_cause_is_kept") {
+        return;
+    }
+    let world = World::new();
+    // As many as a machine with other guests may need besides.
+    world.write("plan.toml", &one_trial().replace("extra_runs = 0", "extra_runs = 5"));
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    let mut busy: Vec<Busy> =
+        (0..cpus).map(|n| Busy::start(&world, &format!("busy-{n}"))).collect();
+    let mut run = world.command(&["run", "plan.toml", "--out", "study"]);
+    let mut run = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let said = BufReader::new(run.stderr.take().unwrap()).lines();
+    let mut repeated = Vec::new();
+    for line in said.map(Result::unwrap) {
+        eprintln!("{line}");
+        if line.contains(": repeated later, ") {
+            busy.clear();
+            repeated.push(line);
+        }
+    }
+    assert!(run.wait().unwrap().success());
+    assert!(repeated[0].contains("other programs used ") && repeated[0].contains("busy-"));
+    let json: Value =
+        serde_json::from_slice(&std::fs::read(world.path("study/results.json")).unwrap()).unwrap();
+    assert_eq!(json["runs"].as_array().unwrap().len(), 1);
+    assert_eq!(json["discarded"].as_array().unwrap().len(), repeated.len());
+    let left = warnings_of_others(&world, "study");
+    assert!(!left.iter().any(names_busy_ones), "of the run that stays: {left:?}");
+    let report = std::fs::read_to_string(world.path("study/report.html")).unwrap();
+    assert!(report.contains("discarded and run again: other programs used "));
+    let summary = world.run(&["report", "study", "--summary"]);
+    let summary = String::from_utf8(summary.stdout).unwrap();
+    assert!(summary.contains(" repeated after the machine disturbed them"), "{summary}");
+    assert_eq!(summary.lines().count(), 1);
 }
 
 /// A small file system in memory, unmounted when dropped.

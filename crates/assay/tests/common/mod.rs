@@ -118,6 +118,7 @@ pub fn small_plan(rig: &str) -> String {
         r#"
 title = "small"
 noise_floor = false
+extra_runs = 0
 threads = [1, 2]
 seconds = 2
 [data]
