@@ -85,6 +85,7 @@ pub(crate) fn study(configs: &[&str], aa_runs: &[(&str, &str)]) -> Study {
         },
         prices: None,
         plan_toml: String::new(),
+        calibration: None,
         facts: [].into(),
         notes: vec![],
         configs: configs.iter().map(config).collect(),

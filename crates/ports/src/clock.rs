@@ -46,14 +46,8 @@ impl PacedClock {
     #[must_use]
     pub fn new() -> PacedClock {
         let clock = PacedClock { began_ns: monotonic_ns(), lead_ns: Default::default() };
-        let mut late = [0; SLEEPS];
-        for late in &mut late {
-            let due_ns = monotonic_ns() + SLEEP.as_nanos() as u64;
-            sleep_until_ns(due_ns);
-            *late = monotonic_ns().saturating_sub(due_ns);
-        }
-        late.sort_unstable();
-        let usual = late[SLEEPS * 3 / 4].min(LEAD_NS_MAX);
+        let late = wake_up_lateness(SLEEPS);
+        let usual = (late[SLEEPS * 3 / 4].as_nanos() as u64).min(LEAD_NS_MAX);
         clock.lead_ns.iter().for_each(|lead| lead.store(usual, Ordering::Relaxed));
         clock
     }
@@ -99,6 +93,19 @@ impl Clock for PacedClock {
             std::hint::spin_loop();
         }
     }
+}
+
+/// How late a thread is woken that sleeps 200 µs, so many times, ascending.
+#[must_use]
+pub fn wake_up_lateness(sleeps: usize) -> Vec<Duration> {
+    let one = |_| {
+        let due_ns = monotonic_ns() + SLEEP.as_nanos() as u64;
+        sleep_until_ns(due_ns);
+        Duration::from_nanos(monotonic_ns().saturating_sub(due_ns))
+    };
+    let mut late: Vec<Duration> = (0..sleeps).map(one).collect();
+    late.sort_unstable();
+    late
 }
 
 fn learned(lead_ns: u64, late_ns: u64) -> u64 {

@@ -39,6 +39,7 @@ pub(super) fn of(
     });
     caveats.extend(of_trials(study, State::Done, "flagged", words::warning::of_trial));
     caveats.extend(repeated(study));
+    caveats.extend(too_fast(study));
     caveats.extend(uneven(study, durability).into_iter().map(|text| caveat("safety", text)));
     caveats.extend(models(study));
     caveats.extend(waits_before_models(study));
@@ -87,6 +88,12 @@ fn of_trials(
     }
     let told = |(text, trials)| caveat(kind, format!("{text} ({})", named(trials)));
     found.into_iter().map(told).collect()
+}
+
+/// Emulated drives of which the calibration said beforehand that their time could not be kept.
+fn too_fast(study: &Study) -> impl Iterator<Item = Caveat> {
+    let found = study.calibration.iter().flat_map(|found| &found.too_fast);
+    found.map(|one| caveat("models", words::calibration::too_fast(one)))
 }
 
 /// Attempts that were thrown away, one caveat for each cause.

@@ -47,6 +47,7 @@ pub use model_health::{
     added_share, kind_name,
 };
 pub use model_media::provide;
+pub use port::round_trip;
 pub use precondition::precondition;
 pub use registry::is_attached;
 pub use trace_head::{TraceHead, monotonic_s};

@@ -4,6 +4,7 @@
 //! crash leaves a run either whole or not there, and the measured seconds carry no write of ours. Other
 //! programs (sqlite3, pandas, DuckDB) can read the file; the tables are named as the records are.
 
+mod calibration;
 mod in_use;
 mod judging;
 pub mod metrics;
@@ -24,6 +25,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use rusqlite::{Connection, OpenFlags, Transaction};
 
+pub use calibration::{Calibration, Port, TooFast};
 pub use judging::{Judging, MARGIN_PERCENT};
 pub use paper::{Comparison, Paper, Printed};
 pub use prices::Prices;

@@ -46,6 +46,7 @@ impl Store {
             prices: self.text("prices")?.map(|prices| parse(&prices)).transpose()?,
             plan_toml: self.text("plan_toml")?.unwrap_or_default(),
             facts: self.facts()?,
+            calibration: self.text("calibration")?.map(|text| parse(&text)).transpose()?,
             notes: self.notes()?,
             configs,
             workloads,

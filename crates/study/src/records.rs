@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
+use super::calibration::Calibration;
 use super::judging::Judging;
 use super::paper::Paper;
 use super::prices::Prices;
@@ -309,6 +310,9 @@ pub struct Study {
     pub plan_toml: String,
     /// The machine and the programs: kernel, CPUs, memory, disk, versions.
     pub facts: BTreeMap<String, String>,
+    /// What the machine could show when the study began, if it was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
     /// What should be known of the whole study.
     pub notes: Vec<Note>,
     /// Configurations in the plan's order; colours follow this order.

@@ -26,6 +26,9 @@ pub enum Warning {
     AddedLatency {
         /// Share of the device's own time.
         percent: f64,
+        /// Who used the CPU time meanwhile.
+        #[serde(default)]
+        cpu: CpuUse,
     },
     /// The process that serves an emulated device did not run.
     ModelStall {
@@ -147,6 +150,12 @@ impl CpuUse {
         self.taken_percent() + self.others_percent
     }
 
+    /// Whether the loss of CPU time explains so many percent, each of it so many times as much.
+    fn explains(&self, percent: f64, times: f64) -> bool {
+        let lost_percent = self.lost_percent();
+        lost_percent >= LOSS_PERCENT_MIN && percent <= lost_percent * times
+    }
+
     /// What the machine's host and a quota took.
     #[must_use]
     pub fn taken_percent(&self) -> f64 {
@@ -156,6 +165,12 @@ impl CpuUse {
 
 /// A run that lost less of the CPUs than this was not spoilt by that, in percent of all of them.
 pub const LOSS_PERCENT_MIN: f64 = 2.0;
+
+/// What a percent of all CPUs that is lost explains: at most so many percent of all emulated I/Os that miss their deadline, and of
+/// time that is added to them. A command is late whose CPU is away when it comes or when it is answered; how much time that
+/// adds hangs on how long the CPU stays away, which is a few commands' time.
+const LATE_PERCENT_OF_LOSS: f64 = 2.0;
+const ADDED_PERCENT_OF_LOSS: f64 = 10.0;
 
 /// A program that used CPU time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -174,11 +189,15 @@ impl Warning {
     #[must_use]
     pub fn forbids_comparing(&self) -> bool {
         match self {
-            Warning::MissedDeadlines { .. }
-            | Warning::AddedLatency { .. }
-            | Warning::ModelStall { .. }
-            | Warning::Stopped { .. }
-            | Warning::NoFigure { .. } => true,
+            // What the machine lost meets all configurations alike, in random order: that is noise, which their repeats show. What
+            // a configuration loses by itself is none, for another one may not.
+            Warning::MissedDeadlines { percent, cpu } => {
+                !cpu.explains(*percent, LATE_PERCENT_OF_LOSS)
+            }
+            Warning::AddedLatency { percent, cpu } => {
+                !cpu.explains(*percent, ADDED_PERCENT_OF_LOSS)
+            }
+            Warning::ModelStall { .. } | Warning::Stopped { .. } | Warning::NoFigure { .. } => true,
             Warning::OtherPrograms { is_too_much, .. } | Warning::CpuTaken { is_too_much, .. } => {
                 *is_too_much
             }
@@ -190,9 +209,13 @@ impl Warning {
     #[must_use]
     pub fn is_of_machine(&self) -> bool {
         match self {
-            Warning::MissedDeadlines { cpu, .. } => cpu.lost_percent() >= LOSS_PERCENT_MIN,
-            Warning::CpuTaken { .. } | Warning::ModelStall { .. } | Warning::Stopped { .. } => true,
-            Warning::OtherPrograms { is_too_much, .. } => *is_too_much,
+            Warning::MissedDeadlines { cpu, .. } | Warning::AddedLatency { cpu, .. } => {
+                cpu.lost_percent() >= LOSS_PERCENT_MIN
+            }
+            Warning::CpuTaken { .. }
+            | Warning::OtherPrograms { .. }
+            | Warning::ModelStall { .. }
+            | Warning::Stopped { .. } => true,
             _ => false,
         }
     }
@@ -269,6 +292,14 @@ mod tests {
         };
         assert!(missed(0.5).forbids_comparing() && !missed(0.5).is_of_machine());
         assert!(missed(6.0).is_of_machine(), "another time it may get the CPUs");
+        assert!(!missed(6.0).forbids_comparing(), "noise, which repeats show");
+        assert!(!missed(2.0).forbids_comparing());
+        let added = |percent, others_percent| Warning::AddedLatency {
+            percent,
+            cpu: CpuUse { others_percent, ..CpuUse::default() },
+        };
+        assert!(added(60.0, 5.0).forbids_comparing() && !added(40.0, 5.0).forbids_comparing());
+        assert!(added(6.0, 0.0).forbids_comparing() && !added(6.0, 0.0).is_of_machine());
         assert!(!Warning::NotSettled.forbids_comparing());
     }
 }

@@ -7,6 +7,7 @@ use rusqlite::{Transaction, params};
 use sha2::{Digest, Sha256};
 
 use super::Store;
+use super::calibration::Calibration;
 use super::judging::Judging;
 use super::paper::Paper;
 use super::prices::Prices;
@@ -31,6 +32,8 @@ pub struct StudyHead<'a> {
     pub paper: Option<&'a Paper>,
     /// The machine and the programs.
     pub facts: &'a BTreeMap<String, String>,
+    /// What the machine could show, where it was tried.
+    pub calibration: Option<&'a Calibration>,
     /// Configurations in the plan's order.
     pub configs: &'a [Config],
     /// Workloads in the plan's order.
@@ -56,6 +59,7 @@ impl Default for StudyHead<'_> {
             form: None,
             paper: None,
             facts: &NO_FACTS,
+            calibration: None,
             configs: &[],
             workloads: &[],
             judging: &NO_JUDGING,
@@ -74,6 +78,7 @@ impl<'a> From<&'a Study> for StudyHead<'a> {
             form: study.form.as_deref(),
             paper: study.paper.as_ref(),
             facts: &study.facts,
+            calibration: study.calibration.as_ref(),
             configs: &study.configs,
             workloads: &study.workloads,
             judging: &study.judging,
@@ -116,10 +121,12 @@ impl Store {
         let paper = head.paper.map(json).transpose()?;
         let prices = head.prices.map(json).transpose()?;
         let judging = json(head.judging)?;
+        let calibration = head.calibration.map(json).transpose()?;
         let mut texts: Vec<(String, &str)> =
             vec![("title".into(), head.title), ("plan_toml".into(), head.plan_toml)];
         texts.push(("judging".into(), &judging));
         texts.extend(paper.as_ref().map(|paper| ("paper".into(), paper.as_str())));
+        texts.extend(calibration.as_ref().map(|text| ("calibration".into(), text.as_str())));
         texts.extend(prices.as_ref().map(|prices| ("prices".into(), prices.as_str())));
         texts.extend(head.form.map(|form| ("form".into(), form)));
         texts.extend(head.question.map(|question| ("question".into(), question)));

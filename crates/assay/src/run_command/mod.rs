@@ -17,7 +17,8 @@ use clap::Args;
 use crate::print;
 use assay_lab::run::{self, Lock, Retry, Setup};
 use assay_plan::{Form, Plan, PlannedTrial, ReadPlan, trials};
-use assay_study::{State, Store};
+use assay_report::words::calibration;
+use assay_study::{Calibration, State, Store};
 use assay_system::interrupt::Interrupt;
 use progress::ProgressView;
 
@@ -124,12 +125,21 @@ fn run_plan(mut read: ReadPlan, study: &Path, args: &CommonArgs) -> Result<ExitC
         return finished(&read, study, &interrupt);
     }
     let mut setup = Setup::make(plan, study, &args.erase, &interrupt, &|text| print::note(text))?;
+    tell_calibration(&setup.calibration);
     let mut store = setup.open_store(&read, &planned, retry)?;
     let progress = ProgressView::new(plan, store.pending()?.len(), !args.no_live, &interrupt);
     run::trials(&mut setup, &mut store, &planned, &progress)?;
     setup.take_down()?;
     drop(progress);
     conclude(&store, study, &interrupt)
+}
+
+/// What the machine can show, before anybody waits for it.
+fn tell_calibration(found: &Calibration) {
+    print::note(calibration::line(found));
+    for one in &found.too_fast {
+        log::warn!("{}", calibration::too_fast(one));
+    }
 }
 
 /// Says what would be run and whether it can be; changes nothing.

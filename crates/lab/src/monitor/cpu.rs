@@ -172,6 +172,40 @@ fn core_numbers(stat: &str) -> Vec<usize> {
     stat.lines().filter_map(|line| core_number(line.split_ascii_whitespace().next()?)).collect()
 }
 
+/// What CPUs did since the machine started, in seconds of all of them together.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct CpuSeconds {
+    /// For programs and for the kernel.
+    pub(crate) worked_s: f64,
+    /// For other machines of the same host.
+    pub(crate) steal_s: f64,
+    /// In all, idle time included.
+    pub(crate) all_s: f64,
+}
+
+/// What these CPUs did so far, by `/proc/stat`.
+///
+/// # Errors
+/// What opening or reading it answered.
+pub(crate) fn cpu_seconds(cpus: &[usize]) -> std::io::Result<CpuSeconds> {
+    let text = ProcFile::open("/proc/stat")?.read()?.into_owned();
+    let of_line = |line: &str| {
+        let (word, rest) = line.split_once(' ')?;
+        core_number(word).filter(|number| cpus.contains(number)).map(|_| class_seconds(rest))
+    };
+    let lines = text.lines().filter_map(of_line);
+    Ok(lines.fold(CpuSeconds::default(), |so_far, seconds| {
+        let [.., steal_s] = seconds.map(|value| if value.is_nan() { 0.0 } else { value });
+        let all_s = sum(&seconds);
+        let waited_s = seconds[IDLE] + if seconds[IOWAIT].is_nan() { 0.0 } else { seconds[IOWAIT] };
+        CpuSeconds {
+            worked_s: so_far.worked_s + all_s - waited_s - steal_s,
+            steal_s: so_far.steal_s + steal_s,
+            all_s: so_far.all_s + all_s,
+        }
+    }))
+}
+
 /// Seconds by class; kernels before 2.6.11 have fewer classes, later ones more.
 fn class_seconds(rest: &str) -> [f64; 8] {
     let mut words = rest.split_ascii_whitespace();

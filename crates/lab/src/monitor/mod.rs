@@ -43,12 +43,14 @@ use std::time::Instant;
 
 use anyhow::Context;
 
+pub(crate) use cpu::{CpuSeconds, cpu_seconds};
 #[cfg(test)]
 pub use declarable::declarable;
 pub use glimpse::Glimpse;
 pub use process_snapshot::{ProcessSnapshot, TopUser};
 pub use series::{Gap, Monitored};
 pub use space::ROOM;
+pub(crate) use throttle::{quota_cpus, throttled_s};
 
 use clock::Meter;
 use probe::{Notes, Probe};

@@ -25,14 +25,12 @@ pub(super) struct Throttle {
 impl Throttle {
     /// Nothing where no control group tells.
     pub(super) fn declare(sheet: &mut Sheet) -> Option<Throttle> {
-        let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
         let open = |path: PathBuf| {
             let mut file = ProcFile::open(path).ok()?;
             file.read().ok().filter(|text| seconds(text).is_finite())?;
             Some(file)
         };
-        let files: Vec<ProcFile> =
-            stat_files(Path::new(ROOT), &groups).into_iter().filter_map(open).collect();
+        let files: Vec<ProcFile> = own_stat_files()?.into_iter().filter_map(open).collect();
         (!files.is_empty()).then(|| Throttle { files, field: declare(sheet) })
     }
 
@@ -48,6 +46,37 @@ pub(super) fn declare(sheet: &mut Sheet) -> Field {
     let formula = Formula::Rate { field, scale: 100.0 / cpus as f64 };
     sheet.series(metric!("cpu_throttled_percent"), "", formula);
     field
+}
+
+/// For how long quotas have kept our threads from running so far, in seconds of all CPUs; nothing where no control group tells.
+pub(crate) fn throttled_s() -> Option<f64> {
+    let of = |path: PathBuf| std::fs::read_to_string(path).ok().map(|text| seconds(&text));
+    let told: Vec<f64> =
+        own_stat_files()?.into_iter().filter_map(of).filter(|told| told.is_finite()).collect();
+    (!told.is_empty()).then(|| told.iter().sum())
+}
+
+/// The least quota above us, in CPUs (`cpu.max` of version 2: quota and period, or "max"; `cpu.cfs_quota_us` and
+/// `cpu.cfs_period_us` of version 1, where -1 is none).
+pub(crate) fn quota_cpus() -> Option<f64> {
+    let of = |stat: PathBuf| {
+        let read = |name: &str| std::fs::read_to_string(stat.with_file_name(name)).ok();
+        let words = read("cpu.max")
+            .or_else(|| Some(read("cpu.cfs_quota_us")? + " " + &read("cpu.cfs_period_us")?))?;
+        quota(&words)
+    };
+    own_stat_files()?.into_iter().filter_map(of).reduce(f64::min)
+}
+
+fn quota(words: &str) -> Option<f64> {
+    let mut numbers = words.split_ascii_whitespace().map(|word| word.parse::<f64>().ok());
+    let (quota_us, period_us) = (numbers.next()??, numbers.next()??);
+    (quota_us > 0.0 && period_us > 0.0).then(|| quota_us / period_us)
+}
+
+fn own_stat_files() -> Option<Vec<PathBuf>> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    Some(stat_files(Path::new(ROOT), &groups))
 }
 
 /// Where `/proc/self/cgroup` says that we are, and all that lies above it, without the root.
@@ -90,6 +119,13 @@ mod tests {
         assert_eq!(files("0::/\n"), ["/c/cpu.stat"]);
         let first = "5:memory:/x\n4:cpu,cpuacct:/x\n1:name=systemd:/x\n";
         assert_eq!(files(first), ["/c/cpu,cpuacct/x/cpu.stat", "/c/cpu,cpuacct/cpu.stat"]);
+    }
+
+    #[test]
+    fn quotas_are_read_in_both_versions_and_none_is_none() {
+        assert_eq!(quota("150000 100000\n"), Some(1.5));
+        assert_eq!(quota("max 100000\n"), None);
+        assert_eq!(quota("-1\n 100000\n"), None);
     }
 
     #[test]

@@ -55,7 +55,8 @@ pub fn trials(
     let pending = store.pending()?;
     let mut queue: VecDeque<&PlannedTrial> =
         planned.iter().filter(|trial| pending.contains(&trial.key)).collect();
-    let mut extra = ExtraRuns::new(setup.plan.extra_runs(planned.len()), store.discarded()?.len());
+    let budget = setup.plan.extra_runs(planned.len());
+    let mut extra = ExtraRuns::new(budget, store.discarded()?.len(), &setup.calibration);
     while let Some(trial) = queue.pop_front() {
         if progress.is_end_wanted() {
             setup.interrupt.set();

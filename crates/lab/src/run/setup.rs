@@ -10,11 +10,12 @@ use assay_load::Schema;
 use super::missing::{Retry, is_not_comparable};
 use super::place::{Lock, NewDirectories, is_same_device, location_of};
 use super::{check, describe, machine};
+use crate::calibrate::calibrate;
 use crate::rig::Rig;
 use crate::rig::server::{self, Binary, Flavour, Wanted};
 use crate::rig::snapshot::Snapshots;
 use assay_plan::{PageCompression, Plan, PlannedTrial, ReadPlan, RigSpec, Variant, VariantKey};
-use assay_study::{Config, Judging, Note, Store, StudyHead};
+use assay_study::{Calibration, Config, Judging, Note, Store, StudyHead};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{self, Ledger, Made};
 use assay_system::resource::Resource;
@@ -32,6 +33,8 @@ pub struct Setup<'a> {
     pub configs: BTreeMap<VariantKey, ConfigSetup>,
     /// The loaded tables.
     pub snapshots: Snapshots,
+    /// What the machine could show when this was made.
+    pub calibration: Calibration,
     study: PathBuf,
     location: PathBuf,
     work: Made,
@@ -84,6 +87,8 @@ impl<'a> Setup<'a> {
         })?;
         // Of two that begin at once the later one sees the other: its own ledger is written by now.
         warn_of_others()?;
+        say("calibrating: what this machine can show (some 4 s)");
+        let calibration = calibrate(plan, &work_directory, &ledger)?;
         let snapshots = Snapshots::new(work_directory.clone(), Arc::clone(&ledger));
         let setup = Setup {
             plan,
@@ -91,6 +96,7 @@ impl<'a> Setup<'a> {
             ledger,
             configs,
             snapshots,
+            calibration,
             study: study.to_owned(),
             location,
             work,
@@ -151,6 +157,7 @@ impl<'a> Setup<'a> {
             form: read.form.as_deref(),
             paper: self.plan.paper.as_ref(),
             facts: &machine::facts(&self.location),
+            calibration: Some(&self.calibration),
             configs: &configs,
             workloads: &describe::workloads(self.plan),
             judging: &judging(self.plan),
@@ -236,6 +243,7 @@ pub fn retell(store: &mut Store, read: &ReadPlan) -> Result<()> {
         form: read.form.as_deref(),
         paper: plan.paper.as_ref(),
         facts: &BTreeMap::new(),
+        calibration: None,
         configs: &[],
         workloads: &describe::workloads(plan),
         judging: &judging(plan),

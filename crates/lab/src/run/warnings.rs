@@ -65,7 +65,8 @@ fn model(results: &Results) -> Option<Warning> {
         return Some(Warning::MissedDeadlines { percent: late, cpu: cpu::of(results) });
     }
     let added = *results.get(metric!("model_added_percent").name)?;
-    (added > ADDED_SHARE_MAX * 100.0).then_some(Warning::AddedLatency { percent: added })
+    (added > ADDED_SHARE_MAX * 100.0)
+        .then(|| Warning::AddedLatency { percent: added, cpu: cpu::of(results) })
 }
 
 /// Commands that wait in the kernel while nobody answers are not late by the model's clock.
@@ -136,7 +137,7 @@ mod tests {
             results
         };
         assert_eq!(model(&added(0.25)), None, "4 % of the time of all");
-        let Some(Warning::AddedLatency { percent }) = model(&added(0.3)) else {
+        let Some(Warning::AddedLatency { percent, .. }) = model(&added(0.3)) else {
             panic!("8.3 % longer");
         };
         assert!((percent - 8.333).abs() < 0.01, "{percent}");

@@ -54,6 +54,7 @@ fn scaled(paper: Option<assay_study::Paper>, parallel_scale: f64) -> Study {
         judging: assay_study::Judging::default(),
         prices: None,
         plan_toml: String::new(),
+        calibration: None,
         facts: BTreeMap::new(),
         notes: Vec::new(),
         configs: vec![config(CONFIGS[0], Disk::default()), config(CONFIGS[1], card)],

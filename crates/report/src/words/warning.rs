@@ -32,7 +32,13 @@ fn said(warning: &Warning) -> Cow<'_, str> {
             let (cause, remedy) = taken(cpu);
             format!("{cause}; {remedy}")
         }
-        Warning::AddedLatency { percent } => format!(
+        Warning::AddedLatency { percent, cpu } if cpu.lost_percent() >= LOSS_PERCENT_MIN => {
+            let (cause, remedy) = short_of_cpu(cpu);
+            format!(
+                "emulated I/Os took {percent:.1} % longer than on the device: {cause}; {remedy}"
+            )
+        }
+        Warning::AddedLatency { percent, .. } => format!(
             "emulated I/Os took {percent:.1} % longer than on the device, mostly because they are too fast for this machine to emulate; use more threads, a larger parallel_scale, or a faster machine"
         ),
         Warning::ModelStall { length_s } => format!(
@@ -115,7 +121,9 @@ fn taken(cpu: &CpuUse) -> (String, &'static str) {
 pub fn cause(warnings: &[Warning]) -> Option<String> {
     let of_machine = warnings.iter().find(|warning| warning.is_of_machine())?;
     Some(match of_machine {
-        Warning::MissedDeadlines { cpu, .. } => short_of_cpu(cpu).0,
+        Warning::MissedDeadlines { cpu, .. } | Warning::AddedLatency { cpu, .. } => {
+            short_of_cpu(cpu).0
+        }
         Warning::CpuTaken { cpu, .. } => taken(cpu).0,
         Warning::OtherPrograms { cpu_percent, programs, .. } => {
             format!("other programs used {cpu_percent:.0} % of a CPU: {}", names(programs))
@@ -178,7 +186,7 @@ mod tests {
         let stolen = CpuUse { busy_percent: 97.0, steal_percent: 14.2, ..none };
         assert_eq!(
             missed(stolen),
-            "not comparable: 4.2 % of the emulated I/Os missed their deadline: the hypervisor took 14 % of the CPUs (steal); measure when its host is less busy, or on a dedicated instance"
+            "4.2 % of the emulated I/Os missed their deadline: the hypervisor took 14 % of the CPUs (steal); measure when its host is less busy, or on a dedicated instance"
         );
         let throttled = CpuUse { throttled_percent: 8.0, others_percent: 3.0, ..none };
         assert!(missed(throttled).contains("a CPU quota throttled the run for 8 % of the time"));
