@@ -6,6 +6,7 @@
 
 mod difference;
 pub mod durability;
+mod expectation;
 pub mod interval;
 mod judgement;
 pub mod paper;
@@ -23,11 +24,13 @@ pub use difference::compare::{Basis, Difference};
 pub use difference::comparison::{Comparison, baseline_of};
 pub use difference::level::Level;
 pub use difference::noise::{NoiseFloor, Seen};
+pub use difference::pairs::{Pair, Side, of_interest};
 pub use difference::permute::Units;
 pub use difference::reason::{Reason, SignificanceTest};
 pub use difference::studies::{Between, Chosen, Lone, between, configs, lone};
 pub use difference::verdict::{Verdict, Word};
-pub use judgement::{Judgement, OfTrial, judgement};
+pub use expectation::{Expectation, expectation};
+pub use judgement::{Judgement, OfTrial, compared, judgement};
 pub use statistics::{Permuted, Spread, median};
 pub use trial::figure::{ABOVE_LEAST, Absent, is_of_too_few};
 pub use trial::measured::{CLOCK_BEGAN, is_comparable};

@@ -30,8 +30,9 @@ pub struct PlannedTrial {
 #[must_use]
 pub fn trials(plan: &Plan) -> Vec<PlannedTrial> {
     let mut trials = Vec::new();
-    for repeat in 1..=plan.repeats {
+    for repeat in 1..=plan.repeats.max(plan.compare_repeats.unwrap_or(0)) {
         let mut block = block(plan, repeat);
+        block.retain(|trial| repeat <= plan.repeats || is_asked_about(plan, trial));
         shuffle(&mut block, &mut Rng::new(plan.seed, u64::from(repeat)));
         trials.extend(block);
     }
@@ -74,6 +75,21 @@ fn block(plan: &Plan, repeat: u32) -> Vec<Coordinates> {
         }
     }
     block
+}
+
+/// Whether a pair that the plan asks about needs the run.
+fn is_asked_about(plan: &Plan, trial: &Coordinates) -> bool {
+    let is = |wanted: &Option<String>, found: Option<&String>| {
+        wanted.is_none() || wanted.as_ref() == found
+    };
+    let VariantKey { config, data_profile } = &trial.variant;
+    plan.compare.iter().any(|pair| {
+        let against_profile = pair.against_data_profile.as_ref().or(pair.data_profile.as_ref());
+        let is_config = *config == pair.config && is(&pair.data_profile, data_profile.as_ref());
+        let is_against =
+            *config == pair.against && is(&against_profile.cloned(), data_profile.as_ref());
+        is(&pair.workload, Some(&trial.workload)) && (is_config || is_against)
+    })
 }
 
 /// Fisher and Yates, as in Knuth, TAOCP vol. 2, 3.4.2, algorithm P.

@@ -13,7 +13,9 @@ use assay_judge::{Comparison, Judgement, Metric, Word};
 use assay_study::Study;
 
 use super::format::{figure, list, plural, threads};
-use super::leading::{asked, by_threads, capital, hangs_on_threads, is_aa_run, named, whole};
+use super::leading::{
+    by_threads, capital, hangs_on_threads, is_aa_run, named, questions, sides, whole,
+};
 
 /// So many comparisons of one kind are told one by one.
 const SINGLE: usize = 2;
@@ -59,28 +61,35 @@ fn nothing_to_compare(study: &Study, judged: &Judgement) -> String {
     }
 }
 
-/// The configuration that the question is about, then the others.
+/// What the plan asks about, question by question, then the others.
 fn told(study: &Study, judged: &Judgement, all: &[&Comparison]) -> String {
-    let config = asked(study, all).unwrap_or_default();
-    let (its, others): (Vec<&Comparison>, Vec<&Comparison>) =
-        all.iter().copied().partition(|one| one.config == config);
+    let questions = questions(study, all);
+    let is_asked =
+        |one: &&Comparison| questions.iter().flatten().any(|asked| std::ptr::eq(*asked, *one));
+    let others: Vec<&Comparison> = all.iter().copied().filter(|one| !is_asked(one)).collect();
     let several = study.workloads.len() > 1;
     let one_by_one = |few: &[&Comparison]| -> Vec<String> {
         few.iter().map(|one| single(judged, one, several)).collect()
     };
-    let mut told = match its.as_slice() {
-        few if few.len() <= SINGLE => one_by_one(few),
-        many => vec![counted(judged, many)],
-    };
+    let mut told: Vec<String> = questions
+        .iter()
+        .flat_map(|its| match its.as_slice() {
+            few if few.len() <= SINGLE => one_by_one(few),
+            many => vec![counted(judged, many)],
+        })
+        .collect();
     match others.as_slice() {
-        few if few.len() + its.len() <= SINGLE => told.extend(one_by_one(few)),
+        few if few.len() + questions.iter().flatten().count() <= SINGLE => {
+            told.extend(one_by_one(few));
+        }
         many => told.push(others_told(judged, many)),
     }
     told.join(" ")
 }
 
 fn single(judged: &Judgement, one: &Comparison, names_workload: bool) -> String {
-    let (config, base) = (named(&one.config), named(&one.baseline));
+    let [config, base] = sides(one);
+    let names_workload = names_workload && one.against_workload.is_none();
     let under = if names_workload { format!("Under {}, ", one.workload) } else { String::new() };
     if hangs_on_threads(judged, one) {
         let how = thread_by_thread(&by_threads(judged, one));

@@ -56,8 +56,8 @@ pub(super) fn opening(input: &Input<'_>, plots: &mut Vec<Plot>) -> Opening {
 
 fn of(lead: &Comparison, input: &Input<'_>) -> String {
     let study = input.study;
-    let under =
-        if study.workloads.len() > 1 { format!(", {}", lead.workload) } else { String::new() };
+    let is_named = study.workloads.len() > 1 && lead.against_workload.is_none();
+    let under = if is_named { format!(", {}", lead.workload) } else { String::new() };
     let at = match lead.threads {
         Some(count) => format!("at {}", threads(&[count])),
         None => {
@@ -66,7 +66,8 @@ fn of(lead: &Comparison, input: &Input<'_>) -> String {
             format!("over {}", threads(&all))
         }
     };
-    format!("{} against {}{under}, {at}", named(&lead.config), named(&lead.baseline))
+    let [config, base] = leading::sides(lead);
+    format!("{config} against {base}{under}, {at}")
 }
 
 /// A short line each: configurations that are not equally safe, configurations that are models, runs in which something

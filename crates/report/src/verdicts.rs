@@ -99,13 +99,17 @@ fn tables(study: &Study, judged: &Judgement, is_wanted: impl Fn(Metric) -> bool)
     let mut tables: Vec<Table> = Vec::new();
     for one in judged.comparisons.iter().filter(|one| is_wanted(one.metric)) {
         let Some(row) = row(study, one) else { continue };
-        match tables.last_mut().filter(|table| table.workload == one.workload) {
+        let baseline = match &one.against_workload {
+            None => one.baseline.clone(),
+            Some(workload) => format!("{} on “{workload}”", one.baseline),
+        };
+        let is_its =
+            |table: &&mut Table| (&table.workload, &table.baseline) == (&one.workload, &baseline);
+        match tables.last_mut().filter(is_its) {
             Some(table) => table.rows.push(row),
-            None => tables.push(Table {
-                workload: one.workload.clone(),
-                baseline: one.baseline.clone(),
-                rows: vec![row],
-            }),
+            None => {
+                tables.push(Table { workload: one.workload.clone(), baseline, rows: vec![row] });
+            }
         }
     }
     tables
@@ -209,7 +213,7 @@ fn sampled(judged: &Judgement) -> List {
 pub(super) fn write_verdicts(file: &mut dyn Write, judged: &Judgement) -> Result<()> {
     const HEAD: &str = "workload,threads,baseline,config,metric,unit,baseline_value,value,ratio,ratio_low,ratio_high,difference,\
         difference_low,difference_high,basis,repeats,deviation,p_t,p_permutation,permuted,units,p_corrected,improvement_factor,\
-        verdict,text,because,repeats_more";
+        verdict,text,because,repeats_more,against_workload,question";
     write_row(file, HEAD.split(',').map(str::to_owned))?;
     for one in &judged.comparisons {
         let found = one.difference.as_ref();
@@ -243,6 +247,8 @@ pub(super) fn write_verdicts(file: &mut dyn Write, judged: &Judgement) -> Result
             verdict::text(one),
             optional(reason::because(one)),
             optional(one.verdict.repeats_more),
+            one.against_workload.clone().unwrap_or_else(|| one.workload.clone()),
+            optional(one.question.map(|place| place + 1)),
         ];
         write_row(file, row)?;
     }

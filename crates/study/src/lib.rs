@@ -26,7 +26,7 @@ use anyhow::{Context, Result, bail};
 use rusqlite::{Connection, OpenFlags, Transaction};
 
 pub use calibration::{Calibration, Port, TooFast};
-pub use judging::{Judging, MARGIN_PERCENT};
+pub use judging::{AskedPair, Judging, MARGIN_PERCENT};
 pub use paper::{Comparison, Paper, Printed};
 pub use prices::Prices;
 pub use records::{

@@ -15,6 +15,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use crate::print;
+use assay_judge::expectation;
 use assay_lab::run::{self, Lock, Retry, Setup};
 use assay_plan::{Form, Plan, PlannedTrial, ReadPlan, trials};
 use assay_report::words::calibration;
@@ -125,7 +126,7 @@ fn run_plan(mut read: ReadPlan, study: &Path, args: &CommonArgs) -> Result<ExitC
         return finished(&read, study, &interrupt);
     }
     let mut setup = Setup::make(plan, study, &args.erase, &interrupt, &|text| print::note(text))?;
-    tell_calibration(&setup.calibration);
+    tell_calibration(plan, &setup.calibration);
     let mut store = setup.open_store(&read, &planned, retry)?;
     let progress = ProgressView::new(plan, store.pending()?.len(), !args.no_live, &interrupt);
     run::trials(&mut setup, &mut store, &planned, &progress)?;
@@ -135,8 +136,10 @@ fn run_plan(mut read: ReadPlan, study: &Path, args: &CommonArgs) -> Result<ExitC
 }
 
 /// What the machine can show, before anybody waits for it.
-fn tell_calibration(found: &Calibration) {
+fn tell_calibration(plan: &Plan, found: &Calibration) {
     print::note(calibration::line(found));
+    let repeats = plan.compare_repeats.unwrap_or(plan.repeats);
+    print::note(calibration::expected(&expectation(repeats, found)));
     for one in &found.too_fast {
         log::warn!("{}", calibration::too_fast(one));
     }

@@ -76,6 +76,27 @@ pub fn repeats_for(effect: f64, deviation: f64, margin: f64, level: f64) -> Opti
     Some(high)
 }
 
+/// The smallest difference that so many repeats find with the chance that is wanted of a plan, if pairs of repeats differ with the
+/// standard deviation `deviation`; in the same unit, of logarithms. Nothing where repeats are too few to tell.
+#[must_use]
+pub fn detectable(deviation: f64, repeats: u32, level: f64) -> Option<f64> {
+    let is_found = |effect: f64| power(effect, deviation, repeats, level) >= POWER_WANTED;
+    let mut high = deviation.max(f64::MIN_POSITIVE);
+    // Power grows with the effect; of two repeats it takes some 17 deviations.
+    while !is_found(high) {
+        high *= 2.0;
+        if high > deviation * 1000.0 {
+            return None;
+        }
+    }
+    let (mut low, mut high) = (0.0, high);
+    for _ in 0..40 {
+        let middle = f64::midpoint(low, high);
+        if is_found(middle) { high = middle } else { low = middle }
+    }
+    Some(high)
+}
+
 /// The chance that the interval lies within ±`margin`, with the deviation taken as known (Schuirmann, "A comparison of the two
 /// one-sided tests procedure and the power approach", Journal of Pharmacokinetics and Biopharmaceutics 15, 1987).
 fn fits(effect: f64, deviation: f64, margin: f64, repeats: u32, level: f64) -> f64 {

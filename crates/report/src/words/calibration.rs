@@ -1,6 +1,7 @@
 //! What a calibration showed of the machine, in a line, and what it warns of.
 
 use assay_base::text::list;
+use assay_judge::Expectation;
 use assay_study::{Calibration, CpuUse, TooFast};
 
 /// What this machine can show.
@@ -53,6 +54,18 @@ pub fn too_fast(one: &TooFast) -> String {
         thousands(one.operations_per_s),
         one.parallel_scale
     )
+}
+
+/// What the study will be able to see.
+#[must_use]
+pub fn expected(found: &Expectation) -> String {
+    let Expectation { repeats, deviation_percent, detectable_percent } = found;
+    match detectable_percent {
+        Some(percent) => format!(
+            "{repeats} repeats: differences of {percent:.0} % and more should be significant (4 times in 5), if repeats vary by {deviation_percent:.0} % as is usual on such a machine"
+        ),
+        None => "1 repeat: intervals rest on the seconds of single runs, so that differences between runs are not included; set repeats = 3 or more for a decision".into(),
+    }
 }
 
 /// To three digits; a rate that was tried once is not known better.
