@@ -19,9 +19,11 @@ use crate::server_command::ServerArgs;
 #[derive(Debug, Parser)]
 #[command(name = "assay", version, arg_required_else_help = true)]
 #[command(after_help = "\
-Examples:
+Start here:
   assay demo                              a first report in six minutes
   assay run disk --location /mnt/new-disk test your own disk, in five minutes
+
+Then:
   assay run plan.toml --out study         run a plan, or resume it
   assay report study                      rewrite report.html
   assay estimate /var/lib/mysql           how well its tables would compress

@@ -3,6 +3,7 @@
 //! Only this stage and the checks of a run may say "you cannot"; what comes after may fail but not
 //! refuse. Every default is a field's default here, so a plan written out again shows them all.
 
+mod changes;
 mod check;
 mod compare;
 mod cpu_list;
@@ -27,6 +28,7 @@ use serde::{Deserialize, Serialize};
 use assay_base::{Value, one_line, text_file};
 use assay_study::prices::Prices;
 use assay_study::{AskedPair, MARGIN_PERCENT, Paper};
+pub use changes::{Change, changes};
 pub use cpu_list::CpuList;
 pub use data_profile::{DataProfile, Load, Variant, VariantKey};
 pub use model::ModelSpec;

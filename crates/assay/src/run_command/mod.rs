@@ -117,7 +117,7 @@ fn run_plan(mut read: ReadPlan, study: &Path, args: &CommonArgs) -> Result<ExitC
     let plan = &read.plan;
     let planned = trials(plan);
     let retry = Retry { failed: args.retry_failed, flagged: args.retry_flagged };
-    let missing = run::missing(study, &planned, retry)?;
+    let missing = run::missing(study, &planned, &read.text, retry)?;
     if args.dry_run {
         return dry_run(plan, study, args, planned.len(), &missing);
     }

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 
-use assay_plan::PlannedTrial;
+use assay_plan::{Change, PlannedTrial, changes};
 use assay_study::{State, Store, Trial, TrialKey, Warning};
 
 /// Which finished runs are made again.
@@ -44,24 +44,48 @@ pub(super) fn is_not_comparable(trial: &Trial) -> bool {
     trial.warnings.iter().any(Warning::forbids_comparing)
 }
 
+/// So many changes of a plan are named.
+const CHANGES_NAMED: usize = 4;
+
+/// A study that was made under other conditions: what the plan said then, and says now.
+fn explain(error: anyhow::Error, before: &str, after: &str) -> anyhow::Error {
+    let changed = changes(before, after);
+    if changed.is_empty() {
+        return error;
+    }
+    let not = || "absent".to_owned();
+    let told = changed.iter().take(CHANGES_NAMED).map(|Change { key, before, after }| {
+        let (before, after) =
+            (before.clone().unwrap_or_else(not), after.clone().unwrap_or_else(not));
+        format!("{key} was {before} and is {after}")
+    });
+    let more = changed.len().saturating_sub(CHANGES_NAMED);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    anyhow!("{error}; {}{more}", told.collect::<Vec<_>>().join("; "))
+}
+
 /// The runs of `planned` that the study in `directory` would run, in their order. A directory without a study lacks all.
+/// `plan_text` is what the plan is written like, to say what has changed of it.
 ///
 /// # Errors
 /// A study that was made by another plan, or that cannot be read.
 pub fn missing<'a>(
     directory: &Path,
     planned: &'a [PlannedTrial],
+    plan_text: &str,
     retry: Retry,
 ) -> Result<Vec<&'a PlannedTrial>> {
     let Some(store) = Store::look(directory)? else { return Ok(planned.iter().collect()) };
-    let trials = store.study()?.trials;
-    refuse_another_plan(directory, planned, &trials)?;
+    let study = store.study()?;
+    let trials = &study.trials;
+    refuse_another_plan(directory, planned, trials)?;
     let is_flagged = |planned: &PlannedTrial| {
         trials.iter().any(|trial| trial.key == planned.key && is_not_comparable(trial))
     };
     let mut missing = Vec::new();
     for trial in planned {
-        let is_missing = match store.planned(&trial.key, &trial.fingerprint)? {
+        let found = store.planned(&trial.key, &trial.fingerprint);
+        let is_missing = match found.map_err(|error| explain(error, &study.plan_toml, plan_text))? {
             // What runs while nobody holds the study was interrupted.
             None | Some(State::Pending | State::Running) => true,
             Some(State::Failed) => retry.failed,
@@ -110,7 +134,7 @@ mod tests {
         let before = std::fs::read(&path).unwrap();
         let threads = |failed| {
             let retry = Retry { failed, flagged: false };
-            let missing = missing(directory.path(), &trials, retry).unwrap();
+            let missing = missing(directory.path(), &trials, "", retry).unwrap();
             missing.iter().map(|trial| trial.key.threads).collect::<Vec<_>>()
         };
         assert_eq!(threads(false), [3, 4, 5]);
@@ -124,7 +148,7 @@ mod tests {
     fn a_study_takes_one_plan() {
         let (directory, trials) = study();
         let told = |planned: &[PlannedTrial]| {
-            missing(directory.path(), planned, Retry::default()).unwrap_err().to_string()
+            missing(directory.path(), planned, "", Retry::default()).unwrap_err().to_string()
         };
         let other = planned(99, "f");
         let all_other = told(std::slice::from_ref(&other));
@@ -140,17 +164,29 @@ mod tests {
             "{without_first}"
         );
         let grown: Vec<_> = trials[..2].iter().cloned().chain([other]).collect();
-        assert_eq!(missing(directory.path(), &grown, Retry::default()).unwrap().len(), 1);
+        assert_eq!(missing(directory.path(), &grown, "", Retry::default()).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_changed_plan_is_refused_with_what_has_changed() {
+        let error = || anyhow!("the plan differs");
+        let told = explain(error(), "seconds = 10", "seconds = 6\nwarmup_seconds = 2").to_string();
+        assert_eq!(
+            told,
+            "the plan differs; seconds was 10 and is 6; warmup_seconds was absent and is 2"
+        );
+        assert_eq!(explain(error(), "a = 1", "a = 1").to_string(), "the plan differs");
     }
 
     #[test]
     fn a_study_of_another_plan_is_refused_and_none_lacks_all() {
         let (directory, _trials) = study();
         let changed = [planned(1, "g"), planned(2, "f")];
-        let error = missing(directory.path(), &changed, Retry::default()).unwrap_err().to_string();
+        let error =
+            missing(directory.path(), &changed, "", Retry::default()).unwrap_err().to_string();
         assert!(error.contains("the plan differs from the one that"), "{error}");
         let nowhere = directory.path().join("nowhere");
-        assert_eq!(missing(&nowhere, &[planned(1, "g")], Retry::default()).unwrap().len(), 1);
+        assert_eq!(missing(&nowhere, &[planned(1, "g")], "", Retry::default()).unwrap().len(), 1);
         assert!(!nowhere.exists());
     }
 }
