@@ -30,7 +30,7 @@ use assay_report::files;
 pub(crate) fn run(args: &[OsString]) -> Result<ExitCode> {
     let words: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let line = parse(&words)?;
-    if let Some(warning) = line.warning {
+    for warning in &line.warnings {
         print::note(format_args!("{warning}"));
     }
     check_json(line.reporting.json.as_deref())?;

@@ -85,6 +85,17 @@ pub fn set_up() {
 
 /// Does the work and turns its end into an exit code; errors are printed here and nowhere else.
 pub fn exit_code(work: impl FnOnce() -> Result<ExitCode> + UnwindSafe) -> ExitCode {
+    let code = code_of(work);
+    match print::failure() {
+        None => code,
+        Some(error) => {
+            say(Level::Error, "", &format!("cannot write to standard output: {error}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn code_of(work: impl FnOnce() -> Result<ExitCode> + UnwindSafe) -> ExitCode {
     match catch_unwind(work) {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => {

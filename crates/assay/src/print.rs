@@ -1,6 +1,7 @@
 //! The one place that writes to standard output, and to standard error.
 //!
-//! A reader that has seen enough (`assay models | head`) closes the pipe; that is success, not an error. What a terminal would obey is
+//! A reader that has seen enough (`assay models | head`) closes the pipe; that is success, not an error. Whatever else keeps a line from
+//! being written (a full disk) is remembered, and ends the command with an error. What a terminal would obey is
 //! shown in place of being done (see [`plain`]), whoever wrote it.
 
 mod plain;
@@ -24,11 +25,19 @@ pub fn line(text: impl Display) {
 /// Prints a line with the escapes that we put there ourselves.
 pub fn drawn(text: impl Display) {
     let mut out = std::io::stdout().lock();
-    if let Err(error) = writeln!(out, "{text}").and_then(|()| out.flush())
-        && error.kind() == std::io::ErrorKind::BrokenPipe
-    {
-        std::process::exit(0);
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Ok(()) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) => drop(UNWRITTEN.lock().get_or_insert(error)),
     }
+}
+
+/// Why the first line that could not be printed was not.
+static UNWRITTEN: Mutex<Option<std::io::Error>> = Mutex::new(None);
+
+/// That something could not be printed, once.
+pub fn failure() -> Option<std::io::Error> {
+    UNWRITTEN.lock().take()
 }
 
 /// Standard error with a last line that the next one replaces, for work that a person waits for.
@@ -41,7 +50,10 @@ pub struct Living {
 impl Living {
     /// Without such a line so far.
     pub fn new() -> Living {
-        Living { is_terminal: std::io::stderr().is_terminal(), has_living_line: Mutex::new(false) }
+        // A terminal that obeys nothing says so by this name (terminfo(5)).
+        let is_dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
+        let is_terminal = std::io::stderr().is_terminal() && !is_dumb;
+        Living { is_terminal, has_living_line: Mutex::new(false) }
     }
 
     /// A line that stays.

@@ -1,12 +1,12 @@
 //! `assay server list|fetch|run`: what server programs there are, bringing one, and running one for a while.
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
+use crate::print;
 use crate::server_run::{self, RunArgs};
 use assay_lab::rig::server::{self, Binary, Flavour, Found, Origin};
 
@@ -54,7 +54,7 @@ enum Make {
     Mariadb,
 }
 
-/// Does what was asked for; exit code 0 done, 1 when `list` finds no usable server.
+/// Does what was asked for. That no server is there is an answer, too: `list` says so with exit code 0.
 ///
 /// # Errors
 /// No directory for the cache; nothing to fetch from.
@@ -72,37 +72,31 @@ fn fetch(make: Make) -> Result<ExitCode> {
         Make::Mariadb => Flavour::Mariadb,
     };
     let binary = server::fetch(flavour, &|line| crate::print::note(line))?;
-    writeln!(io::stdout(), "{binary} is ready at {}", binary.program.display())?;
+    print::line(format_args!("{binary} is ready at {}", binary.program.display()));
     Ok(ExitCode::SUCCESS)
 }
 
 fn list(as_json: bool) -> Result<ExitCode> {
     let found = server::list()?;
-    let usable = found.iter().any(|found| found.server.is_ok());
-    let text = match as_json {
-        true => {
-            serde_json::to_string_pretty(&found.iter().map(json_of).collect::<Vec<_>>())? + "\n"
-        }
-        false => table(&found),
-    };
-    io::stdout().write_all(text.as_bytes())?;
-    Ok(if usable { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let json = || serde_json::to_string_pretty(&found.iter().map(json_of).collect::<Vec<_>>());
+    print::line(if as_json { json()? } else { table(&found) });
+    Ok(ExitCode::SUCCESS)
 }
 
 fn table(found: &[Found]) -> String {
     if found.is_empty() {
-        return "no server on this machine; `assay server fetch` downloads one\n".into();
+        return "no server on this machine; `assay server fetch` downloads one".into();
     }
-    found.iter().map(line_of).collect()
+    found.iter().map(line_of).collect::<Vec<_>>().join("\n")
 }
 
 fn line_of(found: &Found) -> String {
     let origin = word(found.origin);
     match &found.server {
         Ok(binary) => {
-            format!("{:<24} {origin:<9} {}\n", binary.to_string(), binary.program.display())
+            format!("{:<24} {origin:<10} {}", binary.to_string(), binary.program.display())
         }
-        Err(reason) => format!("{:<24} {origin:<9} {reason:#}\n", "(not usable)"),
+        Err(reason) => format!("{:<24} {origin:<10} {reason:#}", "(not usable)"),
     }
 }
 
@@ -110,7 +104,7 @@ fn word(origin: Origin) -> &'static str {
     match origin {
         Origin::Explicit => "named",
         Origin::Path => "installed",
-        Origin::Cache => "fetched",
+        Origin::Cache => "downloaded",
     }
 }
 

@@ -7,17 +7,25 @@
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, ExitStatus};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use assay_ports::cpu;
+use assay_ports::{child, cpu};
 use clap::Args;
 
 use assay_lab::rig::server::{self, Server, Settings, Start, TcpPort, Wanted};
 use assay_lab::run::check;
+use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{Ledger, Made};
 use assay_system::resource::Resource;
+
+/// How often is looked whether to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// How long the command has to end when it is asked to.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// Shown with the help.
 pub const EXAMPLES: &str = "Examples:
@@ -33,9 +41,9 @@ pub struct RunArgs {
     /// Server variable, e.g. innodb_doublewrite=OFF (repeatable)
     #[arg(long = "set", value_name = "NAME=VALUE")]
     settings: Vec<String>,
-    /// CPUs of the server, e.g. 0-3
-    #[arg(long, default_value = "")]
-    cpus: String,
+    /// CPUs of the server, e.g. 0-3 [default: all]
+    #[arg(long)]
+    cpus: Option<String>,
     /// Directory for the temporary data directory
     #[arg(long, value_name = "DIRECTORY", default_value = ".")]
     location: PathBuf,
@@ -56,7 +64,7 @@ pub struct RunArgs {
 /// A server that does not start or ends before the command, a command that does not start.
 pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let (program, words) = args.command.split_first().context("no command was given")?;
-    let interrupt = assay_system::interrupt::Interrupt::listen()?;
+    let interrupt = Interrupt::listen()?;
     let ledger = Ledger::open()?;
     let port = args.port.map(tcp_port).transpose()?;
     let (_directory, mut server) = bring_up(args, port.clone(), &ledger)?;
@@ -68,8 +76,9 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
         command.env("ASSAY_PORT", port.number.to_string());
         command.env("ASSAY_USER", TcpPort::USER).env("ASSAY_PASSWORD", port.password);
     }
-    let status =
-        command.status().with_context(|| format!("cannot run {}", program.to_string_lossy()))?;
+    let status = beside(command, &mut server, &interrupt)
+        .with_context(|| format!("cannot run {}", program.to_string_lossy()))?;
+    interrupt.check()?;
     // What the command found without its server is not what it was run for, whatever it makes of that.
     if let Some(how) = server.ended_while("the command ran")? {
         bail!("the server ended with {how}");
@@ -77,7 +86,20 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
     server.kill()?;
     match status.code().map(u8::try_from) {
         Some(Ok(code)) => Ok(ExitCode::from(code)),
-        _ => bail!("the command ended with {}", assay_ports::child::describe(status)),
+        _ => bail!("the command ended with {}", child::describe(status)),
+    }
+}
+
+/// Waits for the command to end; asked to stop, or with its server gone, it is stopped.
+fn beside(command: Command, server: &mut Server, interrupt: &Interrupt) -> Result<ExitStatus> {
+    let mut child = child::spawn(command, &[])?;
+    loop {
+        if let Some(status) = child.wait(LOOK_EVERY)? {
+            return Ok(status);
+        }
+        if interrupt.is_set() || !server.is_running()? {
+            return Ok(child.stop(GRACE)?);
+        }
     }
 }
 
@@ -101,12 +123,22 @@ fn bring_up(args: &RunArgs, port: Option<TcpPort>, ledger: &Arc<Ledger>) -> Resu
     })?;
     let mut start = Start::new(&data_dir, &directory.join("run"));
     start.settings = settings(&args.settings)?;
-    start.cpus = cpu::parse_list(&args.cpus)?;
+    start.cpus = cpus(args.cpus.as_deref().unwrap_or_default())?;
     check::ensure_memory(&start.settings, 1)?;
     start.port = port;
     server::make_datadir(&binary, &start.settings, &data_dir, &say)?;
     let server = server::start(&binary, &start)?;
     Ok((made, server))
+}
+
+/// The CPUs of that list, all of which are there.
+fn cpus(list: &str) -> Result<Vec<usize>> {
+    let cpus = cpu::parse_list(list).context("--cpus")?;
+    let there = cpu::available().context("cannot determine the CPUs")?;
+    if let Some(missing) = cpus.iter().find(|cpu| !there.contains(cpu)) {
+        bail!("--cpus contains CPU {missing}; this machine has {there:?}");
+    }
+    Ok(cpus)
 }
 
 /// A port is open to every user of the machine, so its password is drawn anew each time.

@@ -81,10 +81,24 @@ pub fn grouped(digits: &str) -> String {
 #[must_use]
 pub fn shell_word(word: &str) -> String {
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+=:@,".contains(sign);
-    if word.chars().all(is_plain) {
+    if !word.is_empty() && word.chars().all(is_plain) {
         word.into()
+    } else if word.chars().any(char::is_control) {
+        // As bash, ksh and zsh read it: a line that is copied stays one.
+        format!("$'{}'", word.chars().map(escaped).collect::<String>())
     } else {
         format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// A sign between `$'` and `'`.
+fn escaped(sign: char) -> String {
+    match sign {
+        '\n' => "\\n".into(),
+        '\t' => "\\t".into(),
+        '\'' | '\\' => format!("\\{sign}"),
+        sign if sign.is_ascii_control() => format!("\\x{:02x}", u32::from(sign)),
+        sign => sign.into(),
     }
 }
 
@@ -109,6 +123,14 @@ mod tests {
             [0.0, 1023.0, 1024.0, 99.96 * 1024.0, 1023.99 * 1024.0, 12.34 * f64::from(1 << 30)];
         assert_eq!(sizes.map(size), ["0 B", "1023 B", "1.0 KiB", "100 KiB", "1.0 MiB", "12.3 GiB"]);
         assert_eq!(size(2048.0 * 2f64.powi(40)), "2.0 PiB");
+    }
+
+    #[test]
+    fn a_word_for_a_shell_is_one_line() {
+        let words = ["a/b-c.img", "", "my drive", "it's", "new\nline's", "tab\t\u{1b}ä"];
+        let expected =
+            ["a/b-c.img", "''", "'my drive'", "'it'\\''s'", "$'new\\nline\\'s'", "$'tab\\t\\x1bä'"];
+        assert_eq!(words.map(shell_word), expected);
     }
 
     #[test]

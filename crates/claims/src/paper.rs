@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, anyhow};
 use assay_base::suggest::nearest;
+use assay_study::metrics::find as find_metric;
 use indexmap::IndexMap;
 use serde::Serialize;
 
@@ -96,6 +97,36 @@ impl Paper {
         // Lists where a number is needed are found here and not when somebody asks.
         expression.evaluate(&|name| self.named(name)).with_context(line)?;
         Ok(expression)
+    }
+
+    /// Reads an expression over a run's results, too: names of metrics, for which `result` stands.
+    ///
+    /// # Errors
+    /// As [`Paper::expression`].
+    pub fn over_results(
+        &self,
+        source: &Source,
+        result: &dyn Fn(&str) -> Option<f64>,
+    ) -> Result<Option<f64>> {
+        let line = || format!("line {}", self.line_of(source));
+        let expression = Expression::parse(source.get_ref()).with_context(line)?;
+        let named = |name: &str| {
+            let of_run = || {
+                let value = result(name)?;
+                Some(Named { values: vec![Interval::exact(value)], shown: name.to_owned() })
+            };
+            self.named(name).or_else(of_run)
+        };
+        for name in expression.names() {
+            if self.named(name).is_none() && find_metric(name).is_none() {
+                return Err(self.unknown(name)).with_context(line);
+            }
+            if named(name).is_none() {
+                return Ok(None);
+            }
+        }
+        let value = expression.evaluate(&named).with_context(line)?;
+        Ok(value.map(|value| value.value))
     }
 
     /// The figure that is named, be it words or numbers.

@@ -153,6 +153,15 @@ fn check_levels(paper: &Paper) -> Result<()> {
         let figure = paper.figure(&level.figure)?;
         let name = level.figure.get_ref();
         ensure!(figure.printed.len() == 1, "`{name}` is not a single number; a level is");
+        match (&level.metric, &level.measured) {
+            (Some(_), None) => {}
+            (None, Some(measured)) => drop(paper.over_results(measured, &|_| Some(1.0))?),
+            _ => bail!("level `{name}`: give metric or measured, one of them"),
+        }
+    }
+    for one in paper.document.repeated.iter().flat_map(|repeated| &repeated.crossovers) {
+        let is_number = paper.figure(&one.figure)?.printed.len() == 1;
+        ensure!(is_number, "`{}` is not a single number of threads", one.figure.get_ref());
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, anyhow};
 
 use super::paper::Paper;
 
-pub use super::document::repeated::{Gain, GainPrinted, Level, Repeated, Which};
+pub use super::document::repeated::{Crossover, Gain, GainPrinted, Level, Repeated, Which};
 
 /// The plan's `[paper]`: title and comparisons.
 ///

@@ -127,11 +127,25 @@ impl Recipe {
         let matches = |recipe: &Recipe| {
             recipe.name() == bare || recipe.name().strip_prefix("oltp_") == Some(&bare)
         };
-        Recipe::ALL.into_iter().find(matches).ok_or_else(|| {
-            let names = || Recipe::ALL.into_iter().map(Recipe::name);
-            let hint = suggest::nearest(&bare, names())
-                .map_or_else(|| names().collect::<Vec<_>>().join(", "), |near| format!("`{near}`"));
-            Error::Config(format!("unknown workload `{name}`; known is {hint}"))
-        })
+        let found = Recipe::ALL.into_iter().find(matches);
+        found.ok_or_else(|| Error::Config(unknown(name, &bare)))
+    }
+}
+
+/// sysbench's tests that are not of databases.
+const NO_DATABASE: [&str; 5] = ["fileio", "cpu", "memory", "threads", "mutex"];
+
+/// Why there is no workload of that name, and which there are.
+fn unknown(name: &str, bare: &str) -> String {
+    let all = || Recipe::ALL.map(Recipe::name).join(", ");
+    if bare == "bulk_insert" {
+        return format!("`{name}` is not built; did you mean `oltp_insert`?");
+    }
+    if NO_DATABASE.contains(&bare) {
+        return format!("`{name}` is not built: it loads no server; there are {}", all());
+    }
+    match suggest::nearest(bare, Recipe::ALL.map(Recipe::name)) {
+        Some(near) => format!("unknown workload `{name}`; did you mean `{near}`?"),
+        None => format!("unknown workload `{name}`; known are {}", all()),
     }
 }

@@ -42,6 +42,9 @@ pub struct Schema {
     /// Columns.
     #[serde(rename = "schema")]
     pub kind: SchemaKind,
+    /// Name of the one table of sysbench 0.4, if not its own `sbtest`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table_name: Option<String>,
     /// Number of tables.
     pub tables: u32,
     /// Rows in each table.
@@ -65,6 +68,7 @@ impl Default for Schema {
         Schema {
             generator: Generator::default(),
             kind: SchemaKind::Default,
+            table_name: None,
             tables: 1,
             table_size: 10_000,
             auto_inc: true,
@@ -110,15 +114,28 @@ impl Schema {
         if self.generator == Generator::V04 && self.tables > 1 {
             return refuse(format!("`tables` is {}; {name} has one table", self.tables));
         }
-        Ok(())
+        match &self.table_name {
+            Some(_) if self.generator != Generator::V04 => {
+                refuse(format!("tables of {name} have names of their own; remove `table_name`"))
+            }
+            Some(given) if !is_plain_name(given) => refuse(format!(
+                "`table_name` is `{given}`; give letters, digits and underscores, at most 64"
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// The name of the table numbered `table`, from 1.
     pub(crate) fn table(&self, table: u32) -> String {
         match self.generator {
-            Generator::V04 => "sbtest".into(),
+            Generator::V04 => self.table_name.clone().unwrap_or_else(|| "sbtest".into()),
             Generator::V05 | Generator::V10 => format!("sbtest{table}"),
         }
+    }
+
+    /// What `LIKE` finds all tables by in the server's catalogue, among others perhaps.
+    pub(crate) fn pattern(&self) -> &str {
+        self.table_name.as_deref().unwrap_or("sbtest%")
     }
 
     /// The columns an insert names.
@@ -196,9 +213,37 @@ impl Schema {
     }
 }
 
+/// Whether statements may have it as it is, without quotes.
+fn is_plain_name(name: &str) -> bool {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    (1..=64).contains(&name.len())
+        && name.chars().all(is_plain)
+        && !name.chars().all(|letter| letter.is_ascii_digit())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_one_table_of_old_may_have_another_name() {
+        let named = |name: &str, generator| Schema {
+            table_name: Some(name.into()),
+            generator,
+            ..Schema::default()
+        };
+        let stest = named("stest", Generator::V04);
+        stest.check().unwrap();
+        assert!(stest.create_table(1).starts_with("CREATE TABLE stest (id"));
+        assert_eq!(
+            (stest.create_index(1).as_str(), stest.pattern()),
+            ("CREATE INDEX k ON stest (k)", "stest")
+        );
+        assert!(named("stest", Generator::V10).check().is_err());
+        for bad in ["", "a b", "a;drop", "`a`", "12", "ä"] {
+            assert!(named(bad, Generator::V04).check().is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn each_generator_has_tables_of_its_own() {

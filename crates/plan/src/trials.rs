@@ -4,6 +4,7 @@
 //! neighbours, the disk's own state) then meets all configurations alike instead of the last one.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use assay_load::random::Rng;
 use serde_json::json;
@@ -103,13 +104,15 @@ fn shuffle<T>(items: &mut [T], rng: &mut Rng) {
 /// Of the plan, all but what only names, orders or multiplies runs.
 fn conditions(plan: &Plan, variant: Option<&Variant>, workload: &str) -> String {
     let config = variant.and_then(|variant| plan.configs.get(&variant.key.config));
+    let server = config.and_then(|config| config.server.as_ref()).or(plan.server.as_ref());
+    // Paths that are not UTF-8 are refused later, with their reason.
     let mut conditions = json!({
         "seed": plan.seed,
         "seconds": plan.seconds,
         "warmup": [json!(plan.warmup_seconds), json!(plan.warmup_until_steady)],
         "pace": plan.pace(),
-        "location": plan.location,
-        "server": config.and_then(|config| config.server.as_ref()).or(plan.server.as_ref()),
+        "location": plan.location.as_deref().map(Path::to_string_lossy),
+        "server": server.map(|path| path.to_string_lossy()),
         "placement": plan.placement,
         "schema": variant.map(|variant| &variant.schema),
         "settings": config.map(|config| plan.settings_of(config)),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::beside::{Beside, Leveled};
+use crate::beside::{Beside, Crossed, Leveled};
 use crate::words::paper::{self, ComparedView, remarks};
 use assay_base::text::counted;
 use assay_claims::text;
@@ -10,6 +10,9 @@ use assay_judge::paper::{Compared, ComparedRow};
 
 /// What a gain's ratio is.
 pub const RATIO: &str = "The ratio of a gain is (100 + measured) ÷ (100 + printed).";
+
+/// What a table of crossovers is called.
+pub const CROSSOVERS: &str = "Ahead from how many threads on";
 
 /// A paper beside a study as JSON has it.
 #[derive(Debug, Serialize)]
@@ -19,6 +22,7 @@ pub struct BesideView<'a> {
     study: &'a str,
     gains: Vec<ComparedView<'a>>,
     levels: &'a [Leveled],
+    crossovers: &'a [Crossed],
     differs: &'a [String],
 }
 
@@ -31,6 +35,7 @@ impl<'a> BesideView<'a> {
             study: &beside.study,
             gains: paper::view(&beside.gains),
             levels: &beside.levels,
+            crossovers: &beside.crossovers,
             differs: &beside.differs,
         }
     }
@@ -94,6 +99,44 @@ pub fn of_level(level: &Leveled) -> Row {
         },
         ratio: times(level.ratio),
         notes: notes.join("; "),
+    }
+}
+
+/// From how many threads on one is above another. There is no ratio: thread counts are those that were chosen.
+pub fn of_crossover(one: &Crossed) -> Row {
+    let scale = one.parallel_scale.filter(|scale| *scale != 1.0);
+    let times = |threads: u32| match scale {
+        Some(scale) => format!(
+            "{threads} × {} = {}",
+            text::number(scale),
+            text::number(f64::from(threads) * scale)
+        ),
+        None => threads.to_string(),
+    };
+    let highest = one.percent_by_threads.last().map(|(threads, _)| *threads);
+    let measured = match (one.threads, highest) {
+        (Some(threads), _) => format!("from {}", times(threads)),
+        (None, Some(highest)) => format!("not up to {}", times(highest)),
+        (None, None) => "–".into(),
+    };
+    let by_threads =
+        |(threads, above): &(u32, f64)| format!("{threads}: {}", percent(Some(*above)));
+    let all: Vec<String> = one.percent_by_threads.iter().map(by_threads).collect();
+    let all = if all.is_empty() { "not measured".into() } else { all.join(", ") };
+    let on = one.against_data_profile.iter().map(|profile| format!(" on {profile}"));
+    let against = one.against.clone() + &on.collect::<String>();
+    Row {
+        what: format!(
+            "{}: {} above {}, {}",
+            name(&one.workload, one.data_profile.as_ref()),
+            one.config,
+            against,
+            one.metric
+        ),
+        printed: text::number(one.printed_threads),
+        measured,
+        ratio: String::new(),
+        notes: format!("printed: {}; by threads {all}", one.what),
     }
 }
 

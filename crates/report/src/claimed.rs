@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use crate::beside::{Beside, Hint, Standing};
-use crate::claim_rows::{RATIO, Row, of_gain, of_level};
+use crate::claim_rows::{CROSSOVERS, RATIO, Row, of_crossover, of_gain, of_level};
 
 /// The section, or the line in its place; nothing of a study that no claims know.
 #[derive(Debug, Serialize)]
@@ -63,9 +63,13 @@ fn section(beside: &Beside) -> Claimed {
         title: "Single configurations".into(),
         rows: beside.levels.iter().map(of_level).collect(),
     };
+    let crossovers = Table {
+        title: CROSSOVERS.into(),
+        rows: beside.crossovers.iter().map(of_crossover).collect(),
+    };
     Claimed {
         paper: beside.paper.clone(),
-        tables: gains.chain([levels]).filter(|table| !table.rows.is_empty()).collect(),
+        tables: gains.chain([levels, crossovers]).filter(|table| !table.rows.is_empty()).collect(),
         differs: beside.differs.clone(),
         ratio: RATIO,
         hint: None,

@@ -194,6 +194,10 @@ pub fn beside(beside: &Beside) {
         print::line("\nSingle configurations");
         table(headed(beside.levels.iter().map(rows::of_level).collect()));
     }
+    if !beside.crossovers.is_empty() {
+        print::line(format_args!("\n{}", rows::CROSSOVERS));
+        table(headed(beside.crossovers.iter().map(rows::of_crossover).collect()));
+    }
     print::line("\nWhy they may not be comparable");
     beside.differs.iter().for_each(|why| print::line(format_args!("  {why}")));
     print::line(format_args!("  {}", rows::RATIO));

@@ -54,7 +54,7 @@ Examples:
 
 The server may be running. Ratios are data bytes per stored byte; docs/estimate.md explains each column and its limits.
 
-Exit codes: 0 success, 2 error.")]
+Exit codes: 0 success, 2 error, or more files skipped than read.")]
 pub struct EstimateArgs {
     /// Data directories, files or block devices
     #[arg(required = true, value_name = "PATH")]
@@ -95,7 +95,7 @@ pub fn run(args: &EstimateArgs) -> Result<ExitCode> {
         true => print::line(serde_json::to_string_pretty(&estimate.json())?),
         false => estimate.print(args.all),
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(if estimate.is_of_little() { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 
 /// An estimate that has been made.
@@ -115,7 +115,7 @@ impl Estimate {
             bail!("nothing could be read; name readable files, directories or block devices");
         }
         let clusters: Vec<u64> = files.iter().map(|file| file.clusters.count()).collect();
-        let budget = if args.full { u64::MAX } else { budget(args.sample)? };
+        let budget = if args.full { u64::MAX } else { budget(args.sample, &files)? };
         let strata = sample::strata(&clusters, budget);
         let drawn = Drawn { clusters: strata.iter().map(|one| one.draws).sum(), seed: args.seed };
         let threads = args.threads.unwrap_or_else(all_cpus);
@@ -145,6 +145,14 @@ impl Estimate {
         for line in text::warnings(&self.rows) {
             print::line(line);
         }
+        if let Some(line) = text::skipped(self.findings.skipped.len(), self.total.files) {
+            print::line(line);
+        }
+    }
+
+    /// Whether more was skipped than read: then the ratios tell little of what was named.
+    fn is_of_little(&self) -> bool {
+        self.findings.skipped.len() > self.total.files
     }
 }
 
@@ -163,13 +171,16 @@ fn survey(findings: &mut Findings, interrupt: &Interrupt) -> Result<Vec<Surveyed
     Ok(files)
 }
 
-/// How many clusters may be read.
-fn budget(sample: Size) -> Result<u64> {
-    let clusters = sample.0 / CLUSTER_BYTES;
-    if clusters < 2 {
+/// How many clusters may be read. Those of small files hold less than a cluster, so that as many bytes are more of them.
+fn budget(sample: Size, files: &[Surveyed]) -> Result<u64> {
+    if sample.0 / CLUSTER_BYTES < 2 {
         bail!("a sample of {sample} is too small; use 256K or more, 512M for a data directory");
     }
-    Ok(clusters)
+    let clusters: u64 = files.iter().map(|file| file.clusters.count()).sum();
+    let data = files.iter().map(|file| file.data_bytes.unwrap_or(file.allocated_bytes));
+    let data_bytes = data.sum::<u64>().clamp(1, clusters.saturating_mul(CLUSTER_BYTES).max(1));
+    let budget = u128::from(sample.0) * u128::from(clusters) / u128::from(data_bytes);
+    Ok(u64::try_from(budget).unwrap_or(u64::MAX).max(2))
 }
 
 fn all_cpus() -> usize {

@@ -3,7 +3,7 @@
 use super::configs::{CONFIGS, place};
 use super::tally::Shrinkage;
 use super::view::{Note, Row};
-use assay_base::text::size;
+use assay_base::text::{counted, size};
 
 /// Longest name in the table.
 const NAME_WIDTH: usize = 34;
@@ -185,6 +185,19 @@ pub fn warnings(rows: &[Row]) -> Vec<String> {
     some.map(|(bytes, what)| format!("{} of data are {what}.", size(bytes))).collect()
 }
 
+/// That the ratios are not of everything that was named, last of all: what stands above has scrolled away.
+#[must_use]
+pub fn skipped(skipped: usize, read: usize) -> Option<String> {
+    let files = |count: usize| counted(count as u64, "file");
+    (skipped > 0).then(|| {
+        format!(
+            "{} skipped, each named at the start with its reason; all ratios are of the other {}.",
+            files(skipped),
+            files(read)
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::configs::CONFIG_COUNT;
@@ -244,6 +257,13 @@ mod tests {
         // Mostly zeroes: what is written comes first.
         half_empty.tally.total.zero_bytes = 900.0;
         assert!(meaning(&half_empty, drawn)[1].starts_with("Without blocks of zeroes, 100 B are"));
+    }
+
+    #[test]
+    fn what_was_skipped_is_said_last() {
+        assert_eq!(skipped(0, 4), None);
+        let told = "22 files skipped, each named at the start with its reason; all ratios are of the other 4 files.";
+        assert_eq!(skipped(22, 4).as_deref(), Some(told));
     }
 
     #[test]

@@ -350,12 +350,11 @@ fn a_server_that_ends_beside_its_command() {
     let (run, pid) = server_beside_a_command(&world);
     let server = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
     rustix::process::kill_process(server, rustix::process::Signal::KILL).unwrap();
-    // Nobody takes its end before the command's.
-    let state = || std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    while !state().contains("State:\tZ") {
-        std::thread::yield_now();
-    }
+    // The command's input stays open: it is stopped all the same.
+    let mut run = run;
+    let input = run.stdin.take();
     let output = run.wait_with_output().unwrap();
+    drop(input);
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");
     let last = said.lines().last().unwrap_or_default();
@@ -364,6 +363,61 @@ fn a_server_that_ends_beside_its_command() {
     // The negative control: otherwise the command's code is ours.
     let (run, _) = server_beside_a_command(&world);
     assert_eq!(run.wait_with_output().unwrap().status.code(), Some(3));
+}
+
+#[test]
+fn a_server_whose_command_we_are_asked_to_end() {
+    if !has_server("a_server_whose_command_we_are_asked_to_end") {
+        return;
+    }
+    let world = World::new();
+    let (mut run, _) = server_beside_a_command(&world);
+    let input = run.stdin.take();
+    let ours = rustix::process::Pid::from_raw(run.id().cast_signed()).unwrap();
+    rustix::process::kill_process(ours, rustix::process::Signal::TERM).unwrap();
+    let output = run.wait_with_output().unwrap();
+    drop(input);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("interrupted"), "{said}");
+    assert!(world.servers().is_empty(), "the server has ended too");
+    assert!(world.listing().is_empty(), "nothing is left: {:?}", world.listing());
+}
+
+/// Each was tried by hand once and passed, or ended with an internal error.
+#[test]
+fn what_a_dry_run_refuses_as_the_run_would() {
+    let world = World::new();
+    world.write("plan.toml", &small_plan(DIRECTORY));
+    use std::os::unix::ffi::OsStrExt;
+    let bad = std::ffi::OsStr::from_bytes(b"bad\xff");
+    let dry = ["run", "plan.toml", "--dry-run", "--location"];
+    let output = world.command(&dry).arg(bad).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("is not UTF-8") && said.contains("take another directory"), "{said}");
+    let line = world.refused(&[&dry[..], &[&format!("{0}/{0}", "l".repeat(240))]].concat());
+    assert!(line.contains("a server takes 380 at most"), "{line}");
+    let line = world.refused(&["server", "run", "--cpus", "4000", "--", "true"]);
+    assert!(line.contains("--cpus contains CPU 4000; this machine has [0"), "{line}");
+    if has_server("what_a_dry_run_refuses_as_the_run_would") {
+        let misspelt = small_plan(DIRECTORY).replace("innodb_buffer_pool", "innodb_bufer_pool");
+        world.write("misspelt.toml", &misspelt);
+        let line = world.refused(&["run", "misspelt.toml", "--dry-run"]);
+        assert!(line.contains("unknown variable 'innodb_bufer_pool_size=16M'"), "{line}");
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_ends_in_an_error() {
+    let world = World::new();
+    for words in [&["drive", "list"][..], &["claims"], &["estimate", "/proc/self/exe"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = world.command(words).stdout(full).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.contains("cannot write to standard output: No space left"), "{said}");
+    }
 }
 
 #[test]

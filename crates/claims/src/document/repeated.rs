@@ -24,6 +24,9 @@ pub struct Repeated {
     /// Single configurations.
     #[serde(default)]
     pub levels: Vec<Level>,
+    /// From how many threads on one configuration is above another.
+    #[serde(default)]
+    pub crossovers: Vec<Crossover>,
 }
 
 /// One configuration against another; as a plan's `[[paper.comparisons]]`.
@@ -64,7 +67,9 @@ pub struct Level {
     /// The printed figure.
     pub figure: Source,
     /// The result of a study that it is.
-    pub metric: String,
+    pub metric: Option<String>,
+    /// In place of one: an expression over results of a run and figures of the paper.
+    pub measured: Option<Source>,
     /// The plan's configuration.
     pub config: String,
     /// The plan's workload.
@@ -74,6 +79,26 @@ pub struct Level {
     /// Which of the study's thread counts stands for the paper's.
     #[serde(default)]
     pub threads: Which,
+}
+
+/// From how many threads on one configuration is above another.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Crossover {
+    /// The printed number of threads.
+    pub figure: Source,
+    /// The result that is compared.
+    pub metric: String,
+    /// The configuration that is above.
+    pub config: String,
+    /// The configuration that it is measured by.
+    pub against: String,
+    /// The plan's workload.
+    pub workload: String,
+    /// The plan's data profile, where it has any.
+    pub data_profile: Option<String>,
+    /// That of the other configuration, where it is another.
+    pub against_data_profile: Option<String>,
 }
 
 /// Which thread count of a study.

@@ -87,18 +87,25 @@ fn check_tables(plan: &Plan, schema: &Schema) -> Result<()> {
     Ok(())
 }
 
-/// Servers that are named are there; whether one is found or downloaded where none is, only a run finds out.
+/// Servers that are named are there, and take their settings; of one that would have to be downloaded, only a run finds out.
 fn check_servers(plan: &Plan) -> Result<()> {
-    let mut asked: Vec<&PathBuf> = Vec::new();
+    let mut asked: Vec<(Option<&PathBuf>, server::Settings)> = Vec::new();
     for (name, config) in &plan.configs {
-        let Some(path) = config.server.as_ref().or(plan.server.as_ref()) else { continue };
-        if !asked.contains(&path) {
-            let wanted = server::Wanted::Path(path.clone());
-            server::find(&wanted).with_context(|| format!("configuration `{name}`"))?;
-            asked.push(path);
+        let path = config.server.as_ref().or(plan.server.as_ref());
+        let question = (path, plan.settings_of(config));
+        if !asked.contains(&question) {
+            let (path, settings) = &question;
+            check_server(*path, settings).with_context(|| format!("configuration `{name}`"))?;
+            asked.push(question);
         }
     }
     Ok(())
+}
+
+fn check_server(path: Option<&PathBuf>, settings: &server::Settings) -> Result<()> {
+    let wanted = path.map_or(server::Wanted::Any, |path| server::Wanted::Path(path.clone()));
+    let found = server::find(&wanted)?;
+    found.map_or(Ok(()), |binary| server::check_settings(&binary, settings))
 }
 
 fn check_rights(variant: &Variant) -> Result<()> {
@@ -193,8 +200,7 @@ fn available_memory_bytes() -> Result<u64> {
 
 /// All base snapshots of the run lie in the location, and one rig's copy or image beside them.
 fn check_space(plan: &Plan, location: &Path) -> Result<()> {
-    let existing =
-        location.ancestors().find(|directory| directory.is_dir()).unwrap_or(Path::new("/"));
+    let existing = existing(location)?;
     let variants = plan.variants();
     let mut distinct: Vec<&Schema> = Vec::new();
     for variant in &variants {
@@ -211,7 +217,7 @@ fn check_space(plan: &Plan, location: &Path) -> Result<()> {
         false => "lower data.table_size",
     };
     let needed = snapshots.saturating_add(rig_bytes);
-    let free = assay_system::free_bytes(existing)?;
+    let free = assay_system::free_bytes(&existing)?;
     ensure!(
         needed <= free,
         "no space: the run needs about {} in {}, {} are free; free some, give another --location or {smaller}",
@@ -220,6 +226,13 @@ fn check_space(plan: &Plan, location: &Path) -> Result<()> {
         rounded(free)
     );
     Ok(())
+}
+
+/// The directory that is there and that `location` will lie in, which may be relative to where we are.
+fn existing(location: &Path) -> Result<PathBuf> {
+    let location = std::path::absolute(location)?;
+    let there = location.ancestors().find(|directory| directory.is_dir());
+    Ok(there.unwrap_or(Path::new("/")).to_owned())
 }
 
 fn rig_bytes(variant: &Variant) -> u64 {
@@ -250,4 +263,17 @@ fn tables_bytes(schema: &Schema) -> u64 {
 fn rounded(bytes: u64) -> String {
     let mib = bytes as f64 / f64::from(1 << 20);
     if mib < 10_240.0 { format!("{mib:.0} MiB") } else { format!("{:.1} GiB", mib / 1024.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn space_is_looked_for_where_a_relative_location_will_lie() {
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(existing(Path::new("study/that/is/not/there")).unwrap(), here);
+        assert_eq!(existing(Path::new("src/not there")).unwrap(), here.join("src"));
+        assert_eq!(existing(Path::new("/not there")).unwrap(), Path::new("/"));
+    }
 }

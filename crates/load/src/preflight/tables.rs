@@ -26,9 +26,12 @@ pub(super) struct Found {
 
 impl Found {
     pub(super) fn new(server: &mut Server<'_>, schema: &Schema) -> Result<Found> {
-        let sql = "SELECT table_name, table_comment FROM information_schema.tables \
-                   WHERE table_schema = DATABASE() AND table_name LIKE 'sbtest%'";
-        let rows = server.rows(sql)?.into_iter().filter_map(|row| match row.as_slice() {
+        let sql = format!(
+            "SELECT table_name, table_comment FROM information_schema.tables \
+             WHERE table_schema = DATABASE() AND table_name LIKE '{}'",
+            schema.pattern()
+        );
+        let rows = server.rows(&sql)?.into_iter().filter_map(|row| match row.as_slice() {
             [Some(name), comment] => Some((name.clone(), comment.clone().unwrap_or_default())),
             _ => None,
         });
@@ -153,10 +156,13 @@ fn index(
     if !schema.create_secondary || !steps.copied().any(rests_on_it) {
         return Ok(None);
     }
-    let sql = "SELECT table_name FROM information_schema.statistics WHERE table_schema = DATABASE() \
-               AND table_name LIKE 'sbtest%' AND column_name = 'k' AND seq_in_index = 1";
+    let sql = format!(
+        "SELECT table_name FROM information_schema.statistics WHERE table_schema = DATABASE() \
+         AND table_name LIKE '{}' AND column_name = 'k' AND seq_in_index = 1",
+        schema.pattern()
+    );
     let indexed: BTreeSet<String> =
-        server.rows(sql)?.into_iter().filter_map(|mut row| row.pop().flatten()).collect();
+        server.rows(&sql)?.into_iter().filter_map(|mut row| row.pop().flatten()).collect();
     Ok(lacking(
         found,
         "the number of tables with an index on k",

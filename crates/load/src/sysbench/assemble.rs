@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::given::{Given, dashed};
-use super::parse::{Command, CommandLine, Reporting, TEST_IS_OLD};
+use super::old;
+use super::parse::{Command, CommandLine, Reporting};
 use crate::error::{Error, Result};
 use crate::generator::Generator;
 use crate::keys::RandType;
@@ -43,7 +44,7 @@ pub(super) fn assemble(
             seed_given: seed != 0,
         },
         preflight: given.switch("preflight")?,
-        warning: given.is_given("test").then_some(TEST_IS_OLD),
+        warnings: old::warnings(given, recipe),
     };
     if line.reporting.percentile > 100 {
         return refuse("`--percentile` is above 100; give 1 to 100, or 0 for none".into());
@@ -141,6 +142,7 @@ fn schema(given: &Given, generator: Generator) -> Result<Schema> {
         },
         kind: given
             .choice("schema", [("default", SchemaKind::Default), ("text", SchemaKind::Text)])?,
+        table_name: given.is_given("table_name").then(|| given.text("table_name").to_owned()),
         tables: given.number("tables")?,
         table_size: given.number("table_size")?,
         auto_inc: given.switch("auto_inc")?,
@@ -162,6 +164,8 @@ fn workload(given: &Given, recipe: Option<Recipe>) -> Result<Workload> {
         ("zipfian", RandType::Zipf),
         ("hotspot", RandType::Hotspot),
     ];
+    let is_read_only = given.switch("oltp_read_only")?;
+    let writes = |name| if is_read_only { Ok(0) } else { given.number(name) };
     let rand_type = given.is_given("rand_type").then(|| given.choice("rand_type", rand_types));
     Ok(Workload {
         recipe: recipe.unwrap_or(Recipe::OltpReadWrite),
@@ -172,9 +176,9 @@ fn workload(given: &Given, recipe: Option<Recipe>) -> Result<Workload> {
         sum_ranges: given.number("sum_ranges")?,
         order_ranges: given.number("order_ranges")?,
         distinct_ranges: given.number("distinct_ranges")?,
-        index_updates: given.number("index_updates")?,
-        non_index_updates: given.number("non_index_updates")?,
-        delete_inserts: given.number("delete_inserts")?,
+        index_updates: writes("index_updates")?,
+        non_index_updates: writes("non_index_updates")?,
+        delete_inserts: writes("delete_inserts")?,
         range_selects: given.switch("range_selects")?,
         skip_trx: given.switch("skip_trx")?,
         random_points: given.number("random_points")?,
@@ -221,12 +225,9 @@ fn ignore_errors(text: &str) -> Result<IgnoreErrors> {
 const OLD_EVENTS: u64 = 10_000;
 
 fn schedule(given: &Given, seed: u64, generator: Generator) -> Result<Schedule> {
-    let unless_given = |name: &'static str, old: &'static str, default: u64| {
-        let is_given = given.is_given(name) || given.is_given(old);
-        match generator {
-            Generator::V04 | Generator::V05 if !is_given => Ok(default),
-            _ => given.renamed(name, old),
-        }
+    let limit = |name: &'static str, old: &'static str, default: u64| match generator {
+        Generator::V04 | Generator::V05 => given.old_or(name, old, default),
+        Generator::V10 => given.renamed(name, old),
     };
     let rate: u64 = given.renamed("rate", "tx_rate")?;
     let arrivals =
@@ -234,8 +235,8 @@ fn schedule(given: &Given, seed: u64, generator: Generator) -> Result<Schedule> 
     Ok(Schedule {
         threads: given.renamed("threads", "num_threads")?,
         warmup: warmup(given.text("warmup_time"))?,
-        seconds: unless_given("time", "max_time", 0)? as f64,
-        events: unless_given("events", "max_requests", OLD_EVENTS)?,
+        seconds: limit("time", "max_time", 0)? as f64,
+        events: limit("events", "max_requests", OLD_EVENTS)?,
         pace: match rate {
             0 => Pace::Closed,
             rate => Pace::Rate { per_second: rate as f64, arrivals },

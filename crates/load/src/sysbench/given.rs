@@ -70,9 +70,29 @@ impl Given {
         })
     }
 
-    /// The value of an option that has an old name too.
+    /// Whether a number is given that is not the default.
+    pub(super) fn differs(&self, name: &str) -> bool {
+        let default = || find(name).map_or("", |option| option.default);
+        self.0.get(name).is_some_and(|given| given != default())
+    }
+
+    /// The value of an option that has an old name too: as in sysbench 1.0.20 the old one counts, in either order, unless it has
+    /// the default.
     pub(super) fn renamed<T: FromStr>(&self, name: &'static str, old: &'static str) -> Result<T> {
-        self.number(if self.is_given(old) && !self.is_given(name) { old } else { name })
+        self.number(if self.differs(old) { old } else { name })
+    }
+
+    /// The same before sysbench 1.0, which knew the old name alone; the default where neither is given.
+    pub(super) fn old_or<T: FromStr>(
+        &self,
+        name: &'static str,
+        old: &'static str,
+        default: T,
+    ) -> Result<T> {
+        match [old, name].into_iter().find(|name| self.is_given(name)) {
+            Some(given) => self.number(given),
+            None => Ok(default),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::old;
 use super::options::{OPTIONS, Opt, Origin, Takes};
 use crate::generator::Generator;
 use crate::recipe::Recipe;
@@ -35,6 +36,10 @@ pub fn help() -> String {
     let ignored = OPTIONS.iter().filter(|option| option.origin == Origin::NoEffect);
     let ignored: Vec<String> = ignored.map(|option| option.name.replace('_', "-")).collect();
     let _ = writeln!(text, "Accepted without effect: {}", ignored.join(", "));
+    let dashed = |name: &str| name.replace('_', "-");
+    let names =
+        old::NAMES.iter().map(|(old, today)| format!("{} ({})", dashed(old), dashed(today)));
+    let _ = writeln!(text, "Old names: {}", names.collect::<Vec<_>>().join(", "));
     text
 }
 

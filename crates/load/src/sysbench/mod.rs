@@ -7,6 +7,7 @@
 mod assemble;
 mod given;
 mod help;
+mod old;
 mod options;
 mod parse;
 mod percentile;

@@ -1,5 +1,7 @@
 //! Every option: name, default, and what it means. The parser, the hints and the help all read this table.
 
+use super::old;
+
 /// What follows an option's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
@@ -49,6 +51,7 @@ const REPORT: &str = "Report";
 const SERVER: &str = "Server";
 const TABLES: &str = "Tables";
 const STATEMENTS: &str = "Statements";
+const OLD: &str = "The oltp tests of sysbench 0.4 (--test=oltp) and 0.5 (--test=oltp.lua)";
 const N: Takes = Takes::Value("N");
 const TEXT: Takes = Takes::Value("TEXT");
 const FILE: Takes = Takes::Value("FILE");
@@ -313,10 +316,34 @@ pub(super) const OPTIONS: &[Opt] = &[
         "1",
         "updates of a text column per transaction (schema text)",
     ),
+    opt(OLD, Own, "oltp_read_only", S, "off", "no updates, deletes and inserts"),
+    opt(
+        OLD,
+        Own,
+        "oltp_test_mode",
+        Takes::Value("complex|simple|nontrx"),
+        "complex",
+        "what an event is (0.4)",
+    ),
+    opt(
+        OLD,
+        Own,
+        "oltp_nontrx_mode",
+        Takes::Value("select|update_key|update_nokey|insert|delete"),
+        "select",
+        "the one statement of test mode nontrx (0.4)",
+    ),
+    opt(OLD, Own, "table_name", TEXT, "sbtest", "name of the table (0.4)"),
+    opt(OLD, NoEffect, "oltp_reconnect_mode", Takes::Value("session"), "session", ""),
+    opt(OLD, NoEffect, "oltp_connect_delay", N, "10000", ""),
+    opt(OLD, NoEffect, "mysql_engine_trx", Takes::Value("auto|yes"), "auto", ""),
+    opt(OLD, NoEffect, "myisam_max_rows", N, "1000000", ""),
+    opt(OLD, NoEffect, "init_rng", S, "off", ""),
 ];
 
-/// The option of that name, dashes or underscores.
+/// The option of that name, of today or of old, with dashes or underscores.
 pub(super) fn find(name: &str) -> Option<&'static Opt> {
     let name = name.replace('-', "_");
-    OPTIONS.iter().find(|option| option.name == name)
+    let old = old::NAMES.iter().find(|(old, _)| *old == name).map(|(_, today)| *today);
+    OPTIONS.iter().find(|option| option.name == old.unwrap_or(&name))
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::assemble::assemble;
 use super::given::{Given, Options, read_switch};
+use super::old;
 use super::options::{OPTIONS, Takes, find};
 use crate::error::{Error, Result};
 use crate::recipe::Recipe;
@@ -73,12 +74,8 @@ pub struct CommandLine {
     /// Whether to check limits before a run.
     pub preflight: bool,
     /// What to say on standard error before anything is done.
-    pub warning: Option<&'static str>,
+    pub warnings: Vec<&'static str>,
 }
-
-/// sysbench 1.0.20's words where `--test` is given.
-pub(super) const TEST_IS_OLD: &str = "WARNING: the --test option is deprecated. You can pass a script name or path on \
-                                      the command line without any options.";
 
 /// Reads the words after the program's name: options as `--name=value` or `--name value`, with dashes or underscores,
 /// and a workload and a command in either order.
@@ -96,7 +93,8 @@ pub fn parse(words: &[String]) -> Result<CommandLine> {
     }
     // The old option stands for the first word.
     let named = Some(given.text("test")).filter(|name| !name.is_empty());
-    let (mut command, mut recipe) = (None, named.map(Recipe::from_name).transpose()?);
+    let (mut command, mut recipe) =
+        (None, named.map(|name| old::of_test(name, &given)).transpose()?);
     for word in &positional {
         let known = COMMANDS.iter().find(|(name, _)| name == word).map(|(_, command)| *command);
         match (known, command, recipe) {
@@ -112,7 +110,10 @@ pub fn parse(words: &[String]) -> Result<CommandLine> {
     }
     match (command, recipe) {
         (Some(Command::Help), _) => assemble(Command::Help, None, &given),
-        (Some(command), Some(_)) => assemble(command, recipe, &given),
+        (Some(command), Some(chosen)) => {
+            old::check(&given, chosen)?;
+            assemble(command, recipe, &given)
+        }
         (Some(_), None) => {
             let names = Recipe::ALL.map(Recipe::name).join(", ");
             refuse(format!("no workload is given; known are {names}"))
@@ -141,6 +142,13 @@ fn split(words: &[String]) -> Result<(Options, Vec<String>)> {
     let (mut given, mut positional) = (Options::new(), Vec::new());
     let mut words = words.iter().peekable();
     while let Some(word) = words.next() {
+        // Papers set dashes apart: `-- num-threads=20`.
+        let word = match words.peek() {
+            Some(next) if word == "--" && next.contains('=') => {
+                format!("--{}", words.next().cloned().unwrap_or_default())
+            }
+            _ => word.clone(),
+        };
         let Some(body) = word.strip_prefix("--") else {
             match word.as_str() {
                 "-h" => drop(given.insert("help", "on".into())),
@@ -154,7 +162,8 @@ fn split(words: &[String]) -> Result<(Options, Vec<String>)> {
         let (name, value) =
             body.split_once('=').map_or((body, None), |(n, v)| (n, Some(v.to_owned())));
         let Some(option) = find(name) else {
-            let hint = suggest::hint(name, OPTIONS.iter().map(|option| option.name));
+            let names = OPTIONS.iter().map(|option| option.name);
+            let hint = suggest::hint(name, names.chain(old::NAMES.iter().map(|(old, _)| *old)));
             return refuse(format!("unknown option `--{name}`{hint}; see --help"));
         };
         let value = match (value, option.takes) {

@@ -79,8 +79,8 @@ fn every_option_of_the_table_is_read() {
         let value = match option.default {
             _ if option.name == "rand_type" => "pareto",
             _ if option.name == "generator" => "sysbench-1.0",
-            // It would be a second workload.
-            _ if option.name == "test" => continue,
+            // It would be a second workload; and the workload has tables of another name.
+            _ if option.name == "test" || option.name == "table_name" => continue,
             "" if option.takes == Takes::Value("N") => "1",
             default => default,
         };
@@ -121,6 +121,81 @@ fn old_workloads_bring_their_tables_and_their_limits() {
     assert_eq!(parsed("oltp_insert run").schedule.seconds, 10.0);
 }
 
+/// As printed in STEC's white paper of 2013 under "Test method for disk drives", dashes set apart, `=` for the third dash and all.
+const STEC: &str = "-- debug=off -- test=oltp -- mysql-user=mysql -- oltp-table-size=800000000 -- mysql-db=test -- \
+                    oltp-table-name=stest -- num-threads=20 -- max-requests=1000000 -- oltp-auto-inc=off -- \
+                    mysql-engine=trx=yes run";
+
+#[test]
+fn the_command_line_that_stec_prints_is_taken_as_it_stands() {
+    for line in [
+        STEC,
+        &STEC.replace("-- ", "--"),
+        &STEC.replace("-- ", "--").replace("engine=t", "engine-t"),
+    ] {
+        let line = parsed(line);
+        assert_eq!((line.command, line.workload.recipe), (Command::Run, Recipe::OltpComplex));
+        let schema = &line.schema;
+        assert_eq!((schema.generator, schema.table_size), (Generator::V04, 800_000_000));
+        assert_eq!((schema.table_name.as_deref(), schema.auto_inc), (Some("stest"), false));
+        let schedule = &line.schedule;
+        assert_eq!((schedule.threads, schedule.events, schedule.seconds), (20, 1_000_000, 0.0));
+        assert_eq!(
+            (line.endpoint.user.as_str(), line.endpoint.database.as_str()),
+            ("mysql", "test")
+        );
+        assert!(line.warnings.is_empty(), "0.4 warns of none: {:?}", line.warnings);
+    }
+}
+
+#[test]
+fn options_of_old_tests_choose_what_is_run() {
+    let recipe = |words: &str| parsed(&format!("--test=oltp {words} run")).workload.recipe;
+    assert_eq!(recipe(""), Recipe::OltpComplex);
+    assert_eq!(recipe("--oltp-test-mode=simple"), Recipe::OltpSimple);
+    assert_eq!(recipe("--oltp-test-mode=nontrx"), Recipe::OltpNontrxSelect);
+    let insert = "--oltp-test-mode=nontrx --oltp-nontrx-mode=insert";
+    assert_eq!(recipe(insert), Recipe::OltpNontrxInsert);
+    let line = parsed(
+        "--test=tests/db/oltp.lua --oltp-tables-count=8 --oltp-table-size=500 --oltp-read-only=on \
+         --oltp-dist-type=uniform --mysql-table-engine=innodb --oltp-range-size=7 --max-time=9 run",
+    );
+    assert_eq!((line.workload.recipe, line.schema.tables), (Recipe::Oltp, 8));
+    let workload = &line.workload;
+    assert_eq!((workload.rand_type, workload.range_size), (Some(RandType::Uniform), 7));
+    let writes = [workload.index_updates, workload.non_index_updates, workload.delete_inserts];
+    assert_eq!((writes, line.schedule.seconds), ([0, 0, 0], 9.0));
+    assert_eq!(parsed("--test=oltp --max-time=0 run").schedule.seconds, 0.0, "no limit in 0.4");
+    for (line, says) in [
+        ("--test=oltp --oltp-tables-count=8 run", "give --test=oltp.lua"),
+        ("--test=oltp --oltp-test-mode=sp run", "none of complex, simple, nontrx"),
+        ("--test=oltp --oltp-reconnect-mode=query run", "none of session"),
+        ("oltp_insert --oltp-table-name=a run", "`--oltp-table-name` is of sysbench 0.4's"),
+        ("oltp_read_write --oltp-read-only run", "give the workload oltp_read_only"),
+        ("--test=oltp --oltp-tabel-size=5 run", "did you mean `oltp_table_size`?"),
+    ] {
+        assert!(complaint(line).contains(says), "{line}: {}", complaint(line));
+    }
+}
+
+/// As sysbench 1.0.20 does, tried: `--threads=2 --num-threads=3` has three threads, in either order.
+#[test]
+fn of_an_old_name_and_a_new_one_the_old_counts_and_is_warned_of() {
+    let old = "--num-threads=3 --max-time=4 --max-requests=5 --tx-rate=6";
+    let new = "--threads=2 --time=2 --events=2 --rate=2";
+    for words in [format!("{old} {new}"), format!("{new} {old}")] {
+        let line = parsed(&format!("oltp_insert {words} run"));
+        let schedule = &line.schedule;
+        assert_eq!((schedule.threads, schedule.seconds, schedule.events), (3, 4.0, 5));
+        assert_eq!(schedule.pace, Pace::Rate { per_second: 6.0, arrivals: Arrivals::Poisson });
+        assert_eq!(line.warnings.len(), 4);
+        assert_eq!(line.warnings[0], "WARNING: --num-threads is deprecated, use --threads instead");
+    }
+    let line = parsed("oltp_insert --num-threads=1 --max-time=0 --threads=2 run");
+    assert_eq!((line.schedule.threads, line.schedule.seconds), (2, 10.0), "defaults do not count");
+    assert!(line.warnings.is_empty());
+}
+
 #[test]
 fn errors_to_ignore_are_listed() {
     let listed =
@@ -138,9 +213,10 @@ fn the_old_option_names_the_workload_and_is_warned_of() {
     ] {
         let line = parsed(line);
         assert_eq!((line.command, line.workload.recipe), (Command::Run, Recipe::OltpReadOnly));
-        assert_eq!((line.schedule.threads, line.warning), (2, Some(TEST_IS_OLD)));
+        assert_eq!((line.schedule.threads, line.warnings.len()), (2, 1));
+        assert!(line.warnings[0].contains("the --test option is deprecated"));
     }
-    assert_eq!(parsed("oltp_read_only run").warning, None);
+    assert!(parsed("oltp_read_only run").warnings.is_empty());
     assert!(complaint("--test=oltp_read_only oltp_insert run").contains("`oltp_insert`"));
     assert!(complaint("--test=oltp_raed_only run").contains("`oltp_read_only`"));
     assert!(complaint("--test=oltp_read_only").contains("no command is given"));
@@ -164,7 +240,14 @@ fn slips_get_a_hint() {
     for (line, hint) in [
         ("oltp_insert run --threds=3", "`threads`"),
         ("oltp_insert run --table-sise=3", "`table_size`"),
-        ("oltp_raed_write run", "`oltp_read_write`"),
+        (
+            "oltp_raed_write run",
+            "unknown workload `oltp_raed_write`; did you mean `oltp_read_write`?",
+        ),
+        ("bulk_insert run", "`bulk_insert` is not built; did you mean `oltp_insert`?"),
+        ("fileio run", "`fileio` is not built: it loads no server; there are oltp_read_only, "),
+        ("cpu run", "`cpu` is not built: it loads no server"),
+        ("tpcc run", "unknown workload `tpcc`; known are oltp_read_only, "),
         ("oltp_insert rnu", "`run`"),
         ("oltp_insert run --rand-type=unifrom", "`uniform`"),
     ] {

@@ -64,14 +64,21 @@ pub struct TextFile {
 /// Makes the disk another number of bytes long, when its file is truncated or extended.
 pub type Resize = Box<dyn Fn(u64) -> assay_disk::Result<()> + Send + Sync>;
 
+/// What helps where `/dev/fuse` cannot be opened.
+fn remedy(reason: &io::Error) -> &'static str {
+    match reason.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "run as root, or start the container with `--device /dev/fuse` and rights to it"
+        }
+        _ => "load it with `modprobe fuse`, or start the container with `--device /dev/fuse`",
+    }
+}
+
 /// Why a disk is not served; one variant for each different reaction.
 #[derive(Debug, Error)]
 pub enum FuseError {
     /// The kernel's side is missing.
-    #[error(
-        "FUSE is not available: /dev/fuse: {reason}; load it with `modprobe fuse`, or start the container with \
-         `--device /dev/fuse`"
-    )]
+    #[error("FUSE is not available: /dev/fuse: {reason}; {}", remedy(reason))]
     NoFuse {
         /// What the system answered.
         reason: io::Error,

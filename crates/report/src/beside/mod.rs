@@ -1,5 +1,6 @@
 //! What a study measured beside what a paper printed: the figures that both have, their ratio, and why they may not be compared.
 
+mod crossover;
 mod names;
 mod scale;
 mod study;
@@ -8,6 +9,7 @@ mod tests;
 
 use assay_claims::{find, paper};
 use assay_study::Study;
+pub use crossover::Crossed;
 pub use study::{Beside, Leveled, beside};
 
 /// What a study is to the papers that come with Assay, or to the one its plan names.

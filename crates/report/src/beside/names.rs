@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use assay_base::suggest::nearest;
 
 use assay_claims::paper::Paper;
-use assay_claims::repeated::Repeated;
+use assay_claims::repeated::{Crossover, Repeated};
 use assay_study::Study;
 
 /// That no configuration, workload or data profile that the claims name is nearly one that the study has and they do
@@ -18,12 +18,20 @@ pub fn check(paper: &Paper, repeated: &Repeated, study: &Study) -> Result<()> {
     let (gains, levels) = (&repeated.comparisons, &repeated.levels);
     let printed = || gains.iter().flat_map(|gain| &gain.printed);
     let configs = gains.iter().flat_map(|gain| [gain.config.as_str(), gain.against.as_str()]);
+    let crossovers = &repeated.crossovers;
     let configs = configs.chain(levels.iter().map(|level| level.config.as_str()));
+    let configs = configs
+        .chain(crossovers.iter().flat_map(|one| [one.config.as_str(), one.against.as_str()]));
     let workloads = printed().map(|one| one.workload.as_str());
     let workloads = workloads.chain(levels.iter().map(|level| level.workload.as_str()));
+    let workloads = workloads.chain(crossovers.iter().map(|one| one.workload.as_str()));
     let data_profiles = printed().filter_map(|one| one.data_profile.as_deref());
     let data_profiles =
         data_profiles.chain(levels.iter().filter_map(|level| level.data_profile.as_deref()));
+    let of_crossover =
+        |one: &'_ Crossover| [one.data_profile.clone(), one.against_data_profile.clone()];
+    let crossed: Vec<String> = crossovers.iter().flat_map(of_crossover).flatten().collect();
+    let data_profiles = data_profiles.chain(crossed.iter().map(String::as_str));
     // An A/A run has its configuration's name and a word more.
     let is_aa_run = |name: &str| study.judging.aa_runs.contains_key(name);
     let its_configs =

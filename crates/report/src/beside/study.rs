@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+use super::crossover::{Crossed, crossed};
 use super::{names, scale};
 use crate::words;
 use assay_claims::paper::Paper;
@@ -25,6 +26,8 @@ pub struct Beside {
     pub gains: Vec<Compared>,
     /// Single configurations.
     pub levels: Vec<Leveled>,
+    /// From how many threads on one configuration is above another.
+    pub crossovers: Vec<Crossed>,
     /// Why they may not be compared.
     pub differs: Vec<String>,
 }
@@ -40,7 +43,7 @@ pub struct Leveled {
     pub unit: String,
     /// With how many connections it was printed.
     pub printed_threads: Option<u32>,
-    /// The study's result.
+    /// The study's result, or the expression over several.
     pub metric: String,
     /// The study's configuration.
     pub config: String,
@@ -81,6 +84,11 @@ pub fn beside(paper: &Paper, study: &Study) -> Result<Beside> {
     let levels =
         repeated.levels.iter().map(|level| leveled(paper, level, &study, scale(&level.config)));
     let levels = levels.collect::<Result<Vec<_>>>()?;
+    let crossovers = repeated
+        .crossovers
+        .iter()
+        .map(|one| crossed(paper, one, &study, [scale(&one.config), scale(&one.against)]));
+    let crossovers = crossovers.collect::<Result<Vec<_>>>()?;
     let mut gains = compared_with_paper(&study);
     let known = |name: &String| study.configs.iter().any(|config| config.name == *name);
     let named = || {
@@ -114,6 +122,7 @@ pub fn beside(paper: &Paper, study: &Study) -> Result<Beside> {
         study: study.title.clone(),
         gains,
         levels,
+        crossovers,
         differs,
     })
 }
@@ -137,7 +146,9 @@ fn is_both(gain: &Compared) -> bool {
 
 /// Whether anything was measured of which a figure is printed.
 pub fn meets(beside: &Beside) -> bool {
-    beside.levels.iter().any(|one| one.measured.is_some()) || beside.gains.iter().any(is_both)
+    beside.levels.iter().any(|one| one.measured.is_some())
+        || beside.gains.iter().any(is_both)
+        || beside.crossovers.iter().any(|one| !one.percent_by_threads.is_empty())
 }
 
 fn leveled(paper: &Paper, level: &Level, study: &Study, scale: Option<f64>) -> Result<Leveled> {
@@ -151,24 +162,27 @@ fn leveled(paper: &Paper, level: &Level, study: &Study, scale: Option<f64>) -> R
         Which::Lowest => counts.first().copied().into_iter().collect(),
         Which::Highest => counts.last().copied().into_iter().collect(),
     };
-    let value = |trial: &Trial| trial.results.get(&level.metric).copied();
+    let value = |trial: &Trial| value(paper, level, trial, 1.0);
     let is_in = |trial: &&&Trial| {
         trial.state == State::Done && threads.contains(&trial.key.threads) && value(trial).is_some()
     };
     let trials: Vec<&Trial> = of_config.iter().filter(is_in).copied().collect();
-    let sum: f64 = trials.iter().filter_map(|trial| value(trial)).sum();
-    let measured = (!trials.is_empty()).then(|| sum / trials.len() as f64);
+    let measured = mean(trials.iter().filter_map(|trial| value(trial)));
     let flagged = trials.iter().filter(|trial| !trial.warnings.is_empty()).count();
     let printed_threads = figure.on.threads;
-    let whole_device = measured.and_then(|measured| {
-        scale::whole(measured, &level.metric, scale, &threads, printed_threads)
-    });
+    let whole_device = match &level.metric {
+        Some(metric) => measured
+            .and_then(|measured| scale::whole(measured, metric, scale, &threads, printed_threads)),
+        None => scale.and_then(|scale| {
+            mean(trials.iter().filter_map(|trial| self::value(paper, level, trial, scale)))
+        }),
+    };
     Ok(Leveled {
         figure: level.figure.get_ref().clone(),
         printed,
         unit: figure.unit.clone(),
         printed_threads,
-        metric: level.metric.clone(),
+        metric: metric_of(level),
         config: level.config.clone(),
         workload: level.workload.clone(),
         data_profile: level.data_profile.clone(),
@@ -179,6 +193,30 @@ fn leveled(paper: &Paper, level: &Level, study: &Study, scale: Option<f64>) -> R
         ratio: whole_device.filter(|_| printed != 0.0).map(|whole| whole / printed),
         trials: (trials.len(), flagged),
     })
+}
+
+/// A run's result, or what an expression makes of several, in which rates are of `scale` times the device.
+fn value(paper: &Paper, level: &Level, trial: &Trial, scale: f64) -> Option<f64> {
+    let result = |name: &str| trial.results.get(name).copied();
+    let whole = |name: &str| {
+        let times = if scale::is_rate(name) { scale } else { 1.0 };
+        Some(result(name)? * times)
+    };
+    match (&level.metric, &level.measured) {
+        (Some(metric), _) => result(metric),
+        (None, Some(measured)) => paper.over_results(measured, &whole).ok().flatten(),
+        (None, None) => None,
+    }
+}
+
+fn metric_of(level: &Level) -> String {
+    let measured = || level.measured.as_ref().map(|one| one.get_ref().replace('*', "×"));
+    level.metric.clone().or_else(measured).unwrap_or_default()
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let all: Vec<f64> = values.collect();
+    (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
 }
 
 fn is_of(trial: &Trial, level: &Level, study: &Study) -> bool {

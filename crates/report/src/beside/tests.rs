@@ -109,6 +109,100 @@ fn measured_stands_beside_printed_with_their_ratio_and_why_not() {
     assert!(!why.contains("six 15K disks is not a device"), "a device is one: {why}");
 }
 
+/// STEC's Chart 1: 27 and 251 transactions, 517 and 4760 requests a second, 612 and 66.5 minutes for a million transactions.
+#[test]
+fn what_follows_from_a_rate_stands_beside_what_is_printed_of_it() {
+    let paper = find("stec-2013").unwrap();
+    let mut study = study(None);
+    for trial in &mut study.trials {
+        let is_disks = trial.key.config == CONFIGS[0];
+        trial.results.insert("tps".into(), if is_disks { 27.23 } else { 250.6 });
+        trial.results.insert("server_cpu_percent".into(), if is_disks { 5.0 } else { 58.0 });
+    }
+    let beside = beside(&paper, &study).unwrap();
+    let level = |figure: &str| beside.levels.iter().find(|one| one.figure == figure).unwrap();
+    for (figure, printed) in [
+        ("chart1.requests_per_s.disks", 517.0),
+        ("chart1.requests_per_s.card", 4760.0),
+        ("chart1.minutes.disks", 612.0),
+        ("chart1.minutes.card", 66.5),
+    ] {
+        let level = level(figure);
+        assert_eq!(level.printed, printed);
+        let ratio = level.ratio.unwrap();
+        assert!((ratio - 1.0).abs() < 0.002, "{figure}: {:?} is {ratio} of it", level.measured);
+    }
+    assert_eq!(level("chart1.minutes.card").metric, "requests / (60 × tps)");
+    let cpu = beside.gains.iter().find(|gain| gain.metric == "server_cpu_percent").unwrap();
+    assert!((cpu.rows[0].measured.as_ref().unwrap().mean_percent - 1060.0).abs() < 1e-9);
+    assert_eq!(cpu.rows[0].printed_percent.map(f64::round), Some(1060.0));
+    // At a quarter of the parallelism a rate stands for four times as much, and a time for a quarter.
+    let mut quarter = scaled(None, 4.0);
+    quarter.trials.iter_mut().for_each(|trial| drop(trial.results.insert("tps".into(), 62.65)));
+    let beside = super::beside(&paper, &quarter).unwrap();
+    let card = beside.levels.iter().find(|one| one.figure == "chart1.minutes.card").unwrap();
+    let (measured, whole) = (card.measured.unwrap(), card.whole_device.unwrap());
+    assert!((measured - 266.0).abs() < 0.1 && (whole - 66.5).abs() < 0.1, "{measured} {whole}");
+}
+
+/// Of a plan at a quarter of the parallelism: 96 of the paper's threads are 24.
+#[test]
+fn a_lead_from_some_threads_on_stands_beside_the_printed_threads() {
+    let paper = find("percona-scaleflux-2020").unwrap();
+    let repeated = paper.document.repeated.as_ref().unwrap();
+    let place = repeated.crossovers.iter().position(|one| one.against_data_profile.is_some());
+    let one = &repeated.crossovers[place.unwrap()];
+    let mut study = scaled(None, 4.0);
+    let disk = study.configs[1].rig.disk.clone();
+    let workload = |data_profile: &Option<String>, name: &str| Workload {
+        name: name.into(),
+        workload: one.workload.clone(),
+        data_profile: data_profile.clone(),
+        ..study.workloads[0].clone()
+    };
+    study.workloads =
+        vec![workload(&one.data_profile, "small"), workload(&one.against_data_profile, "large")];
+    for (config, name) in study.configs.iter_mut().zip([&one.config, &one.against]) {
+        (config.name, config.rig.disk) = (name.clone(), disk.clone());
+    }
+    let qps = |config: &str, workload: &str, threads: u32, value: f64| {
+        let mut trial = trial(config, threads, 1, 1.0, &[]);
+        trial.key.workload = workload.into();
+        trial.results.insert("qps".into(), value);
+        trial
+    };
+    study.trials = [(1, 100.0), (16, 400.0), (24, 660.0), (64, 700.0)]
+        .into_iter()
+        .flat_map(|(threads, value)| {
+            let other = if threads == 1 { 99.0 } else { 500.0 };
+            [qps(&one.config, "small", threads, value), qps(&one.against, "large", threads, other)]
+        })
+        .collect();
+    let beside = beside(&paper, &study).unwrap();
+    let crossed = &beside.crossovers[place.unwrap()];
+    assert_eq!((crossed.printed_threads, crossed.threads), (96.0, Some(24)));
+    let row = crate::claim_rows::of_crossover(crossed);
+    assert_eq!((row.printed.as_str(), row.measured.as_str()), ("96", "from 24 × 4 = 96"));
+    assert!(row.what.ends_with("above csd, doublewrite off on text 4.7T, qps"), "{}", row.what);
+    assert!(
+        row.notes.ends_with("1: +1.0 %, 16: −20.0 %, 24: +32.0 %, 64: +40.0 %"),
+        "{}",
+        row.notes
+    );
+    assert!(beside.crossovers.iter().any(|other| other.percent_by_threads.is_empty()));
+}
+
+/// Chart 2 of the paper prints $15,024 and $24,869; its parts make a dollar less of the second.
+#[test]
+fn the_plan_has_the_prices_that_its_paper_prints() {
+    let prices = Plan::read("stec-2013".as_ref(), Form::Full).unwrap().plan.prices.unwrap();
+    let total = |config: &str| {
+        let own = prices.configs[config].or(&prices.every_config);
+        assay_judge::worth::cost::bill(&prices, &own).unwrap().total.round()
+    };
+    assert_eq!(CONFIGS.map(total), [15_024.0, 24_868.0]);
+}
+
 #[test]
 fn a_study_finds_its_paper_by_name_or_by_the_title_of_older_ones() {
     let of = |paper: Option<assay_study::Paper>| of_study(paper.as_ref()).map(|paper| paper.name);
@@ -272,7 +366,9 @@ fn printed_gains_are_those_that_plans_had() {
         let printed = comparisons.iter().flat_map(|one| &one.printed);
         printed.filter_map(|one| one.percent).map(|one| one.round() as i64).collect()
     };
-    assert_eq!(percents("percona-2020"), [1, -19, -1, -12, 19, -14, 44, 65, 11, 77, 104, 19]);
-    assert_eq!(percents("stec-2013"), [830, -89, -87]);
+    // The last are "over 3×" and "almost twice"; of STEC 11.6 times the CPU.
+    let percona = [1, -19, -1, -12, 19, -14, 44, 65, 11, 77, 104, 19, 200, 100];
+    assert_eq!(percents("percona-2020"), percona);
+    assert_eq!(percents("stec-2013"), [830, -89, -87, 1060]);
     assert_eq!(percents("exflash-2015"), [202, 241, 12, -71, -74]);
 }

@@ -291,6 +291,14 @@ impl Server {
         Ok(Some(format!("{}; its log ends:{}", describe(status), self.indented_tail())))
     }
 
+    /// Whether it has not ended. Never blocks.
+    ///
+    /// # Errors
+    /// What `waitpid` answered.
+    pub fn is_running(&mut self) -> Result<bool> {
+        Ok(self.child.ended()?.is_none())
+    }
+
     /// As [`Server::ended`], with what went on meanwhile and the last line of its log alone. One that no longer answers is
     /// given a while to have ended: the last of its threads may still be about to.
     ///

@@ -21,6 +21,7 @@ pub mod testing;
 #[cfg(test)]
 mod tests;
 mod tool;
+mod validate;
 
 use std::path::Path;
 
@@ -36,6 +37,7 @@ pub use instance::{Server, Start, TcpPort, start};
 pub use memory::memory_needed_bytes;
 pub use settings::Settings;
 pub use template::{layout_settings, make_datadir};
+pub use validate::check_settings;
 
 /// Checks that servers can be told of what will lie in `location`, and of what the cache keeps.
 ///

@@ -15,6 +15,10 @@ use rustix::io::Errno;
 /// plain directories there for databases.
 pub(super) const TEMPORARY: &str = ".tmp";
 
+/// Longest path of a location in bytes: servers take paths of 512 with the final zero (`FN_REFLEN` of MySQL and MariaDB), and the
+/// longest name that they make below ours, host name included, takes less than the rest.
+const PATH_MAX: usize = 380;
+
 /// Longest path of a socket in bytes: `sun_path` has 108 with the final zero (`unix(7)`).
 const SOCKET_PATH_MAX: usize = 107;
 
@@ -29,6 +33,9 @@ pub fn check_path(directory: &Path) -> Result<()> {
     let Some(text) = directory.to_str() else {
         bail!("{} is not UTF-8, so it cannot be passed to a server", directory.display());
     };
+    if text.len() > PATH_MAX {
+        bail!("the path {text} has {} bytes, and a server takes {PATH_MAX} at most", text.len());
+    }
     if let Some(mark) = text.chars().find(|mark| [':', ';'].contains(mark)) {
         bail!("a server cannot use the path {text}: it would end at `{mark}`");
     }
@@ -169,6 +176,8 @@ mod tests {
         std::os::unix::fs::symlink(at("plain, with \"others\""), at("a:b")).unwrap();
         check_path(&at("a:b")).unwrap();
         check_path(&at("not there")).unwrap();
+        let long = check_path(&at(&format!("{0}/{0}", "x".repeat(200)))).unwrap_err().to_string();
+        assert!(long.ends_with("and a server takes 380 at most"), "{long}");
         use std::os::unix::ffi::OsStrExt;
         let latin = std::ffi::OsStr::from_bytes(b"caf\xe9");
         assert!(

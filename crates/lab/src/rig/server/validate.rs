@@ -1,0 +1,39 @@
+//! Asks a server program whether it knows settings, without starting a server.
+//!
+//! MySQL and Percona Server do that themselves (`--validate-config`, from 8.0.16 on); MariaDB does not, and what it does not know
+//! is found when it starts. Values that a server would change in silence pass.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use super::binary::{Binary, Flavour};
+use super::{error_log, template, tool};
+use assay_plan::settings::{self, Settings};
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// Checks that `binary` takes these settings.
+///
+/// # Errors
+/// A name that it does not know or a value that it refuses, in its own words.
+pub fn check_settings(binary: &Binary, settings: &Settings) -> Result<()> {
+    if binary.flavour == Flavour::Mariadb || binary.version < (8, 0, 16) {
+        return Ok(());
+    }
+    let settings = settings::checked(settings)?;
+    let mut command = binary.command();
+    command.args(template::user_argument()).args([
+        "--datadir=/nonexistent",
+        "--secure-file-priv=NULL",
+        "--validate-config",
+    ]);
+    command.args(settings::arguments(&settings));
+    let Err(error) = tool::run(command, LIMIT) else { return Ok(()) };
+    let Some(failed) = error.downcast_ref::<tool::Failed>() else { return Err(error) };
+    // What else it has against starting, it says when it is started.
+    match error_log::refused_setting(&failed.stderr, &settings) {
+        Some(line) => bail!("{binary} refused a setting: {line}"),
+        None => Ok(()),
+    }
+}
