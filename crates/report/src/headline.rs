@@ -267,5 +267,6 @@ fn floor(judged: &Judgement, one: &Comparison, repeats: usize) -> f64 {
     let of_study = || seen.clone().filter(|seen| seen.metric == one.metric);
     let its = of_study().find(|seen| seen.workload == one.workload);
     its.or_else(|| of_study().find(|seen| seen.is_of_study))
+        .filter(|seen| seen.spread.makes_a_floor())
         .map_or(0.0, |seen| seen.spread.reach(repeats))
 }

@@ -11,7 +11,7 @@ use assay_judge::papers::Sampled;
 use assay_judge::{Comparison, Judgement, Metric, OfTrial};
 use assay_study::Study;
 
-use super::format::figure;
+use super::format::{figure, plural};
 use super::tables::{optional, write_row};
 
 /// The section's template.
@@ -137,13 +137,16 @@ fn noise(judged: &Judgement) -> List {
             one.threads.to_string(),
             one.metric.label().to_owned(),
             percents.join(", "),
-            format!("{:.1} %", one.floor_percent),
+            one.floor_percent.map_or_else(
+                || format!("not known from {}", plural(one.spread.df as usize, "difference")),
+                |percent| format!("{percent:.1} %"),
+            ),
             if one.is_of_study { "the study" } else { "the workload" }.to_owned(),
         ]
     };
     List {
         title: "Noise floor: a configuration compared with itself",
-        lead: "Difference between the two runs of a configuration, repeat by repeat, and the limit that 95 of 100 such differences stay below, from the spread within the workload, or within the study if the workload has fewer than four."
+        lead: "Difference between the two runs of a configuration, repeat by repeat, and the limit that 95 of 100 such differences stay below, from the spread within the workload, or within the study if the workload has fewer than four. With fewer than four in the study it is not known."
             .into(),
         head: vec!["workload", "threads", "figure", "seen", "floor", "spread of"],
         rows: seen.map(row).collect(),
@@ -258,7 +261,8 @@ pub(super) fn write_verdicts(file: &mut dyn Write, judged: &Judgement) -> Result
 /// `stalls.csv`: a row a breakdown, and one without seconds for each run that has none.
 pub(super) fn write_stalls(file: &mut dyn Write, judged: &Judgement) -> Result<()> {
     const HEAD: &str = "config,workload,threads,repeat,steady,slope_percent_per_minute,slope_low,slope_high,drift_percent,spread_percent,\
-        autocorrelation,settled_after_s,from_second,to_second,at,depth_percent,delay_ms,transactions,period_s,departures";
+        autocorrelation,settled_after_s,from_second,to_second,at,depth_percent,delay_ms,transactions,period_s,departures,\
+        smallest_drop_percent";
     write_row(file, HEAD.split(',').map(str::to_owned))?;
     for trial in &judged.trials {
         let steady = trial.steady.as_ref();
@@ -278,8 +282,10 @@ pub(super) fn write_stalls(file: &mut dyn Write, judged: &Judgement) -> Result<(
         ];
         let events = trial.stalls.as_ref().map_or(&[][..], |stalls| &stalls.events);
         let period = trial.stalls.as_ref().and_then(|stalls| stalls.period);
+        let smallest = optional(trial.stalls.as_ref().and_then(|one| one.smallest_drop_percent));
         if events.is_empty() {
-            write_row(file, head.iter().cloned().chain(std::iter::repeat_n(String::new(), 8)))?;
+            let none = std::iter::repeat_n(String::new(), 8).chain([smallest.clone()]);
+            write_row(file, head.iter().cloned().chain(none))?;
         }
         for event in events {
             let departures: Vec<&str> =
@@ -293,6 +299,7 @@ pub(super) fn write_stalls(file: &mut dyn Write, judged: &Judgement) -> Result<(
                 optional(event.transactions),
                 optional(period.map(|period| period.seconds)),
                 departures.join("; "),
+                smallest.clone(),
             ];
             write_row(file, head.iter().cloned().chain(tail))?;
         }
