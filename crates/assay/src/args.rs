@@ -2,6 +2,9 @@
 
 use std::ffi::OsString;
 
+use anyhow::{Result, anyhow};
+use assay_base::text::on_one_line;
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 use crate::claims_command::ClaimsArgs;
@@ -34,6 +37,31 @@ pub struct Arguments {
     /// What to do
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// What was typed. Help, asked for or not, is printed and ends the process.
+///
+/// # Errors
+/// What was not understood, in one line.
+pub fn parse() -> Result<Arguments> {
+    Arguments::try_parse().map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp
+        | ErrorKind::DisplayVersion
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
+        _ => anyhow!(refusal(&error)),
+    })
+}
+
+/// What clap has against it and what it would take, without its paragraphs, its usage, and a number parser's own words.
+fn refusal(error: &clap::Error) -> String {
+    let told = error.render().to_string();
+    let end =
+        |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more information");
+    let lines: Vec<&str> = told.lines().take_while(end).collect();
+    let line = on_one_line(&lines.join("\n"));
+    let line = line.strip_prefix("error: ").unwrap_or(&line);
+    let line = line.replace("invalid digit found in string", "not a whole number from 0");
+    format!("{line}; see --help")
 }
 
 /// The commands.
@@ -90,6 +118,27 @@ mod tests {
         broken.extend(in_a_sentence.map(|pair| pair[1].to_owned()));
         broken.extend(command.get_subcommands().flat_map(self::broken));
         broken
+    }
+
+    #[test]
+    fn what_is_not_understood_is_said_in_a_line() {
+        let refused = |words: &[&str]| {
+            let words = [&["assay"], words].concat();
+            refusal(&Arguments::try_parse_from(words).unwrap_err())
+        };
+        for (words, says) in [
+            (
+                &["estimate", "--threads", "x", "/"][..],
+                "invalid value 'x' for '--threads <THREADS>': not a whole number from 0; see --help",
+            ),
+            (
+                &["run", "plan.toml", "--dryrun"],
+                "unexpected argument '--dryrun' found; tip: a similar argument exists: '--dry-run'; see --help",
+            ),
+            (&["run"], "the following required arguments were not provided: <PLAN>; see --help"),
+        ] {
+            assert_eq!(refused(words), says);
+        }
     }
 
     #[test]

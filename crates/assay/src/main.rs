@@ -19,13 +19,12 @@ mod server_run;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::Parser;
 
-use args::{Arguments, Command};
+use args::Command;
 
 fn main() -> ExitCode {
     messages::set_up();
-    messages::exit_code(|| carry_out(Arguments::parse().command))
+    messages::exit_code(|| carry_out(args::parse()?.command))
 }
 
 fn carry_out(command: Command) -> Result<ExitCode> {

@@ -392,14 +392,17 @@ fn what_a_dry_run_refuses_as_the_run_would() {
     use std::os::unix::ffi::OsStrExt;
     let bad = std::ffi::OsStr::from_bytes(b"bad\xff");
     let dry = ["run", "plan.toml", "--dry-run", "--location"];
+    std::fs::create_dir(world.path(".").join(bad)).unwrap();
     let output = world.command(&dry).arg(bad).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("is not UTF-8") && said.contains("take another directory"), "{said}");
-    let line = world.refused(&[&dry[..], &[&format!("{0}/{0}", "l".repeat(240))]].concat());
+    let long = format!("{0}/{0}", "l".repeat(240));
+    std::fs::create_dir_all(world.path(&long)).unwrap();
+    let line = world.refused(&[&dry[..], &[&long]].concat());
     assert!(line.contains("a server takes 380 at most"), "{line}");
-    let line = world.refused(&["server", "run", "--cpus", "4000", "--", "true"]);
-    assert!(line.contains("--cpus contains CPU 4000; this machine has [0"), "{line}");
+    let line = world.refused(&["server", "run", "--cpus", "900", "--", "true"]);
+    assert!(line.contains("--cpus contains CPU 900; this machine has [0"), "{line}");
     if has_server("what_a_dry_run_refuses_as_the_run_would") {
         let misspelt = small_plan(DIRECTORY).replace("innodb_buffer_pool", "innodb_bufer_pool");
         world.write("misspelt.toml", &misspelt);
