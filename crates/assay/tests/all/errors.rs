@@ -353,8 +353,10 @@ fn a_server_that_ends_beside_its_command() {
     // The command's input stays open: it is stopped all the same.
     let mut run = run;
     let input = run.stdin.take();
-    let output = run.wait_with_output().unwrap();
+    run.wait().unwrap();
+    // What the shell had started ends with its input.
     drop(input);
+    let output = run.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");
     let last = said.lines().last().unwrap_or_default();
@@ -375,8 +377,10 @@ fn a_server_whose_command_we_are_asked_to_end() {
     let input = run.stdin.take();
     let ours = rustix::process::Pid::from_raw(run.id().cast_signed()).unwrap();
     rustix::process::kill_process(ours, rustix::process::Signal::TERM).unwrap();
-    let output = run.wait_with_output().unwrap();
+    run.wait().unwrap();
+    // What the shell had started ends with its input.
     drop(input);
+    let output = run.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("interrupted"), "{said}");
