@@ -13,10 +13,12 @@ mod charts;
 pub mod claim_rows;
 mod claimed;
 mod compared;
+mod conditions;
 mod configs;
 mod differences;
 mod drive;
 pub mod files;
+mod flagged;
 mod flow;
 mod forest;
 mod format;
@@ -25,6 +27,7 @@ mod input;
 mod judged;
 mod layout;
 mod leading;
+mod markdown;
 mod metrics;
 mod model;
 mod moments;
@@ -32,6 +35,7 @@ mod notes;
 mod number;
 mod numbers;
 mod opening;
+mod option_file;
 mod page;
 mod paid;
 mod paper;
@@ -113,7 +117,8 @@ pub fn write_as(store: &Store, directory: &Path, wishes: &Wishes<'_>) -> Result<
         json: directory.join("results.json"),
         tables: directory.join("tables"),
     };
-    let Kept { collector, moments, with_series } = write_series(store, &study, &written.tables)?;
+    let Kept { mut collector, moments, with_series } =
+        write_series(store, &study, &written.tables)?;
     files::replace(&written.tables.join("runs.csv"), |file| {
         tables::write_trials(file, &study, &judged, &with_series)
     })?;
@@ -146,7 +151,7 @@ pub fn write_as(store: &Store, directory: &Path, wishes: &Wishes<'_>) -> Result<
         tables::write_results(file, &study, &groups, &found, &variables)
     })?;
     let charted: BTreeSet<&str> = second::charted().collect();
-    let templates = second::templates(&collector.recorded());
+    let templates = second::templates(&mut collector);
     let input = input::Input {
         title: wishes.title.unwrap_or(&study.title),
         notes: wishes.notes.map(notes::to_html),

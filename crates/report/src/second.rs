@@ -2,18 +2,17 @@
 //! in the catalogue. A chart whose series nobody recorded is left out, and a series that is in no chart can be chosen
 //! by name.
 
-use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use assay_study::Study;
-use assay_study::metrics::{Chart as Series, Shown};
+use assay_study::metrics::{Chart as Series, Layer, Shown, Unit};
 
 use super::charts::{Plot, hover, label};
 use super::layout::{Chart, Layout, lines};
-use super::series::Embedded;
+use super::series::{Collector, Embedded};
 use super::{drive, model};
 
 /// The charts of the ScaleFlux papers, in their order, and those that explain them.
@@ -30,7 +29,7 @@ const CHARTS: [Layout; 11] = [
         "latency",
         "Latency",
         Shown::Milliseconds,
-        "Response time of the transactions that ended in each second, measured by the load generator.",
+        "Percentiles of the transactions that ended in each second, measured by the load generator; the p99 of verdicts and tables is that of all transactions.",
     ),
     Layout {
         is_stacked: true,
@@ -74,13 +73,16 @@ const CHARTS: [Layout; 11] = [
         Shown::BytesPerSecond,
         "Bytes moved by the block device under the data, from the kernel's accounting.",
     ),
-    lines(
-        Series::RowsWritten,
-        "rows-written",
-        "InnoDB rows written",
-        Shown::RowsPerSecond,
-        "Rows inserted, updated and deleted, from the server's own counters.",
-    ),
+    Layout {
+        is_stacked: true,
+        ..lines(
+            Series::RowsWritten,
+            "rows-written",
+            "InnoDB rows written",
+            Shown::RowsPerSecond,
+            "Rows inserted, updated and deleted, from the server's own counters.",
+        )
+    },
     lines(
         Series::RowsRead,
         "rows-read",
@@ -118,10 +120,62 @@ impl Template {
     }
 }
 
-/// The charts that have at least one of the series recorded.
-pub(super) fn templates(recorded: &BTreeSet<&str>) -> Vec<Template> {
-    let has_data = |chart: &&Chart| chart.series.iter().any(|(name, _)| recorded.contains(name));
-    all().filter(has_data).cloned().map(template).collect()
+/// The charts that are shown first; the others on demand.
+const FIRST: [Series; 6] = [
+    Series::Throughput,
+    Series::Latency,
+    Series::Cpu,
+    Series::DiskLatency,
+    Series::DiskOperations,
+    Series::RowsWritten,
+];
+
+/// Of a chart with more series than people tell apart, so many are drawn and the rest as one.
+const SERIES_MOST: usize = 5;
+
+/// The rest of a chart's series, added up.
+const OTHERS: (&str, &str) = ("model_waited_for_others_per_s", "other");
+
+/// The charts that have at least one of the series recorded, with those series alone.
+pub(super) fn templates(collector: &mut Collector) -> Vec<Template> {
+    let mut templates = Vec::new();
+    for chart in all() {
+        let mut chart = chart.clone();
+        chart.series.retain(|(name, _)| collector.has(name));
+        if chart.series.len() > SERIES_MOST + 1 {
+            chart.series = largest(collector, &chart.series);
+        }
+        if !chart.series.is_empty() {
+            templates.push(template(chart));
+        }
+    }
+    templates
+}
+
+/// The largest series in their order, and the others as one.
+fn largest(
+    collector: &mut Collector,
+    series: &[(&'static str, &'static str)],
+) -> Vec<(&'static str, &'static str)> {
+    let names: Vec<&str> = series.iter().map(|one| one.0).collect();
+    let ranked = collector.by_size(&names);
+    let (most, others) = ranked.split_at(ranked.len().min(SERIES_MOST));
+    let mut kept: Vec<_> = series.iter().copied().filter(|one| most.contains(&one.0)).collect();
+    if !others.is_empty() {
+        collector.add_up(others, &sum_of_others());
+        kept.push(OTHERS);
+    }
+    kept
+}
+
+fn sum_of_others() -> assay_study::Series {
+    assay_study::Series {
+        name: OTHERS.0.into(),
+        unit: Unit::PerSecond,
+        label: "I/Os that waited longest for another component".into(),
+        layer: Layer::Model,
+        points: Vec::new(),
+    }
 }
 
 /// Every chart that there can be.
@@ -138,6 +192,12 @@ pub(super) fn all() -> impl Iterator<Item = &'static Chart> {
 pub(super) struct Drawn {
     #[serde(flatten)]
     chart: Chart,
+    /// Its place among the charts.
+    place: usize,
+    /// Whether it is shown at once.
+    is_first: bool,
+    /// Unit in its heading.
+    unit_text: &'static str,
     configs: Vec<usize>,
 }
 
@@ -150,12 +210,18 @@ pub(super) fn shown(templates: &[Template], study: &Study, series: &Embedded) ->
             study.trials.iter().zip(&series.trials).filter(|(trial, _)| trial.key.config == config);
         trials.flat_map(|(_, series)| series.keys()).any(is_it)
     };
-    let show = |Template { chart, .. }: &Template| {
+    let show = |(place, Template { chart, .. }): (usize, &Template)| {
         let configs = study.configs.iter().enumerate();
         let configs = configs.filter(|(_, config)| !chart.is_of_drive || has(chart, &config.name));
-        Drawn { chart: chart.clone(), configs: configs.map(|(place, _)| place).collect() }
+        Drawn {
+            chart: chart.clone(),
+            place,
+            is_first: chart.of.is_some_and(|of| FIRST.contains(&of)),
+            unit_text: if is_of_bytes(chart.unit) { "" } else { chart.unit.text() },
+            configs: configs.map(|(place, _)| place).collect(),
+        }
     };
-    templates.iter().map(show).collect()
+    templates.iter().enumerate().map(show).collect()
 }
 
 /// The chart of whatever series is chosen by name.
@@ -175,11 +241,20 @@ pub(super) fn any_series() -> Template {
 
 /// Every series that stands in a chart.
 pub(super) fn charted() -> impl Iterator<Item = &'static str> {
-    all().flat_map(|chart| &chart.series).map(|(name, _)| *name)
+    all().flat_map(|chart| &chart.series).map(|(name, _)| *name).chain([OTHERS.0])
+}
+
+/// Of bytes the ticks carry the unit, with its prefix.
+fn is_of_bytes(unit: Shown) -> bool {
+    matches!(unit, Shown::Bytes | Shown::BytesPerSecond)
 }
 
 fn template(chart: Chart) -> Template {
-    let mut plot = Plot::new(json!({ "ticksuffix": " s" }), json!({}));
+    let y_axis = match is_of_bytes(chart.unit) {
+        true => json!({ "ticksuffix": chart.unit.text() }),
+        false => json!({}),
+    };
+    let mut plot = Plot::new(json!({ "ticksuffix": " s" }), y_axis);
     for (place, (_, role)) in chart.series.iter().enumerate() {
         plot.push(0, trace(place, role, &chart));
     }
@@ -194,7 +269,10 @@ fn trace(place: usize, role: &str, chart: &Chart) -> Value {
         "name": label(role),
         "mode": "lines",
         "connectgaps": false,
-        "hovertemplate": hover(chart.unit.text()),
+        "hovertemplate": match is_of_bytes(chart.unit) {
+            true => format!("%{{y:.4~s}}{}", chart.unit.text()),
+            false => hover(chart.unit.text()),
+        },
     });
     match chart.is_stacked {
         true => {
