@@ -9,7 +9,7 @@ use assay_judge::durability::Durability;
 use assay_study::metrics::{Metric, Window, metric};
 use assay_study::{Config, State, Study, Trial, Warning};
 
-use super::format::{figure, plural};
+use super::format::{figure, list, plural};
 use super::leading;
 use super::series::Embedded;
 use crate::words::{self, warning};
@@ -58,17 +58,27 @@ pub(super) fn of(
 /// sentence each. A/A runs are not told of: they are as safe as their configurations.
 pub(super) fn uneven(study: &Study, durability: &[Durability]) -> Vec<String> {
     let Some((first, rest)) = durability.split_first() else { return Vec::new() };
-    let told = |(kept, config): (&Durability, &Config)| {
-        let unlike = if first.class == kept.class { Vec::new() } else { first.differs(kept) };
-        let differs = words::durability::differences(&unlike)?;
-        let first = study.configs.first()?;
-        Some(format!(
-            "{} and {} differ in crash safety, so their speeds are not comparable: {differs}.",
-            first.name, config.name
-        ))
+    let Some(name) = study.configs.first().map(|config| config.name.as_str()) else {
+        return Vec::new();
     };
     let others = rest.iter().zip(study.configs.iter().skip(1));
-    others.filter(|(_, config)| !leading::is_aa_run(study, config)).filter_map(told).collect()
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for (kept, config) in others.filter(|(_, config)| !leading::is_aa_run(study, config)) {
+        let unlike = if first.class == kept.class { Vec::new() } else { first.differs(kept) };
+        let Some(differs) = words::durability::differences(&unlike) else { continue };
+        match found.iter_mut().find(|(one, _)| *one == differs) {
+            Some((_, names)) => names.push(leading::named(&config.name)),
+            None => found.push((differs, vec![leading::named(&config.name)])),
+        }
+    }
+    let told = |(differs, names): (String, Vec<String>)| {
+        format!(
+            "{} and {} differ in crash safety, so their speeds are not comparable: {differs}.",
+            leading::named(name),
+            list(&names)
+        )
+    };
+    found.into_iter().map(told).collect()
 }
 
 /// One caveat for each distinct text, naming its runs.

@@ -9,7 +9,7 @@ use assay_base::Size;
 use assay_study::metrics::metric;
 use assay_study::{Config, Study, Trial};
 
-use super::format::{bytes, figure};
+use super::format::bytes;
 use super::leading::is_aa_run;
 
 /// Sets of server variables seen in each configuration.
@@ -17,10 +17,16 @@ pub(super) type Variables = [Vec<BTreeMap<String, String>>];
 
 /// One condition each.
 pub(super) fn conditions(study: &Study, variables: &Variables) -> Vec<String> {
-    [server(study), data(study, variables), binary_log(study, variables), scale(study), when(study)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        server(study, variables),
+        data(study, variables),
+        binary_log(study, variables),
+        scale(study),
+        when(study),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Each value once, in the order of the configurations.
@@ -37,7 +43,12 @@ fn configs(study: &Study) -> impl Iterator<Item = (usize, &Config)> {
     study.configs.iter().enumerate().filter(|(_, config)| !is_aa_run(study, config))
 }
 
-fn server(study: &Study) -> Option<String> {
+/// By the server's own number, else as the rig calls it.
+fn server(study: &Study, variables: &Variables) -> Option<String> {
+    let numbers = values(study, variables, "version");
+    if !numbers.is_empty() {
+        return Some(format!("MySQL {}", numbers.join(" and ")));
+    }
     let named = configs(study).map(|(_, config)| config.rig.server.as_str());
     let all = once(named.filter(|name| !name.is_empty()));
     (!all.is_empty()).then(|| all.join(", "))
@@ -119,14 +130,9 @@ fn scale(study: &Study) -> Option<String> {
     match all.as_slice() {
         [] => None,
         [scale] => Some(format!(
-            "emulated drives at 1/{} of the real ones' parallelism: whole drives reach about {} times these rates",
-            figure(*scale),
-            figure(*scale)
+            "emulated drives, 1/{scale} of the real ones: these reach about {scale} times the rates"
         )),
-        _ => Some(
-            "emulated drives at a part of the real ones' parallelism: whole drives reach more"
-                .into(),
-        ),
+        _ => Some("emulated drives, a part of the real ones: these reach higher rates".into()),
     }
 }
 

@@ -1,8 +1,23 @@
 //! Runs that are drawn but may not be compared: hollow points and pale bars, with their reason.
 
-use assay_study::Trial;
+use assay_judge::Comparison;
+use assay_study::{State, Study, Trial};
 
-use crate::words::spoilt;
+use crate::words::spoilt::{self, Kind};
+
+/// What spoilt the runs of a comparison, of both sides: the cause in words, and its kind.
+pub(super) fn of_comparison(study: &Study, one: &Comparison) -> Option<(String, Kind)> {
+    let is_its = |trial: &&Trial| {
+        let key = &trial.key;
+        trial.state == State::Done
+            && key.workload == one.workload
+            && (key.config == one.config || key.config == one.baseline)
+            && one.threads.is_none_or(|threads| threads == key.threads)
+    };
+    let its = study.trials.iter().filter(is_its);
+    let kind = spoilt::causes(its.clone()).first()?.kind;
+    Some((reason(its)?, kind))
+}
 
 /// Why some of these runs may not be compared, e.g. `2 of 3 runs were …`; nothing where all may.
 pub(super) fn reason<'a>(trials: impl Iterator<Item = &'a Trial> + Clone) -> Option<String> {

@@ -10,7 +10,7 @@ use crate::words::reason::reason_in_short;
 use crate::words::spoilt;
 use crate::words::verdict::word;
 use assay_judge::{Comparison, Judgement, Metric};
-use assay_study::{State, Study, Trial};
+use assay_study::Study;
 
 use super::charts::{Plot, label};
 use super::configs::look;
@@ -31,8 +31,8 @@ pub(super) struct Forest {
     pub(super) rows: usize,
     /// Comparisons that are not drawn, as they are too many.
     pub(super) left_out: usize,
-    /// Whether a row has no valid comparison.
-    pub(super) has_hollow: bool,
+    /// Whether a row has no valid comparison, and what would help.
+    pub(super) hollow: Option<&'static str>,
 }
 
 /// Of all comparisons there are: hollow where there is no difference; nothing where nothing can be compared.
@@ -59,26 +59,32 @@ pub(super) fn forest(study: &Study, judged: &Judgement) -> Option<Forest> {
             plot.push(place, points(judged, (place, &config.name), &made, (low, high)));
         }
         if !unmade.is_empty() {
-            plot.push(place, hollow(study, (place, &config.name), &unmade));
+            plot.push(place, hollow(study, (place, &config.name), &unmade, (low, high)));
         }
     }
     Some(Forest {
         plot,
         rows: names.len(),
         left_out: all.len() - names.len(),
-        has_hollow: told.iter().any(|one| one.difference.is_none()),
+        hollow: told.iter().find(|one| one.difference.is_none()).map(|one| {
+            flagged::of_comparison(study, one).map_or("", |(_, kind)| spoilt::remedy(kind))
+        }),
     })
 }
 
 /// A comparison with its row's name.
 type Named<'a> = (&'a String, &'a Comparison);
 
-/// Points that stand for no difference, with the cause and what helps.
-fn hollow(study: &Study, (place, name): (usize, &str), its: &[Named<'_>]) -> Value {
+/// Points that stand for no difference, with the cause beside them, where there is more room.
+fn hollow(
+    study: &Study,
+    (place, name): (usize, &str),
+    its: &[Named<'_>],
+    (low, high): (f64, f64),
+) -> Value {
     let look = look(place);
     let names: Vec<&String> = its.iter().map(|(name, _)| *name).collect();
-    let whys: Vec<Why> = its.iter().map(|(_, one)| Why::of(study, one)).collect();
-    let texts: Vec<String> = whys.iter().map(|why| label(&why.text())).collect();
+    let causes: Vec<String> = its.iter().map(|(_, one)| cause(study, one)).collect();
     json!({
         "type": "scatter",
         "x": vec![0.0; its.len()],
@@ -86,43 +92,35 @@ fn hollow(study: &Study, (place, name): (usize, &str), its: &[Named<'_>]) -> Val
         "name": label(name),
         "mode": "markers+text",
         "marker": { "symbol": format!("{}-open", look.symbol), "size": 12, "color": look.light },
-        "text": texts.iter().map(|text| text.replace(": ", ":<br>")).collect::<Vec<_>>(),
-        "textposition": "top center",
-        "textfont": { "size": 12 },
-        "hovertext": texts,
+        "text": causes.iter().map(|text| wrapped(text)).collect::<Vec<_>>(),
+        "textposition": if high >= -low { "middle right" } else { "middle left" },
+        "textfont": { "size": 11 },
+        "hovertext": causes.iter().map(|text| label(text)).collect::<Vec<_>>(),
         "hovertemplate": "%{y}: %{hovertext}<extra></extra>",
     })
 }
 
-/// Why a comparison could not be made.
-struct Why {
-    cause: String,
-    remedy: &'static str,
+/// Why a comparison could not be made: what spoilt its runs, else what the judge says.
+fn cause(study: &Study, one: &Comparison) -> String {
+    let because = || reason_in_short(one).unwrap_or_else(|| "nothing was measured".into());
+    flagged::of_comparison(study, one).map_or_else(because, |(cause, _)| cause)
 }
 
-impl Why {
-    fn of(study: &Study, one: &Comparison) -> Why {
-        let is_its = |trial: &&Trial| {
-            let key = &trial.key;
-            trial.state == State::Done
-                && key.workload == one.workload
-                && (key.config == one.config || key.config == one.baseline)
-                && one.threads.is_none_or(|threads| threads == key.threads)
-        };
-        let its = study.trials.iter().filter(is_its);
-        let first = spoilt::causes(its.clone()).first().copied();
-        match (flagged::reason(its), first) {
-            (Some(cause), Some(first)) => Why { cause, remedy: spoilt::remedy(first.kind) },
-            _ => Why {
-                cause: reason_in_short(one).unwrap_or_else(|| "nothing was measured".into()),
-                remedy: "",
-            },
+/// In lines that have room beside the point.
+fn wrapped(text: &str) -> String {
+    const LINE: usize = 40;
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in text.split(' ') {
+        let is_full = lines.last().is_some_and(|line| line.chars().count() + word.len() > LINE);
+        if is_full {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
         }
     }
-
-    fn text(&self) -> String {
-        format!("no result: {}. {}", self.cause, self.remedy).trim_end().to_owned()
-    }
+    lines.iter().map(|line| label(line)).collect::<Vec<_>>().join("<br>")
 }
 
 /// No more words than tell the rows apart.

@@ -13,6 +13,7 @@ use crate::words::spoilt;
 use assay_judge::{Comparison, Judgement, Metric, Word};
 use assay_study::{State, Study};
 
+use super::flagged;
 use super::format::{figure, list, plural, threads};
 use super::leading::{
     asked, by_threads, capital, hangs_on_threads, has_parts, is_aa_run, named, whole,
@@ -30,7 +31,7 @@ pub(super) fn headline(study: &Study, judged: &Judgement) -> String {
     match all.as_slice() {
         [] if judged.trials.is_empty() => "Nothing has been measured yet.".into(),
         [] => nothing_to_compare(study, judged),
-        [only] => single(judged, only, study.workloads.len() > 1),
+        [only] => single(study, judged, only, study.workloads.len() > 1),
         all if all.iter().all(is_untold) => nothing_told(study, judged, all),
         all => told(study, judged, all),
     }
@@ -62,14 +63,18 @@ fn nothing_to_compare(study: &Study, judged: &Judgement) -> String {
     }
 }
 
-/// The configuration that the question is about, then the others.
+/// The configuration that the question is about, what is known of it first; then the others, and what spoilt runs.
 fn told(study: &Study, judged: &Judgement, all: &[&Comparison]) -> String {
     let config = asked(study, all).unwrap_or_default();
     let (its, others): (Vec<&Comparison>, Vec<&Comparison>) =
         all.iter().copied().partition(|one| one.config == config);
     let several = study.workloads.len() > 1;
+    let is_known =
+        |one: &&Comparison| one.verdict.word != Word::Inconclusive || hangs_on_threads(judged, one);
     let one_by_one = |few: &[&Comparison]| -> Vec<String> {
-        few.iter().map(|one| single(judged, one, several)).collect()
+        let (known, unknown): (Vec<&Comparison>, Vec<&Comparison>) =
+            few.iter().partition(|one| is_known(one));
+        known.into_iter().chain(unknown).map(|one| single(study, judged, one, several)).collect()
     };
     let mut told = match its.as_slice() {
         few if few.len() <= SINGLE => one_by_one(few),
@@ -79,19 +84,22 @@ fn told(study: &Study, judged: &Judgement, all: &[&Comparison]) -> String {
         few if few.len() + its.len() <= SINGLE => told.extend(one_by_one(few)),
         many => told.push(others_told(judged, many)),
     }
+    told.extend(spoilt_runs(study).filter(|_| all.iter().any(|one| one.difference.is_none())));
     told.join(" ")
 }
 
-fn single(judged: &Judgement, one: &Comparison, names_workload: bool) -> String {
+fn single(study: &Study, judged: &Judgement, one: &Comparison, names_workload: bool) -> String {
     let (config, base) = (named(&one.config), named(&one.baseline));
     let under = if names_workload { format!("Under {}, ", one.workload) } else { String::new() };
-    if hangs_on_threads(judged, one) {
+    if hangs_on_threads(judged, one) || has_parts(judged, one) {
         let how = thread_by_thread(&by_threads(judged, one));
         let against = if names_workload { "against" } else { "Against" };
         return format!("{under}{against} {base}, {config} is {how}.");
     }
     let Some(found) = &one.difference else {
-        let why = reason_in_short(one).unwrap_or_else(|| "nothing was measured".into());
+        let spoilt = flagged::of_comparison(study, one).map(|(cause, _)| cause);
+        let why = spoilt.or_else(|| reason_in_short(one));
+        let why = why.unwrap_or_else(|| "nothing was measured".into());
         return capital(format!("{under}{config} and {base} cannot be compared: {why}."));
     };
     let size = Size::of(Metric::Throughput, found);

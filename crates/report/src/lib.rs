@@ -117,8 +117,7 @@ pub fn write_as(store: &Store, directory: &Path, wishes: &Wishes<'_>) -> Result<
         json: directory.join("results.json"),
         tables: directory.join("tables"),
     };
-    let Kept { mut collector, moments, with_series } =
-        write_series(store, &study, &written.tables)?;
+    let Kept { collector, moments, with_series } = write_series(store, &study, &written.tables)?;
     files::replace(&written.tables.join("runs.csv"), |file| {
         tables::write_trials(file, &study, &judged, &with_series)
     })?;
@@ -151,7 +150,7 @@ pub fn write_as(store: &Store, directory: &Path, wishes: &Wishes<'_>) -> Result<
         tables::write_results(file, &study, &groups, &found, &variables)
     })?;
     let charted: BTreeSet<&str> = second::charted().collect();
-    let templates = second::templates(&mut collector);
+    let templates = second::templates(&collector.recorded());
     let input = input::Input {
         title: wishes.title.unwrap_or(&study.title),
         notes: wishes.notes.map(notes::to_html),

@@ -138,7 +138,7 @@ fn trouble(study: &Study) -> Option<String> {
 
 /// Room for a row of the chart; many rows stand closer, so that the chart stays on the screen.
 fn row_px(rows: usize) -> usize {
-    if rows > forest::ROOMY_ROWS { 42 } else { 52 }
+    if rows > forest::ROOMY_ROWS { 36 } else { 52 }
 }
 
 fn chart(study: &Study, judgement: &Judgement, plots: &mut Vec<Plot>) -> Option<Chart> {
@@ -149,9 +149,10 @@ fn chart(study: &Study, judgement: &Judgement, plots: &mut Vec<Plot>) -> Option<
         0 => String::new(),
         count => format!(" {} more under Verdicts.", plural(count, "comparison")),
     };
-    let hollow = match drawn.has_hollow {
-        true => " Hollow: no valid comparison, with the cause.",
-        false => "",
+    let hollow = match drawn.hollow {
+        None => String::new(),
+        Some("") => " Hollow: no valid comparison.".to_owned(),
+        Some(remedy) => format!(" Hollow: no valid comparison. {remedy}"),
     };
     Some(Chart {
         plot: plots.len() - 1,

@@ -129,6 +129,8 @@ struct Second<'a> {
 /// What the script is given.
 #[derive(Serialize)]
 struct Data<'a> {
+    /// Where a picture that leaves the page comes from.
+    source: String,
     configs: Vec<&'a str>,
     config: Value,
     plots: &'a [Plot],
@@ -170,7 +172,7 @@ pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
         script: template::SCRIPT,
         plotly: template::plotly_script(),
         version: env!("CARGO_PKG_VERSION"),
-        title: if input.title.is_empty() { "Untitled study" } else { input.title },
+        title: title(input),
         question: study.question.as_deref(),
         form: study.form.as_deref(),
         compared: compared(study),
@@ -299,6 +301,20 @@ fn second<'a>(input: &'a Input<'_>) -> Option<Second<'a>> {
     })
 }
 
+/// The study, the day on which it began, and what made the page: e.g. `Which drive? · 2026-11-24 · assay 0.1.0`.
+fn source(input: &Input<'_>) -> String {
+    let began = input.study.trials.iter().filter_map(|trial| trial.started_at.as_deref()).min();
+    let day = began.and_then(|time| time.get(..10)).unwrap_or("");
+    let assay = concat!("assay ", env!("CARGO_PKG_VERSION"));
+    let parts = [title(input), day, assay];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join(" · ")
+}
+
+fn title<'a>(input: &Input<'a>) -> &'a str {
+    if input.title.is_empty() { "Untitled study" } else { input.title }
+}
+
 fn data<'a>(input: &'a Input<'_>, moments: &[Moments], plots: &'a [Plot]) -> Data<'a> {
     let study = input.study;
     let place = |trial: &Trial| {
@@ -320,6 +336,7 @@ fn data<'a>(input: &'a Input<'_>, moments: &[Moments], plots: &'a [Plot]) -> Dat
         })
     };
     Data {
+        source: source(input),
         configs: study.configs.iter().map(|config| config.name.as_str()).collect(),
         config: charts::configuration(),
         plots,

@@ -2,17 +2,18 @@
 //! in the catalogue. A chart whose series nobody recorded is left out, and a series that is in no chart can be chosen
 //! by name.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use assay_study::Study;
-use assay_study::metrics::{Chart as Series, Layer, Shown, Unit};
+use assay_study::metrics::{Chart as Series, Shown};
 
 use super::charts::{Plot, hover, label};
 use super::layout::{Chart, Layout, lines};
-use super::series::{Collector, Embedded};
+use super::series::Embedded;
 use super::{drive, model};
 
 /// The charts of the ScaleFlux papers, in their order, and those that explain them.
@@ -130,52 +131,14 @@ const FIRST: [Series; 6] = [
     Series::RowsWritten,
 ];
 
-/// Of a chart with more series than people tell apart, so many are drawn and the rest as one.
-const SERIES_MOST: usize = 5;
-
-/// The rest of a chart's series, added up.
-const OTHERS: (&str, &str) = ("model_waited_for_others_per_s", "other");
-
 /// The charts that have at least one of the series recorded, with those series alone.
-pub(super) fn templates(collector: &mut Collector) -> Vec<Template> {
-    let mut templates = Vec::new();
-    for chart in all() {
+pub(super) fn templates(recorded: &BTreeSet<&str>) -> Vec<Template> {
+    let of_recorded = |chart: &Chart| {
         let mut chart = chart.clone();
-        chart.series.retain(|(name, _)| collector.has(name));
-        if chart.series.len() > SERIES_MOST + 1 {
-            chart.series = largest(collector, &chart.series);
-        }
-        if !chart.series.is_empty() {
-            templates.push(template(chart));
-        }
-    }
-    templates
-}
-
-/// The largest series in their order, and the others as one.
-fn largest(
-    collector: &mut Collector,
-    series: &[(&'static str, &'static str)],
-) -> Vec<(&'static str, &'static str)> {
-    let names: Vec<&str> = series.iter().map(|one| one.0).collect();
-    let ranked = collector.by_size(&names);
-    let (most, others) = ranked.split_at(ranked.len().min(SERIES_MOST));
-    let mut kept: Vec<_> = series.iter().copied().filter(|one| most.contains(&one.0)).collect();
-    if !others.is_empty() {
-        collector.add_up(others, &sum_of_others());
-        kept.push(OTHERS);
-    }
-    kept
-}
-
-fn sum_of_others() -> assay_study::Series {
-    assay_study::Series {
-        name: OTHERS.0.into(),
-        unit: Unit::PerSecond,
-        label: "I/Os that waited longest for another component".into(),
-        layer: Layer::Model,
-        points: Vec::new(),
-    }
+        chart.series.retain(|(name, _)| recorded.contains(name));
+        (!chart.series.is_empty()).then(|| template(chart))
+    };
+    all().filter_map(of_recorded).collect()
 }
 
 /// Every chart that there can be.
@@ -241,7 +204,7 @@ pub(super) fn any_series() -> Template {
 
 /// Every series that stands in a chart.
 pub(super) fn charted() -> impl Iterator<Item = &'static str> {
-    all().flat_map(|chart| &chart.series).map(|(name, _)| *name).chain([OTHERS.0])
+    all().flat_map(|chart| &chart.series).map(|(name, _)| *name)
 }
 
 /// Of bytes the ticks carry the unit, with its prefix.

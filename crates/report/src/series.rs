@@ -54,28 +54,6 @@ impl Reduced {
         Some(reduced)
     }
 
-    /// Of two series of one run: what one of them lacks counts as nothing.
-    fn plus(mut self, other: Reduced) -> Reduced {
-        let end = |one: &Reduced| one.first + one.values.len() as u32 * one.step;
-        if self.step != other.step {
-            return self;
-        }
-        let first = self.first.min(other.first);
-        let length = (end(&self).max(end(&other)) - first).div_ceil(self.step) as usize;
-        let mut values = vec![None; length];
-        for one in [&self, &other] {
-            let offset = ((one.first - first) / one.step) as usize;
-            for (place, value) in one.values.iter().enumerate() {
-                if let (Some(sum), Some(value)) = (values.get_mut(offset + place), value) {
-                    *sum = Some(sum.unwrap_or(0.0) + value);
-                }
-            }
-        }
-        self.first = first;
-        self.values = values;
-        self
-    }
-
     fn thin(&mut self, factor: usize) {
         if factor > 1 {
             self.values =
@@ -190,36 +168,9 @@ impl Collector {
         })
     }
 
-    /// Whether the series was recorded in any run.
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.places.contains_key(name)
-    }
-
-    /// Which of these series are not zero throughout, those first that hold most over all runs.
-    pub(super) fn by_size<'a>(&self, names: &[&'a str]) -> Vec<&'a str> {
-        let sum = |name: &str| -> f64 {
-            let Some(place) = self.places.get(name) else { return 0.0 };
-            let its = self.trials.iter().filter_map(|trial| trial.get(place));
-            its.flat_map(|one| one.values.iter().flatten().map(|value| value * f64::from(one.step)))
-                .sum()
-        };
-        let mut all: Vec<(f64, &str)> = names.iter().map(|name| (sum(name), *name)).collect();
-        all.retain(|(sum, _)| *sum > 0.0);
-        all.sort_by(|a, b| b.0.total_cmp(&a.0));
-        all.into_iter().map(|(_, name)| name).collect()
-    }
-
-    /// Adds these series up, second by second of each run, as another one.
-    pub(super) fn add_up(&mut self, names: &[&str], sum: &Series) {
-        let places: Vec<usize> =
-            names.iter().filter_map(|name| self.places.get(*name).copied()).collect();
-        let place = self.place(sum);
-        for trial in &mut self.trials {
-            let parts = places.iter().filter_map(|place| trial.get(place)).cloned();
-            if let Some(whole) = parts.reduce(Reduced::plus) {
-                trial.insert(place, whole);
-            }
-        }
+    /// Names of all series recorded in any run.
+    pub(super) fn recorded(&self) -> BTreeSet<&str> {
+        self.heads.iter().map(|head| head.name.as_str()).collect()
     }
 
     /// Codes everything into at most `budget` bytes; series in `charted` come first.
@@ -338,26 +289,6 @@ pub(super) mod tests {
         assert_eq!(round_trip(vec![(1, 7.0), (2, 7.0)]), [(1, 7.0), (2, 7.0)]);
         assert_eq!(round_trip(vec![(1, 7.0), (3, 7.0)]), [(1, 7.0), (3, 7.0)]);
         assert!(Reduced::of(&series("tps", vec![])).is_none());
-    }
-
-    #[test]
-    fn series_are_ranked_by_what_they_hold_and_the_rest_is_added_up() {
-        let mut collector = Collector::default();
-        let [little, much, none] = [
-            series("little", vec![(1, 1.0), (2, 2.0)]),
-            series("much", vec![(2, 50.0), (3, 60.0)]),
-            series("none", vec![(1, 0.0)]),
-        ];
-        collector.push(&[little, much, none]);
-        assert_eq!(collector.by_size(&["none", "little", "much", "absent"]), ["much", "little"]);
-        collector.add_up(&["little", "much"], &series("sum", vec![]));
-        let embedded = collector.embed(&BTreeSet::new(), 1_000_000);
-        let place = embedded.heads.iter().position(|head| head.name == "sum").unwrap();
-        let back: Vec<(u32, i64)> = decode(&embedded.trials[0][&place])
-            .into_iter()
-            .map(|(second, value)| (second, value.round() as i64))
-            .collect();
-        assert_eq!(back, [(1, 1), (2, 52), (3, 60)]);
     }
 
     #[test]

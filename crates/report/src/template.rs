@@ -32,6 +32,7 @@ pub(super) const STYLE: &str = concat!(
     include_str!("assets/style/charts.css"),
     include_str!("assets/style/parts.css"),
     include_str!("assets/style/answer.css"),
+    include_str!("assets/style/controls.css"),
     include_str!("assets/style/narrow.css"),
     include_str!("assets/style/print.css"),
 );
@@ -39,10 +40,19 @@ pub(super) const STYLE: &str = concat!(
 /// The script, one function around all of its parts.
 pub(super) const SCRIPT: &str = concat!(
     include_str!("assets/script/theme.js"),
+    include_str!("assets/script/roles.js"),
     include_str!("assets/script/series.js"),
     include_str!("assets/script/charts.js"),
+    include_str!("assets/script/configurations.js"),
+    include_str!("assets/script/picture.js"),
     include_str!("assets/script/menu.js"),
     include_str!("assets/script/zoom.js"),
+    include_str!("assets/script/address.js"),
+    include_str!("assets/script/tables.js"),
+    include_str!("assets/script/scrolling.js"),
+    include_str!("assets/script/headings.js"),
+    include_str!("assets/script/copy.js"),
+    include_str!("assets/script/print.js"),
     include_str!("assets/script/wiring.js"),
 );
 
