@@ -73,7 +73,7 @@ fn told(study: &Study, judged: &Judgement, all: &[&Comparison]) -> String {
         |one: &&Comparison| one.verdict.word != Word::Inconclusive || hangs_on_threads(judged, one);
     let one_by_one = |few: &[&Comparison]| -> Vec<String> {
         let (known, unknown): (Vec<&Comparison>, Vec<&Comparison>) =
-            few.iter().partition(|one| is_known(one));
+            few.iter().copied().partition(is_known);
         known.into_iter().chain(unknown).map(|one| single(study, judged, one, several)).collect()
     };
     let mut told = match its.as_slice() {
@@ -84,7 +84,10 @@ fn told(study: &Study, judged: &Judgement, all: &[&Comparison]) -> String {
         few if few.len() + its.len() <= SINGLE => told.extend(one_by_one(few)),
         many => told.push(others_told(judged, many)),
     }
-    told.extend(spoilt_runs(study).filter(|_| all.iter().any(|one| one.difference.is_none())));
+    // The caveats below name the cause; the sentence does where it is the answer.
+    let is_open =
+        !its.iter().any(|one| is_known(one)) && its.iter().any(|one| one.difference.is_none());
+    told.extend(spoilt_runs(study).filter(|_| is_open));
     told.join(" ")
 }
 
@@ -114,11 +117,8 @@ fn single(study: &Study, judged: &Judgement, one: &Comparison, names_workload: b
         }
         Word::Equivalent => format!("{under}{config} and {base} are equally fast ({interval})."),
         Word::Inconclusive => {
-            let was = if size.is_factor { "gave" } else { "was" };
             let but = although(one).map_or(String::new(), |because| format!(", but {because}"));
-            format!(
-                "{under}whether {config} or {base} is faster is inconclusive: {config} {was} {claim} here ({interval}){but}."
-            )
+            format!("{under}{config} against {base} is inconclusive: {claim} ({interval}){but}.")
         }
     })
 }

@@ -46,7 +46,12 @@ pub(super) fn leading<'a>(
     let is_told = |one: &&Comparison| one.difference.is_some() || has_parts(judged, one);
     let is_known =
         |one: &&Comparison| one.verdict.word != Word::Inconclusive || hangs_on_threads(judged, one);
-    its().find(is_known).or_else(|| its().find(is_told)).or_else(|| its().next())
+    let is_made = |one: &&Comparison| one.difference.is_some();
+    its()
+        .find(is_known)
+        .or_else(|| its().find(is_made))
+        .or_else(|| its().find(is_told))
+        .or_else(|| its().next())
 }
 
 /// The configuration that the question is about: the first of the plan that is compared with the baseline, for a plan

@@ -86,7 +86,7 @@ fn opening(configs: &[(&str, f64)], off: f64, prices: Option<&str>) -> String {
 }
 
 fn sentence(opening: &str) -> String {
-    let after = opening.split_once("<p class=\"sentence\">").unwrap().1;
+    let after = opening.split_once("<p class=\"sentence").unwrap().1.split_once('>').unwrap().1;
     after.split_once("</p>").unwrap().0.to_owned()
 }
 
