@@ -18,6 +18,22 @@ pub(super) fn whole(judged: &Judgement, metric: Metric) -> Vec<&Comparison> {
     of_metric().filter(|one| one.threads.is_none() || !has_whole(one)).collect()
 }
 
+/// The rows of the first chart: comparisons over all threads, and where one could not be made but some of its thread
+/// counts could, those in its place.
+pub(super) fn rows<'a>(judged: &'a Judgement, metric: Metric) -> Vec<&'a Comparison> {
+    let of = |one: &'a Comparison| match has_parts(judged, one) {
+        true => by_threads(judged, one),
+        false => vec![one],
+    };
+    whole(judged, metric).into_iter().flat_map(of).collect()
+}
+
+/// Whether there is no figure over all thread counts, but one at some.
+pub(super) fn has_parts(judged: &Judgement, whole: &Comparison) -> bool {
+    let is_unmade = whole.threads.is_none() && whole.difference.is_none();
+    is_unmade && by_threads(judged, whole).iter().any(|one| one.difference.is_some())
+}
+
 /// The comparison that the first screen's numbers are of: of the configuration that the question is about, under the
 /// first workload where anything can be said of it, else under the first.
 pub(super) fn leading<'a>(
@@ -27,8 +43,10 @@ pub(super) fn leading<'a>(
 ) -> Option<&'a Comparison> {
     let config = asked(study, all)?;
     let its = || all.iter().copied().filter(|one| one.config == config);
-    let is_told = |one: &&Comparison| one.difference.is_some() || hangs_on_threads(judged, one);
-    its().find(is_told).or_else(|| its().next())
+    let is_told = |one: &&Comparison| one.difference.is_some() || has_parts(judged, one);
+    let is_known =
+        |one: &&Comparison| one.verdict.word != Word::Inconclusive || hangs_on_threads(judged, one);
+    its().find(is_known).or_else(|| its().find(is_told)).or_else(|| its().next())
 }
 
 /// The configuration that the question is about: the first of the plan that is compared with the baseline, for a plan

@@ -5,8 +5,8 @@
 
 use crate::words::reason::reason_in_short;
 use crate::words::size::Size;
-use crate::words::verdict::word;
-use assay_judge::{Comparison, Metric, Word};
+use crate::words::verdict::{kind, word};
+use assay_judge::{Comparison, Metric};
 use assay_study::State;
 
 use super::format::{figure, plural};
@@ -48,7 +48,11 @@ fn judged(
     };
     let parts = sides::parts(input, one);
     let number = match &one.difference {
-        _ if leading::hangs_on_threads(input.judgement, one) => by_threads(one, &parts, metric),
+        _ if leading::hangs_on_threads(input.judgement, one)
+            || leading::has_parts(input.judgement, one) =>
+        {
+            by_threads(one, &parts, metric)
+        }
         None => untold(one, sides, metric),
         Some(found) => {
             let size = Size::of(one.metric, found);
@@ -115,12 +119,7 @@ fn untold(one: &Comparison, sides: &Sides<'_>, metric: &metrics::Metric<'_>) -> 
 
 /// The verdict in words, and its kind for the style sheet.
 fn verdict(one: &Comparison) -> (&'static str, &'static str) {
-    let kind = match one.verdict.word {
-        Word::Better => "better",
-        Word::Worse => "worse",
-        Word::Equivalent | Word::Inconclusive => "neither",
-    };
-    (word(one.verdict.word), kind)
+    (word(one.verdict.word), kind(one.verdict.word))
 }
 
 /// The numbers of a study with nothing to compare: of its first configuration, where it did most.

@@ -13,7 +13,7 @@ use assay_study::{Study, TrialKey};
 
 use super::format::{bytes, count, figure, list};
 use super::judged::{Judged, NO_PRICES, OfGroup};
-use super::leading::named;
+use super::leading::{is_aa_run, named};
 use super::tables::{optional, write_row};
 use crate::words;
 use assay_judge::summary::{Figure, Group};
@@ -44,6 +44,7 @@ const NONE: &str = "–";
 pub(super) fn endurance(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Option<Table> {
     let rows: Vec<Row> = groups
         .iter()
+        .filter(|group| is_shown(study, groups, group))
         .filter_map(|group| {
             let of_trial = |key: &TrialKey| judged.endurance.iter().find(|one| one.key == *key);
             let found: Vec<&Endurance> = group
@@ -89,6 +90,14 @@ pub(super) fn endurance(study: &Study, groups: &[Group<'_>], judged: &Judged) ->
     }
     let columns = ENDURANCE.map(|(head, title)| (head.to_owned(), title)).into();
     (!rows.is_empty()).then_some(Table { columns, rows, notes })
+}
+
+/// Whether a row is of the most threads of its workload and of no A/A run; the table beside the page has all.
+fn is_shown(study: &Study, groups: &[Group<'_>], group: &Group<'_>) -> bool {
+    let same = groups.iter().filter(|one| one.workload == group.workload);
+    let most = same.map(|one| one.threads).max();
+    let is_aa_run = study.configs.get(group.config).is_some_and(|one| is_aa_run(study, one));
+    most == Some(group.threads) && !is_aa_run
 }
 
 const ENDURANCE: [(&str, &str); 8] = [
