@@ -1,18 +1,7 @@
 // --- into a ticket -----------------------------------------------------------------------------------------
 // The page gives its answer as text: whole, in Markdown, and in one line.
 
-const answer = () => byId('markdown')?.content.textContent.trim() || told();
-
-// Without a text of its own: the answer and the table of verdicts.
-function told() {
-  const table = document.querySelector('#verdicts table');
-  const row = ({ cells }) => `| ${[...cells].map((cell) => textOfCell(cell).replaceAll('|', '\\|')).join(' | ')} |`;
-  const rows = table ? [...table.rows].map(row) : [];
-  if (rows.length) rows.splice(1, 0, `|${' --- |'.repeat(table.rows[0].cells.length)}`);
-  return [`# ${textOf(document.querySelector('h1'))}`, document.querySelector('.sentence')?.textContent.trim(), rows.join('\n'),
-    data.source].filter(Boolean).join('\n\n');
-}
-
+const answer = () => byId('markdown').content.textContent.trim();
 const oneLine = () => `${textOf(document.querySelector('h1'))}: ${document.querySelector('.sentence')?.textContent.trim() ?? ''}`;
 
 async function copy(text, status) {

@@ -2,7 +2,8 @@
 // A picture leaves the page, so it carries what the page says around a chart: title, finding, key and source, on white.
 
 const PICTURE = { width: 1000, edge: 20, plot: 340, panel: 190, below: 96 };
-const LINE = { title: 24, finding: 18, key: 22 };
+// Heights of lines: those of a title are all as high as Plotly makes its largest.
+const LINE = { title: 26, key: 22 };
 
 const ruler = document.createElement('canvas').getContext('2d');
 
@@ -32,8 +33,9 @@ function rowsOfKey(names) {
 
 // Text of a heading without its link, and its small print after a comma.
 function textOf(head) {
-  const small = head.querySelector('small')?.textContent.trim();
-  const own = [...head.childNodes].filter((node) => node.nodeName !== 'SMALL').map((node) => node.textContent).join('').trim();
+  const inner = head.querySelector('.anchor') ?? head;
+  const small = inner.querySelector('small')?.textContent.trim();
+  const own = [...inner.childNodes].filter((node) => node.nodeName !== 'SMALL').map((node) => node.textContent).join('').trim();
   return [own, small].filter(Boolean).join(', ');
 }
 
@@ -48,7 +50,10 @@ function titleOf(figure) {
 // Puts what stands around a chart onto its picture; `height` is that of the axes.
 function framed({ data: traces, layout }, { title, finding, height, margin }) {
   const [heads, told] = [wrapped(title, 20), finding ? wrapped(finding, 13) : []];
-  const above = PICTURE.edge + heads.length * LINE.title + told.length * LINE.finding + 12;
+  const lines = heads.length + told.length;
+  const above = PICTURE.edge + lines * LINE.title + 6;
+  // Plotly moves the first of several lines up by half of those below it.
+  const place = PICTURE.edge + (lines - 1) * LINE.title / 2;
   const names = traces.filter((trace) => trace.showlegend !== false && trace.visible !== false).map((trace) => trace.name);
   const top = above + rowsOfKey(names) * LINE.key + margin;
   const whole = top + height + PICTURE.below;
@@ -59,7 +64,7 @@ function framed({ data: traces, layout }, { title, finding, height, margin }) {
     paper_bgcolor: '#ffffff', plot_bgcolor: '#ffffff',
     margin: { ...layout.margin, l: 64, r: PICTURE.edge, t: top, b: PICTURE.below },
     title: { text: [...heads.map((line) => `<b>${label(line)}</b>`), ...small].join('<br>'), font: { size: 20, color: colours.ink },
-      xref: 'container', x: PICTURE.edge / PICTURE.width, xanchor: 'left', yref: 'container', y: 1 - PICTURE.edge / whole, yanchor: 'top' },
+      xref: 'container', x: PICTURE.edge / PICTURE.width, xanchor: 'left', yref: 'container', y: 1 - place / whole, yanchor: 'top' },
     legend: { orientation: 'h', xref: 'container', x: PICTURE.edge / PICTURE.width, xanchor: 'left', yref: 'container',
       y: 1 - above / whole, yanchor: 'top', font: { size: 13, color: colours.ink }, traceorder: 'normal' },
     annotations: [...(layout.annotations ?? []), source] } };

@@ -67,7 +67,6 @@ addEventListener('beforeprint', () => {
   root.dataset.paper = '';
   splitWide();
   refresh();
-  for (const chart of charts.values()) chart.isStale = true;
   drawAll();
 });
 
@@ -79,4 +78,5 @@ addEventListener('afterprint', () => {
   setTheme(beforePrint.theme);
   beforePrint = null;
   refresh();
+  drawAll();
 });
