@@ -31,6 +31,9 @@ pub(super) fn headline(study: &Study, judged: &Judgement) -> String {
     match all.as_slice() {
         [] if judged.trials.is_empty() => "Nothing has been measured yet.".into(),
         [] => nothing_to_compare(study, judged),
+        [only] if only.difference.is_none() && is_untold(only) && !has_parts(judged, only) => {
+            nothing_told(study, judged, all.as_slice())
+        }
         [only] => single(study, judged, only, study.workloads.len() > 1),
         all if all.iter().all(is_untold) => nothing_told(study, judged, all),
         all => told(study, judged, all),

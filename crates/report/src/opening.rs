@@ -138,7 +138,11 @@ fn trouble(study: &Study) -> Option<String> {
 
 /// Room for a row of the chart; many rows stand closer, so that the chart stays on the screen.
 fn row_px(rows: usize) -> usize {
-    if rows > forest::ROOMY_ROWS { 36 } else { 52 }
+    match rows {
+        0..=4 => 52,
+        5..=forest::ROOMY_ROWS => 44,
+        _ => 36,
+    }
 }
 
 fn chart(study: &Study, judgement: &Judgement, plots: &mut Vec<Plot>) -> Option<Chart> {

@@ -144,8 +144,10 @@ fn a_config_is_switched_off_and_on_everywhere() {
     assert_eq!(browser.ask(visible), 0);
     let count = assert_sound(&mut browser, &url, "one configuration off");
     assert_eq!(count, CHARTS - 11 - DRIVE_CHARTS, "its panels are gone");
-    for (before, after) in pairs(&traces_before, &browser.ask(traces)) {
-        assert_eq!(after, before - 1);
+    // On the first screen a configuration has its points and, hollow, those without a valid comparison.
+    for (place, (before, after)) in pairs(&traces_before, &browser.ask(traces)).iter().enumerate() {
+        let gone = if place == 0 { 1..=2 } else { 1..=1 };
+        assert!(gone.contains(&(before - after)), "chart {place}: {before} to {after}");
     }
     click(&mut browser, "[data-switch=\"1\"]");
     assert_eq!(assert_sound(&mut browser, &url, "on again"), CHARTS);
