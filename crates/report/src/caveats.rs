@@ -254,16 +254,20 @@ fn noise(judgement: &Judgement) -> Option<Caveat> {
     }
     let seen = judgement.noise_floor.iter().flat_map(|floor| &floor.seen);
     let tps = seen.filter(|one| one.metric == assay_judge::Metric::Throughput);
-    let widest = tps.map(|one| one.floor_percent).reduce(f64::max);
+    let widest = tps.clone().filter_map(|one| one.floor_percent).reduce(f64::max);
+    let furthest = tps.flat_map(|one| one.ratios.iter().map(|ratio| (ratio - 1.0).abs() * 100.0));
     let text = match widest {
         Some(percent) => format!(
             "noise floor: where it is noisiest, a configuration differs from itself by less than {} % of throughput in 95 of 100 cases; smaller differences may be chance",
             figure(percent)
         ),
-        None => {
-            "no configuration ran twice, so the noise floor is unknown; add an A/A run to the plan"
-                .into()
-        }
+        None => match furthest.reduce(f64::max) {
+            Some(percent) => format!(
+                "the noise floor is not known: too few runs of a configuration against itself, which differed by up to {} %; add repeats",
+                figure(percent)
+            ),
+            None => "no configuration ran twice, so the noise floor is unknown; add an A/A run to the plan".into(),
+        },
     };
     Some(caveat("noise floor", text))
 }
