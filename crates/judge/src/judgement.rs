@@ -8,6 +8,7 @@ use crate::difference::compare::{Stratum, within_study};
 use crate::difference::comparison::{Comparison, SEED, Teller, baseline_of};
 use crate::difference::level::{Level, levels};
 use crate::difference::noise::{AaRuns, NoiseFloor, NoiseSpread};
+use crate::difference::pairs::{Pair, Side, all};
 use crate::difference::reason::Reason;
 use crate::difference::verdict::{Word, p_of};
 use crate::interval::LEVEL;
@@ -32,11 +33,19 @@ pub struct Judgement {
     pub noise_floor: Option<NoiseFloor>,
     /// Throughput of each configuration under each load by itself.
     pub levels: Vec<Level>,
-    /// Every configuration against the baseline, by workload, configuration, metric, then thread counts, at last over
-    /// all of them.
+    /// The pairs that the plan names in its order, then every configuration against the baseline by workload and
+    /// configuration; of each pair by metric, then thread counts, at last over all of them.
     pub comparisons: Vec<Comparison>,
     /// Each run by itself.
     pub trials: Vec<OfTrial>,
+}
+
+impl Judgement {
+    /// The comparisons that the plan asks for, in its order: of the pairs that it names, else all.
+    pub fn of_interest(&self) -> impl Iterator<Item = &Comparison> {
+        let names_pairs = self.comparisons.iter().any(|one| one.question.is_some());
+        self.comparisons.iter().filter(move |one| one.question.is_some() || !names_pairs)
+    }
 }
 
 /// A run judged by itself.
@@ -98,61 +107,74 @@ fn comparable(trials: &[Measured]) -> Vec<Measured> {
         .collect()
 }
 
-/// Every configuration against the baseline, from runs already read.
+/// The comparisons of these pairs and metrics alone, over fewer runs or more: what a rule that ends a study early asks
+/// of [`crate::of_interest`].
+///
+/// # Errors
+/// A store that cannot be read.
+pub fn compared(
+    store: &Store,
+    study: &Study,
+    pairs: &[Pair],
+    metrics: &[Metric],
+) -> Result<Vec<Comparison>> {
+    let trials = measured(store, &study.trials)?;
+    let aa_runs = AaRuns::of(&trials, &study.judging.aa_runs);
+    Ok(of_pairs(pairs, metrics, &trials, &aa_runs, study.judging.margin()))
+}
+
+/// Every pair that is judged, from runs already read.
 pub(crate) fn comparisons(
     study: &Study,
     trials: &[Measured],
     aa_runs: &AaRuns<'_>,
     margin: f64,
 ) -> Vec<Comparison> {
+    let keys: Vec<&TrialKey> = trials.iter().map(|trial| &trial.key).collect();
+    of_pairs(&all(study, &keys), &Metric::ALL, trials, aa_runs, margin)
+}
+
+fn of_pairs(
+    pairs: &[Pair],
+    metrics: &[Metric],
+    trials: &[Measured],
+    aa_runs: &AaRuns<'_>,
+    margin: f64,
+) -> Vec<Comparison> {
     let mut found = Vec::new();
-    for workload in &study.workloads {
-        let runs = |config: &str| {
-            trials
-                .iter()
-                .any(|trial| trial.key.config == config && trial.key.workload == workload.name)
-        };
-        let is_aa_run = |config: &str| study.judging.aa_runs.contains_key(config);
-        let its: Vec<&str> = study
-            .configs
-            .iter()
-            .map(|config| config.name.as_str())
-            .filter(|config| runs(config) && !is_aa_run(config))
-            .collect();
-        let named = baseline_of(study).filter(|name| its.contains(&name.as_str()));
-        let Some(base) = named.or_else(|| its.first().map(|name| (*name).to_owned())) else {
-            continue;
-        };
-        for config in its.into_iter().filter(|config| *config != base) {
-            let pair = Pair { workload: &workload.name, base: &base, other: config, trials };
-            for metric in Metric::ALL {
-                let noise = aa_runs.spread(metric, &workload.name);
-                found.extend(pair.judged(metric, noise.as_ref(), margin));
-            }
+    for pair in pairs {
+        let runs = Runs { pair, trials };
+        for metric in metrics {
+            let sides = [&pair.judged, &pair.against];
+            let spreads = sides.iter().filter_map(|side| aa_runs.spread(*metric, &side.workload));
+            let widest = spreads.max_by(|a, b| a.reach(1).total_cmp(&b.reach(1)));
+            found.extend(runs.judged(*metric, widest.as_ref(), margin));
         }
     }
     found
 }
 
-/// Two configurations under one workload.
-struct Pair<'a> {
-    workload: &'a str,
-    base: &'a str,
-    other: &'a str,
+/// The runs of a pair.
+struct Runs<'a> {
+    pair: &'a Pair,
     trials: &'a [Measured],
 }
 
-impl<'a> Pair<'a> {
+impl<'a> Runs<'a> {
     /// At each thread count, and over all.
     fn judged(&self, metric: Metric, noise: Option<&NoiseSpread>, margin: f64) -> Vec<Comparison> {
         let counts = self.thread_counts();
         let strata: Vec<Result<Stratum<'a>, Reason>> =
             counts.iter().map(|threads| self.stratum(*threads)).collect();
         let of = |strata: &[Stratum<'_>]| within_study(metric, strata, noise, SEED);
+        let Pair { judged, against, question } = self.pair;
+        let is_across = judged.workload != against.workload;
         let teller = Teller {
-            workload: self.workload,
-            baseline: self.base,
-            config: self.other,
+            workload: &judged.workload,
+            baseline: &against.config,
+            config: &judged.config,
+            against_workload: is_across.then_some(against.workload.as_str()),
+            question: *question,
             metric,
             margin,
             noise,
@@ -171,26 +193,21 @@ impl<'a> Pair<'a> {
         all
     }
 
-    /// Thread counts that both configurations were planned for.
+    /// Thread counts that both sides were planned for.
     fn thread_counts(&self) -> Vec<u32> {
-        let of = |config: &str| -> BTreeSet<u32> {
-            let its = self.its().filter(|trial| trial.key.config == config);
-            its.map(|trial| trial.key.threads).collect()
+        let of = |side: &Side| -> BTreeSet<u32> {
+            self.of_side(side).map(|trial| trial.key.threads).collect()
         };
-        of(self.base).intersection(&of(self.other)).copied().collect()
+        of(&self.pair.against).intersection(&of(&self.pair.judged)).copied().collect()
     }
 
-    fn its(&self) -> impl Iterator<Item = &'a Measured> {
-        let workload = self.workload;
-        self.trials.iter().filter(move |trial| trial.key.workload == workload)
+    fn of_side(&self, side: &Side) -> impl Iterator<Item = &'a Measured> {
+        self.trials.iter().filter(move |trial| side.has(&trial.key))
     }
 
-    /// Repeats that both configurations have; an error where a run forbids a verdict.
+    /// Repeats that both sides have; an error where a run forbids a verdict.
     fn stratum(&self, threads: u32) -> Result<Stratum<'a>, Reason> {
-        let of = |config: &'a str| {
-            self.its()
-                .filter(move |trial| trial.key.config == config && trial.key.threads == threads)
-        };
-        Stratum::of(of(self.base), of(self.other), true)
+        let of = |side| self.of_side(side).filter(move |trial| trial.key.threads == threads);
+        Stratum::of(of(&self.pair.against), of(&self.pair.judged), true)
     }
 }

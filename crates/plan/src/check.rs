@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Load, Plan, data_profile, noise, paper, settings};
+use super::{Load, Plan, compare, data_profile, noise, paper, settings};
 
 /// Checks everything that the plan alone can tell.
 ///
@@ -31,6 +31,7 @@ pub fn check(plan: &Plan) -> Result<()> {
     }
     noise::check(plan)?;
     data_profile::check(plan)?;
+    compare::check(plan)?;
     paper::check(plan)?;
     if let Some(prices) = &plan.prices {
         prices.check().context("prices")?;

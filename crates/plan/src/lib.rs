@@ -4,6 +4,7 @@
 //! refuse. Every default is a field's default here, so a plan written out again shows them all.
 
 mod check;
+mod compare;
 mod cpu_list;
 mod data_profile;
 mod model;
@@ -25,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use assay_base::{Value, one_line, text_file};
 use assay_study::prices::Prices;
-use assay_study::{MARGIN_PERCENT, Paper};
+use assay_study::{AskedPair, MARGIN_PERCENT, Paper};
 pub use cpu_list::CpuList;
 pub use data_profile::{DataProfile, Load, Variant, VariantKey};
 pub use model::ModelSpec;
@@ -111,6 +112,10 @@ pub struct Plan {
     pub workloads: IndexMap<String, Workload>,
     /// What is compared, by name.
     pub configs: IndexMap<String, Config>,
+    /// The pairs of configurations that the plan asks about, which lead the report. Default: every configuration
+    /// against the baseline.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compare: Vec<AskedPair>,
     /// What a paper printed, to stand beside what is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paper: Option<Paper>,

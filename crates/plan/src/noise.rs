@@ -33,12 +33,16 @@ impl Default for NoiseFloor {
 
 impl Plan {
     /// The configuration that others are measured by: the plan's `baseline`; else the configuration that the first
-    /// comparison of its paper measures by; else its first.
+    /// comparison of its paper, or the first pair that it asks about, measures by; else its first.
     #[must_use]
     pub fn baseline(&self) -> Option<&str> {
         let named = self.baseline.as_deref();
         let of_paper = || self.paper.as_ref()?.comparisons.first().map(|one| one.against.as_str());
-        named.or_else(of_paper).or_else(|| self.configs.keys().next().map(String::as_str))
+        let of_pair = || self.compare.first().map(|pair| pair.against.as_str());
+        named
+            .or_else(of_paper)
+            .or_else(of_pair)
+            .or_else(|| self.configs.keys().next().map(String::as_str))
     }
 
     /// Puts in the A/A run that the plan asks for, unless it names one itself, and gives A/A runs what their

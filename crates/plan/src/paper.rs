@@ -72,7 +72,8 @@ fn check_printed(plan: &Plan, printed: &Printed) -> Result<()> {
     Ok(())
 }
 
-fn ensure_there<'a>(
+/// That there is such a name, else the nearest that there is.
+pub(super) fn ensure_there<'a>(
     kind: &str,
     name: &str,
     mut known: impl Iterator<Item = &'a String> + Clone,

@@ -53,6 +53,7 @@ fn exclude(plan: &mut Table, names: Option<Value>) -> Result<()> {
             plan.get_mut(table).and_then(Value::as_table_mut)?.remove(entry)
         });
         anyhow::ensure!(found.is_some(), "exclude names `{name}`, which the plan does not have");
+        exclude_pairs_of(plan, &name);
         if let Some(workload) = name.strip_prefix("workloads.") {
             exclude_what_is_printed_of(plan, workload);
         }
@@ -67,6 +68,22 @@ fn exclude_what_is_printed_of(plan: &mut Table, workload: &str) {
         if let Some(printed) = one.get_mut("printed").and_then(Value::as_array_mut) {
             printed.retain(|line| line.get("workload").and_then(Value::as_str) != Some(workload));
         }
+    }
+}
+
+/// Pairs of what is not run are not asked about.
+fn exclude_pairs_of(plan: &mut Table, excluded: &str) {
+    let Some((table, entry)) = excluded.split_once('.') else { return };
+    let keys: &[&str] = match table {
+        "workloads" => &["workload"],
+        "configs" => &["config", "against"],
+        "data_profiles" => &["data_profile", "against_data_profile"],
+        _ => &[],
+    };
+    let names =
+        |pair: &Value| keys.iter().any(|key| pair.get(key).and_then(Value::as_str) == Some(entry));
+    if let Some(pairs) = plan.get_mut("compare").and_then(Value::as_array_mut) {
+        pairs.retain(|pair| !names(pair));
     }
 }
 

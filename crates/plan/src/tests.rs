@@ -10,6 +10,7 @@ use super::*;
 use assay_base::Size;
 use assay_devices::Unit;
 
+mod compare;
 mod data_profiles;
 mod noise;
 mod papers;

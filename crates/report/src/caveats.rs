@@ -12,7 +12,7 @@ use assay_study::{Config, State, Study, Trial, Warning};
 use super::format::{figure, list, plural};
 use super::leading;
 use super::series::Embedded;
-use crate::words::{self, warning};
+use crate::words::{self, spoilt, warning};
 
 /// One thing to know before a number is quoted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,12 +29,23 @@ fn caveat(kind: &'static str, text: String) -> Caveat {
     Caveat { kind, text, runs: Vec::new() }
 }
 
-/// All of them, the gravest first.
+/// All of them, the gravest first, and last those of the page itself.
 pub(super) fn of(
     study: &Study,
     judgement: &Judgement,
     durability: &[Durability],
     series: &Embedded,
+) -> Vec<Caveat> {
+    let mut caveats = of_study(study, judgement, durability);
+    caveats.extend(of_page(series));
+    caveats
+}
+
+/// Those of the study, wherever it is shown.
+pub(super) fn of_study(
+    study: &Study,
+    judgement: &Judgement,
+    durability: &[Durability],
 ) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = of_trials(study, State::Failed, "failed", |trial| {
         vec![trial.reason.clone().unwrap_or_else(|| "no reason was stored".into())]
@@ -50,7 +61,6 @@ pub(super) fn of(
     caveats.extend(not_run(study));
     caveats.extend(once(study));
     caveats.extend(not_tested(study));
-    caveats.extend(of_page(series));
     caveats
 }
 
@@ -131,14 +141,20 @@ fn merged(all: Vec<(&Warning, String)>) -> Option<Caveat> {
 
 /// Attempts that were thrown away, one caveat for each cause.
 fn repeated(study: &Study) -> Vec<Caveat> {
-    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut found: BTreeMap<spoilt::Kind, (f64, Vec<String>)> = BTreeMap::new();
     for attempt in &study.discarded {
-        let cause = words::warning::cause(&attempt.warnings).unwrap_or_else(|| "unknown".into());
-        found.entry(cause).or_default().push(attempt.key.to_string());
+        let of_machine = attempt.warnings.iter().find(|one| one.is_of_machine());
+        let Some((kind, size)) = of_machine.and_then(spoilt::of_warning) else { continue };
+        let one = found.entry(kind).or_default();
+        one.0 = one.0.max(size);
+        one.1.push(attempt.key.to_string());
     }
-    let told = |(cause, runs): (String, Vec<String>)| Caveat {
-        runs,
-        ..caveat("repeated", format!("discarded and run again: {cause}"))
+    let told = |(kind, (most, runs)): (spoilt::Kind, (f64, Vec<String>))| {
+        let were = if runs.len() == 1 { "was" } else { "were" };
+        let cause = spoilt::text(&spoilt::Cause { kind, runs: runs.len(), most });
+        let attempts = plural(runs.len(), "attempt");
+        let text = format!("{attempts} {were} {cause}, discarded and run again");
+        Caveat { runs, ..caveat("repeated", text) }
     };
     found.into_iter().map(told).collect()
 }
@@ -238,16 +254,20 @@ fn noise(judgement: &Judgement) -> Option<Caveat> {
     }
     let seen = judgement.noise_floor.iter().flat_map(|floor| &floor.seen);
     let tps = seen.filter(|one| one.metric == assay_judge::Metric::Throughput);
-    let widest = tps.map(|one| one.floor_percent).reduce(f64::max);
+    let widest = tps.clone().filter_map(|one| one.floor_percent).reduce(f64::max);
+    let furthest = tps.flat_map(|one| one.ratios.iter().map(|ratio| (ratio - 1.0).abs() * 100.0));
     let text = match widest {
         Some(percent) => format!(
             "noise floor: where it is noisiest, a configuration differs from itself by less than {} % of throughput in 95 of 100 cases; smaller differences may be chance",
             figure(percent)
         ),
-        None => {
-            "no configuration ran twice, so the noise floor is unknown; add an A/A run to the plan"
-                .into()
-        }
+        None => match furthest.reduce(f64::max) {
+            Some(percent) => format!(
+                "the noise floor is not known: too few runs of a configuration against itself, which differed by up to {} %; add repeats",
+                figure(percent)
+            ),
+            None => "no configuration ran twice, so the noise floor is unknown; add an A/A run to the plan".into(),
+        },
     };
     Some(caveat("noise floor", text))
 }

@@ -10,6 +10,9 @@ use serde::Serialize;
 use crate::words;
 use assay_study::{Study, Workload};
 
+/// What a run noted of its rig, which the rig's layers say in other words.
+const OF_RIG: &str = "rig: ";
+
 /// Layers of a rig that follow from which device is emulated.
 const FOLLOWING: [&str; 2] = ["scale", "numbers"];
 
@@ -121,7 +124,7 @@ fn rows_of(sets: &[Names]) -> Vec<Row> {
 
 fn row(name: &str, sets: &[Names]) -> Row {
     let values = sets.iter().map(|set| set.get(name).cloned()).collect();
-    Row { name: name.into(), values, follows: false }
+    Row { name: name.into(), values, follows: name.starts_with(OF_RIG) }
 }
 
 fn split(rows: Vec<Row>) -> Compared {

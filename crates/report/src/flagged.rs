@@ -1,7 +1,7 @@
 //! Runs that are drawn but may not be compared: hollow points and pale bars, with their reason.
 
 use assay_judge::Comparison;
-use assay_study::{State, Study, Trial};
+use assay_study::{State, Study, Trial, TrialKey};
 
 use crate::words::spoilt::{self, Kind};
 
@@ -10,13 +10,18 @@ pub(super) fn of_comparison(study: &Study, one: &Comparison) -> Option<(String, 
     let is_its = |trial: &&Trial| {
         let key = &trial.key;
         trial.state == State::Done
-            && key.workload == one.workload
-            && (key.config == one.config || key.config == one.baseline)
+            && is_side(one, key)
             && one.threads.is_none_or(|threads| threads == key.threads)
     };
     let its = study.trials.iter().filter(is_its);
     let kind = spoilt::causes(its.clone()).first()?.kind;
     Some((reason(its)?, kind))
+}
+
+fn is_side(one: &Comparison, key: &TrialKey) -> bool {
+    let against = one.against_workload.as_ref().unwrap_or(&one.workload);
+    let run = (&key.config, &key.workload);
+    run == (&one.config, &one.workload) || run == (&one.baseline, against)
 }
 
 /// Why some of these runs may not be compared, e.g. `2 of 3 runs were …`; nothing where all may.

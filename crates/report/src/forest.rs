@@ -136,7 +136,12 @@ fn of_whole(one: &Comparison, all: &[&Comparison]) -> String {
     let is_same =
         |read: fn(&Comparison) -> &String| all.iter().all(|other| read(other) == read(one));
     let has_room = all.len() <= ROOMY_ROWS;
-    let (config, workload) = (broken(&one.config, has_room), label(&one.workload));
+    let [judged, against] = leading::sides(one);
+    let config = match is_same(|one| &one.baseline) {
+        true => broken(&one.config, has_room),
+        false => format!("{}<br>against {}", label(&judged), label(&against)),
+    };
+    let workload = label(&one.workload);
     match (is_same(|one| &one.config), is_same(|one| &one.workload)) {
         (_, true) => config,
         (true, false) => workload,

@@ -16,7 +16,7 @@ use assay_study::{State, Study};
 use super::flagged;
 use super::format::{figure, list, plural, threads};
 use super::leading::{
-    asked, by_threads, capital, hangs_on_threads, has_parts, is_aa_run, named, whole,
+    by_threads, capital, hangs_on_threads, has_parts, is_aa_run, named, questions, sides, whole,
 };
 
 /// So many comparisons of one kind are told one by one.
@@ -31,6 +31,9 @@ pub(super) fn headline(study: &Study, judged: &Judgement) -> String {
     match all.as_slice() {
         [] if judged.trials.is_empty() => "Nothing has been measured yet.".into(),
         [] => nothing_to_compare(study, judged),
+        [only] if only.difference.is_none() && is_untold(only) && !has_parts(judged, only) => {
+            nothing_told(study, judged, all.as_slice())
+        }
         [only] => single(study, judged, only, study.workloads.len() > 1),
         all if all.iter().all(is_untold) => nothing_told(study, judged, all),
         all => told(study, judged, all),
@@ -63,33 +66,43 @@ fn nothing_to_compare(study: &Study, judged: &Judgement) -> String {
     }
 }
 
-/// The configuration that the question is about, what is known of it first; then the others, and what spoilt runs.
+/// What the plan asks about, question by question, what is known of it first; then the others, and what spoilt runs.
 fn told(study: &Study, judged: &Judgement, all: &[&Comparison]) -> String {
-    let config = asked(study, all).unwrap_or_default();
-    let (its, others): (Vec<&Comparison>, Vec<&Comparison>) =
-        all.iter().copied().partition(|one| one.config == config);
+    let questions = questions(study, all);
+    let is_asked =
+        |one: &&Comparison| questions.iter().flatten().any(|asked| std::ptr::eq(*asked, *one));
+    let others: Vec<&Comparison> = all.iter().copied().filter(|one| !is_asked(one)).collect();
     let several = study.workloads.len() > 1;
     let is_known =
         |one: &&Comparison| one.verdict.word != Word::Inconclusive || hangs_on_threads(judged, one);
     let one_by_one = |few: &[&Comparison]| -> Vec<String> {
         let (known, unknown): (Vec<&Comparison>, Vec<&Comparison>) =
-            few.iter().partition(|one| is_known(one));
+            few.iter().copied().partition(is_known);
         known.into_iter().chain(unknown).map(|one| single(study, judged, one, several)).collect()
     };
-    let mut told = match its.as_slice() {
-        few if few.len() <= SINGLE => one_by_one(few),
-        many => vec![counted(judged, many)],
-    };
+    let mut told: Vec<String> = questions
+        .iter()
+        .flat_map(|its| match its.as_slice() {
+            few if few.len() <= SINGLE => one_by_one(few),
+            many => vec![counted(judged, many)],
+        })
+        .collect();
     match others.as_slice() {
-        few if few.len() + its.len() <= SINGLE => told.extend(one_by_one(few)),
+        few if few.len() + questions.iter().flatten().count() <= SINGLE => {
+            told.extend(one_by_one(few));
+        }
         many => told.push(others_told(judged, many)),
     }
-    told.extend(spoilt_runs(study).filter(|_| all.iter().any(|one| one.difference.is_none())));
+    // The caveats below name the cause; the sentence does where it is the answer.
+    let its: Vec<&Comparison> = questions.iter().flatten().copied().collect();
+    let is_open = !its.iter().any(is_known) && its.iter().any(|one| one.difference.is_none());
+    told.extend(spoilt_runs(study).filter(|_| is_open));
     told.join(" ")
 }
 
 fn single(study: &Study, judged: &Judgement, one: &Comparison, names_workload: bool) -> String {
-    let (config, base) = (named(&one.config), named(&one.baseline));
+    let [config, base] = sides(one);
+    let names_workload = names_workload && one.against_workload.is_none();
     let under = if names_workload { format!("Under {}, ", one.workload) } else { String::new() };
     if hangs_on_threads(judged, one) || has_parts(judged, one) {
         let how = thread_by_thread(&by_threads(judged, one));
@@ -114,11 +127,8 @@ fn single(study: &Study, judged: &Judgement, one: &Comparison, names_workload: b
         }
         Word::Equivalent => format!("{under}{config} and {base} are equally fast ({interval})."),
         Word::Inconclusive => {
-            let was = if size.is_factor { "gave" } else { "was" };
             let but = although(one).map_or(String::new(), |because| format!(", but {because}"));
-            format!(
-                "{under}whether {config} or {base} is faster is inconclusive: {config} {was} {claim} here ({interval}){but}."
-            )
+            format!("{under}{config} against {base} is inconclusive: {claim} ({interval}){but}.")
         }
     })
 }
@@ -292,5 +302,6 @@ fn floor(judged: &Judgement, one: &Comparison, repeats: usize) -> f64 {
     let of_study = || seen.clone().filter(|seen| seen.metric == one.metric);
     let its = of_study().find(|seen| seen.workload == one.workload);
     its.or_else(|| of_study().find(|seen| seen.is_of_study))
+        .filter(|seen| seen.spread.makes_a_floor())
         .map_or(0.0, |seen| seen.spread.reach(repeats))
 }

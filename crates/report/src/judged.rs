@@ -12,7 +12,7 @@ use assay_judge::worth::cost::{self, Cost, Measured};
 use assay_judge::worth::endurance::{self, Endurance, Rated};
 use assay_judge::worth::interval::Interval;
 use assay_judge::write_path::{self, WritePath};
-use assay_judge::{Comparison, Judgement, Level, Metric};
+use assay_judge::{Comparison, Judgement, Level, Metric, baseline_of};
 use assay_study::metrics::{Metric as Entry, metric};
 use assay_study::prices::Prices;
 use assay_study::{Config, Disk, Study, Trial, TrialKey};
@@ -209,7 +209,10 @@ impl Load<'_> {
             (one.config.as_str(), one.workload.as_str(), one.threads, one.metric)
                 == (self.config, self.workload, Some(self.threads), Metric::Throughput)
         };
-        let one = comparisons.iter().find(is_it)?;
+        let its = || comparisons.iter().filter(is_it).filter(|one| one.against_workload.is_none());
+        let baseline = baseline_of(study);
+        let by_baseline = its().find(|one| Some(&one.baseline) == baseline.as_ref());
+        let one = by_baseline.or_else(|| its().next())?;
         let found = one.difference.as_ref()?;
         let (low, high) = found.ratio_interval;
         let scales = [scale(study.disk(&one.baseline)), scale(study.disk(self.config))];

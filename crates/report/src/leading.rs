@@ -1,5 +1,5 @@
-//! Which comparisons lead: those of throughput that stand for a workload each, the configuration that the question is
-//! about, and how configurations are called in sentences.
+//! Which comparisons lead: those of throughput that stand for a workload each, what the plan asks about, and how
+//! configurations are called in sentences.
 //!
 //! Nothing here judges.
 
@@ -10,10 +10,7 @@ use assay_study::{Config, Study};
 pub(super) fn whole(judged: &Judgement, metric: Metric) -> Vec<&Comparison> {
     let of_metric = || judged.comparisons.iter().filter(move |one| one.metric == metric);
     let has_whole = |one: &Comparison| {
-        of_metric().any(|other| {
-            other.threads.is_none()
-                && (&other.workload, &other.config) == (&one.workload, &one.config)
-        })
+        of_metric().any(|other| other.threads.is_none() && other.is_of_same_pair(one))
     };
     of_metric().filter(|one| one.threads.is_none() || !has_whole(one)).collect()
 }
@@ -34,34 +31,60 @@ pub(super) fn has_parts(judged: &Judgement, whole: &Comparison) -> bool {
     is_unmade && by_threads(judged, whole).iter().any(|one| one.difference.is_some())
 }
 
-/// The comparison that the first screen's numbers are of: of the configuration that the question is about, under the
-/// first workload where anything can be said of it, else under the first.
+/// The comparison that the first screen's numbers are of: of the first question, under the first workload where
+/// anything can be said of it, else under the first.
 pub(super) fn leading<'a>(
     study: &Study,
     judged: &Judgement,
     all: &[&'a Comparison],
 ) -> Option<&'a Comparison> {
-    let config = asked(study, all)?;
-    let its = || all.iter().copied().filter(|one| one.config == config);
+    let asked = questions(study, all).into_iter().next()?;
+    let its = || asked.iter().copied();
     let is_told = |one: &&Comparison| one.difference.is_some() || has_parts(judged, one);
     let is_known =
         |one: &&Comparison| one.verdict.word != Word::Inconclusive || hangs_on_threads(judged, one);
-    its().find(is_known).or_else(|| its().find(is_told)).or_else(|| its().next())
+    let is_made = |one: &&Comparison| one.difference.is_some();
+    its()
+        .find(is_known)
+        .or_else(|| its().find(is_made))
+        .or_else(|| its().find(is_told))
+        .or_else(|| its().next())
 }
 
-/// The configuration that the question is about: the first of the plan that is compared with the baseline, for a plan
-/// names first what it asks about.
-pub(super) fn asked<'a>(study: &'a Study, all: &[&Comparison]) -> Option<&'a str> {
-    let names = study.configs.iter().map(|config| config.name.as_str());
-    names.into_iter().find(|name| all.iter().any(|one| one.config == *name))
+/// The comparisons that answer a question each, in the order of the plan's: of the pairs that it names; else of the
+/// first configuration that is compared with the baseline, for a plan names first what it asks about.
+pub(super) fn questions<'a>(study: &Study, all: &[&'a Comparison]) -> Vec<Vec<&'a Comparison>> {
+    let of = |is_its: &dyn Fn(&Comparison) -> bool| -> Vec<&'a Comparison> {
+        all.iter().copied().filter(|one| is_its(one)).collect()
+    };
+    let asked = 0..study.judging.compare.len();
+    let mut questions: Vec<Vec<&Comparison>> =
+        asked.map(|place| of(&|one| one.question == Some(place))).collect();
+    if all.iter().all(|one| one.question.is_none()) {
+        let names = study.configs.iter().map(|config| config.name.as_str());
+        questions = names.map(|name| of(&|one| one.config == name)).collect();
+        let first = questions.iter().position(|its| !its.is_empty());
+        questions = questions.into_iter().skip(first.unwrap_or(0)).take(1).collect();
+    }
+    questions.retain(|its| !its.is_empty());
+    questions
+}
+
+/// A side of a comparison as a sentence names it: with its workload where the two sides have not the same.
+pub(super) fn sides(one: &Comparison) -> [String; 2] {
+    let [config, base] = [&one.config, &one.baseline].map(|name| named(name));
+    match &one.against_workload {
+        None => [config, base],
+        Some(against) => {
+            [format!("{config} on “{}”", one.workload), format!("{base} on “{against}”")]
+        }
+    }
 }
 
 /// The comparisons of each thread count that one over all of them is made of, the fewest threads first.
 pub(super) fn by_threads<'a>(judged: &'a Judgement, whole: &Comparison) -> Vec<&'a Comparison> {
     let is_part = |one: &&Comparison| {
-        one.threads.is_some()
-            && (&one.workload, &one.config, one.metric)
-                == (&whole.workload, &whole.config, whole.metric)
+        one.threads.is_some() && one.metric == whole.metric && one.is_of_same_pair(whole)
     };
     judged.comparisons.iter().filter(is_part).collect()
 }

@@ -181,6 +181,21 @@ pub fn summary_line(store: &Store) -> Result<String> {
     Ok(brief::brief(&study, &judgement))
 }
 
+/// The result as Markdown, as the page offers it for a ticket.
+///
+/// # Errors
+/// A store that cannot be read.
+pub fn markdown(store: &Store) -> Result<String> {
+    let mut study = store.study()?;
+    study.trials = study.trials.into_iter().map(assay_judge::sound_trial).collect();
+    let groups = summary::groups(&study);
+    let variables = variables(store, &study)?;
+    let judgement = assay_judge::judgement(store, &study)?;
+    let judged = Judged::of((&study, &groups, &judgement), &variables, None)?;
+    let caveats = caveats::of_study(&study, &judgement, &judged.durability);
+    Ok(markdown::markdown(&study, (&judgement, &judged), &variables, &caveats))
+}
+
 /// Response times of the transactions of each run that has any.
 fn distributions(store: &Store, study: &Study) -> Result<input::Distributions> {
     let mut found = input::Distributions::new();

@@ -61,8 +61,8 @@ pub(super) fn opening(input: &Input<'_>, plots: &mut Vec<Plot>) -> Opening {
 
 fn of(lead: &Comparison, input: &Input<'_>) -> String {
     let study = input.study;
-    let under =
-        if study.workloads.len() > 1 { format!(", {}", lead.workload) } else { String::new() };
+    let is_named = study.workloads.len() > 1 && lead.against_workload.is_none();
+    let under = if is_named { format!(", {}", lead.workload) } else { String::new() };
     let at = match lead.threads {
         Some(count) => format!("at {}", threads(&[count])),
         None => {
@@ -71,7 +71,8 @@ fn of(lead: &Comparison, input: &Input<'_>) -> String {
             format!("over {}", threads(&all))
         }
     };
-    format!("{} against {}{under}, {at}", named(&lead.config), named(&lead.baseline))
+    let [config, base] = leading::sides(lead);
+    format!("{config} against {base}{under}, {at}")
 }
 
 /// A short line each: configurations that are not equally safe, configurations that are models, runs in which something
@@ -138,13 +139,23 @@ fn trouble(study: &Study) -> Option<String> {
 
 /// Room for a row of the chart; many rows stand closer, so that the chart stays on the screen.
 fn row_px(rows: usize) -> usize {
-    if rows > forest::ROOMY_ROWS { 36 } else { 52 }
+    match rows {
+        0..=4 => 52,
+        5..=forest::ROOMY_ROWS => 44,
+        _ => 36,
+    }
 }
 
 fn chart(study: &Study, judgement: &Judgement, plots: &mut Vec<Plot>) -> Option<Chart> {
     let drawn = forest::forest(study, judgement)?;
     plots.push(drawn.plot);
-    let base = judgement.baseline.as_deref().unwrap_or("the first configuration");
+    let whole = leading::whole(judgement, Metric::Throughput);
+    let base = match whole.split_first() {
+        Some((first, rest)) if rest.iter().all(|one| one.baseline == first.baseline) => {
+            first.baseline.as_str()
+        }
+        _ => "what each is compared with",
+    };
     let more = match drawn.left_out {
         0 => String::new(),
         count => format!(" {} more under Verdicts.", plural(count, "comparison")),

@@ -216,7 +216,7 @@ pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
             study,
             (input.judgement, input.judged),
             input.variables,
-            &caveats,
+            &caveats::of_study(study, input.judgement, &input.judged.durability),
         ),
         caveats,
         data: json_for_script(&data(input, moments, &plots))

@@ -70,13 +70,14 @@ pub(super) fn price(judged: &Judged, parts: &[&Comparison]) -> Option<Number> {
     let compared = parts.iter().filter(|one| one.difference.is_some());
     let part = compared.max_by_key(|one| one.threads)?;
     let (threads, found) = (part.threads?, part.difference.as_ref()?);
-    let of = |config: &str| -> Option<&Cost> {
+    let of = |config: &str, workload: &str| -> Option<&Cost> {
         let is_it = |one: &&OfGroup| {
-            (one.config.as_str(), &one.workload, one.threads) == (config, &part.workload, threads)
+            (one.config.as_str(), one.workload.as_str(), one.threads) == (config, workload, threads)
         };
         judged.costs.as_ref()?.iter().find(is_it)?.cost.as_ref()
     };
-    let (config, base) = (of(&part.config)?, of(&part.baseline)?);
+    let against = part.against_workload.as_ref().unwrap_or(&part.workload);
+    let (config, base) = (of(&part.config, &part.workload)?, of(&part.baseline, against)?);
     let mid = config.cost_per_tps.mid / base.cost_per_tps.mid;
     let (low, high) =
         (mid * found.ratio / found.ratio_interval.1, mid * found.ratio / found.ratio_interval.0);

@@ -138,8 +138,9 @@ fn nothing() -> String {
 
 /// With its sign and no more digits than such a mean deserves.
 pub(super) fn percent(value: f64) -> String {
-    match value.abs() {
+    let text = match value.abs() {
         size if size < 9.95 => format!("{value:+.1} %"),
         _ => format!("{value:+.0} %"),
-    }
+    };
+    text.replace('-', "−")
 }

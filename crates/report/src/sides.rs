@@ -34,16 +34,17 @@ impl<'a> Sides<'a> {
     pub(super) fn of(input: &'a Input<'a>, lead: &'a Comparison) -> Sides<'a> {
         let names = [lead.config.as_str(), lead.baseline.as_str()];
         let place = |name: &str| input.study.configs.iter().position(|config| config.name == name);
-        let is_its = |group: &Group<'_>| {
-            let workload = input.study.workloads.get(group.workload);
-            workload.is_some_and(|one| one.name == lead.workload)
+        let of_side = |name: &str, workload: &str| -> Vec<Group<'a>> {
+            let is_under = |group: &Group<'_>| {
+                let its = input.study.workloads.get(group.workload);
+                its.is_some_and(|one| one.name == workload)
+            };
+            let is_its = |one: &&Group<'_>| Some(one.config) == place(name) && is_under(one);
+            input.groups.iter().filter(is_its).filter_map(Group::comparable).collect()
         };
-        let of_side = |name: &str| -> Vec<Group<'a>> {
-            let its =
-                input.groups.iter().filter(|one| Some(one.config) == place(name) && is_its(one));
-            its.filter_map(Group::comparable).collect()
-        };
-        let [config, mut base] = names.map(of_side);
+        let config = of_side(names[0], &lead.workload);
+        let against = lead.against_workload.as_ref().unwrap_or(&lead.workload);
+        let mut base = of_side(names[1], against);
         let both = config.into_iter().filter_map(|one| {
             let same = base.iter().position(|other| other.threads == one.threads)?;
             Some([one, base.swap_remove(same)])
@@ -134,5 +135,5 @@ pub(super) fn same<'a>(
     metric: Metric,
 ) -> Option<&'a Comparison> {
     let all = leading::whole(input.judgement, metric);
-    all.into_iter().find(|one| (&one.workload, &one.config) == (&lead.workload, &lead.config))
+    all.into_iter().find(|one| one.is_of_same_pair(lead))
 }

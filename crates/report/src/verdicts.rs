@@ -11,7 +11,7 @@ use assay_judge::papers::Sampled;
 use assay_judge::{Comparison, Judgement, Metric, OfTrial, Word};
 use assay_study::Study;
 
-use super::format::figure;
+use super::format::{figure, plural};
 use super::tables::{optional, write_row};
 
 /// What the template prints: one table of what came to a verdict, and the rest on demand.
@@ -123,7 +123,10 @@ fn row(study: &Study, one: &Comparison) -> Option<Row> {
     Some(Row {
         config: study.configs.iter().position(|config| config.name == one.config)?,
         name: one.config.clone(),
-        baseline: one.baseline.clone(),
+        baseline: match &one.against_workload {
+            None => one.baseline.clone(),
+            Some(workload) => format!("{} on “{workload}”", one.baseline),
+        },
         workload: one.workload.clone(),
         threads: one.threads.map_or_else(|| "all".into(), |threads| threads.to_string()),
         metric: one.metric.label(),
@@ -144,13 +147,16 @@ fn noise(judged: &Judgement) -> List {
             one.threads.to_string(),
             one.metric.label().to_owned(),
             percents.join(", "),
-            format!("{:.1} %", one.floor_percent),
+            one.floor_percent.map_or_else(
+                || format!("not known from {}", plural(one.spread.df as usize, "difference")),
+                |percent| format!("{percent:.1} %"),
+            ),
             if one.is_of_study { "the study" } else { "the workload" }.to_owned(),
         ]
     };
     List {
         title: "Noise floor: a configuration compared with itself",
-        lead: "Difference between the two runs of a configuration, repeat by repeat, and the limit that 95 of 100 such differences stay below, from the spread within the workload, or within the study if the workload has fewer than four."
+        lead: "Difference between the two runs of a configuration, repeat by repeat, and the limit that 95 of 100 such differences stay below, from the spread within the workload, or within the study if the workload has fewer than four. With fewer than four in the study it is not known."
             .into(),
         head: vec!["workload", "threads", "figure", "seen", "floor", "spread of"],
         rows: seen.map(row).collect(),
@@ -220,7 +226,7 @@ fn sampled(judged: &Judgement) -> List {
 pub(super) fn write_verdicts(file: &mut dyn Write, judged: &Judgement) -> Result<()> {
     const HEAD: &str = "workload,threads,baseline,config,metric,unit,baseline_value,value,ratio,ratio_low,ratio_high,difference,\
         difference_low,difference_high,basis,repeats,deviation,p_t,p_permutation,permuted,units,p_corrected,improvement_factor,\
-        verdict,text,because,repeats_more";
+        verdict,text,because,repeats_more,against_workload,question";
     write_row(file, HEAD.split(',').map(str::to_owned))?;
     for one in &judged.comparisons {
         let found = one.difference.as_ref();
@@ -254,6 +260,8 @@ pub(super) fn write_verdicts(file: &mut dyn Write, judged: &Judgement) -> Result
             verdict::text(one),
             optional(reason::because(one)),
             optional(one.verdict.repeats_more),
+            one.against_workload.clone().unwrap_or_else(|| one.workload.clone()),
+            optional(one.question.map(|place| place + 1)),
         ];
         write_row(file, row)?;
     }
@@ -263,7 +271,8 @@ pub(super) fn write_verdicts(file: &mut dyn Write, judged: &Judgement) -> Result
 /// `stalls.csv`: a row a breakdown, and one without seconds for each run that has none.
 pub(super) fn write_stalls(file: &mut dyn Write, judged: &Judgement) -> Result<()> {
     const HEAD: &str = "config,workload,threads,repeat,steady,slope_percent_per_minute,slope_low,slope_high,drift_percent,spread_percent,\
-        autocorrelation,settled_after_s,from_second,to_second,at,depth_percent,delay_ms,transactions,period_s,departures";
+        autocorrelation,settled_after_s,from_second,to_second,at,depth_percent,delay_ms,transactions,period_s,departures,\
+        smallest_drop_percent";
     write_row(file, HEAD.split(',').map(str::to_owned))?;
     for trial in &judged.trials {
         let steady = trial.steady.as_ref();
@@ -283,8 +292,10 @@ pub(super) fn write_stalls(file: &mut dyn Write, judged: &Judgement) -> Result<(
         ];
         let events = trial.stalls.as_ref().map_or(&[][..], |stalls| &stalls.events);
         let period = trial.stalls.as_ref().and_then(|stalls| stalls.period);
+        let smallest = optional(trial.stalls.as_ref().and_then(|one| one.smallest_drop_percent));
         if events.is_empty() {
-            write_row(file, head.iter().cloned().chain(std::iter::repeat_n(String::new(), 8)))?;
+            let none = std::iter::repeat_n(String::new(), 8).chain([smallest.clone()]);
+            write_row(file, head.iter().cloned().chain(none))?;
         }
         for event in events {
             let departures: Vec<&str> =
@@ -298,6 +309,7 @@ pub(super) fn write_stalls(file: &mut dyn Write, judged: &Judgement) -> Result<(
                 optional(event.transactions),
                 optional(period.map(|period| period.seconds)),
                 departures.join("; "),
+                smallest.clone(),
             ];
             write_row(file, head.iter().cloned().chain(tail))?;
         }

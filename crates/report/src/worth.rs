@@ -78,10 +78,7 @@ pub(super) fn endurance(study: &Study, groups: &[Group<'_>], judged: &Judged) ->
         })
         .collect();
     let mut notes: Vec<String> = scaled(judged);
-    let rated = judged.rated.iter().map(|(config, rated)| {
-        format!("{config}: rated for {} ({})", bytes(rated.bytes), endurance::how(&rated.by))
-    });
-    notes.extend(rated);
+    notes.extend(rated(study, judged));
     if rows.iter().any(|row| !judged.rated.contains_key(&study.configs[row.config].name)) {
         notes.push(
             "Configurations without endurance figures have no rating: give endurance_bytes, or drive_writes_per_day, warranty_years and capacity_bytes, with --prices FILE or in the plan's [prices]; see docs/cost.md."
@@ -90,6 +87,20 @@ pub(super) fn endurance(study: &Study, groups: &[Group<'_>], judged: &Judged) ->
     }
     let columns = ENDURANCE.map(|(head, title)| (head.to_owned(), title)).into();
     (!rows.is_empty()).then_some(Table { columns, rows, notes })
+}
+
+/// What each device is rated for, a line for each rating.
+fn rated(study: &Study, judged: &Judged) -> Vec<String> {
+    let mut lines: Vec<(String, Vec<String>)> = Vec::new();
+    for config in study.configs.iter().filter(|one| !is_aa_run(study, one)) {
+        let Some(rated) = judged.rated.get(&config.name) else { continue };
+        let text = format!("rated for {} ({})", bytes(rated.bytes), endurance::how(&rated.by));
+        match lines.iter_mut().find(|(one, _)| *one == text) {
+            Some((_, configs)) => configs.push(named(&config.name)),
+            None => lines.push((text, vec![named(&config.name)])),
+        }
+    }
+    lines.into_iter().map(|(text, configs)| format!("{}: {text}", list(&configs))).collect()
 }
 
 /// Whether a row is of the most threads of its workload and of no A/A run; the table beside the page has all.

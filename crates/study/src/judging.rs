@@ -1,5 +1,5 @@
-//! What the plan says of judging, kept in the study's head: which configuration is the baseline, what difference does
-//! not matter, and which configurations are the same under two names.
+//! What the plan says of judging, kept in the study's head: which configuration is the baseline, which pairs it asks
+//! about, what difference does not matter, and which configurations are the same under two names.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +17,29 @@ pub struct Judging {
     /// Configurations that are another one run again, and which: their differences are noise.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub aa_runs: BTreeMap<String, String>,
+    /// The pairs that the plan asks about, in its order. Where there are none it asks how every configuration compares
+    /// with the baseline.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compare: Vec<AskedPair>,
+}
+
+/// Two configurations that a plan asks about.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AskedPair {
+    /// The configuration that is judged.
+    pub config: String,
+    /// The one that it is measured by.
+    pub against: String,
+    /// The workload, by its name in the plan; all if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
+    /// The data profile; all that both are run on if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_profile: Option<String>,
+    /// The data profile of `against`, where it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against_data_profile: Option<String>,
 }
 
 impl Judging {

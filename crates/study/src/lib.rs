@@ -24,7 +24,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use rusqlite::{Connection, OpenFlags, Transaction};
 
-pub use judging::{Judging, MARGIN_PERCENT};
+pub use judging::{AskedPair, Judging, MARGIN_PERCENT};
 pub use paper::{Comparison, Paper, Printed};
 pub use prices::Prices;
 pub use records::{

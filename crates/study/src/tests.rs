@@ -137,6 +137,13 @@ fn what_the_plan_says_of_judging_is_kept() {
         baseline: Some("off".into()),
         margin_percent: Some(1.0),
         aa_runs: [("on, again".into(), "on".into())].into(),
+        compare: vec![AskedPair {
+            config: "on".into(),
+            against: "off".into(),
+            data_profile: Some("large".into()),
+            against_data_profile: Some("small".into()),
+            ..AskedPair::default()
+        }],
     };
     let head = Study { judging: judging.clone(), ..store.study().unwrap() };
     store.write_head(&StudyHead::from(&head)).unwrap();

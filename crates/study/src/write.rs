@@ -44,7 +44,7 @@ pub struct StudyHead<'a> {
 static NO_FACTS: BTreeMap<String, String> = BTreeMap::new();
 
 static NO_JUDGING: Judging =
-    Judging { baseline: None, margin_percent: None, aa_runs: BTreeMap::new() };
+    Judging { baseline: None, margin_percent: None, aa_runs: BTreeMap::new(), compare: Vec::new() };
 
 /// Of a study of which nothing is known.
 impl Default for StudyHead<'_> {

@@ -13,7 +13,7 @@ use assay_study::{Study, TrialKey};
 /// Seed of whatever is drawn at random, so that a study is judged the same each time.
 pub(crate) const SEED: u64 = 1;
 
-/// One configuration against the baseline.
+/// One configuration against another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// The workload.
@@ -25,6 +25,10 @@ pub struct Comparison {
     pub baseline: String,
     /// The configuration judged.
     pub config: String,
+    /// The workload of the configuration measured by, where that is another one: on another data profile.
+    pub against_workload: Option<String>,
+    /// The place in the plan's list of the question that it answers; nothing where the plan does not ask for it.
+    pub question: Option<usize>,
     /// What of it.
     pub metric: Metric,
     /// By what factor it is better, as STEC's paper tells it: the ratio, turned over where less is better. Below 1 it
@@ -42,6 +46,15 @@ pub struct Comparison {
     pub left_out: Vec<TrialKey>,
 }
 
+impl Comparison {
+    /// Whether both are of the same two sides.
+    pub fn is_of_same_pair(&self, other: &Comparison) -> bool {
+        (&self.workload, &self.config) == (&other.workload, &other.config)
+            && (&self.baseline, &self.against_workload)
+                == (&other.baseline, &other.against_workload)
+    }
+}
+
 /// The configuration that others of the study are measured by: as the plan names it, else the first.
 pub fn baseline_of(study: &Study) -> Option<String> {
     study
@@ -56,6 +69,8 @@ pub(crate) struct Teller<'a> {
     pub(crate) workload: &'a str,
     pub(crate) baseline: &'a str,
     pub(crate) config: &'a str,
+    pub(crate) against_workload: Option<&'a str>,
+    pub(crate) question: Option<usize>,
     pub(crate) metric: Metric,
     pub(crate) margin: f64,
     pub(crate) noise: Option<&'a NoiseSpread>,
@@ -105,6 +120,8 @@ impl Teller<'_> {
             threads,
             baseline: self.baseline.to_owned(),
             config: self.config.to_owned(),
+            against_workload: self.against_workload.map(str::to_owned),
+            question: self.question,
             metric: self.metric,
             improvement_factor: difference.as_ref().and_then(factor),
             difference,

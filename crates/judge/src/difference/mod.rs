@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod comparison;
 pub(crate) mod level;
 pub(crate) mod noise;
+pub(crate) mod pairs;
 pub(crate) mod permute;
 pub(crate) mod reason;
 pub(crate) mod studies;

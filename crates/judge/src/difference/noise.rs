@@ -4,6 +4,10 @@
 //! is zero, so the mean of its square is the variance of a difference of two runs, with as many degrees of freedom as
 //! there are differences. The differences of one workload are taken together over thread counts and repeats if there
 //! are at least [`POOLED_LEAST`] of them, else those of the whole study.
+//!
+//! From fewer than [`KNOWN_LEAST`] there is no floor. Intervals of one repeat may rest on them all the same: they widen with
+//! Student's t as far as so few deserve. A limit that stands by itself would not be told from one by chance: of one
+//! difference t is 12.7, and a pair that differs by 2 % would make a floor of 30.
 
 use serde::Serialize;
 
@@ -14,6 +18,10 @@ use crate::trial::metric::Metric;
 
 /// Fewer differences than this are not a spread of their own.
 const POOLED_LEAST: usize = 4;
+
+/// From so many differences on a floor is known: in 95 of 100 cases it is then less than 2.2 times what it would be if
+/// the spread were known exactly (with three 2.6, with two 3.8, with one 12.7 times; a test shows it).
+pub(crate) const KNOWN_LEAST: f64 = 4.0;
 
 /// What the differences of one configuration with itself come to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -35,6 +43,11 @@ impl NoiseSpread {
             df: differences.len() as f64,
             within: if within.is_empty() { 0.0 } else { mean(&within) },
         })
+    }
+
+    /// Whether there are differences enough to hold others against a floor.
+    pub fn makes_a_floor(&self) -> bool {
+        self.df >= KNOWN_LEAST
     }
 
     /// The log ratio that the mean of `repeats` differences of one configuration with itself stays below in 95 of 100 cases.
@@ -76,8 +89,8 @@ pub struct Seen {
     /// Whether it is the whole study's, as this workload has too few.
     pub is_of_study: bool,
     /// The noise floor of one repeat: the difference, in percent, that one configuration stays below against itself in
-    /// 95 of 100 cases.
-    pub floor_percent: f64,
+    /// 95 of 100 cases. Nothing where it is known from too few differences.
+    pub floor_percent: Option<f64>,
 }
 
 /// The A/A run's runs beside those of its configuration.
@@ -164,8 +177,43 @@ impl<'a> AaRuns<'a> {
                 ratios: vec![ratio],
                 spread,
                 is_of_study,
-                floor_percent: (spread.reach(1).exp() - 1.0) * 100.0,
+                floor_percent: spread
+                    .makes_a_floor()
+                    .then(|| (spread.reach(1).exp() - 1.0) * 100.0),
             });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::simulated::Noise;
+
+    /// How many times higher than with a spread that is known exactly (1.96 deviations) a floor of so many differences
+    /// is in the worst of 20 cases, and how often a difference of the configuration with itself stays below it.
+    fn floors_of(differences: usize) -> (f64, f64) {
+        let mut noise = Noise::new(differences as u64);
+        let mut below = 0;
+        let mut times: Vec<f64> = (0..4000)
+            .map(|_| {
+                let of = |log| Twinned { workload: "w".into(), log, within: None };
+                let seen: Vec<Twinned> = (0..differences).map(|_| of(noise.normal())).collect();
+                let floor = NoiseSpread::of(&seen).unwrap().reach(1);
+                below += u32::from(noise.normal().abs() <= floor);
+                floor / 1.96
+            })
+            .collect();
+        times.sort_by(f64::total_cmp);
+        (times[3800], f64::from(below) / 4000.0)
+    }
+
+    #[test]
+    fn a_floor_of_few_differences_is_high_by_chance_though_it_is_right_in_95_of_100_cases() {
+        for (differences, expected) in [(1, 12.7), (2, 3.8), (3, 2.62), (4, 2.18)] {
+            let (times, below) = floors_of(differences);
+            assert!((times / expected - 1.0).abs() < 0.08, "{differences}: {times}");
+            assert!((below - LEVEL).abs() < 0.011, "{differences}: {below}");
         }
     }
 }

@@ -24,6 +24,12 @@ pub enum Reason {
     /// There is one repeat, held against the spread of a configuration that ran twice; a configuration that collects or
     /// compresses may vary more from run to run.
     OneRunAndFloor,
+    /// There is one repeat, and too few differences of a configuration with itself to know how runs differ: the interval
+    /// is as wide as that leaves it.
+    FloorUnknown {
+        /// How many there are.
+        differences: u64,
+    },
     /// It is within the noise floor.
     WithinFloor {
         /// What one configuration stays below against itself in 95 of 100 cases, in percent.

@@ -147,6 +147,8 @@ fn of_workload(
         workload,
         baseline: &asked.a.config.name,
         config: &asked.b.config.name,
+        against_workload: None,
+        question: None,
         metric,
         margin,
         noise: noise.as_ref(),

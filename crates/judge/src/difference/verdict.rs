@@ -50,7 +50,7 @@ pub struct Verdict {
     pub word: Word,
     /// Why it cannot be told, or what it is said of only.
     pub reason: Option<Reason>,
-    /// How many more repeats would tell, if any number would.
+    /// How many more repeats would tell, if a number would that anybody can run.
     pub repeats_more: Option<u32>,
     /// Thread counts with a direction, where those together are equivalent.
     pub exceptions: Vec<(u32, Word)>,
@@ -114,7 +114,9 @@ pub fn verdict(
     if is_within_margin && !difference.rests_on_seconds_alone() {
         return Verdict::of(Word::Equivalent, one_run(difference.basis));
     }
-    let floor = noise.and_then(|noise| within_floor(difference, noise));
+    let floor = noise
+        .filter(|noise| noise.makes_a_floor())
+        .and_then(|noise| within_floor(difference, noise));
     if has_direction(difference) && p <= ALPHA && floor.is_none() {
         let is_better = (difference.ratio > 1.0) == metric.is_better_higher();
         let word = if is_better { Word::Better } else { Word::Worse };
@@ -122,7 +124,7 @@ pub fn verdict(
     }
     Verdict {
         repeats_more: repeats_more(difference, margin, noise),
-        ..Verdict::none(why_untold(difference, p, floor))
+        ..Verdict::none(why_untold(difference, p, floor, noise))
     }
 }
 
@@ -151,7 +153,12 @@ fn within_floor(difference: &Difference, noise: &NoiseSpread) -> Option<Reason> 
 }
 
 /// Why a difference is neither equivalent nor better nor worse.
-fn why_untold(difference: &Difference, p: f64, floor: Option<Reason>) -> Reason {
+fn why_untold(
+    difference: &Difference,
+    p: f64,
+    floor: Option<Reason>,
+    noise: Option<&NoiseSpread>,
+) -> Reason {
     match (has_direction(difference), floor) {
         (true, Some(floor)) => floor,
         (true, None) => {
@@ -164,20 +171,29 @@ fn why_untold(difference: &Difference, p: f64, floor: Option<Reason>) -> Reason 
             }
         }
         (false, _) if difference.rests_on_seconds_alone() => Reason::OneRun,
-        (false, _) => Reason::IntervalHasBothSigns,
+        (false, _) => match noise.filter(|noise| !noise.makes_a_floor()) {
+            Some(noise) if difference.basis == Basis::OneRepeatAndNoiseFloor => {
+                Reason::FloorUnknown { differences: noise.df as u64 }
+            }
+            _ => Reason::IntervalHasBothSigns,
+        },
     }
 }
 
-/// Repeats beyond those there are that would settle it.
+/// More repeats than so many times those there are, or than so many, are no advice: the difference is within the noise.
+const MORE_MOST: (f64, f64) = (20.0, 100.0);
+
+/// Repeats beyond those there are that would settle it; nothing where that is not feasible.
 fn repeats_more(difference: &Difference, margin: f64, noise: Option<&NoiseSpread>) -> Option<u32> {
     let effect = difference.log.mean.abs();
     let needed = repeats_for(effect, difference.deviation, margin.ln_1p(), LEVEL)?;
     let settled_within = effect < margin.ln_1p();
     // What is to be called a difference must leave the noise floor behind, too.
     let beyond_noise = noise
-        .filter(|_| !settled_within)
+        .filter(|noise| !settled_within && noise.makes_a_floor())
         .map_or(0.0, |one| (one.reach(difference.thread_counts) / effect).powi(2));
     let needed = f64::from(needed).max(beyond_noise.ceil());
     let there = difference.repeats as f64;
-    (needed <= 1000.0).then(|| (needed - there).max(1.0) as u32)
+    let more = (needed - there).max(1.0);
+    (more <= MORE_MOST.1.min(MORE_MOST.0 * there)).then_some(more as u32)
 }

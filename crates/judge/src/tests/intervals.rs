@@ -86,6 +86,16 @@ fn one_repeat_covers_what_repeats_vary_by_if_a_config_ran_twice_and_not_else() {
 }
 
 #[test]
+fn one_repeat_keeps_its_rate_however_few_differences_the_noise_is_known_from() {
+    for differences in [1, 2, 3] {
+        let found = coverage(Metric::Throughput, &Truth::minute(0.05), 1, differences);
+        println!("one repeat, {differences} A/A runs: {found}");
+        // Of so few it is above: what the runs' seconds vary more than those of one pair widens it too.
+        assert!(found >= LEVEL - BINOMIAL, "{differences}: {found}");
+    }
+}
+
+#[test]
 fn percentiles_are_covered_too() {
     let truth = Truth { timed: 60, seconds: 60, ..Truth::minute(0.0) };
     for (metric, repeats) in [(Metric::P50, 1), (Metric::P99, 1), (Metric::P99, 3)] {

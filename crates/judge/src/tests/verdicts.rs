@@ -2,7 +2,7 @@
 
 use super::{judged, throughput, trials};
 use crate::difference::compare::Basis;
-use crate::difference::noise::NoiseSpread;
+use crate::difference::noise::{AaRuns, NoiseSpread};
 use crate::difference::permute::Units;
 use crate::difference::reason::Reason;
 use crate::difference::verdict::{Verdict, Word};
@@ -207,6 +207,68 @@ fn one_repeat_and_a_floor_speak_of_one_run_and_say_what_they_take_for_granted() 
         assert!(found.word == Word::Inconclusive || found.is_of_one_run(), "{found:?}");
     }
     assert!(alarms > 20, "{alarms} of 100");
+}
+
+/// Two repeats beside one pair of A/A runs each, which is no floor.
+fn beside_few_aa_runs(noise: &mut Noise, repeats: u32, ratio: f64) -> Vec<Measured> {
+    let truth = Truth { second: 0.02, ..Truth::minute(0.01) };
+    let mut all = trials(noise, &truth, 8, repeats, ratio);
+    for repeat in 1..=repeats {
+        all.push(truth.trial(noise, key("again", 8, repeat), 1000.0));
+    }
+    all
+}
+
+#[test]
+fn a_floor_is_not_made_of_few_differences() {
+    let mut noise = Noise::new(35);
+    let few = beside_few_aa_runs(&mut noise, 1, 1.0);
+    let aa_runs = [("again".to_owned(), "base".to_owned())].into();
+    let floor = AaRuns::of(&few, &aa_runs).floor().unwrap();
+    assert_eq!((floor.seen[0].floor_percent, floor.seen[0].ratios.len()), (None, 1));
+    let untold = judged(&few, &[("again", "base")]).remove(0).verdict;
+    assert_eq!(untold.reason, Some(Reason::FloorUnknown { differences: 1 }));
+    let many = beside_few_aa_runs(&mut noise, 4, 1.0);
+    let floor = AaRuns::of(&many, &aa_runs).floor().unwrap();
+    assert!(floor.seen[0].floor_percent.is_some_and(|percent| percent < 15.0), "{floor:?}");
+}
+
+#[test]
+fn without_a_floor_repeats_raise_no_more_false_alarms_and_find_what_is_there() {
+    let mut noise = Noise::new(36);
+    let mut directions = |repeats, ratio| {
+        let found = (0..600).filter(|_| {
+            let all = beside_few_aa_runs(&mut noise, repeats, ratio);
+            let word = judged(&all, &[("again", "base")]).remove(0).verdict.word;
+            matches!(word, Word::Better | Word::Worse)
+        });
+        found.count()
+    };
+    for repeats in [2, 3] {
+        let alarms = directions(repeats, 1.0);
+        println!("false alarms of {repeats} repeats without a floor: {alarms} of 600");
+        assert!(alarms <= 45, "{alarms} of 600");
+    }
+    let found = directions(3, 1.15);
+    assert!(found > 420, "{found} of 600");
+}
+
+#[test]
+fn more_repeats_than_anybody_runs_are_no_advice() {
+    let mut noise = Noise::new(37);
+    let truth = Truth { second: 0.05, ..Truth::minute(0.05) };
+    let mut said = [0, 0];
+    for _ in 0..60 {
+        let found = throughput(&trials(&mut noise, &truth, 8, 3, 1.04)).verdict;
+        match found.repeats_more {
+            Some(more) => {
+                assert!(more <= 60, "{more} more than 3");
+                said[0] += 1;
+            }
+            None => said[1] += 1,
+        }
+    }
+    assert!(said[0] > 5 && said[1] > 5, "{said:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Seconds in which the load broke down: found, dated, sized, and set beside what the layers below did then.
 //!
 //! A second is a **drop** if its throughput lies more than a fifth and more than five deviations below the median of
-//! the seconds around it. It is a **stall** if its longest response time is twice what is usual and more than four
+//! the seconds around it, or is a tenth of that or less, whatever the deviation. It is a **stall** if its longest response time is twice what is usual and more than four
 //! deviations (of logarithms) beyond, and at least half as many transactions as there are connections took half as
 //! long: one slow transaction is a tail, all of them at once are a stall. A second of which all this holds but the four
 //! deviations is one if it belongs to a train of such seconds at regular intervals that chance would hardly make.
@@ -28,6 +28,12 @@ const DROP_DEVIATIONS: f64 = 5.0;
 /// Throughput is never taken for steadier than this share of its median.
 const DEVIATION_LEAST: f64 = 0.02;
 
+/// What is left of the median around it makes a drop of a second whatever the others vary by,
+const REST_MOST: f64 = 0.1;
+/// where so many transactions a second are usual: of a Poisson process of this mean a second has a tenth or less with a
+/// chance of 5 in a million.
+const USUAL_LEAST: f64 = 15.0;
+
 /// A stall is at least so many times the usual longest response,
 const STALL_TIMES: f64 = 2.0;
 /// and so many deviations of its logarithm,
@@ -47,6 +53,9 @@ pub struct Stalls {
     pub events: Vec<Stall>,
     /// Whether they come at regular intervals.
     pub period: Option<Period>,
+    /// The smallest drop of throughput in a second that would have been found, in percent of the median; nothing where
+    /// the seconds vary so much that not even one to zero would.
+    pub smallest_drop_percent: Option<f64>,
 }
 
 /// One breakdown.
@@ -114,7 +123,11 @@ pub fn stalls(trial: &Trial, measured: &Measured, series: &[Series]) -> Option<S
     };
     let events: Vec<Stall> = spans(&flagged).iter().map(event).collect();
     let period = regular(&events, window);
-    Some(Stalls { events, period })
+    Some(Stalls {
+        events,
+        period,
+        smallest_drop_percent: smallest_drop(&tps).map(|one| one * 100.0),
+    })
 }
 
 /// The period of events, or of those among them that have one.
@@ -161,13 +174,30 @@ fn within(points: &Points, span: (u32, u32)) -> impl Iterator<Item = f64> {
     points.0.iter().filter(move |(second, _)| (span.0..=span.1).contains(second)).map(|p| p.1)
 }
 
+/// Five deviations of the seconds' throughput.
+fn drop_least(tps: &Points) -> f64 {
+    let values = tps.values();
+    DROP_DEVIATIONS * median_deviation(&values).max(DEVIATION_LEAST * median(&values))
+}
+
+/// The share of the median that a second must lack to be a drop; nothing where none would be.
+fn smallest_drop(tps: &Points) -> Option<f64> {
+    let usual = median(&tps.values());
+    let by_deviations = (drop_least(tps) / usual).max(DEPTH_LEAST);
+    let by_rest = (usual >= USUAL_LEAST).then_some(1.0 - REST_MOST);
+    let any = (by_deviations < 1.0).then_some(by_deviations).into_iter().chain(by_rest);
+    any.reduce(f64::min)
+}
+
 /// The seconds in which something broke down, ascending.
 fn flagged(tps: &Points, longest: &Points, seconds: &[SecondLatency], threads: u32) -> Vec<u32> {
-    let usual = median_deviation(&tps.values()).max(DEVIATION_LEAST * median(&tps.values()));
+    let least = drop_least(tps);
     let is_drop = |(place, point): (usize, &(u32, f64))| {
         let around = median_around(tps, place);
         let lack = around - point.1;
-        (lack > DEPTH_LEAST * around && lack > DROP_DEVIATIONS * usual).then_some(point.0)
+        let is_far_out = lack > DEPTH_LEAST * around && lack > least;
+        let is_nearly_nothing = around >= USUAL_LEAST && point.1 <= REST_MOST * around;
+        (is_far_out || is_nearly_nothing).then_some(point.0)
     };
     let mut found: Vec<u32> = tps.0.iter().enumerate().filter_map(is_drop).collect();
     let deviations = waits(longest, seconds, threads);

@@ -262,6 +262,7 @@ fn judging(plan: &Plan) -> Judging {
         baseline: plan.baseline().map(str::to_owned),
         margin_percent: Some(plan.margin_percent),
         aa_runs: plan.configs.iter().filter_map(aa_run).collect(),
+        compare: plan.compare.clone(),
     }
 }
 

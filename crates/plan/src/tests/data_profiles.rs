@@ -7,7 +7,8 @@ use assay_study::fingerprint;
 
 use super::*;
 
-const SETS: &str = r#"
+/// Two workloads over three data profiles, of which `csd` alone has `more`.
+pub(super) const SETS: &str = r#"
 title = "a plan"
 noise_floor = false
 threads = [1, 8, 64]

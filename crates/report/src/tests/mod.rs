@@ -8,6 +8,7 @@ mod drive;
 mod first_screen;
 mod fixture;
 mod judged;
+mod layout;
 mod opening;
 mod pages;
 mod paper;

@@ -5,8 +5,16 @@ use super::*;
 use crate::{Wishes, write_as};
 use assay_study::metrics::Window;
 use assay_study::prices::Prices;
-use assay_study::{Config, Judging, Outcome, TrialKey, Workload};
+use assay_study::{AskedPair, Config, Judging, Outcome, TrialKey, Workload};
 use assay_study::{Disk, Media, Model, Rig};
+
+fn judging() -> Judging {
+    Judging {
+        baseline: Some("base".into()),
+        aa_runs: [("again".to_owned(), "base".to_owned())].into(),
+        ..Judging::default()
+    }
+}
 
 /// A study of models of these levels in 1/s, in which each repeat is off by up to `off` either way; `again` is the A/A run
 /// of `base`, which is the baseline.
@@ -27,11 +35,7 @@ fn study(directory: &Path, configs: &[(&str, f64)], off: f64) -> Store {
         recipe: "oltp_read_write".into(),
         options: BTreeMap::new(),
     });
-    let judging = Judging {
-        baseline: Some("base".into()),
-        margin_percent: None,
-        aa_runs: [("again".to_owned(), "base".to_owned())].into(),
-    };
+    let judging = judging();
     let head = StudyHead {
         title: "small",
         question: Some("Which is faster?"),
@@ -78,15 +82,19 @@ const PRICES: &str = "currency = \"EUR\"\nyears = 2\n[every_config]\nserver_pric
 fn opening(configs: &[(&str, f64)], off: f64, prices: Option<&str>) -> String {
     let directory = tempfile::tempdir().unwrap();
     let store = study(directory.path(), configs, off);
+    shown(directory.path(), &store, prices)
+}
+
+fn shown(directory: &Path, store: &Store, prices: Option<&str>) -> String {
     let prices = prices.map(|text| Prices::parse(text).unwrap());
     let wishes = Wishes { prices: prices.as_ref(), ..Wishes::default() };
-    let written = write_as(&store, directory.path(), &wishes).unwrap();
+    let written = write_as(store, directory, &wishes).unwrap();
     let markup = markup(&fs::read_to_string(&written.html).unwrap());
     markup.split_once("<section id=\"verdict\"").unwrap().1.split_once("<nav").unwrap().0.to_owned()
 }
 
 fn sentence(opening: &str) -> String {
-    let after = opening.split_once("<p class=\"sentence\">").unwrap().1;
+    let after = opening.split_once("<p class=\"sentence").unwrap().1.split_once('>').unwrap().1;
     after.split_once("</p>").unwrap().0.to_owned()
 }
 
@@ -145,4 +153,51 @@ fn prices_stand_on_the_first_screen_where_there_are_any() {
     // 2 400 for 1 500 a second against 1 200 for 1 000.
     assert!(number.contains("<b>33 %</b> more"), "{number}");
     assert!(number.contains("1.60 against 1.20 EUR over 2 years, at 8 threads"), "{number}");
+}
+
+#[test]
+fn the_pairs_that_a_plan_names_are_answered_before_anything_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = study(directory.path(), &UNLIKE, 0.002);
+    let pair = |config: &str, against: &str| AskedPair {
+        config: config.into(),
+        against: against.into(),
+        data_profile: Some("large".into()),
+        ..AskedPair::default()
+    };
+    let across = AskedPair { against_data_profile: Some("small".into()), ..pair("base", "two") };
+    let judging = Judging { compare: vec![pair("two", "one, new"), across], ..judging() };
+    let workload = |name: &str, profile: &str| Workload {
+        name: name.into(),
+        workload: "mixed".into(),
+        data_profile: Some(profile.into()),
+        recipe: "oltp_read_write".into(),
+        options: BTreeMap::new(),
+    };
+    let workloads = [workload("read write", "small"), workload("write only", "large")];
+    let head = StudyHead { judging: &judging, workloads: &workloads, ..StudyHead::default() };
+    store.write_head(&head).unwrap();
+    let opening = shown(directory.path(), &store, Some(PRICES));
+    let text = sentence(&opening);
+    assert!(
+        text.starts_with("Under write only, two is 33.20 % slower than “one, new” ("),
+        "{text}"
+    );
+    let across = "base on “write only” and two on “read write” are equally fast (";
+    assert!(text.contains(across), "{text}");
+    assert!(text.contains("The other 4 comparisons came out"), "{text}");
+    let of = "<p class=\"of\">two against “one, new”, write only, at 8 threads<";
+    assert!(opening.contains(of), "{opening}");
+    let verdicts = rows(&directory.path().join("tables/verdicts.csv"));
+    let asked: Vec<&str> = verdicts.iter().map(|row| row["question"].as_str()).collect();
+    assert_eq!((asked[0], asked[5], asked[10]), ("1", "2", ""));
+    assert_eq!(verdicts[5]["against_workload"], "read write");
+    let json = fs::read(directory.path().join("results.json")).unwrap();
+    let json: Value = serde_json::from_slice(&json).unwrap();
+    let one = &json["judgement"]["comparisons"][5];
+    assert_eq!(
+        (&one["question"], &one["against_workload"]),
+        (&serde_json::json!(2), &serde_json::json!("read write"))
+    );
+    assert_eq!(json["judging"]["compare"][1]["against_data_profile"], "small");
 }

@@ -49,6 +49,11 @@ struct ComparisonView<'a> {
     threads: Option<u32>,
     baseline: &'a str,
     config: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against_workload: Option<&'a str>,
+    /// From 1, in the order of the plan's pairs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    question: Option<usize>,
     metric: Metric,
     improvement_factor: Option<f64>,
     difference: Option<DifferenceView>,
@@ -70,6 +75,8 @@ impl<'a> ComparisonView<'a> {
             threads: one.threads,
             baseline: &one.baseline,
             config: &one.config,
+            against_workload: one.against_workload.as_deref(),
+            question: one.question.map(|place| place + 1),
             metric: one.metric,
             improvement_factor: one.improvement_factor,
             difference: one.difference.as_ref().map(DifferenceView::of),

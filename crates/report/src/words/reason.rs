@@ -50,6 +50,10 @@ fn of_reason(reason: &Reason, metric: Metric) -> String {
         Reason::OneRunAndFloor => {
             "one repeat: holds if runs of these configurations vary no more than those of the configuration that ran twice".into()
         }
+        Reason::FloorUnknown { differences } => format!(
+            "one repeat, and the noise between runs is known from only {} of a configuration with itself",
+            counted(*differences, "difference")
+        ),
         Reason::WithinFloor { floor_percent, differences } => format!(
             "within the noise floor of {} %, from {} of a configuration with itself",
             short(*floor_percent),
@@ -89,7 +93,7 @@ fn more(one: &Comparison) -> Option<String> {
     let found = one.difference.as_ref()?;
     match (reason, repeats_more) {
         (Reason::SeparateRuns | Reason::DependsOnThreads { .. }, _) => None,
-        (_, None) => Some("not even a thousand repeats would decide".into()),
+        (_, None) => Some("deciding it is not feasible: the difference is within the noise".into()),
         (_, Some(more)) => {
             let about = if found.rests_on_seconds_alone() { "at least" } else { "about" };
             let repeats = counted(u64::from(*more), "more repeat");
@@ -128,7 +132,11 @@ mod tests {
         let floor = Reason::WithinFloor { floor_percent: 20.04, differences: 4 };
         assert_eq!(
             told(floor, None),
-            "within the noise floor of 20 %, from 4 differences of a configuration with itself; not even a thousand repeats would decide"
+            "within the noise floor of 20 %, from 4 differences of a configuration with itself; deciding it is not feasible: the difference is within the noise"
+        );
+        assert_eq!(
+            told(Reason::FloorUnknown { differences: 1 }, Some(1)),
+            "one repeat, and the noise between runs is known from only 1 difference of a configuration with itself; about 1 more repeat would decide"
         );
         let chance =
             |test, p, is_corrected| told(Reason::NotSignificant { test, p, is_corrected }, Some(5));

@@ -29,6 +29,8 @@ pub(super) fn comparison(word: Word, reason: Option<Reason>) -> Comparison {
         threads: Some(8),
         baseline: "base".into(),
         config: "other".into(),
+        against_workload: None,
+        question: None,
         metric: Metric::Throughput,
         improvement_factor: None,
         difference: Some(difference(1.19, (1.15, 1.23))),

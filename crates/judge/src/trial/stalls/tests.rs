@@ -180,3 +180,36 @@ fn a_drop_of_seconds_is_one_event_with_its_depth() {
     let short = Trial { window: Some(Window { from_s: 0.0, to_s: 8.0 }), ..trial };
     assert!(stalls(&short, &measured, &series).is_none(), "no usual second in so few");
 }
+
+/// A run whose seconds swing so much that five deviations are more than the median.
+fn swinging(levels: [f64; 3], low: &[(usize, f64)]) -> Stalls {
+    let (trial, measured, mut series) = stalled(&mut Noise::new(9), &[], 0.0);
+    for (place, point) in series[0].points.iter_mut().enumerate() {
+        point.1 = levels[place % 3];
+    }
+    for &(place, tps) in low {
+        series[0].points[place].1 = tps;
+    }
+    // Nothing but throughput tells.
+    series.retain(|one| one.name != "latency_ms_max");
+    stalls(&trial, &measured, &series).unwrap()
+}
+
+#[test]
+fn a_fall_to_a_tenth_is_found_whatever_the_spread() {
+    let found = swinging([320.0, 213.0, 106.0], &[(30, 20.0), (41, 0.0), (50, 60.0)]);
+    let at: Vec<u32> = found.events.iter().map(|one| one.from_second).collect();
+    assert_eq!(at, [31, 42], "to 20 and to 0 of a median of 213, and not to 60");
+    assert_eq!(found.smallest_drop_percent, Some(90.0));
+    assert!(swinging([320.0, 213.0, 106.0], &[]).events.is_empty());
+}
+
+#[test]
+fn where_no_fall_would_be_found_that_is_known() {
+    // So few transactions that a second without one is chance.
+    let found = swinging([12.0, 8.0, 4.0], &[(30, 0.0)]);
+    assert_eq!((found.events.len(), found.smallest_drop_percent), (0, None));
+    let (trial, measured, series) = stalled(&mut Noise::new(9), &[], 0.0);
+    let percent = stalls(&trial, &measured, &series).unwrap().smallest_drop_percent.unwrap();
+    assert!((20.0..50.0).contains(&percent), "{percent}");
+}

@@ -1,0 +1,76 @@
+//! Pairs that a plan asks about: what is taken, what is refused and what is said then.
+
+use super::data_profiles::SETS;
+use super::*;
+
+/// A plan with two workloads and three data profiles, of which only `csd` has `more`, and these pairs.
+fn asking(pairs: &str) -> Result<Plan> {
+    Plan::parse(&format!("{SETS}{pairs}"))
+}
+
+fn refused(pair: &str) -> String {
+    format!("{:#}", asking(&format!("[[compare]]\n{pair}\n")).unwrap_err())
+}
+
+#[test]
+fn pairs_are_taken_in_their_order_and_change_no_run() {
+    let text = r#"
+[[compare]]
+config = "zlib"
+against = "csd"
+workload = "write"
+[[compare]]
+config = "csd"
+against = "plain"
+data_profile = "more"
+against_data_profile = "large"
+"#;
+    let plan = asking(text).unwrap();
+    let named: Vec<_> = plan.compare.iter().map(|one| (&*one.config, &*one.against)).collect();
+    assert_eq!(named, [("zlib", "csd"), ("csd", "plain")]);
+    assert_eq!(plan.baseline(), Some("csd"), "what the first pair measures by");
+    assert_eq!(trials(&plan), trials(&Plan::parse(SETS).unwrap()));
+    assert_eq!(Plan::parse(&toml::to_string(&plan).unwrap()).unwrap(), plan);
+}
+
+#[test]
+fn a_pair_that_cannot_be_compared_is_refused() {
+    assert_eq!(
+        refused("config = \"cds\"\nagainst = \"plain\""),
+        "[[compare]], cds against plain: there is no configuration `cds`; did you mean `csd`?"
+    );
+    let both = "config = \"csd\"\nagainst = \"plain\"\n";
+    for (more, said) in [
+        ("workload = \"wite\"", "there is no workload `wite`; did you mean `write`?"),
+        ("data_profile = \"smal\"", "there is no data profile `smal`; did you mean `small`?"),
+        ("against_data_profile = \"small\"", "against_data_profile needs data_profile"),
+        ("data_profile = \"more\"", "they share no workload and thread count"),
+    ] {
+        let error = refused(&format!("{both}{more}"));
+        assert!(error.contains(said), "{error}");
+    }
+    assert!(refused("config = \"csd\"\nagainst = \"csd\"").contains("compared with itself"));
+    let twice = format!("[[compare]]\n{both}[[compare]]\n{both}");
+    assert!(format!("{:#}", asking(&twice).unwrap_err()).contains("there twice"));
+    let across = "config = \"csd\"\nagainst = \"csd\"\ndata_profile = \"more\"";
+    asking(&format!("[[compare]]\n{across}\nagainst_data_profile = \"large\"\n")).unwrap();
+}
+
+#[test]
+fn a_quick_profile_asks_about_no_pair_that_it_excludes() {
+    let text = r#"
+[[compare]]
+config = "csd"
+against = "plain"
+workload = "write"
+[[compare]]
+config = "csd"
+against = "plain"
+workload = "read"
+[quick]
+exclude = ["workloads.write"]
+"#;
+    let plan = Plan::parse_quick(&format!("{SETS}{text}")).unwrap();
+    assert_eq!(plan.compare.len(), 1);
+    assert_eq!(plan.compare[0].workload.as_deref(), Some("read"));
+}
