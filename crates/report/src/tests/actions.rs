@@ -195,7 +195,7 @@ fn the_answer_is_copied_and_where_there_is_no_clipboard_it_is_there_to_be_taken(
     browser.ask(&click(0));
     let copied = browser.ask("copied");
     assert!(
-        copied.as_str().unwrap().starts_with("# ") && copied.as_str().unwrap().contains(sentence),
+        copied.as_str().unwrap().starts_with('#') && copied.as_str().unwrap().contains(sentence),
         "{copied}"
     );
     browser.ask(&click(1));
