@@ -9,7 +9,7 @@ use assay_base::Size;
 use assay_study::metrics::metric;
 use assay_study::{Config, Study, Trial};
 
-use super::format::bytes;
+use super::format::{bytes, figure};
 use super::leading::is_aa_run;
 
 /// Sets of server variables seen in each configuration.
@@ -22,6 +22,7 @@ pub(super) fn conditions(study: &Study, variables: &Variables) -> Vec<String> {
         data(study, variables),
         binary_log(study, variables),
         scale(study),
+        steal(study),
         when(study),
     ]
     .into_iter()
@@ -135,6 +136,16 @@ fn scale(study: &Study) -> Option<String> {
         _ => Some("emulated drives, a part of the real ones: these reach higher rates".into()),
     }
 }
+
+/// What the hypervisor took of the CPUs in the worst run; nothing where it took none worth telling.
+fn steal(study: &Study) -> Option<String> {
+    let of = |trial: &Trial| trial.results.get(metric!("cpu_steal_percent").name).copied();
+    let most = study.trials.iter().filter_map(of).reduce(f64::max)?;
+    (most >= STEAL_PERCENT_TOLD).then(|| format!("CPU steal up to {} %", figure(most)))
+}
+
+/// Less steal than this is on every machine that is shared.
+const STEAL_PERCENT_TOLD: f64 = 0.5;
 
 /// The day or days.
 fn when(study: &Study) -> Option<String> {

@@ -180,6 +180,11 @@ fn the_page_holds_its_result_as_markdown() {
     ] {
         assert!(text.contains(part), "{part} is not in {text}");
     }
+    let directory = tempfile::tempdir().unwrap();
+    let store = study_of(directory.path(), |_| None);
+    let own = crate::markdown(&store).unwrap();
+    assert!(own.starts_with("## One | two\n\nWhich is faster?\n\n**"), "{own}");
+    assert_eq!(text.lines().count(), own.lines().count(), "the command prints the page's");
 }
 
 #[test]

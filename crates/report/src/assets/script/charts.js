@@ -96,22 +96,26 @@ function panelSeries(second, config) {
   return { trial, found, reason };
 }
 
-// The common scale of a chart's panels, over the configurations that are on.
+// The common scale of a chart's panels, over the configurations that are on: of the seconds that were measured, so that a
+// spike at the start flattens nothing.
 function scale(second) {
   let [low, high, last] = [0, 0, 0];
   for (const config of data.configs.keys()) {
     if (!configIsOn(config)) continue;
-    const found = panelSeries(second, config).found.filter(Boolean);
-    for (const { x, y } of found) {
+    const { trial, found } = panelSeries(second, config);
+    const [from, to] = trial?.window ?? [-Infinity, Infinity];
+    const sums = new Map();
+    for (const { x, y } of found.filter(Boolean)) {
       last = Math.max(last, x[x.length - 1]);
-      if (!second.is_stacked) for (const value of y) {
-        high = Math.max(high, value);
-        low = Math.min(low, value);
+      for (const [i, at] of x.entries()) {
+        if (at <= from || at > to) continue;
+        sums.set(at, (sums.get(at) ?? 0) + (y[i] || 0));
+        if (second.is_stacked) continue;
+        high = Math.max(high, y[i]);
+        low = Math.min(low, y[i]);
       }
     }
-    if (second.is_stacked && found.length) {
-      for (const i of found[0].y.keys()) high = Math.max(high, found.reduce((sum, { y }) => sum + (y[i] || 0), 0));
-    }
+    if (second.is_stacked) high = Math.max(high, ...sums.values());
   }
   return { y: [low * 1.06, second.top ?? ((high * 1.06) || 1)], x: [0, last || 1] };
 }
