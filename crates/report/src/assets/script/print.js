@@ -45,15 +45,58 @@ function partOf(table, run) {
   return part;
 }
 
+// Columns stood up as rows, for a table of few rows and columns without end. What spans a row's columns stands in the first.
+function turned(table) {
+  const heads = [...table.tHead.rows[0].cells];
+  const rows = [...table.tBodies].flatMap((body) => [...body.rows].map((row) => ({ row, block: body.querySelector('.block') })))
+    .filter(({ row }) => !row.matches('.block, [hidden]'));
+  const cell = (tag, from) => {
+    const made = make(tag, '');
+    made.append(...[...from.childNodes].map((node) => node.cloneNode(true)));
+    return made;
+  };
+  const top = document.createElement('tr');
+  top.append(cell('th', heads[0]), ...rows.map(({ row, block }) => {
+    const head = cell('th', row.cells[0]);
+    if (block) head.prepend(make('small', '', block.textContent.trim()));
+    return head;
+  }));
+  const lines = heads.slice(1).map((head, place) => {
+    const line = document.createElement('tr');
+    line.append(cell('th', head));
+    for (const { row } of rows) {
+      const whole = [...row.cells].find((one) => one.colSpan > 1);
+      if (!whole) line.append(cell('td', row.cells[place + 1]));
+      else line.append(place === 0 ? cell('td', whole) : make('td', '', '–'));
+    }
+    return line;
+  });
+  const made = make('table', `${table.className} paper-part turned`);
+  made.createTHead().append(top);
+  made.createTBody().append(...lines);
+  return made;
+}
+
+// More parts than this are no table any more.
+const MOST_PARTS = 3;
+
 function splitWide() {
   for (const box of find('.table')) {
     const table = box.querySelector('table');
     if (!table?.tHead || table.offsetWidth <= box.clientWidth + 1) continue;
     const runs = runsOf(table, box.clientWidth);
     if (runs.length < 2) continue;
-    box.append(...runs.map((run) => partOf(table, run)));
     box.classList.add('split');
+    if (runs.length <= MOST_PARTS) box.append(...runs.map((run) => partOf(table, run)));
+    else fitTurned(box, turned(table));
   }
+}
+
+function fitTurned(box, table) {
+  box.append(table);
+  if (table.offsetWidth <= box.clientWidth + 1) return;
+  const parts = runsOf(table, box.clientWidth).map((run) => partOf(table, run));
+  table.replaceWith(...parts);
 }
 
 function joinWide() {
