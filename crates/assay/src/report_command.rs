@@ -18,7 +18,8 @@ Examples:
   assay report studies/demo
   assay report studies/demo --prices prices.toml   costs too (docs/cost.md)
   assay report studies/demo --title 'Old disk or new?' --notes why.md
-  assay report studies/demo --summary              the result in one line")]
+  assay report studies/demo --summary              the result in one line
+  assay report studies/demo --markdown             the result for a ticket")]
 pub(crate) struct ReportArgs {
     /// The study's directory, as given to `assay run --out`
     pub(crate) study: PathBuf,
@@ -34,6 +35,9 @@ pub(crate) struct ReportArgs {
     /// Print the result in one line, for a ticket or a chat, and write nothing
     #[arg(long, conflicts_with_all = ["prices", "title", "notes"])]
     pub(crate) summary: bool,
+    /// Print the result as Markdown, for a ticket: the answer, verdicts, crash safety and caveats; write nothing
+    #[arg(long, conflicts_with_all = ["prices", "title", "notes", "summary"])]
+    pub(crate) markdown: bool,
 }
 
 /// Writes `report.html`, `results.json` and `tables/` into the study's directory and prints where they are.
@@ -46,6 +50,10 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let store = Store::open(&args.study)?;
     if args.summary {
         print::line(assay_report::summary_line(&store)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    if args.markdown {
+        print::line(assay_report::markdown(&store)?.trim_end());
         return Ok(ExitCode::SUCCESS);
     }
     let wishes =

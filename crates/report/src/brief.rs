@@ -12,7 +12,7 @@ pub(super) fn brief(study: &Study, judgement: &Judgement) -> String {
 }
 
 /// `20 runs, 2 of them not comparable, 1 failed; 3 repeated after the machine disturbed them`.
-fn counts(study: &Study) -> String {
+pub(super) fn counts(study: &Study) -> String {
     let count = |is: &dyn Fn(&Trial) -> bool| study.trials.iter().filter(|trial| is(trial)).count();
     let forbids = |trial: &Trial| trial.warnings.iter().any(Warning::forbids_comparing);
     let done = count(&|trial| matches!(trial.state, State::Done | State::Failed));

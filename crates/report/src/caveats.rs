@@ -7,12 +7,12 @@ use serde::Serialize;
 use assay_judge::Judgement;
 use assay_judge::durability::Durability;
 use assay_study::metrics::{Metric, Window, metric};
-use assay_study::{Config, State, Study, Trial};
+use assay_study::{Config, State, Study, Trial, Warning};
 
-use super::format::{figure, plural};
+use super::format::{figure, list, plural};
 use super::leading;
 use super::series::Embedded;
-use crate::words;
+use crate::words::{self, spoilt, warning};
 
 /// One thing to know before a number is quoted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,23 +21,36 @@ pub(super) struct Caveat {
     pub(super) kind: &'static str,
     /// The thing itself.
     pub(super) text: String,
+    /// The runs that it is true of, if not of the whole study.
+    pub(super) runs: Vec<String>,
 }
 
 fn caveat(kind: &'static str, text: String) -> Caveat {
-    Caveat { kind, text }
+    Caveat { kind, text, runs: Vec::new() }
 }
 
-/// All of them, the gravest first.
+/// All of them, the gravest first, and last those of the page itself.
 pub(super) fn of(
     study: &Study,
     judgement: &Judgement,
     durability: &[Durability],
     series: &Embedded,
 ) -> Vec<Caveat> {
+    let mut caveats = of_study(study, judgement, durability);
+    caveats.extend(of_page(series));
+    caveats
+}
+
+/// Those of the study, wherever it is shown.
+pub(super) fn of_study(
+    study: &Study,
+    judgement: &Judgement,
+    durability: &[Durability],
+) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = of_trials(study, State::Failed, "failed", |trial| {
         vec![trial.reason.clone().unwrap_or_else(|| "no reason was stored".into())]
     });
-    caveats.extend(of_trials(study, State::Done, "flagged", words::warning::of_trial));
+    caveats.extend(flagged(study));
     caveats.extend(repeated(study));
     caveats.extend(too_fast(study));
     caveats.extend(uneven(study, durability).into_iter().map(|text| caveat("safety", text)));
@@ -49,7 +62,6 @@ pub(super) fn of(
     caveats.extend(not_run(study));
     caveats.extend(once(study));
     caveats.extend(not_tested(study));
-    caveats.extend(of_page(series));
     caveats
 }
 
@@ -57,17 +69,27 @@ pub(super) fn of(
 /// sentence each. A/A runs are not told of: they are as safe as their configurations.
 pub(super) fn uneven(study: &Study, durability: &[Durability]) -> Vec<String> {
     let Some((first, rest)) = durability.split_first() else { return Vec::new() };
-    let told = |(kept, config): (&Durability, &Config)| {
-        let unlike = if first.class == kept.class { Vec::new() } else { first.differs(kept) };
-        let differs = words::durability::differences(&unlike)?;
-        let first = study.configs.first()?;
-        Some(format!(
-            "{} and {} differ in crash safety, so their speeds are not comparable: {differs}.",
-            first.name, config.name
-        ))
+    let Some(name) = study.configs.first().map(|config| config.name.as_str()) else {
+        return Vec::new();
     };
     let others = rest.iter().zip(study.configs.iter().skip(1));
-    others.filter(|(_, config)| !leading::is_aa_run(study, config)).filter_map(told).collect()
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for (kept, config) in others.filter(|(_, config)| !leading::is_aa_run(study, config)) {
+        let unlike = if first.class == kept.class { Vec::new() } else { first.differs(kept) };
+        let Some(differs) = words::durability::differences(&unlike) else { continue };
+        match found.iter_mut().find(|(one, _)| *one == differs) {
+            Some((_, names)) => names.push(leading::named(&config.name)),
+            None => found.push((differs, vec![leading::named(&config.name)])),
+        }
+    }
+    let told = |(differs, names): (String, Vec<String>)| {
+        format!(
+            "{} and {} differ in crash safety, so their speeds are not comparable: {differs}.",
+            leading::named(name),
+            list(&names)
+        )
+    };
+    found.into_iter().map(told).collect()
 }
 
 /// One caveat for each distinct text, naming its runs.
@@ -86,7 +108,7 @@ fn of_trials(
             }
         }
     }
-    let told = |(text, trials)| caveat(kind, format!("{text} ({})", named(trials)));
+    let told = |(text, runs)| Caveat { runs, ..caveat(kind, text) };
     found.into_iter().map(told).collect()
 }
 
@@ -96,27 +118,52 @@ fn too_fast(study: &Study) -> impl Iterator<Item = Caveat> {
     found.map(|one| caveat("models", words::calibration::too_fast(one)))
 }
 
-/// Attempts that were thrown away, one caveat for each cause.
-fn repeated(study: &Study) -> Vec<Caveat> {
-    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for attempt in &study.discarded {
-        let cause = words::warning::cause(&attempt.warnings).unwrap_or_else(|| "unknown".into());
-        found.entry(cause).or_default().push(attempt.key.to_string());
+/// One caveat for each kind of warning and cause: of runs that differ in figures alone, those of the worst.
+fn flagged(study: &Study) -> Vec<Caveat> {
+    let mut found: Vec<(warning::Sort, Vec<(&Warning, String)>)> = Vec::new();
+    for trial in study.trials.iter().filter(|trial| trial.state == State::Done) {
+        for one in &trial.warnings {
+            let sort = warning::sort(one);
+            match found.iter_mut().find(|(other, _)| *other == sort) {
+                Some((_, all)) => all.push((one, trial.key.to_string())),
+                None => found.push((sort, vec![(one, trial.key.to_string())])),
+            }
+        }
     }
-    let told = |(cause, trials): (String, Vec<String>)| {
-        caveat("repeated", format!("discarded and run again: {cause} ({})", named(trials)))
-    };
-    found.into_iter().map(told).collect()
+    let mut told: Vec<Caveat> = found.into_iter().filter_map(|(_, all)| merged(all)).collect();
+    told.sort_by_key(|caveat| std::cmp::Reverse(caveat.runs.len()));
+    told
 }
 
-/// Four of them, and how many more there are.
-fn named(trials: Vec<String>) -> String {
-    let more = trials.len().saturating_sub(4);
-    let mut names = trials.into_iter().take(4).collect::<Vec<_>>().join("; ");
-    if more > 0 {
-        names.push_str(&format!("; and {more} more"));
+fn merged(all: Vec<(&Warning, String)>) -> Option<Caveat> {
+    let size = |one: &(&Warning, String)| warning::size(one.0);
+    let (worst, _) = all.iter().max_by(|a, b| size(a).total_cmp(&size(b)))?;
+    let text = warning::text(worst);
+    let is_alike = all.iter().all(|(one, _)| warning::text(one) == text);
+    let text = if is_alike { text } else { format!("{text} (worst of {} runs)", all.len()) };
+    let mut runs: Vec<String> = all.into_iter().map(|(_, run)| run).collect();
+    runs.dedup();
+    Some(Caveat { runs, ..caveat("flagged", text) })
+}
+
+/// Attempts that were thrown away, one caveat for each cause.
+fn repeated(study: &Study) -> Vec<Caveat> {
+    let mut found: BTreeMap<spoilt::Kind, (f64, Vec<String>)> = BTreeMap::new();
+    for attempt in &study.discarded {
+        let of_machine = attempt.warnings.iter().find(|one| one.is_of_machine());
+        let Some((kind, size)) = of_machine.and_then(spoilt::of_warning) else { continue };
+        let one = found.entry(kind).or_default();
+        one.0 = one.0.max(size);
+        one.1.push(attempt.key.to_string());
     }
-    names
+    let told = |(kind, (most, runs)): (spoilt::Kind, (f64, Vec<String>))| {
+        let were = if runs.len() == 1 { "was" } else { "were" };
+        let cause = spoilt::text(&spoilt::Cause { kind, runs: runs.len(), most });
+        let attempts = plural(runs.len(), "attempt");
+        let text = format!("{attempts} {were} {cause}, discarded and run again");
+        Caveat { runs, ..caveat("repeated", text) }
+    };
+    found.into_iter().map(told).collect()
 }
 
 /// Counts differ from run to run, so the text names the codes only; counts are in `results.json`.

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use assay_study::Study;
 
 use super::configs::look;
-use super::format::GROUP;
+use super::flagged;
+use super::format::{GROUP, plural};
 use super::metrics::Metric;
-use super::stored::of_database;
 use assay_judge::summary::{self, Figure, Group};
 
 /// One chart: what the script hands to Plotly, and which configuration each trace belongs to.
@@ -93,8 +93,11 @@ pub(super) fn hover(unit: &str) -> String {
     format!("%{{y:,.4~r}}{unit}")
 }
 
-/// `metric` against threads under one workload, a line for each configuration; bars where there is one thread count only.
-/// Nothing if no run has it.
+/// Lines need this many thread counts; of fewer there are bars.
+const LINE_FROM: usize = 3;
+
+/// `metric` against threads under one workload, a line for each configuration; bars where there are one or two thread
+/// counts. What holds a run that may not be compared is drawn hollow or pale. Nothing if no run has it.
 pub(super) fn against_threads(
     study: &Study,
     groups: &[Group<'_>],
@@ -102,22 +105,36 @@ pub(super) fn against_threads(
     metric: &Metric<'_>,
 ) -> Option<Plot> {
     let of_workload = || groups.iter().filter(|group| group.workload == workload);
-    let threads = summary::threads(study);
-    let ticks: Vec<String> = threads.iter().map(ToString::to_string).collect();
+    let threads = summary::threads_of(of_workload());
+    let ticks: Vec<String> = match threads.len() {
+        0..LINE_FROM => threads.iter().map(|one| plural(*one as usize, "thread")).collect(),
+        _ => threads.iter().map(ToString::to_string).collect(),
+    };
+    let x_title = if threads.len() < LINE_FROM { "" } else { "threads" };
     let x_axis =
-        json!({ "type": "category", "categoryarray": ticks.clone(), "title": title("threads") });
+        json!({ "type": "category", "categoryarray": ticks.clone(), "title": title(x_title) });
     let mut plot = Plot::new(x_axis, json!({ "title": title(&label(metric.unit)) }));
+    plot.adjust("bargap", json!(0.25));
     for (place, config) in study.configs.iter().enumerate() {
-        let figure_at = |threads: &u32| {
-            let group = of_workload().find(|one| one.config == place && one.threads == *threads);
-            group.and_then(|group| metric.over(group))
+        let point_at = |threads: &u32| {
+            let group = of_workload().find(|one| one.config == place && one.threads == *threads)?;
+            Some(Point {
+                figure: metric.over(group)?,
+                flag: flagged::reason(group.done().collect::<Vec<_>>().into_iter()),
+            })
         };
-        let figures: Vec<Option<Figure>> = threads.iter().map(figure_at).collect();
-        if figures.iter().any(Option::is_some) {
-            plot.push(place, over_threads(place, &config.name, metric, ticks.clone(), &figures));
+        let points: Vec<Option<Point>> = threads.iter().map(point_at).collect();
+        if points.iter().any(Option::is_some) {
+            plot.push(place, over_threads(place, &config.name, metric, ticks.clone(), &points));
         }
     }
     (!plot.data.is_empty()).then_some(plot)
+}
+
+/// A figure, and why it may not be compared.
+struct Point {
+    figure: Figure,
+    flag: Option<String>,
 }
 
 fn over_threads(
@@ -125,14 +142,23 @@ fn over_threads(
     name: &str,
     metric: &Metric<'_>,
     threads: Vec<String>,
-    figures: &[Option<Figure>],
+    points: &[Option<Point>],
 ) -> Value {
     // A thread count without a figure is a gap: a line across it would invent one.
+    let figure = |point: &Option<Point>| point.as_ref().map(|one| one.figure.clone());
+    let figures: Vec<Option<Figure>> = points.iter().map(figure).collect();
     let means: Vec<_> = figures.iter().map(|figure| figure.as_ref().map(|one| one.mean)).collect();
-    if threads.len() == 1 {
-        return bars(place, name, (threads, means), figures, metric.unit);
+    let flag = |point: &Option<Point>| point.as_ref().and_then(|one| one.flag.clone());
+    let flags: Vec<Option<String>> = points.iter().map(flag).collect();
+    let hovers: Vec<String> = flags.iter().map(|flag| hover_flagged(metric.unit, flag)).collect();
+    if threads.len() < LINE_FROM {
+        let mut bars = bars(place, name, (threads, means), &figures, metric.unit);
+        bars["hovertemplate"] = json!(hovers);
+        bars["marker"]["opacity"] = json!(flags.iter().map(opacity).collect::<Vec<f64>>());
+        return bars;
     }
-    let Style { line, marker } = Style::of(place);
+    let Style { line, mut marker } = Style::of(place);
+    marker["symbol"] = json!(flags.iter().map(|flag| symbol(place, flag)).collect::<Vec<String>>());
     json!({
         "type": "scatter",
         "x": threads,
@@ -142,9 +168,28 @@ fn over_threads(
         "connectgaps": false,
         "line": line,
         "marker": marker,
-        "error_y": spread(figures),
-        "hovertemplate": hover(metric.unit),
+        "error_y": spread(&figures),
+        "hovertemplate": hovers,
     })
+}
+
+/// What a pointer sees of a value that may not be compared.
+pub(super) fn hover_flagged(unit: &str, flag: &Option<String>) -> String {
+    match flag {
+        Some(reason) => format!("{}<br>not comparable: {}", hover(unit), label(reason)),
+        None => hover(unit),
+    }
+}
+
+/// The marker of a point, hollow of one that may not be compared.
+pub(super) fn symbol(place: usize, flag: &Option<String>) -> String {
+    let symbol = look(place).symbol;
+    if flag.is_some() { format!("{symbol}-open") } else { symbol.to_owned() }
+}
+
+/// Bars of what may not be compared are pale.
+fn opacity(flag: &Option<String>) -> f64 {
+    if flag.is_some() { 0.35 } else { 1.0 }
 }
 
 fn bars(
@@ -175,7 +220,7 @@ impl Style {
     pub(super) fn of(place: usize) -> Style {
         let look = look(place);
         Style {
-            line: json!({ "width": 2.0, "dash": look.dash, "color": look.light }),
+            line: json!({ "width": 2.0, "color": look.light }),
             marker: json!({ "symbol": look.symbol, "size": 8, "color": look.light }),
         }
     }
@@ -216,29 +261,23 @@ fn pattern(place: usize) -> Value {
     json!({ "shape": shape, "fillmode": "overlay", "size": 7.0, "solidity": 0.2 })
 }
 
-/// What the data take, from the files down to the media, for each workload. Nothing if no run has them.
-pub(super) fn space(study: &Study, kinds: &[Metric<'_>], groups: &[Group<'_>]) -> Option<Plot> {
-    let unit = kinds.first().map_or("", |kind| kind.unit);
+/// A stage of what the data take: what it is called, and of each configuration how much.
+pub(super) type Stage = (String, Vec<Option<Figure>>);
+
+/// What the data take, from the files down to the media, stage by stage. Nothing if no run has them.
+pub(super) fn space(study: &Study, unit: &str, stages: &[Stage]) -> Option<Plot> {
     let mut plot = Plot::new(json!({ "type": "category" }), json!({ "title": title(unit) }));
     plot.adjust("barmode", json!("group"));
     plot.adjust("bargap", json!(0.3));
     for (place, config) in study.configs.iter().enumerate() {
-        let (bars_of, figures): (Vec<String>, Vec<Option<Figure>>) = study
-            .workloads
-            .iter()
-            .enumerate()
-            .flat_map(|at| kinds.iter().map(move |kind| (at, kind)))
-            .filter_map(|((workload, name), kind)| {
-                let bar = format!("{}<br>{}", label(&name.name), kind.head);
-                Some((bar, Some(of_database(groups, place, workload, kind)?)))
-            })
-            .unzip();
+        let its = stages.iter().filter_map(|(name, all)| Some((name, all.get(place)?.clone()?)));
+        let (names, figures): (Vec<String>, Vec<Option<Figure>>) =
+            its.map(|(name, figure)| (label(name), Some(figure))).unzip();
         if figures.is_empty() {
             continue;
         }
         let means = figures.iter().flatten().map(|figure| Some(figure.mean)).collect();
-        let bar = bars(place, &config.name, (bars_of, means), &figures, unit);
-        plot.push(place, bar);
+        plot.push(place, bars(place, &config.name, (names, means), &figures, unit));
     }
     (!plot.data.is_empty()).then_some(plot)
 }

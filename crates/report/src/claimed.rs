@@ -1,8 +1,11 @@
-//! Claims beside measurements, as the page shows them: every figure that a paper prints of what this study ran, with
-//! what was measured, their ratio, and the conditions that differ.
+//! Claims beside measurements, as the page shows them, in one section: every figure that a paper prints of what this study
+//! ran, with what was measured, their ratio, and the conditions that differ; and what the plan itself asks to be compared.
 
 use serde::Serialize;
 
+use assay_judge::paper::{Compared, ComparedRow};
+
+use super::paper::percent;
 use crate::beside::{Beside, Hint, Standing};
 use crate::claim_rows::{CROSSOVERS, RATIO, Row, of_crossover, of_gain, of_level};
 
@@ -23,20 +26,70 @@ pub(super) struct Claimed {
 struct Table {
     title: String,
     rows: Vec<Row>,
+    /// Of gains: what was measured at the fewest and at the most threads, a pair a row.
+    by_threads: Vec<[String; 2]>,
 }
 
-/// What the page shows of them.
-pub(super) fn claimed(standing: &Standing) -> Option<Claimed> {
-    match standing {
-        Standing::Apart => None,
-        Standing::Partly(hint) => Some(Claimed {
-            paper: String::new(),
-            tables: Vec::new(),
-            differs: Vec::new(),
-            ratio: RATIO,
-            hint: Some(told(hint)),
-        }),
-        Standing::Beside(beside) => Some(section(beside)),
+/// What the page shows of them: those of the claims, and those comparisons of the plan that the claims lack.
+pub(super) fn claimed(
+    title: Option<&str>,
+    standing: &Standing,
+    of_plan: &[Compared],
+) -> Option<Claimed> {
+    let (beside, hint) = match standing {
+        Standing::Apart => (None, None),
+        Standing::Partly(hint) => (None, Some(told(hint))),
+        Standing::Beside(beside) => (Some(beside), None),
+    };
+    let claimed = beside.map_or(&[][..], |beside| beside.gains.as_slice());
+    let is_claimed = |one: &&Compared| {
+        let of = |one: &Compared| (one.config.clone(), one.against.clone(), one.metric.clone());
+        claimed.iter().any(|other| of(other) == of(one))
+    };
+    let own = of_plan.iter().filter(|one| !is_claimed(one));
+    let mut tables: Vec<Table> = claimed.iter().chain(own).map(gains).collect();
+    tables.extend(beside.into_iter().flat_map(|beside| [levels(beside), crossovers(beside)]));
+    tables.retain(|table| !table.rows.is_empty());
+    (hint.is_some() || !tables.is_empty()).then(|| Claimed {
+        paper: beside.map(|beside| beside.paper.as_str()).or(title).unwrap_or_default().to_owned(),
+        tables,
+        differs: beside.map(|beside| beside.differs.clone()).unwrap_or_default(),
+        ratio: RATIO,
+        hint,
+    })
+}
+
+fn gains(gain: &Compared) -> Table {
+    let at = |place: Option<&(u32, f64)>| {
+        place.map_or_else(
+            || "–".into(),
+            |(threads, gain)| format!("{} at {threads}", percent(*gain)),
+        )
+    };
+    let ends = |row: &ComparedRow| {
+        let all = row.measured.as_ref().map_or(&[][..], |one| &one.by_threads);
+        [at(all.first()), at(all.last())]
+    };
+    Table {
+        title: format!("{}: {} over {}, {}", gain.table, gain.config, gain.against, gain.metric),
+        rows: of_gain(gain),
+        by_threads: gain.rows.iter().map(ends).collect(),
+    }
+}
+
+fn levels(beside: &Beside) -> Table {
+    Table {
+        title: "Single configurations".into(),
+        rows: beside.levels.iter().map(of_level).collect(),
+        by_threads: Vec::new(),
+    }
+}
+
+fn crossovers(beside: &Beside) -> Table {
+    Table {
+        title: CROSSOVERS.into(),
+        rows: beside.crossovers.iter().map(of_crossover).collect(),
+        by_threads: Vec::new(),
     }
 }
 
@@ -51,28 +104,6 @@ fn told(hint: &Hint) -> String {
         Hint::NameClaims(claims) => format!(
             "The claims {claims} have figures for what ran here, but the plan does not refer to them: `assay claims {claims} --study STUDY` compares them with the measurements."
         ),
-    }
-}
-
-fn section(beside: &Beside) -> Claimed {
-    let gains = beside.gains.iter().map(|gain| Table {
-        title: format!("{}: {} over {}, {}", gain.table, gain.config, gain.against, gain.metric),
-        rows: of_gain(gain),
-    });
-    let levels = Table {
-        title: "Single configurations".into(),
-        rows: beside.levels.iter().map(of_level).collect(),
-    };
-    let crossovers = Table {
-        title: CROSSOVERS.into(),
-        rows: beside.crossovers.iter().map(of_crossover).collect(),
-    };
-    Claimed {
-        paper: beside.paper.clone(),
-        tables: gains.chain([levels, crossovers]).filter(|table| !table.rows.is_empty()).collect(),
-        differs: beside.differs.clone(),
-        ratio: RATIO,
-        hint: None,
     }
 }
 

@@ -1,8 +1,9 @@
-//! How a configuration looks, everywhere: its colour in the light and in the dark, its dash and its marker.
+//! How a configuration looks, everywhere: its colour in the light and in the dark, and its marker. Dashes are left to what a
+//! line is of.
 //!
 //! Colours are those of Okabe and Ito ("Color Universal Design", 2008), darkened for a light page and lightened
-//! for a dark one until they reach the 3:1 that WCAG 2.2 (1.4.11) asks of graphics; a test computes it. Dash and
-//! marker differ too, so that no configuration is told by colour alone.
+//! for a dark one until they reach the 3:1 that WCAG 2.2 (1.4.11) asks of graphics; a test computes it. Markers
+//! differ too, so that no configuration is told by colour alone.
 
 /// The look of one configuration.
 #[derive(Debug, Clone)]
@@ -11,10 +12,6 @@ pub(super) struct Look {
     pub(super) light: &'static str,
     /// Colour on a dark page.
     pub(super) dark: &'static str,
-    /// Dash of its lines, in Plotly's words.
-    pub(super) dash: &'static str,
-    /// The same dash in SVG's words, for the legend.
-    pub(super) svg_dash: &'static str,
     /// Marker of its points, in Plotly's words.
     pub(super) symbol: &'static str,
     /// The same marker as an SVG path around (14, 6), for the legend.
@@ -36,25 +33,20 @@ const CIRCLE: &str = "M10.5 6a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z";
 const SQUARE: &str = "M10.8 2.8h6.4v6.4h-6.4z";
 const DIAMOND: &str = "M14 1.6l4.4 4.4l-4.4 4.4l-4.4-4.4z";
 const TRIANGLE: &str = "M14 1.8l4.2 7.4h-8.4z";
+const DOWN: &str = "M14 10.2l4.2-7.4h-8.4z";
 
-/// The look of the configuration at `place`; places beyond the colours repeat them with another dash and marker.
+/// The look of the configuration at `place`; places beyond the colours repeat them with another marker.
 pub(super) fn look(place: usize) -> Look {
     let (light, dark) = COLOURS[place % COLOURS.len()];
     let shifted = place + place / COLOURS.len();
-    let (dash, svg_dash) = match shifted % 5 {
-        0 => ("solid", "none"),
-        1 => ("dash", "7 4"),
-        2 => ("dot", "2 3"),
-        3 => ("dashdot", "7 3 2 3"),
-        _ => ("longdash", "11 4"),
-    };
-    let (symbol, svg_marker) = match shifted % 4 {
+    let (symbol, svg_marker) = match shifted % 5 {
         0 => ("circle", CIRCLE),
         1 => ("square", SQUARE),
         2 => ("diamond", DIAMOND),
-        _ => ("triangle-up", TRIANGLE),
+        3 => ("triangle-up", TRIANGLE),
+        _ => ("triangle-down", DOWN),
     };
-    Look { light, dark, dash, svg_dash, symbol, svg_marker }
+    Look { light, dark, symbol, svg_marker }
 }
 
 #[cfg(test)]

@@ -10,6 +10,12 @@ use serde::Serialize;
 use crate::words;
 use assay_study::{Study, Workload};
 
+/// What a run noted of its rig, which the rig's layers say in other words.
+const OF_RIG: &str = "rig: ";
+
+/// Layers of a rig that follow from which device is emulated.
+const FOLLOWING: [&str; 2] = ["scale", "numbers"];
+
 /// One thing, and what it is in each configuration.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Row {
@@ -17,6 +23,8 @@ pub(super) struct Row {
     pub(super) name: String,
     /// Its value in each configuration of the study, in their order; nothing where a configuration has none.
     pub(super) values: Vec<Option<String>>,
+    /// Whether it follows from another row, and is told on demand.
+    pub(super) follows: bool,
 }
 
 impl Row {
@@ -53,7 +61,11 @@ pub(super) fn of_configs(study: &Study) -> Compared {
     };
     let mut rows: Vec<Row> = layers
         .into_iter()
-        .map(|layer| Row { name: layer.to_owned(), values: of_layer(layer) })
+        .map(|layer| Row {
+            name: layer.to_owned(),
+            values: of_layer(layer),
+            follows: FOLLOWING.contains(&layer),
+        })
         .collect();
     let settings: Vec<Names> = study.configs.iter().map(|config| config.settings.clone()).collect();
     rows.extend(rows_of(&settings));
@@ -72,7 +84,7 @@ pub(super) fn of_workloads(study: &Study) -> Compared {
     let recipes = optioned(study).map(|one| Some(one.recipe.clone())).collect();
     let options: Vec<Names> = optioned(study).map(|one| one.options.clone()).collect();
     let mut compared = split(rows_of(&options));
-    compared.different.insert(0, Row { name: "recipe".into(), values: recipes });
+    compared.different.insert(0, Row { name: "recipe".into(), values: recipes, follows: false });
     compared
 }
 
@@ -111,7 +123,8 @@ fn rows_of(sets: &[Names]) -> Vec<Row> {
 }
 
 fn row(name: &str, sets: &[Names]) -> Row {
-    Row { name: name.into(), values: sets.iter().map(|set| set.get(name).cloned()).collect() }
+    let values = sets.iter().map(|set| set.get(name).cloned()).collect();
+    Row { name: name.into(), values, follows: name.starts_with(OF_RIG) }
 }
 
 fn split(rows: Vec<Row>) -> Compared {

@@ -6,12 +6,16 @@
 
 use serde_json::{Value, json};
 
+use crate::words::reason::reason_in_short;
+use crate::words::spoilt;
 use crate::words::verdict::word;
 use assay_judge::{Comparison, Judgement, Metric};
 use assay_study::Study;
 
 use super::charts::{Plot, label};
 use super::configs::look;
+use super::flagged;
+use super::format::plural;
 use super::leading;
 
 /// More rows than this are not a first look; the others stand under Verdicts.
@@ -25,41 +29,119 @@ pub(super) struct Forest {
     pub(super) plot: Plot,
     /// Rows drawn, for the chart's height.
     pub(super) rows: usize,
-    /// Comparisons that are not drawn: too many, or without a figure.
+    /// Comparisons that are not drawn, as they are too many.
     pub(super) left_out: usize,
+    /// Whether a row has no valid comparison, and what would help.
+    pub(super) hollow: Option<&'static str>,
 }
 
-/// Of the comparisons that have a difference; nothing where none has.
+/// Of all comparisons there are: hollow where there is no difference; nothing where nothing can be compared.
 pub(super) fn forest(study: &Study, judged: &Judgement) -> Option<Forest> {
-    let all = leading::whole(judged, Metric::Throughput);
-    let told: Vec<&Comparison> =
-        all.iter().copied().filter(|one| one.difference.is_some()).take(MOST_ROWS).collect();
+    let all = leading::rows(judged, Metric::Throughput);
+    let told: Vec<&Comparison> = all.iter().copied().take(MOST_ROWS).collect();
+    if told.is_empty() {
+        return None;
+    }
     let names: Vec<String> = told.iter().map(|one| name(one, &told)).collect();
-    let (low, high) = reach(&told)?;
+    let (low, high) = reach(&told);
     let room = (high - low) * 0.12;
     let x_axis =
         json!({ "range": [low - room, high + room], "ticksuffix": " %", "zeroline": true });
     let mut plot = Plot::new(x_axis, json!({}));
     arrange(&mut plot, &names, judged.margin_percent);
     for (place, config) in study.configs.iter().enumerate() {
-        let its: Vec<(&String, &Comparison)> = names
+        let (made, unmade): (Vec<Named<'_>>, Vec<Named<'_>>) = names
             .iter()
             .zip(told.iter().copied())
             .filter(|(_, one)| one.config == config.name)
-            .collect();
-        if !its.is_empty() {
-            plot.push(place, points(judged, (place, &config.name), &its, (low, high)));
+            .partition(|(_, one)| one.difference.is_some());
+        if !made.is_empty() {
+            plot.push(place, points(judged, (place, &config.name), &made, (low, high)));
+        }
+        if !unmade.is_empty() {
+            plot.push(place, hollow(study, (place, &config.name), &unmade, (low, high)));
         }
     }
-    Some(Forest { plot, rows: names.len(), left_out: all.len() - names.len() })
+    Some(Forest {
+        plot,
+        rows: names.len(),
+        left_out: all.len() - names.len(),
+        hollow: told.iter().find(|one| one.difference.is_none()).map(|one| {
+            flagged::of_comparison(study, one).map_or("", |(_, kind)| spoilt::remedy(kind))
+        }),
+    })
+}
+
+/// A comparison with its row's name.
+type Named<'a> = (&'a String, &'a Comparison);
+
+/// Points that stand for no difference, with the cause beside them, where there is more room.
+fn hollow(
+    study: &Study,
+    (place, name): (usize, &str),
+    its: &[Named<'_>],
+    (low, high): (f64, f64),
+) -> Value {
+    let look = look(place);
+    let names: Vec<&String> = its.iter().map(|(name, _)| *name).collect();
+    let causes: Vec<String> = its.iter().map(|(_, one)| cause(study, one)).collect();
+    json!({
+        "type": "scatter",
+        "x": vec![0.0; its.len()],
+        "y": names,
+        "name": label(name),
+        "mode": "markers+text",
+        "marker": { "symbol": format!("{}-open", look.symbol), "size": 12, "color": look.light },
+        "text": causes.iter().map(|text| wrapped(text)).collect::<Vec<_>>(),
+        "textposition": if high >= -low { "middle right" } else { "middle left" },
+        "textfont": { "size": 11 },
+        "hovertext": causes.iter().map(|text| label(text)).collect::<Vec<_>>(),
+        "hovertemplate": "%{y}: %{hovertext}<extra></extra>",
+    })
+}
+
+/// Why a comparison could not be made: what spoilt its runs, else what the judge says.
+fn cause(study: &Study, one: &Comparison) -> String {
+    let because = || reason_in_short(one).unwrap_or_else(|| "nothing was measured".into());
+    flagged::of_comparison(study, one).map_or_else(because, |(cause, _)| cause)
+}
+
+/// In lines that have room beside the point.
+fn wrapped(text: &str) -> String {
+    const LINE: usize = 40;
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in text.split(' ') {
+        let is_full = lines.last().is_some_and(|line| line.chars().count() + word.len() > LINE);
+        if is_full {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        }
+    }
+    lines.iter().map(|line| label(line)).collect::<Vec<_>>().join("<br>")
 }
 
 /// No more words than tell the rows apart.
 fn name(one: &Comparison, all: &[&Comparison]) -> String {
+    let whole = of_whole(one, all);
+    match one.threads.filter(|threads| all.iter().any(|other| other.threads != Some(*threads))) {
+        Some(threads) => format!("{whole}, {}", plural(threads as usize, "thread")),
+        None => whole,
+    }
+}
+
+fn of_whole(one: &Comparison, all: &[&Comparison]) -> String {
     let is_same =
         |read: fn(&Comparison) -> &String| all.iter().all(|other| read(other) == read(one));
     let has_room = all.len() <= ROOMY_ROWS;
-    let (config, workload) = (broken(&one.config, has_room), label(&one.workload));
+    let [judged, against] = leading::sides(one);
+    let config = match is_same(|one| &one.baseline) {
+        true => broken(&one.config, has_room),
+        false => format!("{}<br>against {}", label(&judged), label(&against)),
+    };
+    let workload = label(&one.workload);
     match (is_same(|one| &one.config), is_same(|one| &one.workload)) {
         (_, true) => config,
         (true, false) => workload,
@@ -85,28 +167,26 @@ fn percent(ratio: f64) -> f64 {
 
 /// From the lowest end to the highest, zero included. An end that no one would write down is cut off, so that it does
 /// not hide the others: the whisker then leaves the chart.
-fn reach(told: &[&Comparison]) -> Option<(f64, f64)> {
+fn reach(told: &[&Comparison]) -> (f64, f64) {
     let found = || told.iter().filter_map(|one| one.difference.as_ref());
-    let furthest = found().map(|one| percent(one.ratio).abs()).fold(f64::NAN, f64::max);
-    if furthest.is_nan() {
-        return None;
-    }
+    let furthest = found().map(|one| percent(one.ratio).abs()).fold(0.0, f64::max);
     let limit = 3.0 * furthest + 20.0;
     let low = found().map(|one| percent(one.ratio_interval.0)).fold(0.0, f64::min);
     let high = found().map(|one| percent(one.ratio_interval.1)).fold(0.0, f64::max);
-    Some((low.max(-100.0), high.min(limit)))
+    let least = if furthest > 0.0 { 0.0 } else { 10.0 };
+    (low.max(-100.0).min(-least), high.min(limit).max(least))
 }
 
 fn points(
     judged: &Judgement,
     (place, name): (usize, &str),
-    its: &[(&String, &Comparison)],
+    its: &[Named<'_>],
     (low, high): (f64, f64),
 ) -> Value {
     let found = || its.iter().filter_map(|(_, one)| one.difference.as_ref());
     let of = |read: fn(&assay_judge::Difference) -> f64| found().map(read).collect::<Vec<f64>>();
     let values = of(|one| percent(one.ratio));
-    let text = |(value, (_, one)): (&f64, &(&String, &Comparison))| {
+    let text = |(value, (_, one)): (&f64, &Named<'_>)| {
         let word = match leading::is_mixed(judged, one) {
             true => leading::BY_THREADS,
             false => word(one.verdict.word),

@@ -9,12 +9,14 @@ use std::collections::BTreeSet;
 
 use crate::words::reason::{reason, reason_in_short};
 use crate::words::size::Size;
+use crate::words::spoilt;
 use assay_judge::{Comparison, Judgement, Metric, Word};
-use assay_study::Study;
+use assay_study::{State, Study};
 
+use super::flagged;
 use super::format::{figure, list, plural, threads};
 use super::leading::{
-    by_threads, capital, hangs_on_threads, is_aa_run, named, questions, sides, whole,
+    by_threads, capital, hangs_on_threads, has_parts, is_aa_run, named, questions, sides, whole,
 };
 
 /// So many comparisons of one kind are told one by one.
@@ -29,8 +31,11 @@ pub(super) fn headline(study: &Study, judged: &Judgement) -> String {
     match all.as_slice() {
         [] if judged.trials.is_empty() => "Nothing has been measured yet.".into(),
         [] => nothing_to_compare(study, judged),
-        [only] => single(judged, only, study.workloads.len() > 1),
-        all if all.iter().all(is_untold) => nothing_told(judged, all),
+        [only] if only.difference.is_none() && is_untold(only) && !has_parts(judged, only) => {
+            nothing_told(study, judged, all.as_slice())
+        }
+        [only] => single(study, judged, only, study.workloads.len() > 1),
+        all if all.iter().all(is_untold) => nothing_told(study, judged, all),
         all => told(study, judged, all),
     }
 }
@@ -61,15 +66,19 @@ fn nothing_to_compare(study: &Study, judged: &Judgement) -> String {
     }
 }
 
-/// What the plan asks about, question by question, then the others.
+/// What the plan asks about, question by question, what is known of it first; then the others, and what spoilt runs.
 fn told(study: &Study, judged: &Judgement, all: &[&Comparison]) -> String {
     let questions = questions(study, all);
     let is_asked =
         |one: &&Comparison| questions.iter().flatten().any(|asked| std::ptr::eq(*asked, *one));
     let others: Vec<&Comparison> = all.iter().copied().filter(|one| !is_asked(one)).collect();
     let several = study.workloads.len() > 1;
+    let is_known =
+        |one: &&Comparison| one.verdict.word != Word::Inconclusive || hangs_on_threads(judged, one);
     let one_by_one = |few: &[&Comparison]| -> Vec<String> {
-        few.iter().map(|one| single(judged, one, several)).collect()
+        let (known, unknown): (Vec<&Comparison>, Vec<&Comparison>) =
+            few.iter().copied().partition(is_known);
+        known.into_iter().chain(unknown).map(|one| single(study, judged, one, several)).collect()
     };
     let mut told: Vec<String> = questions
         .iter()
@@ -84,20 +93,26 @@ fn told(study: &Study, judged: &Judgement, all: &[&Comparison]) -> String {
         }
         many => told.push(others_told(judged, many)),
     }
+    // The caveats below name the cause; the sentence does where it is the answer.
+    let its: Vec<&Comparison> = questions.iter().flatten().copied().collect();
+    let is_open = !its.iter().any(is_known) && its.iter().any(|one| one.difference.is_none());
+    told.extend(spoilt_runs(study).filter(|_| is_open));
     told.join(" ")
 }
 
-fn single(judged: &Judgement, one: &Comparison, names_workload: bool) -> String {
+fn single(study: &Study, judged: &Judgement, one: &Comparison, names_workload: bool) -> String {
     let [config, base] = sides(one);
     let names_workload = names_workload && one.against_workload.is_none();
     let under = if names_workload { format!("Under {}, ", one.workload) } else { String::new() };
-    if hangs_on_threads(judged, one) {
+    if hangs_on_threads(judged, one) || has_parts(judged, one) {
         let how = thread_by_thread(&by_threads(judged, one));
         let against = if names_workload { "against" } else { "Against" };
         return format!("{under}{against} {base}, {config} is {how}.");
     }
     let Some(found) = &one.difference else {
-        let why = reason_in_short(one).unwrap_or_else(|| "nothing was measured".into());
+        let spoilt = flagged::of_comparison(study, one).map(|(cause, _)| cause);
+        let why = spoilt.or_else(|| reason_in_short(one));
+        let why = why.unwrap_or_else(|| "nothing was measured".into());
         return capital(format!("{under}{config} and {base} cannot be compared: {why}."));
     };
     let size = Size::of(Metric::Throughput, found);
@@ -112,11 +127,8 @@ fn single(judged: &Judgement, one: &Comparison, names_workload: bool) -> String 
         }
         Word::Equivalent => format!("{under}{config} and {base} are equally fast ({interval})."),
         Word::Inconclusive => {
-            let was = if size.is_factor { "gave" } else { "was" };
             let but = although(one).map_or(String::new(), |because| format!(", but {because}"));
-            format!(
-                "{under}whether {config} or {base} is faster is inconclusive: {config} {was} {claim} here ({interval}){but}."
-            )
+            format!("{under}{config} against {base} is inconclusive: {claim} ({interval}){but}.")
         }
     })
 }
@@ -213,43 +225,63 @@ fn outcome(judged: &Judgement, one: &Comparison) -> &'static str {
     }
 }
 
-/// One sentence where no comparison came to a verdict.
-fn nothing_told(judged: &Judgement, all: &[&Comparison]) -> String {
+/// What stands where no comparison came to a verdict: why, with what was measured of the cause, and what helps.
+fn nothing_told(study: &Study, judged: &Judgement, all: &[&Comparison]) -> String {
     let bases: Vec<&str> = all.iter().map(|one| one.baseline.as_str()).collect();
     let base = match bases.as_slice() {
         [first, rest @ ..] if rest.iter().all(|one| one == first) => named(first),
         _ => "its baseline".to_owned(),
     };
-    let unmade: Vec<&&Comparison> = all.iter().filter(|one| one.difference.is_none()).collect();
+    let is_made = |one: &&&Comparison| one.difference.is_some() || has_parts(judged, one);
+    let made = all.iter().filter(is_made).count();
+    let spoilt = spoilt_runs(study);
+    if made == 0 {
+        let why = spoilt.unwrap_or_else(|| {
+            let because = all.iter().find_map(|one| reason_in_short(one));
+            format!("{}.", because.unwrap_or_else(|| "nothing was measured".into()))
+        });
+        return format!("Inconclusive: {why}");
+    }
     let head = format!("No configuration differs significantly from {base} in throughput");
-    if unmade.len() == all.len() {
-        let because = unmade.first().and_then(|one| reason_in_short(one));
-        let same = unmade.iter().all(|one| reason_in_short(one) == because);
-        let why = because
-            .filter(|_| same)
-            .unwrap_or_else(|| "runs failed or are flagged as not comparable".into());
-        return format!("{head}: no comparison was possible, because {why}.");
-    }
-    let mut parts = Vec::new();
-    if let Some(percent) = smallest_seen(judged, all) {
-        parts
-            .push(format!("a difference below {} % could not have been detected", figure(percent)));
-    }
-    if !unmade.is_empty() {
-        parts.push(format!(
-            "{} of {} were not possible",
-            unmade.len(),
-            plural(all.len(), "comparison")
-        ));
-    }
-    match parts.is_empty() {
-        true => format!("{head}."),
-        false => format!("{head}: {}.", parts.join(", and ")),
+    let seen = smallest_seen(judged, all).map_or_else(String::new, |percent| {
+        format!(": a difference below {} % could not have been detected", figure(percent))
+    });
+    let unmade = match all.len() - made {
+        0 => String::new(),
+        count => format!(" {count} of {} were not possible:", plural(all.len(), "comparison")),
+    };
+    match spoilt.filter(|_| made < all.len() || all.iter().any(|one| has_parts(judged, one))) {
+        Some(why) if unmade.is_empty() => format!("{head}{seen}. {}", begun(&why)),
+        Some(why) => format!("{head}{seen}.{unmade} {why}"),
+        None => format!("{head}{seen}.{}", unmade.replace(':', ".")),
     }
 }
 
-/// The smallest difference that any of the comparisons could have shown, in percent; nothing where only one run is
-/// known of each.
+fn begun(sentence: &str) -> String {
+    let mut signs = sentence.chars();
+    signs.next().map_or_else(String::new, |first| first.to_uppercase().chain(signs).collect())
+}
+
+/// `10 of 20 runs were disturbed by … (CPU steal up to 18 %). Measure when …`: the cause of most runs that may not be
+/// compared, and what helps.
+fn spoilt_runs(study: &Study) -> Option<String> {
+    let done = study.trials.iter().filter(|trial| trial.state == State::Done);
+    let all = done.clone().count();
+    let causes = spoilt::causes(done);
+    let first = causes.first()?;
+    let others: usize = causes.iter().skip(1).map(|one| one.runs).sum();
+    let more = match others {
+        0 => String::new(),
+        count => format!("; {count} more for other causes"),
+    };
+    let were = if first.runs == 1 { "was" } else { "were" };
+    let cause = spoilt::text(first);
+    let remedy = spoilt::remedy(first.kind);
+    Some(format!("{} of {} {were} {cause}{more}. {remedy}", first.runs, plural(all, "run")))
+}
+
+/// The smallest difference that any of the comparisons, or of their thread counts, could have shown, in percent;
+/// nothing where only one run is known of each.
 fn smallest_seen(judged: &Judgement, all: &[&Comparison]) -> Option<f64> {
     let of = |one: &&Comparison| {
         let found = one.difference.as_ref().filter(|found| !found.rests_on_seconds_alone())?;
@@ -257,7 +289,10 @@ fn smallest_seen(judged: &Judgement, all: &[&Comparison]) -> Option<f64> {
         let half = (high / low).ln() / 2.0;
         Some(half.max(floor(judged, one, found.repeats)))
     };
-    let least = all.iter().filter_map(of).filter(|log| log.is_finite()).reduce(f64::min)?;
+    let parts = all.iter().filter(|one| has_parts(judged, one));
+    let parts: Vec<&Comparison> = parts.flat_map(|one| by_threads(judged, one)).collect();
+    let least =
+        all.iter().chain(&parts).filter_map(of).filter(|log| log.is_finite()).reduce(f64::min)?;
     Some((least.exp() - 1.0) * 100.0)
 }
 

@@ -15,6 +15,22 @@ pub(super) fn whole(judged: &Judgement, metric: Metric) -> Vec<&Comparison> {
     of_metric().filter(|one| one.threads.is_none() || !has_whole(one)).collect()
 }
 
+/// The rows of the first chart: comparisons over all threads, and where one could not be made but some of its thread
+/// counts could, those in its place.
+pub(super) fn rows<'a>(judged: &'a Judgement, metric: Metric) -> Vec<&'a Comparison> {
+    let of = |one: &'a Comparison| match has_parts(judged, one) {
+        true => by_threads(judged, one),
+        false => vec![one],
+    };
+    whole(judged, metric).into_iter().flat_map(of).collect()
+}
+
+/// Whether there is no figure over all thread counts, but one at some.
+pub(super) fn has_parts(judged: &Judgement, whole: &Comparison) -> bool {
+    let is_unmade = whole.threads.is_none() && whole.difference.is_none();
+    is_unmade && by_threads(judged, whole).iter().any(|one| one.difference.is_some())
+}
+
 /// The comparison that the first screen's numbers are of: of the first question, under the first workload where
 /// anything can be said of it, else under the first.
 pub(super) fn leading<'a>(
@@ -22,9 +38,17 @@ pub(super) fn leading<'a>(
     judged: &Judgement,
     all: &[&'a Comparison],
 ) -> Option<&'a Comparison> {
-    let its = questions(study, all).into_iter().next()?;
-    let is_told = |one: &&Comparison| one.difference.is_some() || hangs_on_threads(judged, one);
-    its.iter().copied().find(is_told).or_else(|| its.first().copied())
+    let asked = questions(study, all).into_iter().next()?;
+    let its = || asked.iter().copied();
+    let is_told = |one: &&Comparison| one.difference.is_some() || has_parts(judged, one);
+    let is_known =
+        |one: &&Comparison| one.verdict.word != Word::Inconclusive || hangs_on_threads(judged, one);
+    let is_made = |one: &&Comparison| one.difference.is_some();
+    its()
+        .find(is_known)
+        .or_else(|| its().find(is_made))
+        .or_else(|| its().find(is_told))
+        .or_else(|| its().next())
 }
 
 /// The comparisons that answer a question each, in the order of the plan's: of the pairs that it names; else of the

@@ -13,10 +13,12 @@ mod charts;
 pub mod claim_rows;
 mod claimed;
 mod compared;
+mod conditions;
 mod configs;
 mod differences;
 mod drive;
 pub mod files;
+mod flagged;
 mod flow;
 mod forest;
 mod format;
@@ -25,6 +27,7 @@ mod input;
 mod judged;
 mod layout;
 mod leading;
+mod markdown;
 mod metrics;
 mod model;
 mod moments;
@@ -32,6 +35,7 @@ mod notes;
 mod number;
 mod numbers;
 mod opening;
+mod option_file;
 mod page;
 mod paid;
 mod paper;
@@ -175,6 +179,21 @@ pub fn summary_line(store: &Store) -> Result<String> {
     study.trials = study.trials.into_iter().map(assay_judge::sound_trial).collect();
     let judgement = assay_judge::judgement(store, &study)?;
     Ok(brief::brief(&study, &judgement))
+}
+
+/// The result as Markdown, as the page offers it for a ticket.
+///
+/// # Errors
+/// A store that cannot be read.
+pub fn markdown(store: &Store) -> Result<String> {
+    let mut study = store.study()?;
+    study.trials = study.trials.into_iter().map(assay_judge::sound_trial).collect();
+    let groups = summary::groups(&study);
+    let variables = variables(store, &study)?;
+    let judgement = assay_judge::judgement(store, &study)?;
+    let judged = Judged::of((&study, &groups, &judgement), &variables, None)?;
+    let caveats = caveats::of_study(&study, &judgement, &judged.durability);
+    Ok(markdown::markdown(&study, (&judgement, &judged), &variables, &caveats))
 }
 
 /// Response times of the transactions of each run that has any.

@@ -85,7 +85,7 @@ pub(super) const LATENCY: [Metric<'static>; 4] = [
 /// How small what the database wrote was stored, see [`super::stored::stored_ratio`]: told beside the metric that it
 /// follows from.
 pub(super) const STORED: Metric<'static> = Metric {
-    head: "stored",
+    head: "compression of writes",
     unit: ": 1",
     title: "bytes written by the host during the measurement, without zeroes, per byte stored",
     ..Metric::bare(metric!("drive_write_bytes_payload_per_s").name)

@@ -49,12 +49,53 @@ fn finding(chart: &Chart, trial: &Trial, series: &[Series]) -> Option<String> {
     let of = |name: &str| Some(inside(trial, series.iter().find(|one| one.name == name)?));
     let lines = chart.series.iter().filter_map(|(name, role)| Some((*role, of(name)?)));
     let lines: Vec<(&str, BTreeMap<u32, f64>)> = lines.collect();
-    let (role, points) = match chart.is_stacked {
-        true => ("together", stacked(&lines)),
-        false => highest(lines)?,
+    match (chart.is_stacked, lines.as_slice()) {
+        (true, lines) => of_line(chart, "together", &stacked(lines)),
+        (false, [one, other]) => of_pair(chart, one, other),
+        (false, lines) => {
+            let (role, points) = shown_line(chart, lines)?;
+            of_line(chart, &role, points)
+        }
+    }
+}
+
+/// The line that is told of, the same in every run: of percentiles the last, else the first.
+fn shown_line<'a>(
+    chart: &Chart,
+    lines: &'a [(&str, BTreeMap<u32, f64>)],
+) -> Option<(String, &'a BTreeMap<u32, f64>)> {
+    let is_latency = chart.of == Some(metrics::Chart::Latency);
+    let (role, points) = if is_latency { lines.last()? } else { lines.first()? };
+    let role = match (is_latency, chart.series.len()) {
+        (true, _) => format!("{role} of each second"),
+        (false, 1) => String::new(),
+        (false, _) => (*role).to_owned(),
     };
-    let role = if chart.series.len() > 1 { role } else { "" };
-    let usual = median(&points)?;
+    Some((role, points))
+}
+
+/// Both lines of a chart that has two.
+fn of_pair(
+    chart: &Chart,
+    one: &(&str, BTreeMap<u32, f64>),
+    other: &(&str, BTreeMap<u32, f64>),
+) -> Option<String> {
+    let [a, b] = [median(&one.1)?, median(&other.1)?].map(|usual| amount(usual, chart.unit));
+    let points = [one, other].into_iter().flat_map(|(role, points)| {
+        points.iter().map(move |(second, value)| (*role, *second, *value))
+    });
+    let most = points.max_by(|a, b| a.2.total_cmp(&b.2));
+    let (role, second, value) = most.filter(|point| point.2 > 0.0)?;
+    Some(format!(
+        "{} {a}, {} {b} at the median; most {} ({role}) at second {second}",
+        one.0,
+        other.0,
+        amount(value, chart.unit)
+    ))
+}
+
+fn of_line(chart: &Chart, role: &str, points: &BTreeMap<u32, f64>) -> Option<String> {
+    let usual = median(points)?;
     let (word, furthest) = match is_feared_low(chart) {
         true => ("least", points.iter().min_by(|a, b| a.1.total_cmp(b.1))?),
         false => ("most", points.iter().max_by(|a, b| a.1.total_cmp(b.1))?),
@@ -93,16 +134,6 @@ fn stacked(lines: &[(&str, BTreeMap<u32, f64>)]) -> BTreeMap<u32, f64> {
         *sum.entry(*second).or_insert(0.0) += value;
     }
     sum
-}
-
-/// The line that lies highest, by its median and then by its highest second: of percentiles the last, of reads and
-/// writes those that there are more of.
-fn highest(lines: Vec<(&str, BTreeMap<u32, f64>)>) -> Option<(&str, BTreeMap<u32, f64>)> {
-    let middle = |points: &BTreeMap<u32, f64>| median(points).unwrap_or(f64::NEG_INFINITY);
-    let most = |points: &BTreeMap<u32, f64>| points.values().copied().fold(0.0, f64::max);
-    lines.into_iter().max_by(|(_, a), (_, b)| {
-        middle(a).total_cmp(&middle(b)).then_with(|| most(a).total_cmp(&most(b)))
-    })
 }
 
 fn median(points: &BTreeMap<u32, f64>) -> Option<f64> {

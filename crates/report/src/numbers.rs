@@ -5,10 +5,11 @@
 
 use crate::words::reason::reason_in_short;
 use crate::words::size::Size;
-use crate::words::verdict::word;
-use assay_judge::{Comparison, Metric, Word};
+use crate::words::verdict::{kind, word};
+use assay_judge::{Comparison, Metric};
 use assay_study::State;
 
+use super::flagged;
 use super::format::{figure, plural};
 use super::input::Input;
 use super::leading::{self, BY_THREADS};
@@ -48,8 +49,12 @@ fn judged(
     };
     let parts = sides::parts(input, one);
     let number = match &one.difference {
-        _ if leading::hangs_on_threads(input.judgement, one) => by_threads(one, &parts, metric),
-        None => untold(one, sides, metric),
+        _ if leading::hangs_on_threads(input.judgement, one)
+            || leading::has_parts(input.judgement, one) =>
+        {
+            by_threads(input, one, &parts, metric)
+        }
+        None => untold(input, one, sides, metric),
         Some(found) => {
             let size = Size::of(one.metric, found);
             Number {
@@ -67,11 +72,16 @@ fn judged(
 
 /// Thread counts come out otherwise than one another, or not all could be compared: each by itself, as a figure over
 /// all would hide it.
-fn by_threads(whole: &Comparison, parts: &[&Comparison], metric: &metrics::Metric<'_>) -> Number {
+fn by_threads(
+    input: &Input<'_>,
+    whole: &Comparison,
+    parts: &[&Comparison],
+    metric: &metrics::Metric<'_>,
+) -> Number {
     let line = |one: &&Comparison| {
         let threads = plural(one.threads? as usize, "thread");
         let Some(found) = &one.difference else {
-            let because = reason_in_short(one).unwrap_or_default();
+            let because = why(input, one);
             return Some(format!("At {threads}: {because}"));
         };
         let word = word(one.verdict.word);
@@ -80,7 +90,7 @@ fn by_threads(whole: &Comparison, parts: &[&Comparison], metric: &metrics::Metri
         Some(format!("At {threads} {word}: {size}; {pair} {}", unit(metric)))
     };
     let is_mixed = whole.difference.is_some();
-    let because = || reason_in_short(whole).unwrap_or_default();
+    let because = || why(input, whole);
     let (value, unit, interval, word) = match is_mixed {
         true => ("Hangs", "on the threads", String::new(), BY_THREADS),
         false => ("–", "", format!("over all: {}", because()), "at some threads"),
@@ -96,7 +106,12 @@ fn by_threads(whole: &Comparison, parts: &[&Comparison], metric: &metrics::Metri
 }
 
 /// Nothing can be said of the difference: what was measured of the configuration that may be compared, and why no more.
-fn untold(one: &Comparison, sides: &Sides<'_>, metric: &metrics::Metric<'_>) -> Number {
+fn untold(
+    input: &Input<'_>,
+    one: &Comparison,
+    sides: &Sides<'_>,
+    metric: &metrics::Metric<'_>,
+) -> Number {
     let at = sides.at(metric);
     let most = at.last();
     let details = match most {
@@ -106,21 +121,22 @@ fn untold(one: &Comparison, sides: &Sides<'_>, metric: &metrics::Metric<'_>) -> 
     Number {
         unit: most.map_or_else(String::new, |_| unit(metric)),
         value: most.map_or_else(|| "–".into(), |most| figure(most.config)),
-        interval: reason_in_short(one).unwrap_or_default(),
+        interval: why(input, one),
         verdict: Some(verdict(one)),
         details: vec![details],
         ..Number::named("")
     }
 }
 
+/// Why there is no comparison: what spoilt its runs, else what the judge says.
+fn why(input: &Input<'_>, one: &Comparison) -> String {
+    let spoilt = flagged::of_comparison(input.study, one).map(|(cause, _)| cause);
+    spoilt.or_else(|| reason_in_short(one)).unwrap_or_default()
+}
+
 /// The verdict in words, and its kind for the style sheet.
 fn verdict(one: &Comparison) -> (&'static str, &'static str) {
-    let kind = match one.verdict.word {
-        Word::Better => "better",
-        Word::Worse => "worse",
-        Word::Equivalent | Word::Inconclusive => "neither",
-    };
-    (word(one.verdict.word), kind)
+    (word(one.verdict.word), kind(one.verdict.word))
 }
 
 /// The numbers of a study with nothing to compare: of its first configuration, where it did most.

@@ -7,6 +7,7 @@ use assay_judge::{Comparison, Judgement, Metric};
 use assay_study::{State, Study};
 
 use super::charts::Plot;
+use super::conditions;
 use super::forest;
 use super::format::{plural, threads};
 use super::headline::headline;
@@ -15,11 +16,14 @@ use super::judged::Judged;
 use super::leading::{self, named};
 use super::number::Number;
 use super::numbers::{alone, compared};
+use crate::words::spoilt;
 
 /// What the template prints.
 #[derive(Debug, Serialize)]
 pub(super) struct Opening {
     sentence: String,
+    /// Under what conditions the figures hold.
+    conditions: Vec<String>,
     /// What must be known before the sentence is quoted, at most three lines; the section on what could be wrong has
     /// all of it.
     warnings: Vec<String>,
@@ -44,6 +48,7 @@ pub(super) fn opening(input: &Input<'_>, plots: &mut Vec<Plot>) -> Opening {
     let lead = leading::leading(study, judgement, &all);
     Opening {
         sentence: headline(study, judgement),
+        conditions: conditions::conditions(study, input.variables),
         warnings: warnings(study, judgement, input.judged),
         of: lead.map_or_else(String::new, |one| of(one, input)),
         numbers: match lead {
@@ -108,37 +113,63 @@ fn models(study: &Study) -> Option<String> {
 
 fn trouble(study: &Study) -> Option<String> {
     let of_state = |state: State| study.trials.iter().filter(|trial| trial.state == state).count();
-    let flagged = study.trials.iter().filter(|trial| !trial.warnings.is_empty()).count();
+    let done = || study.trials.iter().filter(|trial| trial.state == State::Done);
+    let spoilt = done().filter(|trial| spoilt::of_trial(trial).is_some()).count();
+    let flagged = done().filter(|trial| !trial.warnings.is_empty()).count() - spoilt;
+    let be = |count: usize, what: &str| match count {
+        1 => format!("is {what}"),
+        _ => format!("are {what}"),
+    };
     let told: Vec<String> = [
-        (flagged, if flagged == 1 { "is flagged" } else { "are flagged" }),
-        (of_state(State::Failed), "failed"),
+        (spoilt, be(spoilt, "not comparable")),
+        (flagged, be(flagged, "flagged but comparable")),
+        (of_state(State::Failed), "failed".to_owned()),
     ]
     .into_iter()
     .filter(|(count, _)| *count > 0)
     .map(|(count, word)| format!("{count} {word}"))
     .collect();
     let trials = plural(study.trials.len(), "run");
-    (!told.is_empty()).then(|| format!("Of {trials} {}.", told.join(" and ")))
+    let cause = spoilt::causes(done()).first().map_or_else(String::new, |cause| {
+        let were = if cause.runs == 1 { "was" } else { "were" };
+        format!(" {} {were} {}.", cause.runs, spoilt::text(cause))
+    });
+    (!told.is_empty()).then(|| format!("Of {trials} {}.{cause}", told.join(", ")))
 }
 
 /// Room for a row of the chart; many rows stand closer, so that the chart stays on the screen.
 fn row_px(rows: usize) -> usize {
-    if rows > forest::ROOMY_ROWS { 42 } else { 52 }
+    match rows {
+        0..=4 => 52,
+        5..=forest::ROOMY_ROWS => 44,
+        _ => 36,
+    }
 }
 
 fn chart(study: &Study, judgement: &Judgement, plots: &mut Vec<Plot>) -> Option<Chart> {
     let drawn = forest::forest(study, judgement)?;
     plots.push(drawn.plot);
-    let base = judgement.baseline.as_deref().unwrap_or("the first configuration");
+    let whole = leading::whole(judgement, Metric::Throughput);
+    let base = match whole.split_first() {
+        Some((first, rest)) if rest.iter().all(|one| one.baseline == first.baseline) => {
+            first.baseline.as_str()
+        }
+        _ => "what each is compared with",
+    };
     let more = match drawn.left_out {
         0 => String::new(),
         count => format!(" {} more under Verdicts.", plural(count, "comparison")),
+    };
+    let hollow = match drawn.hollow {
+        None => String::new(),
+        Some("") => " Hollow: no valid comparison.".to_owned(),
+        Some(remedy) => format!(" Hollow: no valid comparison. {remedy}"),
     };
     Some(Chart {
         plot: plots.len() - 1,
         title: format!("Throughput above or below {base}"),
         caption: format!(
-            "Whiskers: {:.0} % confidence intervals. Band: differences up to {} % are treated as equivalent.{more}",
+            "Whiskers: {:.0} % confidence intervals. Band: differences up to {} % are treated as equivalent.{hollow}{more}",
             judgement.level * 100.0,
             judgement.margin_percent
         ),

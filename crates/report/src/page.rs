@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::words;
 use assay_judge::reconcile::Pair;
 use assay_study::metrics::{Group as Columns, Window};
-use assay_study::{State, Study, Trial};
+use assay_study::{State, Trial};
 
 use super::charts::{self, Plot};
 use super::compared::compared;
@@ -26,7 +26,10 @@ use super::series::Head;
 use super::space::{Space, space};
 use super::sweeps::{Sweep, sweeps};
 use super::tails::{Tail, tails};
-use super::{caveats, claimed, paper, template, verdicts, view, worth, write_path};
+use super::{
+    caveats, claimed, flagged, leading, markdown, option_file, paper, template, verdicts, view,
+    worth, write_path,
+};
 use assay_judge::summary;
 
 /// Nothing may be fetched, by anything on the page: its own script and style stand in it, pictures are made in it.
@@ -51,9 +54,10 @@ struct Page<'a> {
     paper: Option<&'a str>,
     paper_tables: Vec<paper::Shown>,
     claims: Option<claimed::Claimed>,
-    /// A section of its own making, escaped.
-    verdicts: String,
+    verdicts: Option<verdicts::Shown>,
     has_sweep: bool,
+    has_tail: bool,
+    has_flagged: bool,
     has_drive: bool,
     has_model: bool,
     second: Option<Second<'a>>,
@@ -73,6 +77,8 @@ struct Page<'a> {
     plan_toml: &'a str,
     trials: Vec<view::TrialRow>,
     caveats: Vec<caveats::Caveat>,
+    /// The result to be pasted elsewhere.
+    markdown: String,
     data: String,
 }
 
@@ -81,8 +87,11 @@ struct Config<'a> {
     name: &'a str,
     light: &'a str,
     dark: &'a str,
-    dash: &'a str,
     marker: &'a str,
+    /// Whether it is another one run again.
+    is_aa_run: bool,
+    /// Its settings as an option file.
+    options: String,
     /// Crash safety, in a few words.
     durability: &'a str,
 }
@@ -120,6 +129,8 @@ struct Second<'a> {
 /// What the script is given.
 #[derive(Serialize)]
 struct Data<'a> {
+    /// Where a picture that leaves the page comes from.
+    source: String,
     configs: Vec<&'a str>,
     config: Value,
     plots: &'a [Plot],
@@ -154,29 +165,34 @@ pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
     let space = space(input, &mut plots);
     let opening = opening(input, &mut plots);
     let environment = template::environment()?;
-    let verdicts = verdicts::shown(study, input.judgement).map(|shown| {
-        environment
-            .render_named_str("verdicts.html", verdicts::TEMPLATE, minijinja::value::Serde(&shown))
-            .context("the verdicts' template does not fit its data")
-    });
+    let caveats = caveats::of(study, input.judgement, &input.judged.durability, &input.series);
     let page = Page {
         policy: POLICY,
         style: template::STYLE,
         script: template::SCRIPT,
         plotly: template::plotly_script(),
         version: env!("CARGO_PKG_VERSION"),
-        title: if input.title.is_empty() { "Untitled study" } else { input.title },
+        title: title(input),
         question: study.question.as_deref(),
         form: study.form.as_deref(),
         compared: compared(study),
         notes: input.notes.as_deref(),
         opening,
-        configs: configs(study, input.judged),
+        configs: configs(input),
         paper: study.paper.as_ref().map(|paper| paper.title.as_str()),
         paper_tables: paper::shown(input.compared),
-        claims: claimed::claimed(input.claims),
-        verdicts: verdicts.transpose()?.unwrap_or_default(),
+        claims: claimed::claimed(
+            study.paper.as_ref().map(|paper| paper.title.as_str()),
+            input.claims,
+            input.compared,
+        ),
+        verdicts: verdicts::shown(study, input.judgement),
         has_sweep: workloads.iter().any(|workload| !workload.sweeps.is_empty()),
+        has_tail: workloads.iter().any(|workload| !workload.tails.is_empty()),
+        has_flagged: study
+            .trials
+            .iter()
+            .any(|trial| flagged::reason(std::iter::once(trial)).is_some()),
         has_drive: workloads.iter().any(|workload| workload.drive.is_some()),
         has_model: workloads.iter().any(|workload| workload.model.is_some()),
         workloads,
@@ -196,7 +212,13 @@ pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
         facts: &study.facts,
         plan_toml: &study.plan_toml,
         trials: view::trials(study),
-        caveats: caveats::of(study, input.judgement, &input.judged.durability, &input.series),
+        markdown: markdown::markdown(
+            study,
+            (input.judgement, input.judged),
+            input.variables,
+            &caveats::of_study(study, input.judgement, &input.judged.durability),
+        ),
+        caveats,
         data: json_for_script(&data(input, moments, &plots))
             .context("cannot write the report's data")?,
     };
@@ -215,7 +237,8 @@ fn durability(judged: &Judged) -> Vec<Kept<'_>> {
     all.map(kept).collect()
 }
 
-fn configs<'a>(study: &'a Study, judged: &'a Judged) -> Vec<Config<'a>> {
+fn configs<'a>(input: &'a Input<'_>) -> Vec<Config<'a>> {
+    let Input { study, judged, variables, .. } = input;
     study
         .configs
         .iter()
@@ -226,8 +249,12 @@ fn configs<'a>(study: &'a Study, judged: &'a Judged) -> Vec<Config<'a>> {
                 name: &config.name,
                 light: look.light,
                 dark: look.dark,
-                dash: look.svg_dash,
                 marker: look.svg_marker,
+                is_aa_run: leading::is_aa_run(study, config),
+                options: option_file::option_file(
+                    config,
+                    variables.get(place).and_then(|sets| sets.first()),
+                ),
                 durability: judged.label(place),
             }
         })
@@ -274,6 +301,20 @@ fn second<'a>(input: &'a Input<'_>) -> Option<Second<'a>> {
     })
 }
 
+/// The study, the day on which it began, and what made the page: e.g. `Which drive? · 2026-11-24 · assay 0.1.0`.
+fn source(input: &Input<'_>) -> String {
+    let began = input.study.trials.iter().filter_map(|trial| trial.started_at.as_deref()).min();
+    let day = began.and_then(|time| time.get(..10)).unwrap_or("");
+    let assay = concat!("assay ", env!("CARGO_PKG_VERSION"));
+    let parts = [title(input), day, assay];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join(" · ")
+}
+
+fn title<'a>(input: &Input<'a>) -> &'a str {
+    if input.title.is_empty() { "Untitled study" } else { input.title }
+}
+
 fn data<'a>(input: &'a Input<'_>, moments: &[Moments], plots: &'a [Plot]) -> Data<'a> {
     let study = input.study;
     let place = |trial: &Trial| {
@@ -295,6 +336,7 @@ fn data<'a>(input: &'a Input<'_>, moments: &[Moments], plots: &'a [Plot]) -> Dat
         })
     };
     Data {
+        source: source(input),
         configs: study.configs.iter().map(|config| config.name.as_str()).collect(),
         config: charts::configuration(),
         plots,

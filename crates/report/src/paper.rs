@@ -1,4 +1,4 @@
-//! What was measured beside what a paper printed, as a table and as the page shows it.
+//! What was measured beside what a paper printed, as a table, and the counters of both sides as the page shows them.
 
 use std::io::Write;
 
@@ -71,7 +71,7 @@ fn fields(table: &Compared, row: &ComparedRow) -> Vec<String> {
     fields
 }
 
-/// A comparison as the page prints it.
+/// The counters of both sides of a comparison, as the page prints them.
 #[derive(Debug, Serialize)]
 pub(super) struct Shown {
     table: String,
@@ -82,18 +82,12 @@ pub(super) struct Shown {
     rows: Vec<ShownRow>,
 }
 
-/// A row of texts: what was measured, what is printed, then pairs of counters, the configuration's first.
+/// Pairs of counters, the configuration's first.
 #[derive(Debug, Serialize)]
 struct ShownRow {
     data_profile: String,
     workload: String,
-    measured: String,
-    lowest: String,
-    highest: String,
-    printed: String,
-    says: String,
     pairs: Vec<String>,
-    remarks: String,
 }
 
 /// All comparisons as texts.
@@ -110,10 +104,6 @@ pub(super) fn shown(tables: &[Compared]) -> Vec<Shown> {
 }
 
 fn shown_row(row: &ComparedRow) -> ShownRow {
-    let at = |place: Option<&(u32, f64)>| {
-        place.map_or_else(nothing, |(threads, gain)| format!("{} at {threads}", percent(*gain)))
-    };
-    let by_threads = row.measured.as_ref().map_or(&[][..], |one| &one.by_threads);
     let pair = |of: fn(&Counters) -> Option<f64>, shown: Metric<'_>| {
         let Some(both) = &row.counters else { return nothing() };
         let one =
@@ -123,11 +113,6 @@ fn shown_row(row: &ComparedRow) -> ShownRow {
     ShownRow {
         data_profile: row.data_profile.clone().unwrap_or_default(),
         workload: row.workload.clone(),
-        measured: row.measured.as_ref().map_or_else(nothing, |one| percent(one.mean_percent)),
-        lowest: at(by_threads.first()),
-        highest: at(by_threads.last()),
-        printed: row.printed_percent.map_or_else(nothing, percent),
-        says: row.printed_says.clone().unwrap_or_default(),
         pairs: vec![
             pair(
                 |one| one.media_write_bytes_per_transaction,
@@ -144,7 +129,6 @@ fn shown_row(row: &ComparedRow) -> ShownRow {
             ),
             pair(|one| one.cpu_percent, column(metric!("cpu_user_percent"), Group::Machine)),
         ],
-        remarks: remarks(row).join("; "),
     }
 }
 
@@ -153,9 +137,10 @@ fn nothing() -> String {
 }
 
 /// With its sign and no more digits than such a mean deserves.
-fn percent(value: f64) -> String {
-    match value.abs() {
+pub(super) fn percent(value: f64) -> String {
+    let text = match value.abs() {
         size if size < 9.95 => format!("{value:+.1} %"),
         _ => format!("{value:+.0} %"),
-    }
+    };
+    text.replace('-', "−")
 }

@@ -30,7 +30,7 @@ const CHARTS: [Layout; 11] = [
         "latency",
         "Latency",
         Shown::Milliseconds,
-        "Response time of the transactions that ended in each second, measured by the load generator.",
+        "Percentiles of the transactions that ended in each second, measured by the load generator; the p99 of verdicts and tables is that of all transactions.",
     ),
     Layout {
         is_stacked: true,
@@ -74,13 +74,16 @@ const CHARTS: [Layout; 11] = [
         Shown::BytesPerSecond,
         "Bytes moved by the block device under the data, from the kernel's accounting.",
     ),
-    lines(
-        Series::RowsWritten,
-        "rows-written",
-        "InnoDB rows written",
-        Shown::RowsPerSecond,
-        "Rows inserted, updated and deleted, from the server's own counters.",
-    ),
+    Layout {
+        is_stacked: true,
+        ..lines(
+            Series::RowsWritten,
+            "rows-written",
+            "InnoDB rows written",
+            Shown::RowsPerSecond,
+            "Rows inserted, updated and deleted, from the server's own counters.",
+        )
+    },
     lines(
         Series::RowsRead,
         "rows-read",
@@ -118,10 +121,24 @@ impl Template {
     }
 }
 
-/// The charts that have at least one of the series recorded.
+/// The charts that are shown first; the others on demand.
+const FIRST: [Series; 6] = [
+    Series::Throughput,
+    Series::Latency,
+    Series::Cpu,
+    Series::DiskLatency,
+    Series::DiskOperations,
+    Series::RowsWritten,
+];
+
+/// The charts that have at least one of the series recorded, with those series alone.
 pub(super) fn templates(recorded: &BTreeSet<&str>) -> Vec<Template> {
-    let has_data = |chart: &&Chart| chart.series.iter().any(|(name, _)| recorded.contains(name));
-    all().filter(has_data).cloned().map(template).collect()
+    let of_recorded = |chart: &Chart| {
+        let mut chart = chart.clone();
+        chart.series.retain(|(name, _)| recorded.contains(name));
+        (!chart.series.is_empty()).then(|| template(chart))
+    };
+    all().filter_map(of_recorded).collect()
 }
 
 /// Every chart that there can be.
@@ -138,6 +155,12 @@ pub(super) fn all() -> impl Iterator<Item = &'static Chart> {
 pub(super) struct Drawn {
     #[serde(flatten)]
     chart: Chart,
+    /// Its place among the charts.
+    place: usize,
+    /// Whether it is shown at once.
+    is_first: bool,
+    /// Unit in its heading.
+    unit_text: &'static str,
     configs: Vec<usize>,
 }
 
@@ -150,12 +173,18 @@ pub(super) fn shown(templates: &[Template], study: &Study, series: &Embedded) ->
             study.trials.iter().zip(&series.trials).filter(|(trial, _)| trial.key.config == config);
         trials.flat_map(|(_, series)| series.keys()).any(is_it)
     };
-    let show = |Template { chart, .. }: &Template| {
+    let show = |(place, Template { chart, .. }): (usize, &Template)| {
         let configs = study.configs.iter().enumerate();
         let configs = configs.filter(|(_, config)| !chart.is_of_drive || has(chart, &config.name));
-        Drawn { chart: chart.clone(), configs: configs.map(|(place, _)| place).collect() }
+        Drawn {
+            chart: chart.clone(),
+            place,
+            is_first: chart.of.is_some_and(|of| FIRST.contains(&of)),
+            unit_text: if is_of_bytes(chart.unit) { "" } else { chart.unit.text() },
+            configs: configs.map(|(place, _)| place).collect(),
+        }
     };
-    templates.iter().map(show).collect()
+    templates.iter().enumerate().map(show).collect()
 }
 
 /// The chart of whatever series is chosen by name.
@@ -178,8 +207,17 @@ pub(super) fn charted() -> impl Iterator<Item = &'static str> {
     all().flat_map(|chart| &chart.series).map(|(name, _)| *name)
 }
 
+/// Of bytes the ticks carry the unit, with its prefix.
+fn is_of_bytes(unit: Shown) -> bool {
+    matches!(unit, Shown::Bytes | Shown::BytesPerSecond)
+}
+
 fn template(chart: Chart) -> Template {
-    let mut plot = Plot::new(json!({ "ticksuffix": " s" }), json!({}));
+    let y_axis = match is_of_bytes(chart.unit) {
+        true => json!({ "ticksuffix": chart.unit.text() }),
+        false => json!({}),
+    };
+    let mut plot = Plot::new(json!({ "ticksuffix": " s" }), y_axis);
     for (place, (_, role)) in chart.series.iter().enumerate() {
         plot.push(0, trace(place, role, &chart));
     }
@@ -194,7 +232,10 @@ fn trace(place: usize, role: &str, chart: &Chart) -> Value {
         "name": label(role),
         "mode": "lines",
         "connectgaps": false,
-        "hovertemplate": hover(chart.unit.text()),
+        "hovertemplate": match is_of_bytes(chart.unit) {
+            true => format!("%{{y:.4~s}}{}", chart.unit.text()),
+            false => hover(chart.unit.text()),
+        },
     });
     match chart.is_stacked {
         true => {

@@ -5,19 +5,21 @@ use serde::Serialize;
 use assay_study::Study;
 use assay_study::metrics::{Group as Kinds, Layer, find, metric};
 
-use super::charts::{self, Plot};
+use super::charts::{self, Plot, Stage};
 use super::format::{bytes, list};
 use super::input::Input;
 use super::leading::{is_aa_run, named};
 use super::metrics::{self, Metric};
 use super::stored::{of_database, of_preconditioned, stored, stored_figure};
 use super::view::{self, Field};
-use assay_judge::summary::Group;
+use assay_judge::summary::{Figure, Group};
 
 /// The section.
 #[derive(Serialize)]
 pub(super) struct Space<'a> {
     plot: usize,
+    /// The workload that the chart is of.
+    workload: String,
     /// What the chart says.
     finding: String,
     columns: Vec<(&'a str, &'a str)>,
@@ -30,17 +32,46 @@ pub(super) struct Space<'a> {
 pub(super) fn space<'a>(input: &Input<'_>, plots: &mut Vec<Plot>) -> Option<Space<'a>> {
     let (study, groups) = (input.study, input.groups);
     let columns = Columns::of(study, groups);
-    // Bars are of what every configuration has.
-    let of_all = columns.own.iter().filter(|kind| is_of_every_config(kind));
-    let plot = charts::space(study, &of_all.copied().collect::<Vec<_>>(), groups)?;
-    plots.push(plot);
+    let (workload, stages) = stages(study, groups, &columns)?;
+    let unit = columns.own.first().map_or("", |kind| kind.unit);
+    plots.push(charts::space(study, unit, &stages)?);
     Some(Space {
         plot: plots.len() - 1,
+        workload: study.workloads.get(workload).map(|one| one.name.clone()).unwrap_or_default(),
         finding: finding(study, groups).unwrap_or_default(),
         rows: columns.rows(study, groups),
         columns: columns.heads(),
         has_preconditioned: !columns.preconditioned.is_empty(),
     })
+}
+
+/// What every configuration has of the database's data, and below it what a drive that compresses stores of them: of
+/// the first workload that writes to one, else of the first that has any.
+fn stages(study: &Study, groups: &[Group<'_>], columns: &Columns) -> Option<(usize, Vec<Stage>)> {
+    let configs = 0..study.configs.len();
+    let of = |workload: usize, kind: &Metric<'_>| -> Vec<Option<Figure>> {
+        configs.clone().map(|config| of_database(groups, config, workload, kind)).collect()
+    };
+    let kinds = || columns.own.iter().filter(|kind| is_of_every_config(kind));
+    let is_any =
+        |workload: &usize| kinds().any(|kind| of(*workload, kind).iter().any(Option::is_some));
+    let compresses = |workload: &usize| {
+        is_any(workload)
+            && configs.clone().any(|config| stored(groups, config, *workload).is_some())
+    };
+    let mut workloads = 0..study.workloads.len();
+    let workload = workloads.clone().find(compresses).or_else(|| workloads.find(is_any))?;
+    let mut stages: Vec<Stage> =
+        kinds().map(|kind| (kind.head.to_owned(), of(workload, kind))).collect();
+    if let Some(kind) = kinds().last().filter(|_| compresses(&workload)) {
+        let small = |config: usize| {
+            let ratio = stored(groups, config, workload)?.mean;
+            let data = of_database(groups, config, workload, kind)?;
+            Figure::of(data.values.iter().map(|bytes| bytes / ratio).collect())
+        };
+        stages.push(("on flash, compressed".to_owned(), configs.clone().map(small).collect()));
+    }
+    Some((workload, stages))
 }
 
 /// Whether it is of files and file systems, and not of a drive that some configurations have.

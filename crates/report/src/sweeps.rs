@@ -12,6 +12,8 @@ use assay_study::metrics::Group;
 #[derive(Serialize)]
 pub(super) struct Sweep {
     name: String,
+    /// Where on the page it belongs.
+    kind: &'static str,
     heading: &'static str,
     choices: Vec<Choice>,
 }
@@ -44,10 +46,10 @@ pub(super) fn sweeps(
     ];
     kinds
         .into_iter()
-        .filter_map(|(name, heading, metrics)| {
+        .filter_map(|(kind, heading, metrics)| {
             let choices = choices(input, workload, &metrics, plots);
-            let name = format!("{name}-by-threads:{workload}");
-            (!choices.is_empty()).then_some(Sweep { name, heading, choices })
+            let name = format!("{kind}-by-threads:{workload}");
+            (!choices.is_empty()).then_some(Sweep { name, kind, heading, choices })
         })
         .collect()
 }

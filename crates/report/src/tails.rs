@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use assay_study::{Histogram, Study, Trial};
 
-use super::charts::{Plot, Style, label, title, whiskers};
+use super::charts::{Plot, Style, label, symbol, title, whiskers};
+use super::flagged;
 use super::format::{figure, plural};
 use super::input::{Distributions, Input};
 use super::metrics;
@@ -79,41 +80,72 @@ fn throughput_and_p99(study: &Study, groups: &[Group<'_>], workload: usize) -> O
     let mut plot = Plot::new(x_axis, json!({ "title": title("p99, ms") }));
     plot.adjust("hovermode", json!("closest"));
     let mut best: Vec<String> = Vec::new();
+    let mut without = 0;
     for (place, config) in study.configs.iter().enumerate() {
         let its = groups.iter().filter(|group| (group.config, group.workload) == (place, workload));
-        let points: Vec<(u32, Figure, Figure)> = its
-            .filter_map(|group| Some((group.threads, tps.over(group)?, p99.over(group)?)))
-            .collect();
-        let Some(top) = points.iter().max_by(|a, b| a.1.mean.total_cmp(&b.1.mean)) else {
-            continue;
+        let its: Vec<&Group<'_>> = its.filter(|group| tps.over(group).is_some()).collect();
+        let point = |group: &&Group<'_>| {
+            let flag = flagged::reason(group.done().collect::<Vec<_>>().into_iter());
+            Some(Beside {
+                threads: group.threads,
+                throughput: tps.over(group)?,
+                latency: p99.over(group)?,
+                flag,
+            })
         };
-        best.push(format!("{} {}/s at {} ms", config.name, figure(top.1.mean), figure(top.2.mean)));
+        let points: Vec<Beside> = its.iter().filter_map(point).collect();
+        without += its.len() - points.len();
+        let most = |a: &&Beside, b: &&Beside| a.throughput.mean.total_cmp(&b.throughput.mean);
+        let Some(top) = points.iter().max_by(most) else { continue };
+        let (rate, time) = (figure(top.throughput.mean), figure(top.latency.mean));
+        best.push(format!("{} {rate}/s at {time} ms", config.name));
         plot.push(place, line(place, &config.name, &points));
     }
-    (!best.is_empty()).then(|| Told { plot, finding: format!("Most: {}", best.join("; ")) })
+    let without = match without {
+        0 => String::new(),
+        1 => ". One point is missing: too few transactions for a p99".into(),
+        count => format!(". {count} points are missing: too few transactions for a p99"),
+    };
+    let finding = format!("Most: {}{without}", best.join("; "));
+    (!best.is_empty()).then_some(Told { plot, finding })
 }
 
-fn line(place: usize, name: &str, points: &[(u32, Figure, Figure)]) -> Value {
-    let Style { line, marker } = Style::of(place);
-    let of = |read: fn(&(u32, Figure, Figure)) -> &Figure| -> Vec<&Figure> {
-        points.iter().map(read).collect()
-    };
+/// A thread count's throughput and p99, and why they may not be compared.
+struct Beside {
+    threads: u32,
+    throughput: Figure,
+    latency: Figure,
+    flag: Option<String>,
+}
+
+fn line(place: usize, name: &str, points: &[Beside]) -> Value {
+    let Style { line, mut marker } = Style::of(place);
+    let symbols: Vec<String> = points.iter().map(|point| symbol(place, &point.flag)).collect();
+    marker["symbol"] = json!(symbols);
+    let of = |read: fn(&Beside) -> &Figure| -> Vec<&Figure> { points.iter().map(read).collect() };
     let means = |all: &[&Figure]| all.iter().map(|one| one.mean).collect::<Vec<_>>();
-    let (throughput, latency) = (of(|point| &point.1), of(|point| &point.2));
+    let (throughput, latency) = (of(|point| &point.throughput), of(|point| &point.latency));
+    let hover = |point: &Beside| {
+        let why = point.flag.iter().map(|why| format!("<br>not comparable: {}", label(why)));
+        let why: String = why.collect();
+        format!("threads: %{{text}}; %{{x:,.4~r}}/s, p99 %{{y:,.4~r}} ms{why}")
+    };
+    // Labels of configurations whose points lie close together stand on different sides.
+    let side = ["top left", "bottom right", "top right", "bottom left", "middle right"][place % 5];
     json!({
         "type": "scatter",
         "x": means(&throughput),
         "y": means(&latency),
         "name": label(name),
         "mode": "lines+markers+text",
-        "text": points.iter().map(|point| point.0.to_string()).collect::<Vec<_>>(),
-        "textposition": "top left",
+        "text": points.iter().map(|point| point.threads.to_string()).collect::<Vec<_>>(),
+        "textposition": side,
         "cliponaxis": false,
         "line": line,
         "marker": marker,
         "error_x": spread(&throughput),
         "error_y": spread(&latency),
-        "hovertemplate": "threads: %{text}; %{x:,.4~r}/s, p99 %{y:,.4~r} ms",
+        "hovertemplate": points.iter().map(hover).collect::<Vec<_>>(),
     })
 }
 

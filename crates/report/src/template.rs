@@ -6,27 +6,23 @@ use minijinja::{Environment, UndefinedBehavior};
 /// The page from top to bottom. Macros stand before what uses them.
 const PAGE: &str = concat!(
     include_str!("assets/page/frame.html"),
+    include_str!("assets/page/macros.html"),
     include_str!("assets/page/masthead.html"),
     include_str!("assets/page/bar.html"),
-    include_str!("assets/page/macros.html"),
-    include_str!("assets/page/summary.html"),
-    include_str!("assets/page/paper.html"),
-    include_str!("assets/page/claims.html"),
-    include_str!("assets/page/threads.html"),
+    include_str!("assets/page/safety.html"),
+    include_str!("assets/page/throughput.html"),
+    include_str!("assets/page/tails.html"),
     include_str!("assets/page/seconds.html"),
     include_str!("assets/page/space.html"),
+    include_str!("assets/page/worth.html"),
+    include_str!("assets/page/claims.html"),
+    include_str!("assets/page/caveats.html"),
+    include_str!("assets/page/summary.html"),
+    include_str!("assets/page/write_path.html"),
     include_str!("assets/page/drives.html"),
     include_str!("assets/page/setup.html"),
-    include_str!("assets/page/caveats.html"),
     include_str!("assets/page/end.html"),
 );
-
-/// Parts that others include.
-const INCLUDED: [(&str, &str); 3] = [
-    ("write_path.html", include_str!("assets/page/write_path.html")),
-    ("durability.html", include_str!("assets/page/durability.html")),
-    ("worth.html", include_str!("assets/page/worth.html")),
-];
 
 /// The style sheet: what is narrow and what is printed change what stands before them.
 pub(super) const STYLE: &str = concat!(
@@ -35,6 +31,8 @@ pub(super) const STYLE: &str = concat!(
     include_str!("assets/style/tables.css"),
     include_str!("assets/style/charts.css"),
     include_str!("assets/style/parts.css"),
+    include_str!("assets/style/answer.css"),
+    include_str!("assets/style/controls.css"),
     include_str!("assets/style/narrow.css"),
     include_str!("assets/style/print.css"),
 );
@@ -42,10 +40,19 @@ pub(super) const STYLE: &str = concat!(
 /// The script, one function around all of its parts.
 pub(super) const SCRIPT: &str = concat!(
     include_str!("assets/script/theme.js"),
+    include_str!("assets/script/roles.js"),
     include_str!("assets/script/series.js"),
     include_str!("assets/script/charts.js"),
+    include_str!("assets/script/configurations.js"),
+    include_str!("assets/script/picture.js"),
     include_str!("assets/script/menu.js"),
     include_str!("assets/script/zoom.js"),
+    include_str!("assets/script/address.js"),
+    include_str!("assets/script/tables.js"),
+    include_str!("assets/script/scrolling.js"),
+    include_str!("assets/script/headings.js"),
+    include_str!("assets/script/copy.js"),
+    include_str!("assets/script/print.js"),
     include_str!("assets/script/wiring.js"),
 );
 
@@ -57,9 +64,7 @@ pub(super) fn environment() -> Result<Environment<'static>> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     // The names' endings switch the escaping of everything printed on.
-    for (name, text) in INCLUDED.into_iter().chain([("report.html", PAGE)]) {
-        environment.add_template(name, text).context("a section of the report's template")?;
-    }
+    environment.add_template("report.html", PAGE).context("the report's template")?;
     Ok(environment)
 }
 

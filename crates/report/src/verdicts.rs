@@ -1,4 +1,4 @@
-//! Verdicts in the report: a section of the page, made by a template of its own, and three tables for other programs.
+//! Verdicts in the report: one table of what came to one, what was inconclusive on demand, and two tables for other programs.
 
 use std::io::Write;
 
@@ -8,45 +8,42 @@ use serde::Serialize;
 use crate::words::samples::{self, PERCENTILE_OF_PERCENTILES};
 use crate::words::{reason, stalls, steady, verdict};
 use assay_judge::papers::Sampled;
-use assay_judge::{Comparison, Judgement, Metric, OfTrial};
+use assay_judge::{Comparison, Judgement, Metric, OfTrial, Word};
 use assay_study::Study;
 
 use super::format::{figure, plural};
 use super::tables::{optional, write_row};
 
-/// The section's template.
-pub(super) const TEMPLATE: &str = include_str!("assets/page/verdicts.html");
-
-/// What the template prints.
+/// What the template prints: one table of what came to a verdict, and the rest on demand.
 #[derive(Debug, Serialize)]
 pub(super) struct Shown {
     lead: String,
+    /// Throughput and p99, where there is a verdict.
+    rows: Vec<Row>,
     parts: Vec<Part>,
     lists: Vec<List>,
 }
 
+/// Rows that are shown when asked for.
 #[derive(Debug, Serialize)]
 struct Part {
     title: &'static str,
-    is_first: bool,
-    tables: Vec<Table>,
-}
-
-#[derive(Debug, Serialize)]
-struct Table {
-    workload: String,
-    baseline: String,
     rows: Vec<Row>,
 }
 
+/// A comparison as texts.
 #[derive(Debug, Serialize)]
-struct Row {
+pub(super) struct Row {
     config: usize,
-    name: String,
-    threads: String,
-    metric: &'static str,
-    word: &'static str,
-    text: String,
+    pub(super) name: String,
+    pub(super) baseline: String,
+    pub(super) workload: String,
+    pub(super) threads: String,
+    pub(super) metric: &'static str,
+    pub(super) word: &'static str,
+    /// The word's kind, for the style sheet.
+    kind: &'static str,
+    pub(super) text: String,
     because: String,
 }
 
@@ -60,19 +57,46 @@ struct List {
 
 /// The section as texts; nothing of a study with nothing to judge.
 pub(super) fn shown(study: &Study, judged: &Judgement) -> Option<Shown> {
-    let first = [Metric::Throughput, Metric::P99];
-    let part = |title, is_first| {
-        let tables = tables(study, judged, |metric| first.contains(&metric) == is_first);
-        (!tables.is_empty()).then_some(Part { title, is_first, tables })
+    let part = |title, is_wanted: fn(&Comparison) -> bool| Part {
+        title,
+        rows: rows(study, judged, is_wanted),
     };
-    let parts = [part("Throughput and p99", true), part("Other percentiles", false)];
+    let parts = [
+        part("Inconclusive: throughput and p99", |one| leads(one) && !is_told(one)),
+        part("Other percentiles", |one| !leads(one) && is_told(one)),
+        part("Inconclusive: other percentiles", |one| !leads(one) && !is_told(one)),
+    ];
     let lists = [noise(judged), trials(judged), sampled(judged)];
     let shown = Shown {
         lead: lead(judged),
-        parts: parts.into_iter().flatten().collect(),
+        rows: told(study, judged),
+        parts: parts.into_iter().filter(|part| !part.rows.is_empty()).collect(),
         lists: lists.into_iter().filter(|list| !list.rows.is_empty()).collect(),
     };
     (!judged.trials.is_empty()).then_some(shown)
+}
+
+/// Throughput and p99, where there is a verdict.
+pub(super) fn told(study: &Study, judged: &Judgement) -> Vec<Row> {
+    rows(study, judged, |one| leads(one) && is_told(one))
+}
+
+/// Whether the table begins with it.
+fn leads(one: &Comparison) -> bool {
+    matches!(one.metric, Metric::Throughput | Metric::P99)
+}
+
+fn is_told(one: &Comparison) -> bool {
+    one.verdict.word != Word::Inconclusive
+}
+
+fn rows(study: &Study, judged: &Judgement, is_wanted: fn(&Comparison) -> bool) -> Vec<Row> {
+    judged
+        .comparisons
+        .iter()
+        .filter(|one| is_wanted(one))
+        .filter_map(|one| row(study, one))
+        .collect()
 }
 
 fn lead(judged: &Judgement) -> String {
@@ -95,33 +119,19 @@ fn lead(judged: &Judgement) -> String {
     )
 }
 
-fn tables(study: &Study, judged: &Judgement, is_wanted: impl Fn(Metric) -> bool) -> Vec<Table> {
-    let mut tables: Vec<Table> = Vec::new();
-    for one in judged.comparisons.iter().filter(|one| is_wanted(one.metric)) {
-        let Some(row) = row(study, one) else { continue };
-        let baseline = match &one.against_workload {
-            None => one.baseline.clone(),
-            Some(workload) => format!("{} on “{workload}”", one.baseline),
-        };
-        let is_its =
-            |table: &&mut Table| (&table.workload, &table.baseline) == (&one.workload, &baseline);
-        match tables.last_mut().filter(is_its) {
-            Some(table) => table.rows.push(row),
-            None => {
-                tables.push(Table { workload: one.workload.clone(), baseline, rows: vec![row] });
-            }
-        }
-    }
-    tables
-}
-
 fn row(study: &Study, one: &Comparison) -> Option<Row> {
     Some(Row {
         config: study.configs.iter().position(|config| config.name == one.config)?,
         name: one.config.clone(),
+        baseline: match &one.against_workload {
+            None => one.baseline.clone(),
+            Some(workload) => format!("{} on “{workload}”", one.baseline),
+        },
+        workload: one.workload.clone(),
         threads: one.threads.map_or_else(|| "all".into(), |threads| threads.to_string()),
         metric: one.metric.label(),
         word: verdict::word(one.verdict.word),
+        kind: verdict::kind(one.verdict.word),
         text: verdict::text(one),
         because: reason::because(one).unwrap_or_default(),
     })

@@ -13,7 +13,7 @@ use assay_study::{Study, TrialKey};
 
 use super::format::{bytes, count, figure, list};
 use super::judged::{Judged, NO_PRICES, OfGroup};
-use super::leading::named;
+use super::leading::{is_aa_run, named};
 use super::tables::{optional, write_row};
 use crate::words;
 use assay_judge::summary::{Figure, Group};
@@ -44,6 +44,7 @@ const NONE: &str = "–";
 pub(super) fn endurance(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Option<Table> {
     let rows: Vec<Row> = groups
         .iter()
+        .filter(|group| is_shown(study, groups, group))
         .filter_map(|group| {
             let of_trial = |key: &TrialKey| judged.endurance.iter().find(|one| one.key == *key);
             let found: Vec<&Endurance> = group
@@ -77,10 +78,7 @@ pub(super) fn endurance(study: &Study, groups: &[Group<'_>], judged: &Judged) ->
         })
         .collect();
     let mut notes: Vec<String> = scaled(judged);
-    let rated = judged.rated.iter().map(|(config, rated)| {
-        format!("{config}: rated for {} ({})", bytes(rated.bytes), endurance::how(&rated.by))
-    });
-    notes.extend(rated);
+    notes.extend(rated(study, judged));
     if rows.iter().any(|row| !judged.rated.contains_key(&study.configs[row.config].name)) {
         notes.push(
             "Configurations without endurance figures have no rating: give endurance_bytes, or drive_writes_per_day, warranty_years and capacity_bytes, with --prices FILE or in the plan's [prices]; see docs/cost.md."
@@ -89,6 +87,28 @@ pub(super) fn endurance(study: &Study, groups: &[Group<'_>], judged: &Judged) ->
     }
     let columns = ENDURANCE.map(|(head, title)| (head.to_owned(), title)).into();
     (!rows.is_empty()).then_some(Table { columns, rows, notes })
+}
+
+/// What each device is rated for, a line for each rating.
+fn rated(study: &Study, judged: &Judged) -> Vec<String> {
+    let mut lines: Vec<(String, Vec<String>)> = Vec::new();
+    for config in study.configs.iter().filter(|one| !is_aa_run(study, one)) {
+        let Some(rated) = judged.rated.get(&config.name) else { continue };
+        let text = format!("rated for {} ({})", bytes(rated.bytes), endurance::how(&rated.by));
+        match lines.iter_mut().find(|(one, _)| *one == text) {
+            Some((_, configs)) => configs.push(named(&config.name)),
+            None => lines.push((text, vec![named(&config.name)])),
+        }
+    }
+    lines.into_iter().map(|(text, configs)| format!("{}: {text}", list(&configs))).collect()
+}
+
+/// Whether a row is of the most threads of its workload and of no A/A run; the table beside the page has all.
+fn is_shown(study: &Study, groups: &[Group<'_>], group: &Group<'_>) -> bool {
+    let same = groups.iter().filter(|one| one.workload == group.workload);
+    let most = same.map(|one| one.threads).max();
+    let is_aa_run = study.configs.get(group.config).is_some_and(|one| is_aa_run(study, one));
+    most == Some(group.threads) && !is_aa_run
 }
 
 const ENDURANCE: [(&str, &str); 8] = [

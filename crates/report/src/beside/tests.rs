@@ -138,7 +138,9 @@ fn what_follows_from_a_rate_stands_beside_what_is_printed_of_it() {
     assert_eq!(cpu.rows[0].printed_percent.map(f64::round), Some(1060.0));
     // At a quarter of the parallelism a rate stands for four times as much, and a time for a quarter.
     let mut quarter = scaled(None, 4.0);
-    quarter.trials.iter_mut().for_each(|trial| drop(trial.results.insert("tps".into(), 62.65)));
+    for trial in &mut quarter.trials {
+        trial.results.insert("tps".into(), 62.65);
+    }
     let beside = super::beside(&paper, &quarter).unwrap();
     let card = beside.levels.iter().find(|one| one.figure == "chart1.minutes.card").unwrap();
     let (measured, whole) = (card.measured.unwrap(), card.whole_device.unwrap());

@@ -232,7 +232,8 @@ impl Drop for Browser {
     }
 }
 
-fn decode_base64(text: &str) -> Vec<u8> {
+/// What a text in base64 holds.
+pub(super) fn decode_base64(text: &str) -> Vec<u8> {
     let digit = |sign: u8| match sign {
         b'A'..=b'Z' => sign - b'A',
         b'a'..=b'z' => sign - b'a' + 26,

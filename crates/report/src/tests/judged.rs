@@ -62,7 +62,7 @@ fn every_throughput_stands_beside_what_a_power_cut_can_take() {
     assert_eq!(labels, shown, "beside each row");
     assert!(summary.contains("pages safe · commits safe"), "doublewrite is on");
     assert!(summary.contains("pages at risk · commits safe"), "it is off, on a plain disk");
-    let setup = section(&markup, "setup").unwrap();
+    let setup = section(&markup, "safety").unwrap();
     assert!(setup.contains("written twice, by the doublewrite buffer"), "{setup}");
     assert!(setup.contains("doublewrite on and doublewrite off differ in crash safety"), "{setup}");
     let factors = "doublewrite on and doublewrite off: disk, filled, innodb_doublewrite";
@@ -82,7 +82,7 @@ fn write_paths_are_shown_and_every_trial_is_in_the_table() {
     let report = priced(None);
     let markup = markup(&report.html());
     let write_path = section(&markup, "write-path").unwrap();
-    for text in ["drive → media", "0.720", "device", "–", "checks of these"] {
+    for text in ["drive → media", "0.720", "device", ">unknown<", "checks of these"] {
         assert!(write_path.contains(text), "{text} is not in {write_path}");
     }
     let rows = rows(&report.written.tables.join("write_path.csv"));
@@ -113,20 +113,16 @@ fn write_paths_are_shown_and_every_trial_is_in_the_table() {
 fn without_prices_one_line_says_what_to_add_and_lives_are_told_all_the_same() {
     let report = priced(None);
     let markup = markup(&report.html());
-    assert_eq!(section(&markup, "cost"), None);
+    assert!(section(&markup, "cost").unwrap().contains("No costs: give currency"));
     assert_eq!(
         markup.matches("No costs: give currency, years, server_price and drive_price").count(),
         1
     );
     assert!(!report.written.tables.join("cost.csv").exists());
     let life = section(&markup, "endurance").unwrap();
-    assert!(life.contains("doublewrite on: rated for 17.5 PB (computed, its makers)"), "{life}");
-    assert!(
-        life.contains(
-            "title=\"device bytes are 14 % more than InnoDB &amp; redo wrote\">flagged</sup>"
-        ),
-        "{life}"
-    );
+    assert!(life.contains("rated for 17.5 PB (computed, its makers)"), "{life}");
+    let is_of = |threads: u32| life.contains(&format!("</td><td>{threads}</td>"));
+    assert!(is_of(32) && !is_of(1), "rows are of the most threads: {life}");
     assert!(
         life.contains(
             "Configurations without endurance figures have no rating: give endurance_bytes"

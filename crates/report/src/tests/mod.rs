@@ -1,11 +1,14 @@
 //! What a report must do on any study: say everything, escape everything, stay small. How it looks and behaves
 //! in a browser is tested in [`pages`].
 
+mod actions;
 mod browser;
+mod devices;
 mod drive;
 mod first_screen;
 mod fixture;
 mod judged;
+mod layout;
 mod opening;
 mod pages;
 mod paper;

@@ -94,7 +94,7 @@ fn shown(directory: &Path, store: &Store, prices: Option<&str>) -> String {
 }
 
 fn sentence(opening: &str) -> String {
-    let after = opening.split_once("<p class=\"sentence\">").unwrap().1;
+    let after = opening.split_once("<p class=\"sentence").unwrap().1.split_once('>').unwrap().1;
     after.split_once("</p>").unwrap().0.to_owned()
 }
 

@@ -85,6 +85,29 @@ fn photograph(browser: &mut Browser, look: Look, report: &Report, name: &str) {
         .pictures(&directory.join(format!("{name}-{}-{theme}", look.width)).display().to_string());
 }
 
+/// What a page of the demo's size takes of a screen's width of 1440, folded as it opens.
+const DEMO_HEIGHT_MOST: f64 = 9_000.0;
+
+#[test]
+fn a_page_of_the_demos_size_opens_in_ten_screens() {
+    let Some(mut browser) = browser::start("the page's height") else { return };
+    let demo = Shape {
+        configs: vec!["csd", "csd-dw", "plain-dw", "plain-dw again", "plain, zlib pages"],
+        threads: vec![1, 8],
+        repeats: 1,
+        has_trouble: false,
+        ..Shape::small()
+    };
+    let report = report(&demo);
+    browser.look(LAPTOP);
+    browser.open(&url(&report.written.html));
+    let height = browser.ask("document.documentElement.scrollHeight").as_f64().unwrap();
+    assert!(height < DEMO_HEIGHT_MOST, "{height}");
+    browser.ask("for (const one of document.querySelectorAll('details')) one.open = true");
+    let open = browser.ask("document.documentElement.scrollHeight").as_f64().unwrap();
+    assert!(open > 1.5 * height, "{open}: what is folded is there");
+}
+
 #[test]
 fn charts_out_of_sight_wait_until_they_are_scrolled_to() {
     let Some(mut browser) = browser::start("the report's browser test") else { return };
@@ -121,8 +144,10 @@ fn a_config_is_switched_off_and_on_everywhere() {
     assert_eq!(browser.ask(visible), 0);
     let count = assert_sound(&mut browser, &url, "one configuration off");
     assert_eq!(count, CHARTS - 11 - DRIVE_CHARTS, "its panels are gone");
-    for (before, after) in pairs(&traces_before, &browser.ask(traces)) {
-        assert_eq!(after, before - 1);
+    // On the first screen a configuration has its points and, hollow, those without a valid comparison.
+    for (place, (before, after)) in pairs(&traces_before, &browser.ask(traces)).iter().enumerate() {
+        let gone = if place == 0 { 1..=2 } else { 1..=1 };
+        assert!(gone.contains(&(before - after)), "chart {place}: {before} to {after}");
     }
     click(&mut browser, "[data-switch=\"1\"]");
     assert_eq!(assert_sound(&mut browser, &url, "on again"), CHARTS);

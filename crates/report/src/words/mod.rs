@@ -13,6 +13,7 @@ pub mod reconcile;
 pub mod rig;
 pub mod samples;
 pub mod size;
+pub mod spoilt;
 pub mod stalls;
 pub mod steady;
 #[cfg(test)]

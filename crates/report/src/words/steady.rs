@@ -11,6 +11,9 @@ pub fn text(found: &Steady) -> String {
             let way = if found.drift_percent > 0.0 { "rose" } else { "fell" };
             format!("not steady: it {way} by {:.0} % over the window", found.drift_percent.abs())
         }
+        (Held::TooShortToTell, _) if width(found) > NOISY_PERCENT => {
+            "too noisy to tell whether it drifted".into()
+        }
         (Held::TooShortToTell, _) => {
             let (low, high) = found.drift_interval;
             format!(
@@ -20,6 +23,14 @@ pub fn text(found: &Steady) -> String {
             )
         }
     }
+}
+
+/// An interval of the drift that is wider says nothing but that seconds vary.
+const NOISY_PERCENT: f64 = 100.0;
+
+fn width(found: &Steady) -> f64 {
+    let (low, high) = found.drift_interval;
+    high - low
 }
 
 /// With its sign, and a minus that is as wide as a plus.
@@ -55,5 +66,8 @@ mod tests {
             told(Held::TooShortToTell, 1.0, None),
             "too short to tell: drift over the window between −12 and +4 %"
         );
+        let noisy =
+            Steady { drift_interval: (-630.0, 586.0), ..found(Held::TooShortToTell, 1.0, None) };
+        assert_eq!(text(&noisy), "too noisy to tell whether it drifted");
     }
 }

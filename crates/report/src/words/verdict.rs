@@ -16,6 +16,15 @@ pub fn word(word: Word) -> &'static str {
     }
 }
 
+/// The judgement's kind, by which it is coloured.
+pub fn kind(word: Word) -> &'static str {
+    match word {
+        Word::Better => "better",
+        Word::Worse => "worse",
+        Word::Equivalent | Word::Inconclusive => "neither",
+    }
+}
+
 /// The sentence, e.g. `19 % faster (95 % interval 15 to 23 %)`.
 pub fn text(one: &Comparison) -> String {
     let mut text = seen(one);

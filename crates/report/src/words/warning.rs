@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{reconcile, unmonitored};
+use super::{reconcile, spoilt, unmonitored};
 use assay_study::{CpuUse, LOSS_PERCENT_MIN, Program, Trial, Warning};
 
 /// So many programs are named.
@@ -19,6 +19,33 @@ pub fn text(warning: &Warning) -> String {
     match warning.forbids_comparing() {
         true => format!("not comparable: {said}"),
         false => said.into_owned(),
+    }
+}
+
+/// By which warnings are told together: what is wrong and what caused it, whatever its figures.
+pub type Sort = (std::mem::Discriminant<Warning>, Option<spoilt::Kind>, String);
+
+/// The sort of a warning. Those whose words are not our own, or hold no figure, are told by their words.
+pub fn sort(warning: &Warning) -> Sort {
+    let is_of_figures = size(warning) > 0.0;
+    let words = if is_of_figures { String::new() } else { text(warning) };
+    (std::mem::discriminant(warning), spoilt::of_warning(warning).map(|one| one.0), words)
+}
+
+/// How bad it is, to be set against others of its sort; 0 where no figure says.
+pub fn size(warning: &Warning) -> f64 {
+    match warning {
+        Warning::MissedDeadlines { percent, .. }
+        | Warning::AddedLatency { percent, .. }
+        | Warning::Unfinished { percent, .. } => *percent,
+        Warning::ModelStall { length_s }
+        | Warning::Stopped { length_s }
+        | Warning::ShortWindow { length_s } => *length_s,
+        Warning::CpuTaken { cpu, .. } => cpu.taken_percent(),
+        Warning::OtherPrograms { cpu_percent, .. } | Warning::LoadSaturated { cpu_percent } => {
+            *cpu_percent
+        }
+        _ => 0.0,
     }
 }
 

@@ -5,7 +5,6 @@ const charts = new Map();
 
 function register(element, build, isOfSeconds = false) {
   charts.set(element, { element, build, isOfSeconds, isStale: true, isNear: false, isFollowed: false });
-  addMenu(element);
 }
 
 // Draws that Plotly has begun and not ended.
@@ -13,8 +12,8 @@ const drawing = new Set();
 
 function draw(chart) {
   const { element } = chart;
-  // A chart without data hides itself; only what is around it can keep it from being drawn.
-  if (!chart.isStale || element.parentElement.closest('[hidden]')) return;
+  // A chart without data hides itself; only what is around it, hidden or folded, can keep it from being drawn.
+  if (!chart.isStale || !element.parentElement.getClientRects().length) return;
   chart.isStale = false;
   chart.wasNarrow = isNarrow(element);
   delete element.dataset.drawn;
@@ -24,7 +23,7 @@ function draw(chart) {
     Plotly.purge(element);
     return;
   }
-  const drawn = Plotly.react(element, built.data, built.layout, data.config)
+  const drawn = Plotly.react(element, built.data, withGestures(built.layout), data.config)
     .then(() => {
       element.dataset.drawn = 'true';
       if (chart.isOfSeconds) followZoom(chart);
@@ -32,6 +31,10 @@ function draw(chart) {
     .finally(() => drawing.delete(drawn));
   drawing.add(drawn);
 }
+
+// A finger scrolls the page, on a chart as beside it; buttons zoom. A mouse drags a zoom.
+const isCoarse = matchMedia('(pointer: coarse)');
+const withGestures = (layout) => (isCoarse.matches ? { ...layout, dragmode: false } : layout);
 
 function refresh() {
   colours = theme();
@@ -49,7 +52,7 @@ const settled = () => Promise.all(drawing);
 let colours = theme();
 
 // A chart over the whole study: complete but for colours and hidden configurations.
-function buildPlot(element) {
+function buildPlot(element, hasRoom = !isNarrow(element)) {
   const plot = data.plots[element.dataset.plot];
   const traces = plot.data.map((trace, i) => {
     const config = plot.configs[i];
@@ -62,7 +65,7 @@ function buildPlot(element) {
     return painted;
   });
   const built = { data: traces, layout: { ...plot.layout, template: colours.template } };
-  return isNarrow(element) ? withWordsUnderNames(built) : built;
+  return hasRoom ? built : withWordsUnderNames(built);
 }
 
 // Where the words of points have no room beside them, in pixels.
@@ -93,38 +96,39 @@ function panelSeries(second, config) {
   return { trial, found, reason };
 }
 
-// The common scale of a chart's panels, over the configurations that are on.
+// The common scale of a chart's panels, over the configurations that are on: of the seconds that were measured, so that a
+// spike at the start flattens nothing.
 function scale(second) {
   let [low, high, last] = [0, 0, 0];
   for (const config of data.configs.keys()) {
     if (!configIsOn(config)) continue;
-    const found = panelSeries(second, config).found.filter(Boolean);
-    for (const { x, y } of found) {
+    const { trial, found } = panelSeries(second, config);
+    const [from, to] = trial?.window ?? [-Infinity, Infinity];
+    const sums = new Map();
+    for (const { x, y } of found.filter(Boolean)) {
       last = Math.max(last, x[x.length - 1]);
-      if (!second.is_stacked) for (const value of y) {
-        high = Math.max(high, value);
-        low = Math.min(low, value);
+      for (const [i, at] of x.entries()) {
+        if (at <= from || at > to) continue;
+        sums.set(at, (sums.get(at) ?? 0) + (y[i] || 0));
+        if (second.is_stacked) continue;
+        high = Math.max(high, y[i]);
+        low = Math.min(low, y[i]);
       }
     }
-    if (second.is_stacked && found.length) {
-      for (const i of found[0].y.keys()) high = Math.max(high, found.reduce((sum, { y }) => sum + (y[i] || 0), 0));
-    }
+    if (second.is_stacked) high = Math.max(high, ...sums.values());
   }
   return { y: [low * 1.06, second.top ?? ((high * 1.06) || 1)], x: [0, last || 1] };
 }
 
 const SHARES = [1, 0.88, 0.72, 0.6];
-const FILLS = [0.85, 0.5, 0.22, 0.07];
 
-function paint(second, trace, i, config) {
-  const share = SHARES[i] ?? 0.6;
-  const colour = mix(colours.configs[config], colours.surface, share);
-  const painted = { ...trace, line: { ...trace.line, color: colour } };
+// Lines have their configuration's colour; the parts of a stack have colours of their own, the same in every panel.
+function paint(second, trace, role, config) {
   if (second.is_stacked) {
-    painted.fillcolor = mix(colours.configs[config], colours.surface, FILLS[i] ?? 0.07);
-    painted.line.color = mix(colours.configs[config], colours.surface, 0.9);
+    return { ...trace, fillcolor: colours.roles[role.colour], line: { ...trace.line, width: 1, color: colours.surface } };
   }
-  return painted;
+  const colour = mix(colours.configs[config], colours.surface, SHARES[role.colour] ?? 0.6);
+  return { ...trace, line: { ...trace.line, color: colour } };
 }
 
 // Warm-up before the window and what came after it.
@@ -148,9 +152,13 @@ function buildPanel(element, second, config) {
   if (finding) finding.textContent = (hasData && trial.found[data.seconds.indexOf(second)]) || '';
   if (!hasData) return null;
   const range = scale(second);
-  const traces = second.plot.data
-    .map((trace, i) => found[i] && { ...paint(second, trace, i, config), ...found[i] })
-    .filter(Boolean);
+  const roles = rolesOf(second);
+  fillRoles(element.closest('figure'), second, roles);
+  const traces = roles.flatMap((role) => {
+    const line = together(role.places.map((place) => found[place]).filter(Boolean));
+    const trace = { ...second.plot.data[role.places[0]], name: label(role.name) };
+    return line ? [{ ...paint(second, trace, role, config), ...line }] : [];
+  });
   const { layout } = second.plot;
   return { data: traces, layout: { ...layout, template: colours.template, shapes: shades(trial, range.x),
     xaxis: { ...layout.xaxis, range: zoom ?? range.x },

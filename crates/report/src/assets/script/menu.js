@@ -1,37 +1,48 @@
 // --- a chart's menu ----------------------------------------------------------------------------------------
-// Every chart has one, which the keyboard reaches: pictures of it, and the whole of it after a zoom.
+// Every figure has one, which is its only stop for the keyboard: pictures of it, and the whole of it after a zoom.
 
-function fileName(element) {
-  return `assay-${element.dataset.chart}`.replace(/[^a-z0-9]+/gi, '-');
-}
+// What each figure's menu saves.
+const compositions = new Map();
 
-const ACTIONS = [
-  ['Save as PNG', (element) => Plotly.downloadImage(element, { format: 'png', scale: 2, filename: fileName(element) })],
-  ['Save as SVG', (element) => Plotly.downloadImage(element, { format: 'svg', filename: fileName(element) })],
-  ['Show all of it', (element) => showAll(element)],
-];
+const plainName = (text) => `assay-${text}`.replace(/[^a-z0-9]+/gi, '-');
 
-function addMenu(element) {
-  const menu = document.createElement('details');
-  menu.className = 'menu';
-  const head = document.createElement('summary');
-  head.textContent = '⋯';
-  head.setAttribute('aria-label', `Menu: ${element.getAttribute('aria-label')}`);
-  head.title = 'Save this chart';
+// Of what `compose` draws when asked; `before` is what the menu stands in front of.
+function addMenu(before, { name, heading, compose, showAll: show }) {
+  const menu = make('details', 'menu');
+  const head = make('summary', '', '⋯', { title: 'Save this chart' });
+  head.setAttribute('aria-label', `Menu: ${heading}`);
   menu.append(head);
-  for (const [text, act] of ACTIONS) {
-    const button = document.createElement('button');
-    button.type = 'button';
-    button.textContent = text;
-    button.addEventListener('click', () => { menu.open = false; head.focus(); act(element); });
+  const close = () => { menu.open = false; head.focus(); };
+  const actions = [
+    ['Save as PNG', () => save(compose, 'png', name())],
+    ['Save as SVG', () => save(compose, 'svg', name())],
+    ['Show all of it', show],
+  ];
+  for (const [text, act] of actions) {
+    const button = make('button', '', text, { type: 'button' });
+    button.addEventListener('click', () => { close(); act(); });
     menu.append(button);
   }
-  menu.addEventListener('keydown', (event) => {
-    if (event.key === 'Escape') { menu.open = false; head.focus(); }
-  });
+  menu.addEventListener('keydown', (event) => { if (event.key === 'Escape') close(); });
   menu.addEventListener('focusout', (event) => {
     if (!menu.contains(event.relatedTarget)) menu.open = false;
   });
-  element.before(menu);
+  before.before(menu);
+  compositions.set(before.closest('figure'), compose);
 }
 
+function addPlotMenu(element) {
+  addMenu(element, { name: () => plainName(element.dataset.chart), heading: element.getAttribute('aria-label'),
+    compose: () => pictureOfPlot(element), showAll: () => showAll(element) });
+}
+
+function addPanelsMenu(figure, second) {
+  const panels = figure.querySelector('.panels');
+  // The menu is the stop, and the keys of zooming work on it.
+  panels.removeAttribute('tabindex');
+  addMenu(panels, { name: () => plainName(second.name), heading: panels.getAttribute('aria-label'),
+    compose: () => pictureOfPanels(figure, second), showAll: () => setZoom(null) });
+  const head = figure.querySelector('.menu summary');
+  head.setAttribute('aria-describedby', 'keys');
+  zoomByKeys(figure);
+}

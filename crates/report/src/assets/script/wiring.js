@@ -1,15 +1,25 @@
 // --- wiring ------------------------------------------------------------------------------------------------
 
-for (const element of find('.chart[data-plot]')) register(element, () => buildPlot(element));
+linkHeadings();
+addSkipLink();
+addCopyButtons();
+linkFiles();
+for (const table of find('.table > table')) if (isSortable(table)) makeSortable(table);
+
+for (const element of find('.chart[data-plot]')) {
+  register(element, () => buildPlot(element));
+  addPlotMenu(element);
+  fillKey(element);
+}
 for (const figure of find('figure[data-second]')) {
   const second = figure.dataset.second === 'any' ? data.any : data.seconds[figure.dataset.second];
   for (const element of find('.chart', figure)) {
     const config = Number(element.closest('[data-config]').dataset.config);
     register(element, () => buildPanel(element, second, config), true);
   }
+  addPanelsMenu(figure, second);
 }
-
-for (const panels of find('.panels')) zoomByKeys(panels);
+for (const form of find('.choose')) addZoomButtons(form);
 
 // Panels without data hide their chart, so the panel is what is monitored.
 const monitored = new Map([...charts.values()].map((chart) => [chart.element.closest('.card'), chart]));
@@ -22,17 +32,7 @@ const observer = new IntersectionObserver((entries) => {
 }, { rootMargin: '300px 0px' });
 for (const card of monitored.keys()) observer.observe(card);
 
-for (const button of find('[data-switch]')) {
-  button.addEventListener('click', () => {
-    const config = Number(button.dataset.switch);
-    if (!hiddenConfigs.delete(config)) hiddenConfigs.add(config);
-    // With the last configuration gone there is nothing left to look at: all come back.
-    if (hiddenConfigs.size === data.configs.length) hiddenConfigs.clear();
-    for (const one of find('[data-switch]')) one.setAttribute('aria-pressed', configIsOn(Number(one.dataset.switch)));
-    for (const one of find('[data-config]')) one.hidden = !configIsOn(Number(one.dataset.config));
-    refresh();
-  });
-}
+for (const button of find('[data-switch]')) button.addEventListener('click', () => switchConfig(Number(button.dataset.switch)));
 
 for (const choice of find('[data-choose]')) {
   choice.addEventListener('change', () => {
@@ -43,39 +43,41 @@ for (const choice of find('[data-choose]')) {
     chart.setAttribute('aria-label', `${option.textContent} ${choice.getAttribute('aria-label')}`);
     figure.querySelector('figcaption').textContent = option.dataset.caption;
     figure.querySelector('.finding').textContent = option.dataset.finding;
+    fillKey(chart);
+    hideSentences();
     refresh();
   });
 }
-for (const what of ['workload', 'threads', 'repeat', 'series']) {
-  byId(`choose-${what}`)?.addEventListener('change', () => { nameCounter(); refresh(); });
+for (const what of CHOICES.keys()) {
+  choiceOf(what)?.addEventListener('change', () => { nameCounter(); refresh(); remember(); });
 }
-nameCounter();
 
 byId('theme').addEventListener('click', () => {
   root.dataset.theme = isDark() ? 'light' : 'dark';
   refresh();
 });
 prefersDark.addEventListener('change', refresh);
+isCoarse.addEventListener('change', refresh);
 addEventListener('resize', () => {
   for (const chart of charts.values()) {
     if (chart.element.dataset.drawn && chart.wasNarrow !== isNarrow(chart.element)) chart.isStale = true;
     if (chart.isNear) draw(chart);
   }
 });
+document.addEventListener('keydown', (event) => {
+  if (event.key === 'Escape') for (const menu of find('.menu[open]')) menu.open = false;
+});
 
-let themeBeforePrint;
-addEventListener('beforeprint', () => {
-  themeBeforePrint = root.dataset.theme;
-  root.dataset.theme = 'light';
-  refresh();
+hintScrolls();
+keepClear();
+recall();
+addEventListener('popstate', recall);
+unfold();
+addEventListener('hashchange', unfold);
+
+if (new URLSearchParams(location.search).has('all')) {
+  openAll();
   drawAll();
-});
-addEventListener('afterprint', () => {
-  if (themeBeforePrint) root.dataset.theme = themeBeforePrint;
-  else delete root.dataset.theme;
-  refresh();
-});
-
-if (new URLSearchParams(location.search).has('all')) drawAll();
-window.assay = { drawAll, settled, readyMs: performance.now() };
+}
+window.assay = { drawAll, settled, pictureOf: (figure, format) => pictureOf(compositions.get(figure), format), readyMs: performance.now() };
 })();

@@ -4,6 +4,11 @@
 let zoom = null;
 
 function setZoom(range) {
+  showZoom(range);
+  remember();
+}
+
+function showZoom(range) {
   zoom = range;
   const shown = byId('span');
   if (shown) shown.textContent = range ? `Shown: second ${Math.round(range[0])} to ${Math.round(range[1])}.` : '';
@@ -21,7 +26,6 @@ function followZoom(chart) {
 }
 
 function showAll(element) {
-  if (charts.get(element).isOfSeconds) { setZoom(null); return; }
   const { xaxis, yaxis } = charts.get(element).build().layout;
   const range = (name, axis) => axis.range ? { [`${name}.range`]: axis.range } : { [`${name}.autorange`]: true };
   Plotly.relayout(element, { ...range('xaxis', xaxis), ...range('yaxis', yaxis) });
@@ -49,13 +53,33 @@ function stepped([from, to], key) {
   }
 }
 
-function zoomByKeys(panels) {
-  panels.addEventListener('keydown', (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest('.menu')) return;
-    const last = Math.max(1, ...data.seconds.map((second) => scale(second).x[1]));
-    const next = stepped(zoom ?? [0, last], event.key);
-    if (!next) return;
-    event.preventDefault();
-    setZoom(within(next, last));
+// Whether the key means anything.
+function step(key) {
+  const last = Math.max(1, ...data.seconds.map((second) => scale(second).x[1]));
+  const next = stepped(zoom ?? [0, last], key);
+  if (next) setZoom(within(next, last));
+  return Boolean(next);
+}
+
+function zoomByKeys(figure) {
+  figure.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest('select, .menu[open]')) return;
+    if (step(event.key)) event.preventDefault();
   });
+}
+
+// Fingers have buttons, beside the choice of a run.
+function addZoomButtons(form) {
+  const group = make('span', 'zooms');
+  group.setAttribute('role', 'group');
+  group.setAttribute('aria-label', 'Time shown in all charts');
+  const buttons = [['−', '-', 'Zoom out'], ['+', '+', 'Zoom in'], ['←', 'ArrowLeft', 'Earlier'],
+    ['→', 'ArrowRight', 'Later'], ['all', '0', 'All seconds']];
+  for (const [text, key, name] of buttons) {
+    const button = make('button', '', text, { type: 'button', title: name });
+    button.setAttribute('aria-label', name);
+    button.addEventListener('click', () => step(key));
+    group.append(button);
+  }
+  form.append(group);
 }

@@ -1,0 +1,114 @@
+//! The result as Markdown, for a ticket or a chat: the answer and its conditions, verdicts, crash safety and caveats.
+//!
+//! Made of the same texts as the page, so that both say the same.
+
+use assay_judge::Judgement;
+use assay_study::Study;
+
+use super::caveats::Caveat;
+use super::judged::Judged;
+use super::verdicts::{self, Row};
+use super::{brief, conditions, headline, leading};
+
+/// Caveats beyond these are left to the page.
+const CAVEATS_MOST: usize = 8;
+
+/// The whole text.
+pub(super) fn markdown(
+    study: &Study,
+    (judgement, judged): (&Judgement, &Judged),
+    variables: &conditions::Variables,
+    caveats: &[Caveat],
+) -> String {
+    let title = if study.title.is_empty() { "Untitled study" } else { &study.title };
+    let mut text = format!("## {}\n\n", plain(title));
+    if let Some(question) = &study.question {
+        text += &format!("{}\n\n", plain(question));
+    }
+    text += &format!("**{}**\n\n", plain(&headline::headline(study, judgement)));
+    for one in conditions::conditions(study, variables) {
+        text += &format!("- {}\n", plain(&one));
+    }
+    text += &format!("- {}\n", brief::counts(study));
+    text += &table_of_verdicts(&verdicts::told(study, judgement));
+    text += &safety(study, judged);
+    text + &of_caveats(caveats)
+}
+
+fn table_of_verdicts(rows: &[Row]) -> String {
+    if rows.is_empty() {
+        return "\nNo comparison came to a verdict.\n".into();
+    }
+    let head =
+        ["configuration", "against", "workload", "threads", "figure", "verdict", "difference"];
+    let line = |row: &Row| {
+        let fields = [
+            row.name.as_str(),
+            &row.baseline,
+            &row.workload,
+            &row.threads,
+            row.metric,
+            row.word,
+            &row.text,
+        ];
+        fields.map(|field: &str| cell(field))
+    };
+    table(&head.map(str::to_owned), rows.iter().map(line))
+}
+
+fn safety(study: &Study, judged: &Judged) -> String {
+    let configs = study.configs.iter().enumerate();
+    let rows = configs
+        .filter(|(_, config)| !leading::is_aa_run(study, config))
+        .map(|(place, config)| [cell(&config.name), cell(judged.label(place))]);
+    table(&["configuration", "crash safety"].map(str::to_owned), rows)
+}
+
+fn of_caveats(caveats: &[Caveat]) -> String {
+    let mut text = if caveats.is_empty() { String::new() } else { "\nCaveats:\n\n".to_owned() };
+    for one in caveats.iter().take(CAVEATS_MOST) {
+        text += &format!("- {}: {}\n", one.kind, plain(&one.text));
+    }
+    let more = caveats.len().saturating_sub(CAVEATS_MOST);
+    if more > 0 {
+        text += &format!("- {more} more in the report\n");
+    }
+    text
+}
+
+fn table<const N: usize>(head: &[String; N], rows: impl Iterator<Item = [String; N]>) -> String {
+    let line = |fields: &[String; N]| format!("| {} |\n", fields.join(" | "));
+    let rule = line(&std::array::from_fn(|_| "---".to_owned()));
+    let body: String = rows.map(|row| line(&row)).collect();
+    format!("\n{}{rule}{body}", line(head))
+}
+
+/// A field of a table: a bar would end it.
+fn cell(text: &str) -> String {
+    plain(text).replace('|', "\\|")
+}
+
+/// A study's own words as they are, and not as markup: one line, without tags and marks.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for sign in text.chars() {
+        match sign {
+            '\n' | '\r' => plain.push(' '),
+            '<' | '>' | '*' | '`' | '[' | ']' => plain.extend(['\\', sign]),
+            sign => plain.push(sign),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_study_are_no_markup() {
+        assert_eq!(plain("a <b>*c*\n[d](e)"), "a \\<b\\>\\*c\\* \\[d\\](e)");
+        let text = table(&["a".to_owned()], [[cell("x | y")]].into_iter());
+        assert_eq!(text, "\n| a |\n| --- |\n| x \\| y |\n");
+    }
+}

@@ -1,0 +1,166 @@
+//! What spoilt runs, taken together over a study: the cause that was measured, how far it went at most, and what helps.
+
+use std::collections::BTreeMap;
+
+use assay_study::{CpuUse, LOSS_PERCENT_MIN, Trial, Warning};
+
+use super::short;
+
+/// Why runs may not be compared, as far as it was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// The hypervisor gave CPU time to other machines.
+    Steal,
+    /// A CPU quota throttled the run.
+    Throttled,
+    /// Other programs used the CPUs.
+    OtherPrograms,
+    /// The run itself kept the CPUs busy.
+    OwnLoad,
+    /// I/Os of the device are faster than can be emulated here.
+    TooFast,
+    /// The daemon of an emulated drive did not run.
+    DriveStalled,
+    /// Assay itself did not run.
+    Stopped,
+    /// A figure is no measurement.
+    NoFigure,
+}
+
+/// One cause, over some runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cause {
+    /// Which.
+    pub kind: Kind,
+    /// Runs that it spoilt.
+    pub runs: usize,
+    /// How far it went at most, in the kind's unit.
+    pub most: f64,
+}
+
+/// The causes that spoilt any of these runs, each run counted once; those of most runs first.
+pub fn causes<'a>(trials: impl Iterator<Item = &'a Trial>) -> Vec<Cause> {
+    let mut found: BTreeMap<Kind, (usize, f64)> = BTreeMap::new();
+    for (kind, size) in trials.filter_map(of_trial) {
+        let one = found.entry(kind).or_default();
+        *one = (one.0 + 1, one.1.max(size));
+    }
+    let cause = |(kind, (runs, most))| Cause { kind, runs, most };
+    let mut causes: Vec<Cause> = found.into_iter().map(cause).collect();
+    causes.sort_by_key(|one| std::cmp::Reverse(one.runs));
+    causes
+}
+
+/// What spoilt a run, the machine's doing first.
+pub fn of_trial(trial: &Trial) -> Option<(Kind, f64)> {
+    let forbidding = || trial.warnings.iter().filter(|one| one.forbids_comparing());
+    forbidding()
+        .find(|one| one.is_of_machine())
+        .or_else(|| forbidding().next())
+        .and_then(of_warning)
+}
+
+/// The kind of a warning that forbids comparing, and how far it went.
+pub fn of_warning(warning: &Warning) -> Option<(Kind, f64)> {
+    Some(match warning {
+        Warning::MissedDeadlines { cpu, .. } => of_cpu(cpu),
+        Warning::AddedLatency { cpu, .. } if warning.is_of_machine() => of_cpu(cpu),
+        Warning::CpuTaken { cpu, is_too_much: true } => of_taken(cpu),
+        Warning::OtherPrograms { cpu_percent, is_too_much: true, .. } => {
+            (Kind::OtherPrograms, *cpu_percent)
+        }
+        Warning::AddedLatency { percent, .. } => (Kind::TooFast, *percent),
+        Warning::ModelStall { length_s } => (Kind::DriveStalled, *length_s),
+        Warning::Stopped { length_s } => (Kind::Stopped, *length_s),
+        Warning::NoFigure { .. } => (Kind::NoFigure, 0.0),
+        _ => return None,
+    })
+}
+
+/// Who had the CPU time that was missing.
+fn of_cpu(cpu: &CpuUse) -> (Kind, f64) {
+    if cpu.others_percent > cpu.taken_percent() && cpu.others_percent >= LOSS_PERCENT_MIN {
+        return (Kind::OtherPrograms, cpu.others_percent);
+    }
+    if cpu.taken_percent() >= LOSS_PERCENT_MIN {
+        return of_taken(cpu);
+    }
+    (Kind::OwnLoad, cpu.busy_percent)
+}
+
+fn of_taken(cpu: &CpuUse) -> (Kind, f64) {
+    match cpu.steal_percent >= cpu.throttled_percent {
+        true => (Kind::Steal, cpu.steal_percent),
+        false => (Kind::Throttled, cpu.throttled_percent),
+    }
+}
+
+/// What follows "were": `disturbed by other users of this host (CPU steal up to 18 %)`.
+pub fn text(cause: &Cause) -> String {
+    let most = match cause.most {
+        most if most < 9.95 => short(most),
+        most => format!("{most:.0}"),
+    };
+    match cause.kind {
+        Kind::Steal => {
+            format!("disturbed by other users of this host (CPU steal up to {most} %)")
+        }
+        Kind::Throttled => format!("throttled by a CPU quota (up to {most} % of the time)"),
+        Kind::OtherPrograms => format!("disturbed by other programs (CPU use up to {most} %)"),
+        Kind::OwnLoad if cause.most > 0.0 => {
+            format!("too much for this machine's CPUs (up to {most} % busy)")
+        }
+        Kind::OwnLoad => "short of CPU time".into(),
+        Kind::TooFast => {
+            format!("too fast to emulate on this machine (I/Os up to {most} % longer)")
+        }
+        Kind::DriveStalled => format!("held up by a stall of the emulated drive (up to {most} s)"),
+        Kind::Stopped => format!("interrupted (for up to {most} s)"),
+        Kind::NoFigure => "left without a valid measurement".into(),
+    }
+}
+
+/// What helps, as a sentence.
+pub fn remedy(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Steal => "Measure when the host is less busy, or on a dedicated instance.",
+        Kind::Throttled => "Raise the quota of the container or service (cpu.max).",
+        Kind::OtherPrograms => "Stop the other programs, or measure on an idle machine.",
+        Kind::OwnLoad => "Use fewer threads, a larger parallel_scale, or a faster machine.",
+        Kind::TooFast => "Use more threads, a larger parallel_scale, or a faster machine.",
+        Kind::DriveStalled => {
+            "Give the emulated drive its own CPUs (drive_cpus), or use an idle machine."
+        }
+        Kind::Stopped => "Run it again without suspending or stopping Assay.",
+        Kind::NoFigure => "Run it again.",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn missed(cpu: CpuUse) -> Warning {
+        Warning::MissedDeadlines { percent: 3.0, cpu }
+    }
+
+    #[test]
+    fn the_cause_is_who_had_the_cpus_and_the_remedy_fits_it() {
+        let none = CpuUse::default();
+        let of = |cpu| of_warning(&missed(cpu)).unwrap().0;
+        assert_eq!(of(CpuUse { steal_percent: 18.3, busy_percent: 99.0, ..none }), Kind::Steal);
+        assert_eq!(
+            of(CpuUse { throttled_percent: 8.0, steal_percent: 1.0, ..none }),
+            Kind::Throttled
+        );
+        assert_eq!(
+            of(CpuUse { others_percent: 9.0, steal_percent: 3.0, ..none }),
+            Kind::OtherPrograms
+        );
+        assert_eq!(of(CpuUse { busy_percent: 97.0, steal_percent: 0.2, ..none }), Kind::OwnLoad);
+        assert_eq!(of_warning(&Warning::NotSettled), None, "it forbids nothing");
+        let cause = Cause { kind: Kind::Steal, runs: 10, most: 18.3 };
+        assert_eq!(text(&cause), "disturbed by other users of this host (CPU steal up to 18 %)");
+        assert!(remedy(Kind::Steal).contains("dedicated instance"));
+    }
+}
