@@ -14,6 +14,7 @@ pub mod samples;
 pub mod size;
 pub mod stalls;
 pub mod steady;
+pub mod steps;
 #[cfg(test)]
 mod testing;
 pub mod unlike;
