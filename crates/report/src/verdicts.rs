@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::words::samples::{self, PERCENTILE_OF_PERCENTILES};
-use crate::words::{reason, stalls, steady, verdict};
+use crate::words::{reason, stalls, steady, steps, verdict};
 use assay_judge::papers::Sampled;
 use assay_judge::{Comparison, Judgement, Metric, OfTrial, Word};
 use assay_study::Study;
@@ -312,6 +312,64 @@ pub(super) fn write_stalls(file: &mut dyn Write, judged: &Judgement) -> Result<(
                 smallest.clone(),
             ];
             write_row(file, head.iter().cloned().chain(tail))?;
+        }
+    }
+    Ok(())
+}
+
+/// `steps.csv`: of each pair that differs in several factors a row a step, and one for the whole with step 0.
+pub(super) fn write_steps(file: &mut dyn Write, judged: &Judgement) -> Result<()> {
+    const HEAD: &str = "workload,threads,against,config,step,step_against,step_config,factors,throughput_ratio,\
+        throughput_low,throughput_high,verdict,bytes_ratio,bytes_to";
+    write_row(file, HEAD.split(',').map(str::to_owned))?;
+    for chain in &judged.chains {
+        let threads: Vec<String> = chain.threads.iter().map(u32::to_string).collect();
+        for (place, step) in std::iter::once(&chain.whole).chain(&chain.steps).enumerate() {
+            let of_step = step.throughput.as_ref();
+            let found = of_step.and_then(|one| one.difference.as_ref());
+            let row = [
+                chain.workload.clone(),
+                threads.join(" "),
+                chain.whole.against.clone(),
+                chain.whole.config.clone(),
+                place.to_string(),
+                step.against.clone(),
+                step.config.clone(),
+                step.factors.join("; "),
+                optional(found.map(|found| found.ratio)),
+                optional(found.map(|found| found.ratio_interval.0)),
+                optional(found.map(|found| found.ratio_interval.1)),
+                optional(of_step.map(|one| verdict::word(one.verdict.word))),
+                optional(step.taken.map(|taken| taken.ratio)),
+                optional(step.taken.map(steps::bytes_to)),
+            ];
+            write_row(file, row)?;
+        }
+    }
+    Ok(())
+}
+
+/// `statements.csv`: a row a kind of statement of each run.
+pub(super) fn write_statements(file: &mut dyn Write, judged: &Judgement) -> Result<()> {
+    const HEAD: &str = "config,workload,threads,repeat,statement,count,latency_ms_p50,latency_ms_p95,latency_ms_p99,\
+        latency_ms_p999,latency_ms_max";
+    write_row(file, HEAD.split(',').map(str::to_owned))?;
+    for trial in &judged.trials {
+        for one in &trial.statements {
+            let row = [
+                trial.key.config.clone(),
+                trial.key.workload.clone(),
+                trial.key.threads.to_string(),
+                trial.key.repeat.to_string(),
+                one.statement.clone(),
+                one.count.to_string(),
+                optional(one.latency_ms_p50),
+                optional(one.latency_ms_p95),
+                optional(one.latency_ms_p99),
+                optional(one.latency_ms_p999),
+                optional(one.latency_ms_max),
+            ];
+            write_row(file, row)?;
         }
     }
     Ok(())
