@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::print;
-use assay_base::text_file;
+use assay_base::{Size, text_file};
 use assay_report::{self, Wishes};
 use assay_study::Store;
 use assay_study::prices::Prices;
@@ -17,6 +17,7 @@ use assay_study::prices::Prices;
 Examples:
   assay report studies/demo
   assay report studies/demo --prices prices.toml   costs too (docs/cost.md)
+  assay report studies/demo --writes-per-day 2T    how long drives last at your rate
   assay report studies/demo --title 'Old disk or new?' --notes why.md
   assay report studies/demo --summary              the result in one line
   assay report studies/demo --markdown             the result for a ticket")]
@@ -26,6 +27,10 @@ pub(crate) struct ReportArgs {
     /// Prices of servers, drives and power, in TOML [default: the plan's `prices`]
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
+    /// What the server writes to its device in a day, such as 500G or 2T, for how long drives last [default: one
+    /// drive write a day]
+    #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
+    pub(crate) writes_per_day: Option<Size>,
     /// Title of the page [default: the plan's `title`]
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
@@ -33,10 +38,10 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "FILE.md")]
     pub(crate) notes: Option<PathBuf>,
     /// Print the result in one line, for a ticket or a chat, and write nothing
-    #[arg(long, conflicts_with_all = ["prices", "title", "notes"])]
+    #[arg(long, conflicts_with_all = ["prices", "writes_per_day", "title", "notes"])]
     pub(crate) summary: bool,
     /// Print the result as Markdown, for a ticket: the answer, verdicts, crash safety and caveats; write nothing
-    #[arg(long, conflicts_with_all = ["prices", "title", "notes", "summary"])]
+    #[arg(long, conflicts_with_all = ["prices", "writes_per_day", "title", "notes", "summary"])]
     pub(crate) markdown: bool,
 }
 
@@ -56,8 +61,12 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
         print::line(assay_report::markdown(&store)?.trim_end());
         return Ok(ExitCode::SUCCESS);
     }
-    let wishes =
-        Wishes { prices: prices.as_ref(), title: args.title.as_deref(), notes: notes.as_deref() };
+    let wishes = Wishes {
+        prices: prices.as_ref(),
+        writes_per_day: args.writes_per_day.map(|size| size.0 as f64),
+        title: args.title.as_deref(),
+        notes: notes.as_deref(),
+    };
     let written = assay_report::write_as(&store, &args.study, &wishes)?;
     for path in [&written.html, &written.json, &written.tables] {
         print::line(path.display());

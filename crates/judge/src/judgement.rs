@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 
-use crate::difference::compare::{Stratum, within_study};
-use crate::difference::comparison::{Comparison, SEED, Teller, baseline_of};
+use crate::difference::chain::{Chain, chains};
+use crate::difference::comparison::{Comparison, baseline_of};
 use crate::difference::level::{Level, levels};
-use crate::difference::noise::{AaRuns, NoiseFloor, NoiseSpread};
-use crate::difference::pairs::{Pair, Side, all};
-use crate::difference::reason::Reason;
-use crate::difference::verdict::{Word, p_of};
+use crate::difference::noise::{AaRuns, NoiseFloor};
+use crate::difference::pairs::{Pair, all};
+use crate::difference::runs::of_pairs;
 use crate::interval::LEVEL;
 use crate::papers::{IntervalTable, interval_table};
 use crate::trial::measured::{Measured, Standing, measured};
 use crate::trial::metric::Metric;
 use crate::trial::sound::sound_series;
 use crate::trial::stalls::{Stalls, stalls};
+use crate::trial::statements::{Statements, statements};
 use crate::trial::steady::{Steady, steady};
 use assay_study::{State, Store, Study, TrialKey};
 
@@ -36,6 +36,9 @@ pub struct Judgement {
     /// The pairs that the plan names in its order, then every configuration against the baseline by workload and
     /// configuration; of each pair by metric, then thread counts, at last over all of them.
     pub comparisons: Vec<Comparison>,
+    /// What each factor does, of pairs that differ in several and have configurations between them, in the order of the
+    /// comparisons.
+    pub chains: Vec<Chain>,
     /// Each run by itself.
     pub trials: Vec<OfTrial>,
 }
@@ -59,6 +62,8 @@ pub struct OfTrial {
     pub stalls: Option<Stalls>,
     /// Its seconds as samples, as some papers print them.
     pub samples: IntervalTable,
+    /// Response times by kind of statement.
+    pub statements: Vec<Statements>,
 }
 
 /// Judges a study.
@@ -78,6 +83,7 @@ pub fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
         noise_floor: aa_runs.floor(),
         levels: levels(&comparable(&trials), &aa_runs),
         comparisons: comparisons(study, &trials, &aa_runs, margin),
+        chains: chains(study, &trials, &aa_runs, margin),
         trials: by_itself
             .map(|(trial, measured)| {
                 let series = sound_series(store.series(trial.id)?);
@@ -86,6 +92,7 @@ pub fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
                     steady: steady(&measured.tps),
                     stalls: stalls(trial, measured, &series),
                     samples: interval_table(trial, &series),
+                    statements: statements(&store.histograms(trial.id)?),
                 })
             })
             .collect::<Result<_>>()?,
@@ -132,82 +139,4 @@ pub(crate) fn comparisons(
 ) -> Vec<Comparison> {
     let keys: Vec<&TrialKey> = trials.iter().map(|trial| &trial.key).collect();
     of_pairs(&all(study, &keys), &Metric::ALL, trials, aa_runs, margin)
-}
-
-fn of_pairs(
-    pairs: &[Pair],
-    metrics: &[Metric],
-    trials: &[Measured],
-    aa_runs: &AaRuns<'_>,
-    margin: f64,
-) -> Vec<Comparison> {
-    let mut found = Vec::new();
-    for pair in pairs {
-        let runs = Runs { pair, trials };
-        for metric in metrics {
-            let sides = [&pair.judged, &pair.against];
-            let spreads = sides.iter().filter_map(|side| aa_runs.spread(*metric, &side.workload));
-            let widest = spreads.max_by(|a, b| a.reach(1).total_cmp(&b.reach(1)));
-            found.extend(runs.judged(*metric, widest.as_ref(), margin));
-        }
-    }
-    found
-}
-
-/// The runs of a pair.
-struct Runs<'a> {
-    pair: &'a Pair,
-    trials: &'a [Measured],
-}
-
-impl<'a> Runs<'a> {
-    /// At each thread count, and over all.
-    fn judged(&self, metric: Metric, noise: Option<&NoiseSpread>, margin: f64) -> Vec<Comparison> {
-        let counts = self.thread_counts();
-        let strata: Vec<Result<Stratum<'a>, Reason>> =
-            counts.iter().map(|threads| self.stratum(*threads)).collect();
-        let of = |strata: &[Stratum<'_>]| within_study(metric, strata, noise, SEED);
-        let Pair { judged, against, question } = self.pair;
-        let is_across = judged.workload != against.workload;
-        let teller = Teller {
-            workload: &judged.workload,
-            baseline: &against.config,
-            config: &judged.config,
-            against_workload: is_across.then_some(against.workload.as_str()),
-            question: *question,
-            metric,
-            margin,
-            noise,
-        };
-        let mut all = teller.of_thread_counts(&counts, &strata, of);
-        if counts.len() > 1 {
-            let whole: Result<Vec<Stratum<'a>>, Reason> = strata.into_iter().collect();
-            let found = whole.as_ref().ok().and_then(|whole| of(whole));
-            let p = found.as_ref().map(|one| p_of(one, 1));
-            let each: Vec<(u32, Word)> =
-                all.iter().filter_map(|one| Some((one.threads?, one.verdict.word))).collect();
-            let whole = teller.told(None, whole.as_deref().map_err(Clone::clone), found, p);
-            let verdict = whole.verdict.beside(&each);
-            all.push(Comparison { verdict, ..whole });
-        }
-        all
-    }
-
-    /// Thread counts that both sides were planned for.
-    fn thread_counts(&self) -> Vec<u32> {
-        let of = |side: &Side| -> BTreeSet<u32> {
-            self.of_side(side).map(|trial| trial.key.threads).collect()
-        };
-        of(&self.pair.against).intersection(&of(&self.pair.judged)).copied().collect()
-    }
-
-    fn of_side(&self, side: &Side) -> impl Iterator<Item = &'a Measured> {
-        self.trials.iter().filter(move |trial| side.has(&trial.key))
-    }
-
-    /// Repeats that both sides have; an error where a run forbids a verdict.
-    fn stratum(&self, threads: u32) -> Result<Stratum<'a>, Reason> {
-        let of = |side| self.of_side(side).filter(move |trial| trial.key.threads == threads);
-        Stratum::of(of(&self.pair.against), of(&self.pair.judged), true)
-    }
 }

@@ -18,6 +18,7 @@ pub mod worth;
 pub mod write_path;
 
 pub use difference::alike::{Unlike, scale_differences};
+pub use difference::chain::{Chain, Step, Taken};
 pub use difference::circumstances::{Circumstance, Form, Value, circumstances};
 pub use difference::compare::{Basis, Difference};
 pub use difference::comparison::{Comparison, baseline_of};
@@ -36,6 +37,7 @@ pub use trial::metric::Metric;
 pub use trial::period::Period;
 pub use trial::sound::{sound_series, sound_trial};
 pub use trial::stalls::{DEPTH_LEAST, Departure, Stall, Stalls};
+pub use trial::statements::Statements;
 pub use trial::steady::{Held, Steady};
 
 #[cfg(test)]

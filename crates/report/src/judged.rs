@@ -9,7 +9,7 @@ use crate::words;
 use assay_judge::durability::{self, Durability};
 use assay_judge::reconcile::{self, Pair};
 use assay_judge::worth::cost::{self, Cost, Measured};
-use assay_judge::worth::endurance::{self, Endurance, Rated};
+use assay_judge::worth::endurance::{self, Endurance, Life, Rated};
 use assay_judge::worth::interval::Interval;
 use assay_judge::write_path::{self, WritePath};
 use assay_judge::{Comparison, Judgement, Level, Metric, baseline_of};
@@ -50,6 +50,41 @@ pub(super) struct OfTrial {
     /// What its writing means.
     #[serde(flatten)]
     pub(super) endurance: Endurance,
+    /// How long it lasts at a rate that somebody has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) at_rate: Option<AtRate>,
+}
+
+/// The life of a drive at another rate than the one tested.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct AtRate {
+    /// Bytes that the whole device is given in a day.
+    pub(super) host_bytes_per_day: f64,
+    /// From where that is.
+    pub(super) rate: Rate,
+    /// So long it lasts.
+    #[serde(flatten)]
+    pub(super) life: Life,
+}
+
+/// From where a rate is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Rate {
+    /// What the baseline is said to write in a day; of another configuration as much as the same transactions write.
+    Asked,
+    /// One drive write a day.
+    OneDriveWriteADay,
+}
+
+impl Rate {
+    /// As tables have it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Rate::Asked => "asked",
+            Rate::OneDriveWriteADay => "one_drive_write_a_day",
+        }
+    }
 }
 
 /// What one configuration costs under one load.
@@ -87,7 +122,7 @@ impl Judged {
     pub(super) fn of(
         (study, groups, judgement): (&Study, &[Group<'_>], &Judgement),
         variables: &[Vec<BTreeMap<String, String>>],
-        prices: Option<&Prices>,
+        (prices, writes_per_day): (Option<&Prices>, Option<f64>),
     ) -> Result<Judged> {
         let prices = prices.or(study.prices.as_ref());
         if let Some(prices) = prices {
@@ -113,14 +148,16 @@ impl Judged {
         let endurance = study.trials.iter().filter_map(|trial| {
             let config = &trial.key.config;
             let found = endurance::of_results(&trial.results, study.disk(config), &own(config))?;
-            Some(OfTrial { key: trial.key.clone(), endurance: found })
+            Some(OfTrial { key: trial.key.clone(), endurance: found, at_rate: None })
         });
+        let mut endurance: Vec<OfTrial> = endurance.collect();
+        add_rates(&mut endurance, baseline_of(study).as_deref(), writes_per_day);
         Ok(Judged {
             labels: durability.iter().map(words::durability::label).collect(),
             durability,
             factors: reconcile::of_pairs(study),
             write_paths: study.trials.iter().filter_map(write_path::of_trial).collect(),
-            endurance: endurance.collect(),
+            endurance,
             rated: rated.collect(),
             scales: scales(study),
             costs: prices.map(|prices| costs((study, groups), judgement, prices)),
@@ -130,6 +167,37 @@ impl Judged {
     /// The label beside figures of the configuration at this place.
     pub(super) fn label(&self, config: usize) -> &str {
         self.labels.get(config).map_or("", String::as_str)
+    }
+}
+
+/// Puts beside each what its drive lasts at the rate that was asked for, else at one drive write a day.
+fn add_rates(all: &mut [OfTrial], baseline: Option<&str>, writes_per_day: Option<f64>) {
+    let of_baseline: Vec<(TrialKey, f64)> = all
+        .iter()
+        .filter(|one| Some(one.key.config.as_str()) == baseline)
+        .map(|one| (one.key.clone(), one.endurance.host_bytes_per_transaction))
+        .collect();
+    for one in all {
+        let key = &one.key;
+        let is_same_load = |other: &TrialKey| {
+            (&other.workload, other.threads, other.repeat)
+                == (&key.workload, key.threads, key.repeat)
+        };
+        let base = of_baseline.iter().find(|(other, _)| is_same_load(other));
+        let own = one.endurance.host_bytes_per_transaction;
+        let times = base.map_or(1.0, |(_, bytes)| own / bytes);
+        let (rate, bytes) = match (writes_per_day, one.endurance.capacity_bytes) {
+            (Some(bytes), _) => (Rate::Asked, bytes * times),
+            (None, Some(bytes)) => (Rate::OneDriveWriteADay, bytes),
+            (None, None) => continue,
+        };
+        let life = one.endurance.life_at(bytes);
+        let is_known = life.host_years.is_some() || life.media_years.is_some();
+        one.at_rate = (is_known && bytes.is_finite()).then_some(AtRate {
+            host_bytes_per_day: bytes,
+            rate,
+            life,
+        });
     }
 }
 

@@ -94,6 +94,8 @@ pub fn write(store: &Store, directory: &Path) -> Result<Written> {
 pub struct Wishes<'a> {
     /// Prices that go before those of the study's plan.
     pub prices: Option<&'a Prices>,
+    /// Bytes that the baseline writes to its device in a day, for how long drives last.
+    pub writes_per_day: Option<f64>,
     /// A title in place of the plan's, on the page alone.
     pub title: Option<&'a str>,
     /// Notes in Markdown, for the page alone.
@@ -110,7 +112,11 @@ pub fn write_as(store: &Store, directory: &Path, wishes: &Wishes<'_>) -> Result<
     let groups = summary::groups(&study);
     let variables = variables(store, &study)?;
     let judgement = assay_judge::judgement(store, &study)?;
-    let judged = Judged::of((&study, &groups, &judgement), &variables, wishes.prices)?;
+    let judged = Judged::of(
+        (&study, &groups, &judgement),
+        &variables,
+        (wishes.prices, wishes.writes_per_day),
+    )?;
     judged.lacking().iter().for_each(|line| log::warn!("{line}"));
     let written = Written {
         html: directory.join("report.html"),
@@ -139,6 +145,12 @@ pub fn write_as(store: &Store, directory: &Path, wishes: &Wishes<'_>) -> Result<
     })?;
     files::replace(&written.tables.join("stalls.csv"), |file| {
         verdicts::write_stalls(file, &judgement)
+    })?;
+    files::replace(&written.tables.join("steps.csv"), |file| {
+        verdicts::write_steps(file, &judgement)
+    })?;
+    files::replace(&written.tables.join("statements.csv"), |file| {
+        verdicts::write_statements(file, &judgement)
     })?;
     files::replace(&written.json, |file| {
         let found = tables::Found {
@@ -191,7 +203,7 @@ pub fn markdown(store: &Store) -> Result<String> {
     let groups = summary::groups(&study);
     let variables = variables(store, &study)?;
     let judgement = assay_judge::judgement(store, &study)?;
-    let judged = Judged::of((&study, &groups, &judgement), &variables, None)?;
+    let judged = Judged::of((&study, &groups, &judgement), &variables, (None, None))?;
     let caveats = caveats::of_study(&study, &judgement, &judged.durability);
     Ok(markdown::markdown(&study, (&judgement, &judged), &variables, &caveats))
 }

@@ -5,8 +5,9 @@
 
 use crate::words::reason::reason_in_short;
 use crate::words::size::Size;
+use crate::words::steps;
 use crate::words::verdict::{kind, word};
-use assay_judge::{Comparison, Metric};
+use assay_judge::{Chain, Comparison, Metric};
 use assay_study::State;
 
 use super::flagged;
@@ -28,12 +29,24 @@ pub(super) fn compared(input: &Input<'_>, lead: &Comparison) -> Vec<Number> {
     [
         Some(judged(input, "Throughput", lead, &sides, &tps)),
         of_p99.map(|one| judged(input, "p99 response time", one, &sides, &p99)),
-        taken(&sides),
+        taken(&sides).map(|number| in_steps(input, lead, number)),
         price(input.judged, &sides::parts(input, lead)),
     ]
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// With what each factor did of it, where the sides differ in several and others lie between.
+fn in_steps(input: &Input<'_>, lead: &Comparison, number: Number) -> Number {
+    let is_its = |chain: &&Chain| {
+        let whole = &chain.whole;
+        lead.against_workload.is_none()
+            && (&chain.workload, &whole.config, &whole.against)
+                == (&lead.workload, &lead.config, &lead.baseline)
+    };
+    let steps = input.judgement.chains.iter().find(is_its).and_then(steps::bytes);
+    Number { details: number.details.into_iter().chain(steps).collect(), ..number }
 }
 
 fn judged(

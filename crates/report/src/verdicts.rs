@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::words::samples::{self, PERCENTILE_OF_PERCENTILES};
-use crate::words::{reason, stalls, steady, verdict};
+use crate::words::{reason, stalls, steady, steps, verdict};
 use assay_judge::papers::Sampled;
 use assay_judge::{Comparison, Judgement, Metric, OfTrial, Word};
 use assay_study::Study;
@@ -21,6 +21,8 @@ pub(super) struct Shown {
     /// Throughput and p99, where there is a verdict.
     rows: Vec<Row>,
     parts: Vec<Part>,
+    /// What each factor does, of pairs that differ in several.
+    steps: Option<List>,
     lists: Vec<List>,
 }
 
@@ -71,6 +73,7 @@ pub(super) fn shown(study: &Study, judged: &Judgement) -> Option<Shown> {
         lead: lead(judged),
         rows: told(study, judged),
         parts: parts.into_iter().filter(|part| !part.rows.is_empty()).collect(),
+        steps: (!judged.chains.is_empty()).then(|| one_at_a_time(judged)),
         lists: lists.into_iter().filter(|list| !list.rows.is_empty()).collect(),
     };
     (!judged.trials.is_empty()).then_some(shown)
@@ -198,6 +201,31 @@ fn departed(stalls: &assay_judge::Stalls) -> String {
     departures.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
+/// A row a step of each pair that differs in several factors.
+fn one_at_a_time(judged: &Judgement) -> List {
+    let rows = judged.chains.iter().flat_map(|chain| {
+        chain.steps.iter().map(|step| {
+            vec![
+                format!("{} → {}", step.against, step.config),
+                chain.workload.clone(),
+                step.factors.join(", "),
+                step.throughput.as_ref().map_or_else(|| NOT_KNOWN.into(), verdict::text_with_word),
+                step.taken.map_or_else(|| NOT_KNOWN.into(), steps::bytes_of_step),
+            ]
+        })
+    });
+    List {
+        title: "One factor at a time",
+        lead: "Pairs that differ in several factors, in steps of one where the study has the configurations between."
+            .into(),
+        head: vec!["step", "workload", "factor", "throughput", "bytes per transaction"],
+        rows: rows.collect(),
+    }
+}
+
+/// What stands where nothing is known.
+const NOT_KNOWN: &str = "not known";
+
 fn sampled(judged: &Judgement) -> List {
     let rows = judged.trials.iter().flat_map(|trial| {
         trial.samples.rows.iter().map(|row| {
@@ -312,6 +340,64 @@ pub(super) fn write_stalls(file: &mut dyn Write, judged: &Judgement) -> Result<(
                 smallest.clone(),
             ];
             write_row(file, head.iter().cloned().chain(tail))?;
+        }
+    }
+    Ok(())
+}
+
+/// `steps.csv`: of each pair that differs in several factors a row a step, and one for the whole with step 0.
+pub(super) fn write_steps(file: &mut dyn Write, judged: &Judgement) -> Result<()> {
+    const HEAD: &str = "workload,threads,against,config,step,step_against,step_config,factors,throughput_ratio,\
+        throughput_low,throughput_high,verdict,bytes_ratio,bytes_to";
+    write_row(file, HEAD.split(',').map(str::to_owned))?;
+    for chain in &judged.chains {
+        let threads: Vec<String> = chain.threads.iter().map(u32::to_string).collect();
+        for (place, step) in std::iter::once(&chain.whole).chain(&chain.steps).enumerate() {
+            let of_step = step.throughput.as_ref();
+            let found = of_step.and_then(|one| one.difference.as_ref());
+            let row = [
+                chain.workload.clone(),
+                threads.join(" "),
+                chain.whole.against.clone(),
+                chain.whole.config.clone(),
+                place.to_string(),
+                step.against.clone(),
+                step.config.clone(),
+                step.factors.join("; "),
+                optional(found.map(|found| found.ratio)),
+                optional(found.map(|found| found.ratio_interval.0)),
+                optional(found.map(|found| found.ratio_interval.1)),
+                optional(of_step.map(|one| verdict::word(one.verdict.word))),
+                optional(step.taken.map(|taken| taken.ratio)),
+                optional(step.taken.map(steps::bytes_to)),
+            ];
+            write_row(file, row)?;
+        }
+    }
+    Ok(())
+}
+
+/// `statements.csv`: a row a kind of statement of each run.
+pub(super) fn write_statements(file: &mut dyn Write, judged: &Judgement) -> Result<()> {
+    const HEAD: &str = "config,workload,threads,repeat,statement,count,latency_ms_p50,latency_ms_p95,latency_ms_p99,\
+        latency_ms_p999,latency_ms_max";
+    write_row(file, HEAD.split(',').map(str::to_owned))?;
+    for trial in &judged.trials {
+        for one in &trial.statements {
+            let row = [
+                trial.key.config.clone(),
+                trial.key.workload.clone(),
+                trial.key.threads.to_string(),
+                trial.key.repeat.to_string(),
+                one.statement.clone(),
+                one.count.to_string(),
+                optional(one.latency_ms_p50),
+                optional(one.latency_ms_p95),
+                optional(one.latency_ms_p99),
+                optional(one.latency_ms_p999),
+                optional(one.latency_ms_max),
+            ];
+            write_row(file, row)?;
         }
     }
     Ok(())

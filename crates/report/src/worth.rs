@@ -12,7 +12,7 @@ use assay_judge::worth::interval::Interval;
 use assay_study::{Study, TrialKey};
 
 use super::format::{bytes, count, figure, list};
-use super::judged::{Judged, NO_PRICES, OfGroup};
+use super::judged::{AtRate, Judged, NO_PRICES, OfGroup, Rate};
 use super::leading::{is_aa_run, named};
 use super::tables::{optional, write_row};
 use crate::words;
@@ -56,6 +56,10 @@ pub(super) fn endurance(study: &Study, groups: &[Group<'_>], judged: &Judged) ->
                 let values: Vec<f64> = found.iter().filter_map(|one| read(one)).collect();
                 Figure::of(values).map(|figure| figure.mean)
             };
+            let at_rate = |read: fn(&AtRate) -> Option<f64>| {
+                let its = group.done().filter_map(|trial| of_trial(&trial.key)?.at_rate.as_ref());
+                Figure::of(its.filter_map(read).collect()).map(|figure| figure.mean)
+            };
             let shown = |value: Option<f64>, text: fn(f64) -> String| {
                 value.map_or_else(|| NONE.to_owned(), text)
             };
@@ -70,14 +74,15 @@ pub(super) fn endurance(study: &Study, groups: &[Group<'_>], judged: &Judged) ->
                     shown(mean(|one| Some(one.host_bytes_per_day)), bytes),
                     shown(mean(|one| one.media_bytes_per_day), bytes),
                     shown(mean(|one| one.drive_writes_per_day), figure),
-                    shown(mean(|one| one.life_years_host), figure),
-                    shown(mean(|one| one.life_years_media), figure),
-                    shown(mean(|one| one.life_years_trials), figure),
+                    shown(at_rate(|one| Some(one.host_bytes_per_day)), bytes),
+                    shown(at_rate(|one| one.life.host_years), figure),
+                    shown(at_rate(|one| one.life.media_years), figure),
                 ],
             ))
         })
         .collect();
-    let mut notes: Vec<String> = scaled(judged);
+    let mut notes: Vec<String> = vec![at_what(judged).into()];
+    notes.extend(scaled(judged));
     notes.extend(rated(study, judged));
     if rows.iter().any(|row| !judged.rated.contains_key(&study.configs[row.config].name)) {
         notes.push(
@@ -114,13 +119,29 @@ fn is_shown(study: &Study, groups: &[Group<'_>], group: &Group<'_>) -> bool {
 const ENDURANCE: [(&str, &str); 8] = [
     ("to device, kB/trx", "bytes written to the device per transaction"),
     ("to media, kB/trx", "bytes written to flash per transaction: GC adds, compression saves"),
-    ("to device a day", "by the full device at the tested rate"),
-    ("to media a day", "by the full device at the tested rate"),
-    ("drive writes a day", "capacities written per day (DWPD)"),
+    ("tested: to device a day", "by the full device, as fast as this load went"),
+    ("tested: to media a day", "by the full device, as fast as this load went"),
+    ("tested: drive writes a day", "capacities written per day (DWPD), as fast as this load went"),
+    ("life if to device a day", "what the years are told for"),
     ("life, years", "until the rated host writes are used up (JESD218)"),
-    ("by media, years", "until the rating is used up by flash writes"),
-    ("by runs, years", "until its erase blocks reach their rated cycles"),
+    (
+        "by flash, years",
+        "until the flash's own rating is used up: its erase cycles, or endurance_media_bytes",
+    ),
 ];
+
+/// For what rate lives are told.
+fn at_what(judged: &Judged) -> &'static str {
+    let mut rates = judged.endurance.iter().filter_map(|one| Some(one.at_rate.as_ref()?.rate));
+    match rates.next() {
+        Some(Rate::Asked) => {
+            "Years are told for the bytes a day that were given with --writes-per-day, as the baseline writes them; of another configuration for as much as the same transactions write there."
+        }
+        _ => {
+            "Years are told for one drive write a day; the test wrote as fast as it could, which no server does for years. Give your own with `assay report STUDY --writes-per-day 2T`: what your server writes to its device in a day."
+        }
+    }
+}
 
 fn row(study: &Study, group: &Group<'_>, fields: Vec<String>) -> Row {
     let workload = study.workloads.get(group.workload);
@@ -279,11 +300,14 @@ pub(super) fn write_endurance(file: &mut dyn Write, judged: &Judged) -> Result<(
         "drive_writes_per_day",
         "life_years_host",
         "life_years_media",
-        "life_years_runs",
+        "rate",
+        "rate_host_bytes_per_day",
+        "rate_life_years_host",
+        "rate_life_years_media",
     ];
     write_row(file, head.map(String::from))?;
     for one in &judged.endurance {
-        let (key, found) = (&one.key, &one.endurance);
+        let (key, found, at) = (&one.key, &one.endurance, one.at_rate.as_ref());
         let row = [
             key.config.clone(),
             key.workload.clone(),
@@ -294,9 +318,12 @@ pub(super) fn write_endurance(file: &mut dyn Write, judged: &Judged) -> Result<(
             found.host_bytes_per_day.to_string(),
             optional(found.media_bytes_per_day),
             optional(found.drive_writes_per_day),
-            optional(found.life_years_host),
-            optional(found.life_years_media),
-            optional(found.life_years_trials),
+            optional(found.life.host_years),
+            optional(found.life.media_years),
+            optional(at.map(|at| at.rate.word())),
+            optional(at.map(|at| at.host_bytes_per_day)),
+            optional(at.and_then(|at| at.life.host_years)),
+            optional(at.and_then(|at| at.life.media_years)),
         ];
         write_row(file, row)?;
     }

@@ -104,6 +104,9 @@ each! {
     discount_percent,
     /// What a server's drives may be given in their life, together.
     endurance_bytes,
+    /// What may go to the flash of a server's drives in their life, together, where the maker rates that: it is held
+    /// against bytes to media, never against what the host writes.
+    endurance_media_bytes,
     /// How often a day that capacity may be written.
     drive_writes_per_day,
     /// And for how long.

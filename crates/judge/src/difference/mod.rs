@@ -1,6 +1,7 @@
 //! Two configurations, or two studies: whether they may be compared, how far they lie apart, and what may be said of that.
 
 pub(crate) mod alike;
+pub(crate) mod chain;
 pub(crate) mod circumstances;
 pub(crate) mod compare;
 pub(crate) mod comparison;
@@ -9,5 +10,6 @@ pub(crate) mod noise;
 pub(crate) mod pairs;
 pub(crate) mod permute;
 pub(crate) mod reason;
+pub(crate) mod runs;
 pub(crate) mod studies;
 pub(crate) mod verdict;

@@ -9,7 +9,7 @@ mod factors;
 mod tests;
 mod trial;
 
-pub use factors::{Pair, of_pairs};
+pub use factors::{Pair, factors, of_pairs};
 pub use trial::of_results;
 
 pub use assay_study::{ExplainedWrites, Sides};

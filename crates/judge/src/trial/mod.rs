@@ -6,4 +6,5 @@ pub(crate) mod metric;
 pub(crate) mod period;
 pub(crate) mod sound;
 pub(crate) mod stalls;
+pub(crate) mod statements;
 pub(crate) mod steady;

@@ -1,9 +1,9 @@
-//! How long a drive lasts at the rate that was tested.
+//! How long a drive lasts, at the rate that was tested and at any other.
 //!
-//! Ratings (terabytes written, drive writes a day) count what the host writes (JEDEC JESD218B and JESD219A), so that is
-//! what a life is reckoned by first. What goes to the flash is more, by collection, or less, by compression; a life by
-//! that is beside it, and tells configurations apart where the first does not. Where the runs' erase cycles are
-//! published, a third follows from those.
+//! Amplification counts once. Ratings (terabytes written, drive writes a day) count what the host writes (JEDEC JESD218B
+//! and JESD219A), and what the device adds to it is in them already: they are divided by what the host wrote. What goes to
+//! the flash is more, by collection, or less, by compression; it is held against a rating of the flash alone: as given,
+//! or its erase cycles × its bytes.
 //!
 //! A model at a scale stands for the whole device: its parallelism, and so its rates, are divided by P, so the whole
 //! device writes P times as much each second. Bytes of a transaction are the same, for write amplification hangs on the
@@ -40,15 +40,34 @@ pub struct Endurance {
     /// How often a day its capacity would be written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drive_writes_per_day: Option<f64>,
-    /// Years until it was given what it is rated for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub life_years_host: Option<f64>,
-    /// Years until as much as it is rated for went to its media.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub life_years_media: Option<f64>,
-    /// Years until its erase blocks reach their rated cycles.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub life_years_trials: Option<f64>,
+    /// Bytes that one drive write a day is.
+    #[serde(skip)]
+    pub capacity_bytes: Option<f64>,
+    /// At the rate that was tested.
+    #[serde(flatten)]
+    pub life: Life,
+}
+
+/// Years that a drive lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Life {
+    /// Until it was given what it is rated for.
+    #[serde(rename = "life_years_host", skip_serializing_if = "Option::is_none")]
+    pub host_years: Option<f64>,
+    /// Until as much went to its flash as that is rated for.
+    #[serde(rename = "life_years_media", skip_serializing_if = "Option::is_none")]
+    pub media_years: Option<f64>,
+}
+
+impl Endurance {
+    /// If the host writes so much a day, of the same kind: amplification is taken to stay what it was.
+    pub fn life_at(&self, host_bytes_per_day: f64) -> Life {
+        let times = self.host_bytes_per_day / host_bytes_per_day;
+        let at = |years: Option<f64>| {
+            years.map(|years| years * times).filter(|years| years.is_finite() && *years > 0.0)
+        };
+        Life { host_years: at(self.life.host_years), media_years: at(self.life.media_years) }
+    }
 }
 
 /// What a whole device is rated for, and how that is known.
@@ -146,14 +165,16 @@ pub fn of_results(
         host_bytes_per_day: finite(per_day(given))?,
         media_bytes_per_day: media.map(per_day).and_then(finite),
         drive_writes_per_day: capacity.and_then(|capacity| finite(per_day(given) / capacity)),
-        life_years_host: life(rated, Some(given)),
-        life_years_media: life(rated, media),
-        life_years_trials: life(disk.and_then(trials_bytes), media),
+        capacity_bytes: capacity,
+        life: Life {
+            host_years: life(rated, Some(given)),
+            media_years: life(own.endurance_media_bytes.or(disk.and_then(flash_bytes)), media),
+        },
     })
 }
 
-/// Bytes that may be programmed until every run was erased as often as it may be.
-fn trials_bytes(disk: &Disk) -> Option<f64> {
+/// Bytes that may be programmed until every erase block was erased as often as it may be.
+fn flash_bytes(disk: &Disk) -> Option<f64> {
     let cycles = disk.worth.get("erase_cycles")?.value;
     Some(disk.user_bytes? * disk.raw_per_user.unwrap_or(1.0) * cycles)
 }
@@ -210,8 +231,8 @@ mod tests {
         let found = of_results(&results, Some(&model(1.0, 1.0)), &Each::default()).unwrap();
         assert!(near(found.drive_writes_per_day, 3.0));
         // Five years of 365 days.
-        assert!(near(found.life_years_host, 5.0 * 365.0 / 365.25));
-        assert_eq!((found.life_years_media, found.media_bytes_per_day), (None, None));
+        assert!(near(found.life.host_years, 5.0 * 365.0 / 365.25));
+        assert_eq!((found.life.media_years, found.media_bytes_per_day), (None, None));
     }
 
     #[test]
@@ -221,12 +242,11 @@ mod tests {
             of_results(&trial(times), Some(&disk), &Each::default()).unwrap()
         };
         let whole = of(1.0, 1.0, 36.0);
-        assert!(near(whole.life_years_host, 17.52e15 / (72e6 * 86_400.0 * 365.25)));
+        assert!(near(whole.life.host_years, 17.52e15 / (72e6 * 86_400.0 * 365.25)));
         // A thirty-sixth of the rate on a thirty-sixth of the parallelism is the same device, whatever its capacity.
         for capacity in [1.0, 36.0, 4000.0] {
             let scaled = of(capacity, 36.0, 1.0);
-            assert!(near(scaled.life_years_host, whole.life_years_host.unwrap()), "{capacity}");
-            assert!(near(scaled.life_years_media, whole.life_years_media.unwrap()), "{capacity}");
+            assert!(near(scaled.life.host_years, whole.life.host_years.unwrap()), "{capacity}");
             assert!(near(scaled.drive_writes_per_day, whole.drive_writes_per_day.unwrap()));
             assert_eq!(scaled.host_bytes_per_transaction, whole.host_bytes_per_transaction);
             // And P ÷ C times the model's own writes of a day.
@@ -234,7 +254,7 @@ mod tests {
             assert!(near(scaled.drive_writes_per_day, own * 36.0 / capacity));
         }
         // Negative control: the same rate on a device that is scaled otherwise is another load.
-        assert!(!near(of(36.0, 72.0, 1.0).life_years_host, whole.life_years_host.unwrap()));
+        assert!(!near(of(36.0, 72.0, 1.0).life.host_years, whole.life.host_years.unwrap()));
     }
 
     #[test]
@@ -244,9 +264,31 @@ mod tests {
         let found = of_results(&trial(1.0), Some(&disk), &Each::default()).unwrap();
         assert_eq!(found.host_bytes_per_transaction, 20_000.0);
         assert_eq!(found.media_bytes_per_transaction, Some(30_000.0));
-        assert!(near(found.life_years_media, found.life_years_host.unwrap() / 1.5));
-        let trials = 3.2e12 * 1.25 * 40_000.0 / (3e6 * 86_400.0 * 365.25);
-        assert!(near(found.life_years_trials, trials));
+        assert!(near(found.life.host_years, 17.52e15 / (2e6 * 86_400.0 * 365.25)));
+        let cycles = 3.2e12 * 1.25 * 40_000.0 / (3e6 * 86_400.0 * 365.25);
+        assert!(
+            near(found.life.media_years, cycles),
+            "a rating of host writes is not held against flash"
+        );
+        let own = Each { endurance_media_bytes: Some(6e15), ..Each::default() };
+        let given = of_results(&trial(1.0), Some(&disk), &own).unwrap().life;
+        assert!(near(given.media_years, 6e15 / (3e6 * 86_400.0 * 365.25)));
+        disk.worth.remove("erase_cycles");
+        let unrated = of_results(&trial(1.0), Some(&disk), &Each::default()).unwrap();
+        assert_eq!(unrated.life.media_years, None);
+    }
+
+    #[test]
+    fn a_life_at_another_rate_is_as_much_longer_as_less_is_written() {
+        let mut disk = model(1.0, 1.0);
+        disk.worth.extend(worth(&[("erase_cycles", 40_000.0)]));
+        let found = of_results(&trial(1.0), Some(&disk), &Each::default()).unwrap();
+        let once_a_day = found.life_at(found.capacity_bytes.unwrap());
+        // 3 drive writes a day for 5 years of 365 days.
+        assert!(near(once_a_day.host_years, 15.0 * 365.0 / 365.25));
+        // Of 4 TB of flash at 40 000 cycles, of which 1.5 bytes go for each of the host.
+        assert!(near(once_a_day.media_years, 4e12 * 40_000.0 / (1.5 * 3.2e12) / 365.25));
+        assert_eq!(found.life_at(0.0).host_years, None);
     }
 
     #[test]
@@ -256,7 +298,7 @@ mod tests {
         let found = of_results(&trial(1.0), Some(&disk), &own).unwrap();
         assert_eq!(found.host_bytes_per_transaction, 30_000.0);
         assert_eq!(found.media_bytes_per_transaction, None, "what the device does inside");
-        assert!(near(found.life_years_host, 1e15 / (3e6 * 86_400.0 * 365.25)));
+        assert!(near(found.life.host_years, 1e15 / (3e6 * 86_400.0 * 365.25)));
     }
 
     #[test]
@@ -276,7 +318,7 @@ mod tests {
         assert_eq!(rated(Some(&half), &Each::default()), None, "for how long is not said");
         assert_eq!(rated(None, &Each::default()), None);
         let unrated = of_results(&trial(1.0), None, &Each::default()).unwrap();
-        assert_eq!((unrated.life_years_host, unrated.drive_writes_per_day), (None, None));
+        assert_eq!((unrated.life.host_years, unrated.drive_writes_per_day), (None, None));
         assert_eq!(of_results(&results(&[("tps", 1.0)]), None, &Each::default()), None);
     }
 
@@ -290,6 +332,6 @@ mod tests {
         for (tps, written) in [(f64::INFINITY, 1.0), (1.0, f64::NAN), (1e-300, 1e300)] {
             assert_eq!(of(tps, written), None, "{tps} {written}");
         }
-        assert_eq!(of(1.0, 1e-310).unwrap().life_years_host, None);
+        assert_eq!(of(1.0, 1e-310).unwrap().life.host_years, None);
     }
 }

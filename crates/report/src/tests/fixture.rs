@@ -216,11 +216,18 @@ fn outcome(place: usize, key: &TrialKey, shape: &Shape) -> Outcome {
         facts: [("server_cpus".into(), "0".into()), ("load_cpus".into(), "1".into())].into(),
         results: results(&load, drive::is_under(&key.config), &mut noise),
         series: series(&load, shape, drive::is_under(&key.config), &mut noise),
-        histograms: vec![Histogram {
-            kind: Timed::Transaction,
-            clock: Clock::Response,
-            buckets: vec![(1_000_000, 90), (20_000_000, 10)],
-        }],
+        histograms: vec![
+            Histogram {
+                kind: Timed::Transaction,
+                clock: Clock::Response,
+                buckets: vec![(1_000_000, 90), (20_000_000, 10)],
+            },
+            Histogram {
+                kind: Timed::named("point_select"),
+                clock: Clock::Service,
+                buckets: vec![(100_000, 900), (2_000_000, 100)],
+            },
+        ],
         variables: variables.map(|(name, value)| (name.into(), value.into())).into(),
         ..Outcome::default()
     };

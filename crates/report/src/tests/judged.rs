@@ -136,6 +136,36 @@ fn without_prices_one_line_says_what_to_add_and_lives_are_told_all_the_same() {
 }
 
 #[test]
+fn lives_are_told_for_the_rate_that_was_asked_for_else_for_one_drive_write_a_day() {
+    let report = priced(None);
+    let by_default = rows(&report.written.tables.join("endurance.csv"));
+    assert!(section(&markup(&report.html()), "endurance").unwrap().contains("--writes-per-day 2T"));
+    assert!(by_default.iter().all(|row| row["rate"] != "asked"));
+    let directory = report.written.html.parent().unwrap();
+    let store = Store::open(directory).unwrap();
+    let wishes = Wishes { writes_per_day: Some(1e12), ..Wishes::default() };
+    let written = write_as(&store, directory, &wishes).unwrap();
+    let asked = rows(&written.tables.join("endurance.csv"));
+    let number = |row: &BTreeMap<String, String>, name: &str| row[name].parse::<f64>().unwrap();
+    let mut told = 0;
+    for row in asked.iter().filter(|row| row["rate"] == "asked") {
+        let same = |one: &&BTreeMap<String, String>| {
+            one["config"] == "doublewrite on"
+                && ["workload", "threads", "repeat"].iter().all(|key| one[*key] == row[*key])
+        };
+        let base = asked.iter().find(same).unwrap();
+        let times =
+            number(row, "host_bytes_per_transaction") / number(base, "host_bytes_per_transaction");
+        let a_day = number(row, "rate_host_bytes_per_day");
+        assert!((a_day / (1e12 * times) - 1.0).abs() < 1e-9, "{row:?}");
+        let years = number(row, "rate_life_years_host");
+        assert!((years * a_day * 365.25 / 17.5e15 - 1.0).abs() < 0.01, "{row:?}");
+        told += 1;
+    }
+    assert!(told > 0, "{asked:?}");
+}
+
+#[test]
 fn prices_make_costs_of_the_configs_that_have_all_of_them_and_name_what_others_lack() {
     let report = priced(Some(PRICES));
     let markup = markup(&report.html());

@@ -191,7 +191,7 @@ fn tables_hold_every_trial_and_every_second() {
     assert!(series[0].contains_key("tps") && !series[0].contains_key("disk_reads_per_s"));
     let latencies = rows(&report.written.tables.join("latencies.csv"));
     let done = trials.iter().filter(|trial| trial["state"] == "done").count();
-    assert_eq!(latencies.len(), 2 * done, "two buckets for each run that has any");
+    assert_eq!(latencies.len(), 4 * done, "two buckets of transactions and of a statement in each");
     let bucket = latencies.last().unwrap();
     assert_eq!((bucket["latency_ns"].as_str(), bucket["count"].as_str()), ("20000000", "10"));
     let summary = rows(&report.written.tables.join("summary.csv"));

@@ -201,3 +201,35 @@ fn the_pairs_that_a_plan_names_are_answered_before_anything_else() {
     );
     assert_eq!(json["judging"]["compare"][1]["against_data_profile"], "small");
 }
+
+#[test]
+fn drive_and_doublewrite_are_told_apart_where_both_changed() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = study(directory.path(), &UNLIKE, 0.002);
+    let mut head = store.study().unwrap();
+    for config in head.configs.iter_mut().filter(|one| ["one, new", "two"].contains(&&*one.name)) {
+        config.settings.insert("innodb_doublewrite".into(), "OFF".into());
+        if config.name == "one, new" {
+            let media = Media::Device { path: "/dev/new".into() };
+            config.rig.disk = Some(Disk { media, ..Disk::default() });
+        }
+    }
+    store.write_head(&StudyHead::from(&head)).unwrap();
+    let opening = shown(directory.path(), &store, None);
+    let told = "bytes to device per transaction: innodb_doublewrite no change, then disk and filled no change";
+    assert!(opening.contains(told), "{opening}");
+    let steps = rows(&directory.path().join("tables/steps.csv"));
+    let of = |place: usize, name: &str| steps[place][name].clone();
+    let names = ["step", "step_against", "step_config", "factors"];
+    let told: Vec<Vec<String>> =
+        (0..3).map(|place| names.iter().map(|name| of(place, name)).collect()).collect();
+    assert_eq!(told[0], ["0", "base", "one, new", "disk; filled; innodb_doublewrite"]);
+    assert_eq!(told[1], ["1", "base", "two", "innodb_doublewrite"]);
+    assert_eq!(told[2], ["2", "two", "one, new", "disk; filled"]);
+    let ratio = |place: usize| of(place, "throughput_ratio").parse::<f64>().unwrap();
+    assert!((ratio(1) * ratio(2) / ratio(0) - 1.0).abs() < 1e-9);
+    let json = fs::read(directory.path().join("results.json")).unwrap();
+    let json: Value = serde_json::from_slice(&json).unwrap();
+    let chains = json["judgement"]["chains"].as_array().unwrap();
+    assert_eq!((chains.len(), chains[0]["steps"].as_array().unwrap().len()), (2, 2));
+}

@@ -37,3 +37,16 @@ fn every_pair_is_judged_and_no_failed_trial_is() {
     assert!(!text.contains("</script><b>"), "names are escaped");
     assert!(report.written.tables.join("stalls.csv").is_file());
 }
+
+#[test]
+fn response_times_by_kind_of_statement_are_in_the_tables() {
+    let report = report(&Shape::small());
+    let statements = rows(&report.written.tables.join("statements.csv"));
+    let json: Value = serde_json::from_slice(&fs::read(&report.written.json).unwrap()).unwrap();
+    let runs = json["judgement"]["runs"].as_array().unwrap();
+    assert_eq!(statements.len(), runs.len(), "one kind in each run that is done");
+    let row = &statements[0];
+    let told = ["statement", "count", "latency_ms_p50", "latency_ms_p95"].map(|name| &*row[name]);
+    assert_eq!(told, ["point_select", "1000", "0.1", "2"]);
+    assert_eq!(runs[0]["statements"][0]["latency_ms_p95"], 2.0);
+}

@@ -4,13 +4,13 @@ use serde::{Serialize, Serializer};
 
 use assay_judge::papers::Samples;
 use assay_judge::{
-    Basis, Comparison, Difference, Judgement, Level, Metric, NoiseFloor, OfTrial, Permuted, Stalls,
-    Steady, Word,
+    Basis, Chain, Comparison, Difference, Judgement, Level, Metric, NoiseFloor, OfTrial, Permuted,
+    Stalls, Statements, Steady, Step, Word,
 };
 use assay_study::TrialKey;
 
 use super::samples::{self, PERCENTILE_OF_PERCENTILES};
-use super::{reason, stalls, steady, verdict};
+use super::{reason, stalls, steady, steps, verdict};
 
 /// A study, judged.
 #[derive(Debug, Serialize)]
@@ -21,6 +21,7 @@ pub struct JudgementView<'a> {
     noise_floor: Option<&'a NoiseFloor>,
     levels: &'a [Level],
     comparisons: Vec<ComparisonView<'a>>,
+    chains: Vec<ChainView<'a>>,
     samples_note: &'static str,
     #[serde(rename = "runs")]
     trials: Vec<TrialView<'a>>,
@@ -36,13 +37,59 @@ impl<'a> JudgementView<'a> {
             noise_floor: judged.noise_floor.as_ref(),
             levels: &judged.levels,
             comparisons: judged.comparisons.iter().map(ComparisonView::of).collect(),
+            chains: judged.chains.iter().map(ChainView::of).collect(),
             samples_note: PERCENTILE_OF_PERCENTILES,
             trials: judged.trials.iter().map(TrialView::of).collect(),
         }
     }
 }
 
-/// One configuration against the baseline.
+/// A pair that differs in several factors, in steps.
+#[derive(Debug, Serialize)]
+struct ChainView<'a> {
+    workload: &'a str,
+    threads: &'a [u32],
+    whole: StepView<'a>,
+    steps: Vec<StepView<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct StepView<'a> {
+    baseline: &'a str,
+    config: &'a str,
+    factors: &'a [String],
+    throughput: Option<ComparisonView<'a>>,
+    /// Bytes of the configuration for each of the baseline, both for a transaction.
+    bytes_ratio: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes_to: Option<&'static str>,
+}
+
+impl<'a> ChainView<'a> {
+    fn of(one: &'a Chain) -> ChainView<'a> {
+        ChainView {
+            workload: &one.workload,
+            threads: &one.threads,
+            whole: StepView::of(&one.whole),
+            steps: one.steps.iter().map(StepView::of).collect(),
+        }
+    }
+}
+
+impl<'a> StepView<'a> {
+    fn of(one: &'a Step) -> StepView<'a> {
+        StepView {
+            baseline: &one.against,
+            config: &one.config,
+            factors: &one.factors,
+            throughput: one.throughput.as_ref().map(ComparisonView::of),
+            bytes_ratio: one.taken.map(|taken| taken.ratio),
+            bytes_to: one.taken.map(steps::bytes_to),
+        }
+    }
+}
+
+/// One configuration against another.
 #[derive(Debug, Serialize)]
 struct ComparisonView<'a> {
     workload: &'a str,
@@ -154,6 +201,7 @@ struct TrialView<'a> {
     steady: Option<WithText<&'a Steady>>,
     stalls: Option<WithText<&'a Stalls>>,
     samples: SamplesView<'a>,
+    statements: &'a [Statements],
 }
 
 /// Values, and the same in words.
@@ -186,6 +234,7 @@ impl<'a> TrialView<'a> {
             key: &trial.key,
             steady: steady.map(|values| WithText { values, text: steady::text(values) }),
             stalls: stalls.map(|values| WithText { values, text: stalls::text(values) }),
+            statements: &trial.statements,
             samples: SamplesView {
                 rows: rows.map(|row| SampleView { what: samples::what(row.what), row }).collect(),
                 latency_ms_p95: trial.samples.latency_ms_p95,

@@ -15,6 +15,7 @@ pub mod size;
 pub mod spoilt;
 pub mod stalls;
 pub mod steady;
+pub mod steps;
 #[cfg(test)]
 mod testing;
 pub mod unlike;
