@@ -7,7 +7,7 @@ use serde::Serialize;
 use assay_judge::Judgement;
 use assay_judge::durability::Durability;
 use assay_study::metrics::{Metric, Window, metric};
-use assay_study::{Config, State, Study, Trial, Warning};
+use assay_study::{Config, Discarded, State, Study, Trial, Warning};
 
 use super::format::{figure, list, plural};
 use super::leading;
@@ -146,24 +146,26 @@ fn merged(all: Vec<(&Warning, String)>) -> Option<Caveat> {
     Some(Caveat { runs, ..caveat("flagged", text) })
 }
 
-/// Attempts that were thrown away, one caveat for each cause.
+/// Attempts that were thrown away, one caveat for each kind of cause, in the words of the worst.
 fn repeated(study: &Study) -> Vec<Caveat> {
-    let mut found: BTreeMap<spoilt::Kind, (f64, Vec<String>)> = BTreeMap::new();
+    let mut found: BTreeMap<spoilt::Kind, Vec<(f64, &Discarded)>> = BTreeMap::new();
     for attempt in &study.discarded {
         let of_machine = attempt.warnings.iter().find(|one| one.is_of_machine());
         let Some((kind, size)) = of_machine.and_then(spoilt::of_warning) else { continue };
-        let one = found.entry(kind).or_default();
-        one.0 = one.0.max(size);
-        one.1.push(attempt.key.to_string());
+        found.entry(kind).or_default().push((size, attempt));
     }
-    let told = |(kind, (most, runs)): (spoilt::Kind, (f64, Vec<String>))| {
-        let were = if runs.len() == 1 { "was" } else { "were" };
-        let cause = spoilt::text(&spoilt::Cause { kind, runs: runs.len(), most });
-        let attempts = plural(runs.len(), "attempt");
-        let text = format!("{attempts} {were} {cause}, discarded and run again");
-        Caveat { runs, ..caveat("repeated", text) }
+    let told = |attempts: Vec<(f64, &Discarded)>| {
+        let worst = attempts.iter().max_by(|a, b| a.0.total_cmp(&b.0))?.1;
+        let cause = warning::cause(&worst.warnings)?;
+        let of = match attempts.len() {
+            1 => String::new(),
+            count => format!(" (worst of {})", plural(count, "attempt")),
+        };
+        let runs = attempts.iter().map(|(_, attempt)| attempt.key.to_string()).collect();
+        let text = format!("discarded and run again: {cause}{of}");
+        Some(Caveat { runs, ..caveat("repeated", text) })
     };
-    found.into_iter().map(told).collect()
+    found.into_values().filter_map(told).collect()
 }
 
 /// Counts differ from run to run, so the text names the codes only; counts are in `results.json`.

@@ -63,7 +63,7 @@ fn stages(study: &Study, groups: &[Group<'_>], columns: &Columns) -> Option<(usi
     let workload = workloads.clone().find(compresses).or_else(|| workloads.find(is_any))?;
     let mut stages: Vec<Stage> =
         kinds().map(|kind| (kind.head.to_owned(), of(workload, kind))).collect();
-    if let Some(kind) = kinds().last().filter(|_| compresses(&workload)) {
+    if let Some(kind) = kinds().next_back().filter(|_| compresses(&workload)) {
         let small = |config: usize| {
             let ratio = stored(groups, config, workload)?.mean;
             let data = of_database(groups, config, workload, kind)?;

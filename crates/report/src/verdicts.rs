@@ -21,6 +21,8 @@ pub(super) struct Shown {
     /// Throughput and p99, where there is a verdict.
     rows: Vec<Row>,
     parts: Vec<Part>,
+    /// What each factor does, of pairs that differ in several.
+    steps: Option<List>,
     lists: Vec<List>,
 }
 
@@ -71,6 +73,7 @@ pub(super) fn shown(study: &Study, judged: &Judgement) -> Option<Shown> {
         lead: lead(judged),
         rows: told(study, judged),
         parts: parts.into_iter().filter(|part| !part.rows.is_empty()).collect(),
+        steps: (!judged.chains.is_empty()).then(|| one_at_a_time(judged)),
         lists: lists.into_iter().filter(|list| !list.rows.is_empty()).collect(),
     };
     (!judged.trials.is_empty()).then_some(shown)
@@ -197,6 +200,31 @@ fn departed(stalls: &assay_judge::Stalls) -> String {
     };
     departures.iter().map(one).collect::<Vec<_>>().join("; ")
 }
+
+/// A row a step of each pair that differs in several factors.
+fn one_at_a_time(judged: &Judgement) -> List {
+    let rows = judged.chains.iter().flat_map(|chain| {
+        chain.steps.iter().map(|step| {
+            vec![
+                format!("{} → {}", step.against, step.config),
+                chain.workload.clone(),
+                step.factors.join(", "),
+                step.throughput.as_ref().map_or_else(|| NOT_KNOWN.into(), verdict::text_with_word),
+                step.taken.map_or_else(|| NOT_KNOWN.into(), steps::bytes_of_step),
+            ]
+        })
+    });
+    List {
+        title: "One factor at a time",
+        lead: "Pairs that differ in several factors, in steps of one where the study has the configurations between."
+            .into(),
+        head: vec!["step", "workload", "factor", "throughput", "bytes per transaction"],
+        rows: rows.collect(),
+    }
+}
+
+/// What stands where nothing is known.
+const NOT_KNOWN: &str = "not known";
 
 fn sampled(judged: &Judgement) -> List {
     let rows = judged.trials.iter().flat_map(|trial| {

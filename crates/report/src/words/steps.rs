@@ -17,6 +17,11 @@ pub fn bytes(chain: &Chain) -> Option<String> {
     Some(format!("bytes to {} per transaction: {}", bytes_to(first), parts?.join(", then ")))
 }
 
+/// `−73 % to media`.
+pub fn bytes_of_step(taken: Taken) -> String {
+    format!("{} to {}", change(taken.ratio), bytes_to(taken))
+}
+
 fn bytes_of(step: &Step) -> Option<String> {
     Some(format!("{} {}", step.factors.join(" and "), change(step.taken?.ratio)))
 }
