@@ -289,7 +289,7 @@ impl FromStr for Note {
 }
 
 /// A whole study, read from the store.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Study {
     /// Title of the plan.
     pub title: String,

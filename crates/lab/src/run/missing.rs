@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 
 use assay_plan::{Change, PlannedTrial, changes};
-use assay_study::{State, Store, Trial, TrialKey, Warning};
+use assay_study::{State, Store, Study, Trial, TrialKey, Warning};
 
 /// Which finished runs are made again.
 #[derive(Debug, Clone, Copy, Default)]
@@ -48,10 +48,15 @@ pub(super) fn is_not_comparable(trial: &Trial) -> bool {
 const CHANGES_NAMED: usize = 4;
 
 /// A study that was made under other conditions: what the plan said then, and says now.
-fn explain(error: anyhow::Error, before: &str, after: &str) -> anyhow::Error {
-    let changed = changes(before, after);
+fn explain(error: anyhow::Error, study: &Study, plan_text: &str) -> anyhow::Error {
+    let changed = changes(&study.plan_toml, plan_text);
     if changed.is_empty() {
-        return error;
+        // The plan is as it was, so what was given with the command is not.
+        let place =
+            study.facts.get("location").map_or_else(String::new, |place| format!(" ({place})"));
+        return anyhow!(
+            "{error}; the plan's text is the same: give the --location{place}, --server and --quick that it was made with"
+        );
     }
     let not = || "absent".to_owned();
     let told = changed.iter().take(CHANGES_NAMED).map(|Change { key, before, after }| {
@@ -85,7 +90,7 @@ pub fn missing<'a>(
     let mut missing = Vec::new();
     for trial in planned {
         let found = store.planned(&trial.key, &trial.fingerprint);
-        let is_missing = match found.map_err(|error| explain(error, &study.plan_toml, plan_text))? {
+        let is_missing = match found.map_err(|error| explain(error, &study, plan_text))? {
             // What runs while nobody holds the study was interrupted.
             None | Some(State::Pending | State::Running) => true,
             Some(State::Failed) => retry.failed,
@@ -170,12 +175,17 @@ mod tests {
     #[test]
     fn a_changed_plan_is_refused_with_what_has_changed() {
         let error = || anyhow!("the plan differs");
-        let told = explain(error(), "seconds = 10", "seconds = 6\nwarmup_seconds = 2").to_string();
+        let of = |text: &str| Study { plan_toml: text.into(), ..Study::default() };
+        let told =
+            explain(error(), &of("seconds = 10"), "seconds = 6\nwarmup_seconds = 2").to_string();
         assert_eq!(
             told,
             "the plan differs; seconds was 10 and is 6; warmup_seconds was absent and is 2"
         );
-        assert_eq!(explain(error(), "a = 1", "a = 1").to_string(), "the plan differs");
+        let mut same = of("a = 1");
+        same.facts.insert("location".into(), "/mnt/disk".into());
+        let told = explain(error(), &same, "a = 1").to_string();
+        assert!(told.contains("give the --location (/mnt/disk), --server"), "{told}");
     }
 
     #[test]

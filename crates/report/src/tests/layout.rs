@@ -59,7 +59,7 @@ fn page_of(warning: impl Fn(u32) -> Option<Warning>) -> (String, String) {
 /// Commands that came too late, as the hypervisor had so much of the CPUs.
 fn stolen(steal_percent: f64) -> Option<Warning> {
     let cpu = CpuUse { steal_percent, ..CpuUse::NONE };
-    Some(Warning::MissedDeadlines { percent: steal_percent / 4.0, cpu })
+    Some(Warning::MissedDeadlines { percent: steal_percent * 3.0, cpu })
 }
 
 #[test]

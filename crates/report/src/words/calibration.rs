@@ -61,6 +61,10 @@ pub fn too_fast(one: &TooFast) -> String {
 pub fn expected(found: &Expectation) -> String {
     let Expectation { repeats, deviation_percent, detectable_percent } = found;
     match detectable_percent {
+        Some(percent) if *percent > 100.0 => format!(
+            "{repeats} repeats: only differences beyond a factor of {:.1} should be significant (4 times in 5), if repeats vary by {deviation_percent:.0} % as is usual on such a machine; set more repeats, or calm it",
+            1.0 + percent / 100.0
+        ),
         Some(percent) => format!(
             "{repeats} repeats: differences of {percent:.0} % and more should be significant (4 times in 5), if repeats vary by {deviation_percent:.0} % as is usual on such a machine"
         ),
@@ -100,6 +104,16 @@ mod tests {
         );
         let calm = Calibration { cpus: 1, cpu_granted_percent: 99.8, ..Calibration::default() };
         assert!(line(&calm).starts_with("this machine: a run gets 100 % of its CPU; threads"));
+    }
+
+    #[test]
+    fn what_repeats_will_show_is_told_before_them() {
+        let of = |repeats, detectable_percent| {
+            expected(&Expectation { repeats, deviation_percent: 5.2, detectable_percent })
+        };
+        assert!(of(3, Some(17.4)).starts_with("3 repeats: differences of 17 % and more"));
+        assert!(of(2, Some(5525.0)).contains("only differences beyond a factor of 56.2"));
+        assert!(of(1, None).contains("set repeats = 3 or more"));
     }
 
     #[test]
