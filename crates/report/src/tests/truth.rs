@@ -101,7 +101,7 @@ fn sentence(page: &str) -> &str {
     after.split_once("</p>").unwrap().0
 }
 
-const LATE: Option<Warning> = Some(Warning::MissedDeadlines { percent: 2.0, cpu: CpuUse::NONE });
+const LATE: Option<Warning> = Some(Warning::MissedDeadlines { percent: 30.0, cpu: CpuUse::NONE });
 
 #[test]
 fn no_number_is_made_of_trials_that_may_not_be_compared() {

@@ -59,7 +59,9 @@ fn said(warning: &Warning) -> Cow<'_, str> {
             let (cause, remedy) = taken(cpu);
             format!("{cause}; {remedy}")
         }
-        Warning::AddedLatency { percent, cpu } if cpu.lost_percent() >= LOSS_PERCENT_MIN => {
+        Warning::AddedLatency { percent, cpu }
+            if cpu.lost_percent() >= LOSS_PERCENT_MIN || cpu.busy_percent >= BUSY_PERCENT =>
+        {
             let (cause, remedy) = short_of_cpu(cpu);
             format!(
                 "emulated I/Os took {percent:.1} % longer than on the device: {cause}; {remedy}"
