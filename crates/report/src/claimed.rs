@@ -28,6 +28,8 @@ struct Table {
     rows: Vec<Row>,
     /// Of gains: what was measured at the fewest and at the most threads, a pair a row.
     by_threads: Vec<[String; 2]>,
+    /// Whether the study measured nothing of it, so that it is shown on demand.
+    is_folded: bool,
 }
 
 /// What the page shows of them: those of the claims, and those comparisons of the plan that the claims lack.
@@ -74,6 +76,7 @@ fn gains(gain: &Compared) -> Table {
         title: format!("{}: {} over {}, {}", gain.table, gain.config, gain.against, gain.metric),
         rows: of_gain(gain),
         by_threads: gain.rows.iter().map(ends).collect(),
+        is_folded: gain.rows.iter().all(|row| row.measured.is_none()),
     }
 }
 
@@ -82,6 +85,7 @@ fn levels(beside: &Beside) -> Table {
         title: "Single configurations".into(),
         rows: beside.levels.iter().map(of_level).collect(),
         by_threads: Vec::new(),
+        is_folded: beside.levels.iter().all(|one| one.measured.is_none()),
     }
 }
 
@@ -90,6 +94,7 @@ fn crossovers(beside: &Beside) -> Table {
         title: CROSSOVERS.into(),
         rows: beside.crossovers.iter().map(of_crossover).collect(),
         by_threads: Vec::new(),
+        is_folded: beside.crossovers.iter().all(|one| one.percent_by_threads.is_empty()),
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use assay_base::Size;
-use assay_study::metrics::metric;
+use assay_study::metrics::{Metric, metric};
 use assay_study::{Config, Study, Trial};
 
 use super::format::{bytes, figure};
@@ -97,9 +97,12 @@ fn size_of(text: &str) -> Option<u64> {
     Size::parse(text).ok().map(|size| size.0)
 }
 
-/// The largest files of data of any run.
+/// The largest tables of any run; of a study that did not tell them apart, all of the server's files.
 fn files(study: &Study) -> Option<f64> {
-    let of = |trial: &Trial| trial.results.get(metric!("space_file_bytes").name).copied();
+    let of = |trial: &Trial| {
+        let figure = |metric: &Metric| trial.results.get(metric.name).copied();
+        figure(metric!("space_tables_file_bytes")).or_else(|| figure(metric!("space_file_bytes")))
+    };
     study.trials.iter().filter_map(of).filter(|bytes| *bytes > 0.0).reduce(f64::max)
 }
 

@@ -130,11 +130,27 @@ fn trouble(study: &Study) -> Option<String> {
     .map(|(count, word)| format!("{count} {word}"))
     .collect();
     let trials = plural(study.trials.len(), "run");
-    let cause = spoilt::causes(done()).first().map_or_else(String::new, |cause| {
+    let causes = spoilt::causes(done());
+    let of_others = spoilt::disturbances(done());
+    let cause = causes.first().or(of_others.first()).map_or_else(String::new, |cause| {
         let were = if cause.runs == 1 { "was" } else { "were" };
         format!(" {} {were} {}.", cause.runs, spoilt::text(cause))
     });
-    (!told.is_empty()).then(|| format!("Of {trials} {}.{cause}", told.join(", ")))
+    let repeated = repeated(study).unwrap_or_default();
+    let is_any = !told.is_empty() || !repeated.is_empty();
+    let told =
+        if told.is_empty() { String::new() } else { format!("Of {trials} {}.", told.join(", ")) };
+    is_any.then(|| format!("{told}{cause}{repeated}").trim_start().to_owned())
+}
+
+/// ` 4 attempts were discarded and repeated, as the machine disturbed them.`
+fn repeated(study: &Study) -> Option<String> {
+    let (count, them) = match study.discarded.len() {
+        0 => return None,
+        1 => ("1 attempt was".to_owned(), "it"),
+        several => (format!("{several} attempts were"), "them"),
+    };
+    Some(format!(" {count} discarded and repeated, as the machine disturbed {them}."))
 }
 
 /// Room for a row of the chart; many rows stand closer, so that the chart stays on the screen.

@@ -40,8 +40,24 @@ pub struct Cause {
 
 /// The causes that spoilt any of these runs, each run counted once; those of most runs first.
 pub fn causes<'a>(trials: impl Iterator<Item = &'a Trial>) -> Vec<Cause> {
+    counted(trials.filter_map(of_trial))
+}
+
+/// What the machine did to runs that may be compared all the same, likewise.
+pub fn disturbances<'a>(trials: impl Iterator<Item = &'a Trial>) -> Vec<Cause> {
+    // Who had the CPUs says more than what was late for it.
+    let is_cause =
+        |one: &&Warning| matches!(one, Warning::CpuTaken { .. } | Warning::OtherPrograms { .. });
+    let of = |trial: &Trial| {
+        let all = || trial.warnings.iter().filter(|one| one.is_of_machine());
+        all().find(is_cause).or_else(|| all().next()).and_then(of_warning)
+    };
+    counted(trials.filter(|trial| of_trial(trial).is_none()).filter_map(of))
+}
+
+fn counted(each: impl Iterator<Item = (Kind, f64)>) -> Vec<Cause> {
     let mut found: BTreeMap<Kind, (usize, f64)> = BTreeMap::new();
-    for (kind, size) in trials.filter_map(of_trial) {
+    for (kind, size) in each {
         let one = found.entry(kind).or_default();
         *one = (one.0 + 1, one.1.max(size));
     }
@@ -60,15 +76,13 @@ pub fn of_trial(trial: &Trial) -> Option<(Kind, f64)> {
         .and_then(of_warning)
 }
 
-/// The kind of a warning that forbids comparing, and how far it went.
+/// The kind of a warning that is about machine or figures, and how far it went.
 pub fn of_warning(warning: &Warning) -> Option<(Kind, f64)> {
     Some(match warning {
         Warning::MissedDeadlines { cpu, .. } => of_cpu(cpu),
         Warning::AddedLatency { cpu, .. } if warning.is_of_machine() => of_cpu(cpu),
-        Warning::CpuTaken { cpu, is_too_much: true } => of_taken(cpu),
-        Warning::OtherPrograms { cpu_percent, is_too_much: true, .. } => {
-            (Kind::OtherPrograms, *cpu_percent)
-        }
+        Warning::CpuTaken { cpu, .. } => of_taken(cpu),
+        Warning::OtherPrograms { cpu_percent, .. } => (Kind::OtherPrograms, *cpu_percent),
         Warning::AddedLatency { percent, .. } => (Kind::TooFast, *percent),
         Warning::ModelStall { length_s } => (Kind::DriveStalled, *length_s),
         Warning::Stopped { length_s } => (Kind::Stopped, *length_s),
@@ -139,9 +153,50 @@ pub fn remedy(kind: Kind) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_study::{State, TrialKey};
 
     fn missed(cpu: CpuUse) -> Warning {
         Warning::MissedDeadlines { percent: 3.0, cpu }
+    }
+
+    fn trial(warnings: Vec<Warning>) -> Trial {
+        let (config, workload) = ("c".to_owned(), "w".to_owned());
+        Trial {
+            id: 1,
+            key: TrialKey { config, workload, threads: 1, repeat: 1 },
+            position: 1,
+            state: State::Done,
+            reason: None,
+            started_at: None,
+            ended_at: None,
+            window: None,
+            warnings,
+            facts: BTreeMap::new(),
+            results: BTreeMap::new(),
+            errors: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn what_disturbed_runs_that_may_be_compared_is_told_apart_from_what_spoilt_others() {
+        let cpu = CpuUse { others_percent: 20.0, ..CpuUse::default() };
+        let programs = |cpu_percent, is_too_much| Warning::OtherPrograms {
+            cpu_percent,
+            is_too_much,
+            programs: Vec::new(),
+        };
+        let late = Warning::MissedDeadlines { percent: 3.0, cpu };
+        let trials = [
+            trial(vec![late, programs(41.0, false)]),
+            trial(vec![programs(30.0, false)]),
+            trial(vec![programs(80.0, true)]),
+            trial(vec![Warning::NotSettled]),
+        ];
+        let told = |found: Vec<Cause>| {
+            found.iter().map(|one| (one.kind, one.runs, one.most)).collect::<Vec<_>>()
+        };
+        assert_eq!(told(disturbances(trials.iter())), [(Kind::OtherPrograms, 2, 41.0)]);
+        assert_eq!(told(causes(trials.iter())), [(Kind::OtherPrograms, 1, 80.0)]);
     }
 
     #[test]
