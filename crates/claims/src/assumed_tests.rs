@@ -9,7 +9,7 @@ fn what_rests_on_an_assumption_cannot_be_told_and_says_what_it_would_be() {
     for (paper, name, _) in UNSURE {
         let outcomes = outcomes_of(paper, text(paper));
         let one = named(&outcomes, name);
-        assert_eq!(one.verdict, Verdict::CannotBeTold, "{name}");
+        assert_eq!(one.verdict, Verdict::Undecidable, "{name}");
         let told = one.assumption().unwrap();
         assert!(
             told.starts_with("assumed: ") && told.ends_with("; then it does not follow"),
@@ -38,6 +38,6 @@ fn tolerances_and_roundings_beyond_numbers_tell_nothing() {
     let outcomes = outcomes_of(STEC, &huge);
     assert_eq!(
         named(&outcomes, "usable capacity of six disks in RAID 10").if_so,
-        Some(Verdict::CannotBeTold)
+        Some(Verdict::Undecidable)
     );
 }

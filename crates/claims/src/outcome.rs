@@ -19,8 +19,8 @@ pub enum Verdict {
     #[serde(rename = "does not follow")]
     DoesNotFollow,
     /// Something is missing.
-    #[serde(rename = "cannot be told")]
-    CannotBeTold,
+    #[serde(rename = "undecidable")]
+    Undecidable,
 }
 
 impl Verdict {
@@ -30,7 +30,7 @@ impl Verdict {
         match self {
             Verdict::Follows => "follows",
             Verdict::DoesNotFollow => "does not follow",
-            Verdict::CannotBeTold => "cannot be told",
+            Verdict::Undecidable => "undecidable",
         }
     }
 }
@@ -138,16 +138,16 @@ fn one(paper: &Paper, check: &Check, each: Option<&str>) -> Result<Outcome> {
     let sides = Sides::of(paper, check, each)?;
     let by_figures = match (&check.missing, &sides) {
         (None, Some(sides)) => sides.verdict(),
-        _ => Verdict::CannotBeTold,
+        _ => Verdict::Undecidable,
     };
     let (verdict, if_so) = match check.assumes {
-        Some(_) => (Verdict::CannotBeTold, Some(by_figures)),
+        Some(_) => (Verdict::Undecidable, Some(by_figures)),
         None => (by_figures, None),
     };
     let says = match by_figures {
         Verdict::Follows => check.follows.clone(),
         Verdict::DoesNotFollow => check.otherwise.clone(),
-        Verdict::CannotBeTold => {
+        Verdict::Undecidable => {
             let missing = check.missing.clone();
             missing.or_else(|| Some("its figures are rounded too coarsely".into()))
         }
@@ -212,7 +212,7 @@ impl Sides {
 
     fn verdict(&self) -> Verdict {
         let Some((computed, printed)) = self.computed_interval.zip(self.printed_interval) else {
-            return Verdict::CannotBeTold;
+            return Verdict::Undecidable;
         };
         let holds = match self.relation {
             Relation::Equal => computed.may_equal(printed),
@@ -267,7 +267,7 @@ impl Outcome {
         let then = match if_so {
             Verdict::Follows => "then it follows",
             Verdict::DoesNotFollow => "then it does not follow",
-            Verdict::CannotBeTold => "and even then it is undecidable",
+            Verdict::Undecidable => "and even then it is undecidable",
         };
         Some(format!("assumed: {assumes}; {then}"))
     }

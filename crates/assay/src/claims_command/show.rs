@@ -11,7 +11,7 @@ use assay_report::beside::Beside;
 use assay_report::claim_rows::{self as rows, Row};
 
 /// In this order, for the first is what one looks for.
-const VERDICTS: [Verdict; 3] = [Verdict::DoesNotFollow, Verdict::CannotBeTold, Verdict::Follows];
+const VERDICTS: [Verdict; 3] = [Verdict::DoesNotFollow, Verdict::Undecidable, Verdict::Follows];
 
 /// The list of papers, a line each, with what became of their checks.
 pub fn list(papers: &[(Paper, Vec<Outcome>)]) {
@@ -33,7 +33,7 @@ pub fn list_json(papers: &[(Paper, Vec<Outcome>)]) -> Value {
             "figures": paper.figures.len(),
             "follow": count(outcomes, Verdict::Follows),
             "do_not_follow": count(outcomes, Verdict::DoesNotFollow),
-            "cannot_be_told": count(outcomes, Verdict::CannotBeTold),
+            "undecidable": count(outcomes, Verdict::Undecidable),
             "remarks": paper.document.remarks.len(),
         })
     };
@@ -47,7 +47,7 @@ fn summary(outcomes: &[Outcome]) -> String {
         counted(outcomes.len() as u64, "check"),
         of(Verdict::Follows),
         of(Verdict::DoesNotFollow),
-        of(Verdict::CannotBeTold)
+        of(Verdict::Undecidable)
     )
 }
 

@@ -54,7 +54,7 @@ fn a_paper_shows_figures_with_their_places_and_the_arithmetic() {
         "chart1.tps.disks                27 1/s  transactions; 6 x SAS HDD\n",
         "does not follow  cost of a transaction a second: disks (Chart 2; Chart 1)\n",
         "15 024 / 27 = 556.4 (546 to 567), printed 442 (441.5 to 442.5) USD\n",
-        "cannot be told   11.6 times the CPUs' work (Executive Summary; Results)\n",
+        "undecidable      11.6 times the CPUs' work (Executive Summary; Results)\n",
         "Little's law: 1000 × 20 / (1 000 000 / (60 × 612)) = 734.4",
     ] {
         assert!(text.contains(part), "`{part}` is not in {text}");

@@ -189,7 +189,7 @@ fn is_refused_for_this_machine(results: &Value, config: &str, true_ratio: f64) -
     };
     let ratio = median(config) / median("volume");
     println!("{config}: by the medians {ratio:.3}, {because}");
-    one["verdict"] == "cannot_tell"
+    one["verdict"] == "inconclusive"
         && because.contains("flagged as not comparable")
         && says_why
         && (ratio - true_ratio).abs() < TOLERANCE
