@@ -25,6 +25,7 @@ use crate::server_command::ServerArgs;
 Start here:
   assay demo                              a first report in six minutes
   assay run disk --location /mnt/new-disk test your own disk, in five minutes
+  docs/tutorial.md teaches a first comparison, from question to decision
 
 Then:
   assay run plan.toml --out study         run a plan, or resume it

@@ -17,7 +17,7 @@ use assay_study::prices::Prices;
 Examples:
   assay report studies/demo
   assay report studies/demo --prices prices.toml   costs too (docs/cost.md)
-  assay report studies/demo --writes-per-day 2T    how long drives last at your rate
+  assay report studies/demo --writes-per-day 2T    how long drives last
   assay report studies/demo --title 'Old disk or new?' --notes why.md
   assay report studies/demo --summary              the result in one line
   assay report studies/demo --markdown             the result for a ticket")]

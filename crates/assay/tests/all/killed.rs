@@ -31,6 +31,9 @@ fn a_killed_run_is_cleaned_up_and_goes_on() {
     // The negative control: without cleaning there is something to clean.
     assert!(!world.leftovers().is_empty(), "a killed run leaves its mount");
 
+    let next = world.run(&["run", "plan.toml", "--out", "study", "--dry-run"]);
+    let said = String::from_utf8_lossy(&next.stderr);
+    assert!(said.contains("a run that was killed left"), "{said}");
     let dry = world.run(&["clean", "--dry-run"]);
     assert!(String::from_utf8_lossy(&dry.stdout).contains("would remove"), "{dry:?}");
     let clean = world.run(&["clean"]);

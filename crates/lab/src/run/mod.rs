@@ -39,7 +39,7 @@ use spoilt::ExtraRuns;
 pub use missing::{Retry, missing};
 pub use place::{Lock, location_of};
 pub use progress::Progress;
-pub use setup::{Setup, retell};
+pub use setup::{Setup, leftovers, retell};
 
 /// Makes the planned runs that the store lacks, in their order, until there are none or a person has enough: then
 /// the interrupt is set, and what was in hand is missing again.

@@ -262,6 +262,18 @@ fn warn_of_others() -> Result<()> {
     Ok(())
 }
 
+/// What a run that was killed has left on this machine: mounts, devices, directories that `assay clean` removes.
+///
+/// # Errors
+/// The ledgers cannot be read.
+pub fn leftovers() -> Result<Vec<Resource>> {
+    let mut left = Vec::new();
+    for found in ledger::found()?.iter().filter(|found| found.owner().is_none()) {
+        left.extend(found.left()?);
+    }
+    Ok(left)
+}
+
 fn judging(plan: &Plan) -> Judging {
     let aa_run = |(name, config): (&String, &assay_plan::Config)| {
         Some((name.clone(), config.aa_of.clone()?))
