@@ -12,7 +12,7 @@ fn key(config: &str, threads: u32) -> TrialKey {
 fn outcome() -> Outcome {
     Outcome {
         window: Some(WINDOW),
-        warnings: vec![Warning::MissedDeadlines { percent: 4.25, cpu: CpuUse::NONE }],
+        warnings: vec![Warning::MissedDeadlines { percent: 42.5, cpu: CpuUse::NONE }],
         results: [("tps".into(), 120.5), ("undefined".into(), f64::NAN)].into(),
         errors: [(1213, 4)].into(),
         series: vec![Series {
@@ -86,7 +86,7 @@ fn a_trial_is_read_as_it_was_written() {
         "what is not a number is absent"
     );
     assert_eq!(trial.errors, [(1213, 4)].into());
-    assert_eq!(trial.warnings, [Warning::MissedDeadlines { percent: 4.25, cpu: CpuUse::NONE }]);
+    assert_eq!(trial.warnings, [Warning::MissedDeadlines { percent: 42.5, cpu: CpuUse::NONE }]);
     let points = vec![(1, 100.0), (3, 130.0)];
     assert_eq!(store.series(trial.id).unwrap(), [Series { points, ..Series::of(metric!("tps")) }]);
     assert_eq!(store.histograms(trial.id).unwrap(), outcome().histograms);
