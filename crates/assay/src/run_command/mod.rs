@@ -117,7 +117,7 @@ fn run_plan(mut read: ReadPlan, study: &Path, args: &CommonArgs) -> Result<ExitC
     let plan = &read.plan;
     let planned = trials(plan);
     let retry = Retry { failed: args.retry_failed, flagged: args.retry_flagged };
-    warn_of_leftovers()?;
+    warn_of_leftovers();
     let missing = run::missing(study, &planned, &read.text, retry)?;
     if args.dry_run {
         return dry_run(plan, study, args, planned.len(), &missing);
@@ -136,16 +136,16 @@ fn run_plan(mut read: ReadPlan, study: &Path, args: &CommonArgs) -> Result<ExitC
     conclude(&store, study, &interrupt)
 }
 
-/// A killed run's device or mount takes space and memory until somebody removes it.
-fn warn_of_leftovers() -> Result<()> {
-    let left = run::leftovers()?;
+/// A killed run's device or mount takes space and memory until somebody removes it. Ledgers that cannot be read are for those to
+/// report who need one.
+fn warn_of_leftovers() {
+    let left = run::leftovers().unwrap_or_default();
     if let Some(first) = left.first() {
         log::warn!(
             "a run that was killed left {} behind on this machine, e.g. {first}; `assay clean` removes that",
             if left.len() == 1 { "1 thing".into() } else { format!("{} things", left.len()) }
         );
     }
-    Ok(())
 }
 
 /// What the machine can show, before anybody waits for it.
