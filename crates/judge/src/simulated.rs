@@ -8,7 +8,7 @@ use crate::trial::measured::{Measured, Standing};
 use assay_study::Rig;
 use assay_study::metrics::Window;
 use assay_study::{
-    Config, Judging, SecondLatencies, SecondLatency, State, Study, Trial, TrialKey, Workload,
+    Config, Judging, SecondLatencies, SecondLatency, Study, Trial, TrialKey, Workload,
 };
 
 /// How the runs of a configuration come about.
@@ -104,17 +104,8 @@ pub(crate) fn study(configs: &[&str], aa_runs: &[(&str, &str)]) -> Study {
 /// A run of `w` at 8 threads that was measured from second 2 to 12, with these results.
 pub(crate) fn trial(config: &str, results: &[(&str, f64)]) -> Trial {
     Trial {
-        id: 1,
-        key: key(config, 8, 1),
-        position: 1,
-        state: State::Done,
-        reason: None,
         started_at: Some("2026-01-02T03:04:05Z".into()),
-        ended_at: None,
         window: Some(Window { from_s: 2.0, to_s: 12.0 }),
-        warnings: vec![],
-        facts: [].into(),
-        results: results.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
-        errors: [].into(),
+        ..Trial::done(key(config, 8, 1), results)
     }
 }

@@ -1,11 +1,12 @@
 //! Seconds in which the load broke down: found, dated, sized, and set beside what the layers below did then.
 //!
 //! A second is a **drop** if its throughput lies more than a fifth and more than five deviations below the median of
-//! the seconds around it, or is a tenth of that or less, whatever the deviation. It is a **stall** if its longest response time is twice what is usual and more than four
-//! deviations (of logarithms) beyond, and at least half as many transactions as there are connections took half as
-//! long: one slow transaction is a tail, all of them at once are a stall. A second of which all this holds but the four
-//! deviations is one if it belongs to a train of such seconds at regular intervals that chance would hardly make.
-//! Deviations are those of the median, which what is looked for cannot inflate (Hampel, 1974).
+//! the seconds around it, or is a tenth of that or less, whatever the deviation. It is a **stall** if its longest
+//! response time is twice what is usual and more than four deviations (of logarithms) beyond, and at least half as many
+//! transactions as there are connections took half as long: one slow transaction is a tail, all of them at once are a
+//! stall. A second of which all this holds but the four deviations is one if it belongs to a train of such seconds at
+//! regular intervals that chance would hardly make. Deviations are those of the median, which what is looked for cannot
+//! inflate (Hampel, 1974).
 
 use serde::Serialize;
 

@@ -8,20 +8,8 @@ use super::*;
 use assay_study::metrics::Window;
 
 fn trial(figures: &[(&str, f64)]) -> Trial {
-    Trial {
-        id: 1,
-        key: TrialKey { config: "a".into(), workload: "w".into(), threads: 8, repeat: 1 },
-        position: 1,
-        state: State::Done,
-        reason: None,
-        started_at: None,
-        ended_at: None,
-        window: Some(Window { from_s: 5.0, to_s: 25.0 }),
-        warnings: Vec::new(),
-        facts: BTreeMap::new(),
-        results: figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
-        errors: BTreeMap::new(),
-    }
+    let key = TrialKey { config: "a".into(), workload: "w".into(), threads: 8, repeat: 1 };
+    Trial { window: Some(Window { from_s: 5.0, to_s: 25.0 }), ..Trial::done(key, figures) }
 }
 
 /// 100 transactions a second: 16 pages of 16 KiB written twice, 4 KB of redo and 1 KB of binary log for each ten.

@@ -14,20 +14,8 @@ use assay_study::{
 const CONFIGS: [&str; 2] = ["six 15K disks", "s1120 card"];
 
 fn trial(config: &str, threads: u32, repeat: u32, tps: f64, warnings: &[Warning]) -> Trial {
-    Trial {
-        id: 0,
-        key: TrialKey { config: config.into(), workload: "complex".into(), threads, repeat },
-        position: 1,
-        state: State::Done,
-        reason: None,
-        started_at: None,
-        ended_at: None,
-        window: None,
-        warnings: warnings.to_vec(),
-        facts: BTreeMap::new(),
-        results: [("tps".to_owned(), tps)].into(),
-        errors: BTreeMap::new(),
-    }
+    let key = TrialKey { config: config.into(), workload: "complex".into(), threads, repeat };
+    Trial { warnings: warnings.to_vec(), ..Trial::done(key, &[("tps", tps)]) }
 }
 
 /// Two configurations, of which one is a model; of the card one of two repeats failed.

@@ -153,7 +153,7 @@ pub fn remedy(kind: Kind) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_study::{State, TrialKey};
+    use assay_study::TrialKey;
 
     fn missed(cpu: CpuUse) -> Warning {
         Warning::MissedDeadlines { percent: 3.0, cpu }
@@ -161,20 +161,8 @@ mod tests {
 
     fn trial(warnings: Vec<Warning>) -> Trial {
         let (config, workload) = ("c".to_owned(), "w".to_owned());
-        Trial {
-            id: 1,
-            key: TrialKey { config, workload, threads: 1, repeat: 1 },
-            position: 1,
-            state: State::Done,
-            reason: None,
-            started_at: None,
-            ended_at: None,
-            window: None,
-            warnings,
-            facts: BTreeMap::new(),
-            results: BTreeMap::new(),
-            errors: BTreeMap::new(),
-        }
+        let key = TrialKey { config, workload, threads: 1, repeat: 1 };
+        Trial { warnings, ..Trial::done(key, &[]) }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::*;
 use crate::simulated::key;
 use crate::statistics::simulated::{Noise, autoregression};
 use crate::trial::measured::Standing;
-use assay_study::{SecondLatencies, State};
+use assay_study::SecondLatencies;
 
 const SECONDS: u32 = 60;
 const THREADS: u32 = 8;
@@ -54,18 +54,9 @@ fn stalled(noise: &mut Noise, stalled: &[u32], stall_ms: f64) -> (Trial, Measure
         absent: BTreeMap::new(),
     };
     let trial = Trial {
-        id: 1,
-        key: measured.key.clone(),
-        position: 1,
-        state: State::Done,
-        reason: None,
-        started_at: None,
-        ended_at: None,
         window: Some(Window { from_s: 0.0, to_s: f64::from(SECONDS) }),
-        warnings: vec![],
         facts: [(CLOCK_BEGAN.to_owned(), "2020-02-03T04:05:06.250Z".to_owned())].into(),
-        results: BTreeMap::new(),
-        errors: BTreeMap::new(),
+        ..Trial::done(measured.key.clone(), &[])
     };
     (trial, measured, series)
 }
