@@ -42,19 +42,18 @@ pub(super) fn forest(study: &Study, judged: &Judgement) -> Option<Forest> {
     if told.is_empty() {
         return None;
     }
-    let names: Vec<String> = told.iter().map(|one| name(one, &told)).collect();
+    let rows: Vec<Row<'_>> = told.iter().map(|one| row(one, &told)).collect();
     let (low, high) = reach(&told);
     let room = (high - low) * 0.12;
     let x_axis =
         json!({ "range": [low - room, high + room], "ticksuffix": " %", "zeroline": true });
     let mut plot = Plot::new(x_axis, json!({}));
-    arrange(&mut plot, &names, judged.margin_percent);
+    arrange(&mut plot, &rows, judged.margin_percent);
     for (place, config) in study.configs.iter().enumerate() {
-        let (made, unmade): (Vec<Named<'_>>, Vec<Named<'_>>) = names
+        let (made, unmade): (Vec<&Row<'_>>, Vec<&Row<'_>>) = rows
             .iter()
-            .zip(told.iter().copied())
-            .filter(|(_, one)| one.config == config.name)
-            .partition(|(_, one)| one.difference.is_some());
+            .filter(|row| row.of.config == config.name)
+            .partition(|row| row.of.difference.is_some());
         if !made.is_empty() {
             plot.push(place, points(judged, (place, &config.name), &made, (low, high)));
         }
@@ -64,31 +63,35 @@ pub(super) fn forest(study: &Study, judged: &Judgement) -> Option<Forest> {
     }
     Some(Forest {
         plot,
-        rows: names.len(),
-        left_out: all.len() - names.len(),
+        rows: rows.len(),
+        left_out: all.len() - rows.len(),
         hollow: told.iter().find(|one| one.difference.is_none()).map(|one| {
             flagged::of_comparison(study, one).map_or("", |(_, kind)| spoilt::remedy(kind))
         }),
     })
 }
 
-/// A comparison with its row's name.
-type Named<'a> = (&'a String, &'a Comparison);
+/// A comparison and how its row is called: beside the chart in lines, above the point (on a telephone) in one.
+struct Row<'a> {
+    lines: String,
+    line: String,
+    of: &'a Comparison,
+}
 
 /// Points that stand for no difference, with the cause beside them, where there is more room.
 fn hollow(
     study: &Study,
     (place, name): (usize, &str),
-    its: &[Named<'_>],
+    its: &[&Row<'_>],
     (low, high): (f64, f64),
 ) -> Value {
     let look = look(place);
-    let names: Vec<&String> = its.iter().map(|(name, _)| *name).collect();
-    let causes: Vec<String> = its.iter().map(|(_, one)| cause(study, one)).collect();
+    let causes: Vec<String> = its.iter().map(|row| cause(study, row.of)).collect();
     json!({
         "type": "scatter",
         "x": vec![0.0; its.len()],
-        "y": names,
+        "y": its.iter().map(|row| &row.lines).collect::<Vec<_>>(),
+        "customdata": its.iter().map(|row| &row.line).collect::<Vec<_>>(),
         "name": label(name),
         "mode": "markers+text",
         "marker": { "symbol": format!("{}-open", look.symbol), "size": 12, "color": look.light },
@@ -124,28 +127,30 @@ fn wrapped(text: &str) -> String {
 }
 
 /// No more words than tell the rows apart.
-fn name(one: &Comparison, all: &[&Comparison]) -> String {
-    let whole = of_whole(one, all);
-    match one.threads.filter(|threads| all.iter().any(|other| other.threads != Some(*threads))) {
-        Some(threads) => format!("{whole}, {}", plural(threads as usize, "thread")),
-        None => whole,
-    }
+fn row<'a>(one: &'a Comparison, all: &[&Comparison]) -> Row<'a> {
+    let has_others = |threads: &u32| all.iter().any(|other| other.threads != Some(*threads));
+    let threads = one.threads.filter(has_others).map(|count| plural(count as usize, "thread"));
+    let end = threads.map_or(String::new(), |threads| format!(", {threads}"));
+    let parts = parts(one, all);
+    let has_room = all.len() <= ROOMY_ROWS && parts.len() <= 2;
+    let lines: Vec<String> = parts.iter().map(|part| broken(part, has_room)).collect();
+    Row { lines: lines.join("<br>") + &end, line: label(&parts.join(", ")) + &end, of: one }
 }
 
-fn of_whole(one: &Comparison, all: &[&Comparison]) -> String {
+/// The names of what differs between the rows: configuration, what it is compared with, workload.
+fn parts(one: &Comparison, all: &[&Comparison]) -> Vec<String> {
     let is_same =
         |read: fn(&Comparison) -> &String| all.iter().all(|other| read(other) == read(one));
-    let has_room = all.len() <= ROOMY_ROWS;
     let [judged, against] = leading::sides(one);
-    let config = match is_same(|one| &one.baseline) {
-        true => broken(&one.config, has_room),
-        false => format!("{}<br>against {}", label(&judged), label(&against)),
+    let configs = match is_same(|one| &one.baseline) {
+        true => vec![one.config.clone()],
+        false => vec![judged, format!("against {against}")],
     };
-    let workload = label(&one.workload);
+    let workload = || vec![one.workload.clone()];
     match (is_same(|one| &one.config), is_same(|one| &one.workload)) {
-        (_, true) => config,
-        (true, false) => workload,
-        (false, false) => format!("{config}<br>{workload}"),
+        (_, true) => configs,
+        (true, false) => workload(),
+        (false, false) => [configs, workload()].concat(),
     }
 }
 
@@ -180,16 +185,16 @@ fn reach(told: &[&Comparison]) -> (f64, f64) {
 fn points(
     judged: &Judgement,
     (place, name): (usize, &str),
-    its: &[Named<'_>],
+    its: &[&Row<'_>],
     (low, high): (f64, f64),
 ) -> Value {
-    let found = || its.iter().filter_map(|(_, one)| one.difference.as_ref());
+    let found = || its.iter().filter_map(|row| row.of.difference.as_ref());
     let of = |read: fn(&assay_judge::Difference) -> f64| found().map(read).collect::<Vec<f64>>();
     let values = of(|one| percent(one.ratio));
-    let text = |(value, (_, one)): (&f64, &Named<'_>)| {
-        let word = match leading::is_mixed(judged, one) {
+    let text = |(value, row): (&f64, &&Row<'_>)| {
+        let word = match leading::is_mixed(judged, row.of) {
             true => leading::BY_THREADS,
-            false => word(one.verdict.word),
+            false => word(row.of.verdict.word),
         };
         format!("{value:+.0} % {word}").replace('-', "−")
     };
@@ -202,11 +207,11 @@ fn points(
     };
     let positions: Vec<&str> = values.iter().map(position).collect();
     let look = look(place);
-    let names: Vec<&String> = its.iter().map(|(name, _)| *name).collect();
     json!({
         "type": "scatter",
         "x": values,
-        "y": names,
+        "y": its.iter().map(|row| &row.lines).collect::<Vec<_>>(),
+        "customdata": its.iter().map(|row| &row.line).collect::<Vec<_>>(),
         "name": label(name),
         "mode": "markers+text",
         "marker": { "symbol": look.symbol, "size": 11, "color": look.light },
@@ -226,7 +231,7 @@ fn points(
 }
 
 /// Rows from the top down, and the band of what does not matter behind them.
-fn arrange(plot: &mut Plot, rows: &[String], margin: f64) {
+fn arrange(plot: &mut Plot, rows: &[Row<'_>], margin: f64) {
     let band = json!({
         "type": "rect",
         "xref": "x",
@@ -245,7 +250,7 @@ fn arrange(plot: &mut Plot, rows: &[String], margin: f64) {
     let y_axis = json!({
         "type": "category",
         "automargin": true,
-        "categoryarray": rows,
+        "categoryarray": rows.iter().map(|row| &row.lines).collect::<Vec<_>>(),
         "range": [rows.len() as f64 - 0.5, -0.65],
         "showgrid": false,
     });

@@ -71,6 +71,36 @@ fn the_verdict_and_its_numbers_are_on_the_first_screen() {
     assert!(browser.ask(intervals).as_u64().unwrap() >= 2, "the intervals are drawn");
 }
 
+/// The first chart's rows where it is narrow: the share of its width that is drawn on, and names outside or over each other.
+const NAMES_ABOVE: &str = "(() => {
+    const chart = document.querySelector('[data-chart=first]');
+    const { left, right, width } = chart.getBoundingClientRect();
+    const share = chart.querySelector('.nsewdrag').getBoundingClientRect().width / width;
+    const names = [...chart.querySelectorAll('.annotation-text-g')].map((one) => one.getBoundingClientRect());
+    const isOver = (one, other) => one !== other && one.top < other.bottom - 1 && other.top < one.bottom - 1;
+    return {
+      share, rows: chart.querySelectorAll('.points path.point').length, names: names.length,
+      outside: names.filter((one) => one.left < left - 1 || one.right > right + 1).length,
+      over: names.filter((one) => names.some((other) => isOver(one, other))).length,
+    };
+})()";
+
+#[test]
+fn on_a_telephone_names_stand_above_their_rows_and_the_chart_has_the_width() {
+    let Some(mut browser) = browser::start("the narrow chart's test") else { return };
+    for shape in [Shape::small(), Shape { configs: 6, ..Shape::small() }] {
+        let report = report(&shape);
+        open(&mut browser, &report, 400, 800);
+        let found = browser.ask(NAMES_ABOVE);
+        assert!(found["share"].as_f64().unwrap() > 0.8, "{found}");
+        assert!(found["names"].as_u64().unwrap() > 0, "{found}");
+        assert_eq!(found["names"], found["rows"], "{found}");
+        assert_eq!((&found["outside"], &found["over"]), (&json!(0), &json!(0)), "{found}");
+    }
+    open(&mut browser, &report(&Shape::small()), 1440, 900);
+    assert_eq!(browser.ask(NAMES_ABOVE)["names"], 0, "with room they stand beside it");
+}
+
 #[test]
 fn a_charts_menu_is_reached_and_left_by_keyboard_and_saves_what_is_drawn() {
     let Some(mut browser) = browser::start("the menus' test") else { return };

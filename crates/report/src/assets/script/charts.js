@@ -65,7 +65,7 @@ function buildPlot(element, hasRoom = !isNarrow(element)) {
     return painted;
   });
   const built = { data: traces, layout: { ...plot.layout, template: colours.template } };
-  return hasRoom ? built : withWordsUnderNames(built);
+  return hasRoom ? built : withWordsAboveRows(element, built);
 }
 
 // Where the words of points have no room beside them, in pixels.
@@ -73,17 +73,26 @@ const NARROW = 480;
 
 const isNarrow = (element) => element.clientWidth < NARROW;
 
-// Of rows with names and points with words: the words stand under the names, in the last line of names of several, where they hide
-// nothing and nothing hides them.
-function withWordsUnderNames({ data: traces, layout }) {
+// Rows with names and points with words: there name and words stand in lines above the row's point, over the whole width.
+function withWordsAboveRows(element, { data: traces, layout }) {
   if (layout.yaxis?.type !== 'category' || !traces.every((trace) => trace.text)) return { data: traces, layout };
-  const told = (name, words) => name + (name.includes('<br>') ? ': ' : '<br>') + words;
-  const words = new Map(traces.flatMap((trace) => trace.y.map((name, i) => [name, told(name, trace.text[i])])));
-  const renamed = (names) => names.map((name) => words.get(name) ?? name);
+  const above = (trace) => trace.y.map((name, i) => ({ xref: 'paper', x: 0, xanchor: 'left', y: name, yanchor: 'bottom', yshift: 8,
+    align: 'left', showarrow: false, font: { size: 12, color: colours.ink }, text: aboveRow(trace.customdata[i], trace.text[i], element.clientWidth) }));
   return {
-    data: traces.map((trace) => ({ ...trace, mode: 'markers', y: renamed(trace.y) })),
-    layout: { ...layout, yaxis: { ...layout.yaxis, categoryarray: renamed(layout.yaxis.categoryarray) } },
+    data: traces.map((trace) => ({ ...trace, mode: 'markers' })),
+    layout: { ...layout, margin: { ...layout.margin, t: 24 }, yaxis: { ...layout.yaxis, showticklabels: false },
+      annotations: traces.flatMap((trace) => (trace.visible === true ? above(trace) : [])) },
   };
+}
+
+// A character of such a line, in pixels.
+const CHARACTER = 6.4;
+
+// In one line where that fits; else the words have lines of their own.
+function aboveRow(name, words, width) {
+  const said = words.replaceAll('<br>', ' ');
+  const fits = (text) => text.length * CHARACTER < width;
+  return fits(`${name}: ${said}`) ? `${name}: <b>${said}</b>` : `${name}<br><b>${fits(said) ? said : words}</b>`;
 }
 
 // What one panel shows: the chosen run's series of the chart, those that it has.
