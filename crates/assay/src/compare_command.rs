@@ -48,7 +48,7 @@ pub(crate) struct CompareArgs {
     /// The loss to detect, in percent [default: the study's margin_percent, else 3%]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) fail_if_worse_by: Option<f64>,
-    /// tps, p50, p95, p99 or p99.9 (repeatable)
+    /// tps, p50, p95, p99 or p99.9, or of a kind of statement, e.g. 'commit p99' (repeatable)
     #[arg(long, value_name = "METRIC", value_parser = metric, default_value = "tps")]
     pub(crate) metric: Vec<Metric>,
     /// Print one JSON object
@@ -70,7 +70,7 @@ fn percent(text: &str) -> Result<f64, String> {
 fn metric(text: &str) -> Result<Metric, String> {
     let all = || Metric::ALL.iter().map(|one| one.name()).collect::<Vec<_>>().join(", ");
     Metric::named(text)
-        .ok_or_else(|| format!("there are {}; short forms such as p99 work too", all()))
+        .ok_or_else(|| format!("there are {}; short forms such as p99 work too, and percentiles of a kind of statement such as 'commit p99'", all()))
 }
 
 /// Compares and prints. Exit codes as in the help.

@@ -138,5 +138,12 @@ pub(crate) fn comparisons(
     margin: f64,
 ) -> Vec<Comparison> {
     let keys: Vec<&TrialKey> = trials.iter().map(|trial| &trial.key).collect();
-    of_pairs(&all(study, &keys), &Metric::ALL, trials, aa_runs, margin)
+    of_pairs(&all(study, &keys), &metrics(study), trials, aa_runs, margin)
+}
+
+/// What is judged of every study, and what this one's plan asks for.
+fn metrics(study: &Study) -> Vec<Metric> {
+    let kinds = study.judging.percentiles_by_statement.iter();
+    let asked = kinds.filter_map(|kind| Metric::of_statement(kind)).flatten();
+    Metric::ALL.into_iter().chain(asked).collect()
 }

@@ -1,5 +1,5 @@
-//! Checks the pairs that a plan asks about: of configurations, workloads and data profiles that it has, and that both
-//! sides share a run to compare.
+//! Checks what a plan asks about: pairs of configurations, workloads and data profiles that it has, both sides of which
+//! share a run to compare; and kinds of statement that the load knows.
 
 use std::collections::BTreeSet;
 
@@ -7,6 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::paper::ensure_there;
 use super::{Load, Plan};
+use assay_load::oltp::Kind;
 use assay_study::AskedPair;
 
 /// More repeats of one run than this nobody waits for.
@@ -17,6 +18,7 @@ const REPEATS_MOST: u32 = 1000;
 /// # Errors
 /// One line: the pair, what is wrong with it, and the nearest name that would be right.
 pub(super) fn check(plan: &Plan) -> Result<()> {
+    check_statements(&plan.percentiles_by_statement)?;
     if let Some(repeats) = plan.compare_repeats {
         ensure!(
             !plan.compare.is_empty(),
@@ -36,6 +38,17 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
                 Ok(())
             })
             .with_context(|| format!("[[compare]], {} against {}", pair.config, pair.against))?;
+    }
+    Ok(())
+}
+
+fn check_statements(asked: &[String]) -> Result<()> {
+    let kinds: BTreeSet<String> = Kind::ALL.iter().map(|kind| kind.name().to_owned()).collect();
+    for (place, name) in asked.iter().enumerate() {
+        ensure_there("kind of statement", name, kinds.iter())
+            .context("percentiles_by_statement")?;
+        let is_new = !asked[..place].contains(name);
+        ensure!(is_new, "percentiles_by_statement names {name} twice; remove one");
     }
     Ok(())
 }

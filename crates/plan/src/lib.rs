@@ -121,6 +121,9 @@ pub struct Plan {
     /// How often the runs of those pairs are repeated, if more often than others: they are what the plan asks about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compare_repeats: Option<u32>,
+    /// Kinds of statement, such as `index_update`, whose percentiles are judged beside those of transactions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub percentiles_by_statement: Vec<String>,
     /// What a paper printed, to stand beside what is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paper: Option<Paper>,

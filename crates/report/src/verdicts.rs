@@ -65,8 +65,9 @@ pub(super) fn shown(study: &Study, judged: &Judgement) -> Option<Shown> {
     };
     let parts = [
         part("Inconclusive: throughput and p99", |one| leads(one) && !is_told(one)),
-        part("Other percentiles", |one| !leads(one) && is_told(one)),
-        part("Inconclusive: other percentiles", |one| !leads(one) && !is_told(one)),
+        part("Percentiles by kind of statement", |one| is_of_statement(one)),
+        part("Other percentiles", |one| is_other(one) && is_told(one)),
+        part("Inconclusive: other percentiles", |one| is_other(one) && !is_told(one)),
     ];
     let lists = [noise(judged), trials(judged), sampled(judged)];
     let shown = Shown {
@@ -87,6 +88,15 @@ pub(super) fn told(study: &Study, judged: &Judgement) -> Vec<Row> {
 /// Whether the table begins with it.
 fn leads(one: &Comparison) -> bool {
     matches!(one.metric, Metric::Throughput | Metric::P99)
+}
+
+/// Whether the plan asks for it by the kind of statement.
+fn is_of_statement(one: &Comparison) -> bool {
+    matches!(one.metric, Metric::Statement(_))
+}
+
+fn is_other(one: &Comparison) -> bool {
+    !leads(one) && !is_of_statement(one)
 }
 
 fn is_told(one: &Comparison) -> bool {

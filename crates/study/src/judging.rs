@@ -21,6 +21,9 @@ pub struct Judging {
     /// with the baseline.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compare: Vec<AskedPair>,
+    /// Kinds of statement whose percentiles are judged too, by the load's words for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub percentiles_by_statement: Vec<String>,
 }
 
 /// Two configurations that a plan asks about.

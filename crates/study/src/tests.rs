@@ -144,6 +144,7 @@ fn what_the_plan_says_of_judging_is_kept() {
             against_data_profile: Some("small".into()),
             ..AskedPair::default()
         }],
+        percentiles_by_statement: vec!["index_update".into()],
     };
     let head = Study { judging: judging.clone(), ..store.study().unwrap() };
     store.write_head(&StudyHead::from(&head)).unwrap();

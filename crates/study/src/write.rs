@@ -46,8 +46,13 @@ pub struct StudyHead<'a> {
 
 static NO_FACTS: BTreeMap<String, String> = BTreeMap::new();
 
-static NO_JUDGING: Judging =
-    Judging { baseline: None, margin_percent: None, aa_runs: BTreeMap::new(), compare: Vec::new() };
+static NO_JUDGING: Judging = Judging {
+    baseline: None,
+    margin_percent: None,
+    aa_runs: BTreeMap::new(),
+    compare: Vec::new(),
+    percentiles_by_statement: Vec::new(),
+};
 
 /// Of a study of which nothing is known.
 impl Default for StudyHead<'_> {

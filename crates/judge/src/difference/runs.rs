@@ -22,7 +22,7 @@ pub(crate) fn of_pairs(
     let mut found = Vec::new();
     for pair in pairs {
         let runs = Runs { pair, trials, among: None };
-        for metric in metrics {
+        for metric in metrics.iter().filter(|metric| runs.may_have(**metric)) {
             found.extend(runs.judged(*metric, widest(aa_runs, *metric, pair).as_ref(), margin));
         }
     }
@@ -88,6 +88,15 @@ impl<'a> Runs<'a> {
             all.push(Comparison { verdict, ..whole });
         }
         all
+    }
+
+    /// Whether its load has such a metric: a workload sends statements of some kinds only.
+    fn may_have(&self, metric: Metric) -> bool {
+        let is_there = |trial: &Measured| {
+            trial.figures.contains_key(&metric) || trial.absent.contains_key(&metric)
+        };
+        let sides = || self.of_side(&self.pair.judged).chain(self.of_side(&self.pair.against));
+        !matches!(metric, Metric::Statement(_)) || sides().any(is_there)
     }
 
     /// Thread counts that both sides were planned for.

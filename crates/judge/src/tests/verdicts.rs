@@ -7,12 +7,14 @@ use crate::difference::permute::Units;
 use crate::difference::reason::Reason;
 use crate::difference::verdict::{Verdict, Word};
 use crate::interval::LEVEL;
+use crate::judgement::comparisons;
 use crate::simulated::{Truth, key};
 use crate::statistics::simulated::Noise;
 use crate::statistics::{mean, power};
-use crate::trial::figure::{Absent, figures};
+use crate::trial::figure::{Absent, figures, statement_figures};
 use crate::trial::measured::{Measured, Standing};
 use crate::trial::metric::Metric;
+use assay_study::{Clock, Histogram, Timed};
 
 #[test]
 fn the_same_drive_twice_is_equivalent() {
@@ -25,6 +27,43 @@ fn the_same_drive_twice_is_equivalent() {
         .count();
     println!("equivalent: {equivalent} of 100");
     assert!(equivalent >= 95, "{equivalent} of 100");
+}
+
+#[test]
+fn kinds_of_statement_are_judged_where_the_plan_asks_and_the_load_sends_them() {
+    let mut noise = Noise::new(23);
+    let mut trials = trials(&mut noise, &Truth::minute(0.01), 8, 5, 1.0);
+    // One statement in 50 is slow: of the other configuration's updates twice as slow, of its reads as slow.
+    let histogram = |kind: &str, slow_ms: u64| Histogram {
+        kind: Timed::named(kind),
+        clock: Clock::Service,
+        buckets: vec![(1_000_000, 980), (slow_ms * 1_000_000, 20)],
+    };
+    for (place, trial) in trials.iter_mut().enumerate() {
+        let wobble = (place / 2) as u64;
+        let slow = if trial.key.config == "other" { 200 } else { 100 } + wobble;
+        let all = [histogram("index_update", slow), histogram("point_select", 100 + wobble)];
+        statement_figures(trial, &all);
+    }
+    let mut study = crate::simulated::study(&["base", "other"], &[]);
+    let aa_runs = AaRuns::of(&trials, &study.judging.aa_runs);
+    let told = |study: &assay_study::Study| -> Vec<(&str, Word)> {
+        comparisons(study, &trials, &aa_runs, 0.03)
+            .iter()
+            .filter(|one| matches!(one.metric, Metric::Statement(_)))
+            .map(|one| (one.metric.label(), one.verdict.word))
+            .collect()
+    };
+    assert_eq!(told(&study), [], "nobody asked");
+    let asked = ["index_update", "point_select", "commit"];
+    study.judging.percentiles_by_statement = asked.map(str::to_owned).to_vec();
+    let told = told(&study);
+    let of = |label: &str| told.iter().find(|one| one.0 == label).map(|one| one.1);
+    assert_eq!(of("index_update p99"), Some(Word::Worse));
+    assert_eq!(of("index_update p50"), Some(Word::Equivalent));
+    assert_eq!(of("point_select p99"), Some(Word::Equivalent));
+    assert_eq!(of("point_select p99.9"), Some(Word::Inconclusive), "one statement is above it");
+    assert_eq!(of("commit p99"), None, "the load sends none");
 }
 
 #[test]

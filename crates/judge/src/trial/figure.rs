@@ -11,8 +11,9 @@ use std::collections::BTreeMap;
 use crate::statistics::{MeanVariance, mean_variance};
 use crate::trial::measured::Measured;
 use crate::trial::metric::Metric;
+use crate::trial::of_statement::StatementPercentile;
 use assay_study::metrics::metric;
-use assay_study::{SecondLatency, bucket_of};
+use assay_study::{Clock, Histogram, SecondLatency, Timed, bucket_of};
 
 /// A percentile with fewer transactions above it than this is the luck of a few.
 pub const ABOVE_LEAST: f64 = 5.0;
@@ -62,6 +63,28 @@ pub(crate) fn figures(trial: &mut Measured, results: &BTreeMap<String, f64>, who
             Some(tail) => of_percentile(&seconds, whole, value, tail),
         };
         trial.figures.insert(metric, Figure { value, within });
+    }
+}
+
+/// Fills in the percentiles of every kind of statement that was timed. How they vary within the run is not known: seconds
+/// are kept of whole transactions only.
+pub(crate) fn statement_figures(trial: &mut Measured, histograms: &[Histogram]) {
+    for one in histograms.iter().filter(|one| one.clock == Clock::Service) {
+        let Timed::Statement(kind) = &one.kind else { continue };
+        for percentile in StatementPercentile::of(kind).into_iter().flatten() {
+            let metric = Metric::Statement(percentile);
+            match percentile.value_ms(&one.buckets, ABOVE_LEAST) {
+                Some(value) if value > 0.0 => {
+                    trial.figures.insert(metric, Figure { value, within: None });
+                }
+                Some(value) => {
+                    trial.absent.insert(metric, Absent::Unusable(value));
+                }
+                None => {
+                    trial.absent.insert(metric, Absent::TooFewAbove);
+                }
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use crate::trial::figure::{Absent, Figure, figures};
+use crate::trial::figure::{Absent, Figure, figures, statement_figures};
 use crate::trial::metric::Metric;
 use crate::trial::sound::is_sound;
 use assay_study::{SecondLatencies, State, Store, Trial, TrialKey, Warning};
@@ -74,6 +74,7 @@ fn read(store: &Store, trial: &Trial) -> Result<Measured> {
     let whole = histograms.iter().find(|one| one.is_of_responses());
     let buckets = whole.map_or(&[][..], |one| &one.buckets);
     figures(&mut measured, &trial.results, buckets);
+    statement_figures(&mut measured, &histograms);
     Ok(measured)
 }
 

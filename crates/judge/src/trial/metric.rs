@@ -1,8 +1,9 @@
-//! What is judged: throughput, and percentiles of the response time of a transaction; a view on the few metrics of the
-//! catalogue that are.
+//! What is judged: throughput and percentiles of the response time of a transaction, which the catalogue of metrics has;
+//! and, where a plan asks for them, percentiles of kinds of statement.
 
 use serde::{Serialize, Serializer};
 
+use super::of_statement::StatementPercentile;
 use assay_study::metrics::{self, metric};
 
 /// A figure of a run.
@@ -18,16 +19,24 @@ pub enum Metric {
     P99,
     /// 999 of 1000.
     P999,
+    /// A percentile of one kind of statement.
+    Statement(StatementPercentile),
 }
 
 impl Metric {
-    /// All of them.
+    /// Those of every study.
     pub const ALL: [Metric; 5] =
         [Metric::Throughput, Metric::P50, Metric::P95, Metric::P99, Metric::P999];
 
-    /// What the catalogue says of it.
+    /// The percentiles of a kind of statement, by the load's word for it; nothing where there is no such kind.
+    pub fn of_statement(kind: &str) -> Option<impl Iterator<Item = Metric>> {
+        Some(StatementPercentile::of(kind)?.into_iter().map(Metric::Statement))
+    }
+
+    /// What the catalogue says of it, or of that percentile of a whole transaction.
     fn entry(self) -> &'static metrics::Metric {
         match self {
+            Metric::Statement(_) => metric!("latency_ms_p99"),
             Metric::Throughput => metric!("tps"),
             Metric::P50 => metric!("latency_ms_p50"),
             Metric::P95 => metric!("latency_ms_p95"),
@@ -38,12 +47,18 @@ impl Metric {
 
     /// The name of the stored result.
     pub fn name(self) -> &'static str {
-        self.entry().name
+        match self {
+            Metric::Statement(one) => one.name(),
+            _ => self.entry().name,
+        }
     }
 
     /// What a person reads.
     pub fn label(self) -> &'static str {
-        self.entry().judged.map_or(self.name(), |judged| judged.label)
+        match self {
+            Metric::Statement(one) => one.label(),
+            _ => self.entry().judged.map_or(self.name(), |judged| judged.label),
+        }
     }
 
     /// The unit of its values.
@@ -51,9 +66,12 @@ impl Metric {
         self.entry().unit.word()
     }
 
-    /// The share of transactions that a percentile leaves above it.
+    /// The share of transactions, or of statements of its kind, that a percentile leaves above it.
     pub fn tail(self) -> Option<f64> {
-        self.entry().judged.and_then(|judged| judged.tail)
+        match self {
+            Metric::Statement(one) => Some(one.tail()),
+            _ => self.entry().judged.and_then(|judged| judged.tail),
+        }
     }
 
     /// Whether more of it is better.
@@ -63,7 +81,9 @@ impl Metric {
 
     /// The metric of this name, as stored or as read.
     pub fn named(name: &str) -> Option<Metric> {
-        Metric::ALL.into_iter().find(|one| one.name() == name || one.label() == name)
+        let of_statements = StatementPercentile::all().map(Metric::Statement);
+        let mut all = Metric::ALL.into_iter().chain(of_statements);
+        all.find(|one| one.name() == name || one.label() == name)
     }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod figure;
 pub(crate) mod measured;
 pub(crate) mod metric;
+pub(crate) mod of_statement;
 pub(crate) mod period;
 pub(crate) mod sound;
 pub(crate) mod stalls;

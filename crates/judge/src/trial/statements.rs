@@ -6,6 +6,7 @@
 use serde::Serialize;
 
 use crate::trial::figure::ABOVE_LEAST;
+use crate::trial::of_statement::percentile_ns;
 use assay_study::{Clock, Histogram, Timed};
 
 /// One kind of statement in one run.
@@ -38,24 +39,15 @@ pub(crate) fn statements(histograms: &[Histogram]) -> Vec<Statements> {
 
 fn of_kind(kind: &str, buckets: &[(u64, u64)]) -> Statements {
     let count: u64 = buckets.iter().map(|(_, count)| count).sum();
-    let percentile = |per_mille: u64| {
-        // Their rank, from 1: the smallest that so many per mille of all are not above.
-        let rank = (count * per_mille).div_ceil(1000).max(1);
-        let mut below = 0;
-        let found = buckets.iter().find(|(_, its)| {
-            below += its;
-            below >= rank
-        })?;
-        let above = count as f64 * (1000 - per_mille) as f64 / 1000.0;
-        (above >= ABOVE_LEAST).then_some(found.0 as f64 / 1e6)
-    };
+    let percentile =
+        |tail: f64| percentile_ns(buckets, tail, ABOVE_LEAST).map(|ns| ns as f64 / 1e6);
     Statements {
         statement: kind.to_owned(),
         count,
-        latency_ms_p50: percentile(500),
-        latency_ms_p95: percentile(950),
-        latency_ms_p99: percentile(990),
-        latency_ms_p999: percentile(999),
+        latency_ms_p50: percentile(0.5),
+        latency_ms_p95: percentile(0.05),
+        latency_ms_p99: percentile(0.01),
+        latency_ms_p999: percentile(0.001),
         latency_ms_max: buckets.iter().map(|(ns, _)| *ns).max().map(|ns| ns as f64 / 1e6),
     }
 }

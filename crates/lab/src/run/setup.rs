@@ -283,6 +283,7 @@ fn judging(plan: &Plan) -> Judging {
         margin_percent: Some(plan.margin_percent),
         aa_runs: plan.configs.iter().filter_map(aa_run).collect(),
         compare: plan.compare.clone(),
+        percentiles_by_statement: plan.percentiles_by_statement.clone(),
     }
 }
 

@@ -76,6 +76,25 @@ exclude = ["workloads.write"]
 }
 
 #[test]
+fn kinds_of_statement_are_those_of_the_load() {
+    let with = |list: &str| {
+        let key = format!("percentiles_by_statement = {list}\ntitle =");
+        Plan::parse(&SETS.replacen("title =", &key, 1))
+    };
+    let plan = with(r#"["index_update", "commit"]"#).unwrap();
+    assert_eq!(plan.percentiles_by_statement, ["index_update", "commit"]);
+    let told = |list| format!("{:#}", with(list).unwrap_err());
+    let unknown = told(r#"["index_updates"]"#);
+    assert!(
+        unknown.contains(
+            "there is no kind of statement `index_updates`; did you mean `index_update`?"
+        ),
+        "{unknown}"
+    );
+    assert!(told(r#"["commit", "commit"]"#).contains("names commit twice"));
+}
+
+#[test]
 fn the_runs_of_a_pair_can_be_repeated_more_often() {
     let pair = "[[compare]]\nconfig = \"csd\"\nagainst = \"plain\"\nworkload = \"write\"\ndata_profile = \"small\"\n";
     let with = |repeats: u32| {

@@ -50,3 +50,22 @@ fn response_times_by_kind_of_statement_are_in_the_tables() {
     assert_eq!(told, ["point_select", "1000", "0.1", "2"]);
     assert_eq!(runs[0]["statements"][0]["latency_ms_p95"], 2.0);
 }
+
+#[test]
+fn kinds_of_statement_that_the_plan_asks_for_have_verdicts_in_page_and_json() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = fixture::study(directory.path(), &Shape::small());
+    let asked = vec!["point_select".to_owned()];
+    let held = store.study().unwrap();
+    let judging = assay_study::Judging { percentiles_by_statement: asked, ..held.judging.clone() };
+    let head = assay_study::Study { judging, ..held };
+    store.write_head(&assay_study::StudyHead::from(&head)).unwrap();
+    let written = crate::write(&store, directory.path()).unwrap();
+    let page = fs::read_to_string(&written.html).unwrap();
+    assert!(page.contains("Percentiles by kind of statement"));
+    assert!(page.contains("point_select p95"));
+    let json: Value = serde_json::from_slice(&fs::read(&written.json).unwrap()).unwrap();
+    let comparisons = json["judgement"]["comparisons"].as_array().unwrap();
+    let its = |one: &&Value| one["metric"] == "latency_ms_p95{point_select}";
+    assert!(comparisons.iter().find(its).is_some_and(|one| one["verdict"].is_string()));
+}
