@@ -170,6 +170,9 @@ fn verdict<'a>(results: &'a Value, config: &str) -> &'a Value {
     one
 }
 
+/// The warnings that say that the machine was busy otherwise.
+const OF_MACHINE: [&str; 4] = ["missed_deadlines", "added_latency", "cpu_taken", "other_programs"];
+
 /// A machine that is taken away now and then answers some commands late. Then the judge must refuse, and say that; what was
 /// measured shows the difference all the same.
 fn is_refused_for_this_machine(results: &Value, config: &str, true_ratio: f64) -> bool {
@@ -178,7 +181,7 @@ fn is_refused_for_this_machine(results: &Value, config: &str, true_ratio: f64) -
     let trials = || results["runs"].as_array().unwrap().iter();
     let says_why = trials().any(|trial| {
         let warnings = trial["warnings"].as_array().unwrap();
-        warnings.iter().any(|warning| warning["kind"] == "missed_deadlines")
+        warnings.iter().any(|warning| OF_MACHINE.contains(&warning["kind"].as_str().unwrap()))
     });
     let median = |config: &str| {
         let all = trials().filter(|trial| trial["config"] == config);
