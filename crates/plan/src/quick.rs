@@ -120,7 +120,7 @@ pub(super) fn told(full: &Plan, quick: &Plan) -> String {
         })
         .collect();
     format!(
-        "Quick profile: {}. It shows that plan and machine work, and a tendency. Its small data fit into caches, and its short runs do not reach a steady state: throughput levels, tail latencies and the long-term cost of garbage collection need the full plan.",
+        "Quick profile: {}. It shows directions and large differences. Small data and short runs do not reach a steady state: throughput levels, the far tail of latency and the long-term cost of garbage collection need the full plan.",
         said.join("; ")
     )
 }

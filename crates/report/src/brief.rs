@@ -1,14 +1,19 @@
-//! A study in one line, for a ticket or a chat: the headline, and what the runs came to.
+//! A study in one line, for a ticket or a chat: the headline, what limits it, and what the runs came to.
 
 use assay_judge::Judgement;
 use assay_study::{State, Study, Trial, Warning};
 
 use super::format::plural;
 use super::headline::headline;
+use super::judged::Judged;
+use super::opening;
 
-/// The headline with, in brackets, how many runs it rests on and how many of them are not sound.
-pub(super) fn brief(study: &Study, judgement: &Judgement) -> String {
-    format!("{} ({})", headline(study, judgement), counts(study))
+/// The headline; which sides differ in crash safety and which drives are emulated; and in brackets, how many runs it rests
+/// on and how many of them are not sound.
+pub(super) fn brief(study: &Study, judgement: &Judgement, judged: &Judged) -> String {
+    let limits = opening::limits(study, judgement, judged);
+    let sentences = [vec![headline(study, judgement)], limits].concat();
+    format!("{} ({})", sentences.join(" "), counts(study))
 }
 
 /// `20 runs, 2 of them not comparable, 1 failed; 3 repeated after the machine disturbed them`.

@@ -84,7 +84,7 @@ pub(super) fn uneven(study: &Study, durability: &[Durability]) -> Vec<String> {
     }
     let told = |(differs, names): (String, Vec<String>)| {
         format!(
-            "{} and {} differ in crash safety, so their speeds are not comparable: {differs}.",
+            "{} and {} differ in crash safety, so part of a difference in speed may be the price of safety: {differs}.",
             leading::named(name),
             list(&names)
         )
@@ -140,7 +140,10 @@ fn merged(all: Vec<(&Warning, String)>) -> Option<Caveat> {
     let (worst, _) = all.iter().max_by(|a, b| size(a).total_cmp(&size(b)))?;
     let text = warning::text(worst);
     let is_alike = all.iter().all(|(one, _)| warning::text(one) == text);
-    let text = if is_alike { text } else { format!("{text} (worst of {} runs)", all.len()) };
+    let text = match is_alike {
+        true => text,
+        false => format!("{} runs of this kind, the worst: {text}", all.len()),
+    };
     let mut runs: Vec<String> = all.into_iter().map(|(_, run)| run).collect();
     runs.dedup();
     Some(Caveat { runs, ..caveat("flagged", text) })
@@ -159,7 +162,7 @@ fn repeated(study: &Study) -> Vec<Caveat> {
         let cause = warning::cause(&worst.warnings)?;
         let of = match attempts.len() {
             1 => String::new(),
-            count => format!(" (worst of {})", plural(count, "attempt")),
+            count => format!(" (the worst of {})", plural(count, "attempt")),
         };
         let runs = attempts.iter().map(|(_, attempt)| attempt.key.to_string()).collect();
         let text = format!("discarded and run again: {cause}{of}");

@@ -134,9 +134,12 @@ fn scale(study: &Study) -> Option<String> {
     match all.as_slice() {
         [] => None,
         [scale] => Some(format!(
-            "emulated drives, 1/{scale} of the real ones: these reach about {scale} times the rates"
+            "drives emulated at 1/{scale} of the real ones, which do about {scale} times these rates at {scale} times the threads"
         )),
-        _ => Some("emulated drives, a part of the real ones: these reach higher rates".into()),
+        _ => Some(
+            "drives emulated at a part of the real ones, which do higher rates at more threads"
+                .into(),
+        ),
     }
 }
 

@@ -189,8 +189,11 @@ pub fn write_as(store: &Store, directory: &Path, wishes: &Wishes<'_>) -> Result<
 pub fn summary_line(store: &Store) -> Result<String> {
     let mut study = store.study()?;
     study.trials = study.trials.into_iter().map(assay_judge::sound_trial).collect();
+    let groups = summary::groups(&study);
+    let variables = variables(store, &study)?;
     let judgement = assay_judge::judgement(store, &study)?;
-    Ok(brief::brief(&study, &judgement))
+    let judged = Judged::of((&study, &groups, &judgement), &variables, (None, None))?;
+    Ok(brief::brief(&study, &judgement, &judged))
 }
 
 /// The result as Markdown, as the page offers it for a ticket.

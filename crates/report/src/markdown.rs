@@ -10,6 +10,9 @@ use super::judged::Judged;
 use super::verdicts::{self, Row};
 use super::{brief, conditions, headline, leading};
 
+/// Comparisons beyond these are left to the page.
+const ROWS_MOST: usize = 40;
+
 /// Caveats beyond these are left to the page.
 const CAVEATS_MOST: usize = 8;
 
@@ -30,14 +33,19 @@ pub(super) fn markdown(
         text += &format!("- {}\n", plain(&one));
     }
     text += &format!("- {}\n", brief::counts(study));
-    text += &table_of_verdicts(&verdicts::told(study, judgement));
+    if let Some(form) = &study.form {
+        text += &format!("- {}\n", plain(form));
+    }
+    let mut rows = verdicts::told(study, judgement);
+    rows.extend(verdicts::inconclusive(study, judgement));
+    text += &table_of_verdicts(&rows);
     text += &safety(study, judged);
     text + &of_caveats(caveats)
 }
 
 fn table_of_verdicts(rows: &[Row]) -> String {
     if rows.is_empty() {
-        return "\nNo comparison came to a verdict.\n".into();
+        return "\nNothing was compared.\n".into();
     }
     let head =
         ["configuration", "against", "workload", "threads", "figure", "verdict", "difference"];
@@ -53,7 +61,12 @@ fn table_of_verdicts(rows: &[Row]) -> String {
         ];
         fields.map(|field: &str| cell(field))
     };
-    table(&head.map(str::to_owned), rows.iter().map(line))
+    let mut text = table(&head.map(str::to_owned), rows.iter().take(ROWS_MOST).map(line));
+    let more = rows.len().saturating_sub(ROWS_MOST);
+    if more > 0 {
+        text += &format!("\n{more} more comparisons are in the report.\n");
+    }
+    text
 }
 
 fn safety(study: &Study, judged: &Judged) -> String {

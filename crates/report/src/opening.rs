@@ -78,10 +78,12 @@ fn of(lead: &Comparison, input: &Input<'_>) -> String {
 /// A short line each: configurations that are not equally safe, configurations that are models, runs in which something
 /// went wrong.
 fn warnings(study: &Study, judgement: &Judgement, judged: &Judged) -> Vec<String> {
-    [unsafe_configs(study, judgement, judged), models(study), trouble(study)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [limits(study, judgement, judged), trouble(study).into_iter().collect()].concat()
+}
+
+/// The first two of these: what no repetition of the study would change.
+pub(super) fn limits(study: &Study, judgement: &Judgement, judged: &Judged) -> Vec<String> {
+    [unsafe_configs(study, judgement, judged), models(study)].into_iter().flatten().collect()
 }
 
 /// Configurations whose speed is not of the same thing as the baseline's.

@@ -27,8 +27,8 @@ use super::space::{Space, space};
 use super::sweeps::{Sweep, sweeps};
 use super::tails::{Tail, tails};
 use super::{
-    caveats, claimed, flagged, leading, markdown, option_file, paper, template, verdicts, view,
-    worth, write_path,
+    brief, caveats, claimed, flagged, leading, markdown, option_file, paper, template, verdicts,
+    view, worth, write_path,
 };
 use assay_judge::summary;
 
@@ -78,6 +78,7 @@ struct Page<'a> {
     trials: Vec<view::TrialRow>,
     caveats: Vec<caveats::Caveat>,
     /// The result to be pasted elsewhere.
+    one_line: String,
     markdown: String,
     data: String,
 }
@@ -212,6 +213,7 @@ pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
         facts: &study.facts,
         plan_toml: &study.plan_toml,
         trials: view::trials(study),
+        one_line: brief::brief(study, input.judgement, input.judged),
         markdown: markdown::markdown(
             study,
             (input.judgement, input.judged),

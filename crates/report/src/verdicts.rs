@@ -85,6 +85,11 @@ pub(super) fn told(study: &Study, judged: &Judgement) -> Vec<Row> {
     rows(study, judged, |one| leads(one) && is_told(one))
 }
 
+/// The same without a verdict.
+pub(super) fn inconclusive(study: &Study, judged: &Judgement) -> Vec<Row> {
+    rows(study, judged, |one| leads(one) && !is_told(one))
+}
+
 /// Whether the table begins with it.
 fn leads(one: &Comparison) -> bool {
     matches!(one.metric, Metric::Throughput | Metric::P99)

@@ -91,7 +91,20 @@ pub(super) fn endurance(study: &Study, groups: &[Group<'_>], judged: &Judged) ->
         );
     }
     let columns = ENDURANCE.map(|(head, title)| (head.to_owned(), title)).into();
-    (!rows.is_empty()).then_some(Table { columns, rows, notes })
+    (!rows.is_empty()).then(|| without_empty_columns(Table { columns, rows, notes }))
+}
+
+/// Without columns that have a figure in no row.
+fn without_empty_columns(mut table: Table) -> Table {
+    let has_figure = |column: usize| table.rows.iter().any(|row| row.fields[column] != NONE);
+    let keep: Vec<bool> = (0..table.columns.len()).map(has_figure).collect();
+    let mut kept = keep.iter();
+    table.columns.retain(|_| kept.next() == Some(&true));
+    for row in &mut table.rows {
+        let mut kept = keep.iter();
+        row.fields.retain(|_| kept.next() == Some(&true));
+    }
+    table
 }
 
 /// What each device is rated for, a line for each rating.
@@ -122,10 +135,10 @@ const ENDURANCE: [(&str, &str); 8] = [
     ("tested: to device a day", "by the full device, as fast as this load went"),
     ("tested: to media a day", "by the full device, as fast as this load went"),
     ("tested: drive writes a day", "capacities written per day (DWPD), as fast as this load went"),
-    ("life if to device a day", "what the years are told for"),
+    ("for writes a day of", "the host writes a day that the years are computed for"),
     ("life, years", "until the rated host writes are used up (JESD218)"),
     (
-        "by flash, years",
+        "flash life, years",
         "until the flash's own rating is used up: its erase cycles, or endurance_media_bytes",
     ),
 ];
@@ -135,10 +148,10 @@ fn at_what(judged: &Judged) -> &'static str {
     let mut rates = judged.endurance.iter().filter_map(|one| Some(one.at_rate.as_ref()?.rate));
     match rates.next() {
         Some(Rate::Asked) => {
-            "Years are told for the bytes a day that were given with --writes-per-day, as the baseline writes them; of another configuration for as much as the same transactions write there."
+            "Years are computed for the bytes a day given with --writes-per-day, as the baseline writes them; for another configuration, for what the same transactions write there."
         }
         _ => {
-            "Years are told for one drive write a day; the test wrote as fast as it could, which no server does for years. Give your own with `assay report STUDY --writes-per-day 2T`: what your server writes to its device in a day."
+            "Years are computed for one drive write a day; the test wrote as fast as it could, which no server does for years. Give your own with `assay report STUDY --writes-per-day 2T`: what your server writes to its device in a day."
         }
     }
 }

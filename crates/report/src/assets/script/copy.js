@@ -2,7 +2,7 @@
 // The page gives its answer as text: whole, in Markdown, and in one line.
 
 const answer = () => byId('markdown').content.textContent.trim();
-const oneLine = () => `${textOf(document.querySelector('h1'))}: ${document.querySelector('.sentence')?.textContent.trim() ?? ''}`;
+const oneLine = () => `${textOf(document.querySelector('h1'))}: ${byId('one-line').content.textContent.trim()}`;
 
 async function copy(text, status) {
   try {
