@@ -28,8 +28,8 @@ A side is a study's directory, or one of its configurations as STUDY:CONFIG. Two
 Two studies need at least two repeats each for a verdict: single runs do not show day-to-day variation, so the exit code is 2. With --fail-if-worse-by, single runs are tested against that limit, using the variation of their seconds and the noise floor: 1 if they lost that much, 0 if they cannot have, else 2. That is good enough to guard a build; a verdict needs repeats.
 
 Examples:
-  assay compare demo:\"plain, doublewrite on\" demo:\"CSD, doublewrite on\"
-  assay compare demo \"plain, doublewrite on\" \"CSD, doublewrite on\"
+  assay compare assay-demo:\"plain, doublewrite on\" assay-demo:\"CSD, doublewrite on\"
+  assay compare assay-demo \"plain, doublewrite on\" \"CSD, doublewrite on\"
   assay compare before after --fail-if-worse-by 3%
   assay compare before after --metric p99 --json
 
@@ -39,9 +39,9 @@ Exit codes:
   2  inconclusive, or not everything could be compared: the last line says what;
      or an error: one line on standard error, also with --json, and no output")]
 pub(crate) struct CompareArgs {
-    /// What is measured by: STUDY or STUDY:CONFIG
+    /// The baseline: STUDY or STUDY:CONFIG
     pub(crate) a: String,
-    /// What is judged: STUDY, STUDY:CONFIG, or a configuration of the first when a third word follows
+    /// The one that is judged against it: STUDY or STUDY:CONFIG; the baseline's configuration if a third word follows
     pub(crate) b: String,
     /// With it the words are STUDY Configuration Configuration
     pub(crate) c: Option<String>,

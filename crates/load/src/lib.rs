@@ -20,6 +20,7 @@ pub mod schema;
 pub mod sysbench;
 pub mod text;
 pub mod workload;
+pub mod ycsb;
 
 mod connect;
 #[cfg(test)]

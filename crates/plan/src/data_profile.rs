@@ -18,7 +18,11 @@ pub struct DataProfile {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub configs: Vec<String>,
     /// Of the plan's thread counts those that it is run with; empty: all.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "super::thread_list::deserialize"
+    )]
     pub threads: Vec<u32>,
     /// `generator` of its tables.
     #[serde(default, skip_serializing_if = "Option::is_none")]

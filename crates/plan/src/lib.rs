@@ -15,6 +15,7 @@ mod quick;
 mod rig;
 pub mod settings;
 mod shipped;
+mod thread_list;
 mod trials;
 
 use std::collections::BTreeMap;
@@ -67,9 +68,14 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "is_default_floor")]
     pub noise_floor: NoiseFloor,
     /// The thread counts that it is run twice with; empty: the lowest and the highest.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "thread_list::deserialize"
+    )]
     pub noise_floor_threads: Vec<u32>,
     /// Connections to sweep over, one thread each.
+    #[serde(deserialize_with = "thread_list::deserialize")]
     pub threads: Vec<u32>,
     /// Length of the measuring window, at most if `events` is given too.
     pub seconds: f64,
@@ -170,7 +176,11 @@ pub struct Config {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_block_size: Option<u32>,
     /// Of the plan's thread counts those that it is run with; empty: all.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "thread_list::deserialize"
+    )]
     pub threads: Vec<u32>,
     /// The configuration that this one is once more, under another name; of its own keys it has `threads` alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -47,6 +47,14 @@ fn error(text: &str) -> String {
 }
 
 #[test]
+fn a_thread_count_alone_is_refused_with_the_list_to_write() {
+    let plan = include_str!("../../../plans/demo.toml");
+    let line = plan.lines().find(|line| line.starts_with("threads = ")).unwrap();
+    let told = format!("{:#}", Plan::parse(&plan.replacen(line, "threads = 4", 1)).unwrap_err());
+    assert!(told.contains("thread counts are a list: write [4]"), "{told}");
+}
+
+#[test]
 fn configs_inherit_what_they_do_not_set() {
     let plan = Plan::parse(PLAN).unwrap();
     let names: Vec<&String> = plan.configs.keys().collect();

@@ -12,6 +12,7 @@ use assay_study::{Config, Discarded, State, Study, Trial, Warning};
 use super::format::{figure, list, plural};
 use super::leading;
 use super::series::Embedded;
+use super::uneven_loss;
 use crate::words::{self, spoilt, warning};
 
 /// One thing to know before a number is quoted.
@@ -52,6 +53,8 @@ pub(super) fn of_study(
     });
     caveats.extend(flagged(study));
     caveats.extend(repeated(study));
+    let uneven_loss = uneven_loss::sentences(study, judgement);
+    caveats.extend(uneven_loss.into_iter().map(|text| caveat("machine", text)));
     caveats.extend(too_fast(study));
     caveats.extend(uneven(study, durability).into_iter().map(|text| caveat("safety", text)));
     caveats.extend(models(study));
@@ -278,7 +281,7 @@ fn noise(judgement: &Judgement) -> Option<Caveat> {
                 "the noise floor is not known: too few runs of a configuration against itself, which differed by up to {} %; add repeats",
                 figure(percent)
             ),
-            None => "no configuration ran twice, so the noise floor is unknown; add an A/A run to the plan".into(),
+            None => "no A/A run: how far a configuration differs from itself is known from its repeats only; `noise_floor = true` in the plan adds one".into(),
         },
     };
     Some(caveat("noise floor", text))

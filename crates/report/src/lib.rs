@@ -50,6 +50,7 @@ mod tails;
 mod template;
 #[cfg(test)]
 mod tests;
+mod uneven_loss;
 mod verdicts;
 mod view;
 pub mod words;

@@ -75,12 +75,24 @@ fn judged(
                 unit: size.unit.into(),
                 interval: size.interval,
                 verdict: Some(verdict(one)),
-                details: vec![told(&sides::compared(&parts), &sides::unit(metric))],
+                details: [
+                    Some(told(&sides::compared(&parts), &sides::unit(metric))),
+                    left_out(one),
+                ]
+                .into_iter()
+                .flatten()
+                .collect(),
                 ..Number::named("")
             }
         }
     };
     Number { name: name.into(), durability, ..number }
+}
+
+/// That not all runs are in it.
+fn left_out(one: &Comparison) -> Option<String> {
+    let runs = plural(one.left_out.len(), "run");
+    (!one.left_out.is_empty()).then(|| format!("without {runs} that may not be compared"))
 }
 
 /// Thread counts come out otherwise than one another, or not all could be compared: each by itself, as a figure over

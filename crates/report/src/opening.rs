@@ -16,6 +16,7 @@ use super::judged::Judged;
 use super::leading::{self, named};
 use super::number::Number;
 use super::numbers::{alone, compared};
+use super::uneven_loss;
 use crate::words::spoilt;
 
 /// What the template prints.
@@ -78,7 +79,11 @@ fn of(lead: &Comparison, input: &Input<'_>) -> String {
 /// A short line each: configurations that are not equally safe, configurations that are models, runs in which something
 /// went wrong.
 fn warnings(study: &Study, judgement: &Judgement, judged: &Judged) -> Vec<String> {
-    [limits(study, judgement, judged), trouble(study).into_iter().collect()].concat()
+    let all = leading::whole(judgement, Metric::Throughput);
+    let lead = leading::leading(study, judgement, &all);
+    let uneven_loss = lead.and_then(|one| uneven_loss::sentence(study, one));
+    let more = [uneven_loss, trouble(study)].into_iter().flatten().collect();
+    [limits(study, judgement, judged), more].concat()
 }
 
 /// The first two of these: what no repetition of the study would change.

@@ -8,9 +8,10 @@ use serde::Serialize;
 use crate::words::samples::{self, PERCENTILE_OF_PERCENTILES};
 use crate::words::{reason, stalls, steady, steps, verdict};
 use assay_judge::papers::Sampled;
-use assay_judge::{Comparison, Judgement, Metric, OfTrial, Word};
+use assay_judge::{Comparison, Judgement, Metric, OfTrial, Reason, Word};
 use assay_study::Study;
 
+use super::flagged;
 use super::format::{figure, plural};
 use super::tables::{optional, write_row};
 
@@ -128,7 +129,8 @@ fn lead(judged: &Judgement) -> String {
                 .collect::<Vec<_>>()
                 .join(" and ")
         ),
-        None => "No configuration ran twice, so the noise floor is unknown.".to_owned(),
+        None => "Without an A/A run there is no noise floor: the repeats alone show how runs vary."
+            .to_owned(),
     };
     format!(
         "Better or worse: the {:.0} % confidence interval excludes equality, also after correction for multiple thread counts. Equivalent: it lies within ±{} %. {floor} docs/measuring.md has every formula.",
@@ -151,8 +153,17 @@ fn row(study: &Study, one: &Comparison) -> Option<Row> {
         word: verdict::word(one.verdict.word),
         kind: verdict::kind(one.verdict.word),
         text: verdict::text(one),
-        because: reason::because(one).unwrap_or_default(),
+        because: because(study, one),
     })
+}
+
+/// Why no more can be said: of runs that may not be compared, what spoilt them.
+fn because(study: &Study, one: &Comparison) -> String {
+    let spoilt = match &one.verdict.reason {
+        Some(Reason::TrialNotComparable(_)) => flagged::of_comparison(study, one),
+        _ => None,
+    };
+    spoilt.map(|(cause, _)| cause).or_else(|| reason::because(one)).unwrap_or_default()
 }
 
 fn noise(judged: &Judgement) -> List {

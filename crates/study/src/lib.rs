@@ -19,6 +19,7 @@ mod unmonitored;
 mod warning;
 mod write;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -90,6 +91,8 @@ const PATIENCE: Duration =
 pub struct Store {
     db: Connection,
     path: PathBuf,
+    /// When runs that had ended before began once more: what they left stays until they have ended again.
+    again: BTreeMap<TrialKey, String>,
 }
 
 impl Store {
@@ -150,7 +153,7 @@ impl Store {
         });
         let what = || format!("cannot open the study {}", path.display());
         let db = opened.map_err(|error| in_use::explain(error, &path, what))?;
-        Ok(Store { db, path })
+        Ok(Store { db, path, again: BTreeMap::new() })
     }
 
     /// An error of reading or writing the study.

@@ -86,6 +86,17 @@ impl Store {
             .collect()
     }
 
+    /// How far a run is, whatever it was planned under; nothing if it never was.
+    pub(crate) fn state(&self, key: &TrialKey) -> Result<Option<State>> {
+        let found = self.rows(
+            &format!("SELECT state FROM runs WHERE {BY_KEY}"),
+            params![key.config, key.workload, key.threads, key.repeat],
+            |row| row.get::<_, String>(0),
+        )?;
+        let state = found.first().map(|state| state.parse().map_err(anyhow::Error::msg));
+        state.transpose()
+    }
+
     /// How far a run is; nothing if it was never planned.
     ///
     /// # Errors

@@ -170,7 +170,6 @@ fn a_failed_trial_keeps_its_reason_and_can_be_tried_again() {
     store.end_trial(&key("on", 1), &failed).unwrap();
     let trial = store.study().unwrap().trials.remove(0);
     assert_eq!((trial.state, trial.reason.as_deref()), (State::Failed, Some("server vanished")));
-    assert_eq!(store.reset_failed().unwrap(), 1);
     store.begin_trial(&key("on", 1)).unwrap();
     store.end_trial(&key("on", 1), &outcome()).unwrap();
     let trial = store.study().unwrap().trials.remove(0);
@@ -211,17 +210,29 @@ fn trials_that_were_never_run_are_forgotten_with_what_only_they_were_of() {
 }
 
 #[test]
-fn done_trials_are_put_back_by_what_was_found_of_them() {
+fn a_run_that_is_made_again_stays_until_it_has_ended_again() {
     let (_directory, mut store) = study();
-    for of in [key("on", 8), key("off", 8)] {
-        store.begin_trial(&of).unwrap();
-        store.end_trial(&of, &Outcome { warnings: Vec::new(), ..outcome() }).unwrap();
-    }
-    store.begin_trial(&key("on", 1)).unwrap();
-    store.end_trial(&key("on", 1), &outcome()).unwrap();
-    let forbids = |trial: &Trial| trial.warnings.iter().any(Warning::forbids_comparing);
-    assert_eq!(store.reset_done(forbids).unwrap(), 1);
-    assert_eq!(store.pending().unwrap(), [key("on", 1)].into());
+    let on = key("on", 8);
+    store.begin_trial(&on).unwrap();
+    store.end_trial(&on, &outcome()).unwrap();
+    let before = store.study().unwrap();
+    // Interrupted, thrown away, or the power is cut: what was there is there.
+    store.begin_trial(&on).unwrap();
+    store.reset_interrupted().unwrap();
+    assert_eq!(store.study().unwrap(), before);
+    store.begin_trial(&on).unwrap();
+    store.discard_trial(&on, &[]).unwrap();
+    assert_eq!(store.study().unwrap().trials, before.trials);
+    assert!(!store.pending().unwrap().contains(&on));
+    store.begin_trial(&on).unwrap();
+    let other = Outcome { warnings: Vec::new(), ..outcome() };
+    store.end_trial(&on, &other).unwrap();
+    let now = store.study().unwrap();
+    let of = |study: &Study| study.trials.iter().find(|one| one.key == on).unwrap().clone();
+    let (was, is) = (of(&before), of(&now));
+    assert_eq!((was.warnings.len(), is.warnings.len()), (1, 0));
+    assert_eq!((is.state, is.results), (State::Done, was.results));
+    assert!(is.started_at >= was.ended_at, "{:?}", is.started_at);
 }
 
 #[test]

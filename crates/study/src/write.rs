@@ -184,18 +184,19 @@ impl Store {
         self.planned(key, fingerprint).map(|_| ())
     }
 
-    /// Notes that a run has begun; what an interrupted try left of it is dropped.
+    /// Notes that a run has begun; what an interrupted try left of it is dropped. A run that had ended is made again: it stays
+    /// as it was until its new end is stored, whatever happens until then.
     ///
     /// # Errors
     /// A store that cannot be written.
     pub fn begin_trial(&mut self, key: &TrialKey) -> Result<()> {
+        if matches!(self.state(key)?, Some(State::Done | State::Failed)) {
+            self.again.insert(key.clone(), now());
+            return Ok(());
+        }
         self.change(|transaction| {
             let id = trial_id(transaction, key)?;
-            for table in
-                ["warnings", "results", "errors", "series", "histograms", "second_latencies"]
-            {
-                transaction.execute(&format!("DELETE FROM {table} WHERE run_id = ?1"), [id])?;
-            }
+            forget_run(transaction, id)?;
             transaction.execute(
                 "UPDATE runs SET state = 'running', reason = NULL, started_at = ?2, ended_at = NULL,
                  window_from_s = NULL, window_to_s = NULL WHERE id = ?1",
@@ -211,8 +212,14 @@ impl Store {
     /// # Errors
     /// A store that cannot be written.
     pub fn end_trial(&mut self, key: &TrialKey, outcome: &Outcome) -> Result<()> {
+        let again = self.again.remove(key);
         self.change(|transaction| {
             let id = trial_id(transaction, key)?;
+            if let Some(began) = &again {
+                forget_run(transaction, id)?;
+                transaction
+                    .execute("UPDATE runs SET started_at = ?2 WHERE id = ?1", params![id, began])?;
+            }
             write_trial(transaction, id, outcome)?;
             write_counts(transaction, id, outcome)?;
             for series in &outcome.series {
@@ -226,7 +233,8 @@ impl Store {
         .with_context(|| format!("cannot store the results of run {key}"))
     }
 
-    /// Throws an attempt away that the machine spoilt: the run is pending again, and what was found of it is kept.
+    /// Throws an attempt away that the machine spoilt: the run is pending again, and what was found of it is kept. A run
+    /// that had ended before is as it was.
     ///
     /// # Errors
     /// A store that cannot be written.
@@ -237,7 +245,10 @@ impl Store {
                 "INSERT INTO discarded (run_id, ended_at, warnings_json) VALUES (?1, ?2, ?3)",
                 params![id, now(), json(&warnings)?],
             )?;
-            transaction.execute("UPDATE runs SET state = 'pending' WHERE id = ?1", [id])?;
+            transaction.execute(
+                "UPDATE runs SET state = 'pending' WHERE id = ?1 AND state = 'running'",
+                [id],
+            )?;
             Ok(())
         })
         .with_context(|| format!("cannot discard an attempt at run {key}"))
@@ -273,36 +284,12 @@ impl Store {
         })
     }
 
-    /// Puts done runs back to pending of which `is_wanted`. Returns how many.
-    ///
-    /// # Errors
-    /// A store that cannot be read or written.
-    pub fn reset_done(&mut self, is_wanted: impl Fn(&Trial) -> bool) -> Result<usize> {
-        let done = |trial: &Trial| trial.state == State::Done && is_wanted(trial);
-        let wanted: Vec<i64> =
-            self.trials()?.iter().filter(|trial| done(trial)).map(|trial| trial.id).collect();
-        self.change(|transaction| {
-            for id in &wanted {
-                transaction.execute("UPDATE runs SET state = 'pending' WHERE id = ?1", [id])?;
-            }
-            Ok(wanted.len())
-        })
-    }
-
     /// Puts runs that an interruption left running back to pending. Returns how many.
     ///
     /// # Errors
     /// A store that cannot be written.
     pub fn reset_interrupted(&self) -> Result<usize> {
         self.execute("UPDATE runs SET state = 'pending' WHERE state = 'running'", [])
-    }
-
-    /// Puts failed runs back to pending, to be tried again. Returns how many.
-    ///
-    /// # Errors
-    /// A store that cannot be written.
-    pub fn reset_failed(&self) -> Result<usize> {
-        self.execute("UPDATE runs SET state = 'pending' WHERE state = 'failed'", [])
     }
 
     /// Keeps something that should be known of the whole study; the same note twice is one note.
@@ -316,6 +303,14 @@ impl Store {
 }
 
 pub(super) const BY_KEY: &str = "config = ?1 AND workload = ?2 AND threads = ?3 AND repeat = ?4";
+
+/// Removes all that an earlier attempt at a run left behind.
+fn forget_run(transaction: &Transaction<'_>, id: i64) -> Result<()> {
+    for table in ["warnings", "results", "errors", "series", "histograms", "second_latencies"] {
+        transaction.execute(&format!("DELETE FROM {table} WHERE run_id = ?1"), [id])?;
+    }
+    Ok(())
+}
 
 fn trial_id(transaction: &Transaction<'_>, key: &TrialKey) -> Result<i64> {
     transaction

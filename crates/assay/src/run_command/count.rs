@@ -66,7 +66,9 @@ impl Lengths {
                 self.seconds
             ),
             None => format!(
-                "warming up, second {end_s:.0} of {}{:.0}",
+                "warming up, second {:.0} of {}{:.0}",
+                // The load begins on the next whole second of the clock.
+                end_s.min(self.warmup_seconds),
                 at_most(self.is_warmup_a_cap),
                 self.warmup_seconds
             ),

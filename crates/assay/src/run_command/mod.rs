@@ -19,7 +19,7 @@ use assay_judge::expectation;
 use assay_lab::run::{self, Lock, Retry, Setup};
 use assay_plan::{Form, Plan, PlannedTrial, ReadPlan, trials};
 use assay_report::words::calibration;
-use assay_study::{Calibration, State, Store};
+use assay_study::{Calibration, State, Store, Warning};
 use assay_system::interrupt::Interrupt;
 use progress::ProgressView;
 
@@ -128,12 +128,12 @@ fn run_plan(mut read: ReadPlan, study: &Path, args: &CommonArgs) -> Result<ExitC
     }
     let mut setup = Setup::make(plan, study, &args.erase, &interrupt, &|text| print::note(text))?;
     tell_calibration(plan, &setup.calibration);
-    let mut store = setup.open_store(&read, &planned, retry)?;
-    let progress = ProgressView::new(plan, store.pending()?.len(), !args.no_live, &interrupt);
-    run::trials(&mut setup, &mut store, &planned, &progress)?;
+    let mut store = setup.open_store(&read, &planned)?;
+    let progress = ProgressView::new(plan, missing.len(), !args.no_live, &interrupt);
+    let left = run::trials(&mut setup, &mut store, &missing, &progress)?;
     setup.take_down()?;
     drop(progress);
-    conclude(&store, study, &interrupt)
+    conclude(&store, study, interrupt.is_set().then_some(left))
 }
 
 /// A killed run's device or mount takes space and memory until somebody removes it. Ledgers that cannot be read are for those to
@@ -148,9 +148,15 @@ fn warn_of_leftovers() {
     }
 }
 
+/// Where runs get less of the CPUs than this, in percent, most of them come out flagged.
+const CPU_GRANTED_LEAST: f64 = 80.0;
+
 /// What the machine can show, before anybody waits for it.
 fn tell_calibration(plan: &Plan, found: &Calibration) {
     print::note(calibration::line(found));
+    if found.cpu_granted_percent < CPU_GRANTED_LEAST {
+        log::warn!("{}", calibration::TOO_BUSY);
+    }
     let repeats = plan.compare_repeats.unwrap_or(plan.repeats);
     print::note(calibration::expected(&expectation(repeats, found)));
     for one in &found.too_fast {
@@ -169,9 +175,11 @@ fn dry_run(
     progress::dry_run(plan, planned, missing);
     Lock::check(study)?;
     if !missing.is_empty() {
-        let checked = run::location_of(plan, study)
-            .and_then(|location| run::check::check(plan, &location, &args.erase));
-        checked.context("this command cannot run it")?;
+        let checked = run::location_of(plan, study).and_then(|location| {
+            run::check::check(plan, &location, &args.erase)?;
+            Ok(location)
+        });
+        progress::tell_location(&checked.context("this command cannot run it")?);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -182,10 +190,11 @@ fn finished(read: &ReadPlan, study: &Path, interrupt: &Interrupt) -> Result<Exit
     print::line("nothing to do");
     let mut store = Store::open_or_create(study)?;
     run::retell(&mut store, read)?;
-    conclude(&store, study, interrupt)
+    conclude(&store, study, interrupt.is_set().then_some(0))
 }
 
-fn conclude(store: &Store, study: &Path, interrupt: &Interrupt) -> Result<ExitCode> {
+/// The answer, and what is left to do: of an interrupted command so many runs.
+fn conclude(store: &Store, study: &Path, interrupted: Option<usize>) -> Result<ExitCode> {
     let trials = store.study()?.trials;
     let count = |state| trials.iter().filter(|trial| trial.state == state).count();
     if count(State::Done) + count(State::Failed) > 0 {
@@ -193,12 +202,16 @@ fn conclude(store: &Store, study: &Path, interrupt: &Interrupt) -> Result<ExitCo
         print::line(assay_report::summary_line(store)?);
         print::line(format_args!("report: {}", written.html.display()));
     }
-    if interrupt.is_set() {
-        bail!(
-            "interrupted with {} of {} runs to go; the same command resumes",
-            count(State::Pending),
+    if let Some(left) = interrupted {
+        bail!("interrupted with {left} of {} runs to go; the same command resumes", trials.len());
+    }
+    let is_spoilt = |one: &Warning| one.forbids_comparing() && one.is_of_machine();
+    let flagged = trials.iter().filter(|trial| trial.warnings.iter().any(is_spoilt)).count();
+    if flagged > 0 {
+        print::note(format_args!(
+            "{flagged} of {} runs are not comparable, as the machine disturbed them: once it is calmer, the same command with --retry-flagged makes them again",
             trials.len()
-        );
+        ));
     }
     match count(State::Failed) {
         0 => Ok(ExitCode::SUCCESS),

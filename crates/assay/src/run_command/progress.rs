@@ -3,6 +3,7 @@
 //! All of it goes to standard error; standard output carries only what a program would want.
 
 use parking_lot::Mutex;
+use std::path::Path;
 
 use assay_load::{PrepareProgress, PrepareStage, Second};
 
@@ -14,10 +15,22 @@ use assay_lab::monitor::Monitor;
 use assay_lab::rig::snapshot::LoadProgress;
 use assay_lab::run::Progress;
 use assay_plan::{Plan, PlannedTrial};
+use assay_ports::filesystem;
 use assay_report::words::warning::cause;
 use assay_study::metrics::{Metric, metric};
-use assay_study::{Outcome, TrialKey};
+use assay_study::{Outcome, TrialKey, Warning};
 use assay_system::interrupt::Interrupt;
+
+/// Why a run that is kept may not be compared, if so.
+fn not_comparable(warnings: &[Warning]) -> String {
+    match warnings.iter().any(Warning::forbids_comparing) {
+        false => String::new(),
+        true => format!(
+            ", not comparable: {}",
+            cause(warnings).unwrap_or_else(|| "see the report".into())
+        ),
+    }
+}
 
 /// Progress of a study, where a person sees it.
 #[derive(Debug)]
@@ -105,9 +118,10 @@ impl Progress for ProgressView {
         }
         let cause = cause(&outcome.warnings).unwrap_or_else(|| "the machine was busy".into());
         self.say(&format!(
-            "{} {key}: repeated later, {cause} ({} left, {extra_left} more runs may be repeated)",
+            "{} {key}: repeated later, {cause} ({} left, {extra_left} more {} may be repeated)",
             self.counter(),
             time(count.seconds_left()),
+            if extra_left == 1 { "run" } else { "runs" },
         ));
     }
 
@@ -122,9 +136,10 @@ impl Progress for ProgressView {
         let what = match &outcome.reason {
             Some(reason) => format!("FAILED: {reason}"),
             None => format!(
-                "{:.1} tps, p99 {:.2} ms",
+                "{:.1} tps, p99 {:.2} ms{}",
                 figure(metric!("tps")),
-                figure(metric!("latency_ms_p99"))
+                figure(metric!("latency_ms_p99")),
+                not_comparable(&outcome.warnings)
             ),
         };
         let left = match count.done < count.trials {
@@ -177,4 +192,14 @@ pub fn dry_run(plan: &Plan, planned: usize, missing: &[&PlannedTrial]) {
         if plan.events.is_some() { "at most" } else { "about" },
         time(seconds)
     ));
+}
+
+/// Prints on which disk the files of the runs will lie.
+pub fn tell_location(location: &Path) {
+    // The directory itself may be made by the run.
+    let existing = location.ancestors().find(|path| path.exists());
+    let mount = existing.and_then(|path| filesystem::mount_of(path).ok().flatten());
+    let on =
+        mount.map_or_else(String::new, |one| format!(", {} on {}", one.file_system, one.source));
+    print::line(format_args!("files lie in {}{on}", location.display()));
 }

@@ -40,7 +40,7 @@ fn refuse_another_plan(directory: &Path, planned: &[PlannedTrial], trials: &[Tri
 }
 
 /// Whether a run is not comparable.
-pub(super) fn is_not_comparable(trial: &Trial) -> bool {
+fn is_not_comparable(trial: &Trial) -> bool {
     trial.warnings.iter().any(Warning::forbids_comparing)
 }
 
@@ -55,7 +55,7 @@ fn explain(error: anyhow::Error, study: &Study, plan_text: &str) -> anyhow::Erro
         let place =
             study.facts.get("location").map_or_else(String::new, |place| format!(" ({place})"));
         return anyhow!(
-            "{error}; the plan's text is the same: give the --location{place}, --server and --quick that it was made with"
+            "the study was made with another --location{place}, --server or --quick: give the same again, or another --out"
         );
     }
     let not = || "absent".to_owned();
@@ -185,7 +185,7 @@ mod tests {
         let mut same = of("a = 1");
         same.facts.insert("location".into(), "/mnt/disk".into());
         let told = explain(error(), &same, "a = 1").to_string();
-        assert!(told.contains("give the --location (/mnt/disk), --server"), "{told}");
+        assert!(told.contains("another --location (/mnt/disk), --server or --quick"), "{told}");
     }
 
     #[test]
@@ -194,7 +194,7 @@ mod tests {
         let changed = [planned(1, "g"), planned(2, "f")];
         let error =
             missing(directory.path(), &changed, "", Retry::default()).unwrap_err().to_string();
-        assert!(error.contains("the plan differs from the one that"), "{error}");
+        assert!(error.contains("made with another --location"), "{error}");
         let nowhere = directory.path().join("nowhere");
         assert_eq!(missing(&nowhere, &[planned(1, "g")], "", Retry::default()).unwrap().len(), 1);
         assert!(!nowhere.exists());

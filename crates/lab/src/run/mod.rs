@@ -41,32 +41,34 @@ pub use place::{Lock, location_of};
 pub use progress::Progress;
 pub use setup::{Setup, leftovers, retell};
 
-/// Makes the planned runs that the store lacks, in their order, until there are none or a person has enough: then
-/// the interrupt is set, and what was in hand is missing again.
+/// Makes these runs in their order, until there are none or a person has enough: then the interrupt is set, and what was in
+/// hand is as it was before. Runs of them that had ended are made again, with as many extra runs as a new study has. Returns how
+/// many were not made.
 ///
 /// # Errors
 /// The store cannot be written. A run that fails is not an error here.
 pub fn trials(
     setup: &mut Setup<'_>,
     store: &mut Store,
-    planned: &[PlannedTrial],
+    missing: &[&PlannedTrial],
     progress: &dyn Progress,
-) -> Result<()> {
+) -> Result<usize> {
+    let mut queue: VecDeque<&PlannedTrial> = missing.iter().copied().collect();
     let pending = store.pending()?;
-    let mut queue: VecDeque<&PlannedTrial> =
-        planned.iter().filter(|trial| pending.contains(&trial.key)).collect();
-    let budget = setup.plan.extra_runs(planned.len());
-    let mut extra = ExtraRuns::new(budget, store.discarded()?.len(), &setup.calibration);
+    let is_again = missing.iter().any(|trial| !pending.contains(&trial.key));
+    let used = if is_again { 0 } else { store.discarded()?.len() };
+    let budget = setup.plan.extra_runs(assay_plan::trials(setup.plan).len());
+    let mut extra = ExtraRuns::new(budget, used, &setup.calibration);
     while let Some(trial) = queue.pop_front() {
         if progress.is_end_wanted() {
             setup.interrupt.set();
-            break;
+            return Ok(queue.len() + 1);
         }
         store.begin_trial(&trial.key)?;
         let outcome = trial::run(setup, trial, progress);
         if setup.interrupt.is_set() {
             store.reset_interrupted()?;
-            break;
+            return Ok(queue.len() + 1);
         }
         if extra.repeats(&outcome) {
             store.discard_trial(&trial.key, &outcome.warnings)?;
@@ -77,7 +79,7 @@ pub fn trials(
         progress.trial_ended(&trial.key, &outcome);
         store.end_trial(&trial.key, &outcome)?;
     }
-    Ok(())
+    Ok(0)
 }
 
 /// Behind the others of its repeat, which stays a block, or next if there are none.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use assay_load::Schema;
 
-use super::missing::{Retry, is_not_comparable};
 use super::place::{Lock, NewDirectories, is_same_device, location_of};
 use super::{check, describe, machine};
 use crate::calibrate::calibrate;
@@ -130,12 +129,7 @@ impl<'a> Setup<'a> {
     ///
     /// # Errors
     /// A store that cannot be written, or that was made by another plan.
-    pub fn open_store(
-        &self,
-        read: &ReadPlan,
-        trials: &[PlannedTrial],
-        retry: Retry,
-    ) -> Result<Store> {
+    pub fn open_store(&self, read: &ReadPlan, trials: &[PlannedTrial]) -> Result<Store> {
         let mut store = Store::open_or_create(&self.study)?;
         for trial in trials {
             store.plan_trial(&trial.key, trial.position, &trial.fingerprint)?;
@@ -165,12 +159,6 @@ impl<'a> Setup<'a> {
         })?;
         store.reset_interrupted()?;
         store.forget_unplanned(|key| trials.iter().any(|trial| trial.key == *key))?;
-        if retry.failed {
-            store.reset_failed()?;
-        }
-        if retry.flagged {
-            store.reset_done(is_not_comparable)?;
-        }
         if is_same_device(&self.study, &self.location) {
             store.note(Note::OnMeasuredDisk)?;
         }

@@ -152,6 +152,31 @@ fn a_headline_without_a_verdict_names_the_measured_cause_and_what_helps() {
 }
 
 #[test]
+fn a_side_that_the_machine_disturbed_more_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = study_of(directory.path(), |_| None);
+    let told = |store: &Store| {
+        markup(&fs::read_to_string(write(store, directory.path()).unwrap().html).unwrap())
+    };
+    let sentence =
+        "took 0 % of the CPUs during the runs of “new” and 12 % during those of “base” (mixed)";
+    assert!(!told(&store).contains("of the CPUs during the runs"));
+    for repeat in 1..=3 {
+        let key = TrialKey { config: "base".into(), workload: "mixed".into(), threads: 8, repeat };
+        store.begin_trial(&key).unwrap();
+        let results = [("tps", 100.0 + f64::from(repeat) / 10.0), ("cpu_steal_percent", 12.0)];
+        let outcome = Outcome {
+            window: Some(Window { from_s: 0.0, to_s: 20.0 }),
+            results: results.map(|(name, value)| (name.to_owned(), value)).into(),
+            ..Outcome::default()
+        };
+        store.end_trial(&key, &outcome).unwrap();
+    }
+    let page = told(&store);
+    assert_eq!(page.matches(sentence).count(), 2, "on the first screen and among the caveats");
+}
+
+#[test]
 fn flags_of_one_cause_are_one_caveat() {
     let (page, _) = page_of(|position| stolen(10.0 + f64::from(position)));
     let caveats = page.split_once("<section id=\"caveats\">").unwrap().1;

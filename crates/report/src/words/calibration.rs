@@ -33,6 +33,10 @@ pub fn line(found: &Calibration) -> String {
     format!("this machine: {}", parts.join("; "))
 }
 
+/// What is said where runs get far less of the CPUs than there are.
+pub const TOO_BUSY: &str = "this machine is too busy: many runs will be flagged as not comparable, and there may be no verdict; \
+    stop other programs (`top` names them), or measure when its host is calmer";
+
 /// ` (other programs 12 %, steal 4 %)`: who has the rest, as far as that is half a percent.
 fn lost(cpu: &CpuUse) -> String {
     let parts = [
