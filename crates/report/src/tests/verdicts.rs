@@ -33,7 +33,7 @@ fn every_pair_is_judged_and_no_failed_trial_is() {
     assert_eq!((found["basis"].as_str(), found["repeats"].as_str()), ("repeats", "2"));
     let text = markup(&report.html());
     assert!(text.contains("id=\"verdicts\"") && text.contains(&found["text"]), "{}", found["text"]);
-    assert!(text.contains("Without an A/A run"));
+    assert!(text.contains("there is no noise floor"));
     assert!(!text.contains("</script><b>"), "names are escaped");
     assert!(report.written.tables.join("stalls.csv").is_file());
 }
