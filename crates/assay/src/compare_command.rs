@@ -28,8 +28,8 @@ A side is a study's directory, or one of its configurations as STUDY:CONFIG. Two
 Two studies need at least two repeats each for a verdict: single runs do not show day-to-day variation, so the exit code is 2. With --fail-if-worse-by, single runs are tested against that limit, using the variation of their seconds and the noise floor: 1 if they lost that much, 0 if they cannot have, else 2. That is good enough to guard a build; a verdict needs repeats.
 
 Examples:
-  assay compare assay-demo:\"plain, doublewrite on\" assay-demo:\"CSD, doublewrite on\"
   assay compare assay-demo \"plain, doublewrite on\" \"CSD, doublewrite on\"
+  assay compare before:ext4 after:xfs
   assay compare before after --fail-if-worse-by 3%
   assay compare before after --metric p99 --json
 

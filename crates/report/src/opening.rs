@@ -17,7 +17,7 @@ use super::leading::{self, named};
 use super::number::Number;
 use super::numbers::{alone, compared};
 use super::uneven_loss;
-use crate::words::spoilt;
+use crate::words::{spoilt, warning};
 
 /// What the template prints.
 #[derive(Debug, Serialize)]
@@ -137,12 +137,13 @@ fn trouble(study: &Study) -> Option<String> {
     .map(|(count, word)| format!("{count} {word}"))
     .collect();
     let trials = plural(study.trials.len(), "run");
-    let causes = spoilt::causes(done());
-    let of_others = spoilt::disturbances(done());
-    let cause = causes.first().or(of_others.first()).map_or_else(String::new, |cause| {
+    let (causes, disturbances) = (spoilt::causes(done()), spoilt::disturbances(done()));
+    let sentence = |cause: &spoilt::Cause| {
         let were = if cause.runs == 1 { "was" } else { "were" };
         format!(" {} {were} {}.", cause.runs, spoilt::text(cause))
-    });
+    };
+    let told_causes = causes.first().into_iter().chain(disturbances.first());
+    let cause: String = told_causes.map(sentence).collect();
     let repeated = repeated(study).unwrap_or_default();
     let is_any = !told.is_empty() || !repeated.is_empty();
     let told =
@@ -150,14 +151,16 @@ fn trouble(study: &Study) -> Option<String> {
     is_any.then(|| format!("{told}{cause}{repeated}").trim_start().to_owned())
 }
 
-/// ` 4 attempts were discarded and repeated, as the machine disturbed them.`
+/// ` 4 attempts were discarded and repeated (a CPU quota throttled the run for 8 % of the time).`
 fn repeated(study: &Study) -> Option<String> {
-    let (count, them) = match study.discarded.len() {
+    let attempts = match study.discarded.len() {
         0 => return None,
-        1 => ("1 attempt was".to_owned(), "it"),
-        several => (format!("{several} attempts were"), "them"),
+        1 => "1 attempt was".to_owned(),
+        several => format!("{several} attempts were"),
     };
-    Some(format!(" {count} discarded and repeated, as the machine disturbed {them}."))
+    let cause = study.discarded.iter().find_map(|one| warning::cause(&one.warnings));
+    let cause = cause.unwrap_or_else(|| "the machine was busy".into());
+    Some(format!(" {attempts} discarded and repeated ({cause})."))
 }
 
 /// Room for a row of the chart; many rows stand closer, so that the chart stays on the screen.

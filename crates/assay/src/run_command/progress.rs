@@ -197,7 +197,8 @@ pub fn dry_run(plan: &Plan, planned: usize, missing: &[&PlannedTrial]) {
 /// Prints on which disk the files of the runs will lie.
 pub fn tell_location(location: &Path) {
     // The directory itself may be made by the run.
-    let existing = location.ancestors().find(|path| path.exists());
+    let whole = std::path::absolute(location).unwrap_or_else(|_| location.into());
+    let existing = whole.ancestors().find(|path| path.exists());
     let mount = existing.and_then(|path| filesystem::mount_of(path).ok().flatten());
     let on =
         mount.map_or_else(String::new, |one| format!(", {} on {}", one.file_system, one.source));

@@ -69,7 +69,7 @@ fn every_data_profile_has_its_own_tables_and_the_paper_stands_beside_them() {
     assert!(again.status.success());
     assert_eq!(results(&world)["runs"], json["runs"], "nothing was run again");
     let full = world.refused(&["run", "plan.toml", "--out", "study"]);
-    assert!(full.contains("give another --out"), "{full}");
+    assert!(full.contains("--quick: give the same again, or another --out"), "{full}");
 }
 
 #[test]
