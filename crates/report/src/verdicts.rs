@@ -66,7 +66,7 @@ pub(super) fn shown(study: &Study, judged: &Judgement) -> Option<Shown> {
     };
     let parts = [
         part("Inconclusive: throughput and p99", |one| leads(one) && !is_told(one)),
-        part("Percentiles by kind of statement", |one| is_of_statement(one)),
+        part("Percentiles by kind of statement", is_of_statement),
         part("Other percentiles", |one| is_other(one) && is_told(one)),
         part("Inconclusive: other percentiles", |one| is_other(one) && !is_told(one)),
     ];
