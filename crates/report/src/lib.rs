@@ -183,17 +183,31 @@ pub fn write_as(store: &Store, directory: &Path, wishes: &Wishes<'_>) -> Result<
     Ok(written)
 }
 
-/// A study in one line: the headline of its report, and what its runs came to.
-///
-/// # Errors
-/// A store that cannot be read.
-pub fn summary_line(store: &Store) -> Result<String> {
+/// What the short forms of a study are made of.
+struct Told {
+    study: Study,
+    variables: Vec<Vec<BTreeMap<String, String>>>,
+    judgement: assay_judge::Judgement,
+    judged: Judged,
+}
+
+/// Reads and judges a study.
+fn told(store: &Store) -> Result<Told> {
     let mut study = store.study()?;
     study.trials = study.trials.into_iter().map(assay_judge::sound_trial).collect();
     let groups = summary::groups(&study);
     let variables = variables(store, &study)?;
     let judgement = assay_judge::judgement(store, &study)?;
     let judged = Judged::of((&study, &groups, &judgement), &variables, (None, None))?;
+    Ok(Told { study, variables, judgement, judged })
+}
+
+/// A study in one line: the headline of its report, and what its runs came to.
+///
+/// # Errors
+/// A store that cannot be read.
+pub fn summary_line(store: &Store) -> Result<String> {
+    let Told { study, judgement, judged, .. } = told(store)?;
     Ok(brief::brief(&study, &judgement, &judged))
 }
 
@@ -202,12 +216,7 @@ pub fn summary_line(store: &Store) -> Result<String> {
 /// # Errors
 /// A store that cannot be read.
 pub fn markdown(store: &Store) -> Result<String> {
-    let mut study = store.study()?;
-    study.trials = study.trials.into_iter().map(assay_judge::sound_trial).collect();
-    let groups = summary::groups(&study);
-    let variables = variables(store, &study)?;
-    let judgement = assay_judge::judgement(store, &study)?;
-    let judged = Judged::of((&study, &groups, &judgement), &variables, (None, None))?;
+    let Told { study, variables, judgement, judged } = told(store)?;
     let caveats = caveats::of_study(&study, &judgement, &judged.durability);
     Ok(markdown::markdown(&study, (&judgement, &judged), &variables, &caveats))
 }
