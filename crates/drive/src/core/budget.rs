@@ -227,7 +227,7 @@ mod tests {
     /// for small ones and for the mixtures that leave most room unused; and it is no more than a few segments too high.
     #[test]
     fn a_checkpoint_never_takes_more_than_its_budget() {
-        for segment_bytes in [512 << 10, 1 << 20, 2 << 20, 8 << 20] {
+        for segment_bytes in [512 << 10, 528 << 10, 1 << 20, 1056 << 10, 2 << 20, 8 << 20] {
             let identity = identity(segment_bytes, 60);
             let budget = Budget::new(&identity);
             let per_segment = budget.nodes_per_segment;

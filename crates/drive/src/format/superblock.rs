@@ -13,8 +13,11 @@ use crate::codec::Codec;
 use assay_disk::BLOCK_BYTES;
 
 const MAGIC: [u8; 8] = *b"ASSAYDRV";
-/// The format that this version reads and writes.
-pub(crate) const FORMAT: u32 = 2;
+/// The newest format: 2 with segments of any size. Version 2 tests a segment in pieces of 512 KiB, and so would write behind
+/// the end of one that is no multiple of them.
+pub(crate) const FORMAT: u32 = 3;
+/// The oldest format that this version reads, and still writes where segments are powers of two.
+const FORMAT_OF_POWERS: u32 = 2;
 const BYTES: usize = BLOCK_BYTES as usize;
 const CHECKSUM_AT: usize = BYTES - 4;
 
@@ -80,7 +83,7 @@ impl Superblock {
         let identity = &self.identity;
         let mut bytes = Vec::with_capacity(BYTES);
         bytes.extend(MAGIC);
-        bytes.extend(FORMAT.to_le_bytes());
+        bytes.extend(identity.format().to_le_bytes());
         bytes.extend(identity.drive_id.to_le_bytes());
         bytes.extend(identity.media_bytes.to_le_bytes());
         bytes.extend(identity.segment_bytes.to_le_bytes());
@@ -118,7 +121,7 @@ impl Superblock {
         }
         reader.u64();
         match reader.u32() {
-            Some(FORMAT) => {
+            Some(FORMAT_OF_POWERS..=FORMAT) => {
                 Superblock::body(&mut reader).ok_or(SuperblockError::Damaged { media_bytes: None })
             }
             other => Err(SuperblockError::Other(other.unwrap_or(0))),
@@ -148,7 +151,8 @@ impl Superblock {
     fn told_end(mut reader: Reader<'_>) -> Option<u64> {
         let (_magic, format, _drive_id) = (reader.u64()?, reader.u32()?, reader.u64()?);
         let end = reader.u64()?;
-        let is_end = format == FORMAT && end >= SEGMENTS_START && end.is_multiple_of(BLOCK_BYTES);
+        let is_known = (FORMAT_OF_POWERS..=FORMAT).contains(&format);
+        let is_end = is_known && end >= SEGMENTS_START && end.is_multiple_of(BLOCK_BYTES);
         is_end.then_some(end)
     }
 
@@ -193,6 +197,11 @@ impl Superblock {
 }
 
 impl Identity {
+    /// The oldest format that such a drive can have.
+    fn format(&self) -> u32 {
+        if self.segment_bytes.is_power_of_two() { FORMAT_OF_POWERS } else { FORMAT }
+    }
+
     /// Whether the numbers fit each other and the format.
     pub(crate) fn is_possible(&self) -> bool {
         let data = u64::from(self.segments) * u64::from(self.segment_bytes);
@@ -256,6 +265,20 @@ mod tests {
         let mut block = [0; BYTES];
         superblock().encode(&mut block);
         assert_eq!(Superblock::decode(&block), Ok(superblock()));
+    }
+
+    /// A version that knows only format 2 must refuse what it would damage, and go on reading everything else.
+    #[test]
+    fn only_segments_with_room_for_tables_need_the_newer_format() {
+        let mut block = [0; BYTES];
+        for (segment_bytes, format) in [(1 << 20, 2), (1056 << 10, 3)] {
+            let mut superblock = superblock();
+            superblock.identity.segment_bytes = segment_bytes;
+            superblock.identity.segments = 55;
+            superblock.encode(&mut block);
+            assert_eq!(block[8..12], [format, 0, 0, 0], "{segment_bytes}");
+            assert_eq!(Superblock::decode(&block), Ok(superblock));
+        }
     }
 
     #[test]

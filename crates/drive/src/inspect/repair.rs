@@ -322,22 +322,27 @@ impl Drive {
     }
 
     fn holds_pattern(&self, start: u64, pattern: u8) -> Result<bool> {
-        let length = (self.identity.segment_bytes as usize).min(TEST_BYTES);
-        let mut written = BlockBuffer::zeroed(length);
+        let length = self.identity.segment_bytes as usize;
+        let mut written = BlockBuffer::zeroed(length.min(TEST_BYTES));
         written.as_mut().fill(pattern);
-        let mut read = BlockBuffer::zeroed(length);
-        let places = || (start..start + u64::from(self.identity.segment_bytes)).step_by(length);
-        for place in places() {
-            match self.media.write(place, written.as_ref(), false) {
+        let mut read = BlockBuffer::zeroed(length.min(TEST_BYTES));
+        // The last is shorter where the segment is no multiple of it: what lies behind is another's.
+        let places = || {
+            let offsets = (0..length).step_by(TEST_BYTES);
+            offsets.map(|offset| (start + offset as u64, (length - offset).min(TEST_BYTES)))
+        };
+        for (place, bytes) in places() {
+            match self.media.write(place, &written.as_ref()[..bytes], false) {
                 Ok(()) => {}
                 Err(DiskError::Io(_)) => return Ok(false),
                 Err(other) => return Err(other),
             }
         }
         self.sync_media()?;
-        for place in places() {
-            match self.media.read(place, read.as_mut()) {
-                Ok(()) if read.as_ref() == written.as_ref() => {}
+        for (place, bytes) in places() {
+            let read = &mut read.as_mut()[..bytes];
+            match self.media.read(place, read) {
+                Ok(()) if *read == written.as_ref()[..bytes] => {}
                 Ok(()) | Err(DiskError::Io(_)) => return Ok(false),
                 Err(other) => return Err(other),
             }
@@ -348,3 +353,40 @@ impl Drive {
 
 /// Bytes that are written at once to a segment that is tested.
 const TEST_BYTES: usize = 512 << 10;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{Codec, DriveOptions, Format, MemoryDisk};
+    use assay_disk::Disk;
+
+    #[test]
+    fn a_test_of_a_segment_leaves_its_neighbours_alone() {
+        let media = Arc::new(MemoryDisk::new(32 << 20).unwrap());
+        let format = Format {
+            drive_id: 7,
+            logical_bytes: 16 << 20,
+            codec: Codec::None,
+            units: false,
+            dictionary: false,
+            segment_bytes: Some(528 << 10),
+        };
+        Drive::format(media.clone(), &format).unwrap();
+        let drive = Drive::open(media.clone(), DriveOptions::default()).unwrap();
+        let start = |segment| drive.identity.segment_start(segment);
+        let mut mark = BlockBuffer::zeroed(BLOCK_BYTES as usize);
+        mark.as_mut().fill(7);
+        let neighbours = [start(20) - BLOCK_BYTES, start(21)];
+        for place in neighbours {
+            media.write(place, mark.as_ref(), false).unwrap();
+        }
+        assert!(drive.holds(20).unwrap());
+        for place in neighbours {
+            let mut read = BlockBuffer::zeroed(BLOCK_BYTES as usize);
+            media.read(place, read.as_mut()).unwrap();
+            assert!(read.as_ref() == mark.as_ref(), "byte {place} was overwritten");
+        }
+    }
+}

@@ -28,6 +28,13 @@ const SEGMENTS_WANTED: u64 = 2048;
 /// Segment size of a large drive, in bytes.
 const SEGMENT_BYTES_DEFAULT: u64 = 32 << 20;
 
+/// One part in so many more than a power of two leaves room for what tells of the data: as many writes of 256 KiB fit a
+/// segment as the power of two has. Without it the last does not fit, in a segment of 1 MiB a quarter of it.
+const TABLES_PART: u64 = 32;
+
+/// In segments of this size and larger ones, in bytes, that is less than the thirty-second part anyway.
+const SEGMENT_BYTES_ROOMY: u64 = 8 << 20;
+
 /// Sequence numbers below this open the first segments.
 const FIRST_SEQ: u64 = 16;
 
@@ -44,7 +51,7 @@ pub struct Format {
     pub units: bool,
     /// Trains dictionaries from what is written; for zstd only.
     pub dictionary: bool,
-    /// Bytes of a segment, a power of two; none: by the size of the media.
+    /// Bytes of a segment, a power of two or 33/32 of one; none: by the size of the media.
     pub segment_bytes: Option<u32>,
 }
 
@@ -155,17 +162,28 @@ impl Drive {
     }
 }
 
+/// Bytes of a segment on media of this size.
+fn segment_bytes_for(media_bytes: u64) -> u64 {
+    let power =
+        (media_bytes / SEGMENTS_WANTED).next_power_of_two().clamp(1 << 20, SEGMENT_BYTES_DEFAULT);
+    if power < SEGMENT_BYTES_ROOMY { power + power / TABLES_PART } else { power }
+}
+
+/// Whether it is a power of two, or one with room for tables.
+fn is_segment_size(bytes: u64) -> bool {
+    let power = (bytes + 1).next_power_of_two() / 2;
+    bytes == power || bytes == power + power / TABLES_PART
+}
+
 fn identity(media_bytes: u64, format: &Format) -> Result<Identity, DriveError> {
     let segment_bytes = match format.segment_bytes {
         Some(bytes) => u64::from(bytes),
-        None => (media_bytes / SEGMENTS_WANTED)
-            .next_power_of_two()
-            .clamp(1 << 20, SEGMENT_BYTES_DEFAULT),
+        None => segment_bytes_for(media_bytes),
     };
     let range = u64::from(SEGMENT_BYTES_MIN)..=u64::from(SEGMENT_BYTES_MAX);
-    if !range.contains(&segment_bytes) || !segment_bytes.is_power_of_two() {
+    if !range.contains(&segment_bytes) || !is_segment_size(segment_bytes) {
         let (least, most) = (Bytes(*range.start()), Bytes(*range.end()));
-        let text = format!("a segment is a power of two from {least} to {most}");
+        let text = format!("a segment is a power of two from {least} to {most}, or 33/32 of one");
         return Err(DriveError::Impossible(text));
     }
     let overhead = SEGMENTS_START + BLOCK_BYTES;

@@ -8,6 +8,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod crashes;
+mod fill;
 mod geometries;
 mod large;
 mod memory;
