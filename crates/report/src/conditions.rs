@@ -1,4 +1,4 @@
-//! Under what conditions the figures of the first screen hold, in some words each: which server, how many data for how
+//! Under what conditions the figures of the first screen hold, in some words each: which server on what machine, how many data for how
 //! large a buffer pool, whether there is a binary log, how far emulated drives are scaled down, and when it was.
 //!
 //! Only what was measured or stored is told; where configurations differ, all values are.
@@ -19,6 +19,7 @@ pub(super) type Variables = [Vec<BTreeMap<String, String>>];
 pub(super) fn conditions(study: &Study, variables: &Variables) -> Vec<String> {
     [
         server(study, variables),
+        machine(study),
         data(study, variables),
         binary_log(study, variables),
         scale(study),
@@ -53,6 +54,14 @@ fn server(study: &Study, variables: &Variables) -> Option<String> {
     let named = configs(study).map(|(_, config)| config.rig.server.as_str());
     let all = once(named.filter(|name| !name.is_empty()));
     (!all.is_empty()).then(|| all.join(", "))
+}
+
+/// `2 CPUs (AMD EPYC)`.
+fn machine(study: &Study) -> Option<String> {
+    let count = study.facts.get("cpus").filter(|count| !count.is_empty())?;
+    let cpus = if count == "1" { "CPU" } else { "CPUs" };
+    let model = study.facts.get("cpu").map_or_else(String::new, |model| format!(" ({model})"));
+    Some(format!("{count} {cpus}{model}"))
 }
 
 /// A server variable of each configuration, as the server told it, else as the plan sets it.

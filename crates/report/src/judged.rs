@@ -6,17 +6,20 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::words;
+use assay_judge::Judgement;
 use assay_judge::durability::{self, Durability};
 use assay_judge::reconcile::{self, Pair};
 use assay_judge::worth::cost::{self, Cost, Measured};
-use assay_judge::worth::endurance::{self, Endurance, Life, Rated};
+use assay_judge::worth::endurance::{self, Rated};
 use assay_judge::worth::interval::Interval;
 use assay_judge::write_path::{self, WritePath};
-use assay_judge::{Comparison, Judgement, Level, Metric, baseline_of};
 use assay_study::metrics::{Metric as Entry, metric};
 use assay_study::prices::Prices;
-use assay_study::{Config, Disk, Study, Trial, TrialKey};
+use assay_study::{Config, Study, Trial};
 
+use super::lives::{self, Lives};
+use super::load::{Load, scale};
+use super::servers::{self, Servers};
 use super::stored;
 use assay_judge::summary::Group;
 
@@ -32,59 +35,15 @@ pub(super) struct Judged {
     /// Of each run that has one.
     pub(super) write_paths: Vec<WritePath>,
     /// Of each run whose writes were counted.
-    pub(super) endurance: Vec<OfTrial>,
+    pub(super) lives: Vec<Lives>,
     /// What each configuration's device is rated for, where that is known.
     pub(super) rated: BTreeMap<String, Rated>,
     /// Of each configuration on a model at a scale: what its capacity and its parallelism are divided by.
     pub(super) scales: BTreeMap<String, (f64, f64)>,
+    /// Of each group that has throughput.
+    pub(super) servers: Vec<Servers>,
     /// Of each group that has throughput; nothing where nobody gave prices.
     pub(super) costs: Option<Vec<OfGroup>>,
-}
-
-/// The endurance of one run's drive.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct OfTrial {
-    /// Which run.
-    #[serde(flatten)]
-    pub(super) key: TrialKey,
-    /// What its writing means.
-    #[serde(flatten)]
-    pub(super) endurance: Endurance,
-    /// How long it lasts at a rate that somebody has.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) at_rate: Option<AtRate>,
-}
-
-/// The life of a drive at another rate than the one tested.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct AtRate {
-    /// Bytes that the whole device is given in a day.
-    pub(super) host_bytes_per_day: f64,
-    /// From where that is.
-    pub(super) rate: Rate,
-    /// So long it lasts.
-    #[serde(flatten)]
-    pub(super) life: Life,
-}
-
-/// From where a rate is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Rate {
-    /// What the baseline is said to write in a day; of another configuration as much as the same transactions write.
-    Asked,
-    /// One drive write a day.
-    OneDriveWriteADay,
-}
-
-impl Rate {
-    /// As tables have it.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Rate::Asked => "asked",
-            Rate::OneDriveWriteADay => "one_drive_write_a_day",
-        }
-    }
 }
 
 /// What one configuration costs under one load.
@@ -145,21 +104,16 @@ impl Judged {
                 endurance::rated(config.rig.disk.as_ref(), &own(&config.name))?,
             ))
         });
-        let endurance = study.trials.iter().filter_map(|trial| {
-            let config = &trial.key.config;
-            let found = endurance::of_results(&trial.results, study.disk(config), &own(config))?;
-            Some(OfTrial { key: trial.key.clone(), endurance: found, at_rate: None })
-        });
-        let mut endurance: Vec<OfTrial> = endurance.collect();
-        add_rates(&mut endurance, baseline_of(study).as_deref(), writes_per_day);
+        let lives = lives::of_runs(study, own, writes_per_day);
         Ok(Judged {
             labels: durability.iter().map(words::durability::label).collect(),
             durability,
             factors: reconcile::of_pairs(study),
             write_paths: study.trials.iter().filter_map(write_path::of_trial).collect(),
-            endurance,
+            lives,
             rated: rated.collect(),
             scales: scales(study),
+            servers: servers::of_groups(study, groups, judgement),
             costs: prices.map(|prices| costs((study, groups), judgement, prices)),
         })
     }
@@ -170,55 +124,20 @@ impl Judged {
     }
 }
 
-/// Puts beside each what its drive lasts at the rate that was asked for, else at one drive write a day.
-fn add_rates(all: &mut [OfTrial], baseline: Option<&str>, writes_per_day: Option<f64>) {
-    let of_baseline: Vec<(TrialKey, f64)> = all
-        .iter()
-        .filter(|one| Some(one.key.config.as_str()) == baseline)
-        .map(|one| (one.key.clone(), one.endurance.host_bytes_per_transaction))
-        .collect();
-    for one in all {
-        let key = &one.key;
-        let is_same_load = |other: &TrialKey| {
-            (&other.workload, other.threads, other.repeat)
-                == (&key.workload, key.threads, key.repeat)
-        };
-        let base = of_baseline.iter().find(|(other, _)| is_same_load(other));
-        let own = one.endurance.host_bytes_per_transaction;
-        let times = base.map_or(1.0, |(_, bytes)| own / bytes);
-        let (rate, bytes) = match (writes_per_day, one.endurance.capacity_bytes) {
-            (Some(bytes), _) => (Rate::Asked, bytes * times),
-            (None, Some(bytes)) => (Rate::OneDriveWriteADay, bytes),
-            (None, None) => continue,
-        };
-        let life = one.endurance.life_at(bytes);
-        let is_known = life.host_years.is_some() || life.media_years.is_some();
-        one.at_rate = (is_known && bytes.is_finite()).then_some(AtRate {
-            host_bytes_per_day: bytes,
-            rate,
-            life,
-        });
-    }
-}
-
 fn costs(
     (study, groups): (&Study, &[Group<'_>]),
     judgement: &Judgement,
     prices: &Prices,
 ) -> Vec<OfGroup> {
     let of_group = |group: &Group<'_>| {
-        let load = Load {
-            config: &study.configs.get(group.config)?.name,
-            workload: &study.workloads.get(group.workload)?.name,
-            threads: group.threads,
-        };
+        let load = Load::of(study, group)?;
         let disk = study.disk(load.config);
         let own = prices.of_config(load.config, disk);
         let drives = own.drives.unwrap_or(1.0);
         // What several drives hold together hangs on how they are put together.
         let sold = disk.and_then(|disk| disk.user_bytes).filter(|_| drives == 1.0);
         let measured = Measured {
-            tps: load.tps(&judgement.levels)?,
+            tps: load.tps(judgement)?,
             space_ratio: Interval::of_repeats(
                 &group.done().filter_map(space_ratio).collect::<Vec<_>>(),
             )
@@ -230,7 +149,7 @@ fn costs(
             Ok(cost) => (Some(cost), Vec::new()),
             Err(missing) => (None, missing),
         };
-        let (replaced, replaces) = load.replaces(&judgement.comparisons, study).unzip();
+        let (replaced, replaces) = replaces(&load, judgement, study).unzip();
         Some(OfGroup {
             config: load.config.to_owned(),
             workload: load.workload.to_owned(),
@@ -245,6 +164,13 @@ fn costs(
     groups.iter().filter_map(of_group).collect()
 }
 
+/// The configuration that it is judged against, and how many of that one's servers one of its own replaces.
+fn replaces(load: &Load<'_>, judgement: &Judgement, study: &Study) -> Option<(String, Interval)> {
+    let one = load.against(judgement, study)?;
+    let replaces = cost::consolidation(one.ratio, one.scales);
+    replaces.is_sound().then_some((one.baseline, replaces))
+}
+
 fn scales(study: &Study) -> BTreeMap<String, (f64, f64)> {
     let of = |config: &Config| {
         let model = config.rig.model()?;
@@ -254,42 +180,6 @@ fn scales(study: &Study) -> BTreeMap<String, (f64, f64)> {
     study.configs.iter().filter_map(of).collect()
 }
 
-/// One configuration under one load.
-struct Load<'a> {
-    config: &'a str,
-    workload: &'a str,
-    threads: u32,
-}
-
-impl Load<'_> {
-    /// Its throughput with its interval; nothing where it is none that a machine can have.
-    fn tps(&self, levels: &[Level]) -> Option<Interval> {
-        let is_it = |one: &&Level| {
-            (one.config.as_str(), one.workload.as_str(), one.threads)
-                == (self.config, self.workload, self.threads)
-        };
-        levels.iter().find(is_it).map(|level| level.tps).filter(Interval::is_sound)
-    }
-
-    /// The configuration that it is judged against, and how many of that one's servers one of its own replaces.
-    fn replaces(&self, comparisons: &[Comparison], study: &Study) -> Option<(String, Interval)> {
-        let is_it = |one: &&Comparison| {
-            (one.config.as_str(), one.workload.as_str(), one.threads, one.metric)
-                == (self.config, self.workload, Some(self.threads), Metric::Throughput)
-        };
-        let its = || comparisons.iter().filter(is_it).filter(|one| one.against_workload.is_none());
-        let baseline = baseline_of(study);
-        let by_baseline = its().find(|one| Some(&one.baseline) == baseline.as_ref());
-        let one = by_baseline.or_else(|| its().next())?;
-        let found = one.difference.as_ref()?;
-        let (low, high) = found.ratio_interval;
-        let scales = [scale(study.disk(&one.baseline)), scale(study.disk(self.config))];
-        let ratio = Interval { low, mid: found.ratio, high };
-        Some((one.baseline.clone(), cost::consolidation(ratio, scales)))
-            .filter(|(_, replaces)| replaces.is_sound())
-    }
-}
-
 /// What is taken for granted where servers have several drives.
 fn of_several(drives: f64) -> Option<String> {
     (drives > 1.0).then(|| {
@@ -297,14 +187,6 @@ fn of_several(drives: f64) -> Option<String> {
             "The cost includes {drives} drives per server, but the throughput is that of the one disk in the study (for a scaled model: the full device). That fits a mirror, or a disk that consists of all of them; if they share the load, a transaction costs less. Their total capacity is capacity_bytes, and unknown without it."
         )
     })
-}
-
-/// What models are divided by, and more; what is beyond was not written by us.
-const SCALES: std::ops::RangeInclusive<f64> = 1e-3..=1e9;
-
-fn scale(disk: Option<&Disk>) -> f64 {
-    let scale = disk.and_then(Disk::parallel_scale);
-    scale.filter(|scale| SCALES.contains(scale)).unwrap_or(1.0)
 }
 
 /// Bytes of data for each byte that they take. Of modelled flash, which holds what wore it in too, by what the database
@@ -350,7 +232,3 @@ impl Judged {
         found
     }
 }
-
-/// In one line, what would make costs appear.
-pub(super) const NO_PRICES: &str = "No costs: give currency, years, server_price and drive_price with `assay report STUDY --prices FILE` \
-    or in the plan's [prices]; docs/cost.md has an example.";

@@ -27,6 +27,8 @@ mod input;
 mod judged;
 mod layout;
 mod leading;
+mod lives;
+mod load;
 mod markdown;
 mod metrics;
 mod model;
@@ -39,8 +41,10 @@ mod option_file;
 mod page;
 mod paid;
 mod paper;
+mod rates;
 mod second;
 mod series;
+mod servers;
 mod sides;
 mod space;
 mod stored;
@@ -237,10 +241,15 @@ fn write_judged(judged: &Judged, tables: &Path) -> Result<()> {
     files::replace(&tables.join("write_path.csv"), |file| {
         write_path::write_table(file, &judged.write_paths)
     })?;
-    files::replace(&tables.join("endurance.csv"), |file| worth::write_endurance(file, judged))?;
+    files::replace(&tables.join("endurance.csv"), |file| {
+        worth::endurance::write(file, &judged.lives)
+    })?;
+    files::replace(&tables.join("servers.csv"), |file| {
+        worth::servers::write(file, &judged.servers)
+    })?;
     match &judged.costs {
         Some(costs) => {
-            files::replace(&tables.join("cost.csv"), |file| worth::write_cost(file, costs))
+            files::replace(&tables.join("cost.csv"), |file| worth::cost::write(file, costs))
         }
         None => Ok(()),
     }

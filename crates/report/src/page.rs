@@ -21,6 +21,7 @@ use super::judged::Judged;
 use super::metrics;
 use super::moments::{self, Moments};
 use super::opening::{Opening, opening};
+use super::rates;
 use super::second::{self, Drawn, Template};
 use super::series::Head;
 use super::space::{Space, space};
@@ -63,9 +64,10 @@ struct Page<'a> {
     second: Option<Second<'a>>,
     space: Option<Space<'a>>,
     write_path: Vec<write_path::Evidence>,
+    rates: Option<worth::Table>,
     endurance: Option<worth::Table>,
     cost: Option<worth::Table>,
-    no_cost: Vec<String>,
+    servers: Option<worth::Table>,
     durability: Vec<Kept<'a>>,
     uneven: Vec<String>,
     factors: &'a [Pair],
@@ -200,9 +202,10 @@ pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
         second: second(input),
         space,
         write_path: write_path::shown(study, input.groups, input.judged),
-        endurance: worth::endurance(study, input.groups, input.judged),
-        cost: worth::cost(study, input.groups, input.judged),
-        no_cost: worth::no_cost(input.judged),
+        rates: rates::table(study, input.groups),
+        endurance: worth::endurance::table(study, input.groups, input.judged),
+        cost: worth::cost::table(study, input.groups, input.judged),
+        servers: worth::servers::table(study, input.groups, input.judged),
         durability: durability(input.judged),
         uneven: caveats::uneven(study, &input.judged.durability),
         factors: &input.judged.factors,

@@ -218,6 +218,8 @@ fn template(chart: Chart) -> Template {
         false => json!({}),
     };
     let mut plot = Plot::new(json!({ "ticksuffix": " s" }), y_axis);
+    // Small, and its head stands outside of it: the room is the lines'.
+    plot.adjust("margin", json!({ "t": 8, "b": 24 }));
     for (place, (_, role)) in chart.series.iter().enumerate() {
         plot.push(0, trace(place, role, &chart));
     }

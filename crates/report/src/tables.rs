@@ -13,7 +13,9 @@ use assay_judge::reconcile::Pair;
 use assay_study::{Histogram, Series, State, Store, Study, Trial};
 
 use super::claim_rows::BesideView;
-use super::judged::{Judged, OfGroup, OfTrial};
+use super::judged::{Judged, OfGroup};
+use super::lives::Lives;
+use super::servers::Servers;
 use crate::words;
 use crate::words::durability::DurabilityView;
 use crate::words::endurance::{self, RatedView};
@@ -223,8 +225,9 @@ struct Results<'a> {
     durability: BTreeMap<&'a str, DurabilityView>,
     factors: &'a [Pair],
     write_path: Vec<WritePathView<'a>>,
-    endurance: &'a [OfTrial],
+    endurance: &'a [Lives],
     rated: BTreeMap<&'a str, RatedView>,
+    servers: &'a [Servers],
     #[serde(skip_serializing_if = "Option::is_none")]
     costs: Option<&'a [OfGroup]>,
     variables: BTreeMap<&'a str, &'a BTreeMap<String, String>>,
@@ -300,8 +303,9 @@ pub(super) fn write_results(
             .collect(),
         factors: &found.judged.factors,
         write_path: found.judged.write_paths.iter().map(WritePathView::of).collect(),
-        endurance: &found.judged.endurance,
+        endurance: &found.judged.lives,
         rated: endurance::view(&found.judged.rated),
+        servers: &found.judged.servers,
         costs: found.judged.costs.as_deref(),
         variables: study
             .configs

@@ -2,8 +2,7 @@
 //! repeats it happens all the same: then part of the difference may be the machine's.
 
 use assay_judge::{Comparison, Judgement, Metric, is_comparable};
-use assay_study::metrics::{Metric as Recorded, metric};
-use assay_study::{Study, Trial};
+use assay_study::{CpuUse, Study, Trial};
 
 use super::leading;
 
@@ -40,14 +39,7 @@ fn lost(study: &Study, config: &str, workload: &str, threads: Option<u32>) -> Op
             && is_comparable(trial)
     };
     let cpus = study.calibration.as_ref().map_or(1.0, |found| f64::from(found.cpus.max(1)));
-    let all: Vec<f64> =
-        study.trials.iter().filter(is_its).map(|trial| lost_of(trial, cpus)).collect();
+    let lost = |trial: &Trial| CpuUse::of_results(&trial.results, cpus).lost_percent();
+    let all: Vec<f64> = study.trials.iter().filter(is_its).map(lost).collect();
     (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
-}
-
-fn lost_of(trial: &Trial, cpus: f64) -> f64 {
-    let figure = |one: &Recorded| trial.results.get(one.name).copied().unwrap_or(0.0);
-    figure(metric!("cpu_steal_percent"))
-        + figure(metric!("cpu_throttled_percent"))
-        + figure(metric!("others_cpu_percent")) / cpus
 }

@@ -34,7 +34,7 @@ pub struct Prices {
     /// How long everything is paid for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub years: Option<f64>,
-    /// Of electric energy; absent: no energy is reckoned.
+    /// Of electric energy; absent: energy costs nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price_per_kwh: Option<f64>,
     /// Servers that each hold all of the data, the first among them; absent: one.
@@ -90,7 +90,7 @@ each! {
     server_price,
     /// What it draws, without its drives.
     server_power_w,
-    /// Of keeping it for a year beyond the energy reckoned here.
+    /// Of keeping it for a year beyond the energy counted here.
     operating_per_year,
     /// Of a drive, as listed.
     drive_price,

@@ -242,7 +242,7 @@ impl Timed {
     }
 }
 
-/// From when on a latency is reckoned.
+/// From when on a latency is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
     /// From the actual start.

@@ -3,10 +3,13 @@
 //! Guarantees: whoever decides on a warning decides by its kind; sentences are made of it where it is shown. In the table
 //! `warnings` the kind stands by itself and the rest beside it as JSON.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::metrics::{Metric, metric};
 use super::sides::Sides;
 pub use super::unmonitored::{Below, Role, Unmonitored};
 
@@ -61,6 +64,8 @@ pub enum Warning {
         /// Percent of those CPUs.
         cpu_percent: f64,
     },
+    /// The rate that was asked for is more than the connections can carry.
+    TooFewConnections(assay_load::Shortage),
     /// Throughput had not settled when measuring began.
     NotSettled,
     /// Transactions that were due before the window's end had not ended by then.
@@ -143,6 +148,26 @@ impl CpuUse {
         throttled_percent: 0.0,
         others_percent: 0.0,
     };
+
+    /// By the results of a run on so many CPUs, as far as it was counted. Other programs are counted in percent of one CPU.
+    #[must_use]
+    pub fn of_results(results: &BTreeMap<String, f64>, cpus: f64) -> CpuUse {
+        let figure = |metric: &Metric| results.get(metric.name).copied().unwrap_or(0.0);
+        let busy = [
+            metric!("cpu_user_percent"),
+            metric!("cpu_nice_percent"),
+            metric!("cpu_system_percent"),
+            metric!("cpu_irq_percent"),
+            metric!("cpu_softirq_percent"),
+            metric!("cpu_steal_percent"),
+        ];
+        CpuUse {
+            busy_percent: busy.into_iter().map(figure).sum(),
+            steal_percent: figure(metric!("cpu_steal_percent")),
+            throttled_percent: figure(metric!("cpu_throttled_percent")).min(100.0),
+            others_percent: figure(metric!("others_cpu_percent")) / cpus,
+        }
+    }
 
     /// What the run did not get of the CPUs, whoever took it.
     #[must_use]
@@ -260,6 +285,25 @@ impl Stored {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_use_of_all_cpus_is_added_up() {
+        let results: BTreeMap<String, f64> = [
+            ("cpu_user_percent", 50.0),
+            ("cpu_system_percent", 20.0),
+            ("cpu_idle_percent", 15.0),
+            ("cpu_steal_percent", 15.0),
+            ("cpu_throttled_percent", 120.0),
+            ("others_cpu_percent", 8.0),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        let cpu = CpuUse::of_results(&results, 2.0);
+        assert_eq!((cpu.busy_percent, cpu.steal_percent, cpu.others_percent), (85.0, 15.0, 4.0));
+        assert_eq!(cpu.throttled_percent, 100.0, "of several threads, no more than all of it");
+        assert_eq!(cpu.lost_percent(), 119.0);
+        assert_eq!(CpuUse::of_results(&BTreeMap::new(), 2.0), CpuUse::NONE);
+    }
 
     #[test]
     fn a_warning_is_read_as_it_was_written_and_an_unknown_kind_is_named() {

@@ -35,7 +35,7 @@ pub struct NoiseSpread {
 }
 
 impl NoiseSpread {
-    fn of(differences: &[Twinned]) -> Option<NoiseSpread> {
+    fn of(differences: &[OfItself]) -> Option<NoiseSpread> {
         let squares: Vec<f64> = differences.iter().map(|one| one.log * one.log).collect();
         let within: Vec<f64> = differences.iter().filter_map(|one| one.within).collect();
         (!differences.is_empty()).then(|| NoiseSpread {
@@ -58,7 +58,7 @@ impl NoiseSpread {
 
 /// One configuration against itself, once.
 #[derive(Debug, Clone, PartialEq)]
-struct Twinned {
+struct OfItself {
     workload: String,
     log: f64,
     within: Option<f64>,
@@ -118,10 +118,10 @@ impl<'a> AaRuns<'a> {
         AaRuns { pairs: trials.iter().filter(usable).filter_map(of_aa_run).collect() }
     }
 
-    fn differences(&self, metric: Metric) -> Vec<Twinned> {
+    fn differences(&self, metric: Metric) -> Vec<OfItself> {
         let of_pair = |(config, aa_run): &(&Measured, &Measured)| {
             let (a, b) = (config.figures.get(&metric)?, aa_run.figures.get(&metric)?);
-            Some(Twinned {
+            Some(OfItself {
                 workload: config.key.workload.clone(),
                 log: (b.value / a.value).ln(),
                 within: a.within.zip(b.within).map(|(a, b)| a.variance + b.variance),
@@ -137,7 +137,7 @@ impl<'a> AaRuns<'a> {
 
     fn pooled(&self, metric: Metric, workload: &str) -> Option<(NoiseSpread, bool)> {
         let all = self.differences(metric);
-        let its: Vec<Twinned> =
+        let its: Vec<OfItself> =
             all.iter().filter(|one| one.workload == workload).cloned().collect();
         let is_of_study = its.len() < POOLED_LEAST;
         Some((NoiseSpread::of(if is_of_study { &all } else { &its })?, is_of_study))
@@ -197,8 +197,8 @@ mod tests {
         let mut below = 0;
         let mut times: Vec<f64> = (0..4000)
             .map(|_| {
-                let of = |log| Twinned { workload: "w".into(), log, within: None };
-                let seen: Vec<Twinned> = (0..differences).map(|_| of(noise.normal())).collect();
+                let of = |log| OfItself { workload: "w".into(), log, within: None };
+                let seen: Vec<OfItself> = (0..differences).map(|_| of(noise.normal())).collect();
                 let floor = NoiseSpread::of(&seen).unwrap().reach(1);
                 below += u32::from(noise.normal().abs() <= floor);
                 floor / 1.96

@@ -128,7 +128,7 @@ pub fn rated(disk: Option<&Disk>, own: &Each) -> Option<Rated> {
     Some(Rated { bytes, by: RatedBy::PresetWrites { per_day, years } })
 }
 
-/// Makers reckon years of 365 days: 3 writes a day of 3.2 TB for 5 years are 17.52 PB.
+/// Makers rate by years of 365 days: 3 writes a day of 3.2 TB for 5 years are 17.52 PB.
 fn of_writes(writes_per_day: f64, capacity_bytes: f64, years: f64) -> f64 {
     writes_per_day * capacity_bytes * years * 365.0
 }

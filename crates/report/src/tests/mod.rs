@@ -12,10 +12,12 @@ mod layout;
 mod opening;
 mod pages;
 mod paper;
+mod rates;
 mod safety;
 mod seconds;
 mod truth;
 mod verdicts;
+mod worth;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -45,6 +47,12 @@ impl Report {
     fn html(&self) -> String {
         fs::read_to_string(&self.written.html).unwrap()
     }
+}
+
+/// What stands in a section of the page.
+fn section(markup: &str, id: &str) -> Option<String> {
+    let after = markup.split_once(&format!("<section id=\"{id}\">"))?.1;
+    Some(after.split_once("</section>")?.0.to_owned())
 }
 
 /// The page without its scripts, where escaping is by HTML's rules.

@@ -10,22 +10,22 @@ use assay_study::{Config, Disk, Judging, Media, Model, Outcome, Rig, TrialKey, W
 use assay_study::{CpuUse, Warning};
 
 /// A configuration at a thread count: its throughput, and results beyond it.
-struct Load<'a> {
-    config: &'a str,
-    threads: u32,
-    tps: f64,
+pub(super) struct Load<'a> {
+    pub(super) config: &'a str,
+    pub(super) threads: u32,
+    pub(super) tps: f64,
     /// What each repeat is off by either way, as a share.
-    off: f64,
-    warning: Option<Warning>,
-    more: &'a [(&'a str, f64)],
+    pub(super) off: f64,
+    pub(super) warning: Option<Warning>,
+    pub(super) more: &'a [(&'a str, f64)],
 }
 
-fn load(config: &str, threads: u32, tps: f64) -> Load<'_> {
+pub(super) fn load(config: &str, threads: u32, tps: f64) -> Load<'_> {
     Load { config, threads, tps, off: 0.004, warning: None, more: &[] }
 }
 
 /// Three repeats of each; the first configuration that is named is asked about and `base` is the baseline.
-fn store(directory: &Path, loads: &[Load<'_>]) -> Store {
+pub(super) fn store(directory: &Path, loads: &[Load<'_>]) -> Store {
     let mut store = Store::open_or_create(directory).unwrap();
     let mut names: Vec<&str> = loads.iter().map(|load| load.config).collect();
     let mut seen = std::collections::BTreeSet::new();
@@ -77,7 +77,7 @@ fn store(directory: &Path, loads: &[Load<'_>]) -> Store {
     store
 }
 
-fn page_of(directory: &Path, store: &Store, prices: Option<&str>) -> String {
+pub(super) fn page_of(directory: &Path, store: &Store, prices: Option<&str>) -> String {
     let prices = prices.map(|text| Prices::parse(text).unwrap());
     let wishes = Wishes { prices: prices.as_ref(), ..Wishes::default() };
     let written = write_as(store, directory, &wishes).unwrap();
@@ -333,7 +333,7 @@ fn lives_say_what_a_scale_model_was_multiplied_by_and_servers_are_whole() {
     let life = text.split_once("<section id=\"endurance\">").unwrap().1;
     let life = life.split_once("</section>").unwrap().0;
     assert!(
-        life.contains("base and new: measured on a model with 1&#x2f;4000 of the capacity"),
+        life.contains("All configurations: measured on a model with 1&#x2f;4000 of the capacity"),
         "{life}"
     );
     assert!(life.contains("the model&#x27;s rate × 36"), "{life}");

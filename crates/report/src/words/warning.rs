@@ -97,6 +97,7 @@ fn said(warning: &Warning) -> Cow<'_, str> {
             "the device was {begin_percent:.1} % full at the beginning and {end_percent:.1} % at the end, planned were {planned_percent:.1} %: zeroes and unwritten blocks take no space"
         ),
         Warning::DistortedKeys(distortion) => distortion.to_string(),
+        Warning::TooFewConnections(shortage) => shortage.to_string(),
         Warning::NoFigure { name } => {
             format!("the stored {name} is not a valid measurement and is ignored")
         }

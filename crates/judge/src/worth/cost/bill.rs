@@ -52,7 +52,7 @@ impl Bill {
     }
 }
 
-/// The bill of a server. Energy is reckoned where it has a price, and then needs both powers.
+/// The bill of a server. Energy counts where it has a price, and then needs both powers.
 ///
 /// # Errors
 /// The keys that are missing for it.

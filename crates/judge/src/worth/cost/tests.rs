@@ -135,7 +135,7 @@ fn a_gigabyte_costs_less_where_it_takes_less_and_data_may_take_more_servers_than
 }
 
 #[test]
-fn energy_discount_and_replicas_are_reckoned() {
+fn energy_discount_and_replicas_count() {
     let text = "currency = \"EUR\"\nyears = 2\nprice_per_kwh = 0.25\nreplicas = 3\n[every_config]\nserver_price = 1000\n\
         server_power_w = 180\ndrive_price = 500\ndrive_power_w = 10\ndrives = 2\ndiscount_percent = 10\n";
     let prices = Prices::parse(text).unwrap();

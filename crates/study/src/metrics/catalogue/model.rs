@@ -123,7 +123,7 @@ pub(super) const MODEL: &[Metric] = &[
             1,
             "missed",
             Shown::Percent,
-            "emulated I/Os that missed their deadline because the host's CPUs were busy; above 1 % the run is not comparable",
+            "emulated I/Os that missed their deadline because the host's CPUs were busy; above 1 % the run is flagged, and not comparable unless what other programs and the host took explains it",
         ),
     result(Model, "model_too_fast_percent", Percent, "I/Os too fast to emulate (model)")
         .quotient("model_too_fast_per_s", "model_commands_per_s", 100.0)
@@ -142,7 +142,7 @@ pub(super) const MODEL: &[Metric] = &[
             3,
             "added",
             Shown::Percent,
-            "total time of all I/Os beyond the modelled time; above 5 % the run is not comparable",
+            "total time of all I/Os beyond the modelled time; above 5 % the run is flagged, and not comparable unless what other programs and the host took explains it",
         ),
     result(Model, "fill_begin_percent", Percent, "full at the beginning").column(
         Group::Model,

@@ -1,0 +1,71 @@
+//! What throughput says of cost without any price, of each configuration under each load: servers for a load, and up to which
+//! price a server is worth it.
+
+use serde::Serialize;
+
+use assay_judge::Judgement;
+use assay_judge::summary::Group;
+use assay_judge::worth::break_even::{self, BreakEven};
+use assay_judge::worth::interval::Interval;
+use assay_study::Study;
+
+use super::load::{Load, scale};
+
+/// Of one configuration under one load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Servers {
+    /// Name of the configuration.
+    pub(super) config: String,
+    /// Name of the workload.
+    pub(super) workload: String,
+    /// Connections.
+    pub(super) threads: u32,
+    /// Transactions a second of one server with the whole device.
+    pub(super) tps: Interval,
+    /// Servers that carry 10,000 transactions a second, rounded up.
+    pub(super) servers_per_10000_tps: Interval,
+    /// Up to which price one of them is worth it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) worth_up_to: Option<WorthUpTo>,
+}
+
+/// A break-even price, and the configuration in whose servers it is counted.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct WorthUpTo {
+    /// The configuration.
+    pub(super) against: String,
+    /// The price.
+    #[serde(flatten)]
+    pub(super) price: BreakEven,
+}
+
+/// Of each group that has throughput.
+pub(super) fn of_groups(
+    study: &Study,
+    groups: &[Group<'_>],
+    judgement: &Judgement,
+) -> Vec<Servers> {
+    let of_group = |group: &Group<'_>| {
+        let load = Load::of(study, group)?;
+        let tps = load.tps(judgement)?.times(scale(study.disk(load.config)));
+        Some(Servers {
+            config: load.config.to_owned(),
+            workload: load.workload.to_owned(),
+            threads: load.threads,
+            tps,
+            servers_per_10000_tps: break_even::servers(tps)?,
+            worth_up_to: worth_up_to(&load, judgement, study),
+        })
+    };
+    groups.iter().filter_map(of_group).collect()
+}
+
+/// What others are measured by is worth its own price.
+fn worth_up_to(load: &Load<'_>, judgement: &Judgement, study: &Study) -> Option<WorthUpTo> {
+    let Some(one) = load.against(judgement, study) else {
+        let (against, price) = (load.config.to_owned(), BreakEven::of_itself());
+        return load.is_a_measure(judgement).then_some(WorthUpTo { against, price });
+    };
+    let price = break_even::break_even(one.ratio, one.scales, one.word)?;
+    Some(WorthUpTo { against: one.baseline, price })
+}

@@ -1,0 +1,116 @@
+//! What drives last and what configurations cost, as tables of the page: their rows, stacked by load.
+
+pub(super) mod cost;
+pub(super) mod endurance;
+pub(super) mod servers;
+
+use serde::Serialize;
+
+use assay_judge::summary::Group;
+use assay_judge::worth::interval::Interval;
+use assay_study::Study;
+
+use super::format::{figure, threads};
+use super::leading::is_aa_run;
+use crate::words;
+
+/// A table in words, a row for each configuration under each load.
+#[derive(Debug, Serialize)]
+pub(super) struct Table {
+    /// Heads, and what they mean.
+    columns: Vec<(String, &'static str)>,
+    blocks: Vec<Block>,
+    /// What is to be said below it.
+    notes: Vec<String>,
+}
+
+/// The rows of one load.
+#[derive(Debug, Serialize)]
+struct Block {
+    load: String,
+    rows: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    config: usize,
+    /// What is wrong with its runs, which stands with the summary too.
+    warnings: Vec<String>,
+    fields: Vec<String>,
+}
+
+/// In the place of a figure that is not known.
+pub(super) const NONE: &str = "–";
+
+/// From where bounds of costs are, and what a model stands for.
+const BOUNDS: &str = "Bounds follow from the 95 % confidence interval of the throughput. For scaled models, the throughput is that of the full device in a server that keeps up with it.";
+
+impl Table {
+    /// Of the fields of each group, in the order of the groups; nothing of none.
+    pub(super) fn of(
+        study: &Study,
+        columns: Vec<(String, &'static str)>,
+        rows: Vec<(&Group<'_>, Vec<String>)>,
+        notes: Vec<String>,
+    ) -> Option<Table> {
+        let mut blocks: Vec<Block> = Vec::new();
+        for (group, fields) in rows {
+            let load = load(study, group);
+            let row = Row { config: group.config, warnings: warnings(group), fields };
+            match blocks.last_mut().filter(|block| block.load == load) {
+                Some(block) => block.rows.push(row),
+                None => blocks.push(Block { load, rows: vec![row] }),
+            }
+        }
+        (!blocks.is_empty()).then_some(Table { columns, blocks, notes })
+    }
+
+    /// Without columns that have a figure in no row.
+    fn without_empty_columns(mut self) -> Table {
+        let rows = || self.blocks.iter().flat_map(|block| &block.rows);
+        let has_figure = |column: usize| rows().any(|row| row.fields[column] != NONE);
+        let keep: Vec<bool> = (0..self.columns.len()).map(has_figure).collect();
+        let mut kept = keep.iter();
+        self.columns.retain(|_| kept.next() == Some(&true));
+        for row in self.blocks.iter_mut().flat_map(|block| &mut block.rows) {
+            let mut kept = keep.iter();
+            row.fields.retain(|_| kept.next() == Some(&true));
+        }
+        self
+    }
+}
+
+/// `write only, 8 threads`.
+fn load(study: &Study, group: &Group<'_>) -> String {
+    let workload = study.workloads.get(group.workload).map_or("", |one| one.name.as_str());
+    format!("{workload}, {}", threads(&[group.threads]))
+}
+
+/// Each mark of its runs once.
+fn warnings(group: &Group<'_>) -> Vec<String> {
+    let mut warnings: Vec<String> = group.done().flat_map(words::warning::of_trial).collect();
+    warnings.sort();
+    warnings.dedup();
+    warnings
+}
+
+/// Groups of the most threads of their workload and of no A/A run; the CSV file beside the page has all.
+fn shown<'a>(study: &'a Study, groups: &'a [Group<'a>]) -> impl Iterator<Item = &'a Group<'a>> {
+    groups.iter().filter(|group| {
+        let same = groups.iter().filter(|one| one.workload == group.workload);
+        let most = same.map(|one| one.threads).max();
+        let is_aa_run = study.configs.get(group.config).is_some_and(|one| is_aa_run(study, one));
+        most == Some(group.threads) && !is_aa_run
+    })
+}
+
+/// `5.00 (4.80–5.20)`, or the figure alone where its bounds are shown alike.
+fn bounds(interval: Interval) -> String {
+    bounded(interval, figure)
+}
+
+/// The same with figures of another kind.
+fn bounded(interval: Interval, text: impl Fn(f64) -> String) -> String {
+    let [low, mid, high] = [interval.low, interval.mid, interval.high].map(text);
+    if low == high { mid } else { format!("{mid} ({low}–{high})") }
+}
